@@ -1,0 +1,20 @@
+"""How gradients flow: a dense differentiable array and the tape that records it."""
+
+if __name__ != "pynested.autograd":
+    raise ImportError(
+        f"{__file__} is pynested.autograd, not a top-level package 'autograd'; Python found it because the repository "
+        f"root is on sys.path. Import it as pynested.autograd."
+    )
+
+from .api import backward, grad, hessian, hvp, jacobian, jvp, vjp
+from .array import Array
+from .containers import flatten, register_container
+from .create import arange, array, empty, full, ones, rand, randint, randn, zeros
+from .modes import anomaly, enable_grad, is_grad_enabled, no_grad
+from .random import manual_seed
+
+__all__ = [
+    "Array", "anomaly", "arange", "array", "backward", "empty", "enable_grad", "flatten", "full", "grad", "hessian",
+    "hvp", "is_grad_enabled", "jacobian", "jvp", "manual_seed", "no_grad", "ones", "rand", "randint", "randn",
+    "register_container", "vjp", "zeros",
+]  # fmt: skip

@@ -1,0 +1,101 @@
+"""What `anomaly` adds to a line: where in the program it was written, and whether its values are still what they were."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+import zlib
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from pynested.backends.errors import GradientError
+
+from .tape import Line, Pending
+
+class Trace:
+    """The program's own part of the stack when a line was written, and checksums of what the line saved."""
+
+    def __init__(self) -> None:
+        frames = [(frame, frame.f_lineno) for frame in _callers()]
+        self.stack = traceback.StackSummary.extract(reversed(frames), lookup_lines=False)
+        self.sums: list[int] = []
+
+    def where(self) -> str:
+        """The stack as text, the innermost call last."""
+        return "".join(self.stack.format())
+
+    def remember(self, line: Line) -> None:
+        """Take the checksums of what ``line`` has saved."""
+        self.sums = [checksum(value) for value in _values(line)]
+
+    def compare(self, line: Line) -> None:
+        """Raise if something saved has another checksum now."""
+        if [checksum(value) for value in _values(line)] != self.sums:
+            raise GradientError(
+                f"{line.rule.name}: a value saved for the gradient was changed after it was used, by a write into its "
+                "memory that pynested did not see (through NumPy). Write into a copy instead."
+            )
+
+    def pull(self, line: Line, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
+        """Pull through ``line``; whatever goes wrong is told with the place where the line was written."""
+        try:
+            line.rule.pull(line, cotangent, _Watched(pending, line, has_nan(cotangent)), needed)
+        except Exception as error:
+            error.add_note(f"{line.rule.name} was recorded here:\n{self.where()}")
+            raise
+
+
+class _Watched(Pending):
+    """The cotangents of a pass, while one line that must not make NaN out of numbers adds to them."""
+
+    def __init__(self, pending: Pending, line: Line, had_nan: bool) -> None:
+        self.graph = pending.graph
+        self.cotangents, self.heap, self.exposed = pending.cotangents, pending.heap, pending.exposed
+        self.line, self.had_nan = line, had_nan
+
+    def add(self, node: Any, cotangent: Any) -> None:
+        """Check, then add."""
+        if not self.had_nan and has_nan(cotangent):
+            number = next(i for i, source in enumerate(self.line.sources) if source is node)
+            raise GradientError(
+                f"{self.line.rule.name}: the gradient of its argument {number} holds NaN, and the cotangent that came in "
+                f"held none."
+            )
+        super().add(node, cotangent)
+
+
+def _callers() -> Iterator[FrameType]:
+    """The frames of this thread from the innermost that is not pynested's own."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith("pynested."):
+        frame = frame.f_back
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _values(line: Line) -> list[Any]:
+    """Everything array-like that ``line`` keeps."""
+    kept = [*(line.inputs or ()), line.output, *line.static]
+    return [value for value in kept if hasattr(value, "dtype")]
+
+
+def checksum(value: Any) -> int:
+    """A number that another content of the memory of ``value`` very probably changes."""
+    return zlib.crc32(np.ascontiguousarray(_bare(value)))
+
+
+def has_nan(cotangent: Any) -> bool:
+    """Whether a cotangent, or one of those of several outputs, holds NaN."""
+    if cotangent is None:
+        return False
+    if isinstance(cotangent, list):
+        return any(has_nan(part) for part in cotangent)
+    return bool(np.isnan(_bare(cotangent)).any())
+
+
+def _bare(value: Any) -> Any:
+    return value.data if hasattr(value, "storage") else value

@@ -1,0 +1,168 @@
+"""Gradients as functions: vjp, jvp, and what is made of them.
+
+Inputs and outputs may be arrays, or anything `flatten` opens: nested arrays, tuples, lists, dicts.
+
+Every call records on fresh views of its inputs, so that derivatives of derivatives keep apart. Results are recorded
+only where something outside the call is differentiated too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pynested.backends.errors import ArgumentError, GradientError
+
+from .array import Array, zeros_like
+from .containers import flatten, matched
+from .modes import Mode
+from .passes import backward, grad, ones_like
+from .tape import OFF, RECORDING, boundary, now, push_forward, source_of, state
+
+__all__ = ["backward", "grad", "hessian", "hvp", "jacobian", "jvp", "vjp"]
+
+
+class _Recording:
+    """One call of a function on fresh views of its arguments."""
+
+    def __init__(self, function: Callable[..., Any], primals: tuple[Any, ...]) -> None:
+        from .rules.movement import alias
+
+        self.recording = state.mode != OFF
+        self.primals, self.rebuild = flatten(primals)
+        self.start = now()
+        with Mode(state.mode or RECORDING):
+            self.views = [alias(a) if a.requires_grad else a.detach() for a in self.primals]
+            self.wrt = [view for view in self.views if view.requires_grad or view.dtype.kind == "f"]
+            for view in self.wrt:
+                view.requires_grad = True
+            self.outputs = function(*self.rebuild(self.views))
+        self.results, self.rebuild_outputs = flatten(self.outputs)
+
+    def reaches_outside(self) -> bool:
+        """Whether an output depends on something outside the call that wants a gradient, and is recorded at all."""
+        own = {source_of(view) for view in self.wrt if view.line is None}
+        outside = boundary([source_of(result) for result in self.results], self.start)
+        return self.recording and any(node not in own for node in outside)
+
+    def released(self, outside: bool) -> Any:
+        """The outputs, without history if all of it lies inside the call."""
+        return self.outputs if outside else self.rebuild_outputs([result.detach() for result in self.results])
+
+
+def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """``function(*primals)``, and the function that pulls a cotangent of it back to one of each primal.
+
+    Returns
+    -------
+    outputs
+        What the function returned.
+    pull : callable
+        Takes cotangents in the form of the outputs, any number of times; returns the cotangent of the one primal, or a
+        tuple of them. Integers and bools have None.
+
+    Examples
+    --------
+    >>> import pynested as pn
+    >>> y, pull = pn.vjp(lambda a, b: a * b, pn.array(2.0), pn.array(3.0))
+    >>> pull(pn.array(1.0))
+    (array(3.), array(2.))
+    """
+    call = _Recording(function, primals)
+    outside = call.reaches_outside()
+
+    def pull(cotangent: Any) -> Any:
+        cotangents = matched("pull", call.outputs, cotangent)
+        moving = any(one is not None and one.requires_grad for one in cotangents)
+        found = iter(_pulled(call, cotangents, (outside or moving) and state.mode != OFF))
+        back = call.rebuild([next(found) if view.requires_grad else None for view in call.views])
+        return back[0] if len(primals) == 1 else back
+
+    return call.released(outside), pull
+
+
+def _pulled(call: _Recording, cotangents: Sequence[Array | None], graph: bool) -> list[Array]:
+    """The cotangents of what the call can be differentiated by, zeros where it is not used."""
+    pairs = [(r, c) for r, c in zip(call.results, cotangents, strict=True) if r.requires_grad]
+    if not pairs:
+        return [zeros_like(view) for view in call.wrt]
+    outputs, given = zip(*pairs, strict=True)
+    found = grad(outputs, call.wrt, given, retain_graph=True, create_graph=graph, allow_unused=True)
+    return [zeros_like(view) if one is None else one for one, view in zip(found, call.wrt, strict=True)]
+
+
+def jvp(function: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+    """``function(*primals)``, and its directional derivative along ``tangents``, by reading the tape forwards.
+
+    Examples
+    --------
+    >>> import pynested as pn
+    >>> pn.jvp(lambda x: x * x, (pn.array(3.0),), (pn.array(1.0),))
+    (array(9.), array(6.))
+    """
+    call = _Recording(function, tuple(primals))
+    given = matched("jvp", tuple(primals), tuple(tangents))
+    outside = call.reaches_outside()
+    moving = any(tangent is not None and tangent.requires_grad for tangent in given)
+    nodes = {
+        source_of(view): _tangent(view, tangent)
+        for view, tangent in zip(call.views, given, strict=True)
+        if view.requires_grad and tangent is not None
+    }
+    with Mode(state.mode if outside or moving else OFF), np.errstate(all="ignore"):
+        pushed = push_forward(nodes, [source_of(result) for result in call.results])
+    filled = [zeros_like(r) if t is None else t for r, t in zip(call.results, pushed, strict=True)]
+    return call.released(outside), call.rebuild_outputs(filled)
+
+
+def _tangent(view: Array, tangent: Array) -> Array:
+    if tangent.shape != view.shape:
+        raise ArgumentError(f"jvp: a tangent of shape {tangent.shape} was given for a primal of shape {view.shape}.")
+    return tangent if tangent.dtype == view.dtype else tangent.to(view.dtype)
+
+
+def jacobian(function: Callable[[Any], Any], x: Array) -> Array:
+    """Every partial derivative of ``function`` at ``x``: shape of the output, then shape of ``x``.
+
+    Examples
+    --------
+    >>> import pynested as pn
+    >>> pn.jacobian(lambda x: x * x, pn.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    from .dense import stack
+
+    output, pull = vjp(function, x)
+    if not isinstance(output, Array) or not isinstance(x, Array):
+        raise ArgumentError("jacobian: the argument and the result must each be one dense array; use vjp for others.")
+    units = np.eye(output.numel(), dtype=output.dtype).reshape(-1, *output.shape)
+    rows = [pull(Array(unit, output.device)) for unit in units]
+    if not rows:
+        return Array(np.zeros((*output.shape, *x.shape), x.dtype), x.device)
+    return stack(rows, 0).reshape((*output.shape, *x.shape))
+
+
+def hessian(function: Callable[[Any], Any], x: Array) -> Array:
+    """The second derivatives of a function of one element: shape of ``x`` twice."""
+    return jacobian(_gradient("hessian", function), x)
+
+
+def hvp(function: Callable[[Any], Any], x: Any, vector: Any) -> tuple[Any, Any]:
+    """The gradient of a function of one element at ``x``, and its Hessian times ``vector`` (forward over reverse)."""
+    return jvp(_gradient("hvp", function), (x,), (vector,))
+
+
+def _gradient(name: str, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def gradient(x: Any) -> Any:
+        output, pull = vjp(function, x)
+        if not isinstance(output, Array) or output.numel() != 1:
+            what = f"an array of shape {output.shape}" if isinstance(output, Array) else f"a {type(output).__name__}"
+            raise GradientError(f"{name}: the function must return one element, not {what}.")
+        return pull(ones_like(output))
+
+    return gradient
+
+

@@ -1,0 +1,249 @@
+"""`Array`: one view of a storage, and where it stands on the tape.
+
+An array is dense and strided, lies on a backend, and is differentiable. What operators do with it is in
+`pynested.autograd.dense` (arguments made canonical) and `pynested.autograd.rules` (values and derivatives).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pynested.backends import get_backend
+from pynested.backends.errors import DTypeError, GradientError
+from pynested.backends.storage import Storage
+
+from . import methods
+from .protocols import Protocols
+from .tape import Hook, Line
+
+
+class Array(Protocols):
+    """A dense differentiable array. Make one with `pynested.array`; `numpy` gives the values back.
+
+    Attributes
+    ----------
+    data : ndarray
+        The values, as the array module of the device sees them.
+    storage : Storage
+        The memory behind them, shared by all views, with a counter of writes.
+    line : Line or None
+        The line of the tape that made this array; None for a leaf.
+    requires_grad : bool
+        Whether gradients are wanted of it, or flow through it.
+    """
+
+    __slots__ = ("__weakref__", "_grad", "_hooks", "_original", "_stand_in", "data", "line", "requires_grad", "storage")
+
+    data: Any
+    storage: Storage
+    line: Line | None
+    requires_grad: bool
+
+    def __init__(self, data: Any, device: str = "cpu", storage: Storage | None = None) -> None:
+        if data.__class__ is not np.ndarray and isinstance(data, np.generic):
+            data = np.asarray(data)
+        self.data = data
+        self.storage = storage if storage is not None else Storage(data, device)
+        self.line = None
+        self.requires_grad = False
+        self._grad: Array | None = None
+        self._hooks: list[Hook] | None = None
+        self._stand_in: Array | None = None
+        self._original: weakref.ref[Array] | None = None
+
+    @classmethod
+    def of(cls, data: Any, device: str, sources: Sequence[Any]) -> Array:
+        """Wrap the result of an operation; if it is a view of one of ``sources``, it shares that one's storage."""
+        memory = root(data)
+        for source in sources:
+            if type(source) is cls and memory is root(source.data):
+                return cls(data, device, source.storage)
+        return cls(data, device)
+
+    @classmethod
+    def made_by(cls, line: Line, output: Array) -> Array:
+        """The output of ``line`` again, as a recorded array."""
+        again = cls(output.data, output.storage.device, output.storage)
+        again.line = line
+        again.requires_grad = True
+        return again
+
+    # ---- what it is ---------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes, outermost first."""
+        return self.data.shape  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the elements."""
+        return self.data.dtype  # type: ignore[no-any-return]
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self.data.ndim  # type: ignore[no-any-return]
+
+    @property
+    def device(self) -> str:
+        """Where the values lie."""
+        return self.storage.device
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made it."""
+        return self.line is None
+
+    @property
+    def is_nested(self) -> bool:
+        """False: a nested array is another class."""
+        return False
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self.ndim
+
+    def size(self, dim: int | None = None) -> Any:
+        """The sizes as a tuple, or the size of one dimension."""
+        return self.shape if dim is None else self.shape[methods.dense.canonical_dim("size", dim, self.ndim)]
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return int(self.data.size)
+
+    def stride(self, dim: int | None = None) -> Any:
+        """The strides, in elements, as a tuple, or that of one dimension."""
+        strides = tuple(s // self.dtype.itemsize for s in self.data.strides)
+        return strides if dim is None else strides[methods.dense.canonical_dim("stride", dim, self.ndim)]
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie one after another in row-major order."""
+        return bool(self.data.flags.c_contiguous)
+
+    # ---- gradients ----------------------------------------------------------------------------------------------
+
+    @property
+    def grad(self) -> Array | None:
+        """The gradient that backward passes have accumulated here."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Array | None) -> None:
+        if value is not None and (value.shape != self.shape or value.dtype != self.dtype):
+            raise GradientError(
+                f"grad: a gradient of shape {value.shape} and dtype {value.dtype} does not fit an array of shape "
+                f"{self.shape} and dtype {self.dtype}."
+            )
+        self._grad = value
+
+    def requires_grad_(self, requires_grad: bool = True) -> Array:
+        """Ask for gradients of a leaf (or stop asking); returns the array itself."""
+        if requires_grad and self.dtype.kind != "f":
+            raise DTypeError(
+                f"requires_grad: only floating point arrays can require gradients, this one is {self.dtype}. "
+                "Convert it first: x.to(pn.float64)."
+            )
+        if self.line is not None and not requires_grad:
+            raise GradientError("requires_grad: only a leaf can stop requiring gradients. Use x.detach().")
+        self.requires_grad = requires_grad
+        return self
+
+    def backward(
+        self, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False
+    ) -> None:
+        """Accumulate into the ``grad`` of every leaf the gradient of this array, weighted by ``gradient``."""
+        methods.api.backward(self, gradient, retain_graph=retain_graph, create_graph=create_graph)
+
+    def accumulate(self, cotangent: Array) -> None:
+        """Add ``cotangent`` to ``grad``, in place unless the sum itself is to be differentiated."""
+        if self._grad is None:
+            self._grad = cotangent
+        elif cotangent.requires_grad or self._grad.requires_grad or not self._grad.data.flags.writeable:
+            self._grad = self._grad + cotangent
+        else:
+            np.add(self._grad.data, cotangent.data, out=self._grad.data)
+            self._grad.storage.wrote()
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this array too, although it is not a leaf."""
+        if not self.requires_grad:
+            raise GradientError("retain_grad: this array requires no gradient, so there would be none to keep.")
+        if self.line is not None:
+            self.line.keeper = weakref.ref(self)
+
+    def register_hook(self, hook: Hook) -> Callable[[], None]:
+        """Call ``hook`` with the gradient of this array; what it returns, if anything, is used instead.
+
+        Returns a function that takes the hook off again.
+        """
+        if not self.requires_grad:
+            raise GradientError("register_hook: this array requires no gradient, so the hook would never be called.")
+        owner: Any = self.line or self
+        name = "hooks" if self.line is not None else "_hooks"
+        hooks = getattr(owner, name) or []
+        setattr(owner, name, hooks)
+        hooks.append(hook)
+        return lambda: hooks.remove(hook) if hook in hooks else None
+
+    def detach(self) -> Array:
+        """The same values without history; writes through it are seen, and noticed, by the original."""
+        return Array(self.data, self.storage.device, self.storage)
+
+    def stand_in(self) -> Array:
+        """What lines hold in place of a leaf: the same values, and of the leaf itself only a weak reference.
+
+        A leaf can hold the lines that made its grad; if they held the leaf, that would be a cycle.
+        """
+        if self._original is not None:
+            return self
+        if self._stand_in is None:
+            self._stand_in = self.detach()
+            self._stand_in.requires_grad = True
+            self._stand_in._original = weakref.ref(self)
+        return self._stand_in
+
+    def original(self) -> Array | None:
+        """The leaf that this array stands in for, as long as there is one."""
+        return self._original() if self._original is not None else self
+
+
+def root(data: Any) -> Any:
+    """The array that owns the memory of ``data``."""
+    base = getattr(data, "base", None)
+    while base is not None:
+        data, base = base, getattr(base, "base", None)
+    return data
+
+
+def owner(array: Array) -> int:
+    """The identity of the memory behind ``array``."""
+    return id(root(array.data))
+
+
+def raw(value: Any) -> Any:
+    """The bare array of an `Array`; anything else as it is."""
+    return value.data if type(value) is Array else value
+
+
+def zeros_like(value: Any) -> Any:
+    """Zeros of the shape and dtype of ``value``, an `Array` or a bare array."""
+    if type(value) is Array:
+        return Array(get_backend(value.device).xp.zeros(value.shape, value.dtype), value.device)
+    return np.zeros(value.shape, value.dtype)
+
+
+def as_cotangent(value: Any, node: Any) -> Array:
+    """``value`` as an array of the shape and dtype of ``node``, a line or a leaf."""
+    return Array(np.asarray(value, dtype=node.dtype).reshape(node.shape))
+
+
+# The methods call functions that are written in terms of Array, so these modules come after it.
+from . import api, dense  # noqa: E402
+
+methods.dense = dense
+methods.api = api

@@ -1,0 +1,130 @@
+"""New arrays: from data, filled, counted, random; and like another one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pynested.backends import allocate, get_backend
+from pynested.backends.errors import ArgumentError, DTypeError
+
+from . import random
+from .array import Array
+from .dense.canonical import canonical_dtype, canonical_shape
+
+_DEFAULT = np.dtype(np.float64)
+
+
+def _finished(array: Array, requires_grad: bool) -> Array:
+    return array.requires_grad_() if requires_grad else array
+
+
+def array(
+    data: Any, *, dtype: Any = None, device: str | None = None, requires_grad: bool = False, copy: bool = True
+) -> Array:
+    """An array with the values of ``data``: anything NumPy takes, or another array.
+
+    Parameters
+    ----------
+    data : array_like
+        Copied, unless ``copy`` is False and neither dtype nor layout of the memory need a copy.
+    dtype : dtype, optional
+        That of the data by default; an unsupported one is an error, never a conversion.
+    device : str, optional
+        ``"cpu"`` by default.
+    requires_grad : bool
+        Whether to record operations on it.
+
+    Examples
+    --------
+    >>> import pynested as pn
+    >>> pn.array([[1, 2], [3, 4]])
+    array([[1, 2],
+           [3, 4]])
+    """
+    get_backend(device or "cpu")
+    values = data.data if type(data) is Array else _as_numpy(data)
+    kind = canonical_dtype(values.dtype if dtype is None else dtype)
+    if values.dtype != kind and not np.can_cast(values.dtype, kind, "same_kind"):
+        raise DTypeError(f"array: {values.dtype} values cannot be held in dtype {kind} without loss.")
+    if not copy and values.dtype == kind:
+        return _finished(Array(values, device or "cpu"), requires_grad)
+    memory = allocate(device or "cpu", values.shape, kind)
+    memory[...] = values
+    return _finished(Array(memory, device or "cpu"), requires_grad)
+
+
+def _as_numpy(data: Any) -> np.ndarray[Any, Any]:
+    try:
+        values = np.asarray(data)
+    except ValueError as error:
+        raise ArgumentError(f"array: {error}. Ragged data makes a nested array: pn.nested_array([...]).") from None
+    if values.dtype.kind not in "biufc":
+        raise DTypeError(f"array: {type(data).__name__} with elements of dtype {values.dtype} is not numeric.")
+    return values
+
+
+def empty(*shape: Any, dtype: Any = None, device: str = "cpu", requires_grad: bool = False) -> Array:
+    """An array with arbitrary values."""
+    sizes = _sizes("empty", shape)
+    return _finished(Array(allocate(device, sizes, canonical_dtype(dtype or _DEFAULT)), device), requires_grad)
+
+
+def _sizes(name: str, shape: tuple[Any, ...]) -> tuple[int, ...]:
+    sizes = canonical_shape(name, shape)
+    if min(sizes, default=0) < 0:
+        raise ArgumentError(f"{name}: shape {sizes} has a negative size.")
+    return sizes
+
+
+def full(
+    shape: Any, fill_value: Any, *, dtype: Any = None, device: str = "cpu", requires_grad: bool = False
+) -> Array:
+    """An array with ``fill_value`` everywhere, of its dtype unless another is given."""
+    kind = canonical_dtype(np.asarray(fill_value).dtype if dtype is None else dtype)
+    filled = empty(_sizes("full", (shape,) if not isinstance(shape, int) else (shape,)), dtype=kind, device=device)
+    filled.data[...] = fill_value
+    return _finished(filled, requires_grad)
+
+
+def zeros(*shape: Any, dtype: Any = None, device: str = "cpu", requires_grad: bool = False) -> Array:
+    """An array of zeros."""
+    return full(_sizes("zeros", shape), 0, dtype=dtype or _DEFAULT, device=device, requires_grad=requires_grad)
+
+
+def ones(*shape: Any, dtype: Any = None, device: str = "cpu", requires_grad: bool = False) -> Array:
+    """An array of ones."""
+    return full(_sizes("ones", shape), 1, dtype=dtype or _DEFAULT, device=device, requires_grad=requires_grad)
+
+
+def arange(*limits: Any, dtype: Any = None, device: str = "cpu", requires_grad: bool = False) -> Array:
+    """``arange(stop)``, ``arange(start, stop)`` or ``arange(start, stop, step)``: evenly spaced numbers, stop excluded."""
+    return array(np.arange(*limits, dtype=dtype), device=device, requires_grad=requires_grad, copy=False)
+
+
+def rand(*shape: Any, dtype: Any = None, device: str = "cpu", requires_grad: bool = False, generator: Any = None) -> Array:
+    """Uniform random numbers from [0, 1)."""
+    drawn = random.default(generator).random(_sizes("rand", shape))
+    return array(drawn, dtype=_floating("rand", dtype), device=device, requires_grad=requires_grad)
+
+
+def randn(*shape: Any, dtype: Any = None, device: str = "cpu", requires_grad: bool = False, generator: Any = None) -> Array:
+    """Random numbers with the standard normal distribution."""
+    drawn = random.default(generator).standard_normal(_sizes("randn", shape))
+    return array(drawn, dtype=_floating("randn", dtype), device=device, requires_grad=requires_grad)
+
+
+def _floating(name: str, dtype: Any) -> np.dtype[Any]:
+    kind = canonical_dtype(dtype or _DEFAULT)
+    if kind.kind != "f":
+        raise DTypeError(f"{name}: random real numbers need a floating point dtype, not {kind}.")
+    return kind
+
+
+def randint(
+    low: int, high: int | None = None, size: Any = (), *, dtype: Any = None, device: str = "cpu", generator: Any = None
+) -> Array:
+    """Random integers from ``low`` (0 if only one limit is given) to ``high`` - 1."""
+    drawn = random.default(generator).integers(low, high, _sizes("randint", (size,)), dtype=np.int64)
+    return array(drawn, dtype=dtype or np.int64, device=device)

@@ -1,0 +1,62 @@
+"""Operators on dense arrays: arguments are checked and made canonical here, values and derivatives come from the rules.
+
+One module per chapter of the specification, with the names that `pynested.operators` has for nested arrays.
+"""
+
+from .canonical import canonical_dim, canonical_dims, operand
+from .comparison import eq, equal, le, logical_not, lt, masked_fill, ne, where
+from .elementwise import (
+    UFUNCS,
+    abs,
+    add,
+    binary,
+    cos,
+    div,
+    exp,
+    gelu,
+    log,
+    mul,
+    neg,
+    relu,
+    sgn,
+    silu,
+    sin,
+    sqrt,
+    sub,
+    tanh,
+)
+from .losses import cross_entropy, embedding
+from .movement import (
+    as_strided,
+    broadcast_to,
+    cat,
+    chunk,
+    clone,
+    contiguous,
+    getitem,
+    narrow,
+    permute,
+    reshape,
+    reshape_as,
+    select,
+    stack,
+    to,
+    transpose,
+    unbind,
+    unflatten,
+    unsqueeze,
+    view,
+)
+from .normalization import dropout, layer_norm, softmax
+from .products import bmm, linear, matmul
+from .reduction import amax, mean, sum
+from .writing import overwrite, write
+
+__all__ = [
+    "UFUNCS", "abs", "add", "amax", "as_strided", "binary", "bmm", "broadcast_to", "canonical_dim", "canonical_dims",
+    "cat", "chunk", "clone", "contiguous", "cos", "cross_entropy", "div", "dropout", "embedding", "eq", "equal", "exp",
+    "gelu", "getitem", "layer_norm", "le", "linear", "log", "logical_not", "lt", "masked_fill", "matmul", "mean", "mul",
+    "narrow", "ne", "neg", "operand", "overwrite", "permute", "relu", "reshape", "reshape_as", "select", "sgn", "silu",
+    "sin", "softmax", "sqrt", "stack", "sub", "sum", "tanh", "to", "transpose", "unbind", "unflatten", "unsqueeze",
+    "view", "where", "write",
+]  # fmt: skip

@@ -1,0 +1,118 @@
+"""Arguments in the form in which rules take them, or a clear error."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from pynested.backends.errors import ArgumentError, DimensionError, DTypeError, ShapeError
+
+from ..array import Array
+from ..tape import state
+
+DTYPES = tuple(
+    np.dtype(name) for name in ("bool", "int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64")
+)
+_KNOWN = frozenset(DTYPES)
+
+
+def canonical_dtype(dtype: Any) -> np.dtype[Any]:
+    """``dtype`` as a NumPy dtype, if it is one of those that pynested has."""
+    found: np.dtype[Any] = np.dtype(dtype)
+    if found not in _KNOWN:
+        names = ", ".join(str(known) for known in DTYPES)
+        raise DTypeError(f"dtype {found} is not supported. Convert to one of {names}.")
+    return found
+
+
+def operand(name: str, value: Any) -> Any:
+    """``value`` as an operand: an Array, or a Python number, which promotes weakly."""
+    if type(value) is Array or type(value) in (int, float, bool):
+        return value
+    if isinstance(value, np.ndarray | np.generic):
+        canonical_dtype(value.dtype)
+        return Array(np.asarray(value))
+    if isinstance(value, complex):
+        raise DTypeError(f"{name}: complex numbers are not supported; operate on real and imaginary parts separately.")
+    raise ArgumentError(
+        f"{name}: {type(value).__name__} is neither an array nor a number. Make an array of it first: pn.array(value)."
+    )
+
+
+def frozen(values: Any, *tracked: Any) -> Any:
+    """Bare ``values`` as a line may keep them: a copy if one of ``tracked`` wants a gradient, else themselves.
+
+    A write in place into them would otherwise change what a later gradient is computed with.
+    """
+    wanted = state.mode and any(type(other) is Array and other.requires_grad for other in tracked)
+    return values.copy() if wanted else values
+
+
+def as_array(name: str, value: Any) -> Array:
+    """``value`` as an Array; a number becomes one without dimensions."""
+    given = operand(name, value)
+    return given if type(given) is Array else Array(np.asarray(given))
+
+
+def canonical_int(name: str, what: str, value: Any) -> int:
+    """``value`` as an int; a bool or a float is refused."""
+    if isinstance(value, bool | np.bool_):
+        raise ArgumentError(f"{name}: {what} must be an integer, not {value!r}.")
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ArgumentError(f"{name}: {what} must be an integer, not {value!r}.") from None
+
+
+def canonical_dim(name: str, dim: Any, ndim: int) -> int:
+    """``dim`` counted from the front, in ``0 .. ndim - 1``."""
+    given = canonical_int(name, "dim", dim)
+    if not -ndim <= given < ndim:
+        span = f"expected to be in range of [{-ndim}, {ndim - 1}]" if ndim else "the array has no dimensions"
+        raise DimensionError(f"{name}: Dimension out of range ({span}, but got {given}).")
+    return given + ndim if given < 0 else given
+
+
+def canonical_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
+    """``dim`` (None, an int or several) as a sorted tuple without duplicates; None means every dimension."""
+    if dim is None:
+        return tuple(range(ndim))
+    given = tuple(dim) if isinstance(dim, Iterable) else (dim,)
+    dims = sorted(canonical_dim(name, one, ndim) for one in given)
+    for one, following in zip(dims, dims[1:], strict=False):
+        if one == following:
+            raise DimensionError(f"{name}: dimension {one} is named twice in dim={tuple(given)}.")
+    return tuple(dims)
+
+
+def canonical_shape(name: str, shape: Any) -> tuple[int, ...]:
+    """``shape``, given as ``(2, 3)`` or as ``2, 3``, as a tuple of ints."""
+    if len(shape) == 1 and isinstance(shape[0], Iterable):
+        shape = tuple(shape[0])
+    return tuple(canonical_int(name, "a size", size) for size in shape)
+
+
+def resolved_shape(name: str, shape: tuple[int, ...], numel: int, old: tuple[int, ...]) -> tuple[int, ...]:
+    """``shape`` with its one -1, if any, worked out so that ``numel`` elements fit."""
+    if any(size < -1 for size in shape) or shape.count(-1) > 1:
+        raise ShapeError(f"{name}: shape {shape} may hold one -1 and otherwise sizes of 0 or more.")
+    known = int(np.prod([size for size in shape if size != -1], dtype=np.int64))
+    if -1 in shape and known and numel % known == 0:
+        return tuple(numel // known if size == -1 else size for size in shape)
+    if -1 in shape or known != numel:
+        raise ShapeError(f"{name}: an array of shape {old} has {numel} elements, which do not fill the shape {shape}.")
+    return shape
+
+
+def broadcast_shape(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that all of ``shapes`` broadcast to."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        given = " and ".join(str(shape) for shape in shapes)
+        raise ShapeError(
+            f"{name}: shapes {given} do not broadcast; aligned at the right, sizes must be equal or 1."
+        ) from None

@@ -1,0 +1,109 @@
+"""Comparisons and selection by a condition on dense arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pynested.backends import get_backend
+from pynested.backends.errors import DTypeError
+
+from ..array import Array, raw
+from ..rules import elementwise as rules
+from ..rules.kinds import same_device
+from .canonical import as_array, broadcast_shape, frozen, operand
+
+
+def _compared(name: str, ufunc: str, a: Any, b: Any) -> Array:
+    """A bool array; comparisons have no gradient."""
+    a, b = operand(name, a), operand(name, b)
+    if type(a) is not Array and type(b) is not Array:
+        a = as_array(name, a)
+    if type(a) is Array and type(b) is Array:
+        broadcast_shape(name, a.shape, b.shape)
+    device = same_device(name, (a, b))
+    return Array(getattr(get_backend(device), ufunc)(raw(a), raw(b)), device)
+
+
+def eq(self: Any, other: Any) -> Array:
+    """Where the operands are equal; NaN equals nothing."""
+    return _compared("eq", "equal", self, other)
+
+
+def ne(self: Any, other: Any) -> Array:
+    """Where the operands differ."""
+    return _compared("ne", "not_equal", self, other)
+
+
+def le(self: Any, other: Any) -> Array:
+    """Where ``self`` is at most ``other``."""
+    return _compared("le", "less_equal", self, other)
+
+
+def lt(self: Any, other: Any) -> Array:
+    """Where ``self`` is less than ``other``."""
+    return _compared("lt", "less", self, other)
+
+
+def logical_not(self: Any) -> Array:
+    """Where an element is zero (or false)."""
+    x = as_array("logical_not", self)
+    return Array(get_backend(x.device).logical_not(x.data), x.device)
+
+
+def equal(self: Any, other: Any) -> bool:
+    """Whether shapes are equal and every element equals its counterpart."""
+    a, b = as_array("equal", self), as_array("equal", other)
+    same_device("equal", (a, b))
+    return a.shape == b.shape and bool((a.data == b.data).all())
+
+
+def boolean(name: str, what: str, value: Any) -> Any:
+    """``value`` as a bare bool array; another dtype is refused."""
+    given = operand(name, value)
+    if type(given) is bool:
+        return np.asarray(given)
+    if type(given) is not Array or given.dtype != np.bool_:
+        kind = given.dtype if type(given) is Array else type(given).__name__
+        raise DTypeError(f"{name}: {what} must be bool, not {kind}. Make one with a comparison, such as x < 0.")
+    return given.data
+
+
+def where(condition: Any, self: Any, other: Any) -> Array:
+    """``self`` where ``condition`` holds, ``other`` elsewhere."""
+    chosen = boolean("where", "condition", condition)
+    a, b = operand("where", self), operand("where", other)
+    if type(a) is not Array and type(b) is not Array:
+        a = as_array("where", a)
+    broadcast_shape("where", chosen.shape, np.shape(raw(a)), np.shape(raw(b)))
+    result: Array = rules.where(a, b, frozen(chosen, a, b))
+    return result
+
+
+def masked_fill(self: Any, mask: Any, value: Any) -> Array:
+    """``self`` with ``value`` where ``mask`` holds."""
+    x = as_array("masked_fill", self)
+    hidden = boolean("masked_fill", "mask", mask)
+    broadcast_shape("masked_fill", x.shape, hidden.shape)
+    return rules.where(x, scalar("masked_fill", value, x.dtype), ~hidden)
+
+
+def scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
+    """``value``, a number or an array without dimensions, as a scalar of ``dtype``; refused where none equals it."""
+    given = operand(name, value)
+    if type(given) is Array:
+        if given.ndim or given.requires_grad:
+            raise DTypeError(f"{name}: the value must be a plain number, not an array of shape {given.shape}.")
+        given = given.item()
+    if type(given) is float and dtype.kind != "f" and given.is_integer():
+        given = int(given)
+    if dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            return dtype.type(given)
+    least, greatest = (0, 1) if dtype == np.bool_ else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    if type(given) is int and dtype != np.bool_ and not least <= given <= greatest:
+        raise OverflowError(f"{name}: {given} is out of bounds for {dtype}.")
+    if not least <= given <= greatest or given != int(given):
+        raise DTypeError(f"{name}: no element of an array of dtype {dtype} can equal {given!r}.")
+    return dtype.type(int(given))

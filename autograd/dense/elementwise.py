@@ -1,0 +1,125 @@
+"""Elementwise operators on dense arrays; operands broadcast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pynested.backends.errors import ArgumentError, DTypeError
+
+from ..array import Array
+from ..rules import elementwise as rules
+from ..rules.rule import Rule
+from .canonical import as_array, broadcast_shape, operand
+
+BOOLS, INTEGERS = "b", "iu"  # kinds of dtype that an operator may refuse
+
+
+def _paired(name: str, a: Any, b: Any) -> tuple[Any, Any]:
+    """Two operands, at least one of them an Array, whose shapes broadcast."""
+    a, b = operand(name, a), operand(name, b)
+    if type(a) is Array and type(b) is Array:
+        if a.data.shape != b.data.shape:
+            broadcast_shape(name, a.data.shape, b.data.shape)
+    elif type(a) is not Array and type(b) is not Array:
+        a = as_array(name, a)
+    return a, b
+
+
+def _is_bool(value: Any) -> bool:
+    return value.dtype == np.bool_ if type(value) is Array else type(value) is bool
+
+
+def scaled(name: str, other: Any, alpha: Any) -> Any:
+    """``alpha * other``, where alpha is 1 hardly ever otherwise."""
+    if type(alpha) is int and alpha == 1:
+        return other
+    if isinstance(alpha, bool) or not isinstance(alpha, int | float):
+        raise ArgumentError(f"{name}: alpha must be a number, not {alpha!r}.")
+    given = operand(name, other)
+    return given * alpha if type(given) is not Array else mul(given, alpha)
+
+
+def add(self: Any, other: Any, *, alpha: Any = 1) -> Array:
+    """``self + alpha * other``; bools are or-ed."""
+    a, b = _paired("add", self, scaled("add", other, alpha))
+    result: Array = rules.add(a, b)
+    return result
+
+
+def sub(self: Any, other: Any, *, alpha: Any = 1) -> Array:
+    """``self - alpha * other``; two bools are refused."""
+    a, b = _paired("sub", self, scaled("sub", other, alpha))
+    if _is_bool(a) and _is_bool(b):
+        raise DTypeError("sub: bools have no difference; use logical_not or convert to int8 first.")
+    result: Array = rules.sub(a, b)
+    return result
+
+
+def mul(self: Any, other: Any) -> Array:
+    """``self * other``; bools are and-ed."""
+    a, b = _paired("mul", self, other)
+    result: Array = rules.mul(a, b)
+    return result
+
+
+def div(self: Any, other: Any) -> Array:
+    """``self / other``, the true quotient: integers give floats."""
+    a, b = _paired("div", self, other)
+    result: Array = rules.div(a, b)
+    return result
+
+
+def _unary(name: str, rule: Rule, refused: str = "") -> Callable[[Any], Array]:
+    def function(self: Any) -> Array:
+        x = self if type(self) is Array else as_array(name, self)
+        if refused and x.dtype.kind in refused:
+            taken = "floating point" if INTEGERS in refused else "numbers"
+            raise DTypeError(f"{name}: takes {taken}, not {x.dtype}. Convert the array first: x.to(pn.float64).")
+        return rule(x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``{name}`` of every element."
+    return function
+
+
+neg = _unary("neg", rules.neg, BOOLS)
+abs = _unary("abs", rules.abs_)
+sgn = _unary("sgn", rules.sgn, BOOLS)
+exp = _unary("exp", rules.exp)
+log = _unary("log", rules.log)
+sin = _unary("sin", rules.sin)
+cos = _unary("cos", rules.cos)
+tanh = _unary("tanh", rules.tanh)
+sqrt = _unary("sqrt", rules.sqrt)
+relu = _unary("relu", rules.relu, BOOLS)
+silu = _unary("silu", rules.silu, BOOLS + INTEGERS)
+_gelu = {
+    "none": _unary("gelu", rules.gelu, BOOLS + INTEGERS),
+    "tanh": _unary("gelu", rules.gelu_tanh, BOOLS + INTEGERS),
+}
+
+
+def gelu(self: Any, approximate: str = "none") -> Array:
+    """``x Phi(x)``, or its tanh approximation."""
+    if approximate not in _gelu:
+        raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}.")
+    return _gelu[approximate](self)
+
+
+_OPERANDS = frozenset((Array, int, float, bool, complex, np.ndarray))
+
+
+def binary(function: Callable[[Any, Any], Array], a: Any, b: Any) -> Any:
+    """``function`` as Python's infix operators need it: NotImplemented for operands of another class."""
+    if (type(a) in _OPERANDS and type(b) in _OPERANDS) or isinstance(a, np.generic) or isinstance(b, np.generic):
+        return function(a, b)
+    return NotImplemented
+
+
+UFUNCS: dict[Any, Callable[..., Any]] = {
+    np.add: add, np.subtract: sub, np.multiply: mul, np.divide: div, np.negative: neg, np.absolute: abs, np.sign: sgn,
+    np.exp: exp, np.log: log, np.sin: sin, np.cos: cos, np.tanh: tanh, np.sqrt: sqrt,
+}  # fmt: skip

@@ -1,0 +1,106 @@
+"""Rows of a table by number, and the cross entropy of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pynested.backends import get_backend
+from pynested.backends.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError
+
+from ..array import Array, raw
+from ..rules import movement as moves
+from ..rules import rows as rules
+from .canonical import as_array, canonical_int
+from .normalization import floating
+from .reduction import sum as total
+
+
+def embedding(indices: Any, weight: Any) -> Array:
+    """The rows of ``weight`` at ``indices``: (...), (V, E) -> (..., E)."""
+    index, table = as_array("embedding", indices), as_array("embedding", weight)
+    if table.ndim != 2:
+        raise ShapeError(f"embedding: weight must have shape (V, E), not {table.shape}.")
+    flat = rows_of("embedding", index, table.shape[0])
+    return moves.reshape(moves.take_rows(table, flat), (*index.shape, table.shape[1]))
+
+
+def rows_of(name: str, index: Array, rows: int) -> Any:
+    """``index`` as flat int64 numbers, each checked to be one of ``rows`` rows."""
+    if index.dtype.kind not in "iu":
+        raise DTypeError(f"{name}: indices must be integers, these are {index.dtype}.")
+    flat = index.data.reshape(-1).astype(np.int64)  # a copy, which no write into the indices changes
+    wrong = np.flatnonzero((flat < 0) | (flat >= rows))
+    if wrong.size:
+        raise IndexOutOfRange(
+            f"{name}: index {flat[wrong[0]]} at flat position {wrong[0]} is outside the table's 0..{rows - 1}."
+        )
+    return flat
+
+
+def cross_entropy(
+    self: Any,
+    target: Any,
+    *,
+    weight: Any = None,
+    reduction: str = "mean",
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> Array:
+    """-log softmax(x)[target] of each row: (..., C), (...) -> () or (...); classes are last."""
+    x, labels = floating("cross_entropy", as_array("cross_entropy", self)), as_array("cross_entropy", target)
+    if not x.ndim or x.shape[:-1] != labels.shape:
+        raise ShapeError(f"cross_entropy: scores of shape {x.shape} need targets of shape {x.shape[:-1]}, not {labels.shape}.")
+    classes = x.shape[-1]
+    rows, marked, shares = prepared(x, labels, weight, ignore_index, label_smoothing, classes)
+    losses = row_losses(rows, marked, shares, ignore_index, label_smoothing)
+    if check_reduction(reduction) == "none":
+        return moves.reshape(losses, labels.shape)
+    return reduced(losses, marked, shares, ignore_index, reduction)
+
+
+def check_reduction(reduction: str) -> str:
+    """One of the three reductions."""
+    if reduction not in ("none", "mean", "sum"):
+        raise ArgumentError(f"cross_entropy: reduction must be 'none', 'mean' or 'sum', not {reduction!r}.")
+    return reduction
+
+
+def prepared(x: Array, labels: Array, weight: Any, ignore: Any, smoothing: Any, classes: int) -> tuple[Array, Any, Any]:
+    """Rows of scores, their targets (int64, in range or ignored), and the weight of each class or None."""
+    canonical_int("cross_entropy", "ignore_index", ignore)
+    if isinstance(smoothing, bool) or not isinstance(smoothing, int | float) or not 0 <= smoothing <= 1:
+        raise ArgumentError(f"cross_entropy: label_smoothing must be a number from 0 to 1, not {smoothing!r}.")
+    if labels.dtype.kind not in "iu":
+        raise DTypeError(f"cross_entropy: targets must be class numbers, these are {labels.dtype}.")
+    marked = labels.data.reshape(-1).astype(np.int64)  # a copy, which no write into the targets changes
+    wrong = np.flatnonzero(((marked < 0) | (marked >= classes)) & (marked != ignore))
+    if wrong.size:
+        raise IndexOutOfRange(
+            f"cross_entropy: target {marked[wrong[0]]} at flat position {wrong[0]} is not one of the {classes} classes "
+            f"0..{classes - 1}, nor ignore_index {ignore}."
+        )
+    shares = None
+    if weight is not None:
+        given = as_array("cross_entropy", weight)
+        if given.shape != (classes,):
+            raise ShapeError(f"cross_entropy: weight must have shape ({classes},), not {given.shape}.")
+        shares = given.data.astype(x.dtype)
+    return moves.reshape(x, (marked.size, classes)), marked, shares
+
+
+def row_losses(rows: Array, marked: Any, shares: Any, ignore: int, smoothing: float) -> Array:
+    """The loss of each row, 0 where it is ignored."""
+    kept = get_backend(rows.device).cross_entropy(raw(rows), marked, shares, ignore, smoothing)
+    return rules.cross_entropy(rows, marked, shares, ignore, smoothing, kept)
+
+
+def reduced(losses: Array, marked: Any, shares: Any, ignore: int, reduction: str) -> Array:
+    """The sum of the losses, or their mean weighted by the weight of each row's class; NaN where all are ignored."""
+    summed = total(losses)
+    if reduction == "sum":
+        return summed
+    valid = marked[marked != ignore]
+    count = float(valid.size if shares is None else shares[valid].sum(dtype=np.float64))
+    return summed / count if count else summed * np.nan

@@ -1,0 +1,231 @@
+"""Views, copies and joins of dense arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pynested.backends.errors import ArgumentError, DeviceError, DimensionError, IndexOutOfRange, ShapeError, StructureError
+
+from ..array import Array
+from ..rules import movement as rules
+from .canonical import (
+    as_array,
+    broadcast_shape,
+    canonical_dim,
+    canonical_dtype,
+    canonical_int,
+    canonical_shape,
+    resolved_shape,
+)
+from .reduction import to_dtype
+
+
+def transpose(self: Any, dim0: int, dim1: int) -> Array:
+    """A view with two dimensions exchanged."""
+    x = as_array("transpose", self)
+    a, b = canonical_dim("transpose", dim0, x.ndim), canonical_dim("transpose", dim1, x.ndim)
+    axes = list(range(x.ndim))
+    axes[a], axes[b] = b, a
+    return rules.transpose(x, tuple(axes))
+
+
+def permute(self: Any, dims: Sequence[int]) -> Array:
+    """A view with the dimensions in the order ``dims``."""
+    x = as_array("permute", self)
+    axes = tuple(canonical_dim("permute", dim, x.ndim) for dim in dims)
+    if sorted(axes) != list(range(x.ndim)):
+        raise DimensionError(f"permute: dims={tuple(dims)} must name each of the {x.ndim} dimensions once.")
+    return rules.transpose(x, axes)
+
+
+def reshape(self: Any, *shape: Any) -> Array:
+    """The same elements in another shape: a view where strides allow, else a copy; one size may be -1."""
+    x = as_array("reshape", self)
+    return rules.reshape(x, resolved_shape("reshape", canonical_shape("reshape", shape), x.numel(), x.shape))
+
+
+def reshape_as(self: Any, other: Any) -> Array:
+    """`reshape` to the shape of ``other``."""
+    return reshape(self, as_array("reshape_as", other).shape)
+
+
+def view(self: Any, *shape: Any) -> Array:
+    """The same memory in another shape; an error where only a copy would do."""
+    x = as_array("view", self)
+    wanted = resolved_shape("view", canonical_shape("view", shape), x.numel(), x.shape)
+    shown = rules.reshape(x, wanted)
+    if shown.storage is not x.storage and x.numel():
+        raise ShapeError(
+            f"view: the memory of an array of shape {x.shape} and strides {x.stride()} cannot be seen in the shape "
+            f"{wanted}. Use reshape, which copies where it must."
+        )
+    return shown
+
+
+def broadcast_to(self: Any, shape: Sequence[int]) -> Array:
+    """A read-only view repeated to ``shape``."""
+    x = as_array("broadcast_to", self)
+    wanted = canonical_shape("broadcast_to", (shape,))
+    if broadcast_shape("broadcast_to", x.shape, wanted) != wanted:
+        raise ShapeError(f"broadcast_to: an array of shape {x.shape} does not broadcast to {wanted}.")
+    return x if x.shape == wanted else rules.broadcast_to(x, wanted)
+
+
+def unsqueeze(self: Any, dim: int) -> Array:
+    """A view with a dimension of size 1 before ``dim``."""
+    x = as_array("unsqueeze", self)
+    at = canonical_dim("unsqueeze", dim, x.ndim + 1)
+    return rules.reshape(x, (*x.shape[:at], 1, *x.shape[at:]))
+
+
+def unflatten(self: Any, dim: int, sizes: Sequence[int]) -> Array:
+    """Dimension ``dim`` as several, of ``sizes``; one of them may be -1."""
+    x = as_array("unflatten", self)
+    at = canonical_dim("unflatten", dim, x.ndim)
+    parts = resolved_shape("unflatten", canonical_shape("unflatten", (sizes,)), x.shape[at], x.shape[at : at + 1])
+    return rules.reshape(x, (*x.shape[:at], *parts, *x.shape[at + 1 :]))
+
+
+def canonical_index(name: str, index: Any, size: int, dim: int) -> int:
+    """``index`` counted from the front, in ``0 .. size - 1``."""
+    given = canonical_int(name, "an index", index)
+    if not -size <= given < size:
+        raise IndexOutOfRange(f"{name}: index {given} is out of bounds for dimension {dim} with size {size}.")
+    return given + size if given < 0 else given
+
+
+def select(self: Any, dim: int, index: int) -> Array:
+    """A view without dimension ``dim``, at ``index`` of it."""
+    x = as_array("select", self)
+    at = canonical_dim("select", dim, x.ndim)
+    return rules.slice_(x, (*[slice(None)] * at, canonical_index("select", index, x.shape[at], at)))
+
+
+def narrow(self: Any, dim: int, start: int, length: int) -> Array:
+    """A view of ``length`` entries of dimension ``dim``, from ``start`` on."""
+    x = as_array("narrow", self)
+    at = canonical_dim("narrow", dim, x.ndim)
+    size = x.shape[at]
+    first, count = canonical_int("narrow", "start", start), canonical_int("narrow", "length", length)
+    first = first + size if first < 0 else first
+    if count < 0 or first < 0 or first + count > size:
+        raise IndexOutOfRange(f"narrow: start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    return rules.slice_(x, (*[slice(None)] * at, slice(first, first + count)))
+
+
+def chunk(self: Any, chunks: int, dim: int = 0) -> tuple[Array, ...]:
+    """Views of ``chunks`` pieces along ``dim``, all as long as the first but perhaps the last; fewer if it is short."""
+    x = as_array("chunk", self)
+    at = canonical_dim("chunk", dim, x.ndim)
+    size = x.shape[at]
+    return tuple(narrow(x, at, start, length) for start, length in pieces("chunk", chunks, size))
+
+
+def pieces(name: str, chunks: Any, size: int) -> list[tuple[int, int]]:
+    """Start and length of each of at most ``chunks`` pieces of ``size`` entries."""
+    count = canonical_int(name, "chunks", chunks)
+    if count < 1:
+        raise ArgumentError(f"{name}: chunks must be greater than 0, not {count}.")
+    step = max(-(-size // count), 1)
+    starts = range(0, size, step) if size else range(count)
+    return [(start, min(step, size - start)) if size else (0, 0) for start in starts]
+
+
+def unbind(self: Any, dim: int = 0) -> tuple[Array, ...]:
+    """The entries along ``dim``, as views."""
+    x = as_array("unbind", self)
+    at = canonical_dim("unbind", dim, x.ndim)
+    if not x.shape[at]:
+        return ()
+    entries: Any = rules.unbind(x, at)
+    return entries  # type: ignore[no-any-return]
+
+
+def joined(name: str, arrays: Any) -> list[Array]:
+    """``arrays`` as Arrays of one promoted dtype; there must be at least one."""
+    given = [as_array(name, array) for array in arrays]
+    if not given:
+        raise StructureError(f"{name}: there is nothing to join; give at least one array.")
+    dtype = np.result_type(*[array.dtype for array in given])
+    return [to_dtype(array, dtype) for array in given]
+
+
+def cat(arrays: Sequence[Any], dim: int = 0) -> Array:
+    """The arrays one after another along ``dim``; their other sizes are equal."""
+    given = joined("cat", arrays)
+    at = canonical_dim("cat", dim, given[0].ndim)
+    first = given[0].shape
+    for i, array in enumerate(given):
+        if array.ndim != len(first) or array.shape[:at] + array.shape[at + 1 :] != first[:at] + first[at + 1 :]:
+            raise ShapeError(
+                f"cat: array {i} has shape {array.shape} and array 0 has shape {first}; they may differ only along "
+                f"dimension {at}."
+            )
+    result: Array = rules.concatenate(given, at)
+    return result
+
+
+def stack(arrays: Sequence[Any], dim: int = 0) -> Array:
+    """The arrays, all of one shape, along a new dimension ``dim``."""
+    given = joined("stack", arrays)
+    at = canonical_dim("stack", dim, given[0].ndim + 1)
+    for i, array in enumerate(given):
+        if array.shape != given[0].shape:
+            raise ShapeError(f"stack: array {i} has shape {array.shape} and array 0 has shape {given[0].shape}.")
+    result: Array = rules.concatenate([unsqueeze(array, at) for array in given], at)
+    return result
+
+
+def clone(self: Any) -> Array:
+    """A copy of the values in memory of its own; gradients flow through."""
+    return rules.copy(as_array("clone", self))
+
+
+def contiguous(self: Any) -> Array:
+    """The array itself if its elements lie in order, else a copy that does."""
+    x = as_array("contiguous", self)
+    return x if x.is_contiguous() else clone(x)
+
+
+def as_strided(self: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int = 0) -> Array:
+    """A view of a contiguous array with other sizes and strides, in elements; it is read-only, as places may repeat."""
+    x = as_array("as_strided", self)
+    sizes, strides = canonical_shape("as_strided", (size,)), canonical_shape("as_strided", (stride,))
+    offset = canonical_int("as_strided", "storage_offset", storage_offset)
+    if len(sizes) != len(strides) or min((*sizes, *strides, offset), default=0) < 0:
+        raise ShapeError(f"as_strided: sizes {sizes} and strides {strides} must be as many, and none below 0.")
+    last = offset + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
+    if 0 not in sizes and last >= x.numel():
+        raise ShapeError(f"as_strided: the view reaches element {last} of an array of {x.numel()} elements.")
+    if not x.is_contiguous():
+        raise ShapeError("as_strided: the array is not contiguous; call contiguous() first.")
+    return rules.strided(x, sizes, strides, offset if 0 not in sizes else 0)
+
+
+def to(self: Any, *targets: Any) -> Array:
+    """The array in another dtype, on another device, or both; itself where nothing changes."""
+    x = as_array("to", self)
+    for target in targets:
+        if isinstance(target, str) and target in ("cpu", "cuda", "emulated"):
+            if target != x.device:
+                raise DeviceError(f"to: device {target!r} is not available here; this array lies on {x.device!r}.")
+        else:
+            x = to_dtype(x, canonical_dtype(target))
+    return x
+
+
+def getitem(self: Any, index: Any) -> Array:
+    """A view by integers, slices, ``...`` and None, as in NumPy."""
+    x = as_array("index", self)
+    items = index if isinstance(index, tuple) else (index,)
+    for item in items:
+        if item is None or item is Ellipsis or isinstance(item, slice):
+            continue
+        canonical_int("index", "an index", item)
+    try:
+        return rules.slice_(x, tuple(int(item) if hasattr(item, "__index__") else item for item in items))
+    except IndexError as error:
+        raise IndexOutOfRange(f"index: {error} (the array has shape {x.shape}).") from None

@@ -1,0 +1,87 @@
+"""Softmax, layer norm and dropout on dense arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pynested.backends import get_backend
+from pynested.backends.errors import ArgumentError, DTypeError, ShapeError
+
+from .. import random
+from ..array import Array, raw
+from ..rules import movement as moves
+from ..rules import elementwise as of_elements
+from ..rules import rows as row_rules
+from ..rules import segment as rules
+from .canonical import as_array, canonical_dim, canonical_dtype, canonical_shape
+from .comparison import where
+from .elementwise import mul
+from .reduction import to_dtype
+
+
+def floating(name: str, x: Array, dtype: Any = None) -> Array:
+    """``x`` in ``dtype``, or as it is; either must be floating point."""
+    x = x if dtype is None else to_dtype(x, canonical_dtype(dtype))
+    if x.dtype.kind != "f":
+        raise DTypeError(f"{name}: needs a floating point array, this one is {x.dtype}. Convert it: x.to(pn.float64).")
+    return x
+
+
+def softmax(self: Any, dim: int, *, dtype: Any = None) -> Array:
+    """exp(x - max) / sum along ``dim``; NaN where a run holds NaN, +inf, or nothing but -inf."""
+    x = as_array("softmax", self)
+    at = canonical_dim("softmax", dim, x.ndim)
+    x = floating("softmax", x, dtype)
+    if at == x.ndim - 1:
+        return rules.softmax_last(x)
+    axes = tuple(i for i in range(x.ndim) if i != at) + (at,)
+    back = tuple(axes.index(i) for i in range(x.ndim))
+    return moves.transpose(rules.softmax_last(moves.transpose(x, axes)), back)
+
+
+def layer_norm(self: Any, normalized_shape: Sequence[int] | int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Array:
+    """Each trailing block of ``normalized_shape`` less its mean, by its standard deviation, times weight, plus bias."""
+    x = as_array("layer_norm", self)
+    given = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
+    shape = canonical_shape("layer_norm", (given,))
+    if not shape or x.shape[max(x.ndim - len(shape), 0) :] != shape:
+        raise ShapeError(f"layer_norm: normalized_shape {shape} must be the last sizes of an array of shape {x.shape}.")
+    return norm_rows(floating("layer_norm", x), shape, weight, bias, eps)
+
+
+def norm_rows(x: Array, shape: tuple[int, ...], weight: Any, bias: Any, eps: float) -> Array:
+    """`layer_norm` with its arguments checked, but for weight and bias."""
+    size = int(np.prod(shape, dtype=np.int64))
+    flat = [
+        None if p is None else moves.reshape(_parameter(name, p, shape, x.dtype), (size,))
+        for name, p in (("weight", weight), ("bias", bias))
+    ]
+    rows = moves.reshape(x, (x.numel() // size if size else int(np.prod(x.shape[: -len(shape)])), size))
+    kept = get_backend(x.device).layer_norm(rows.data, *[raw(p) for p in flat], eps)
+    return moves.reshape(row_rules.layer_norm(rows, *flat, eps, kept), x.shape)
+
+
+def _parameter(name: str, value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    parameter = as_array("layer_norm", value)
+    if parameter.shape != shape:
+        raise ShapeError(f"layer_norm: {name} must have shape {shape}, not {parameter.shape}.")
+    return to_dtype(floating("layer_norm", parameter), dtype)
+
+
+def dropout(self: Any, p: float = 0.5, training: bool = True, *, generator: Any = None) -> Array:
+    """Each element zeroed with probability ``p``, and the others scaled by 1 / (1 - p); nothing unless ``training``."""
+    x = floating("dropout", as_array("dropout", self))
+    check_probability(p)
+    if not training or p == 0:
+        return moves.alias(x)
+    kept = random.default(generator).random(x.shape) >= p
+    return of_elements.dropout(x, kept, p)
+
+
+def check_probability(p: Any) -> None:
+    """A probability is a number from 0 to 1."""
+    if isinstance(p, bool) or not isinstance(p, int | float) or not 0 <= p <= 1:
+        raise ArgumentError(f"dropout: p must be a number from 0 to 1, not {p!r}.")

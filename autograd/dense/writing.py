@@ -1,0 +1,55 @@
+"""Writes in place: checked, carried out, counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pynested.backends.errors import DTypeError, GradientError, ShapeError
+
+from ..array import Array, raw
+from ..tape import state
+from .canonical import broadcast_shape, operand
+
+
+def overwrite(self: Array, name: str, *arguments: Any, **options: Any) -> Array:
+    """Write the result of the operator ``name`` into the array itself."""
+    from .. import dense
+
+    _refuse(self, name, arguments)
+    plain = [argument.detach() if type(argument) is Array else argument for argument in arguments]
+    return _store(self, name, getattr(dense, name)(self.detach(), *plain, **options))
+
+
+def write(self: Array, name: str, value: Any) -> Array:
+    """Write ``value``, which broadcasts, into the array itself."""
+    _refuse(self, name, (value,))
+    return _store(self, name, operand(name, value))
+
+
+def _refuse(self: Array, name: str, arguments: tuple[Any, ...]) -> None:
+    recorded = [a for a in (self, *arguments) if type(a) is Array and a.requires_grad]
+    if state.mode and recorded:
+        what = "this array requires grad" if recorded[0] is self else "an operand requires grad"
+        raise GradientError(
+            f"{name}_: {what}, and a write in place would not be recorded. Use the functional form, x = x.{name}(...), "
+            "or write inside pn.no_grad()."
+        )
+    if not self.data.flags.writeable:
+        raise GradientError(f"{name}_: the memory is read-only, or its places repeat (a broadcast view); clone it first.")
+
+
+def _store(self: Array, name: str, value: Any) -> Array:
+    shape = np.shape(raw(value))
+    dtype = value.dtype if type(value) is Array else np.result_type(self.dtype, value)
+    if broadcast_shape(f"{name}_", self.shape, shape) != self.shape:
+        raise ShapeError(f"{name}_: a result of shape {shape} does not fit into an array of shape {self.shape}.")
+    if not np.can_cast(dtype, self.dtype, "same_kind"):
+        raise DTypeError(
+            f"{name}_: a result of dtype {dtype} cannot be written into an array of dtype {self.dtype} without loss."
+        )
+    with np.errstate(over="ignore"):
+        self.data[...] = raw(value)
+    self.storage.wrote()
+    return self

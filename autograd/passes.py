@@ -1,0 +1,180 @@
+"""Passes up the tape: `backward`, which accumulates into leaves, and `grad`, which returns what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pynested.backends import get_backend
+from pynested.backends.errors import GradientError
+
+from .array import Array, as_cotangent, owner, raw
+from .containers import flatten, matched
+from .modes import Mode
+from .tape import OFF, RECORDING, Pending, hooked, lines_between, pull_back, source_of, state
+
+Seeds = list[tuple[Any, Array]]
+
+
+def backward(
+    outputs: Any, gradients: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False
+) -> None:
+    """Accumulate the gradients of ``outputs``, weighted by ``gradients``, into the ``grad`` of every leaf behind them.
+
+    Parameters
+    ----------
+    outputs : array or container of arrays
+        At least one of them requires grad.
+    gradients : like outputs, optional
+        The weight of each element; may be left out, or None for an output, where that has one element.
+    retain_graph : bool, optional
+        Keep the saved values for another pass over the same graph; ``create_graph`` by default.
+    create_graph : bool
+        Record the pass, so that the gradients can be differentiated.
+
+    Raises
+    ------
+    GradientError
+        If no output requires grad, a gradient does not fit, or an earlier pass freed the graph.
+
+    Examples
+    --------
+    >>> import pynested as pn
+    >>> x = pn.array([1.0, 2.0], requires_grad=True)
+    >>> pn.backward((x * x).sum())
+    >>> x.grad
+    array([2., 4.])
+    """
+    seeds = _seeds("backward", outputs, gradients, create_graph)
+    if not seeds:
+        raise GradientError(
+            "backward: no output requires grad. Give requires_grad=True to an array it is computed from, and do not "
+            "compute inside no_grad()."
+        )
+    keep = create_graph if retain_graph is None else retain_graph
+    done = run(seeds, create_graph, keep)
+    for node, cotangent in done.cotangents.items():
+        leaf = node.original()
+        if leaf is not None and leaf.requires_grad:
+            leaf.accumulate(_settled(leaf, cotangent, create_graph, done.exposed))
+
+
+def run(
+    seeds: Iterable[tuple[Any, Any]],
+    graph: bool,
+    keep: bool,
+    wanted: set[Any] | None = None,
+    needed: set[Any] | None = None,
+) -> Pending:
+    """One pass up the tape, recorded only if ``graph``; nothing in it warns."""
+    seeds = list(seeds)
+    on_cpu = all(seed.device == "cpu" for _, seed in seeds)
+    exposed = {owner(seed) for _, seed in seeds}
+    if not graph and on_cpu:
+        seeds = [(node, raw(seed)) for node, seed in seeds]
+    with Mode((state.mode or RECORDING) if graph else OFF), np.errstate(all="ignore"):
+        done = pull_back(seeds, graph=graph or not on_cpu, keep=keep, wanted=wanted, needed=needed)
+    done.exposed |= exposed
+    return done
+
+
+def _settled(leaf: Array, cotangent: Any, graph: bool, exposed: set[int]) -> Array:
+    """``cotangent`` as a gradient of ``leaf``, after the leaf's hooks, in memory that nothing else holds."""
+    gradient = cotangent if isinstance(cotangent, Array) else as_cotangent(cotangent, leaf)
+    gradient = hooked(leaf._hooks, gradient, exposed)
+    return owned(gradient if graph else gradient.detach(), exposed)
+
+
+def owned(gradient: Array, exposed: set[int]) -> Array:
+    """``gradient``, copied if somebody holds its memory already or it cannot be written; then it counts as held."""
+    if owner(gradient) in exposed or not gradient.is_contiguous() or not gradient.data.flags.writeable:
+        gradient = gradient.clone()
+    exposed.add(owner(gradient))
+    return gradient
+
+
+def _seeds(name: str, outputs: Any, gradients: Any, graph: bool) -> Seeds:
+    """Pairs of node and cotangent for the outputs that require grad."""
+    arrays = flatten(outputs)[0]
+    return [
+        (source_of(array), _seed(name, array, gradient, graph))
+        for array, gradient in zip(arrays, matched(name, outputs, gradients), strict=True)
+        if array.requires_grad
+    ]
+
+
+def _seed(name: str, output: Array, gradient: Array | None, graph: bool) -> Array:
+    if gradient is None:
+        if output.numel() != 1:
+            raise GradientError(
+                f"{name}: a gradient can be created implicitly only for an output of one element, this one has shape "
+                f"{output.shape}. Give the gradient of what you want: y.backward(pn.ones_like(y)), or "
+                "y.sum().backward()."
+            )
+        return ones_like(output)
+    if gradient.shape != output.shape:
+        raise GradientError(
+            f"{name}: a gradient of shape {gradient.shape} was given for an output of shape {output.shape}."
+        )
+    if gradient.dtype.kind != "f":
+        raise GradientError(f"{name}: the gradient must be floating point, not {gradient.dtype}.")
+    gradient = gradient if graph else gradient.detach()
+    return gradient if gradient.dtype == output.dtype else gradient.to(output.dtype)
+
+
+def ones_like(value: Array) -> Array:
+    """Ones of the shape and dtype of ``value``."""
+    return Array(get_backend(value.device).xp.ones(value.shape, value.dtype), value.device)
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    gradients: Any = None,
+    *,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool = False,
+) -> Any:
+    """The gradients of ``outputs`` with respect to ``inputs``, in the form of ``inputs``; nothing is accumulated.
+
+    Parameters
+    ----------
+    outputs, gradients, retain_graph, create_graph
+        As in `backward`.
+    inputs : array or container of arrays
+        Leaves or results; each requires grad.
+    allow_unused : bool
+        Give None for an input that was not used; otherwise that is an error.
+
+    Examples
+    --------
+    >>> import pynested as pn
+    >>> x = pn.array(3.0, requires_grad=True)
+    >>> slope = pn.grad(x * x * x, x, create_graph=True)
+    >>> pn.grad(slope, x)
+    array(18.)
+    """
+    wrt, rebuild = flatten(inputs)
+    for i, array in enumerate(wrt):
+        if not array.requires_grad:
+            raise GradientError(f"grad: input {i} does not require grad.")
+    keep = create_graph if retain_graph is None else retain_graph
+    done = pulled(_seeds("grad", outputs, gradients, create_graph), wrt, create_graph, keep)
+    results: list[Array | None] = []
+    for i, array in enumerate(wrt):
+        cotangent = done.cotangents.get(source_of(array))
+        if cotangent is None and not allow_unused:
+            raise GradientError(f"grad: input {i} was not used in the outputs. Give allow_unused=True to get None for it.")
+        leaf = array.original() or array
+        results.append(None if cotangent is None else _settled(leaf, cotangent, create_graph, done.exposed))
+    return rebuild(results)
+
+
+def pulled(seeds: Seeds, wrt: Sequence[Array], graph: bool, keep: bool) -> Pending:
+    """The pass from ``seeds`` that visits only what lies between them and ``wrt``."""
+    wanted = {source_of(array) for array in wrt}
+    needed = wanted | set(lines_between([node for node, _ in seeds], wanted))
+    return run([seed for seed in seeds if seed[0] in needed], graph, keep, wanted, needed)

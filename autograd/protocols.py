@@ -1,0 +1,108 @@
+"""What Python and NumPy ask of an array: numbers, lists, lengths, printing, pickling, NumPy's protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pynested.backends.errors import ArgumentError, DTypeError, GradientError
+
+from . import methods
+
+if TYPE_CHECKING:
+    from .array import Array
+
+
+class Protocols(methods.Methods):
+    """The values of an array, handed out; and the special methods that are not operators."""
+
+    __slots__ = ()
+    __array_priority__ = 100.0
+    __hash__ = object.__hash__
+
+    def numpy(self: Any) -> np.ndarray[Any, Any]:
+        """The values as a NumPy array that shares the memory; refused while gradients flow through it."""
+        if self.requires_grad:
+            raise GradientError(
+                "numpy: this array requires grad, and NumPy would not record what you do with it. "
+                "Use x.detach().numpy()."
+            )
+        return self.data  # type: ignore[no-any-return]
+
+    def item(self: Any) -> Any:
+        """The one element, as a Python number."""
+        if self.numel() != 1:
+            raise ArgumentError(f"item: an array of shape {self.shape} has {self.numel()} elements, not one.")
+        return self.data.item()
+
+    def tolist(self: Any) -> Any:
+        """The values as nested Python lists."""
+        return self.data.tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.numpy().__dlpack__(**options)
+
+    def __dlpack_device__(self: Any) -> tuple[int, int]:
+        device: tuple[int, int] = self.data.__dlpack_device__()
+        return device
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        function = methods.dense.UFUNCS.get(ufunc)
+        if function is None or method != "__call__" or options:
+            return NotImplemented
+        return function(*inputs)
+
+    def __len__(self: Any) -> int:
+        if self.ndim == 0:
+            raise ArgumentError("len: an array without dimensions has no length.")
+        return self.shape[0]  # type: ignore[no-any-return]
+
+    def __iter__(self) -> Iterator[Array]:
+        return iter(self.unbind())
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self: Any) -> int:
+        if self.dtype.kind not in "iu":
+            raise DTypeError(f"index: only an integer can be an index, this array is {self.dtype}.")
+        return int(self.item())
+
+    def __repr__(self: Any) -> str:
+        tail = f", dtype={self.dtype}" if self.dtype not in (np.float64, np.int64, np.bool_) else ""
+        if self.line is not None:
+            tail += f", made by {self.line.rule.name}"
+        elif self.requires_grad:
+            tail += ", requires_grad=True"
+        if self.device != "cpu":
+            tail += f", device={self.device!r}"
+        return f"array({np.array2string(self.data, separator=', ', prefix='array(')}{tail})"
+
+    def __reduce__(self: Any) -> Any:
+        kept = np.ascontiguousarray(self.data).reshape(self.shape)
+        return _unpickled, (type(self), kept, self.device, self.requires_grad and self.is_leaf)
+
+    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Array:
+        if self.line is not None:
+            raise GradientError("deepcopy: only leaves can be copied so; use x.detach().clone() for the values.")
+        copy: Array = type(self)(self.data.copy(), self.device)
+        copy.requires_grad = self.requires_grad
+        memo[id(self)] = copy
+        return copy
+
+
+def _unpickled(kind: Any, data: Any, device: str, requires_grad: bool) -> Array:
+    array: Array = kind(data, device)
+    array.requires_grad = requires_grad
+    return array

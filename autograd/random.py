@@ -1,0 +1,35 @@
+"""The generator of random numbers: one by default, or one of your own.
+
+A generator is a `numpy.random.Generator`; ``manual_seed`` restarts the default one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pynested.backends.errors import ArgumentError
+
+
+class _Default:
+    """The generator that is used where none is given."""
+
+    generator = np.random.default_rng()
+
+
+def manual_seed(seed: int) -> np.random.Generator:
+    """Restart the default generator from ``seed``, and return it."""
+    _Default.generator = np.random.default_rng(seed)
+    return _Default.generator
+
+
+def default(generator: Any = None) -> np.random.Generator:
+    """``generator`` if it is one, else the default one."""
+    if generator is None:
+        return _Default.generator
+    if not isinstance(generator, np.random.Generator):
+        raise ArgumentError(
+            f"generator: {type(generator).__name__} is not a numpy.random.Generator. Make one with numpy.random.default_rng(seed)."
+        )
+    return generator

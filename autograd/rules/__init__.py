@@ -1,0 +1,1 @@
+"""One aligned line per rule: what a primitive computes, and its derivative."""

@@ -1,0 +1,110 @@
+"""Elementwise rules: a value per line, a derivative per argument.
+
+``y`` is the output, ``x``, ``a``, ``b`` are the inputs. At kinks the derivative is the one the specification names:
+``abs`` and ``relu`` have 0 at 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pynested.backends import get_backend
+
+from ..array import raw
+from .kinds import Linear
+from .pointwise import Elementwise, Pull, per
+from .samples import arrays, pairs, positives, reals, with_static
+
+_cpu = get_backend("cpu")
+_HALF_SQRT = 0.7071067811865476  # 1 / sqrt(2)
+_DENSITY = 0.3989422804014327  # 1 / sqrt(2 pi)
+_TANH_SCALE, _TANH_CUBE = 0.7978845608028654, 0.044715
+
+
+def _normal(x: Any) -> Any:
+    """gelu'(x) = Phi(x) + x phi(x)."""
+    return 0.5 * (1 + erf(x * _HALF_SQRT)) + x * (exp(-0.5 * (x * x)) * _DENSITY)
+
+
+def _normal_tanh(x: Any) -> Any:
+    """The derivative of gelu's tanh approximation; x multiplies what vanishes for large x, so that nothing overflows."""
+    t = tanh(_TANH_SCALE * (x * (1 + _TANH_CUBE * (x * x))))
+    slope = (0.5 * _TANH_SCALE) * ((1 - t * t) * x)
+    return 0.5 * (1 + t) + slope + (3 * _TANH_CUBE) * (x * (x * slope))
+
+
+def _logistic(x: Any) -> Any:
+    """silu'(x) = s (1 + x (1 - s)), s the logistic function."""
+    s = 1 / (1 + exp(-x))
+    return s * (1 + x * (1 - s))
+
+
+def _above_zero(g: Any, y: Any, x: Any) -> Any:
+    """The cotangent where y is above 0 (or NaN), zero elsewhere, and not zero times the cotangent."""
+    return where(g, g.dtype.type(0), ~(raw(y) <= 0))
+
+
+def _chosen(g: Any, condition: Any, shape: tuple[int, ...]) -> Any:
+    """The cotangent where it was chosen, zero elsewhere, summed to ``shape``."""
+    from .movement import sum_to
+
+    return sum_to(where(g, g.dtype.type(0), condition), shape)
+
+
+def _dropped(k: Any, x: Any, kept: Any, p: float) -> Any:
+    """x / (1 - p), divided in float64 and rounded once, where it is kept."""
+    if p == 1:
+        return k.xp.zeros(x.shape, x.dtype)
+    with np.errstate(over="ignore"):
+        scaled = (x.astype(np.float64, copy=False) / (1 - p)).astype(x.dtype, copy=False)
+    return k.xp.where(kept, scaled, x.dtype.type(0))
+
+
+# fmt: off
+#                   name     verb           saves  partial derivatives, from the output y and the inputs
+add:  Elementwise = Elementwise("add",  "add",      "",   1, 1,                                              samples=pairs)
+sub:  Elementwise = Elementwise("sub",  "subtract", "",   1, -1,                                             samples=pairs)
+mul:  Elementwise = Elementwise("mul",  "multiply", "ab", lambda y, a, b: b, lambda y, a, b: a,              samples=pairs)
+div:  Elementwise = Elementwise("div",  "divide",   "yb", per(lambda y, a, b: b), lambda y, a, b: -(y / b),  samples=pairs)
+neg:  Elementwise = Elementwise("neg",  "negative", "",   -1,                                                samples=reals)
+abs_: Elementwise = Elementwise("abs",  "absolute", "a",  lambda y, x: sgn(x),                               samples=reals)
+sgn:  Elementwise = Elementwise("sgn",  "sgn",      "",   0,                                                 samples=reals)
+exp:  Elementwise = Elementwise("exp",  "exp",      "y",  lambda y, x: y,                                    samples=reals)
+log:  Elementwise = Elementwise("log",  "log",      "a",  per(lambda y, x: x),                               samples=positives)
+sqrt: Elementwise = Elementwise("sqrt", "sqrt",     "y",  per(lambda y, x: 2 * y),                           samples=positives)
+sin:  Elementwise = Elementwise("sin",  "sin",      "a",  lambda y, x: cos(x),                               samples=reals)
+cos:  Elementwise = Elementwise("cos",  "cos",      "a",  lambda y, x: -sin(x),                              samples=reals)
+tanh: Elementwise = Elementwise("tanh", "tanh",     "y",  lambda y, x: 1 - y * y,                            samples=reals)
+erf:  Elementwise = Elementwise("erf",  "erf",      "a",  lambda y, x: 1.1283791670955126 * exp(-(x * x)),   samples=reals)
+relu: Elementwise = Elementwise("relu", "relu",     "y",  Pull(_above_zero),                                 samples=reals)
+silu: Elementwise = Elementwise("silu", "silu",     "a",  lambda y, x: _logistic(x),                         samples=reals,
+                                fused=lambda g, y, x: _cpu.silu_backward(g, x))
+gelu: Elementwise = Elementwise("gelu", "gelu",     "a",  lambda y, x: _normal(x),                           samples=reals,
+                                fused=lambda g, y, x: _cpu.gelu_backward(g, x))
+gelu_tanh: Elementwise = Elementwise("gelu_tanh", lambda k, x: k.gelu(x, "tanh"), "a", lambda y, x: _normal_tanh(x),
+                                samples=reals, fused=lambda g, y, x: _cpu.gelu_backward(g, x, "tanh"))
+# fmt: on
+
+where: Linear = Linear(
+    "where",
+    lambda k, a, b, condition: k.xp.where(condition, a, b),
+    (
+        lambda g, shapes, condition: _chosen(g, condition, shapes[0]),
+        lambda g, shapes, condition: _chosen(g, ~condition, shapes[1]),
+    ),
+    arrays(
+        (((3,), (3,)), np.array([True, False, True])),
+        (((2, 3), (3,)), np.array([[True], [False]])),
+        (((), (2, 2)), np.array([[True, False], [False, True]])),
+        (((0, 3), (3,)), np.array([True, False, True])),
+    ),
+    arity=2,
+)
+dropout: Linear = Linear(
+    "dropout",
+    _dropped,
+    lambda g, shapes, kept, p: dropout(g, kept, p),
+    with_static(((4,), np.array([True, False, True, True]), 0.25), ((2, 2), np.zeros((2, 2), bool), 1), ((), True, 0.5)),
+)

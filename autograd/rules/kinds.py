@@ -1,0 +1,141 @@
+"""Four kinds of rule. Each knows how to compute, how to pull a cotangent up and how to push a tangent down.
+
+*linear*       jointly linear in its arrays: the push is the function itself, the adjoint is given
+*multilinear*  linear in each array on its own: the push replaces one argument at a time, the adjoints are given
+*elementwise*  the partial derivatives are given, as expressions of the output and the inputs (in pointwise.py)
+*custom*       both directions are given
+
+Derivatives are written with operators and with other rules. Those work on `Array`, where they are recorded, and on
+bare arrays of the array module, where they only compute; so a pass that nobody differentiates again costs no wrapping,
+and one that is differentiated again needs no second set of rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pynested.backends import get_backend
+
+from ..array import Array
+from ..tape import Line
+from .rule import PART, RULES, Rule, Samples, Verb, bound, same_device
+
+__all__ = [
+    "PART", "RULES", "Custom", "Linear", "Multilinear", "Rule", "Samples", "Variadic", "Verb", "bound", "same_device",
+]  # fmt: skip
+
+Adjoint = Callable[..., Any]
+
+
+class Linear(Rule):
+    """Jointly linear in all its arrays; ``adjoint(g, shapes, *static)`` returns one cotangent, or a tuple of them.
+
+    A tuple of adjoints, one for each array, is asked only for the cotangents that are wanted.
+    """
+
+    def __init__(
+        self, name: str, verb: Verb, adjoint: Adjoint | tuple[Adjoint, ...], samples: Samples, arity: int = 1
+    ) -> None:
+        super().__init__(name, verb, arity, "", samples)
+        self.adjoint = adjoint
+
+    def cotangents(self, line: Line, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
+        """What the adjoint says."""
+        if isinstance(self.adjoint, tuple):
+            return [
+                adjoint(cotangent, line.shapes, *line.static) if _wanted(source, needed) else None
+                for adjoint, source in zip(self.adjoint, line.sources, strict=True)
+            ]
+        pulled = self.adjoint(cotangent, line.shapes, *line.static)
+        return pulled if type(pulled) is tuple else (pulled,)
+
+    def push(self, line: Line, tangents: list[Any]) -> Any:
+        """The function itself, zeros standing for what has no tangent."""
+        if all(tangent is None for tangent in tangents):
+            return None
+        like = next(tangent for tangent in tangents if tangent is not None)
+        xp = get_backend(like.device).xp
+        full = [
+            Array(xp.zeros(shape, line.dtype), like.device) if tangent is None else tangent
+            for tangent, shape in zip(tangents, line.shapes, strict=True)
+        ]
+        return self.apply(tuple(full), line.static)
+
+
+class Variadic(Linear):
+    """A linear rule over any number of arrays, given as one sequence."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Apply to the arrays of the first argument."""
+        return self.apply(tuple(arguments[0]), arguments[1:])
+
+
+class Multilinear(Rule):
+    """Linear in each array on its own; ``adjoints[i](g, *inputs, *static)`` pulls to argument ``i``."""
+
+    broadcasts = True
+
+    def __init__(self, name: str, verb: Verb, adjoints: tuple[Adjoint, ...], samples: Samples) -> None:
+        super().__init__(name, verb, len(adjoints), "abcdef"[: len(adjoints)], samples)
+        self.adjoints = adjoints
+
+    def cotangents(self, line: Line, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
+        """What the adjoints of the wanted arguments say."""
+        return [
+            adjoint(cotangent, *inputs, *line.static) if _wanted(source, needed) else None
+            for adjoint, source in zip(self.adjoints, line.sources, strict=True)
+        ]
+
+    def push(self, line: Line, tangents: list[Any]) -> Any:
+        """The sum over the arguments of the function with that argument's tangent in its place."""
+        inputs = line.saved()[0]
+        total = None
+        for i, tangent in enumerate(tangents):
+            if tangent is not None:
+                term = self.apply((*inputs[:i], tangent, *inputs[i + 1 :]), line.static)
+                total = term if total is None else total + term
+        return total
+
+
+class Custom(Rule):
+    """Both directions given: ``pulls(g, y, inputs, *static)`` and ``pushes(tangents, y, inputs, *static)``.
+
+    ``keeps`` says what a line keeps of the static arguments, where that is less than all.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        verb: Verb,
+        saves: str,
+        pulls: Callable[..., Any],
+        pushes: Callable[..., Any],
+        samples: Samples,
+        arity: int = 1,
+        keeps: Callable[..., tuple[Any, ...]] | None = None,
+    ) -> None:
+        super().__init__(name, verb, arity, saves, samples)
+        self.pulls = pulls
+        self.pushes = pushes
+        self.keeps = keeps
+
+    def kept(self, static: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What a line keeps of the static arguments."""
+        return static if self.keeps is None else self.keeps(*static)
+
+    def cotangents(self, line: Line, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
+        """What ``pulls`` says."""
+        return self.pulls(cotangent, output, inputs, *line.static)
+
+    def push(self, line: Line, tangents: list[Any]) -> Any:
+        """What ``pushes`` says."""
+        if all(tangent is None for tangent in tangents):
+            return None
+        inputs, output = line.saved()
+        recorded = Array.made_by(line, output) if output is not None else None
+        return self.pushes(tangents, recorded, inputs or (None,) * len(tangents), *line.static)
+
+
+def _wanted(source: Any, needed: set[Any] | None) -> bool:
+    return source is not None and (needed is None or source in needed)

@@ -1,0 +1,82 @@
+"""Products of matrices, dense and of components. Dense operands have at least two dimensions and broadcast before them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pynested.backends import Matrices
+
+from .kinds import Multilinear
+from .movement import sum_to, transpose
+from .samples import arrays
+
+
+def _product(k: Any, a: Any, b: Any) -> Any:
+    """a @ b; float16 is multiplied and added up in float32, and rounded once."""
+    if a.dtype == np.float16:
+        return k.matmul(a.astype(np.float32), b.astype(np.float32)).astype(np.float16)
+    return k.matmul(a, b)
+
+
+def swapped(x: Any) -> Any:
+    """The matrices of ``x`` transposed: its last two axes exchanged."""
+    axes = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
+    return transpose(x, axes)
+
+
+def turned(m: Matrices) -> Matrices:
+    """The same memory read as the transposed matrices."""
+    return Matrices(m.offsets, m.cols, m.rows, not m.transposed)
+
+
+def packed(rows: Any, cols: Any) -> Matrices:
+    """Matrices of these sizes one after the other: the form of a product."""
+    offsets = np.zeros(len(rows), np.int64)
+    np.cumsum(rows[:-1] * cols[:-1], out=offsets[1:])
+    return Matrices(offsets, rows, cols)
+
+
+def _left_cotangent(g: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
+    product = packed(left.rows, right.cols)
+    if left.transposed:
+        return matmul_components(b, g, right, turned(product))
+    return matmul_components(g, b, product, turned(right))
+
+
+def _right_cotangent(g: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
+    product = packed(left.rows, right.cols)
+    if right.transposed:
+        return matmul_components(g, a, turned(product), left)
+    return matmul_components(a, g, turned(left), product)
+
+
+def _samples_of_components(generator: np.random.Generator) -> list[tuple[Any, ...]]:
+    rows, inner, cols = np.array([2, 0, 1]), np.array([3, 2, 3]), np.array([1, 2, 2])
+    a, b = packed(rows, inner), packed(inner, cols)
+    sampled = arrays((((9,), (13,)), a, b), (((9,), (13,)), turned(packed(inner, rows)), turned(packed(cols, inner))))
+    return list(sampled(generator))
+
+
+matmul: Multilinear = Multilinear(
+    "matmul",
+    _product,
+    (
+        lambda g, a, b: sum_to(matmul(g, swapped(b)), a.shape),
+        lambda g, a, b: sum_to(matmul(swapped(a), g), b.shape),
+    ),
+    arrays(
+        (((2, 3), (3, 4)),),
+        (((5, 2, 3), (3, 4)),),
+        (((2, 1, 2, 3), (4, 3, 1)),),
+        (((0, 3), (3, 2)),),
+        (((2, 0), (0, 2)),),
+    ),
+)
+matmul_components: Multilinear = Multilinear(
+    "matmul_components",
+    "matmul_components",
+    (_left_cotangent, _right_cotangent),
+    _samples_of_components,
+)

@@ -1,0 +1,201 @@
+"""Rules that move elements. All are linear, and come in pairs: each is the other's adjoint.
+
+    reshape  <-> reshape        transpose <-> transpose      broadcast_to <-> sum_to
+    slice    <-> place          concatenate -> slice         cast <-> cast
+    strided  <-> unstrided      take_rows <-> add_rows       gather <-> scatter
+    pad      <-> unpad          spread <-> segment_sum (in segment.py)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pynested.backends import Segments
+
+from ..array import zeros_like
+from .kinds import Linear, Variadic
+from .samples import arrays, with_static
+
+_SIZES = np.array([[2, 2], [0, 3], [1, 3]])
+_STRIDES = np.array([[3, 1], [1, 1], [0, 2]])
+_OFFSETS = np.array([0, 2, 4])
+
+
+def total(k: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    """The sum over ``axes``, in the dtype of x (int64 for bools and ints); float16 is added up in float32."""
+    if len(axes) == x.ndim:
+        return k.sum_all(x)
+    if not axes and x.dtype.kind == "f":
+        return x.copy()
+    if x.dtype == np.float16:
+        return k.xp.sum(x, axis=axes, dtype=np.float32).astype(np.float16)
+    return k.xp.sum(x, axis=axes, dtype=x.dtype if x.dtype.kind == "f" else np.int64)
+
+
+def _sum_to(k: Any, x: Any, shape: tuple[int, ...]) -> Any:
+    lead = x.ndim - len(shape)
+    axes = tuple(i for i in range(x.ndim) if i < lead or (shape[i - lead] == 1 and x.shape[i] != 1))
+    return k.xp.asarray(total(k, x, axes)).reshape(shape) if lead or axes else x
+
+
+def _viewed(k: Any, x: Any, index: Any) -> Any:
+    """A view also where ``index`` leaves no dimension: NumPy gives a copy then, unless the index has an ellipsis."""
+    items = index if type(index) is tuple else (index,)
+    return x[items if Ellipsis in items else (*items, Ellipsis)]
+
+
+def _place(k: Any, x: Any, shape: tuple[int, ...], index: Any) -> Any:
+    zeros = k.xp.zeros(shape, x.dtype)
+    zeros[index] = x
+    return zeros
+
+
+def _unstrided(k: Any, x: Any, shape: tuple[int, ...], sizes: Any, strides: Any, offset: int) -> Any:
+    size = int(np.prod(shape, dtype=np.int64))
+    flat = k.scatter_components(
+        x.reshape(-1), np.array([sizes], np.int64), np.array([strides], np.int64), np.array([offset], np.int64), size
+    )
+    return flat.reshape(shape)
+
+
+def _strided(k: Any, x: Any, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
+    item = x.dtype.itemsize
+    return k.xp.lib.stride_tricks.as_strided(x.reshape(-1)[offset:], sizes, tuple(s * item for s in strides))
+
+
+def _split(g: Any, shapes: tuple[tuple[int, ...], ...], axis: int) -> tuple[Any, ...]:
+    """The pieces of ``g`` along ``axis``, one for each of the arrays that were joined."""
+    pieces, start = [], 0
+    for shape in shapes:
+        index = (slice(None),) * axis + (slice(start, start + shape[axis]),)
+        pieces.append(slice_(g, index))
+        start += shape[axis]
+    return tuple(pieces)
+
+
+def _stacked(parts: list[Any], shape: tuple[int, ...], axis: int) -> Any:
+    """The cotangents of the entries along ``axis`` put together again; zeros where none arrived."""
+    nothing = zeros_like(next(part for part in parts if part is not None))
+    one = (*shape[:axis], 1, *shape[axis + 1 :])
+    return concatenate([reshape(nothing if part is None else part, one) for part in parts], axis)
+
+
+reshape: Linear = Linear(
+    "reshape",
+    lambda k, x, shape: x.reshape(shape),
+    lambda g, shapes, shape: reshape(g, shapes[0]),
+    with_static(((2, 3), (3, 2)), ((4,), (2, 2)), ((), (1,)), ((0, 3), (3, 0))),
+)
+transpose: Linear = Linear(
+    "transpose",
+    lambda k, x, axes: x.transpose(axes),
+    lambda g, shapes, axes: transpose(g, tuple(axes.index(i) for i in range(len(axes)))),
+    with_static(((2, 3), (1, 0)), ((2, 3, 4), (2, 0, 1)), ((3, 0, 2), (1, 0, 2))),
+)
+broadcast_to: Linear = Linear(
+    "broadcast_to",
+    lambda k, x, shape: k.xp.broadcast_to(x, shape),
+    lambda g, shapes, shape: sum_to(g, shapes[0]),
+    with_static(((3,), (2, 3)), ((2, 1), (2, 4)), ((), (3,)), ((1, 0), (2, 0))),
+)
+sum_to: Linear = Linear(
+    "sum_to",
+    _sum_to,
+    lambda g, shapes, shape: broadcast_to(g, shapes[0]),
+    with_static(((2, 3), (3,)), ((2, 4), (2, 1)), ((3,), ()), ((2, 0), (1, 0))),
+)
+cast: Linear = Linear(
+    "cast",
+    np.errstate(all="ignore")(lambda k, x, dtype: x.astype(dtype)),
+    lambda g, shapes, dtype: g,
+    with_static(((3,), np.dtype(np.float64))),
+)
+alias: Linear = Linear("alias", lambda k, x: x[...], lambda g, shapes: g, with_static(((3,),), ((2, 0),), ((),)))
+copy: Linear = Linear("copy", "copy", lambda g, shapes: g, with_static(((3,),), ((2, 3),), ((0,),)))
+slice_: Linear = Linear(
+    "slice",
+    _viewed,
+    lambda g, shapes, index: place(g, shapes[0], index),
+    with_static(
+        ((4, 3), (slice(1, 3), slice(None))),
+        ((4, 3), (2,)),
+        ((5,), (slice(None, None, -2),)),
+        ((3,), (None, 1)),
+        ((2, 3), (1, 2)),
+        ((2, 3), (..., 0)),
+        ((), (None,)),
+    ),
+)
+place: Linear = Linear(
+    "place",
+    _place,
+    lambda g, shapes, shape, index: slice_(g, index),
+    with_static(
+        ((2, 3), (4, 3), (slice(1, 3), slice(None))),
+        ((3,), (4, 3), (2,)),
+        ((3,), (5,), (slice(None, None, -2),)),
+        ((), (4, 3), (1, 2)),
+    ),
+)
+concatenate: Variadic = Variadic(
+    "concatenate",
+    lambda k, *arguments: k.xp.concatenate(arguments[:-1], axis=arguments[-1]),
+    _split,
+    lambda generator: [((x, y), 0) for x, y in arrays((((2, 3), (1, 3)),), (((2, 3), (0, 3)),))(generator)],
+)
+unbind: Linear = Linear(
+    "unbind",
+    lambda k, x, axis: [x[(*[slice(None)] * axis, i, ...)] for i in range(x.shape[axis])],
+    lambda g, shapes, axis: _stacked(g, shapes[0], axis),
+    with_static(((3, 2), 0), ((2, 3), 1)),
+)
+strided: Linear = Linear(
+    "as_strided",
+    _strided,
+    lambda g, shapes, sizes, strides, offset: unstrided(g, shapes[0], sizes, strides, offset),
+    with_static(((6,), (2, 3), (2, 1), 1), ((2, 3), (3, 2), (1, 3), 0), ((4,), (3,), (0,), 2)),
+)
+unstrided: Linear = Linear(
+    "unstrided",
+    _unstrided,
+    lambda g, shapes, shape, sizes, strides, offset: reshape(strided(g, sizes, strides, offset), shapes[0]),
+    with_static(((2, 3), (6,), (2, 3), (2, 1), 1)),
+)
+take_rows: Linear = Linear(
+    "take_rows",
+    "take_rows",
+    lambda g, shapes, index: add_rows(g, index, shapes[0][0]),
+    with_static(((4, 2), np.array([3, 0, 3])), ((2,), np.array([1, 1, 0])), ((3, 2), np.array([], np.int64))),
+)
+add_rows: Linear = Linear(
+    "add_rows",
+    "add_rows",
+    lambda g, shapes, index, rows: take_rows(g, index),
+    with_static(((3, 2), np.array([3, 0, 3]), 4), ((0, 2), np.array([], np.int64), 2)),
+)
+gather: Linear = Linear(
+    "gather",
+    "gather_components",
+    lambda g, shapes, sizes, strides, offsets: scatter(g, sizes, strides, offsets, shapes[0][0]),
+    with_static(((8,), _SIZES, _STRIDES, _OFFSETS)),
+)
+scatter: Linear = Linear(
+    "scatter",
+    "scatter_components",
+    lambda g, shapes, sizes, strides, offsets, buffer_size: gather(g, sizes, strides, offsets),
+    with_static(((7,), _SIZES, _STRIDES, _OFFSETS, 8)),
+)
+pad: Linear = Linear(
+    "pad",
+    lambda k, x, segments, length: k.pad(x, segments, length, 0),
+    lambda g, shapes, segments, length: unpad(g, segments, length),
+    with_static(((4, 2), Segments(np.array([0, 1, 1, 4])), 3)),
+)
+unpad: Linear = Linear(
+    "unpad",
+    lambda k, x, segments, length: k.unpad(x, segments),
+    lambda g, shapes, segments, length: pad(g, segments, length),
+    with_static(((3, 3, 2), Segments(np.array([0, 1, 1, 4])), 3)),
+)

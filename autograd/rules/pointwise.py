@@ -1,0 +1,176 @@
+"""The elementwise kind of rule: partial derivatives given as expressions of the output and the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, overload
+
+import numpy as np
+
+from ..array import Array
+from ..tape import ANOMALY, Line, state
+from .rule import Rule, Samples, Verb, bound, same_device
+
+Expression = Callable[..., Any]
+BLOCK = 1 << 17  # elements of a block: its operands and temporaries stay in the second-level cache
+
+
+class Pull:
+    """A partial derivative that says itself what becomes of the cotangent: ``pull(g, y, *inputs)``."""
+
+    def __init__(self, pull: Expression) -> None:
+        self.pull = pull
+
+
+def per(divisor: Expression) -> Pull:
+    """1 over ``divisor``: the cotangent is divided by it, and rounded once."""
+    return Pull(lambda g, y, *inputs: g / divisor(y, *inputs))
+
+
+Partial = Expression | Pull | int
+
+
+class Elementwise(Rule):
+    """``partials[i](y, *inputs)`` is the derivative of the output with respect to input ``i``; an int is a constant.
+
+    ``saves`` names what the partials look at: ``y`` the output, ``a``, ``b`` the inputs. ``fused`` pulls to the one
+    input of a rule with a single kernel, where nobody wants to differentiate the pass itself.
+    """
+
+    broadcasts = True
+
+    def __init__(
+        self,
+        name: str,
+        verb: Verb,
+        saves: str,
+        *partials: Partial,
+        samples: Samples,
+        fused: Expression | None = None,
+    ) -> None:
+        super().__init__(name, verb, len(partials), saves, samples)
+        self.partials = [_applied(partial) for partial in partials]
+        self.fused = fused
+
+    @overload
+    def __call__(self, first: Array, /, *others: Any) -> Array: ...
+    @overload
+    def __call__(self, *arguments: Any) -> Any: ...
+    def __call__(self, *arguments: Any) -> Any:
+        """Compute, and write a line if a gradient is wanted."""
+        if self.arity == 1:
+            return self._one(*arguments)
+        return self._two(*arguments)
+
+    def _one(self, a: Any) -> Any:
+        if type(a) is not Array:
+            return self.compute(a)
+        device = a.storage.device
+        result = Array((self.compute if device == "cpu" else bound(self.verb, device))(a.data), device)
+        if a.requires_grad and state.mode:
+            self._write(result, (a,), (a.line or a.stand_in(),))
+        return result
+
+    def _two(self, a: Any, b: Any) -> Any:
+        left = right = None
+        device = None
+        x, y = a, b
+        if type(a) is Array:
+            x, device = a.data, a.storage.device
+            if a.requires_grad:
+                left = a.line or a.stand_in()
+        if type(b) is Array:
+            y = b.data
+            if device is None:
+                device = b.storage.device
+            elif b.storage.device != device:
+                same_device(self.name, (a, b))
+            if b.requires_grad:
+                right = b.line or b.stand_in()
+        if device is None:
+            return self.compute(a, b)
+        result = Array((self.compute if device == "cpu" else bound(self.verb, device))(x, y), device)
+        if (left is not None or right is not None) and state.mode:
+            self._write(result, (a, b), (left, right))
+        return result
+
+    def _write(self, result: Array, operands: tuple[Any, ...], sources: tuple[Any, ...]) -> None:
+        """Write the line of ``result`` with little ado: this is what tiny operations spend their time on."""
+        data = result.data
+        line = Line(self, sources, (), data.shape, data.dtype)
+        version = 0
+        if self.saves_inputs:
+            saved: list[Any] = []
+            for operand, source, keep in zip(operands, sources, self.saved_inputs, strict=True):
+                if not keep:
+                    saved.append(None)
+                elif type(operand) is Array:
+                    saved.append(source if type(source) is Array else operand)
+                    version += operand.storage.version
+                else:
+                    saved.append(operand)
+            line.inputs = saved
+        if self.saves_output:
+            line.output = Array(data, result.storage.device, result.storage)
+        line.version = version
+        if state.mode == ANOMALY:
+            line.save(line.inputs, line.output)
+        result.line = line
+        result.requires_grad = True
+
+    def cotangents(self, line: Line, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
+        """The cotangent times each of the wanted partial derivatives."""
+        pulled: list[Any] = []
+        for partial, source in zip(self.partials, line.sources, strict=True):
+            if source is None or (needed is not None and source not in needed) or partial == 0:
+                pulled.append(None)
+            elif partial == 1:
+                pulled.append(cotangent)
+            elif type(cotangent) is Array:
+                pulled.append(partial(cotangent, output, *inputs))
+            elif self.fused is not None:
+                pulled.append(self.fused(cotangent, output, *inputs))
+            else:
+                pulled.append(_blockwise(partial, cotangent, output, inputs))
+        return pulled
+
+    def push(self, line: Line, tangents: list[Any]) -> Any:
+        """The sum of the tangents times the partial derivatives."""
+        inputs, output = line.saved()
+        recorded = Array.made_by(line, output) if output is not None else None
+        inputs = inputs or (None,) * len(tangents)
+        total = None
+        for partial, tangent in zip(self.partials, tangents, strict=True):
+            if tangent is None or partial == 0:
+                continue
+            term = tangent if partial == 1 else partial(tangent, recorded, *inputs)
+            total = term if total is None else total + term
+        return None if total is None else total.to(line.dtype).broadcast_to(line.shape)
+
+
+def _applied(partial: Partial) -> Any:
+    """``partial`` as a function of the cotangent, the output and the inputs; 0 and 1 stay."""
+    if partial in (0, 1):
+        return partial
+    if partial == -1:
+        return lambda g, y, *inputs: -g
+    if isinstance(partial, Pull):
+        return partial.pull
+    expression: Any = partial
+    return lambda g, y, *inputs: g * expression(y, *inputs)
+
+
+def _blockwise(pull: Expression, cotangent: Any, output: Any, inputs: Any) -> Any:
+    """``pull``; block by block where everything is large, contiguous and of one shape."""
+    if cotangent.size < 2 * BLOCK:
+        return pull(cotangent, output, *inputs)
+    operands = (cotangent, output, *inputs)
+    arrays = [x for x in operands if isinstance(x, np.ndarray)]
+    if any(x.shape != cotangent.shape or not x.flags.c_contiguous for x in arrays):
+        return pull(cotangent, output, *inputs)
+    flat = [x.reshape(-1) if isinstance(x, np.ndarray) else x for x in operands]
+    result = np.empty(cotangent.size, np.result_type(*arrays))
+    for start in range(0, cotangent.size, BLOCK):
+        block = [x[start : start + BLOCK] if isinstance(x, np.ndarray) else x for x in flat]
+        result[start : start + BLOCK] = pull(*block)
+    return result.reshape(cotangent.shape)

@@ -1,0 +1,63 @@
+"""Rules that reduce over axes of a dense array; the axes are canonical and the result keeps none of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..array import raw
+from .elementwise import where
+from .kinds import Custom, Linear
+from .movement import broadcast_to, cast, reshape, total
+from .samples import with_static
+
+
+def kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """``shape`` with 1 along ``axes``: what a result looks like before its axes are dropped."""
+    return tuple(1 if i in axes else size for i, size in enumerate(shape))
+
+
+def attained(x: Any, top: Any) -> Any:
+    """Where x is the maximum ``top``, as a bare bool array; NaN attains NaN."""
+    x, top = raw(x), raw(top)
+    return (x == top) | ((x != x) & (top != top))
+
+
+def by_count(g: Any, count: Any) -> Any:
+    """``g`` by numbers of elements; in float32 for float16, which has no numbers beyond 65504."""
+    if g.dtype == np.float16:
+        return cast(cast(g, np.dtype(np.float32)) / count.astype(np.float32), g.dtype)
+    return g / count.astype(g.dtype)
+
+
+def _amax_pull(g: Any, y: Any, inputs: Any, axes: tuple[int, ...]) -> tuple[Any]:
+    """Each maximum's cotangent, shared evenly by the elements that attain it."""
+    shape = inputs[0].shape
+    lasting = kept(shape, axes)
+    ties = attained(inputs[0], raw(y).reshape(lasting))
+    share = by_count(reshape(g, lasting), ties.sum(axis=axes, keepdims=True))
+    return (where(broadcast_to(share, shape), g.dtype.type(0), ties),)
+
+
+def _amax_push(tangents: list[Any], y: Any, inputs: Any, axes: tuple[int, ...]) -> Any:
+    """The mean of the tangents of the elements that attain the maximum."""
+    ties = attained(inputs[0], raw(y).reshape(kept(inputs[0].shape, axes)))
+    chosen = where(tangents[0], tangents[0].dtype.type(0), ties)
+    return by_count(sum_axes(chosen, axes), ties.sum(axis=axes))
+
+
+sum_axes: Linear = Linear(
+    "sum",
+    total,
+    lambda g, shapes, axes: broadcast_to(reshape(g, kept(shapes[0], axes)), shapes[0]),
+    with_static(((2, 3), (0,)), ((2, 3), (0, 1)), ((2, 0, 4), (1,)), ((3,), ()), ((), ())),
+)
+amax = Custom(
+    "amax",
+    lambda k, x, axes: k.xp.max(x, axis=axes) if axes else x.copy(),
+    "ya",
+    _amax_pull,
+    _amax_push,
+    with_static(((2, 3), (0,)), ((2, 3), (0, 1)), ((4,), (0,)), ((2, 3), ()), ((), ())),
+)

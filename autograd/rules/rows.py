@@ -1,0 +1,155 @@
+"""Rules over the rows of a matrix: layer normalization and cross entropy.
+
+``kept`` is what the kernel worked out besides the result, so that the pull need not: the result, then the mean and
+1 / std of each row, or its logsumexp. A line keeps it without the result.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pynested.backends import get_backend
+
+from ..array import Array
+from .elementwise import sqrt, where
+from .kinds import Custom
+from .movement import broadcast_to, reshape
+from .reduction import sum_axes
+from .samples import arrays, numbers
+from .segment import over_last, softmax_last
+
+_cpu = get_backend("cpu")
+
+
+def _without_result(*static: Any) -> tuple[Any, ...]:
+    """The static arguments of a line: of the last, ``kept``, all but the result."""
+    *others, kept = static
+    return (*others, kept and (None, *kept[1:]))
+
+
+# ---- layer normalization ------------------------------------------------------------------------------------------
+
+
+def _layer_norm(k: Any, x: Any, weight: Any, bias: Any, eps: float, kept: Any) -> Any:
+    return (kept or k.layer_norm(x, weight, bias, eps))[0]
+
+
+def _normalized(x: Any, eps: float) -> tuple[Any, Any]:
+    """The rows of x, centred and scaled, and 1 / std, in tracked operations."""
+    size = max(x.shape[-1], 1)
+    centred = x - over_last(x) / size
+    rstd = 1 / sqrt(over_last(centred * centred) / size + eps)
+    return centred * rstd, rstd
+
+
+def _projected(t: Any, normal: Any, rstd: Any) -> Any:
+    """rstd times what is left of t without its mean and its part along the normalized rows: symmetric in t."""
+    size = max(t.shape[-1], 1)
+    return rstd * (t - over_last(t) / size - normal * (over_last(t * normal) / size))
+
+
+def _layer_norm_pull(g: Any, y: Any, inputs: Any, eps: float, kept: Any) -> tuple[Any, Any, Any]:
+    x, weight, _ = inputs
+    if type(g) is not Array:
+        _, mean, rstd = kept or _cpu.layer_norm(x, weight, None, eps)
+        pulled: tuple[Any, Any, Any] = _cpu.layer_norm_backward(g, x, weight, mean, rstd)
+        return pulled
+    normal, rstd = _normalized(x, eps)
+    to_x = _projected(g if weight is None else g * weight, normal, rstd)
+    return to_x, None if weight is None else sum_axes(g * normal, (0,)), sum_axes(g, (0,))
+
+
+def _layer_norm_push(tangents: list[Any], y: Any, inputs: Any, eps: float, kept: Any) -> Any:
+    x, weight, _ = inputs
+    normal, rstd = _normalized(x, eps)
+    terms = []
+    if tangents[0] is not None:
+        moved = _projected(tangents[0], normal, rstd)
+        terms.append(moved if weight is None else moved * weight)
+    if tangents[1] is not None:
+        terms.append(normal * tangents[1])
+    if tangents[2] is not None:
+        terms.append(broadcast_to(tangents[2], x.shape))
+    total, *others = terms
+    for term in others:
+        total = total + term
+    return total
+
+
+def _norm_samples(generator: np.random.Generator) -> list[tuple[Any, ...]]:
+    sampled = arrays((((3, 4), (4,), (4,)), 1e-5, None), (((2, 3), (3,), (3,)), 1e-2, None), (((0, 3), (3,), (3,)), 1e-5, None))
+    bare = numbers(generator, (2, 4)), None, None, 1e-5, None
+    return [*sampled(generator), bare]
+
+
+layer_norm = Custom(
+    "layer_norm",
+    _layer_norm,
+    "ab",
+    _layer_norm_pull,
+    _layer_norm_push,
+    _norm_samples,
+    arity=3,
+    keeps=_without_result,
+)
+
+
+# ---- cross entropy ------------------------------------------------------------------------------------------------
+
+
+def _cross_entropy(k: Any, x: Any, target: Any, weight: Any, ignore: int, smoothing: float, kept: Any) -> Any:
+    return (kept or k.cross_entropy(x, target, weight, ignore, smoothing))[0]
+
+
+def _gap(x: Any, target: Any, weight: Any, ignore: int, smoothing: float) -> Any:
+    """The gradient of each row's loss: softmax(x) times the total weight, less the weight of each class.
+
+    The weights say what the loss weighs the log probabilities with: one class, or mostly one; nothing if ignored.
+    """
+    rows, classes = x.shape
+    share = np.full((rows, classes), smoothing / max(classes, 1), x.dtype)
+    valid = target != ignore
+    share[np.flatnonzero(valid), target[valid]] += 1 - smoothing
+    shares = Array(share if weight is None else share * weight, x.device)
+    gap = softmax_last(x) * over_last(shares) - shares
+    return where(gap, x.dtype.type(0), valid[:, None])
+
+
+def _cross_entropy_pull(
+    g: Any, y: Any, inputs: Any, target: Any, weight: Any, ignore: int, smoothing: float, kept: Any
+) -> tuple[Any]:
+    x = inputs[0]
+    if type(g) is not Array:
+        _, logsumexp = kept or _cpu.cross_entropy(x, target, weight, ignore, smoothing)
+        return (_cpu.cross_entropy_backward(g, x, target, weight, ignore, smoothing, logsumexp),)
+    pulled = reshape(g, (x.shape[0], 1)) * _gap(x, target, weight, ignore, smoothing)
+    return (where(pulled, x.dtype.type(0), (target != ignore)[:, None]),)
+
+
+def _cross_entropy_push(
+    tangents: list[Any], y: Any, inputs: Any, target: Any, weight: Any, ignore: int, smoothing: float, kept: Any
+) -> Any:
+    moved = tangents[0] * _gap(inputs[0], target, weight, ignore, smoothing)
+    return sum_axes(where(moved, moved.dtype.type(0), (target != ignore)[:, None]), (1,))
+
+
+def _labelled(generator: np.random.Generator) -> list[tuple[Any, ...]]:
+    target = np.array([2, 0, -100, 1])
+    weight = np.array([0.5, 2.0, 1.0])
+    return [
+        (numbers(generator, (4, 3)), target, None, -100, 0.0, None),
+        (numbers(generator, (4, 3)), target, weight, -100, 0.3, None),
+    ]
+
+
+cross_entropy = Custom(
+    "cross_entropy",
+    _cross_entropy,
+    "a",
+    _cross_entropy_pull,
+    _cross_entropy_push,
+    _labelled,
+    keeps=_without_result,
+)

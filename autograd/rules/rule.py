@@ -1,0 +1,207 @@
+"""What every rule has: a value, a line on the tape, and two directions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache, partial
+from typing import Any, overload
+
+import numpy as np
+
+from pynested.backends import get_backend
+from pynested.backends.errors import DeviceError, GradientError
+
+from ..array import Array, raw
+from ..tape import Line, Pending, held, source_of, state
+
+Samples = Callable[[np.random.Generator], Iterable[tuple[Any, ...]]]
+Verb = str | Callable[..., Any]
+RULES: dict[str, Rule] = {}
+
+
+@cache
+def bound(verb: Verb, device: str) -> Callable[..., Any]:
+    """What computes on ``device``: the backend's verb of that name, or a function of the backend and the arrays."""
+    backend = get_backend(device)
+    function: Callable[..., Any] = getattr(backend, verb) if isinstance(verb, str) else partial(verb, backend)
+    return function
+
+
+class Rule:
+    """A primitive: called with arrays first, then with arguments that are not differentiated.
+
+    Parameters
+    ----------
+    name : str
+        What error messages and the tape call it.
+    verb : str or callable
+        The backend's verb, or a function of the backend, the arrays and the other arguments.
+    arity : int
+        How many arrays there are.
+    saves : str
+        What the derivative looks at: ``y`` the output, ``a``, ``b``, ... the inputs.
+    samples : callable
+        Arguments on which the rule is checked, drawn from a generator.
+    """
+
+    broadcasts = False
+
+    def __init__(self, name: str, verb: Verb, arity: int, saves: str, samples: Samples) -> None:
+        self.name = name
+        self.verb = verb
+        self.compute = bound(verb, "cpu")
+        self.arity = arity
+        self.saves_output = "y" in saves
+        self.saved_inputs = tuple("abcdef"[i] in saves for i in range(arity))
+        self.saves_inputs = any(self.saved_inputs)
+        self.samples = samples
+        RULES[name] = self
+
+    def __repr__(self) -> str:
+        return f"<rule {self.name}>"
+
+    @overload
+    def __call__(self, first: Array, /, *others: Any) -> Array: ...
+    @overload
+    def __call__(self, *arguments: Any) -> Any: ...
+    def __call__(self, *arguments: Any) -> Any:
+        """Compute on the arrays, which come first; recorded if they are `Array` and one of them wants a gradient."""
+        arrays, static = arguments[: self.arity], arguments[self.arity :]
+        return self.apply(arrays, static)
+
+    def apply(self, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
+        """Compute, wrap, and write a line if a gradient is wanted; bare arrays only compute."""
+        tracked = wrapped = False
+        datas: list[Any] = []
+        for array in arrays:
+            if type(array) is Array:
+                wrapped = True
+                tracked = tracked or array.requires_grad
+                datas.append(array.data)
+            else:
+                datas.append(array)
+        if not wrapped:
+            return self.compute(*datas, *static)
+        device = same_device(self.name, arrays)
+        output = (self.compute if device == "cpu" else bound(self.verb, device))(*datas, *static)
+        several = type(output) is tuple or type(output) is list
+        results = [Array.of(one, device, arrays) for one in (output if several else [output])]
+        if tracked and state.mode and results:
+            self.record(results, several, arrays, static)
+        return tuple(results) if several else results[0]
+
+    def record(self, results: list[Array], several: bool, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> None:
+        """Write the line that made ``results``; from a line with several outputs each hangs by a part."""
+        sources = tuple([source_of(a) if type(a) is Array else None for a in arrays])
+        line = Line(self, sources, self.kept(static), results[0].data.shape, results[0].data.dtype)
+        line.shapes = tuple([np.shape(a) for a in arrays])
+        saved = None
+        if self.saves_inputs:
+            kept = zip(held(arrays, sources), self.saved_inputs, strict=False)
+            saved = tuple([a if keep else None for a, keep in kept])
+        line.save(saved, results[0].detach() if self.saves_output else None)
+        if several:
+            hang(results, line)
+        else:
+            results[0].line, results[0].requires_grad = line, True
+
+    def kept(self, static: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What a line keeps of the arguments that are not differentiated."""
+        return static
+
+    def pull(self, line: Line, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
+        """Send what ``cotangent`` says of the output to the sources of ``line``."""
+        inputs, output = self.opened(line, pending.graph)
+        cotangents = self.cotangents(line, cotangent, inputs, output, needed)
+        for i, source in enumerate(line.sources):
+            if source is None or (needed is not None and source not in needed):
+                continue
+            pulled = cotangents[i]
+            if pulled is None:
+                continue
+            if pulled.shape != source.shape or pulled.dtype != source.dtype:
+                pulled = self.fitted(line, i, source, pulled)
+            pending.add(source, pulled)
+
+    def opened(self, line: Line, graph: bool) -> tuple[Any, Any]:
+        """The saved values as the pass wants them: recorded arrays, or bare ones."""
+        inputs, output = line.saved()
+        if inputs is None:
+            inputs = (None,) * len(line.sources)
+        if graph:
+            return inputs, Array.made_by(line, output) if output is not None else None
+        return tuple([raw(saved) for saved in inputs]), None if output is None else output.data
+
+    def cotangents(self, line: Line, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
+        """The cotangent of each array argument; None where there is none."""
+        raise GradientError(f"{self.name} has no derivative.")
+
+    def push(self, line: Line, tangents: list[Any]) -> Any:
+        """The tangent of the output, given those of the inputs (None for a constant)."""
+        raise GradientError(f"{self.name} has no forward derivative.")
+
+    def fitted(self, line: Line, i: int, source: Any, cotangent: Any) -> Any:
+        """``cotangent`` in the shape and dtype of argument ``i``; all but broadcasting and promotion is an error."""
+        from .movement import cast, sum_to
+
+        shape, dtype = source.shape, source.dtype
+        if cotangent.shape != shape:
+            if not self.broadcasts or cotangent.shape != line.shape:
+                raise GradientError(
+                    f"{self.name}: its rule returned a cotangent of shape {cotangent.shape} for argument {i}, which "
+                    f"has shape {shape} (the output has {line.shape}). The rule is wrong; it must return the input's "
+                    "shape."
+                )
+            cotangent = sum_to(cotangent, shape)
+        if cotangent.dtype != dtype:
+            if cotangent.dtype != line.dtype:
+                raise GradientError(
+                    f"{self.name}: its rule returned a cotangent of dtype {cotangent.dtype} for argument {i}, which "
+                    f"has dtype {dtype} (the output has {line.dtype}). The rule is wrong; it must keep the input's "
+                    "dtype."
+                )
+            cotangent = cast(cotangent, dtype)
+        return cotangent
+
+
+class Part(Rule):
+    """One of several outputs of a line: passes its cotangent to its place, and takes its tangent from there."""
+
+    def __init__(self) -> None:
+        self.name = "part"
+
+    def pull(self, line: Line, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
+        """Put the cotangent in its place."""
+        if needed is None or line.sources[0] in needed:
+            pending.add_part(line.sources[0], line.static[0], cotangent)
+
+    def push(self, line: Line, tangents: list[Any]) -> Any:
+        """Take the tangent from its place."""
+        return None if tangents[0] is None else tangents[0][line.static[0]]
+
+
+PART = Part()
+
+
+def hang(results: list[Array], line: Line) -> None:
+    """Make ``results`` the outputs of ``line``, one after the other."""
+    line.parts = len(results)
+    for i, result in enumerate(results):
+        hang_one(result, line, i)
+
+
+def hang_one(result: Array, line: Line, index: int) -> Array:
+    """Make ``result`` output ``index`` of ``line``."""
+    result.line = Line(PART, (line,), (index,), result.data.shape, result.data.dtype)
+    result.requires_grad = True
+    return result
+
+
+def same_device(name: str, arrays: Iterable[Any]) -> str:
+    """The one device on which all of ``arrays`` lie."""
+    devices = {array.storage.device for array in arrays if type(array) is Array}
+    if len(devices) != 1:
+        raise DeviceError(
+            f"{name}: the operands lie on different devices: {', '.join(sorted(devices))}. Move one with .to(device)."
+        )
+    return devices.pop()

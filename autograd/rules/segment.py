@@ -1,0 +1,113 @@
+"""Rules over segments: the runs of rows that components are.
+
+A fused pull calls its kernel when nobody differentiates the pass itself, and its composite, in the same formula, when
+somebody does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pynested.backends import Segments, get_backend
+
+from ..array import Array, raw
+from .elementwise import where
+from .kinds import Custom, Linear
+from .movement import broadcast_to, reshape
+from .reduction import attained, by_count, sum_axes
+from .samples import with_static
+
+_cpu = get_backend("cpu")
+_SEGMENTS = Segments(np.array([0, 2, 2, 5]))
+
+
+def over_last(x: Any) -> Any:
+    """The sum over the last axis, at every place of it."""
+    axis = len(x.shape) - 1
+    return broadcast_to(reshape(sum_axes(x, (axis,)), (*x.shape[:-1], 1)), x.shape)
+
+
+# ---- sums and maxima ----------------------------------------------------------------------------------------------
+
+
+def _ties(x: Any, y: Any, segments: Segments) -> tuple[Any, Any]:
+    """Where rows attain the maximum of their segment, and how many of each segment do (1 for an empty one)."""
+    ties = attained(x, np.repeat(raw(y), segments.lengths, axis=0))
+    return ties, np.maximum(_cpu.segment_sum(ties, segments), 1)
+
+
+def _max_pull(g: Any, y: Any, inputs: Any, segments: Segments) -> tuple[Any]:
+    if type(g) is not Array:
+        return (_cpu.segment_max_backward(g, inputs[0], y, segments),)
+    ties, count = _ties(inputs[0], y, segments)
+    return (where(spread(by_count(g, count), segments), g.dtype.type(0), ties),)
+
+
+def _max_push(tangents: list[Any], y: Any, inputs: Any, segments: Segments) -> Any:
+    ties, count = _ties(inputs[0], y, segments)
+    chosen = where(tangents[0], tangents[0].dtype.type(0), ties)
+    return by_count(segment_sum(chosen, segments), count)
+
+
+segment_sum: Linear = Linear(
+    "segment_sum",
+    "segment_sum",
+    lambda g, shapes, segments: spread(g, segments),
+    with_static(((5,), _SEGMENTS), ((5, 2), _SEGMENTS), ((5, 0), _SEGMENTS)),
+)
+spread: Linear = Linear(
+    "spread",
+    "spread",
+    lambda g, shapes, segments: segment_sum(g, segments),
+    with_static(((3,), _SEGMENTS), ((3, 2), _SEGMENTS)),
+)
+segment_max = Custom(
+    "segment_max",
+    "segment_max",
+    "ya",
+    _max_pull,
+    _max_push,
+    with_static(((5,), Segments(np.array([0, 2, 5]))), ((5, 2), Segments(np.array([0, 1, 5])))),
+)
+
+
+# ---- softmax ------------------------------------------------------------------------------------------------------
+
+
+def _softmax_pull(g: Any, y: Any, inputs: Any, segments: Segments) -> tuple[Any]:
+    if type(g) is not Array:
+        return (_cpu.segment_softmax_backward(g, y, segments),)
+    return (_softmax_derivative(g, y, segments),)
+
+
+def _softmax_derivative(t: Any, y: Any, segments: Segments) -> Any:
+    """y (t - sum of y t): the Jacobian is symmetric, so this is the push as well as the pull."""
+    return y * (t - spread(segment_sum(y * t, segments), segments))
+
+
+def _last_pull(g: Any, y: Any, inputs: Any) -> tuple[Any]:
+    return (_cpu.softmax_last_backward(g, y),) if type(g) is not Array else (_last_derivative(g, y),)
+
+
+def _last_derivative(t: Any, y: Any) -> Any:
+    return y * (t - over_last(y * t))
+
+
+segment_softmax = Custom(
+    "segment_softmax",
+    "segment_softmax",
+    "y",
+    _softmax_pull,
+    lambda tangents, y, inputs, segments: _softmax_derivative(tangents[0], y, segments),
+    with_static(((5,), _SEGMENTS), ((5, 2), _SEGMENTS), ((0, 2), Segments(np.array([0, 0])))),
+)
+softmax_last = Custom(
+    "softmax_last",
+    "softmax_last",
+    "y",
+    _last_pull,
+    lambda tangents, y, inputs: _last_derivative(tangents[0], y),
+    with_static(((4,),), ((2, 3),), ((3, 0),), ((0, 2),)),
+)

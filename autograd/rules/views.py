@@ -1,0 +1,90 @@
+"""Rules that cut one array into many views: a single line with as many outputs as there are components.
+
+Pulling puts the cotangents of all pieces together once, so a loop over components costs no more than their size.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..array import zeros_like
+from .kinds import Linear
+from .movement import add_rows, concatenate, reshape, scatter, transpose
+from .samples import with_static
+
+
+def _pieces(k: Any, x: Any, axis: int, starts: tuple[int, ...], lengths: tuple[int, ...]) -> list[Any]:
+    before = (slice(None),) * axis
+    if not axis:
+        return [x[start : start + length] for start, length in zip(starts, lengths, strict=True)]
+    return [x[(*before, slice(start, start + length))] for start, length in zip(starts, lengths, strict=True)]
+
+
+def _joined(parts: Any, shape: tuple[int, ...], axis: int, starts: tuple[int, ...], lengths: tuple[int, ...]) -> Any:
+    """The cotangents of pieces, added where the pieces came from; zeros elsewhere."""
+    like = next(part for part in parts if part is not None)
+    nothing = zeros_like(like)
+    full = [
+        _zeros(nothing, (*shape[:axis], length, *shape[axis + 1 :])) if part is None else part
+        for part, length in zip(parts, lengths, strict=True)
+    ]
+    joined = concatenate(full, axis)
+    ends = np.cumsum(lengths)
+    if ends[-1] == shape[axis] and starts == tuple((ends - lengths).tolist()):
+        return joined
+    index = np.concatenate([np.arange(start, start + length) for start, length in zip(starts, lengths, strict=True)])
+    order = (axis, *[i for i in range(len(shape)) if i != axis])
+    rows = add_rows(transpose(joined, order), index, shape[axis])
+    return transpose(rows, tuple(order.index(i) for i in range(len(order))))
+
+
+def _zeros(like: Any, shape: tuple[int, ...]) -> Any:
+    """Zeros of another shape on the device of ``like``."""
+    if isinstance(like, np.ndarray):
+        return np.zeros(shape, like.dtype)
+    return type(like)(np.zeros(shape, like.dtype), like.device)
+
+
+def strided_view(k: Any, flat: Any, sizes: Any, strides: Any, offset: int) -> Any:
+    """A view of a flat contiguous array with sizes and strides of its own, in elements."""
+    item = flat.dtype.itemsize
+    steps = tuple(int(s) * item for s in strides)
+    if k.xp is np:
+        return np.ndarray(tuple(sizes), flat.dtype, flat, int(offset) * item if 0 not in sizes else 0, steps)
+    return k.xp.lib.stride_tricks.as_strided(flat[int(offset) :], tuple(sizes), steps)
+
+
+def _components(k: Any, x: Any, sizes: Any, strides: Any, offsets: Any) -> list[Any]:
+    return [
+        strided_view(k, x, size, stride, offset)
+        for size, stride, offset in zip(sizes.tolist(), strides.tolist(), offsets.tolist(), strict=True)
+    ]
+
+
+def _scattered(parts: Any, shape: tuple[int, ...], sizes: Any, strides: Any, offsets: Any) -> Any:
+    nothing = zeros_like(next(part for part in parts if part is not None))
+    numels = sizes.prod(axis=1).tolist()
+    flat = [
+        _zeros(nothing, (n,)) if part is None else reshape(part, (n,)) for part, n in zip(parts, numels, strict=True)
+    ]
+    return scatter(concatenate(flat, 0), sizes, strides, offsets, shape[0])
+
+
+pieces = Linear(
+    "pieces",
+    _pieces,
+    lambda g, shapes, axis, starts, lengths: _joined(g, shapes[0], axis, starts, lengths),
+    with_static(
+        ((4, 2), 0, (0, 1, 1), (1, 0, 3)), ((2, 5), 1, (3, 0), (2, 2)), ((3,), 0, (0, 1), (2, 2)), ((3, 0), 0, (0,), (3,))
+    ),
+)
+components = Linear(
+    "components",
+    _components,
+    lambda g, shapes, sizes, strides, offsets: _scattered(g, shapes[0], sizes, strides, offsets),
+    with_static(
+        ((8,), np.array([[2, 2], [0, 3], [1, 3]]), np.array([[3, 1], [1, 1], [1, 2]]), np.array([0, 2, 3])),
+    ),
+)

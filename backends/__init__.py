@@ -1,0 +1,31 @@
+"""How arrays are computed: storage, kernels, errors. Knows no gradient and no nested array."""
+
+from __future__ import annotations
+
+if __name__ != "pynested.backends":
+    raise ImportError(
+        f"{__file__} is pynested.backends, not a top-level package 'backends'; Python found it because the repository "
+        f"root is on sys.path. Import it as pynested.backends."
+    )
+
+from .allocator import allocate, allocator, register_allocator
+from .interface import Backend
+from .matrices import Matrices
+from .numpy.placement import strided_index
+from .registry import backend_of, get_backend, register_backend
+from .segments import Segments
+from .storage import Storage
+
+__all__ = [
+    "Backend",
+    "Matrices",
+    "Segments",
+    "Storage",
+    "allocate",
+    "allocator",
+    "backend_of",
+    "get_backend",
+    "register_allocator",
+    "register_backend",
+    "strided_index",
+]

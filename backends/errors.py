@@ -1,0 +1,54 @@
+"""One class per kind of error; each is also the builtin that users of PyTorch or NumPy would catch.
+
+A message says what was wrong, where (component, dimension, both sizes) and what to do about it.
+"""
+
+from __future__ import annotations
+
+
+class PynestedError(Exception):
+    """Everything that pynested raises on purpose."""
+
+
+class StructureError(PynestedError, RuntimeError, ValueError):
+    """Components, lengths, offsets or ranks do not fit together."""
+
+
+class ShapeError(PynestedError, RuntimeError, ValueError):
+    """Dense shapes that do not broadcast, or a reshape that is impossible."""
+
+
+class DimensionError(PynestedError, IndexError, RuntimeError, ValueError):
+    """A dimension out of range, given twice, or refused by the operator."""
+
+
+class IndexOutOfRange(PynestedError, IndexError):
+    """An index outside the component it looks into."""
+
+
+class DTypeError(PynestedError, TypeError, RuntimeError):
+    """A dtype that the operator, or pynested as a whole, does not take."""
+
+
+class DeviceError(PynestedError, RuntimeError):
+    """Arrays on different devices, or a device that is not there."""
+
+
+class LayoutError(PynestedError, RuntimeError, ValueError):
+    """A layout that cannot express what was asked for."""
+
+
+class GradientError(PynestedError, RuntimeError):
+    """A gradient that cannot be computed, or a write that would make one wrong."""
+
+
+class EmptyReductionError(PynestedError, ValueError, RuntimeError, IndexError):
+    """A reduction without an identity met a run without elements."""
+
+
+class ArgumentError(PynestedError, TypeError, ValueError):
+    """An argument of the wrong type, or a value outside its range."""
+
+
+class MissingDependency(PynestedError, ImportError):
+    """An optional package that is not installed."""

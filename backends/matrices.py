@@ -1,0 +1,33 @@
+"""Where a batch of matrices lies in a flat buffer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Matrices:
+    """K matrices in a flat buffer, each of them contiguous; they may overlap, and lie in any order.
+
+    Matrix ``k`` has the logical shape ``(rows[k], cols[k])`` and begins at ``offsets[k]``. It is stored row by row, or
+    column by column where ``transposed`` is set (that is, row by row with the shape ``(cols[k], rows[k])``).
+    """
+
+    offsets: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    cols: NDArray[np.int64]
+    transposed: bool = False
+
+    @property
+    def count(self) -> int:
+        """The number of matrices, K."""
+        return self.offsets.size
+
+    @cached_property
+    def places(self) -> list[tuple[int, int, int]]:
+        """(offset, rows, cols) of each matrix, as Python integers."""
+        return list(zip(self.offsets.tolist(), self.rows.tolist(), self.cols.tolist(), strict=True))

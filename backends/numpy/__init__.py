@@ -1,0 +1,83 @@
+"""The verbs in NumPy and SciPy. The module itself is the backend: names it lacks are NumPy's, its ufuncs made quiet.
+
+A quiet ufunc takes positional operands and ``out``; ``xp`` has the rest (``dtype=``, ``where=``, ``.reduce``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .activations import erf, gelu, gelu_backward, silu, silu_backward
+from .elementwise import exp, log, quiet_ufunc, relu, sgn, sin, tanh
+from .losses import cross_entropy, cross_entropy_backward
+from .movement import add_rows, copy, pack_list, pad, take_rows, unpad
+from .normalization import (
+    layer_norm,
+    layer_norm_backward,
+    segment_softmax,
+    segment_softmax_backward,
+    softmax_last,
+    softmax_last_backward,
+)
+from .placement import gather_components, scatter_components, strided_index
+from .products import matmul_components, sum_all
+from .running import quietly
+from .segment import (
+    segment_max,
+    segment_max_backward,
+    segment_sum,
+    spread,
+)
+
+__all__ = [
+    "add_rows",
+    "copy",
+    "cross_entropy",
+    "cross_entropy_backward",
+    "device",
+    "erf",
+    "exp",
+    "gather_components",
+    "gelu",
+    "gelu_backward",
+    "layer_norm",
+    "layer_norm_backward",
+    "log",
+    "matmul_components",
+    "pack_list",
+    "pad",
+    "quietly",
+    "relu",
+    "scatter_components",
+    "segment_max",
+    "segment_max_backward",
+    "segment_softmax",
+    "segment_softmax_backward",
+    "segment_sum",
+    "sgn",
+    "silu",
+    "silu_backward",
+    "sin",
+    "softmax_last",
+    "softmax_last_backward",
+    "spread",
+    "strided_index",
+    "sum_all",
+    "take_rows",
+    "tanh",
+    "unpad",
+    "xp",
+]
+
+device = "cpu"
+xp = np
+
+
+def __getattr__(name: str) -> Any:
+    value = getattr(np, name)
+    if isinstance(value, np.ufunc):
+        value = quiet_ufunc(value)
+    globals()[name] = value  # so that the next look-up is an ordinary one
+    return value

@@ -1,0 +1,172 @@
+"""erf, gelu and silu, which NumPy lacks or does not vectorise, and their fused adjoints."""
+
+from __future__ import annotations
+
+from math import pi, sqrt
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from .elementwise import blockwise
+from .running import quiet
+
+SILU_TAIL = {np.dtype(np.float32): -80.0, np.dtype(np.float64): -700.0}  # below, 1 + exp(x) is 1 and exp(-x) is huge
+
+# erf(z) = tanh(z p(z * z)) to 6e-8 everywhere, fitted for float32: np.tanh is vectorised and scipy.special.erf is not.
+ERF_COEFFICIENTS = (
+    1.1283797055845706,
+    0.10276548030562752,
+    -0.00018438089121709106,
+    -0.0006257220926588527,
+    8.971354219915439e-05,
+    -5.985840682488885e-06,
+    1.5896787981719085e-07,
+)
+ERF_OF_ROOT = tuple(c * 0.5 ** (power + 0.5) for power, c in enumerate(ERF_COEFFICIENTS))  # for erf(x / sqrt 2)
+TANH_SCALE, TANH_CUBIC = sqrt(2 / pi), 0.044715  # gelu's tanh approximation
+
+
+@quiet
+def erf(x: NDArray[Any], /) -> NDArray[Any]:
+    """The error function of floats; bools and ints are taken as float64."""
+    if x.dtype.kind != "f":
+        x = x.astype(np.float64)
+    return blockwise(_erf_kernel, x, extra=1)
+
+
+@quiet
+def gelu(x: NDArray[Any], /, approximate: str = "none") -> NDArray[Any]:
+    """``x Phi(x)``, with the normal distribution function (``"none"``) or its tanh approximation (``"tanh"``)."""
+    return blockwise(_gelu_kernel if approximate == "none" else _gelu_tanh_kernel, x, extra=2)
+
+
+@quiet
+def gelu_backward(cotangent: NDArray[Any], x: NDArray[Any], /, approximate: str = "none") -> NDArray[Any]:
+    """``cotangent * gelu'(x)``."""
+    kernel = _gelu_backward_kernel if approximate == "none" else _gelu_tanh_backward_kernel
+    return blockwise(kernel, cotangent, x, extra=2)
+
+
+@quiet
+def silu(x: NDArray[Any], /) -> NDArray[Any]:
+    """``x / (1 + exp(-x))``."""
+    return blockwise(_silu_kernel, x)
+
+
+@quiet
+def silu_backward(cotangent: NDArray[Any], x: NDArray[Any], /) -> NDArray[Any]:
+    """``cotangent * silu'(x)``."""
+    return blockwise(_silu_backward_kernel, cotangent, x, extra=1)
+
+
+def _polynomial_erf(out: NDArray[Any], x: NDArray[Any], square: NDArray[Any], coefficients: tuple[float, ...]) -> None:
+    """``out <- tanh(x p(x * x))``, p by Horner's rule."""
+    np.multiply(x, x, out=square)
+    np.multiply(square, coefficients[-1], out=out)
+    for coefficient in coefficients[-2:0:-1]:
+        np.add(out, coefficient, out=out)
+        np.multiply(out, square, out=out)
+    np.add(out, coefficients[0], out=out)
+    np.multiply(out, x, out=out)
+    np.tanh(out, out=out)
+
+
+def _erf_kernel(out: NDArray[Any], x: NDArray[Any], square: NDArray[Any]) -> None:
+    if out.dtype == np.float32:
+        _polynomial_erf(out, x, square, ERF_COEFFICIENTS)
+    else:
+        scipy.special.erf(x, out=out)
+
+
+def _normal_distribution(out: NDArray[Any], x: NDArray[Any], square: NDArray[Any]) -> None:
+    """``out <- Phi(x) = (1 + erf(x / sqrt 2)) / 2``."""
+    if out.dtype == np.float32:
+        _polynomial_erf(out, x, square, ERF_OF_ROOT)
+        np.multiply(out, 0.5, out=out)
+        np.add(out, 0.5, out=out)
+    else:
+        scipy.special.ndtr(x, out=out)
+
+
+def _gelu_kernel(out: NDArray[Any], x: NDArray[Any], square: NDArray[Any], phi: NDArray[Any]) -> None:
+    _normal_distribution(phi, x, square)
+    np.multiply(phi, x, out=out)
+
+
+def _gelu_backward_kernel(
+    out: NDArray[Any], cotangent: NDArray[Any], x: NDArray[Any], density: NDArray[Any], phi: NDArray[Any]
+) -> None:
+    """``gelu' = Phi(x) + x exp(-x * x / 2) / sqrt(2 pi)``."""
+    _normal_distribution(phi, x, density)
+    np.multiply(x, x, out=density)
+    np.multiply(density, -0.5, out=density)
+    np.exp(density, out=density)
+    np.multiply(density, 1 / sqrt(2 * pi), out=density)
+    np.multiply(density, x, out=density)
+    np.add(density, phi, out=density)
+    np.multiply(density, cotangent, out=out)
+
+
+def _gelu_tanh(out: NDArray[Any], x: NDArray[Any]) -> None:
+    """``out <- tanh(sqrt(2 / pi) (x + 0.044715 x^3))``."""
+    np.multiply(x, x, out=out)
+    np.multiply(out, TANH_SCALE * TANH_CUBIC, out=out)
+    np.add(out, TANH_SCALE, out=out)
+    np.multiply(out, x, out=out)
+    np.tanh(out, out=out)
+
+
+def _gelu_tanh_kernel(out: NDArray[Any], x: NDArray[Any], inner: NDArray[Any], half: NDArray[Any]) -> None:
+    _gelu_tanh(inner, x)
+    np.add(inner, 1, out=inner)
+    np.multiply(x, 0.5, out=half)
+    np.multiply(inner, half, out=out)
+
+
+def _gelu_tanh_backward_kernel(
+    out: NDArray[Any], cotangent: NDArray[Any], x: NDArray[Any], inner: NDArray[Any], slope: NDArray[Any]
+) -> None:
+    """``gelu' = (1 + t) / 2 + s + 3 * 0.044715 x x s``, with s = x (1 - t t) sqrt(2 / pi) / 2.
+
+    x multiplies s, which vanishes for large x, and never itself, which would overflow and give inf * 0.
+    """
+    _gelu_tanh(inner, x)
+    np.multiply(inner, inner, out=slope)
+    np.subtract(1, slope, out=slope)
+    np.multiply(slope, 0.5 * TANH_SCALE, out=slope)
+    np.multiply(slope, x, out=slope)
+    np.multiply(inner, 0.5, out=inner)
+    np.add(inner, 0.5, out=inner)
+    np.add(inner, slope, out=inner)
+    for factor in (x, x, 3 * TANH_CUBIC):
+        np.multiply(slope, factor, out=slope)
+    np.add(inner, slope, out=inner)
+    np.multiply(inner, cotangent, out=out)
+
+
+def _silu_kernel(out: NDArray[Any], x: NDArray[Any]) -> None:
+    np.negative(x, out=out)
+    np.exp(out, out=out)
+    np.add(out, 1, out=out)
+    np.divide(x, out, out=out)
+    threshold = SILU_TAIL[out.dtype]
+    if out.size and np.fmin.reduce(x) < threshold:
+        # Here exp(-x) overflows or soon will, though x exp(x) is still a number: half the exponent, twice.
+        tail = np.flatnonzero(x < threshold)
+        root = np.exp(x[tail] * 0.5)
+        out[tail] = x[tail] * root * root
+
+
+def _silu_backward_kernel(out: NDArray[Any], cotangent: NDArray[Any], x: NDArray[Any], sigmoid: NDArray[Any]) -> None:
+    """``silu' = s (1 + x (1 - s))``, with s the sigmoid of x."""
+    np.negative(x, out=sigmoid)
+    np.exp(sigmoid, out=sigmoid)
+    np.add(sigmoid, 1, out=sigmoid)
+    np.divide(1, sigmoid, out=sigmoid)
+    np.subtract(1, sigmoid, out=out)
+    np.multiply(out, x, out=out)
+    np.add(out, 1, out=out)
+    np.multiply(out, sigmoid, out=out)
+    np.multiply(out, cotangent, out=out)

@@ -1,0 +1,102 @@
+"""Cross entropy, fused: no array of probabilities is kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .running import blocks, computing_dtype, quiet, run, scratch
+
+
+@quiet
+def cross_entropy(
+    x: NDArray[Any],
+    target: NDArray[Any],
+    weight: NDArray[Any] | None,
+    ignore_index: int,
+    label_smoothing: float,
+    /,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """(N, C) and int (N,) -> the loss of each row (0 where ignored, not reduced) and its logsumexp.
+
+    With l_c = logsumexp - x_c, weights w and s = label_smoothing: (1 - s) w_t l_t + s / C * sum of w_c l_c.
+    The logsumexp keeps the dtype that is computed in, float32 for float16.
+    """
+    rows, classes = np.ascontiguousarray(x), x.shape[1]
+    dtype = computing_dtype(x.dtype)
+    loss, logsumexp = np.empty(len(rows), x.dtype), np.empty(len(rows), dtype)
+    kept = target != ignore_index
+    weights = None if weight is None else weight.astype(dtype, copy=False)
+    ones = np.ones(classes, dtype)
+
+    def work(start: int, stop: int) -> None:
+        block, valid = rows[start:stop].astype(dtype, copy=False), kept[start:stop]
+        which = np.where(valid, target[start:stop], 0)
+        maximum = np.maximum.reduce(block, axis=1, initial=-np.inf)
+        below, powers = scratch("losses", (2, *block.shape), dtype)
+        np.subtract(block, maximum[:, None], out=below)  # so that a likely class has an accurate small loss
+        np.exp(below, out=powers)
+        log_sum = np.log(np.vecdot(powers, ones))
+        np.add(maximum, log_sum, out=logsumexp[start:stop])
+        if not classes:
+            loss[start:stop] = 0
+            return
+        row_loss = log_sum - below[np.arange(stop - start), which]
+        if weights is not None:
+            row_loss *= weights[which]
+        if label_smoothing:
+            np.subtract(log_sum[:, None], below, out=below)
+            smooth = np.vecdot(below, ones if weights is None else weights)
+            row_loss = (1 - label_smoothing) * row_loss + label_smoothing / classes * smooth
+        loss[start:stop] = np.where(valid, row_loss, 0)
+
+    run(work, blocks(len(rows), rows[:1].nbytes), rows.nbytes)
+    return loss, logsumexp
+
+
+@quiet
+def cross_entropy_backward(
+    cotangent: NDArray[Any],
+    x: NDArray[Any],
+    target: NDArray[Any],
+    weight: NDArray[Any] | None,
+    ignore_index: int,
+    label_smoothing: float,
+    logsumexp: NDArray[Any],
+    /,
+) -> NDArray[Any]:
+    """(N,) -> (N, C): the cotangent of x for the rows' losses; exactly 0 in ignored rows.
+
+    With p the softmax: (1 - s) w_t (p_c - [c = t]) + s / C * (p_c sum(w) - w_c).
+    """
+    rows, classes = np.ascontiguousarray(x), x.shape[1]
+    dtype = computing_dtype(x.dtype)
+    out = np.empty(rows.shape, x.dtype)
+    kept = target != ignore_index
+    weights = None if weight is None else weight.astype(dtype, copy=False)
+    total_weight = classes if weights is None else np.add.reduce(weights)
+    part = label_smoothing / max(1, classes)
+
+    def work(start: int, stop: int) -> None:
+        valid = kept[start:stop]
+        which = np.where(valid, target[start:stop], 0)
+        own = np.full(stop - start, 1 - label_smoothing, dtype)
+        if weights is not None:
+            own *= weights[which]
+        result = out[start:stop] if dtype == out.dtype else np.empty((stop - start, classes), dtype)
+        np.subtract(rows[start:stop], logsumexp[start:stop, None], out=result)
+        np.exp(result, out=result)
+        result *= (own + dtype.type(part * total_weight))[:, None]
+        result[np.arange(stop - start), which] -= own
+        if label_smoothing:
+            result -= part if weights is None else part * weights
+        result *= cotangent[start:stop, None]
+        result[~valid] = 0
+        if dtype != out.dtype:
+            out[start:stop] = result
+
+    if out.size:
+        run(work, blocks(len(rows), rows[:1].nbytes), rows.nbytes)
+    return out

@@ -1,0 +1,194 @@
+"""Softmax of runs and of rows, and layer normalization.
+
+Row sums are dot products with ones: quick, and unlike a matrix product BLAS keeps them on the calling thread.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..segments import Segments
+from .running import as_matrix, blocks, computing_dtype, quiet, run, scratch
+from .segment import max_runs, spans_of, sum_runs, with_runs
+
+TAME = {np.dtype(np.float32): 40.0, np.dtype(np.float64): 300.0}  # exp of +-this, and sums of it, are ordinary numbers
+
+
+@quiet
+def segment_softmax(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
+    """(N, ...) -> (N, ...): exp(x - max) / sum over each run; NaN where the run holds NaN, +inf, or -inf only."""
+    rows = as_matrix(x)
+    out = np.empty(rows.shape, x.dtype)
+    dtype = computing_dtype(x.dtype)
+
+    def work(start: int, stop: int, first: int, last: int) -> None:
+        block = rows[start:stop].astype(dtype, copy=False)
+        target = out[start:stop] if dtype == out.dtype else np.empty(block.shape, dtype)
+        if not tame(block):
+            with_runs(np.subtract, block, max_runs(block, segments, first, last), segments, first, last, target)
+            block = target
+        np.exp(block, out=target)
+        scale = np.divide(1, sum_runs(target, segments, first, last))
+        with_runs(np.multiply, target, scale, segments, first, last, out[start:stop])
+
+    run(work, spans_of(rows, segments), rows.nbytes)
+    return out.reshape(x.shape)
+
+
+@quiet
+def segment_softmax_backward(cotangent: NDArray[Any], y: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
+    """``y * (cotangent - sum of y * cotangent over the run)``, for y = segment_softmax(x)."""
+    rows, cotangents = as_matrix(y), as_matrix(cotangent)
+    out = np.empty(rows.shape, y.dtype)
+    dtype = computing_dtype(y.dtype)
+
+    def work(start: int, stop: int, first: int, last: int) -> None:
+        ys, gs = rows[start:stop].astype(dtype, copy=False), cotangents[start:stop].astype(dtype, copy=False)
+        target = out[start:stop] if dtype == out.dtype else np.empty(ys.shape, dtype)
+        np.multiply(gs, ys, out=target)
+        with_runs(np.subtract, gs, sum_runs(target, segments, first, last), segments, first, last, target)
+        np.multiply(target, ys, out=out[start:stop], casting="same_kind")
+
+    run(work, spans_of(rows, segments), rows.nbytes)
+    return out.reshape(y.shape)
+
+
+def _rows_of_last(x: NDArray[Any]) -> NDArray[Any]:
+    width = x.shape[-1]
+    return np.ascontiguousarray(x).reshape(x.size // max(1, width), width)
+
+
+@quiet
+def softmax_last(x: NDArray[Any], /) -> NDArray[Any]:
+    """(..., D) -> (..., D): the softmax of each row; NaN where the row holds NaN, +inf, or -inf only."""
+    rows = _rows_of_last(x)
+    out = np.empty(rows.shape, x.dtype)
+    dtype = computing_dtype(x.dtype)
+    ones = np.ones(rows.shape[1], dtype)
+
+    def work(start: int, stop: int) -> None:
+        block = rows[start:stop].astype(dtype, copy=False)
+        target = out[start:stop] if dtype == out.dtype else np.empty(block.shape, dtype)
+        if not tame(block):
+            block = np.subtract(block, np.maximum.reduce(block, axis=1, keepdims=True), out=target)
+        np.exp(block, out=target)
+        sums = np.vecdot(target, ones)
+        np.divide(1, sums, out=sums)
+        np.multiply(target, sums[:, None], out=out[start:stop], casting="same_kind")
+
+    if out.size:
+        run(work, blocks(len(rows), rows[:1].nbytes), rows.nbytes)
+    return out.reshape(x.shape)
+
+
+@quiet
+def softmax_last_backward(cotangent: NDArray[Any], y: NDArray[Any], /) -> NDArray[Any]:
+    """``y * (cotangent - sum of y * cotangent over the row)``, for y = softmax_last(x)."""
+    rows, cotangents = _rows_of_last(y), _rows_of_last(cotangent)
+    out = np.empty(rows.shape, y.dtype)
+    dtype = computing_dtype(y.dtype)
+
+    def work(start: int, stop: int) -> None:
+        ys, gs = rows[start:stop].astype(dtype, copy=False), cotangents[start:stop].astype(dtype, copy=False)
+        target = out[start:stop] if dtype == out.dtype else np.empty(ys.shape, dtype)
+        np.subtract(gs, np.vecdot(gs, ys)[:, None], out=target)
+        np.multiply(target, ys, out=out[start:stop], casting="same_kind")
+
+    if out.size:
+        run(work, blocks(len(rows), rows[:1].nbytes), rows.nbytes)
+    return out.reshape(y.shape)
+
+
+def tame(block: NDArray[Any]) -> bool:
+    """Whether exp cannot overflow nor a sum of exps vanish, so that no maximum need be subtracted first."""
+    if block.size == 0:
+        return True
+    limit = TAME[block.dtype]
+    # NaN compares false, so that a block with one is not tame.
+    return bool(np.minimum.reduce(block, axis=None) > -limit and np.maximum.reduce(block, axis=None) < limit)
+
+
+@quiet
+def layer_norm(
+    x: NDArray[Any], weight: NDArray[Any] | None, bias: NDArray[Any] | None, eps: float, /
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """(N, D) -> (N, D), and each row's mean and 1 / sqrt(variance + eps): (x - mean) * rstd * weight + bias.
+
+    Mean and rstd keep the dtype that is computed in, float32 for float16.
+    """
+    rows, width = np.ascontiguousarray(x), x.shape[1]
+    out = np.empty(rows.shape, x.dtype)
+    dtype = computing_dtype(x.dtype)
+    mean, rstd = np.empty((2, len(rows)), dtype)
+    ones = np.ones(width, dtype)
+
+    def work(start: int, stop: int) -> None:
+        block = rows[start:stop].astype(dtype, copy=False)
+        target = out[start:stop] if dtype == out.dtype else np.empty(block.shape, dtype)
+        means, scale = mean[start:stop], rstd[start:stop]
+        np.vecdot(block, ones, out=means)
+        np.divide(means, width, out=means)
+        np.subtract(block, means[:, None], out=target)
+        np.vecdot(target, target, out=scale)
+        np.divide(scale, width, out=scale)
+        np.add(scale, eps, out=scale)
+        np.sqrt(scale, out=scale)
+        np.divide(1, scale, out=scale)
+        np.multiply(target, scale[:, None], out=target)
+        if weight is not None:
+            np.multiply(target, weight, out=target, casting="same_kind")
+        if bias is not None:
+            np.add(target, bias, out=target, casting="same_kind")
+        if target.dtype != out.dtype:
+            out[start:stop] = target
+
+    run(work, blocks(len(rows), rows[:1].nbytes), rows.nbytes)
+    return out, mean, rstd
+
+
+@quiet
+def layer_norm_backward(
+    cotangent: NDArray[Any],
+    x: NDArray[Any],
+    weight: NDArray[Any] | None,
+    mean: NDArray[Any],
+    rstd: NDArray[Any],
+    /,
+    with_bias: bool = True,
+) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
+    """The cotangents of x, of weight (None without one) and of bias (None unless ``with_bias``).
+
+    With h = cotangent * weight and n the normalized rows, that of x is rstd (h - mean(h) - n mean(h n)).
+    """
+    rows, cotangents, width = np.ascontiguousarray(x), np.ascontiguousarray(cotangent), x.shape[1]
+    out = np.empty(rows.shape, x.dtype)
+    dtype = computing_dtype(x.dtype)
+    scale_of = np.ones(width, dtype) if weight is None else weight.astype(dtype, copy=False)
+    cuts = blocks(len(rows), 2 * rows[:1].nbytes)
+    weight_sums, bias_sums = np.zeros((2, len(cuts), width), dtype)
+
+    def work(number: int, start: int, stop: int) -> None:
+        gs, scale = cotangents[start:stop].astype(dtype, copy=False), rstd[start:stop]
+        centred = scratch("centred", gs.shape, dtype)
+        np.subtract(rows[start:stop], mean[start:stop, None], out=centred)
+        target = np.multiply(gs, centred, out=out[start:stop] if dtype == out.dtype else None)
+        slope = np.vecdot(target, scale_of)  # sum(h n) / rstd
+        np.multiply(slope, scale * scale / width, out=slope)
+        np.multiply(centred, slope[:, None], out=centred)
+        np.add(centred, (np.vecdot(gs, scale_of) / width)[:, None], out=centred)
+        if weight is not None:
+            np.multiply(target, scale[:, None], out=target)
+            np.add.reduce(target, axis=0, out=weight_sums[number])
+        if with_bias:
+            np.add.reduce(gs, axis=0, out=bias_sums[number])
+        np.multiply(gs, scale_of, out=target)
+        np.subtract(target, centred, out=target)
+        np.multiply(target, scale[:, None], out=out[start:stop], casting="same_kind")
+
+    run(work, [(number, *cut) for number, cut in enumerate(cuts)], rows.nbytes)
+    weight_cotangent = None if weight is None else np.add.reduce(weight_sums, axis=0).astype(weight.dtype, copy=False)
+    bias_cotangent = np.add.reduce(bias_sums, axis=0).astype(x.dtype, copy=False) if with_bias else None
+    return out, weight_cotangent, bias_cotangent

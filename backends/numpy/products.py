@@ -1,0 +1,110 @@
+"""Products of many matrices of different sizes, and totals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+
+from ..matrices import Matrices
+from .running import computing_dtype, quiet, run, widened
+
+LARGE_PRODUCT = 16384  # elements of both operands and the result; so many are worth a Python call of their own
+FEW_PRODUCTS = 4  # so few that grouping by size costs more than it saves
+TOTAL_CHUNK = 1 << 20  # elements added pairwise before the partial totals are added
+
+
+@quiet
+def matmul_components(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: Matrices, /) -> NDArray[Any]:
+    """Flat and flat -> flat: left[k] @ right[k], packed one after the other in row-major order."""
+    sizes = left.rows * right.cols
+    ends = np.cumsum(sizes)
+    places = ends - sizes
+    dtype = np.result_type(a, b)
+    a, b = widened(np.ascontiguousarray(a)), widened(np.ascontiguousarray(b))
+    out = np.empty(int(sizes.sum()), np.result_type(a, b))
+    elements = sizes + left.rows * left.cols + right.rows * right.cols
+    if left.count <= FEW_PRODUCTS:
+        single = np.arange(left.count)
+    else:
+        small = np.flatnonzero(elements < LARGE_PRODUCT)
+        single = np.flatnonzero(elements >= LARGE_PRODUCT)
+        for members in _equal_sizes(small, left, right):
+            _multiply_together(a, b, left, right, members, out, places[members])
+    for k in single.tolist():
+        first, second = _matrix(a, *left.places[k], left.transposed), _matrix(b, *right.places[k], right.transposed)
+        shape = len(first), second.shape[1]
+        np.matmul(first, second, out=out[places.item(k) : ends.item(k)].reshape(shape))
+    return out.astype(dtype, copy=False)
+
+
+@quiet
+def sum_all(x: NDArray[Any], /) -> NDArray[Any]:
+    """(...) -> (): the total; bools and ints give int64."""
+    if x.dtype.kind != "f":
+        return np.asarray(np.add.reduce(x, axis=None, dtype=np.int64))
+    flat = np.ascontiguousarray(x).reshape(-1)
+    if flat.size <= TOTAL_CHUNK:
+        return np.asarray(np.add.reduce(flat))
+    wide = computing_dtype(x.dtype)
+    cuts = list(enumerate(range(0, flat.size, TOTAL_CHUNK)))
+    totals = np.empty(len(cuts), np.float64)
+
+    def work(place: int, start: int) -> None:
+        totals[place] = np.add.reduce(flat[start : start + TOTAL_CHUNK], dtype=wide)
+
+    run(work, cuts, flat.nbytes)
+    return np.asarray(np.add.reduce(totals).astype(x.dtype))
+
+
+def _matrix(flat: NDArray[Any], offset: int, rows: int, cols: int, transposed: bool) -> NDArray[Any]:
+    stored = flat[offset : offset + rows * cols]
+    return stored.reshape(cols, rows).T if transposed else stored.reshape(rows, cols)
+
+
+def _equal_sizes(members: NDArray[np.int64], left: Matrices, right: Matrices) -> list[NDArray[np.int64]]:
+    """The members in groups, the sizes of operands and result equal in each."""
+    if not members.size:
+        return []
+    rows, inner, cols = left.rows[members], left.cols[members], right.cols[members]
+    order = np.lexsort((cols, inner, rows))
+    rows, inner, cols = rows[order], inner[order], cols[order]
+    changes = (rows[1:] != rows[:-1]) | (inner[1:] != inner[:-1]) | (cols[1:] != cols[:-1])
+    return np.split(members[order], np.flatnonzero(changes) + 1)
+
+
+def _multiply_together(
+    a: NDArray[Any],
+    b: NDArray[Any],
+    left: Matrices,
+    right: Matrices,
+    members: NDArray[np.int64],
+    out: NDArray[Any],
+    places: NDArray[np.int64],
+) -> None:
+    """One batched product for members of equal sizes."""
+    first, second = _stack(a, left, members), _stack(b, right, members)
+    size = first.shape[1] * second.shape[2]
+    if size == 0:
+        return
+    step = out.itemsize
+    windows = as_strided(out, (out.size - size + 1, size), (step, step))
+    windows[places] = np.matmul(first, second).reshape(len(members), size)
+
+
+def _stack(flat: NDArray[Any], matrices: Matrices, members: NDArray[np.int64]) -> NDArray[Any]:
+    """(K, rows, cols): the members; a view where they lie evenly apart, as a dense batch or one shared matrix does."""
+    offsets = matrices.offsets[members]
+    rows, cols = matrices.rows.item(members[0]), matrices.cols.item(members[0])
+    shape = (len(members), cols, rows) if matrices.transposed else (len(members), rows, cols)
+    step = flat.itemsize
+    apart = offsets.item(1) - offsets.item(0) if len(offsets) > 1 else 0
+    if (np.diff(offsets) == apart).all():
+        strides = (apart * step, shape[2] * step, step)
+        stack = as_strided(flat[offsets.item(0) :], shape, strides, writeable=False)
+    else:
+        windows = as_strided(flat, (flat.size - rows * cols + 1, rows * cols), (step, step), writeable=False)
+        stack = windows[offsets].reshape(shape)
+    return stack.swapaxes(1, 2) if matrices.transposed else stack

@@ -1,0 +1,214 @@
+"""Sums and maxima of runs of rows, and their adjoints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from ..segments import Segments
+from .running import as_matrix, computing_dtype, quiet, rows_in_block, run, scratch, widened
+
+FEW_RUNS = 8  # so few that a Python call for each costs less than any preparation
+LONG_RUN_ELEMENTS = 4096  # a run of so many elements is worth a Python call of its own
+VERY_LONG_RUN_ELEMENTS = 65536  # ... even where the alternative is cheap and calls keep threads from each other
+SUM_CHUNK = 1024  # rows added one after the other before partial sums are added, which keeps the error small
+
+
+@quiet
+def segment_sum(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
+    """(N, ...) -> (B, ...): the sum of each run, +0 for an empty one; bools and ints give int64."""
+    rows = as_matrix(x)
+    if x.dtype.kind != "f":
+        return _integer_sum(rows, segments).reshape(segments.count, *x.shape[1:])
+    sums = np.empty((segments.count, rows.shape[1]), x.dtype)
+
+    def work(start: int, stop: int, first: int, last: int) -> None:
+        sums[first:last] = sum_runs(widened(rows[start:stop]), segments, first, last)
+
+    run(work, spans_of(rows, segments), rows.nbytes)
+    return sums.reshape(segments.count, *x.shape[1:])
+
+
+@quiet
+def segment_max(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
+    """(N, ...) -> (B, ...): the maximum of each run; NaN wins; an empty run gives the least value of the dtype."""
+    rows = as_matrix(x)
+    maxima = np.empty((segments.count, rows.shape[1]), x.dtype)
+
+    def work(start: int, stop: int, first: int, last: int) -> None:
+        maxima[first:last] = max_runs(widened(rows[start:stop]), segments, first, last)
+
+    run(work, spans_of(rows, segments), rows.nbytes)
+    return maxima.reshape(segments.count, *x.shape[1:])
+
+
+@quiet
+def segment_max_backward(
+    cotangent: NDArray[Any], x: NDArray[Any], maximum: NDArray[Any], segments: Segments, /
+) -> NDArray[Any]:
+    """(B, ...) -> (N, ...): the cotangent of each run's maximum, shared evenly by the rows that attain it.
+
+    No row attains a NaN, and the run's cotangent is NaN then.
+    """
+    rows, maxima, cotangents = as_matrix(x), as_matrix(maximum), as_matrix(cotangent)
+    out = np.empty(rows.shape, cotangent.dtype)
+    dtype = computing_dtype(cotangent.dtype)
+
+    def work(start: int, stop: int, first: int, last: int) -> None:
+        attained = scratch("attained", (stop - start, rows.shape[1]), dtype)
+        with_runs(np.equal, rows[start:stop], maxima[first:last], segments, first, last, attained)
+        share = cotangents[first:last] / sum_runs(attained, segments, first, last)
+        with_runs(np.multiply, attained, share, segments, first, last, out[start:stop])
+
+    run(work, spans_of(rows, segments), rows.nbytes)
+    return out.reshape(x.shape)
+
+
+def spread(y: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
+    """(B, ...) -> (N, ...): every row of a run is the run's entry of y; the adjoint of segment_sum."""
+    return np.repeat(y, segments.lengths, axis=0)
+
+
+def least(dtype: np.dtype[Any]) -> Any:
+    """The value that every other value of the dtype is at least: -inf, the least integer, False."""
+    if dtype.kind == "f":
+        return -np.inf
+    return np.iinfo(dtype).min if dtype.kind in "iu" else False
+
+
+def spans_of(rows: NDArray[Any], segments: Segments) -> list[tuple[int, int, int, int]]:
+    """(first row, row after the last, first run, run after the last) of each block of whole runs."""
+    if segments.count <= FEW_RUNS and segments.rows * rows.shape[1] <= LONG_RUN_ELEMENTS:
+        return [(0, segments.rows, 0, segments.count)]
+    return segments.spans(rows_in_block(rows[:1].nbytes))
+
+
+def with_runs(
+    ufunc: np.ufunc,
+    block: NDArray[Any],
+    entries: NDArray[Any],
+    segments: Segments,
+    first: int,
+    last: int,
+    out: NDArray[Any],
+) -> None:
+    """``out <- ufunc(block, entries)``, the entry of each run of first:last for all of its rows."""
+    base = segments.offsets.item(first)
+    if block.size >= VERY_LONG_RUN_ELEMENTS * (last - first):
+        for place, (start, stop) in enumerate(segments.pairs[first:last]):
+            rows = slice(start - base, stop - base)
+            ufunc(block[rows], entries[place], out=out[rows], casting="unsafe")
+        return
+    spread_entries = scratch("spread", block.shape, entries.dtype)
+    component = segments.row_component[base : base + len(block)] - first
+    np.take(entries, component, axis=0, out=spread_entries, mode="clip")  # checking the indices would take a copy
+    ufunc(block, spread_entries, out=out, casting="unsafe")
+
+
+def _worth_a_call(block: NDArray[Any], runs: int) -> bool:
+    return runs <= FEW_RUNS or block.size >= LONG_RUN_ELEMENTS * runs
+
+
+def _starts(segments: Segments, first: int, last: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Where the runs that have rows start within their span, and which they are: reduceat is wrong for empty ones."""
+    occupied = segments.lengths[first:last] > 0
+    return (segments.offsets[first:last] - segments.offsets[first])[occupied], occupied
+
+
+def _integer_sum(rows: NDArray[Any], segments: Segments) -> NDArray[np.int64]:
+    """Differences of running sums, exact because integers wrap around."""
+    running_sum = np.zeros((len(rows) + 1, rows.shape[1]), np.int64)
+    np.cumsum(rows, axis=0, out=running_sum[1:])
+    sums: NDArray[np.int64] = running_sum[segments.offsets[1:]] - running_sum[segments.offsets[:-1]]
+    return sums
+
+
+def sum_runs(block: NDArray[Any], segments: Segments, first: int, last: int) -> NDArray[Any]:
+    """(last - first, D): the sums of runs first:last, whose rows the block is."""
+    runs = last - first
+    if _worth_a_call(block, runs):
+        base = segments.offsets.item(first)
+        sums = np.empty((runs, block.shape[1]), block.dtype)
+        for place, (start, stop) in enumerate(segments.pairs[first:last]):
+            _sum_rows(block[start - base : stop - base], sums[place])
+        return sums
+    if block.shape[1] == 1:
+        sums = np.zeros((runs, 1), block.dtype)
+        starts, occupied = _starts(segments, first, last)
+        sums[occupied, 0] = np.add.reduceat(block[:, 0], starts)
+        return sums
+    product: NDArray[Any] = _selector(segments, first, last, block.dtype) @ block
+    return product
+
+
+def _sum_rows(rows: NDArray[Any], out: NDArray[Any]) -> None:
+    whole = len(rows) - len(rows) % SUM_CHUNK
+    if whole == 0:
+        np.add.reduce(rows, axis=0, out=out)
+        return
+    partial = np.add.reduce(rows[:whole].reshape(whole // SUM_CHUNK, SUM_CHUNK, rows.shape[1]), axis=1)
+    np.add.reduce(partial, axis=0, out=out)
+    out += np.add.reduce(rows[whole:], axis=0)
+
+
+def _selector(segments: Segments, first: int, last: int, dtype: np.dtype[Any]) -> Any:
+    """A CSR matrix (last - first, rows) of ones that adds up the rows of each run; the offsets are its indptr."""
+
+    def make() -> Any:
+        ends = segments.offsets[first : last + 1] - segments.offsets[first]
+        rows = ends.item(-1)
+        columns = np.arange(rows, dtype=np.int32 if rows < 2**31 else np.int64)
+        ones = np.ones(rows, dtype)
+        return scipy.sparse.csr_array((ones, columns, ends.astype(columns.dtype)), shape=(last - first, rows))
+
+    return segments.remember(("selector", first, last, dtype), make)
+
+
+def max_runs(block: NDArray[Any], segments: Segments, first: int, last: int) -> NDArray[Any]:
+    """(last - first, D): the maxima of runs first:last, whose rows the block is."""
+    runs = last - first
+    maxima = np.full((runs, block.shape[1]), least(block.dtype), block.dtype)
+    if _worth_a_call(block, runs):
+        base = segments.offsets.item(first)
+        for place, (start, stop) in enumerate(segments.pairs[first:last]):
+            if start < stop:
+                _max_rows(block[start - base : stop - base], maxima[place])
+    elif block.shape[1] == 1:
+        starts, occupied = _starts(segments, first, last)
+        maxima[occupied, 0] = np.maximum.reduceat(block[:, 0], starts)
+    else:
+        _max_by_doubling(block, segments, first, last, maxima)
+    return maxima
+
+
+def _max_rows(rows: NDArray[Any], out: NDArray[Any]) -> None:
+    """Halve the rows until few are left: np.maximum is vectorised where both operands are contiguous."""
+    larger = scratch("larger", (len(rows) // 2, rows.shape[1]), rows.dtype)
+    while len(rows) > 8:
+        half = len(rows) // 2
+        np.maximum(rows[:half], rows[half : 2 * half], out=larger[:half])
+        if len(rows) % 2:
+            np.maximum(larger[0], rows[-1], out=larger[0])
+        rows = larger[:half]
+    np.maximum.reduce(rows, axis=0, out=out)
+
+
+def _max_by_doubling(block: NDArray[Any], segments: Segments, first: int, last: int, maxima: NDArray[Any]) -> None:
+    """Maxima of all windows of 1, 2, 4, ... rows, and of each run as the larger of the two windows that cover it."""
+    lengths = segments.lengths[first:last]
+    starts = segments.offsets[first:last] - segments.offsets[first]
+    spare = [scratch("windows", block.shape, block.dtype), scratch("wider windows", block.shape, block.dtype)]
+    windows, width = block, 1
+    longest = int(lengths.max())
+    while True:
+        covered = np.flatnonzero((lengths >= width) & (lengths < 2 * width))
+        begin = starts[covered]
+        maxima[covered] = np.maximum(windows[begin], windows[begin + lengths[covered] - width])
+        if 2 * width > longest:
+            return
+        windows = np.maximum(windows[:-width], windows[width:], out=spare[0][: len(windows) - width])
+        spare.reverse()
+        width *= 2

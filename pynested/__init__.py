@@ -1,0 +1,125 @@
+"""Nested (ragged) arrays: a specification, a reference implementation and a conformance kit.
+
+>>> import pynested as pn
+>>> nt = pn.nested_array([[1.0, 2.0], [3.0, 4.0, 5.0]], layout=pn.jagged)
+>>> nt.sum(dim=1)
+array([ 3., 12.])
+"""
+
+from pynested import _checkout
+
+_checkout.install()
+
+import numpy as _np  # noqa: E402
+
+from pynested._version import __version__  # noqa: E402
+from pynested.autograd import (  # noqa: E402
+    Array,
+    anomaly,
+    arange,
+    array,
+    empty,
+    enable_grad,
+    full,
+    grad,
+    hessian,
+    hvp,
+    is_grad_enabled,
+    jacobian,
+    jvp,
+    manual_seed,
+    no_grad,
+    ones,
+    rand,
+    randint,
+    randn,
+    vjp,
+    zeros,
+)
+from pynested.construct import (  # noqa: E402
+    as_nested_array,
+    nested_array,
+    nested_array_from_jagged,
+    nested_array_from_strided,
+)
+from pynested.layouts import Layout, jagged, strided  # noqa: E402
+from pynested.likeness import (  # noqa: E402
+    empty_like,
+    full_like,
+    ones_like,
+    rand_like,
+    randint_like,
+    randn_like,
+    zeros_like,
+)
+from pynested.mapping import elementwise, map_components  # noqa: E402
+from pynested.nested_array import NestedArray  # noqa: E402
+from pynested.operators import (  # noqa: E402
+    abs,
+    add,
+    amax,
+    bmm,
+    cat,
+    chunk,
+    clone,
+    contiguous,
+    cross_entropy,
+    detach,
+    div,
+    dropout,
+    embedding,
+    eq,
+    equal,
+    exp,
+    gelu,
+    getitem,
+    layer_norm,
+    linear,
+    log,
+    logical_not,
+    lt,
+    masked_fill,
+    matmul,
+    mean,
+    mul,
+    ne,
+    neg,
+    relu,
+    reshape,
+    reshape_as,
+    select,
+    sgn,
+    silu,
+    sin,
+    softmax,
+    stack,
+    sub,
+    sum,
+    tanh,
+    to_padded_array,
+    transpose,
+    unbind,
+    unflatten,
+    unsqueeze,
+    view,
+    where,
+)
+from pynested.padded import masked_select, narrow  # noqa: E402
+
+bool = _np.dtype(_np.bool_)
+int8, int16, int32, int64 = _np.dtype(_np.int8), _np.dtype(_np.int16), _np.dtype(_np.int32), _np.dtype(_np.int64)
+uint8 = _np.dtype(_np.uint8)
+float16, float32, float64 = _np.dtype(_np.float16), _np.dtype(_np.float32), _np.dtype(_np.float64)
+
+__all__ = [
+    "Array", "Layout", "NestedArray", "__version__", "abs", "add", "amax", "anomaly", "arange", "array",
+    "as_nested_array", "bmm", "bool", "cat", "chunk", "clone", "contiguous", "cross_entropy", "detach", "div",
+    "dropout", "elementwise", "embedding", "empty", "empty_like", "enable_grad", "eq", "equal", "exp", "float16",
+    "float32", "float64", "full", "full_like", "gelu", "getitem", "grad", "hessian", "hvp", "int16", "int32", "int64",
+    "int8", "is_grad_enabled", "jacobian", "jagged", "jvp", "layer_norm", "linear", "log", "logical_not", "lt",
+    "manual_seed", "map_components", "masked_fill", "masked_select", "matmul", "mean", "mul", "narrow", "ne", "neg",
+    "nested_array", "nested_array_from_jagged", "nested_array_from_strided", "no_grad", "ones", "ones_like", "rand",
+    "rand_like", "randint", "randint_like", "randn", "randn_like", "relu", "reshape", "reshape_as", "select", "sgn",
+    "silu", "sin", "softmax", "stack", "strided", "sub", "sum", "tanh", "to_padded_array", "transpose", "uint8",
+    "unbind", "unflatten", "unsqueeze", "view", "vjp", "where", "zeros", "zeros_like",
+]  # fmt: skip

@@ -1,0 +1,22 @@
+"""Run an adapter in Python as a child process: one JSON object a line on stdin, one reply a line on stdout."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from ..session import Adapter
+
+
+def serve(adapter: Adapter) -> None:
+    """Answer until `stop` or the end of input; whatever the target prints goes to stderr, not among the replies."""
+    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message["cmd"] == "stop":
+            break
+        reply = adapter.start(message["device"]) if message["cmd"] == "start" else adapter.run(message)
+        replies.write(json.dumps(reply, allow_nan=False) + "\n")
+        replies.flush()

@@ -1,0 +1,211 @@
+"""PyTorch's nested tensors as a target; runs as a child process, the only place where torch is imported.
+
+The operands are built as a careful user would build them: the nested operands of one call that have equal lengths share
+one tensor of offsets, since PyTorch compares structures by identity, and the longest and shortest length are passed on,
+since it does not compute them. An operator is the function that the operator table names for it.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pynested.spec.encoding import Components, Index
+from pynested.spec.table import load_table
+
+from ..messages import Message
+from ..placements import PACKED, Array, Jagged, place_jagged, place_strided
+from .base import Operand, Place, Plain, PythonAdapter, Target
+from .serve import serve
+
+_SYMBOLS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "eq": operator.eq,
+    "lt": operator.lt,
+}
+
+# How PyTorch says that it has no kernel, where it does not raise NotImplementedError.
+_NO_KERNEL = (
+    "doesn't support sizes",
+    "doesn't support strides",
+    "is not implemented",
+    "not implemented for",
+    "Could not run 'aten::",
+)
+
+
+class TorchTarget(Target):
+    """`torch.nested` in both layouts."""
+
+    def __init__(self, torch: Any) -> None:
+        self._torch = torch
+        self._layouts = {"jagged": torch.jagged, "strided": torch.strided}
+        self._device = "cpu"
+
+    def identity(self, device: str) -> Message:
+        """Return name and version, or why the device cannot be used."""
+        try:
+            self._torch.zeros(1, device=device)
+        except (RuntimeError, AssertionError) as error:
+            return {"unavailable": f"PyTorch cannot use device {device!r}: {str(error).splitlines()[0]}"}
+        self._device = device
+        version = str(self._torch.__version__)
+        return {"name": "torch", "version": version, "device": device, "dialect": "torch", "errors": "builtin"}
+
+    def operand(self, value: Plain, place: Place, tracked: bool) -> Operand:
+        """Build a tensor, or a nested tensor in the wanted layout and placement."""
+        if not isinstance(value, Components):
+            return self._dense(value, tracked)
+        if place.layout == "jagged":
+            return self._jagged(place_jagged(value, place.placement), place, tracked)
+        if place.placement == PACKED or not value:
+            return self._packed(value, tracked)
+        placed = place_strided(value, place.placement)
+        parts = [self._tensor(one) for one in (placed.buffer, placed.sizes, placed.strides, placed.offsets)]
+        nested = self._torch._nested_view_from_buffer(parts[0], *(part.cpu() for part in parts[1:]))
+        nested = nested.requires_grad_() if tracked else nested
+        return Operand(nested, lambda: None if nested.grad is None else self.read(nested.grad))
+
+    def _tensor(self, array: Array) -> Any:
+        """Return a tensor with the strides of the array, on the device."""
+        return self._torch.from_numpy(array if array.flags.writeable else array.copy(order="K")).to(self._device)
+
+    def _dense(self, value: Array, tracked: bool) -> Operand:
+        tensor = self._tensor(np.asarray(value)).requires_grad_(tracked)
+        return Operand(tensor, lambda: None if tensor.grad is None else self.read(tensor.grad))
+
+    def _packed(self, value: Components, tracked: bool) -> Operand:
+        leaves = [self._tensor(one).requires_grad_(tracked) for one in value]
+        if not leaves:
+            empty = self._torch.nested.nested_tensor([], dtype=self.other(value.dtype), requires_grad=tracked)
+            return Operand(empty, lambda: Components([], value.shape, value.dtype))
+        nested = self._torch.nested.as_nested_tensor(leaves, layout=self._torch.strided)
+
+        def gradient() -> Components | None:
+            return (
+                None if any(one.grad is None for one in leaves) else Components(self.read(one.grad) for one in leaves)
+            )
+
+        return Operand(nested, gradient)
+
+    def _jagged(self, placed: Jagged, place: Place, tracked: bool) -> Operand:
+        values = self._tensor(placed.values).requires_grad_(tracked)
+        lengths = np.diff(placed.offsets) if placed.lengths is None else placed.lengths
+        offsets, kept = place.shared.setdefault(
+            tuple(lengths), (self._tensor(placed.offsets), None if placed.lengths is None else self._tensor(lengths))
+        )
+        nested = self._torch.nested.nested_tensor_from_jagged(
+            values,
+            offsets,
+            kept,
+            jagged_dim=placed.ragged_dim,
+            min_seqlen=int(lengths.min(initial=0)) if not lengths.size else int(lengths.min()),
+            max_seqlen=int(lengths.max(initial=0)),
+        )
+
+        def gradient() -> Components | None:
+            if values.grad is None:
+                return None
+            whole = np.moveaxis(self.read(values.grad), placed.ragged_dim - 1, 0)
+            starts = placed.offsets[: len(lengths)]
+            runs = (whole[start : start + length] for start, length in zip(starts, lengths, strict=True))
+            sizes = [None if dim == placed.ragged_dim else size for dim, size in enumerate(placed.values.shape, 1)]
+            moved = (np.moveaxis(run, 0, placed.ragged_dim - 1) for run in runs)
+            return Components(moved, (len(lengths), *sizes), whole.dtype)
+
+        return Operand(nested, gradient)
+
+    def other(self, value: Any) -> Any:
+        """Translate dtypes, layouts and indices."""
+        if isinstance(value, np.dtype):
+            return getattr(self._torch, value.name)
+        if isinstance(value, Index):
+            return value.items
+        return self._layouts.get(value, value) if isinstance(value, str) else value
+
+    def call(self, op: str, layout: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Call the function of the operator table, or the symbol where a number comes first."""
+        if op == "getitem":
+            return args[0][args[1]]
+        if op == "nested_array_from_strided" and len(args) == 2:
+            args = [*args, *self._torch._nested_compute_contiguous_strides_offsets(args[1])]
+        if op in _SYMBOLS and not isinstance(args[0], self._torch.Tensor) and not kwargs:
+            return _SYMBOLS[op](*args)
+        return self._function(op)(*args, **kwargs)
+
+    def _function(self, op: str) -> Callable[..., Any]:
+        name = load_table()[op].torch
+        if not name:
+            raise NotImplementedError(f"PyTorch has no {op}")
+        try:
+            found: Callable[..., Any] = functools.reduce(getattr, name.split(".")[1:], self._torch)
+        except AttributeError as error:
+            raise NotImplementedError(f"this PyTorch has no {name}") from error
+        return found
+
+    def read(self, result: Any) -> Any:
+        """Return a tensor as an array and a nested tensor as its components."""
+        if isinstance(result, (list, tuple)):
+            return [self.read(one) for one in result]
+        if not isinstance(result, self._torch.Tensor):
+            return result
+        if not result.is_nested:
+            return result.detach().cpu().numpy()
+        components = [self.read(one) for one in result.unbind()]
+        if components:
+            return Components(components)
+        sizes = result.shape if result.layout == self._torch.jagged else (0,)
+        shape = [size if type(size) is int else None for size in sizes]
+        return Components([], shape, np.dtype(str(result.dtype).removeprefix("torch.")))
+
+    def backward(self, results: Sequence[Any], cotangents: Sequence[Plain]) -> None:
+        """Pull back component by component wherever result or cotangent is nested, so that structures cannot clash."""
+        outputs, pulls = [], []
+        for result, cotangent in zip(results, cotangents, strict=True):
+            split = result.is_nested or isinstance(cotangent, Components)
+            outputs += list(result.unbind()) if split else [result]
+            pulls += [self._tensor(np.asarray(one)) for one in (cotangent if split else [cotangent])]
+        pairs = [pair for pair in zip(outputs, pulls, strict=True) if pair[0].requires_grad]
+        if pairs:
+            self._torch.autograd.backward(*zip(*pairs, strict=True))
+
+    def missing(self, error: Exception) -> bool:
+        """Return whether PyTorch says that it has no kernel for this."""
+        return isinstance(error, NotImplementedError) or any(text in str(error) for text in _NO_KERNEL)
+
+
+class Absent:
+    """What answers where torch cannot be imported."""
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    def start(self, device: str) -> Message:
+        """Say that there is no PyTorch."""
+        return {"protocol": 1, "unavailable": f"PyTorch is not installed here ({self._why}); pip install torch"}
+
+    def run(self, message: Message) -> Message:
+        """Refuse to run anything."""
+        return {"seq": message["seq"], "errored": self._why}
+
+
+def main() -> None:
+    """Answer on stdin and stdout."""
+    try:
+        import torch
+    except ImportError as error:
+        serve(Absent(str(error)))
+        return
+    torch.set_num_threads(1)
+    serve(PythonAdapter(TorchTarget(torch)))
+
+
+if __name__ == "__main__":
+    main()

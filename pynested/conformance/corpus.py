@@ -1,0 +1,171 @@
+"""The cases to run: every vector of the specification, read, counted and digested."""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pynested import spec
+from pynested.spec.table import Clause, Operator, load_table
+
+from .placements import LAYOUTS
+from .problems import KitError, UsageError, unknown
+
+FORMAT = "pynested-vectors/1"
+VECTORS = Path(spec.__file__).parent / "vectors"
+
+_REQUIRED = {"id", "clauses", "layouts", "args", "kwargs", "expect"}
+_OPTIONAL = {"near", "cotangent", "gradient", "gradient_kwargs", "placements"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One vector: a call, what it must give and, where there is one, the gradient it must give.
+
+    ``placements`` names where the operands may lie for the call to be allowed; empty for everywhere.
+    """
+
+    id: str
+    op: str
+    clauses: tuple[str, ...]
+    layouts: tuple[str, ...]
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+    expect: Mapping[str, Any]
+    near: str | None = None
+    cotangent: Any = None
+    gradient: Sequence[Any] = ()
+    gradient_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    placements: tuple[str, ...] = ()
+
+    @property
+    def is_error(self) -> bool:
+        """True where the call must be refused."""
+        return "error" in self.expect
+
+    @property
+    def gradient_expected(self) -> bool:
+        """True where at least one gradient is given."""
+        return any(one is not None for one in (*self.gradient, *self.gradient_kwargs.values()))
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The operator table and every case, in the order of the table."""
+
+    table: Mapping[str, Operator]
+    cases: tuple[Case, ...]
+    spec: str
+    digest: str
+
+    @functools.cached_property
+    def clauses(self) -> Mapping[str, Clause]:
+        """Every clause by its id."""
+        return {one.id: one for operator in self.table.values() for one in operator.clauses}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which cases and layouts to run; an empty field selects everything."""
+
+    ops: tuple[str, ...] = ()
+    layouts: tuple[str, ...] = LAYOUTS
+    match: str = ""
+    kind_class: str = ""
+
+    def pick(self, corpus: Corpus) -> Iterator[tuple[Case, str]]:
+        """Yield each selected case with each selected layout that it lists."""
+        for case in corpus.cases:
+            wanted = not self.ops or case.op in self.ops
+            wanted = wanted and (not self.match or fnmatch.fnmatchcase(case.id, self.match))
+            classes = {corpus.clauses[id_].kind_class for id_ in case.clauses}
+            wanted = wanted and (not self.kind_class or self.kind_class in classes)
+            if wanted:
+                yield from ((case, layout) for layout in self.layouts if layout in case.layouts)
+
+    def check(self, corpus: Corpus) -> None:
+        """Refuse operators that the specification does not have, and a selection of nothing."""
+        operators = [name for name, operator in corpus.table.items() if not operator.is_idea]
+        for name in self.ops:
+            if name not in operators:
+                raise unknown("operator", name, operators)
+        if next(self.pick(corpus), None) is None:
+            raise UsageError("no case is selected; loosen --op, --layout, --match or --class")
+
+
+def load_corpus(folder: Path = VECTORS, table: Mapping[str, Operator] | None = None) -> Corpus:
+    """Read every vector file under ``folder``; whatever does not add up is a `KitError` that names the file."""
+    table = load_table() if table is None else table
+    cases: list[Case] = []
+    specs: set[str] = set()
+    digest = hashlib.sha256()
+    order = {name: number for number, name in enumerate(table)}
+    for path in sorted(folder.glob("*/*.json"), key=lambda path: (order.get(path.stem, -1), path.stem)):
+        content = path.read_bytes()
+        digest.update(path.stem.encode() + b"\0" + content)
+        version, found = _read(path, content)
+        specs.add(version)
+        cases += found
+    if len(specs) != 1:
+        raise KitError(f"{folder}: the vectors belong to {len(specs)} versions of the specification: {sorted(specs)}")
+    _check(cases, table)
+    return Corpus(table, tuple(cases), specs.pop(), digest.hexdigest())
+
+
+def _read(path: Path, content: bytes) -> tuple[str, list[Case]]:
+    """Return the version of the specification and the cases of one file."""
+    try:
+        fields = json.loads(content)
+        found, promised = len(fields["cases"]), fields["count"]
+        header = fields["format"], fields["op"]
+        version = str(fields["spec"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise KitError(f"{path}: not a file of vectors, or cut short: {type(error).__name__}: {error}") from error
+    if header != (FORMAT, path.stem):
+        raise KitError(f"{path}: the header says {header}, expected {(FORMAT, path.stem)}")
+    if found != promised:
+        raise KitError(f"{path}: the header promises {promised} cases, but there are {found}")
+    return version, [_case(path, header[1], entry) for entry in fields["cases"]]
+
+
+def _case(path: Path, op: str, entry: Mapping[str, Any]) -> Case:
+    name = entry.get("id", "a case without id")
+    missing, unknown_fields = _REQUIRED - set(entry), set(entry) - _REQUIRED - _OPTIONAL
+    if missing or unknown_fields:
+        raise KitError(f"{path}: {name}: missing fields {sorted(missing)}, unknown fields {sorted(unknown_fields)}")
+    if not set(entry["layouts"]) <= set(LAYOUTS) or not entry["layouts"]:
+        raise KitError(f"{path}: {name}: layouts are {entry['layouts']}, expected some of {LAYOUTS}")
+    return Case(
+        id=entry["id"],
+        op=op,
+        clauses=tuple(entry["clauses"]),
+        layouts=tuple(entry["layouts"]),
+        args=entry["args"],
+        kwargs=entry["kwargs"],
+        expect=entry["expect"],
+        near=entry.get("near"),
+        cotangent=entry.get("cotangent"),
+        gradient=entry.get("gradient", ()),
+        gradient_kwargs=entry.get("gradient_kwargs", {}),
+        placements=tuple(entry.get("placements", ())),
+    )
+
+
+def _check(cases: Sequence[Case], table: Mapping[str, Operator]) -> None:
+    """Hold ids, operators and clauses of the cases to the table."""
+    known = {one.id for operator in table.values() for one in operator.clauses}
+    seen: set[str] = set()
+    for case in cases:
+        if case.id in seen:
+            raise KitError(f"{case.id}: two cases have this id")
+        if case.op not in table:
+            raise KitError(f"{case.id}: the operator table has no {case.op!r}")
+        if not case.clauses or not set(case.clauses) <= known:
+            raise KitError(f"{case.id}: cites clauses that do not exist: {sorted(set(case.clauses) - known)}")
+        seen.add(case.id)

@@ -1,0 +1,115 @@
+"""A clause, or an operator, with its definition and the vectors that witness it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pynested import spec
+from pynested.spec.table import Clause, Operator
+
+from .corpus import Case, Corpus
+from .literals import call_in_words
+from .placements import PACKED
+from .problems import unknown
+
+_WIDTH = 98
+_MOST = 5
+_LONGEST = 72
+
+
+def explain(name: str, corpus: Corpus, verbose: int = 0) -> str:
+    """Return everything the specification holds about ``SOFTMAX-3``, or about ``softmax``."""
+    by_fold = {one.casefold(): one for one in (*corpus.clauses, *corpus.table)}
+    found = by_fold.get(name.casefold())
+    if found is None:
+        raise unknown("clause or operator", name, by_fold.values())
+    lines = _clause(found, corpus, verbose) if found in corpus.clauses else _operator(corpus.table[found], corpus)
+    return "\n".join(lines) + "\n"
+
+
+def _clause(id_: str, corpus: Corpus, verbose: int) -> Iterator[str]:
+    clause = corpus.clauses[id_]
+    operator = next(one for one in corpus.table.values() if clause in one.clauses)
+    yield f"{clause.id}   {_class(clause)}   {operator.name}, chapter {operator.chapter}"
+    yield from _paragraph(clause.text)
+    yield ""
+    yield from _definition(operator)
+    witnesses = [case for case in corpus.cases if id_ in case.clauses]
+    yield f"Witnessed by {len(witnesses)} cases" if witnesses else "No case witnesses it."
+    for case in witnesses if verbose else witnesses[:_MOST]:
+        yield from _case(case, corpus.table[case.op])
+    if len(witnesses) > _MOST and not verbose:
+        yield f"  and {len(witnesses) - _MOST} more; -v shows all"
+
+
+def _operator(operator: Operator, corpus: Corpus) -> Iterator[str]:
+    yield f"{operator.name}   chapter {operator.chapter}"
+    yield from _paragraph(operator.summary)
+    yield ""
+    counts = {clause.id: 0 for clause in operator.clauses}
+    for case in corpus.cases:
+        for id_ in set(case.clauses) & set(counts):
+            counts[id_] += 1
+    for clause in operator.clauses:
+        yield f"{clause.id}   {_class(clause)}   {counts[clause.id]} cases"
+        yield from _paragraph(clause.text)
+    yield ""
+    yield from _definition(operator)
+
+
+def _class(clause: Clause) -> str:
+    return f"{clause.kind_class}, {clause.error}" if clause.error else clause.kind_class
+
+
+def _paragraph(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="  ")
+
+
+def _definition(operator: Operator) -> Iterator[str]:
+    """Yield signature and definition; an idea has neither."""
+    if operator.is_idea:
+        return
+    yield operator.signature
+    path = Path(spec.__file__).parent / "definitions" / f"{operator.name}.py"
+    if path.exists():
+        yield ""
+        yield f"spec/definitions/{path.name}"
+        yield from textwrap.indent(path.read_text(encoding="utf-8").rstrip(), "    ").splitlines()
+    yield ""
+
+
+def _case(case: Case, operator: Operator) -> Iterator[str]:
+    request = {"op": case.op, "args": case.args, "kwargs": case.kwargs, "layout": "", "placement": PACKED}
+    yield f"  {case.id}   {' and '.join(case.layouts)}"
+    yield f"    {call_in_words(request, operator)}"
+    shown = [_shown(value) for value in (*case.args, *case.kwargs.values())]
+    yield from (f"    given     {text}" for text in shown if text)
+    yield f"    expected  {_expected(case.expect)}"
+
+
+def _expected(expect: Mapping[str, Any]) -> str:
+    if "error" in expect:
+        return str(expect["error"]["kind"])
+    if "python" in expect:
+        return repr(expect["python"])
+    if "list" in expect:
+        return _cut("  ".join(_expected(one) for one in expect["list"]))
+    return _shown(expect)
+
+
+def _shown(value: Any) -> str:
+    """Return the decimals that a value carries for people; components are set apart by bars."""
+    if not isinstance(value, dict):
+        return ""
+    fields = value.get("nested", value.get("dense"))
+    if not isinstance(fields, dict) or "show" not in fields:
+        return ""
+    show = fields["show"]
+    return _cut(" | ".join(show) if isinstance(show, list) else show)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

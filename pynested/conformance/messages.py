@@ -1,0 +1,136 @@
+"""The messages between the runner and an adapter: JSON objects, the same in process and over a pipe.
+
+    -> {"cmd": "start", "protocol": 1, "device": "cpu"}
+    <- {"protocol": 1, "name": "torch", "version": "2.13.0", ...}         or  {"protocol": 1, "unavailable": "why"}
+    -> {"cmd": "run", "seq": 7, "op": "sum", "layout": "jagged", "placement": "packed",
+        "args": [VALUE, 1], "kwargs": {}, "wrt": [0], "cotangent": VALUE}
+    <- {"seq": 7, "value": VALUE, "gradient": {"args": [VALUE, null], "kwargs": {}}}
+    <- {"seq": 7, "error": {"kind": "DimensionError", "message": "...", "bases": ["IndexError"], "phase": "run"}}
+    <- {"seq": 7, "missing": "the target has no such operator"}
+    <- {"seq": 7, "errored": "the adapter itself failed; a traceback"}
+    -> {"cmd": "stop"}
+
+`wrt` names the positions and keywords to differentiate, as the operator table lists them. `gradient` may itself be an
+`error` or `missing`. A request holds the call and nothing else: what must come out stays with the runner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pynested.spec.table import Operator
+
+from .corpus import Case
+from .literals import parameters
+from .problems import KitError
+
+PROTOCOL = 1
+Message = dict[str, Any]
+
+# What a run request and the values in it may consist of; anything else could tell the adapter what is expected.
+_RUN_KEYS = {"cmd", "seq", "op", "layout", "placement", "args", "kwargs", "wrt", "cotangent"}
+_VALUE_KEYS = {"nested", "dense", "list", "dtype", "float", "index", "slice", "shape", "shapes", "bits"}
+_OUTCOMES = {"value", "error", "missing", "errored", "crashed", "hung", "garbled"}
+
+
+def start(device: str) -> Message:
+    """Return the first message of a session."""
+    return {"cmd": "start", "protocol": PROTOCOL, "device": device}
+
+
+def stop() -> Message:
+    """Return the last message of a session."""
+    return {"cmd": "stop"}
+
+
+def run(case: Case, layout: str, placement: str, wrt: list[int | str]) -> Message:
+    """Return the request for one case in one layout and placement; ``seq`` is set when it is sent."""
+    message: Message = {
+        "cmd": "run",
+        "seq": 0,
+        "op": case.op,
+        "layout": layout,
+        "placement": placement,
+        "args": [_bare(value) for value in case.args],
+        "kwargs": {name: _bare(value) for name, value in case.kwargs.items()},
+    }
+    if case.cotangent is not None:
+        message["wrt"] = wrt
+        message["cotangent"] = shaped(_bare(case.cotangent))
+    seal(message)
+    return message
+
+
+def _bare(value: Any) -> Any:
+    """Return the value without the decimals that are there for people."""
+    if isinstance(value, dict):
+        return {key: _bare(one) for key, one in value.items() if key != "show"}
+    return [_bare(one) for one in value] if isinstance(value, list) else value
+
+
+def shaped(cotangent: Any) -> Any:
+    """Return the cotangent with the logical shape that arguments have and expectations have not."""
+    if "list" in cotangent:
+        return {"list": [shaped(one) for one in cotangent["list"]]}
+    if "nested" not in cotangent or "shape" in cotangent["nested"]:
+        return cotangent
+    sizes = [set(column) for column in zip(*cotangent["nested"]["shapes"], strict=True)]
+    shape = [len(cotangent["nested"]["shapes"]), *(one.pop() if len(one) == 1 else None for one in sizes)]
+    return {"nested": {"shape": shape, **cotangent["nested"]}}
+
+
+def seal(message: Mapping[str, Any]) -> None:
+    """Refuse a request that carries anything but the call; the adapter must not see what is expected of it."""
+    strange = set(message) - _RUN_KEYS
+    strange |= {key for name in ("args", "cotangent") for key in _keys(message.get(name))}
+    strange |= {key for value in message.get("kwargs", {}).values() for key in _keys(value)}
+    if strange:
+        raise KitError(f"the request for {message.get('op')} would show the adapter {sorted(strange)}")
+
+
+def _keys(value: Any) -> set[str]:
+    """Return the keys that no value has, from every depth."""
+    if isinstance(value, dict):
+        inner = set().union(*(_keys(one) for one in value.values())) if value else set()
+        return (set(value) - _VALUE_KEYS) | inner
+    if isinstance(value, list):
+        return set().union(*(_keys(one) for one in value)) if value else set()
+    return set()
+
+
+def differentiated(case: Case, operator: Operator) -> list[int | str]:
+    """Return the positions and keywords of a case to differentiate: floats, by the table or the vector."""
+    if case.cotangent is None:
+        return []
+    names = parameters(operator)
+    names += names[-1:] * (len(case.args) - len(names))  # the last parameter may take several
+    expected = {number for number, gradient in enumerate(case.gradient) if gradient is not None}
+    expected |= {name for name, gradient in case.gradient_kwargs.items() if gradient is not None}
+    places = [*zip(range(len(case.args)), names, case.args, strict=False)]
+    places += [(name, name, value) for name, value in case.kwargs.items()]
+    wrt = [
+        place
+        for place, name, value in places
+        if _is_float(value) and (place in expected or name in operator.differentiable)
+    ]
+    if lost := expected - set(wrt):
+        raise KitError(f"{case.id}: expects gradients for {sorted(map(str, lost))}, which are not of a floating dtype")
+    return wrt
+
+
+def _is_float(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    ((form, fields),) = value.items()
+    if form == "list":
+        return any(_is_float(one) for one in fields)
+    return form in ("nested", "dense") and str(fields["dtype"]).startswith("float")
+
+
+def outcome(reply: Mapping[str, Any]) -> str:
+    """Return which of the outcomes a reply is; a reply that is none of them, or several, is a `ValueError`."""
+    found = sorted(_OUTCOMES & set(reply))
+    if len(found) != 1:
+        raise ValueError(f"a reply has exactly one of {', '.join(sorted(_OUTCOMES))}; this one has {found}")
+    return found[0]

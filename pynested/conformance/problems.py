@@ -1,0 +1,21 @@
+"""What ends a conformance run early: a question that cannot be answered, or a kit that contradicts itself."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class UsageError(Exception):
+    """The user asked for something that is not there; the command ends with exit code 2."""
+
+
+class KitError(Exception):
+    """The specification, its vectors, a record or an adapter is inconsistent; the command ends with exit code 3."""
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
+    """Return the error for a name that does not exist, with the names that look like it."""
+    by_fold = {one.casefold(): one for one in known}
+    near = [by_fold[one] for one in difflib.get_close_matches(name.casefold(), by_fold, n=3, cutoff=0.5)]
+    return UsageError(f"there is no {what} {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""))

@@ -1,0 +1,282 @@
+"""`NestedArray`: a differentiable buffer plus an integer description of where each component lives in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from pynested import nested_methods
+from pynested.autograd import Array, register_container
+from pynested.autograd.dense.canonical import canonical_dim
+from pynested.backends.errors import ArgumentError, GradientError, LayoutError, StructureError
+from pynested.layouts import Layout
+from pynested.sizes import RaggedSize
+from pynested.structure import Ints, Jagged, Strided, Structure, frozen
+
+
+class NestedArray(nested_methods.Methods):
+    """Components of one rank and any size, held in one buffer. Make one with `pynested.nested_array`.
+
+    Jagged: ``data`` has the components one after another along ``structure.ragged_dim - 1``.
+    Strided: ``data`` is flat, and ``structure`` says where each component lies.
+
+    Only ``data`` is on the tape; the structure is never differentiated.
+    """
+
+    __slots__ = ("data", "structure")
+    __array_priority__ = 200.0
+
+    data: Array
+    structure: Structure
+
+    def __init__(self, data: Array, structure: Structure) -> None:
+        self.data = data
+        self.structure = structure
+
+    # ---- what it is ---------------------------------------------------------------------------------------------
+
+    @property
+    def layout(self) -> Layout:
+        """`pynested.strided` or `pynested.jagged`."""
+        return self.structure.layout
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the elements."""
+        return self.data.dtype
+
+    @property
+    def device(self) -> str:
+        """Where the values lie."""
+        return self.data.device
+
+    @property
+    def is_nested(self) -> bool:
+        """True: the other class is `Array`."""
+        return True
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions, the batch among them."""
+        if isinstance(self.structure, Jagged):
+            return self.data.ndim + 1
+        return int(self.structure.sizes.shape[1]) + 1
+
+    def dim(self) -> int:
+        """The number of dimensions, the batch among them."""
+        return self.ndim
+
+    def component_sizes(self) -> Ints:
+        """The shape of each component: int64 (B, d)."""
+        if isinstance(self.structure, Strided):
+            return self.structure.sizes
+        sizes = np.empty((self.structure.count, self.data.ndim), np.int64)
+        sizes[:] = self.data.shape
+        sizes[:, self.structure.ragged_dim - 1] = self.structure.component_lengths
+        return frozen(sizes)
+
+    def component_shape(self, i: int) -> tuple[int, ...]:
+        """The shape of component ``i``."""
+        if isinstance(self.structure, Strided):
+            return tuple(self.structure.sizes[i].tolist())
+        at = self.structure.ragged_dim - 1
+        return (*self.data.shape[:at], int(self.structure.component_lengths[i]), *self.data.shape[at + 1 :])
+
+    def lengths_along(self, dim: int) -> Ints:
+        """The size of each component along ``dim`` (canonical, not the batch): int64 (B,)."""
+        if isinstance(self.structure, Strided):
+            return self.structure.sizes[:, dim - 1]
+        if dim == self.structure.ragged_dim:
+            return self.structure.component_lengths
+        return np.full(self.structure.count, self.data.shape[dim - 1], np.int64)
+
+    def regular_size(self, dim: int) -> int | None:
+        """The size along ``dim`` (canonical) if all components have the same there; None where it is ragged.
+
+        The ragged dimension of the jagged layout is ragged whatever the lengths are.
+        """
+        if dim == 0:
+            return self.structure.count
+        if isinstance(self.structure, Jagged):
+            return None if dim == self.structure.ragged_dim else self.data.shape[dim - 1]
+        column = self.structure.sizes[:, dim - 1]
+        if not column.size:
+            return 0
+        return int(column[0]) if bool((column == column[0]).all()) else None
+
+    @property
+    def shape(self) -> tuple[int | RaggedSize, ...]:
+        """The sizes; an irregular one is a `RaggedSize`, which prints as ``j1``."""
+        sizes = [self.regular_size(dim) for dim in range(self.ndim)]
+        return tuple(RaggedSize(self.lengths_along(dim)) if size is None else size for dim, size in enumerate(sizes))
+
+    def size(self, dim: int | None = None) -> Any:
+        """The sizes as a tuple, or one of them; strided arrays have none along an irregular dimension."""
+        if dim is None:
+            return self.shape
+        at = canonical_dim("size", dim, self.ndim)
+        found = self.regular_size(at)
+        if found is not None:
+            return found
+        if isinstance(self.structure, Jagged):
+            return RaggedSize(self.lengths_along(at))
+        raise StructureError(f"Given dimension {at} is irregular and does not have a size.")
+
+    def stride(self, dim: int | None = None) -> Any:
+        """The strides of the values, in elements; of a strided array those of all components: int64 (B, d)."""
+        if isinstance(self.structure, Strided):
+            if dim is None:
+                return self.structure.strides
+            at = canonical_dim("stride", dim, self.ndim)
+            return self.structure.strides[:, at - 1] if at else self.structure.offsets
+        strides = self.data.stride()
+        if dim is None:
+            return strides
+        at = canonical_dim("stride", dim, self.ndim)
+        if not at:
+            raise StructureError("stride: the batch dimension of a jagged array has no stride; see offsets().")
+        return strides[at - 1]
+
+    def numel(self) -> int:
+        """The number of elements of all components together."""
+        return int(self.component_sizes().prod(axis=1).sum())
+
+    def __len__(self) -> int:
+        return self.structure.count
+
+    def is_contiguous(self) -> bool:
+        """Whether the components are row-major and follow one another without holes."""
+        if isinstance(self.structure, Strided):
+            return self.structure.contiguous
+        return self.structure.tiles and self.data.is_contiguous()
+
+    # ---- its parts ----------------------------------------------------------------------------------------------
+
+    def values(self) -> Array:
+        """The buffer, as a view: of the jagged layout with the ragged dimension packed, of the strided one flat."""
+        from pynested.autograd.rules.movement import alias
+
+        return alias(self.data)  # type: ignore[no-any-return]
+
+    def offsets(self) -> Array:
+        """Where components begin: int64 (B + 1,) of the jagged layout, (B,) of the strided one."""
+        return Array(self.structure.offsets)
+
+    def lengths(self) -> Array | None:
+        """How long components are along the ragged dimension, where there may be holes; else None. Jagged only."""
+        if isinstance(self.structure, Strided):
+            raise LayoutError("lengths: only the jagged layout has lengths; see component_sizes().")
+        return None if self.structure.lengths is None else Array(self.structure.lengths)
+
+    def component_strides(self) -> Ints:
+        """The strides of each component, in elements: int64 (B, d). Strided only."""
+        if isinstance(self.structure, Jagged):
+            raise LayoutError("component_strides: only the strided layout has them; see stride().")
+        return self.structure.strides
+
+    def component_offsets(self) -> Ints:
+        """Where each component begins in the buffer: int64 (B,)."""
+        return self.structure.offsets[: self.structure.count]
+
+    # ---- gradients ----------------------------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients are wanted of it, or flow through it."""
+        return self.data.requires_grad
+
+    def requires_grad_(self, requires_grad: bool = True) -> NestedArray:
+        """Ask for gradients of a leaf (or stop asking); returns the array itself."""
+        self.data.requires_grad_(requires_grad)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made it."""
+        return self.data.is_leaf
+
+    @property
+    def grad(self) -> NestedArray | None:
+        """The gradient that backward passes have accumulated: this structure around the gradient of the values."""
+        return None if self.data.grad is None else NestedArray(self.data.grad, self.structure)
+
+    @grad.setter
+    def grad(self, value: NestedArray | None) -> None:
+        self.data.grad = None if value is None else self._as_gradient("grad", value)
+
+    def _as_gradient(self, name: str, value: Any) -> Array:
+        """The values of a gradient of this shape, in this placement."""
+        if not isinstance(value, NestedArray):
+            raise GradientError(f"{name}: the gradient of a nested array is nested, not {type(value).__name__}.")
+        from pynested.packing import check_same_shape, placed_like
+
+        check_same_shape(name, self, value)
+        return placed_like(value, self)
+
+    def backward(
+        self, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False
+    ) -> None:
+        """Accumulate the gradients of this array, weighted by ``gradient`` (nested, of equal shape)."""
+        if gradient is None:
+            raise GradientError(
+                "backward: a gradient can be created implicitly only for an output of one element; give one of this "
+                "array's shape: nt.backward(pn.ones_like(nt)), or reduce it: nt.sum().backward()."
+            )
+        seed = self._as_gradient("backward", gradient)
+        self.data.backward(seed, retain_graph=retain_graph, create_graph=create_graph)
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this array too, although it is not a leaf."""
+        self.data.retain_grad()
+
+    def register_hook(self, hook: Callable[[NestedArray], NestedArray | None]) -> Callable[[], None]:
+        """Call ``hook`` with the (nested) gradient of this array; returns a function that takes it off again."""
+
+        def on_values(gradient: Array) -> Array | None:
+            answer = hook(NestedArray(gradient, self.structure))
+            return None if answer is None else self._as_gradient("hook", answer)
+
+        return self.data.register_hook(on_values)
+
+    # ---- Python and NumPy ---------------------------------------------------------------------------------------
+
+    def __iter__(self) -> Iterator[Array]:
+        return iter(self.unbind())
+
+    def __bool__(self) -> bool:
+        raise ArgumentError("bool: the truth of a nested array is ambiguous; ask of one element, or use pn.equal.")
+
+    __hash__ = object.__hash__
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        from pynested.packing import as_dense
+
+        if copy is False:
+            raise ArgumentError("array: the components of a nested array need a copy to become one dense array.")
+        return np.asarray(as_dense("array", self).numpy(), dtype=dtype)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        from pynested.operators import UFUNCS
+
+        function = UFUNCS.get(ufunc)
+        if function is None or method != "__call__" or options:
+            return NotImplemented
+        return function(*inputs)
+
+    def __repr__(self) -> str:
+        from pynested.show import as_text
+
+        return as_text(self)
+
+    def __reduce__(self) -> Any:
+        return NestedArray, (self.data, self.structure)
+
+
+def _opened(value: NestedArray) -> tuple[list[Array], Callable[..., Any]]:
+    structure = value.structure
+    return [value.data], lambda arrays: None if arrays[0] is None else NestedArray(arrays[0], structure)
+
+
+register_container(NestedArray, _opened)

@@ -1,0 +1,141 @@
+"""Joining nested and dense arrays: along the batch, the ragged dimension, a regular one, or a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pynested.autograd import dense
+from pynested.autograd.dense.canonical import canonical_dim
+from pynested.autograd.dense.reduction import to_dtype
+from pynested.autograd.rules import movement as moves
+from pynested.backends import strided_index
+from pynested.backends.errors import DimensionError, StructureError
+from pynested.mapping import check_devices
+from pynested.nested_array import NestedArray
+from pynested.operators.movement import component_dim, unsqueeze
+from pynested.packing import along, check_same_shape, describe, gathered, packed, to_strided
+from pynested.structure import Jagged, Strided, frozen, packed_strides
+
+
+def _joined(name: str, arrays: Any) -> list[NestedArray]:
+    """Nested arrays, at least one, of one promoted dtype, rank and device."""
+    given = list(arrays)
+    if not given:
+        raise StructureError(f"{name}: there is nothing to join; give at least one array.")
+    for i, x in enumerate(given):
+        if type(x) is not NestedArray:
+            raise StructureError(
+                f"{name}: array {i} is {type(x).__name__} and others are nested; nest its components first: "
+                "pn.as_nested_array(x)."
+            )
+        if x.ndim != given[0].ndim:
+            raise StructureError(f"{name}: array {i} has {x.ndim} dimensions and array 0 has {given[0].ndim}.")
+    check_devices(name, given)
+    dtype = np.result_type(*[x.dtype for x in given])
+    return [NestedArray(to_dtype(x.data, dtype), x.structure) for x in given]
+
+
+def cat(arrays: Sequence[Any], dim: int = 0) -> Any:
+    """The arrays one after another along ``dim``."""
+    given = list(arrays)
+    if not any(type(x) is NestedArray for x in given):
+        return dense.cat(given, dim)
+    joined = _joined("cat", given)
+    at = canonical_dim("cat", dim, joined[0].ndim)
+    ragged = {x.structure.ragged_dim if isinstance(x.structure, Jagged) else None for x in joined}
+    if len(ragged) > 1 or None in ragged:
+        joined = [to_strided(x) for x in joined]
+        return _cat_batch_strided(joined) if not at else _cat_strided(joined, at)
+    if not at:
+        return _cat_batch_jagged(joined)
+    _check_other_sizes(joined, at)
+    tight = [packed(x) for x in joined]
+    if at in ragged:
+        return _cat_ragged(tight, at)
+    return NestedArray(moves.concatenate([x.data for x in tight], at - 1), tight[0].structure)
+
+
+def _check_other_sizes(arrays: Sequence[NestedArray], at: int) -> None:
+    """Components may differ along ``at`` only."""
+    first = arrays[0]
+    others = [k for k in range(first.ndim - 1) if k != at - 1]
+    for i, x in enumerate(arrays):
+        if len(x) != len(first):
+            raise StructureError(f"cat: array {i} has {len(x)} components and array 0 has {len(first)}.")
+        wrong = np.flatnonzero((x.component_sizes()[:, others] != first.component_sizes()[:, others]).any(axis=1))
+        if wrong.size:
+            c = int(wrong[0])
+            raise StructureError(
+                f"cat: component {c} has shape {describe(x.component_shape(c))} in array {i} and "
+                f"{describe(first.component_shape(c))} in array 0; they may differ only along dimension {at}."
+            )
+
+
+def _cat_batch_jagged(arrays: Sequence[NestedArray]) -> NestedArray:
+    tight = [packed(x) for x in arrays]
+    at = tight[0].structure.ragged_dim - 1  # type: ignore[union-attr]
+    rest = [x.data.shape[:at] + x.data.shape[at + 1 :] for x in tight]
+    for i, sizes in enumerate(rest):
+        if sizes != rest[0]:
+            raise StructureError(
+                f"cat: components of array {i} have regular sizes {sizes} and those of array 0 have {rest[0]}; in the "
+                "jagged layout they must be equal. Convert to the strided layout first."
+            )
+    lengths = np.concatenate([x.structure.component_lengths for x in tight])  # type: ignore[union-attr]
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    return NestedArray(moves.concatenate([x.data for x in tight], at), Jagged(frozen(offsets), None, at + 1))
+
+
+def _cat_ragged(arrays: Sequence[NestedArray], at: int) -> NestedArray:
+    """Component by component: the rows of all arrays, brought into the order of the components."""
+    columns = [x.structure.component_lengths for x in arrays]  # type: ignore[union-attr]
+    before = np.cumsum([0, *[x.data.shape[at - 1] for x in arrays[:-1]]])
+    starts = np.stack([x.structure.offsets[:-1] + shift for x, shift in zip(arrays, before, strict=True)], axis=1)
+    lengths = np.stack(columns, axis=1).reshape(-1)
+    rows = strided_index(lengths[:, None], np.ones((lengths.size, 1), np.int64), starts.reshape(-1))
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.sum(columns, axis=0))])
+    joined = moves.concatenate([x.data for x in arrays], at - 1)
+    return NestedArray(along(joined, at - 1, rows), Jagged(frozen(offsets), None, at))
+
+
+def _cat_batch_strided(arrays: Sequence[NestedArray]) -> NestedArray:
+    sizes = np.concatenate([x.component_sizes() for x in arrays])
+    return NestedArray(moves.concatenate([gathered(x) for x in arrays], 0), Strided.of_packed(sizes))
+
+
+def _cat_strided(arrays: Sequence[NestedArray], at: int) -> NestedArray:
+    """Each array's elements go to their places in the joined components; the order of places says where each lies."""
+    _check_other_sizes(arrays, at)
+    k = at - 1
+    sizes = arrays[0].component_sizes().copy()
+    sizes[:, k] = np.sum([x.component_sizes()[:, k] for x in arrays], axis=0)
+    made = Strided.of_packed(sizes)
+    strides = packed_strides(sizes)
+    places, before = [], np.zeros(len(sizes), np.int64)
+    for x in arrays:
+        own = x.component_sizes()
+        places.append(strided_index(own, strides, made.offsets + before * strides[:, k]))
+        before = before + own[:, k]
+    order = np.empty(made.buffer_size, np.int64)
+    order[np.concatenate(places)] = np.arange(made.buffer_size)
+    return NestedArray(moves.take_rows(moves.concatenate([gathered(x) for x in arrays], 0), order), made)
+
+
+def stack(arrays: Sequence[Any], dim: int = 0) -> Any:
+    """The arrays, all of equal shape, along a new dimension ``dim``."""
+    given = list(arrays)
+    if not any(type(x) is NestedArray for x in given):
+        return dense.stack(given, dim)
+    joined = _joined("stack", given)
+    at = canonical_dim("stack", dim, joined[0].ndim + 1)
+    if not at:
+        raise DimensionError(
+            "stack: a new dimension before the batch would nest nested arrays; to join batches use pn.cat(arrays, 0)."
+        )
+    component_dim("stack", at, joined[0].ndim + 1)
+    for x in joined[1:]:
+        check_same_shape("stack", joined[0], x)
+    return cat([unsqueeze(x, at) for x in joined], at)

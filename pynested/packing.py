@@ -1,0 +1,246 @@
+"""Between placements and layouts: packed, strided, jagged, dense; and components nested again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pynested.autograd import Array
+from pynested.autograd.dense.reduction import to_dtype
+from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import views
+from pynested.backends import get_backend
+from pynested.backends.errors import LayoutError, StructureError
+from pynested.layouts import Layout, jagged, strided
+from pynested.nested_array import NestedArray
+from pynested.structure import Ints, Jagged, Strided, frozen
+
+
+def describe(shape: Sequence[int]) -> str:
+    """A component's shape for an error message."""
+    return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+
+
+def lead(axis: int, ndim: int) -> tuple[int, ...]:
+    """The order of axes that brings ``axis`` to the front."""
+    return (axis, *[i for i in range(ndim) if i != axis])
+
+
+def inverse(axes: Sequence[int]) -> tuple[int, ...]:
+    """The order of axes that undoes ``axes``."""
+    return tuple(int(i) for i in np.argsort(axes))
+
+
+def packed(x: NestedArray) -> NestedArray:
+    """The same components in memory that they cover exactly once: ``x`` itself if they do already."""
+    structure = x.structure
+    if structure.tiles:
+        return x
+    if isinstance(structure, Strided):
+        return NestedArray(gathered(x), structure.packed)
+    return NestedArray(along(x.data, structure.ragged_dim - 1, structure.row_index), structure.packed)
+
+
+def along(values: Array, axis: int, index: Ints) -> Array:
+    """The entries of ``values`` at ``index`` along ``axis``."""
+    if axis == 0:
+        return moves.take_rows(values, index)  # type: ignore[no-any-return]
+    order = lead(axis, values.ndim)
+    return moves.transpose(moves.take_rows(moves.transpose(values, order), index), inverse(order))  # type: ignore[no-any-return]
+
+
+def gathered(x: NestedArray, order: Sequence[int] | None = None) -> Array:
+    """The elements of a strided array, component by component, each row-major after its dimensions took ``order``."""
+    structure = x.structure
+    assert isinstance(structure, Strided)
+    if order is None and structure.contiguous:
+        return x.data
+    columns = list(range(structure.sizes.shape[1])) if order is None else list(order)
+    sizes, strides = structure.sizes[:, columns], structure.strides[:, columns]
+    if Strided(sizes, strides, structure.offsets, structure.buffer_size).contiguous:
+        return x.data
+    return moves.gather(x.data, sizes, strides, structure.offsets)  # type: ignore[no-any-return]
+
+
+def contiguous(x: NestedArray) -> NestedArray:
+    """The same components row-major and one after another; ``x`` itself if they are so already."""
+    if x.is_contiguous():
+        return x
+    if isinstance(x.structure, Strided):
+        return NestedArray(gathered(x), x.structure.packed)
+    tight = packed(x)
+    return NestedArray(tight.data.contiguous(), tight.structure)
+
+
+def to_strided(x: NestedArray) -> NestedArray:
+    """``x`` in the strided layout: a view if its values are contiguous in some order of their axes, else a copy."""
+    structure = x.structure
+    if isinstance(structure, Strided):
+        return x
+    values = x.data
+    order = tuple(sorted(range(values.ndim), key=lambda i: -values.stride(i)))
+    ordered = moves.transpose(values, order)
+    if not ordered.is_contiguous():
+        values, ordered = values.contiguous(), values.contiguous()
+    flat = moves.reshape(ordered, (values.numel(),))
+    strides = np.array(values.stride(), np.int64)
+    at = structure.ragged_dim - 1
+    return NestedArray(
+        flat,
+        Strided(
+            x.component_sizes(),
+            frozen(np.broadcast_to(strides, (structure.count, values.ndim))),
+            frozen(structure.offsets[:-1] * strides[at]),
+            values.numel(),
+        ),
+    )
+
+
+def to_jagged(x: NestedArray, ragged_dim: int | None = None) -> NestedArray:
+    """``x`` in the jagged layout; ``ragged_dim`` is the one irregular dimension, or 1 if there is none."""
+    if isinstance(x.structure, Jagged):
+        return x
+    sizes = x.structure.sizes
+    at = irregular_dim(sizes, x.ndim) if ragged_dim is None else ragged_dim
+    order = lead(at - 1, x.ndim - 1)
+    flat = gathered(x, order)
+    first = sizes[0] if len(sizes) else np.zeros(x.ndim - 1, np.int64)
+    lengths = sizes[:, at - 1]
+    values = moves.reshape(flat, (int(lengths.sum()), *[int(first[i]) for i in order[1:]]))
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    turned = values if at == 1 else moves.transpose(values, inverse(order))
+    return NestedArray(turned, Jagged(frozen(offsets), None, at))
+
+
+def irregular_dim(sizes: Ints, ndim: int) -> int:
+    """The one dimension along which components differ, or 1 if they do not."""
+    if ndim < 2:
+        raise LayoutError(
+            "jagged: components without dimensions have none that could be ragged. Use layout=pn.strided."
+        )
+    differing = [dim + 1 for dim in range(sizes.shape[1]) if len(sizes) and (sizes[:, dim] != sizes[0, dim]).any()]
+    if len(differing) > 1:
+        raise LayoutError(
+            f"jagged: dimensions {' and '.join(map(str, differing))} are irregular, and the jagged layout has a single "
+            "ragged dimension, (B, *, D). Use layout=pn.strided."
+        )
+    return differing[0] if differing else 1
+
+
+def in_layout(x: NestedArray, layout: Layout) -> NestedArray:
+    """``x`` in ``layout``."""
+    return to_strided(x) if layout is strided else to_jagged(x)
+
+
+def nest(components: Sequence[Array], layout: Layout, ragged_dim: int | None = None) -> NestedArray:
+    """Components, at least one and all of one rank, as a nested array; gradients flow to each of them."""
+    dtype = np.result_type(*{component.dtype for component in components})
+    given = [to_dtype(component, dtype) for component in components]
+    sizes = np.array([component.shape for component in given], np.int64).reshape(len(given), given[0].ndim)
+    if layout is jagged:
+        at = irregular_dim(sizes, given[0].ndim + 1) if ragged_dim is None else ragged_dim
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes[:, at - 1])])
+        return NestedArray(moves.concatenate(given, at - 1), Jagged(frozen(offsets), None, at))
+    flat = moves.concatenate([moves.reshape(component, (component.numel(),)) for component in given], 0)
+    return NestedArray(flat, Strided.of_packed(sizes))
+
+
+def unbound(x: NestedArray) -> tuple[Array, ...]:
+    """The components, as views."""
+    structure = x.structure
+    if isinstance(structure, Jagged):
+        return pieces_of(x.data, structure)
+    return strided_pieces(x.data, structure)
+
+
+def pieces_of(values: Array, structure: Jagged) -> tuple[Array, ...]:
+    """The components of a jagged array."""
+    at = structure.ragged_dim - 1
+    starts = structure.offsets[:-1].tolist()
+    lengths = structure.component_lengths.tolist()
+    if not starts:
+        return ()
+    return views.pieces(values, at, tuple(starts), tuple(lengths))  # type: ignore[no-any-return]
+
+
+def strided_pieces(buffer: Array, structure: Strided) -> tuple[Array, ...]:
+    """The components of a strided array."""
+    if not structure.count:
+        return ()
+    return views.components(buffer, structure.sizes, structure.strides, structure.offsets)  # type: ignore[no-any-return]
+
+
+def same_shape(a: NestedArray, b: NestedArray) -> bool:
+    """Whether rank, number and sizes of components are equal, by value, whatever the layouts."""
+    if a.structure is b.structure and a.data.shape == b.data.shape:
+        return True
+    if a.ndim != b.ndim or len(a) != len(b):
+        return False
+    s, t = a.structure, b.structure
+    if isinstance(s, Jagged) and isinstance(t, Jagged) and s.ragged_dim == t.ragged_dim:
+        at = s.ragged_dim - 1
+        rest = a.data.shape[:at] + a.data.shape[at + 1 :] == b.data.shape[:at] + b.data.shape[at + 1 :]
+        return rest and s.same_lengths(t)
+    return np.array_equal(a.component_sizes(), b.component_sizes())
+
+
+def check_same_shape(name: str, a: NestedArray, b: NestedArray) -> None:
+    """Say where two nested arrays differ, if they do."""
+    if not same_shape(a, b):
+        raise StructureError(difference(name, a, b))
+
+
+def difference(name: str, a: NestedArray, b: NestedArray) -> str:
+    """Where the shapes of two nested arrays differ, in words."""
+    if a.ndim != b.ndim:
+        return f"{name}: the operands have {a.ndim} and {b.ndim} dimensions; they must have as many."
+    if len(a) != len(b):
+        return f"{name}: the operands have {len(a)} and {len(b)} components; they must have as many."
+    i, dim = (int(k) for k in np.argwhere(a.component_sizes() != b.component_sizes())[0])
+    return (
+        f"{name}: the operands differ at component {i}: lengths {a.component_shape(i)[dim]} and "
+        f"{b.component_shape(i)[dim]} along dimension {dim + 1} (shapes {describe(a.component_shape(i))} and "
+        f"{describe(b.component_shape(i))}). Components must have equal shapes; pad, narrow or select so that component "
+        f"{i} has the same length in both."
+    )
+
+
+def placed_like(x: NestedArray, like: NestedArray) -> Array:
+    """The values of ``x`` where ``like`` has its own, zero in its holes; shapes are equal."""
+    target = like.structure
+    if x.structure.same_placement(target) and x.data.shape == like.data.shape:
+        return x.data
+    if isinstance(target, Jagged):
+        tight = packed(x if isinstance(x.structure, Jagged) else to_jagged(x, target.ragged_dim)).data
+        if target.lengths is None:
+            return tight
+        at = target.ragged_dim - 1
+        order = lead(at, tight.ndim)
+        rows = moves.add_rows(moves.transpose(tight, order), target.row_index, like.data.shape[at])
+        return moves.transpose(rows, inverse(order))  # type: ignore[no-any-return]
+    flat = gathered(to_strided(x))
+    if target.contiguous:
+        return flat
+    return moves.scatter(flat, target.sizes, target.strides, target.offsets, target.buffer_size)  # type: ignore[no-any-return]
+
+
+def as_dense(name: str, x: NestedArray) -> Array:
+    """The components as one dense array, if all have one shape."""
+    sizes = x.component_sizes()
+    if len(sizes) and (sizes != sizes[0]).any():
+        i = int(np.flatnonzero((sizes != sizes[0]).any(axis=1))[0])
+        raise StructureError(
+            f"{name}: component {i} has shape {describe(x.component_shape(i))} and component 0 has shape "
+            f"{describe(x.component_shape(0))}; only components of one shape make a dense array. Use "
+            "pn.to_padded_array(nt, 0.0), or nt.values()."
+        )
+    shape = [x.regular_size(dim) for dim in range(1, x.ndim)]
+    first = [int(n) for n in sizes[0]] if len(sizes) else [n or 0 for n in shape]
+    return moves.reshape(gathered(to_strided(x)), (len(x), *first))  # type: ignore[no-any-return]
+
+
+def like_numpy(shape: tuple[int, ...], dtype: Any, device: str) -> Array:
+    """An array of zeros on ``device``."""
+    return Array(get_backend(device).xp.zeros(shape, dtype), device)

@@ -1,0 +1,127 @@
+"""A sheet of SVG: a few marks, and a record of every text box so that a test can find two that collide.
+
+No ids, no ``<defs>``, no script: several pictures may stand on one page. What is not a component's colour is
+``currentColor`` at some opacity, and the one style sheet inside follows the reader's light or dark theme.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import NamedTuple
+
+from .palette import MONO, PAGE_INK, SANS
+
+_CHARACTER = 0.605  # width of a monospace character, in ems; a sans-serif caption is narrower
+_STYLE = f"<style>@media (prefers-color-scheme:dark){{svg{{color:{PAGE_INK['dark']}!important}}}}</style>"
+
+
+class Box(NamedTuple):
+    """Where a text lies."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    text: str
+
+    def overlaps(self, other: Box) -> bool:
+        """Whether the two boxes share more than a hair's breadth."""
+        apart = self.right <= other.left + 0.5 or other.right <= self.left + 0.5
+        return not (apart or self.bottom <= other.top + 0.5 or other.bottom <= self.top + 0.5)
+
+
+def text_width(text: str, size: float) -> float:
+    """Width of a text in pixels, at most."""
+    return len(text) * size * _CHARACTER
+
+
+class Sheet:
+    """Marks in the order they were made, on a sheet that grows with them."""
+
+    def __init__(self, alt: str) -> None:
+        self.alt = alt
+        self.boxes: list[Box] = []
+        self._marks: list[str] = []
+        self._width = 0.0
+        self._height = 0.0
+
+    def grow(self, x: float, y: float) -> None:
+        """Make the sheet reach at least to (x, y)."""
+        self._width, self._height = max(self._width, x), max(self._height, y)
+
+    def rect(
+        self, x: float, y: float, width: float, height: float, fill: str, *, round: float = 0, **look: str
+    ) -> None:
+        """Draw a rectangle; `look` holds further attributes, their underscores standing for hyphens."""
+        self.grow(x + width, y + height)
+        corner = f' rx="{round:g}"' if round else ""
+        place = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
+        self._marks.append(f'<rect {place}{corner} fill="{fill}"{_attributes(look)}/>')
+
+    def path(
+        self, d: str, *, stroke: str = "currentColor", width: float = 1.4, opacity: float = 1, dash: str = ""
+    ) -> None:
+        """Draw a line along `d`."""
+        look = {"stroke_dasharray": dash} if dash else {}
+        if opacity != 1:
+            look["opacity"] = f"{opacity:g}"
+        self._marks.append(
+            f'<path d="{d}" fill="none" stroke="{stroke}" stroke-width="{width:g}" '
+            f'stroke-linecap="round" stroke-linejoin="round"{_attributes(look)}/>'
+        )
+
+    def head(self, x: float, y: float, *, stroke: str, size: float = 4.2, up: bool = False, opacity: float = 1) -> None:
+        """Draw the head of an arrow that ends at (x, y)."""
+        back = y + size * 1.25 if up else y - size * 1.25
+        self.path(
+            f"M{x - size:g} {back:g}L{x:g} {y:g}L{x + size:g} {back:g}", stroke=stroke, width=1.6, opacity=opacity
+        )
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        *,
+        size: float = 13,
+        fill: str = "currentColor",
+        anchor: str = "middle",
+        sans: bool = False,
+        bold: bool = False,
+        opacity: float = 1,
+        title: str = "",
+    ) -> None:
+        """Write `text` on the baseline y; `title` is what a pointer that rests on it shows."""
+        width = text_width(text, size)
+        left = x if anchor == "start" else x - width / 2
+        self.boxes.append(Box(left, y - 0.76 * size, left + width, y + 0.2 * size, text))
+        self.grow(left + width, y + 4)
+        look = {"opacity": f"{opacity:g}"} if opacity != 1 else {}
+        if bold:
+            look["font_weight"] = "600"
+        if anchor != "start":
+            look["text_anchor"] = anchor
+        family = f' font-family="{SANS}"' if sans else ""
+        tip = f"<title>{escape(title)}</title>" if title else ""
+        self._marks.append(
+            f'<text x="{x:g}" y="{y:g}"{family} font-size="{size:g}" '
+            f'fill="{fill}"{_attributes(look)}>{tip}{escape(text)}</text>'
+        )
+
+    def heading(self, x: float, y: float, text: str) -> None:
+        """Write the title of one half of a picture."""
+        self.text(x, y, text, size=12, anchor="start", sans=True, bold=True, opacity=0.62)
+
+    def finish(self, margin: float = 14) -> str:
+        """Return the document."""
+        width, height = f"{self._width + margin:g}", f"{self._height + margin:g}"
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(self.alt)}" '
+            f'style="color:{PAGE_INK["light"]}" font-family="{MONO}" '
+            f'width="{width}" height="{height}" viewBox="0 0 {width} {height}">'
+            f"{_STYLE}\n" + "\n".join(self._marks) + "\n</svg>\n"
+        )
+
+
+def _attributes(look: dict[str, str]) -> str:
+    return "".join(f' {name.replace("_", "-")}="{value}"' for name, value in look.items())

@@ -1,0 +1,51 @@
+"""A nested array as text: one screen, as NumPy's print options say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pynested.layouts import jagged
+from pynested.nested_array import NestedArray
+
+INDENT = "  "
+
+
+def as_text(x: NestedArray) -> str:
+    """``nested_array([...])`` with a component on each line; long arrays show their first and last components."""
+    options = np.get_printoptions()
+    edge, count = int(options["edgeitems"]), len(x)
+    elided = x.numel() > options["threshold"] and count > 2 * edge
+    shown = [*range(edge), *range(count - edge, count)] if elided else list(range(count))
+    texts = [_component(x, i) for i in shown]
+    if elided:
+        texts.insert(edge, f"...  # {count - 2 * edge} more components")
+    lines = [INDENT + line for text in texts for line in _comma(text)]
+    body = "\n".join(lines)
+    return f"nested_array([\n{body}\n]{_facts(x)})" if lines else f"nested_array([]{_facts(x)})"
+
+
+def _comma(text: str) -> list[str]:
+    lines = text.split("\n")
+    return lines if text.startswith("...") else [*lines[:-1], lines[-1] + ","]
+
+
+def _component(x: NestedArray, i: int) -> str:
+    from pynested.operators.movement import component_data
+
+    values: Any = component_data(x, i)
+    return f"array({np.array2string(values, separator=', ', prefix='array(')})"
+
+
+def _facts(x: NestedArray) -> str:
+    facts = [f", shape={x.shape}"]
+    if x.layout is jagged:
+        facts.append(", layout=pn.jagged")
+    if x.dtype not in (np.float64, np.int64, np.bool_):
+        facts.append(f", dtype={x.dtype}")
+    if x.data.line is not None:
+        facts.append(f", made by {x.data.line.rule.name}")
+    elif x.requires_grad:
+        facts.append(", requires_grad=True")
+    return "".join(facts)

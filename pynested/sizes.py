@@ -1,0 +1,45 @@
+"""Ragged sizes: what the shape of a nested array says of an irregular dimension.
+
+A ragged size prints as ``j1``, ``j2``, …. Equal lengths are equal sizes and have one name, whichever array they come
+from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+
+from pynested.structure import Ints
+
+_names: dict[bytes, int] = {}
+_lock = threading.Lock()
+
+
+class RaggedSize:
+    """The sizes of all components along one dimension, compared by value."""
+
+    __slots__ = ("_key", "lengths")
+
+    def __init__(self, lengths: Ints) -> None:
+        self.lengths = lengths
+        self._key: bytes | None = None
+
+    def _digest(self) -> bytes:
+        if self._key is None:
+            self._key = hashlib.blake2b(self.lengths.tobytes(), digest_size=16).digest()
+        return self._key
+
+    @property
+    def number(self) -> int:
+        """The number in the name: sizes are numbered as they are first shown."""
+        with _lock:
+            return _names.setdefault(self._digest(), len(_names) + 1)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RaggedSize) and self._digest() == other._digest()
+
+    def __hash__(self) -> int:
+        return hash(self._digest())
+
+    def __repr__(self) -> str:
+        return f"j{self.number}"

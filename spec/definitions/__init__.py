@@ -1,0 +1,1 @@
+"""One executable definition per operator, each in the file of its name."""

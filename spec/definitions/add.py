@@ -1,0 +1,13 @@
+"""The definition of `add`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pynested.spec.components import promoted
+from pynested.spec.numerics import NDArray
+
+
+def add(self: Any, other: Any, alpha: Any = 1) -> list[NDArray]:
+    """ADD: a + alpha * b, element by element."""
+    return [a + (b if alpha == 1 else alpha * b) for a, b in promoted(self, other)]

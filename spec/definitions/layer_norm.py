@@ -1,0 +1,30 @@
+"""The definition of `layer_norm`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pynested.spec.numerics import NDArray, mean_along, wide
+
+
+def layer_norm(
+    self: list[NDArray],
+    normalized_shape: int | tuple[int, ...],
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+) -> list[NDArray]:
+    """LAYER_NORM: (x - mean) / sqrt(variance + eps) * weight + bias over the trailing dimensions."""
+    axes = tuple(range(-1 if isinstance(normalized_shape, int) else -len(normalized_shape), 0))
+
+    def one(x: NDArray) -> NDArray:
+        if x.size == 0:
+            return x
+        centred = x - mean_along(x, axes, keepdims=True)
+        y = centred / np.sqrt(mean_along(centred * centred, axes, keepdims=True) + eps)
+        scaled = y if weight is None else y * wide(weight)
+        return scaled if bias is None else scaled + wide(bias)
+
+    return [one(wide(component)) for component in self]

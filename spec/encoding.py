@@ -1,0 +1,215 @@
+"""Arrays as hex words, calls as JSON: the form in which vectors are kept for every language.
+
+An element is one word of fixed width, most significant digit first: two's complement for ints, the IEEE bit pattern for
+floats, one digit for a bool. An array is the string of its words in C order without separators, so an empty component
+is a visible `""`, int64 never meets a JSON double, and NaN payloads, `-0` and subnormals survive.
+
+A nested value is written by components, never by layout:
+
+    {"nested": {"dtype": "int8", "shape": [2, null, 2], "shapes": [[1, 2], [0, 2]], "bits": ["07ff", ""]}}
+
+`shape` is the logical shape with the batch first and `null` where lengths may differ; it names the ragged dimension
+when all lengths happen to be equal, and the sizes when there is no component at all. `show` repeats the numbers in
+decimal for people, and no runner reads it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .numerics import NDArray
+
+__all__ = [
+    "ANY_NAN",
+    "ANY_ZERO",
+    "EXACT",
+    "UNSPECIFIED",
+    "WIDTHS",
+    "Components",
+    "Index",
+    "decode",
+    "decode_value",
+    "decode_words",
+    "encode",
+    "encode_value",
+    "show",
+]
+
+WIDTHS: Mapping[str, int] = {
+    "bool": 1,
+    "int8": 2,
+    "uint8": 2,
+    "int16": 4,
+    "int32": 8,
+    "int64": 16,
+    "float16": 4,
+    "float32": 8,
+    "float64": 16,
+}
+
+# What a word of an expectation asks for. The letters are outside the hex alphabet and keep the width of a word.
+EXACT, ANY_NAN, ANY_ZERO, UNSPECIFIED = 0, 1, 2, 3
+_WILDCARDS = {"n": ANY_NAN, "z": ANY_ZERO, "u": UNSPECIFIED}
+_HEX = re.compile(r"[0-9a-f]*")
+
+
+class Components(list[NDArray]):
+    """The components of one nested operand or result, with the logical shape: batch first, `None` where irregular."""
+
+    def __init__(
+        self, components: Iterable[NDArray], shape: Sequence[int | None] | None = None, dtype: Any = None
+    ) -> None:
+        super().__init__(np.asarray(component) for component in components)
+        self.shape: tuple[int | None, ...] = logical_shape(self) if shape is None else tuple(shape)
+        if not self and dtype is None:
+            raise TypeError("Components: a batch of no components cannot show its dtype; pass dtype=")
+        self.dtype: np.dtype[Any] = np.dtype(dtype) if dtype is not None else self[0].dtype
+
+
+@dataclass(frozen=True)
+class Index:
+    """The argument of `getitem`, so that a tuple of ints is not taken for a shape."""
+
+    items: tuple[Any, ...]
+
+
+def logical_shape(components: Sequence[NDArray]) -> tuple[int | None, ...]:
+    """Return batch and sizes, `None` where sizes differ."""
+    if not components:
+        return (0,)
+    columns = zip(*(component.shape for component in components), strict=True)
+    return len(components), *(column[0] if len(set(column)) == 1 else None for column in columns)
+
+
+def encode(array: NDArray) -> str:
+    """Return the words of `array` in C order."""
+    name = array.dtype.name
+    if name not in WIDTHS:
+        raise TypeError(f"encode: dtype {name} has no words; the dtypes of the specification are {', '.join(WIDTHS)}")
+    if name == "bool":
+        return "".join("1" if flag else "0" for flag in array.ravel().tolist())
+    return np.ascontiguousarray(array).astype(array.dtype.newbyteorder(">")).tobytes().hex()
+
+
+def decode(bits: str, dtype: Any, shape: Sequence[int]) -> NDArray:
+    """Return the array whose words are `bits`; anything but the exact number of hex words is refused."""
+    array, wanted = decode_words(bits, dtype, shape)
+    if np.any(wanted != EXACT):
+        raise ValueError(f"decode: wildcard words belong to expectations only, found one in {bits[:40]!r}")
+    return array
+
+
+def decode_words(bits: str, dtype: Any, shape: Sequence[int]) -> tuple[NDArray, NDArray]:
+    """Return the array and, per element, what is wanted: EXACT, ANY_NAN, ANY_ZERO or UNSPECIFIED."""
+    name = np.dtype(dtype).name
+    width, count = WIDTHS[name], math.prod(shape)
+    if len(bits) != width * count:
+        raise ValueError(
+            f"decode: shape {tuple(shape)} of {name} needs {count} words of {width} digits, that is "
+            f"{width * count}, but there are {len(bits)} digits"
+        )
+    words = [bits[start : start + width] for start in range(0, len(bits), width)]
+    wanted = np.array([_wanted(word) for word in words], dtype=np.uint8).reshape(tuple(shape))
+    plain = "".join("0" * width if word[0] in _WILDCARDS else word for word in words)
+    if name == "bool":
+        if set(plain) - {"0", "1"}:
+            raise ValueError(f"decode: a bool is 0 or 1, found {bits[:40]!r}")
+        return np.array([word == "1" for word in plain], dtype=np.bool_).reshape(tuple(shape)), wanted
+    raw = np.frombuffer(bytes.fromhex(plain), dtype=np.dtype(name).newbyteorder(">"))
+    return raw.astype(np.dtype(name)).reshape(tuple(shape)), wanted
+
+
+def _wanted(word: str) -> int:
+    if _HEX.fullmatch(word):
+        return EXACT
+    if word[0] in _WILDCARDS and set(word) == {word[0]}:
+        return _WILDCARDS[word[0]]
+    raise ValueError(f"decode: {word!r} is neither a lower-case hex word nor all n, all z or all u")
+
+
+def show(array: NDArray) -> str:
+    """Return the numbers in decimal for people: elements separated by blanks, rows by semicolons."""
+    if array.dtype.kind == "f":
+        texts = [f"{float(number):.6g}" for number in array.ravel()]
+    else:
+        texts = [str(number) for number in array.ravel().tolist()]
+    row = array.shape[-1] if array.ndim > 1 else len(texts)
+    return "; ".join(" ".join(texts[start : start + row]) for start in range(0, len(texts), max(row, 1)))
+
+
+def encode_value(value: Any) -> Any:
+    """Return the JSON form of an argument."""
+    if isinstance(value, Components):
+        return {"nested": _encode_components(value)}
+    if isinstance(value, np.ndarray):
+        fields = {"dtype": value.dtype.name, "shape": list(value.shape), "bits": encode(value), "show": show(value)}
+        return {"dense": fields}
+    if isinstance(value, np.dtype):
+        return {"dtype": value.name}
+    if isinstance(value, Index):
+        return {"index": [_encode_index(item) for item in value.items]}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": str(value)}
+    if isinstance(value, list):
+        return {"list": [encode_value(item) for item in value]}
+    if isinstance(value, tuple):
+        return [encode_value(item) for item in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise TypeError(f"encode_value: {type(value).__name__} has no JSON form in a vector")
+
+
+def _encode_components(value: Components) -> dict[str, Any]:
+    return {
+        "dtype": value.dtype.name,
+        "shape": list(value.shape),
+        "shapes": [list(component.shape) for component in value],
+        "bits": [encode(component) for component in value],
+        "show": [show(component) for component in value],
+    }
+
+
+def _encode_index(item: Any) -> Any:
+    if isinstance(item, slice):
+        return {"slice": [item.start, item.stop, item.step]}
+    return "..." if item is Ellipsis else item
+
+
+def decode_value(value: Any) -> Any:
+    """Return the argument a JSON value stands for, `encode_value` backwards: a plain JSON list is a tuple."""
+    if isinstance(value, list):
+        return tuple(decode_value(item) for item in value)
+    if not isinstance(value, dict):
+        return value
+    ((form, fields),) = value.items()
+    if form == "nested":
+        return _decode_components(fields)
+    if form == "dense":
+        return decode(fields["bits"], fields["dtype"], fields["shape"])
+    if form == "list":
+        return [decode_value(item) for item in fields]
+    if form == "dtype":
+        return np.dtype(fields)
+    if form == "float":
+        return float(fields)
+    if form == "index":
+        return Index(tuple(_decode_index(item) for item in fields))
+    raise ValueError(f"decode_value: unknown form {form!r}")
+
+
+def _decode_components(fields: Mapping[str, Any]) -> Components:
+    pairs = zip(fields["bits"], fields["shapes"], strict=True)
+    components = [decode(bits, fields["dtype"], shape) for bits, shape in pairs]
+    return Components(components, fields["shape"], fields["dtype"])
+
+
+def _decode_index(item: Any) -> Any:
+    if isinstance(item, dict):
+        return slice(*item["slice"])
+    return Ellipsis if item == "..." else item

@@ -1,0 +1,1 @@
+"""The generator of the vectors: authored inputs in, exact expectations out (needs mpmath)."""

@@ -1,0 +1,103 @@
+"""How a case is authored: inputs, clause ids and what to compare; the expectation is computed, rarely given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..encoding import Components
+
+__all__ = ["Book", "Case", "shapes_of"]
+
+AUTO = "auto"
+Layouts = tuple[str, ...]
+BOTH: Layouts = ("strided", "jagged")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call and how its answer is to be expected.
+
+    `cmp` is exact or bound. `dtype` is the dtype of the result where it is not the promoted one. `kind` says dense or
+    nested, or which for each layout; plain is one dense operand in, one array out. `result` overrides the definition (a
+    batch of no components, for instance). `zeros` is "either" where the sign of a zero is open; `unspecified` lists the
+    flat positions, leaf by leaf, whose value is open (True: all), `unspecified_gradient` the same of gradients given by
+    hand. `gradient` is "auto", None, or the gradients by hand, one per differentiable operand, as trees of numbers.
+    `several` says that the result is a list; `placements` are all unless some are named.
+    """
+
+    op: str
+    id: str
+    clauses: tuple[str, ...]
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    layouts: Layouts
+    cmp: str = "exact"
+    dtype: str | None = None
+    kind: Any = None
+    result: Any = None
+    zeros: str = "signed"
+    unspecified: Any = ()
+    unspecified_gradient: Any = ()
+    gradient: Any = AUTO
+    cotangent: Any = None
+    error: str | None = None
+    near: str | None = None
+    several: bool = False
+    placements: tuple[str, ...] = ()
+
+
+@dataclass
+class Book:
+    """The cases of one operator, numbered within their group in the order in which they are written down.
+
+    What the operator's cases have in common: `zeros`, whether signs of zeros are open; `several`, whether it returns a
+    list of arrays; `placements`, where components may lie in memory if not anywhere.
+    """
+
+    op: str
+    zeros: str = "signed"
+    several: bool = False
+    placements: tuple[str, ...] = ()
+    cases: list[Case] = field(default_factory=list)
+
+    def value(self, group: str, clauses: str, args: Sequence[Any], /, **options: Any) -> str:
+        """Add a case with a value and return its id; `kw` in the options holds the keyword arguments."""
+        return self._add(group, clauses, args, options)
+
+    def error(self, group: str, clauses: str, kind: str, near: str, args: Sequence[Any], /, **options: Any) -> str:
+        """Add a refused call; `near` is the id of the nearest accepted one."""
+        return self._add(f"error/{group}", clauses, args, {**options, "error": kind, "near": near, "gradient": None})
+
+    def _add(self, group: str, clauses: str, args: Sequence[Any], options: dict[str, Any]) -> str:
+        start = f"{self.op}/{group}/"
+        number = 1 + sum(case.id.rpartition("/")[0] + "/" == start for case in self.cases)
+        kwargs = options.pop("kw", {})
+        layouts = options.pop("layouts", None) or _layouts([*args, *kwargs.values()])
+        common: dict[str, Any] = {"zeros": self.zeros, "several": self.several, "placements": self.placements}
+        ids = tuple(one if "-" in one else f"{self.op.upper()}-{one}" for one in clauses.split())
+        self.cases.append(Case(self.op, f"{start}{number}", ids, tuple(args), kwargs, layouts, **(common | options)))
+        return self.cases[-1].id
+
+
+def _layouts(values: Sequence[Any]) -> Layouts:
+    """Return the layouts that can express every nested operand: jagged has exactly one irregular dimension."""
+    nested = [one for value in values for one in _nested(value)]
+    jagged = all(sum(size is None for size in one.shape) == 1 for one in nested)
+    return BOTH if jagged else BOTH[:1]
+
+
+def _nested(value: Any) -> list[Components]:
+    if isinstance(value, Components):
+        return [value]
+    return [one for part in value for one in _nested(part)] if isinstance(value, list) else []
+
+
+def shapes_of(value: Any) -> list[tuple[int | None, ...]]:
+    """Return the logical shapes of every nested and dense operand in a value."""
+    if isinstance(value, (Components, np.ndarray)):
+        return [value.shape]
+    return [shape for part in value for shape in shapes_of(part)] if isinstance(value, list) else []

@@ -1,0 +1,176 @@
+"""From an authored case to its vector: run the definition exactly, round once, write words."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..bounds import NO_TOLERANCE, tolerance
+from ..encoding import Components, Index, encode_value
+from ..numerics import NDArray
+from ..table import load_table
+from .author import Case, shapes_of
+from .exact import exactly, lift
+from .gradient import gradient_fields
+from .trees import leaves, like, map_leaves
+from .words import bound_fields, exact_fields
+
+__all__ = ["build", "definition"]
+
+_DIMS = ("dim", "dim0", "dim1")
+_PROMOTING = ("add", "sub", "mul", "div", "where", "matmul", "bmm", "linear", "cat", "stack")
+_ONE_MORE = ("unsqueeze", "stack")  # operators whose `dim` counts the dimensions of the result
+
+
+def definition(op: str) -> Callable[..., Any]:
+    """Return the executable definition of an operator."""
+    function: Callable[..., Any] = getattr(importlib.import_module(f"pynested.spec.definitions.{op}"), op)
+    return function
+
+
+def build(case: Case) -> dict[str, Any]:
+    """Return the vector of a case."""
+    vector: dict[str, Any] = {"id": case.id, "clauses": list(case.clauses), "layouts": list(case.layouts)}
+    if case.placements:
+        vector["placements"] = list(case.placements)
+    vector["args"] = [encode_value(argument) for argument in case.args]
+    vector["kwargs"] = {name: encode_value(value) for name, value in case.kwargs.items()}
+    if case.error is not None:
+        return {**vector, "expect": {"error": {"kind": case.error}}, "near": case.near}
+    with np.errstate(all="ignore"):
+        return {**vector, **_expectation(case)}
+
+
+def _expectation(case: Case) -> dict[str, Any]:
+    run = Run(case)
+    if isinstance(run.result, (bool, str, tuple)):
+        return {"expect": {"python": encode_value(run.result)}}
+    fields = {"expect": run.expectation()}
+    if isinstance(case.kind, dict):
+        fields["expect"]["kind"] = case.kind
+    if run.is_float and (run.exact is not None if case.gradient == "auto" else case.gradient is not None):
+        fields |= gradient_fields(case, run.define, run.arguments, run.result, run.exact, run.dtype)
+    return fields
+
+
+class Run:
+    """The definition of a case, run in float64 for signs and special values and in exact numbers for the rest."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.define = definition(case.op)
+        self.arguments = _bound(case, self.define)
+        self.result = self._shaped(case.result if case.result is not None else self._call(self.arguments))
+        self.dtype = case.dtype or self._dtype()
+        self.is_float = np.dtype(self.dtype).kind == "f"
+        self.unshaped: Any = None
+        self.exact = self._exactly() if self.is_float else None
+
+    def _call(self, arguments: Mapping[str, Any]) -> Any:
+        return self.define(**arguments)
+
+    def _shaped(self, result: Any) -> Any:
+        """Return the result as Components, one array, or a list of these, as the case says."""
+        if self.case.several:
+            return [part if isinstance(part, np.ndarray) else _components(part) for part in result]
+        if not isinstance(result, list):
+            return result if isinstance(result, (bool, str, tuple)) else np.asarray(result)
+        if self.case.kind == "plain":
+            return np.asarray(result[0])
+        return np.stack(result) if self.case.kind == "dense" else _components(result)
+
+    def _dtype(self) -> str:
+        """Return the dtype of the definition, but of the operands where that is only wide."""
+        given = _dtypes(self.case.result)
+        if given:
+            return str(given[0])
+        computed = next((leaf.dtype for leaf in leaves(self.result)), None)
+        dtypes = [dtype for value in self.arguments.values() for dtype in _dtypes(value)]
+        floats = [dtype for dtype in dtypes if dtype.kind == "f"]
+        if computed is not None and (computed != np.float64 or not floats):
+            return str(computed)
+        return str(np.result_type(*dtypes) if self.case.op in _PROMOTING else (floats or dtypes)[0])
+
+    def _exactly(self) -> Any:
+        """Return the result in exact numbers that know their slopes, or None where there is no float to be exact."""
+        if self.case.result is not None:
+            return None if any(leaf.size for leaf in leaves(self.result)) else self.result
+        first, lifted = 0, dict(self.arguments)
+        differentiable = load_table()[self.case.op].differentiable
+        for name, value in self.arguments.items():
+            if not any(leaf.dtype.kind == "f" for leaf in leaves(value)):
+                continue
+            lifted[name], first = _lifted(value, first if name in differentiable else None, first)
+        self.unshaped = self._call(lifted)
+        return self._shaped(self.unshaped)
+
+    def expectation(self) -> dict[str, Any]:
+        """Return the `expect` entry."""
+        if self.case.cmp == "exact":
+            strict = load_table()[self.case.op].precision not in NO_TOLERANCE
+            return exact_fields(
+                self.result,
+                self.exact if self.case.result is None else None,
+                self.dtype,
+                strict=strict,
+                zeros=self.case.zeros,
+                open_places=self.case.unspecified,
+            )
+        precision = load_table()[self.case.op].precision
+        allowed = tolerance(precision, self.define, exactly(self.arguments), self.unshaped, self.dtype)
+        return bound_fields(self.result, self.exact, self._shaped(allowed), self.dtype)
+
+
+def _dtypes(value: Any) -> list[np.dtype[Any]]:
+    if isinstance(value, (Components, np.ndarray)):
+        return [value.dtype]
+    return [dtype for part in value for dtype in _dtypes(part)] if isinstance(value, list) else []
+
+
+def _components(result: Any) -> Components:
+    if isinstance(result, Components):
+        return result
+    arrays = [np.asarray(part) for part in result]
+    return Components(arrays, dtype=arrays[0].dtype if arrays else np.float64)
+
+
+def _lifted(value: Any, number: int | None, first: int) -> tuple[Any, int]:
+    arrays: list[NDArray] = []
+    for leaf in leaves(value):
+        if leaf.dtype.kind != "f":
+            arrays.append(leaf)
+            continue
+        arrays.append(lift(leaf, None if number is None else first))
+        first += leaf.size
+    return like(value, iter(arrays)), first
+
+
+def _bound(case: Case, define: Callable[..., Any]) -> dict[str, Any]:
+    """Return the arguments by name: dims canonical, operands in the dtype that the call asks for."""
+    parameters = inspect.signature(define).parameters
+    kwargs: Mapping[str, Any] = case.kwargs
+    dtype = kwargs.get("dtype")
+    args = [argument.items if isinstance(argument, Index) else argument for argument in case.args]
+    kwargs = {name: value for name, value in kwargs.items() if name in parameters}
+    arguments = dict(inspect.signature(define).bind(*args, **kwargs).arguments)
+    if dtype is not None:
+        arguments = {name: map_leaves(lambda leaf: leaf.astype(dtype), value) for name, value in arguments.items()}
+    for name in _DIMS:
+        if arguments.get(name) is not None:
+            arguments[name] = _canonical(arguments[name], _rank(arguments) + (case.op in _ONE_MORE))
+    return arguments
+
+
+def _rank(arguments: Mapping[str, Any]) -> int:
+    """Return the number of dimensions, the batch included, of the first array among the arguments."""
+    return next(len(shape) for value in arguments.values() for shape in shapes_of(value))
+
+
+def _canonical(dim: Any, rank: int) -> Any:
+    if isinstance(dim, (tuple, list)):
+        return tuple(_canonical(one, rank) for one in dim)
+    return dim + rank if dim < 0 else dim

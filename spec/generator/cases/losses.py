@@ -1,0 +1,137 @@
+"""Cases of the losses chapter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...encoding import Components
+from ..author import Book
+from ..draws import dense, floats, integers, nest
+from .inputs import INF, IRREGULAR, NAN, no_components
+
+ROWS = [(3, 5), (0, 5), (1, 5)]
+TARGET = [[0, 4, 2], [], [2]]
+
+
+def books() -> list[Book]:
+    """Return the books of this chapter."""
+    return [embedding(), cross_entropy()]
+
+
+def embedding() -> Book:
+    """Cases of `embedding`."""
+    book = Book("embedding")
+    indices = nest("int64", [[2, 0, 2], [], [5]])
+    for dtype in ("float32", "float64", "float16"):
+        weight = dense(integers(dtype, [(6, 4)], f"embedding {dtype}", ragged=None))
+        book.value(f"{dtype}/ragged", "1 2 7 6 GRADIENTS-7", [indices, weight])
+    weight = dense(integers("float32", [(6, 4)], "embedding", ragged=None))
+    plain = "embedding/float32/ragged/1"
+    for dtype in ("int8", "uint8", "int16", "int32"):
+        book.value(f"{dtype}/indices", "1", [nest(dtype, [[2, 0], [], [5]]), weight])
+    book.value("float32/matrices", "2 7", [nest("int64", [[[1, 3], [1, 1]], [[0, 5]]]), weight])
+    book.value("float32/irregular", "1 2", [nest("int64", [[[1, 3], [1, 1]], [[0, 5, 2]]]), weight])
+    book.value("int32/weight", "1 2", [indices, dense(integers("int32", [(6, 3)], "embedding i", ragged=None))])
+    book.value("float32/special", "1", [nest("int64", [[1], [0, 1]]), np.array([[NAN, 1.0], [INF, -0.0]], "float32")])
+    book.value("float32/width0", "2", [indices, np.zeros((6, 0), "float32")])
+    nothing = nest("int64", [[], []])
+    book.value("float32/all-empty", "6 7", [nothing, weight])
+    book.value("float32/no-rows", "6", [nothing, np.zeros((0, 4), "float32")])
+    empty = no_components("int64", None)
+    book.value("float32/batch0", "6 7 VALUES-6", [empty, weight], result=no_components("float32", None, 4))
+    book.error("above", "3", "IndexOutOfRange", plain, [nest("int64", [[2, 0, 2], [], [6]]), weight])
+    book.error("below", "3", "IndexOutOfRange", plain, [nest("int64", [[2, -1, 2], [], [5]]), weight])
+    book.error("no-rows", "3", "IndexOutOfRange", plain, [nest("int64", [[0], []]), np.zeros((0, 4), "float32")])
+    book.error("float", "4", "DTypeError", plain, [nest("float32", [[2, 0, 2], [], [5]]), weight])
+    book.error("bool", "4", "DTypeError", plain, [nest("bool", [[1, 0], [1]]), weight])
+    book.error("vector", "5", "ShapeError", plain, [indices, np.ones(6, "float32")])
+    book.error("cube", "5", "ShapeError", plain, [indices, np.ones((6, 2, 2), "float32")])
+    return book
+
+
+def cross_entropy() -> Book:
+    """Cases of `cross_entropy`."""
+    book = Book("cross_entropy", zeros="either")
+    x, target = floats("float32", ROWS, "cross_entropy"), nest("int64", TARGET)
+    plain = book.value("float32/mean", "1 2 7 13", [x, target], **_loss())
+    for reduction in ("sum", "none", "mean"):
+        book.value(f"float32/{reduction}", "1 3", [x, target], **_loss(reduction=reduction))
+    for dtype in ("float16", "float64"):
+        for reduction in ("mean", "none"):
+            own = floats(dtype, ROWS, f"cross_entropy {dtype}")
+            book.value(f"{dtype}/{reduction}", "1 7", [own, target], **_loss(reduction=reduction))
+    ignored = nest("int64", [[-100, 4, 2], [], [-100]])
+    weight = np.array([1.0, 0.5, 2.0, 4.0, 0.25], "float32")
+    for reduction in ("mean", "sum", "none"):
+        book.value(f"float32/ignored-{reduction}", "5 13", [x, ignored], **_loss(reduction=reduction))
+        book.value(f"float32/weight-{reduction}", "1 2", [x, target], **_loss(reduction=reduction, weight=weight))
+        smooth = _loss(reduction=reduction, label_smoothing=0.25)
+        book.value(f"float32/smooth-{reduction}", "4", [x, target], **smooth)
+    every = _loss(reduction="mean", label_smoothing=0.25, weight=weight, ignore_index=2)
+    book.value("float32/everything", "4 5 2", [x, target], **every)
+    book.value("float32/ignore-index", "5 13", [x, target], **_loss(ignore_index=2))
+    spoiled = nest("float32", [[[NAN, 1.0], [2.0, 2.0]], [[INF, 0.0]]])
+    skipped = nest("int64", [[-100, 1], [-100]])
+    book.value("float32/ignored-nan", "5", [spoiled, skipped], **_loss(reduction="none"))
+    book.value("float32/special", "1", [spoiled, nest("int64", [[0, 1], [0]])], **_loss(reduction="none"))
+    settled = nest("float32", [[[0.0, -INF], [-INF, 3.0]], [[0.0, 0.0]]])
+    book.value("float32/certain", "1", [settled, nest("int64", [[0, 1], [1]])], **_loss(reduction="none"))
+    deep = floats("float32", [(2, 3, 4), (1, 3, 4)], "cross_entropy deep")
+    book.value(
+        "float32/deep",
+        "1 3",
+        [deep, integers("int64", [(2, 3), (1, 3)], "deep target", 0, 3)],
+        **_loss(reduction="none"),
+    )
+    book.value(
+        "float32/large",
+        "1",
+        [nest("float32", [[[1000.0, 998.0]], [[-1000.0, -1001.0]]]), nest("int64", [[1], [0]])],
+        **_loss(),
+    )
+    one = nest("float32", [[[3.0], [-2.0]], [[5.0]]])
+    for reduction in ("mean", "sum", "none"):
+        options = {"kw": {"reduction": reduction}}
+        book.value("float32/one-class", "1 3", [one, nest("int64", [[0, 0], [0]])], **options)
+    vanished = nest("int64", [[-100, -100, -100], [], [-100]])
+    zero = {"cotangent": np.array(3.0, "float32"), "gradient": [[np.zeros(shape).tolist() for shape in ROWS]]}
+    zero["gradient"] = [[np.zeros(shape) for shape in ROWS]]
+    book.value("float32/all-ignored", "6 13", [x, vanished], kw={"reduction": "mean"}, **zero)
+    book.value("float32/all-ignored", "6 13", [x, vanished], kw={"reduction": "sum"}, **zero)
+    hollow = integers("float32", [(0, 5), (0, 5)], "cross_entropy")
+    nothing = nest("int64", [[], []])
+    book.value("float32/all-empty", "6 VALUES-5", [hollow, nothing], kw={"reduction": "mean"})
+    book.value("float32/all-empty", "6", [hollow, nothing], kw={"reduction": "sum"}, zeros="signed")
+    book.value("float32/all-empty", "3", [hollow, nothing], kw={"reduction": "none"})
+    pair = [no_components("float32", None, 5), no_components("int64", None)]
+    book.value("float32/batch0", "6", pair, kw={"reduction": "mean"}, result=np.array(NAN, "float32"), gradient=None)
+    book.value("float32/batch0", "3", pair, kw={"reduction": "none"}, result=no_components("float32", None))
+    _refusals(book, plain, x, target)
+    return book
+
+
+def _refusals(book: Book, plain: str, x: Components, target: Components) -> None:
+    refuse = book.error
+    refuse("int", "8", "DTypeError", plain, [integers("int32", ROWS, "cross_entropy i"), target])
+    refuse("bool", "8", "DTypeError", plain, [integers("bool", ROWS, "cross_entropy b"), target])
+    refuse("target-float", "8", "DTypeError", plain, [x, nest("float32", TARGET)])
+    refuse("target-bool", "8", "DTypeError", plain, [x, nest("bool", [[0, 1, 1], [], [0]])])
+    refuse("above", "9", "IndexOutOfRange", plain, [x, nest("int64", [[0, 5, 2], [], [2]])])
+    refuse("below", "9", "IndexOutOfRange", plain, [x, nest("int64", [[0, -1, 2], [], [2]])])
+    refuse("lengths", "10", "StructureError", plain, [x, nest("int64", [[0, 4], [], [2]])])
+    refuse("components", "10", "StructureError", plain, [x, nest("int64", [[0, 4, 2], []])])
+    rank = nest("int64", [[[0], [4], [2]], np.zeros((0, 1)), [[2]]])
+    refuse("rank", "10", "StructureError", plain, [x, rank])
+    irregular = [integers("float32", IRREGULAR, "cross_entropy c"), nest("int64", [[0, 0], [0], [0, 0, 0]])]
+    refuse("irregular", "10", "StructureError", plain, irregular)
+    refuse("weight", "11", "ShapeError", plain, [x, target], kw={"weight": np.ones(4, "float32")})
+    refuse("weight-rank", "11", "ShapeError", plain, [x, target], kw={"weight": np.ones((1, 5), "float32")})
+    refuse("reduction", "12", "ArgumentError", plain, [x, target], kw={"reduction": "average"})
+    refuse("smoothing", "12", "ArgumentError", plain, [x, target], kw={"label_smoothing": 1.5})
+    refuse("smoothing", "12", "ArgumentError", plain, [x, target], kw={"label_smoothing": -0.25})
+
+
+def _loss(**kwargs: Any) -> dict[str, Any]:
+    return {"kw": kwargs, "cmp": "bound"}

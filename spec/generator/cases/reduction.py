@@ -1,0 +1,240 @@
+"""Cases of the reduction chapter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...encoding import Components
+from ..author import Book
+from ..draws import distinct, floats, integers, nest
+from .inputs import (
+    EMPTY_FIRST,
+    EMPTY_LAST,
+    INF,
+    INT64_MAX,
+    INT64_MIN,
+    IRREGULAR,
+    NAN,
+    all_empty,
+    no_components,
+    small,
+    special,
+)
+
+# Along the ragged dimension a jagged array becomes dense; a strided one keeps its layout while a dimension is left.
+RAGGED_KIND = {"jagged": "dense", "strided": "nested"}
+RAGGED_SECOND = [(4, 2), (4, 3), (4, 1)]  # the ragged dimension is the last
+DEEP = [(2, 3, 5), (1, 3, 5)]
+
+
+def books() -> list[Book]:
+    """Return the books of this chapter."""
+    return [sum_(), mean(), amax()]
+
+
+def _shapes(book: Book, shape: str, value: str, draw: Any) -> None:
+    """Add every set of dimensions, with and without keepdim; `draw` gives the components of some shapes."""
+    op, both = book.op, f"{shape} {value}".strip()
+    x = draw("float32", [(2, 4), (3, 4), (1, 4)], f"{op} dims")
+    book.value("float32/ragged", f"{value} LAYOUTS-5 LAYOUTS-6 LAYOUTS-7", [x], kw={"dim": 1}, kind=RAGGED_KIND)
+    book.value("float32/inner", f"{value} LAYOUTS-6", [x], kw={"dim": 2}, kind="nested")
+    book.value("float32/inner", value, [x], kw={"dim": -1}, kind="nested")
+    book.value("float32/batch", both, [x], kw={"dim": 0}, kind="dense")
+    book.value("float32/components", f"{value} LAYOUTS-7", [x], kw={"dim": (1, 2)}, kind="dense")
+    book.value("float32/batch-inner", both, [x], kw={"dim": (0, -1)}, kind="dense")
+    book.value("float32/batch-ragged", both, [x], kw={"dim": (1, 0)}, kind="dense")
+    book.value("float32/all", both, [x], kind="dense")
+    book.value("float32/all", both, [x], kw={"dim": (0, 1, 2)}, kind="dense")
+    for dim, kind in ((1, RAGGED_KIND), (2, "nested"), ((1, 2), RAGGED_KIND), (0, "dense"), (None, "dense")):
+        book.value("float32/keepdim", both, [x], kw={"dim": dim, "keepdim": True}, kind=kind)
+    second = draw("float32", RAGGED_SECOND, f"{op} second")
+    second = Components(second, (3, 4, None), "float32")
+    book.value("float32/ragged-last", value, [second], kw={"dim": 2}, kind=RAGGED_KIND)
+    book.value("float32/ragged-last", value, [second], kw={"dim": 1}, kind="nested")
+    deep = draw("float32", DEEP, f"{op} deep")
+    book.value("float32/deep", value, [deep], kw={"dim": (1, 3)}, kind=RAGGED_KIND)
+    book.value("float32/deep", both, [deep], kw={"dim": (0, 2)}, kind="dense")
+    irregular = draw("float32", IRREGULAR, f"{op} irregular")
+    book.value("float32/irregular", value, [irregular], kw={"dim": 2}, kind="nested")
+    book.value("float32/irregular", both, [irregular], kw={"dim": 0}, kind="dense")
+    book.value("float32/len1", value, [draw("float32", [(1, 3)], f"{op} one")], kw={"dim": 1}, kind=RAGGED_KIND)
+    flat = draw("float32", [(3,), (2,)], f"{op} flat")
+    book.value("float32/vectors", value, [flat], kw={"dim": 1}, kind="dense")
+    even = draw("float32", [(2, 4)] * 3, f"{op} even")
+    book.value("float32/equal-lengths", f"{value} LAYOUTS-5", [even], kw={"dim": 1}, kind=RAGGED_KIND)
+    near = f"{op}/float32/ragged/1"
+    book.error("range", "ERRORS-1", "DimensionError", near, [x], kw={"dim": 3})
+    book.error("range", "ERRORS-1", "DimensionError", near, [x], kw={"dim": -4})
+    book.error("twice", "ERRORS-2", "DimensionError", near, [x], kw={"dim": (1, -2)})
+    book.error("float", "ERRORS-3", "ArgumentError", near, [x], kw={"dim": 1.5})
+
+
+def _orders(book: Book, value: str) -> None:
+    """Add inexact cases: long and mixed runs, where orders of evaluation and precisions show."""
+    op = book.op
+    for dtype, scale in (("float16", 1.0), ("float32", 1.0), ("float64", 1.0)):
+        long = floats(dtype, [(33, 2), (0, 2), (7, 2)], f"{op} {dtype} long", scale=scale)
+        if op == "sum":
+            book.value(
+                f"{dtype}/long",
+                f"{value} NUMERICS-7",
+                [long],
+                kw={"dim": 1},
+                kind=RAGGED_KIND,
+                cmp="bound",
+                gradient=None,
+            )
+        else:
+            kept = floats(dtype, [(33, 2), (7, 2)], f"{op} {dtype} long")
+            book.value(f"{dtype}/long", value, [kept], kw={"dim": 1}, kind=RAGGED_KIND, cmp="bound")
+    mixed = nest("float32", [[1e8, 1.0, -1e8, 0.5], [3e-5, 7e4]])
+    book.value("float32/mixed", value, [mixed], kw={"dim": 1}, kind="dense", cmp="bound", gradient=None)
+
+
+def sum_() -> Book:
+    """Cases of `sum`."""
+    book = Book("sum", zeros="either")
+    _shapes(book, "2 3 4", "1 9", integers)
+    _orders(book, "1")
+    both = {"kw": {"dim": 1}, "kind": RAGGED_KIND}
+    for dtype in ("bool", "int8", "uint8", "int16", "int32", "int64"):
+        book.value(f"{dtype}/ragged", "5 7", [small(dtype, f"sum {dtype}")], **both)
+    book.value("int64/wrap", "5", [nest("int64", [[INT64_MAX, 1], [INT64_MIN]])], kw={"dim": 1}, kind="dense")
+    book.value("int8/beyond", "5", [nest("int8", [[127, 127], [-128, -128]])], kw={"dim": 1}, kind="dense")
+    book.value("float16/ragged", "5 1 9", [small("float16", "sum f16")], **both)
+    book.value("float64/empty-first", "7 1 9", [integers("float64", EMPTY_FIRST, "sum")], **both)
+    book.value("float32/empty-last", "7 1 9", [integers("float32", EMPTY_LAST, "sum")], **both)
+    book.value("float32/all-empty", "7 9", [all_empty("float32")], **both)
+    book.value("float32/all-empty", "7", [all_empty("float32")], kw={"dim": None}, kind="dense", zeros="signed")
+    book.value("float32/empty", "7 9", [nest("float32", [[], [-0.0]])], kw={"dim": 1}, kind="dense")
+    signed = {"kw": {"dim": 1}, "kind": "dense", "zeros": "signed"}
+    book.value("float32/empty-sign", "7", [nest("float32", [[], [3.0], []])], **signed)
+    empty = no_components("float32", None, 4)
+    nothing = np.zeros((0, 4), "float32")
+    book.value("float32/batch0", "7 1", [empty], kw={"dim": 1}, kind=RAGGED_KIND, result=nothing)
+    book.value("float32/batch0", "7 2", [empty], kw={"dim": 0}, kind="dense", result=np.zeros((0, 4), "float32"))
+    book.value("float32/batch0", "7 3", [empty], kw={"dim": None}, kind="dense")
+    book.value("float32/inner0", "7", [integers("float32", [(2, 0), (1, 0)], "sum")], kw={"dim": 2}, kind="nested")
+    book.value("float32/absent", "7 2 9", [integers("float32", [(0, 3), (2, 3)], "sum")], kw={"dim": 0}, kind="dense")
+    accumulated = nest("float16", [[60000.0, 60000.0, -60000.0], [1.0]])
+    book.value("float16/intermediate", "8 NUMERICS-4", [accumulated], kw={"dim": 1}, kind="dense")
+    many = Components([np.full((5000,), 1.0, "float16"), np.ones((1,), "float16")], (2, None))
+    book.value("float16/many", "8", [many], kw={"dim": 1}, kind="dense", gradient=None)
+    book.value("float32/special", "1", [special("float32")], kw={"dim": 1}, kind="dense")
+    book.value("float32/zero", "10", [nest("float32", [[-0.0, -0.0], [1.0, -1.0]])], kw={"dim": 1}, kind="dense")
+    x = small("float32", "sum dtype")
+    book.value("float32/dtype", "6", [x], kw={"dim": 1, "dtype": np.dtype("float64")}, kind=RAGGED_KIND, gradient=None)
+    book.value(
+        "int32/dtype", "6", [small("int32", "sum d")], kw={"dim": 1, "dtype": np.dtype("float32")}, kind=RAGGED_KIND
+    )
+    halves = nest("float32", [[0.5, 1.5], [2.75]])
+    book.value("float32/dtype-first", "6", [halves], kw={"dim": 1, "dtype": np.dtype("int64")}, kind="dense")
+    return book
+
+
+def mean() -> Book:
+    """Cases of `mean`."""
+    book = Book("mean", zeros="either")
+    _shapes(book, "2 3", "1 8", _multiples)
+    _orders(book, "1 8")
+    both = {"kw": {"dim": 1}, "kind": RAGGED_KIND}
+    for dtype in ("bool", "int8", "uint8", "int16", "int32", "int64"):
+        x = nest(dtype, [[[1, 0], [1, 0]], [[1, 1]]])
+        book.value(f"{dtype}/ragged", "4", [x], dtype="float64", **both)
+    big = nest("int64", [[2**62, 2**62], [-4]])
+    book.value("int64/beyond", "4", [big], kw={"dim": 1}, kind="dense", dtype="float64")
+    book.value("float16/ragged", "4 1", [_multiples("float16", [(2, 4), (1, 4)], "mean f16")], **both)
+    book.value("float32/empty", "7 8", [_multiples("float32", [(2, 3), (0, 3), (1, 3)], "mean e")], **both)
+    book.value("float32/all-empty", "7", [all_empty("float32")], **both)
+    book.value("float32/all-empty", "7 2", [all_empty("float32")], kw={"dim": None}, kind="dense")
+    empty = no_components("float32", None, 4)
+    book.value("float32/batch0", "7 1", [empty], kw={"dim": 1}, kind=RAGGED_KIND, result=np.zeros((0, 4), "float32"))
+    book.value("float32/batch0", "7 2", [empty], kw={"dim": None}, kind="dense")
+    inner0 = integers("float32", [(2, 0), (1, 0)], "mean")
+    book.value("float32/inner0", "7", [inner0], kw={"dim": 2}, kind="nested")
+    absent = _multiples("float32", [(1, 3), (2, 3)], "mean absent")
+    book.value("float32/absent", "3 8", [absent], kw={"dim": 0}, kind="dense")
+    book.value("float32/weights", "2", [nest("float32", [[1.0], [5.0, 5.0, 5.0]])], kw={"dim": None}, kind="dense")
+    book.value(
+        "float32/thirds",
+        "8",
+        [_multiples("float32", [(3, 2), (1, 2)], "mean t")],
+        kind=RAGGED_KIND,
+        kw={"dim": 1},
+        cmp="bound",
+    )
+    book.value("float32/special", "1", [nest("float32", [[INF, 1.0], [-INF, INF], [NAN]])], kw={"dim": 1}, kind="dense")
+    x = _multiples("float32", [(2, 4), (1, 4)], "mean dtype")
+    plain = book.value(
+        "float32/dtype", "5", [x], kw={"dim": 1, "dtype": np.dtype("float64")}, kind=RAGGED_KIND, gradient=None
+    )
+    book.value(
+        "int32/dtype", "5", [nest("int32", [[1, 3], [4]])], kw={"dim": 1, "dtype": np.dtype("float32")}, kind="dense"
+    )
+    book.error("dtype-int", "6", "DTypeError", plain, [x], kw={"dim": 1, "dtype": np.dtype("int64")})
+    book.error("dtype-bool", "6", "DTypeError", plain, [x], kw={"dim": 1, "dtype": np.dtype("bool")})
+    return book
+
+
+def _multiples(dtype: str, shapes: Any, key: str) -> Components:
+    """Return multiples of 60, whose means over up to six elements are integers."""
+    drawn = integers(dtype, shapes, key, -6, 6)
+    return Components([component * component.dtype.type(60) for component in drawn], drawn.shape, dtype)
+
+
+def amax() -> Book:
+    """Cases of `amax`."""
+    book = Book("amax", zeros="either")
+    _shapes(book, "2", "1 7", distinct)
+    plain = "amax/float32/ragged/1"
+    along = {"kw": {"dim": 1}, "kind": RAGGED_KIND}
+    flat = {"kw": {"dim": 1}, "kind": "dense"}
+    for dtype in ("int8", "uint8", "int16", "int32", "int64", "float16", "float64"):
+        book.value(f"{dtype}/ragged", "3 1", [_full(dtype)], **along)
+    book.value("bool/ragged", "3", [nest("bool", [[[1, 0], [0, 0]], [[0, 1]]])], **along)
+    book.value("int64/extremes", "3 1", [nest("int64", [[INT64_MIN, INT64_MIN], [INT64_MAX, 2**53 + 1]])], **flat)
+    book.value("float32/minus-inf", "1", [nest("float32", [[-INF], [1.0, 2.0]])], **flat)
+    book.value("float32/below-zero", "1 7", [nest("float32", [[-5.0, -2.0, -9.0], [-1.0]])], **flat)
+    book.value("float32/nan", "4 8", [nest("float32", [[NAN, 1.0], [3.0, 2.0], [INF, NAN]])], **flat)
+    nan_columns = nest("float32", [[[NAN, 1.0], [2.0, 3.0]], [[-1.0, INF]]])
+    book.value("float32/nan", "4", [nan_columns], **along)
+    open_gradient = {"cotangent": np.array([2.0, 3.0], "float32"), "gradient": [[[0.0, 0.0], [0.0, 3.0]]]}
+    nan = nest("float32", [[NAN, 1.0], [2.0, 4.0]])
+    book.value("float32/nan-gradient", "8 4", [nan], unspecified_gradient=[[0, 1]], **flat, **open_gradient)
+    ties = {"cotangent": np.array([6.0, -4.0, 5.0], "float32"), "gradient": [[[0.0, 3.0, 3.0], [-2.0, -2.0], [5.0]]]}
+    tied = nest("float32", [[1.0, 7.0, 7.0], [2.0, 2.0], [0.0]])
+    book.value("float32/ties", "7", [tied], **flat, **ties)
+    all_equal = {"cotangent": np.array(8.0, "float32"), "gradient": [[[2.0, 2.0], [2.0, 2.0, 0.0]]]}
+    book.value("float32/ties", "7 2", [nest("float32", [[3.0, 3.0], [3.0, 3.0, 1.0]])], kind="dense", **all_equal)
+    across = {"cotangent": np.array([4.0, 6.0], "float32"), "gradient": [[[2.0, 0.0], [2.0, 6.0]]]}
+    book.value(
+        "float32/ties", "7 2", [nest("float32", [[5.0, 1.0], [5.0, 9.0]])], kw={"dim": 0}, kind="dense", **across
+    )
+    empty = no_components("float32", None, 4)
+    book.value("float32/batch0", "6", [empty], result=np.zeros((0, 4), "float32"), **along)
+    book.value("float32/inner0", "6", [integers("float32", [(0, 0), (1, 0)], "amax")], **along)
+    hollow = integers("float32", [(2, 0), (0, 0)], "amax")
+    book.value("float32/no-runs", "6", [integers("float32", [(0, 3), (0, 3)], "amax")], kw={"dim": 2}, kind="nested")
+    book.value(
+        "float32/empty-kept",
+        "6 1",
+        [integers("float32", [(0, 3), (2, 3)], "amax")],
+        kw={"dim": 2},
+        kind="nested",
+        gradient=None,
+    )
+    refuse = {"kw": {"dim": 1}}
+    book.error("empty", "5", "EmptyReductionError", plain, [small("float32", "amax e")], **refuse)
+    book.error("all-empty", "5", "EmptyReductionError", plain, [all_empty("float32")], **refuse)
+    book.error("inner0", "5", "EmptyReductionError", plain, [hollow], kw={"dim": 2})
+    book.error("all", "5", "EmptyReductionError", "amax/float32/all/1", [all_empty("float32")])
+    book.error("batch0", "5", "EmptyReductionError", "amax/float32/all/1", [empty])
+    return book
+
+
+def _full(dtype: str) -> Components:
+    if dtype == "uint8":
+        return nest(dtype, [[[1, 9], [7, 2]], [[255, 0]]])
+    return distinct(dtype, [(2, 3), (1, 3)], f"amax {dtype}")

@@ -1,0 +1,35 @@
+"""Values as trees: a dense array is a leaf, Components hold leaves, a list holds either."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..encoding import Components
+from ..numerics import NDArray
+
+__all__ = ["leaves", "like", "map_leaves"]
+
+
+def leaves(tree: Any) -> list[NDArray]:
+    """Return the arrays of a tree in order; what is no array has none."""
+    if isinstance(tree, list):
+        return [leaf for part in tree for leaf in leaves(part)]
+    return [tree] if isinstance(tree, np.ndarray) else []
+
+
+def map_leaves(function: Callable[[NDArray], NDArray], tree: Any) -> Any:
+    """Return the tree with `function` applied to every array."""
+    return like(tree, iter([function(leaf) for leaf in leaves(tree)]))
+
+
+def like(tree: Any, arrays: Iterator[NDArray], dtype: Any = None) -> Any:
+    """Return a tree of the same form around new arrays."""
+    if isinstance(tree, Components):
+        parts = [next(arrays) for _ in tree]
+        return Components(parts, tree.shape, dtype if dtype is not None or parts else tree.dtype)
+    if isinstance(tree, list):
+        return [like(part, arrays, dtype) for part in tree]
+    return next(arrays) if isinstance(tree, np.ndarray) else tree

@@ -1,0 +1,128 @@
+"""The words of expectations: values rounded once, zeros of either sign, any NaN, and exact values with tolerances."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..encoding import WIDTHS, Components, encode, show
+from ..numerics import NDArray
+from .exact import MP, plain, round_to, split
+from .trees import leaves
+
+__all__ = ["Inexact", "bound_fields", "exact_fields", "fields_of", "representable"]
+
+Leaf = dict[str, Any]
+
+
+class Inexact(ValueError):
+    """An authored case asks for exact words where the exact value is not a float of the dtype."""
+
+
+def exact_fields(
+    signs: Any, exact: Any, dtype: str, *, strict: bool, zeros: str, open_places: Sequence[Sequence[int]] | bool
+) -> dict[str, Any]:
+    """Return an expectation in exact words: `exact` rounded once, signs of zeros and special values from `signs`.
+
+    `strict` demands that nothing had to be rounded, as every order of evaluation must give these words. `open_places`
+    lists, leaf by leaf, the flat positions that are unspecified; True means all.
+    """
+    rounded = leaves(signs) if exact is None else [_rounded(*pair, dtype, strict) for pair in _pairs(signs, exact)]
+    parts = [_leaf(leaf.astype(dtype), zeros) for leaf in rounded]
+    for number, part in enumerate(parts):
+        places = range(rounded[number].size) if open_places is True else _places(open_places, number)
+        part["bits"] = _with_open(part["bits"], places, WIDTHS[dtype])
+    return fields_of(signs, iter(parts), dtype, "exact")
+
+
+def bound_fields(signs: Any, exact: Any, allowed: Any, dtype: str) -> dict[str, Any]:
+    """Return an expectation within a bound: hi, lo and tol as float64 words."""
+    if not all(np.isfinite(leaf).all() for leaf in leaves(allowed)):
+        raise Inexact("the bound of a finite value must be finite")
+    parts = [_bounded(*triple) for triple in zip(leaves(signs), leaves(exact), leaves(allowed), strict=True)]
+    return fields_of(signs, iter(parts), dtype, "bound")
+
+
+def fields_of(tree: Any, parts: Iterable[Leaf], dtype: str, cmp: str) -> dict[str, Any]:
+    """Arrange the parts of the leaves as nested, dense or list."""
+    parts = iter(parts)
+    if isinstance(tree, Components):
+        own = [next(parts) for _ in tree]
+        names = ("bits", "show") if cmp == "exact" else ("hi", "lo", "tol", "show")
+        batch = {} if own else {"shape": list(tree.shape)}
+        shapes = {"shapes": [list(component.shape) for component in tree]}
+        columns = {name: [part[name] for part in own] for name in names}
+        return {"nested": {"dtype": dtype} | batch | shapes | columns | {"cmp": cmp}}
+    if isinstance(tree, list):
+        return {"list": [fields_of(part, parts, dtype, cmp) for part in tree]}
+    return {"dense": {"dtype": dtype, "shape": list(np.shape(tree))} | next(parts) | {"cmp": cmp}}
+
+
+def representable(exact: Any, dtype: str) -> bool:
+    """Say whether every number of the tree is a float of `dtype` exactly."""
+    return all(_is_float(value, dtype) for leaf in leaves(exact) for value in plain(leaf).ravel())
+
+
+def _is_float(value: Any, dtype: str) -> bool:
+    return not MP.isfinite(value) or bool(value == round_to(value, dtype))
+
+
+def _pairs(signs: Any, exact: Any) -> Iterable[tuple[NDArray, NDArray]]:
+    return zip(leaves(signs), leaves(exact), strict=True)
+
+
+def _rounded(signs: NDArray, exact: NDArray, dtype: str, strict: bool) -> NDArray:
+    if signs.shape != exact.shape:
+        raise Inexact(f"the float64 run gives {signs.shape}, the exact run {exact.shape}")
+    pairs = zip(signs.astype(np.float64).ravel().tolist(), plain(exact).ravel(), strict=True)
+    numbers = [_number(sign, value, dtype, strict) for sign, value in pairs]
+    return np.array(numbers, dtype=np.float64).reshape(signs.shape)
+
+
+def _number(sign: float, value: Any, dtype: str, strict: bool) -> float:
+    if not MP.isfinite(value):
+        if math.isfinite(sign):
+            raise Inexact(f"the float64 run gives {sign}, the exact run {value}")
+        return sign
+    once = round_to(value, dtype)
+    if strict and once != value:
+        raise Inexact(f"{MP.nstr(value, 20)} is no {dtype}: compare it within a bound")
+    if round_to(MP.mpf(sign), dtype) != once and math.isfinite(sign):
+        raise Inexact(f"the float64 run rounds to {round_to(MP.mpf(sign), dtype)}, the exact run to {once}")
+    return math.copysign(0.0, sign) if once == 0 else once
+
+
+def _leaf(array: NDArray, zeros: str) -> Leaf:
+    words, width = encode(array), WIDTHS[array.dtype.name]
+    if array.dtype.kind == "f":
+        flat = array.ravel().tolist()
+        pieces = [words[start : start + width] for start in range(0, len(words), width)]
+        wild = ["n" if number != number else "z" if number == 0 and zeros == "either" else "" for number in flat]
+        words = "".join(letter * width or piece for letter, piece in zip(wild, pieces, strict=True))
+    return {"bits": words, "show": show(array)}
+
+
+def _places(open_places: Any, number: int) -> Sequence[int]:
+    return open_places[number] if number < len(open_places) else ()
+
+
+def _with_open(words: str, places: Iterable[int], width: int) -> str:
+    for place in places:
+        words = words[: place * width] + "u" * width + words[(place + 1) * width :]
+    return words
+
+
+def _bounded(signs: NDArray, exact: NDArray, allowed: NDArray) -> Leaf:
+    pairs = zip(signs.astype(np.float64).ravel().tolist(), plain(exact).ravel(), strict=True)
+    halves = [split(value) if MP.isfinite(value) else (sign, 0.0) for sign, value in pairs]
+    high, low = ([float(half[part]) for half in halves] for part in (0, 1))
+    columns = {"hi": _float64(high), "lo": _float64(low), "tol": encode(np.asarray(allowed, dtype=np.float64))}
+    return columns | {"show": show(np.array(high, dtype=np.float64).reshape(signs.shape))}
+
+
+def _float64(numbers: Sequence[float]) -> str:
+    canonical: Callable[[float], float] = lambda number: math.nan if number != number else number  # noqa: E731
+    return encode(np.array([canonical(number) for number in numbers], dtype=np.float64))

@@ -1,0 +1,81 @@
+"""Vectors as text: one file per operator, one case per line, the same bytes everywhere."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..corpus import FORMAT, SPEC
+from ..table import FAMILIES
+from .author import Book
+from .build import build
+
+__all__ = ["FOLDER", "books", "differences", "texts", "write"]
+
+FOLDER = Path(__file__).parents[1] / "vectors"
+
+
+def books() -> Iterator[tuple[str, Book]]:
+    """Yield every chapter's books of authored cases, in reading order."""
+    for chapter in FAMILIES:
+        module = importlib.import_module(f"pynested.spec.generator.cases.{chapter}")
+        yield from ((chapter, book) for book in module.books())
+
+
+def texts(only: str | None = None) -> Iterator[tuple[Path, str]]:
+    """Yield path and text of every file of vectors, or of one operator's."""
+    for chapter, book in books():
+        if only is None or book.op == only:
+            yield FOLDER / chapter / f"{book.op}.json", text(book)
+
+
+def text(book: Book) -> str:
+    """Return the file of one operator."""
+    lines = [_line(_case(book, number)) for number in range(len(book.cases))]
+    header = {"format": FORMAT, "spec": SPEC, "op": book.op, "count": len(lines)}
+    return _line(header)[:-1] + ',\n"cases":[\n' + ",\n".join(lines) + "\n]}\n"
+
+
+def _case(book: Book, number: int) -> dict[str, Any]:
+    try:
+        return build(book.cases[number])
+    except Exception as problem:
+        problem.add_note(f"while building {book.cases[number].id}")
+        raise
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def write(only: str | None = None) -> list[Path]:
+    """Write the files whose text differs and return their paths."""
+    changed = []
+    for path, content in texts(only):
+        if not path.exists() or path.read_text(encoding="utf-8") != content:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content, encoding="utf-8", newline="\n")
+            changed.append(path)
+    return changed
+
+
+def differences(only: str | None = None) -> list[str]:
+    """Compare every file byte by byte and say which differ, are missing or have no cases behind them."""
+    problems, known = [], set()
+    for path, content in texts(only):
+        known.add(path)
+        if not path.exists():
+            problems.append(f"{path.name} is missing")
+        elif path.read_bytes() != content.encode():
+            problems.append(f"{path.name} differs{_first_difference(path, content)}")
+    stray = set() if only else set(FOLDER.glob("**/*.json")) - known
+    return problems + [f"{path.name} has no authored cases" for path in sorted(stray)]
+
+
+def _first_difference(path: Path, content: str) -> str:
+    pairs = zip(path.read_text(encoding="utf-8").splitlines(), content.splitlines(), strict=False)
+    place = next((number for number, (mine, theirs) in enumerate(pairs, 1) if mine != theirs), None)
+    return f" from line {place}" if place else " in length"

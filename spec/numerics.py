@@ -1,0 +1,83 @@
+"""Wide arithmetic for the definitions: what `float64`, complex and exact numbers need to share one text.
+
+A definition is written once and runs on three kinds of numbers: float64 (the reading everybody expects), complex
+(a derivative by complex step) and arrays of dtype object that hold the exact dual numbers of `pynested.spec.generator`.
+NumPy's own functions differ between these kinds in a few places (NaN tests, maxima, empty sums, `erf`); the helpers
+below do not.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+NDArray = npt.NDArray[Any]
+Axis = int | tuple[int, ...] | None
+
+__all__ = ["Axis", "NDArray", "erf", "is_nan", "maximum_along", "mean_along", "real", "sum_along", "wide"]
+
+_erf_float64 = np.frompyfunc(math.erf, 1, 1)
+_erf_exact = np.frompyfunc(lambda number: number.erf(), 1, 1)
+_greater = np.frompyfunc(lambda a, b: a if a != a or a >= b else b, 2, 1)
+
+
+def wide(x: Any) -> NDArray:
+    """Return `x` as an array wide enough to compute in: floats become float64, every other kind stays as it is."""
+    array = np.asarray(x)
+    return array.astype(np.float64) if array.dtype.kind == "f" else array
+
+
+def real(x: Any) -> NDArray:
+    """Return the part of `x` that decides order and sign: the real part of complex numbers, otherwise `x` itself."""
+    array = np.asarray(x)
+    return array.real if array.dtype.kind == "c" else array
+
+
+def is_nan(x: Any) -> NDArray:
+    """Say where `x` is NaN, for every kind of number (`np.isnan` refuses arrays of dtype object)."""
+    array = real(x)
+    return np.asarray(array != array, dtype=np.bool_)
+
+
+def erf(x: Any) -> NDArray:
+    """Return the error function of `x`; for complex `x` the first-order continuation that a complex step needs."""
+    array = np.asarray(x)
+    if array.dtype == object:
+        return np.asarray(_erf_exact(array), dtype=object)
+    if array.dtype.kind == "c":
+        slope = 2.0 / math.sqrt(math.pi) * np.exp(-(array.real**2))
+        return np.asarray(erf(array.real) + 1j * array.imag * slope)
+    return np.asarray(_erf_float64(array.astype(np.float64)), dtype=np.float64)
+
+
+def sum_along(x: Any, axis: Axis, keepdims: bool = False) -> NDArray:
+    """Sum along `axis`; nothing sums to +0. Bools and ints are added as int64."""
+    array = wide(x)
+    if array.dtype.kind in "biu":
+        array = array.astype(np.int64)
+    return np.asarray(array.sum(axis=axis, keepdims=keepdims), dtype=array.dtype)
+
+
+def mean_along(x: Any, axis: Axis, keepdims: bool = False) -> NDArray:
+    """Average along `axis`; the mean of nothing is NaN. Bools and ints are averaged as float64."""
+    array = wide(x)
+    if array.dtype.kind in "biu":
+        array = array.astype(np.float64)
+    axes = range(array.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    count = math.prod(array.shape[one] for one in axes)
+    total = sum_along(array, axis, keepdims)
+    return np.asarray(total / count if count else np.full_like(total, math.nan), dtype=array.dtype)
+
+
+def maximum_along(x: Any, axis: Axis, keepdims: bool = False) -> NDArray:
+    """Return the greatest element along `axis`, NaN wherever a NaN takes part; the run must not be empty."""
+    array = np.asarray(x)
+    if array.dtype != object:
+        return np.asarray(array.max(axis=axis, keepdims=keepdims))
+    axes = range(array.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    for one in axes:
+        array = np.asarray(_greater.reduce(array, axis=one, keepdims=True), dtype=object)
+    return array if keepdims else array.squeeze(tuple(axes))

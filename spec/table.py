@@ -1,0 +1,135 @@
+"""The operator table: what `spec/operators/*.toml` says, as frozen dataclasses.
+
+One file is one chapter and one table in it is one operator. A table that holds nothing but clauses is an idea (values,
+layouts, gradients ...); the file `ideas.toml` collects them, and each is a chapter of its own.
+"""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["CLASSES", "FAMILIES", "Clause", "Operator", "chapters", "clause", "clauses", "load_table", "read_tables"]
+
+CLASSES = ("shape", "dtype", "value", "edge", "error", "gradient", "unspecified")
+IDEAS = "ideas"
+
+# The chapters that hold operators, in reading order.
+FAMILIES = (
+    "elementwise",
+    "comparison",
+    "reduction",
+    "normalization",
+    "products",
+    "movement",
+    "conversion",
+    "losses",
+)
+
+_FOLDER = Path(__file__).parent / "operators"
+_FIELDS = {"signature", "summary", "since", "torch", "peers", "precision", "differentiable", "clauses"}
+_CLAUSE_FIELDS = {"class", "kind", "text"}
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A numbered sentence: `SOFTMAX-3`, its class, its text, and for errors the kind of error."""
+
+    id: str
+    kind_class: str
+    text: str
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One operator of the table; an idea is an operator without signature, definition and vectors."""
+
+    name: str
+    chapter: str
+    summary: str
+    signature: str
+    since: str
+    torch: str
+    peers: Mapping[str, str]
+    precision: str
+    differentiable: tuple[str, ...]
+    clauses: tuple[Clause, ...]
+
+    @property
+    def is_idea(self) -> bool:
+        """True for a table that holds clauses only."""
+        return self.chapter == IDEAS
+
+
+def read_tables(folder: Path = _FOLDER) -> dict[str, Operator]:
+    """Read every table under `folder`, chapters in reading order and then ideas; unknown fields are refused."""
+    files = sorted(folder.glob("*.toml"), key=lambda path: (_rank(path.stem), path.stem))
+    table: dict[str, Operator] = {}
+    for path in files:
+        for name, fields in tomllib.loads(path.read_text(encoding="utf-8")).items():
+            if name in table:
+                raise ValueError(f"{path.name}: [{name}] is already a table of {table[name].chapter}")
+            table[name] = _operator(name, path.stem, fields)
+    return table
+
+
+def _rank(chapter: str) -> int:
+    return FAMILIES.index(chapter) if chapter in FAMILIES else len(FAMILIES)
+
+
+def _operator(name: str, chapter: str, fields: Mapping[str, Any]) -> Operator:
+    unknown = set(fields) - _FIELDS
+    missing = {"clauses"} if chapter == IDEAS else _FIELDS - {"peers", "torch"}
+    missing -= set(fields)
+    if unknown or missing:
+        raise ValueError(f"{chapter}.toml [{name}]: unknown fields {sorted(unknown)}, missing {sorted(missing)}")
+    return Operator(
+        name=name,
+        chapter=chapter,
+        summary=fields.get("summary", ""),
+        signature=fields.get("signature", ""),
+        since=fields.get("since", "0.1"),
+        torch=fields.get("torch", ""),
+        peers=dict(fields.get("peers", {})),
+        precision=fields.get("precision", ""),
+        differentiable=tuple(fields.get("differentiable", ())),
+        clauses=tuple(_clause(chapter, id_, entry) for id_, entry in fields["clauses"].items()),
+    )
+
+
+def _clause(chapter: str, id_: str, entry: Mapping[str, str]) -> Clause:
+    unknown, missing = set(entry) - _CLAUSE_FIELDS, {"class", "text"} - set(entry)
+    if unknown or missing:
+        raise ValueError(f"{chapter}.toml {id_}: unknown fields {sorted(unknown)}, missing {sorted(missing)}")
+    return Clause(id_, entry["class"], entry["text"], entry.get("kind"))
+
+
+@functools.cache
+def load_table() -> dict[str, Operator]:
+    """Return the table of this specification, operators in reading order, then ideas."""
+    return read_tables()
+
+
+def clauses() -> dict[str, Clause]:
+    """Return every clause by its id."""
+    return {one.id: one for operator in load_table().values() for one in operator.clauses}
+
+
+def clause(id_: str) -> Clause:
+    """Return the clause with this id, for example `clause("SOFTMAX-3")`."""
+    found = clauses().get(id_)
+    if found is None:
+        raise KeyError(f"clause: the table has no {id_!r}")
+    return found
+
+
+def chapters() -> tuple[str, ...]:
+    """Return the names of all chapters: the ideas in table order, then the families in reading order."""
+    table = load_table().values()
+    ideas = [operator.name for operator in table if operator.is_idea]
+    return *ideas, *(family for family in FAMILIES if any(operator.chapter == family for operator in table))

@@ -1,0 +1,165 @@
+"""Functions of one element against math and mpmath, element by element."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import mpmath
+import numpy as np
+import pytest
+
+from pynested.backends import numpy as cpu
+from pynested.backends.numpy import elementwise, running
+
+FLOATS = ["float16", "float32", "float64"]
+ROUNDOFF = {"float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}
+COMPUTING = {**ROUNDOFF, "float16": 2.0**-24}
+SUBNORMAL = {"float16": 2.0**-24, "float32": 2.0**-149, "float64": 5e-324}
+
+pytestmark = pytest.mark.usefixtures("path")
+
+
+def values(dtype: str) -> np.ndarray:
+    rng = np.random.default_rng(7)
+    many = np.concatenate([rng.normal(0, scale, 40) for scale in (1e-3, 1.0, 5.0, 60.0)])
+    return np.concatenate([many, [0.0, -0.0, 1.0, -1.0, -87.5, -95.0, -103.0, -700.0, -720.0, 80.0]]).astype(dtype)
+
+
+def exact(function: Callable[[mpmath.mpf], mpmath.mpf], x: np.ndarray) -> np.ndarray:
+    with mpmath.workdps(60):
+        return np.array([float(function(mpmath.mpf(float(value)))) for value in x])
+
+
+def gelu(x: mpmath.mpf) -> mpmath.mpf:
+    return x * mpmath.ncdf(x)
+
+
+def gelu_tanh(x: mpmath.mpf) -> mpmath.mpf:
+    return x / 2 * (1 + mpmath.tanh(mpmath.sqrt(2 / mpmath.pi) * (x + mpmath.mpf(0.044715) * x**3)))
+
+
+def silu(x: mpmath.mpf) -> mpmath.mpf:
+    return x / (1 + mpmath.exp(-x))
+
+
+def assert_close(got: np.ndarray, expected: np.ndarray, error: np.ndarray) -> None:
+    """Within error roundoffs of the computation and one rounding of the result."""
+    dtype = got.dtype.name
+    with np.errstate(over="ignore"):
+        allowed = COMPUTING[dtype] * error + ROUNDOFF[dtype] * abs(expected) + 2 * SUBNORMAL[dtype]
+    wrong = ~(abs(got.astype(np.float64) - expected) <= allowed)
+    assert not wrong.any(), (got[wrong], expected[wrong], allowed[wrong])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_gelu(dtype: str) -> None:
+    x = values(dtype)
+    wide = x.astype(np.float64)
+    expected = exact(gelu, x)
+    assert_close(cpu.gelu(x), expected, 4 * abs(wide) + 4 * abs(expected))
+    expected = exact(gelu_tanh, x)
+    assert_close(cpu.gelu(x, "tanh"), expected, 8 * abs(wide) + 4 * abs(expected))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_silu_keeps_its_relative_precision_in_the_tail(dtype: str) -> None:
+    x = values(dtype)
+    expected = exact(silu, x)
+    assert_close(cpu.silu(x), expected, 12 * abs(expected))
+
+
+def test_a_nan_beside_the_tail_changes_nothing() -> None:
+    x = np.array([-95, 1], np.float32)
+    np.testing.assert_array_equal(cpu.silu(np.append(x, np.float32(np.nan)))[:2], cpu.silu(x))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_erf(dtype: str) -> None:
+    x = values(dtype)
+    assert_close(cpu.erf(x), exact(mpmath.erf, x), np.full(x.shape, 4.0))
+    tiny = np.array([1e-30, -1e-12, 1e-6], np.float32)
+    np.testing.assert_allclose(cpu.erf(tiny), 2 / math.sqrt(math.pi) * tiny, rtol=1e-6)
+
+
+def test_erf_of_integers_is_float64() -> None:
+    assert cpu.erf(np.array([0, 1])).tolist() == pytest.approx([0.0, math.erf(1)], abs=1e-15)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(
+    "backward, function",
+    [
+        (cpu.gelu_backward, gelu),
+        (lambda g, x: cpu.gelu_backward(g, x, "tanh"), gelu_tanh),
+        (cpu.silu_backward, silu),
+    ],
+    ids=["gelu", "gelu tanh", "silu"],
+)
+def test_backward_is_the_derivative(
+    backward: Callable[..., np.ndarray], function: Callable[[mpmath.mpf], mpmath.mpf], dtype: str
+) -> None:
+    x = values(dtype)[:160]
+    g = np.random.default_rng(1).normal(size=x.shape).astype(dtype)
+    slope = np.array([float(mpmath.diff(function, mpmath.mpf(float(value)))) for value in x])
+    assert_close(backward(g, x), g.astype(np.float64) * slope, (8 + 4 * abs(x.astype(np.float64))) * abs(g))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("form", ["none", "tanh"])
+def test_activations_at_the_edges(dtype: str, form: str) -> None:
+    largest = np.finfo(dtype).max
+    x = np.array([largest, -largest, np.inf, np.nan, 0], dtype)
+    g = np.ones_like(x)
+    for forward in (cpu.gelu(x, form), cpu.silu(x)):
+        np.testing.assert_array_equal(forward, np.array([largest, 0, np.inf, np.nan, 0], dtype))
+    for backward in (cpu.gelu_backward(g, x, form), cpu.silu_backward(g, x)):
+        np.testing.assert_array_equal(backward[[0, 1, 3, 4]], np.array([1, 0, np.nan, 0.5], dtype))
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (0, 3), (5, 0), (3, 4)], ids=str)
+def test_shapes_and_order(shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(2).normal(size=shape)
+    for function in (cpu.gelu, cpu.silu, cpu.erf, cpu.relu, cpu.exp):
+        result = np.asarray(function(x))
+        assert (result.shape, result.dtype) == (shape, x.dtype)
+        np.testing.assert_array_equal(np.asarray(function(x.T)), result.T)
+
+
+@pytest.mark.parametrize("size", [0, 1, 5, elementwise.ROW_OF_ZEROS, 2 * elementwise.ROW_OF_ZEROS + 3])
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint8", *FLOATS])
+def test_relu(size: int, dtype: str) -> None:
+    x = np.random.default_rng(3).integers(-100, 100, size).astype(dtype)
+    result = cpu.relu(x)
+    assert result.dtype == x.dtype and result is not x
+    assert result.tolist() == [max(value, 0) for value in x.tolist()]
+
+
+def test_relu_of_nan_bool_and_views() -> None:
+    x = np.full(elementwise.ROW_OF_ZEROS + 2, np.nan, np.float32)
+    assert np.isnan(cpu.relu(x)).all() and np.isnan(cpu.relu(x[:3])).all()
+    truth = np.array([True, False])
+    assert cpu.relu(truth).tolist() == [True, False] and cpu.relu(truth).dtype == bool
+    wide = np.arange(-20000, 20000.0).reshape(200, 200).T
+    np.testing.assert_array_equal(cpu.relu(wide), np.where(wide > 0, wide, 0))
+
+
+def test_sgn() -> None:
+    x = np.array([-2.5, -0.0, 0.0, 3, np.inf, -np.inf, np.nan])
+    np.testing.assert_array_equal(cpu.sgn(x), [-1, 0, 0, 1, 1, -1, np.nan])
+    assert cpu.sgn(np.array([-128, 0, 127], np.int8)).tolist() == [-1, 0, 1]
+    assert cpu.sgn(np.array([True, False])).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "sin", "tanh"])
+def test_threads_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    function, plain = getattr(cpu, name), getattr(np, name)
+    for x in (np.linspace(0.5, 9, 101), np.linspace(0.5, 9, 64, dtype=np.float16).reshape(8, 8), np.arange(1, 9)):
+        monkeypatch.setattr(running, "THREAD_BYTES", 0)
+        monkeypatch.setattr(running, "THREADS", 3)
+        np.testing.assert_allclose(function(x), plain(x), rtol=1e-15 if x.dtype != np.float16 else 1e-3)
+        np.testing.assert_array_equal(function(x.T), plain(x.T))
+        out = np.empty_like(plain(x))
+        assert function(x, out=out) is out
+        np.testing.assert_array_equal(out, plain(x))
+    assert function.__name__ == name and name in function.__doc__

@@ -1,0 +1,125 @@
+"""Three hand-written vectors of `sum`, and ways to run an adapter on them."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pynested.conformance.adapters.base import PythonAdapter
+from pynested.conformance.conform import conform
+from pynested.conformance.corpus import Selection, load_corpus
+from pynested.conformance.records import Run
+from pynested.conformance.session import InProcess
+from pynested.spec.encoding import Components, encode_value
+
+MINIATURE = Path(__file__).with_name("miniature.py")
+
+
+def f32(*components: Any) -> Components:
+    return Components([np.array(one, np.float32).reshape(-1, 2) for one in components], dtype=np.float32)
+
+
+def exact(value: Any) -> dict[str, Any]:
+    """Return a value as an expectation that is compared word by word."""
+    ((form, fields),) = encode_value(value).items()
+    return {form: {**fields, "cmp": "exact"}}
+
+
+def sample_cases() -> list[dict[str, Any]]:
+    x = f32([[1, 2], [3, -4]], [], [[np.inf, 5]])
+    sums = Components([np.array(one, np.float32) for one in ([4, -2], [0, 0], [np.inf, 5])])
+    cotangent = Components([np.array(one, np.float32) for one in ([2, -1], [7, 5], [-3, 0.5])])
+    plain = f32([[1, 2]], [[3, 4], [5, 6]])
+    kinds = {"jagged": "dense", "strided": "nested"}
+    return [
+        {
+            "id": "sum/float32/ragged/1",
+            "clauses": ["SUM-1", "SUM-7", "SUM-9"],
+            "layouts": ["jagged", "strided"],
+            "args": [encode_value(x), 1],
+            "kwargs": {},
+            "expect": {**exact(sums), "kind": kinds},
+            "cotangent": encode_value(cotangent),
+            "gradient": [exact(f32([[2, -1], [2, -1]], [], [[-3, 0.5]])), None],
+        },
+        {
+            "id": "sum/float32/ragged/2",
+            "clauses": ["SUM-1"],
+            "layouts": ["jagged", "strided"],
+            "args": [encode_value(plain), 1],
+            "kwargs": {},
+            "expect": {
+                **exact(Components([np.array([1, 2], np.float32), np.array([8, 10], np.float32)])),
+                "kind": kinds,
+            },
+        },
+        {
+            "id": "sum/float32/error/3",
+            "clauses": ["ERRORS-1"],
+            "layouts": ["jagged", "strided"],
+            "args": [encode_value(plain), 5],
+            "kwargs": {},
+            "expect": {"error": {"kind": "DimensionError"}},
+            "near": "sum/float32/ragged/2",
+        },
+    ]
+
+
+def write_vectors(folder: Path, cases: list[dict[str, Any]], **header: Any) -> Path:
+    path = folder / "reduction" / "sum.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fields = {"format": "pynested-vectors/1", "spec": "0.1", "op": "sum", "count": len(cases), **header}
+    path.write_text(json.dumps({**fields, "cases": cases}), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def vectors(tmp_path: Path) -> Path:
+    return write_vectors(tmp_path / "vectors", sample_cases())
+
+
+@pytest.fixture
+def rewrite(tmp_path: Path) -> Callable[..., Path]:
+    """Return a function that writes the sample cases, changed, and gives their folder."""
+
+    def write(change: Callable[[Any], Any] = lambda cases: cases, **header: Any) -> Path:
+        return write_vectors(tmp_path / "changed", change(sample_cases()), **header)
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def miniature() -> ModuleType:
+    """The module of right and wrong implementations."""
+    spec = importlib.util.spec_from_file_location("miniature", MINIATURE)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["miniature"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def command() -> Callable[[str], str]:
+    """Return the command line of a miniature as a child process."""
+    return lambda name: f"{sys.executable} {MINIATURE} {name}"
+
+
+@pytest.fixture
+def run(vectors: Path, miniature: ModuleType) -> Callable[..., Run]:
+    """Run one of the miniatures in this process on the sample vectors."""
+
+    def run(name: str, selection: Selection | None = None, keep: Path | None = None) -> Run:
+        session = InProcess(PythonAdapter(getattr(miniature, name)()))
+        return conform(load_corpus(vectors), selection or Selection(), session, keep, io.StringIO())
+
+    return run

@@ -1,0 +1,56 @@
+"""What an adapter is told: the call, and never what must come out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pynested.conformance import messages
+from pynested.conformance.corpus import Selection, load_corpus
+from pynested.conformance.placements import PLACEMENTS
+from pynested.conformance.problems import KitError
+from pynested.conformance.runner import plan
+
+
+def test_a_request_holds_the_call_and_nothing_else(vectors: Path) -> None:
+    corpus = load_corpus(vectors)
+    requests = [request for job in plan(corpus, Selection()) for request in job.requests()]
+    assert len(requests) == 6 * len(PLACEMENTS)
+    allowed = {"cmd", "seq", "op", "layout", "placement", "args", "kwargs", "wrt", "cotangent"}
+    assert all(set(request) <= allowed for request in requests)
+    text = json.dumps(requests)
+    for word in ("expect", "clauses", "near", "cmp", "kind", "show", "SUM-1", "sum/float32"):
+        assert word not in text
+
+
+@pytest.mark.parametrize(
+    "leak",
+    [
+        {"expect": {}},
+        {"clauses": ["SUM-1"]},
+        {"args": [{"dense": {"dtype": "float32", "shape": [], "bits": "00000000", "cmp": "exact"}}]},
+        {"kwargs": {"dim": {"tol": "00"}}},
+        {"cotangent": {"list": [{"nested": {"hi": []}}]}},
+    ],
+)
+def test_a_request_that_shows_more_is_refused(leak: dict[str, Any]) -> None:
+    with pytest.raises(KitError, match="would show the adapter"):
+        messages.seal({"cmd": "run", "seq": 1, "op": "sum", "args": [], "kwargs": {}, **leak})
+
+
+def test_a_cotangent_that_carries_an_expectation_stops_the_run(rewrite: Callable[..., Path]) -> None:
+    def leak(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{**cases[0], "cotangent": cases[0]["gradient"][0]}]
+
+    with pytest.raises(KitError, match="cmp"):
+        plan(load_corpus(rewrite(leak)), Selection())[0].requests()
+
+
+@pytest.mark.parametrize("reply", [{}, {"seq": 1}, {"value": {}, "error": {}}])
+def test_a_reply_has_exactly_one_outcome(reply: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="exactly one"):
+        messages.outcome(reply)

@@ -1,0 +1,121 @@
+"""A call in words, and as code that runs when it is pasted."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pynested.conformance import literals
+from pynested.conformance.placements import HOLES_NAN, PACKED, PLACEMENTS, TRANSPOSED
+from pynested.conformance.snippets import snippet
+from pynested.spec.encoding import Components, Index, encode_value
+from pynested.spec.table import load_table
+
+RAGGED = Components([np.array([[1, 2], [np.nan, -0.0]], np.float32), np.zeros((0, 2), np.float32)])
+WORDS = "nested float32, (2, 2) (0, 2)"
+
+
+def request(op: str, *args: Any, layout: str = "jagged", placement: str = PACKED, **kwargs: Any) -> dict[str, Any]:
+    encoded = {name: encode_value(value) for name, value in kwargs.items()}
+    return {
+        "op": op,
+        "layout": layout,
+        "placement": placement,
+        "args": [encode_value(one) for one in args],
+        "kwargs": encoded,
+    }
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (request("softmax", RAGGED, 1), f"softmax(x, dim=1); x: {WORDS}"),
+        (request("sum", RAGGED, (0, 1), keepdim=True), f"sum(x, dim=(0, 1), keepdim=True); x: {WORDS}"),
+        (request("add", 2, np.array(1.5)), "add(2, x); x: float64 1.5"),
+        (
+            request("cat", [RAGGED, RAGGED], 1),
+            f"cat([x, y], dim=1); x: {WORDS}; y: {WORDS}",
+        ),
+        (
+            request("getitem", RAGGED, Index((slice(None), 0, slice(1, None, -2), Ellipsis, None))),
+            f"x[:, 0, 1::-2, ..., None]; x: {WORDS}",
+        ),
+    ],
+    ids=lambda value: value["op"] if isinstance(value, dict) else "",
+)
+def test_calls_in_words(call: dict[str, Any], words: str) -> None:
+    assert literals.call_in_words(call, load_table()[call["op"]]) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (np.float32(0.1), "0.1"),
+        (np.float64(3), "3.0"),
+        (np.float16(-0.0), "-0.0"),
+        (np.float32(-np.inf), "-inf"),
+        (np.float64(1e300), "1e+300"),
+        (np.int64(-(2**63)), "-9223372036854775808"),
+        (np.bool_(True), "True"),
+        (2, "2"),
+    ],
+)
+def test_numbers(value: Any, text: str) -> None:
+    assert literals.number(value) == text
+
+
+def test_a_packed_jagged_operand_in_both_dialects() -> None:
+    softmax = load_table()["softmax"]
+    call = request("softmax", RAGGED, 1)
+    ours, theirs = snippet(call, softmax, "pynested"), snippet(call, softmax, "torch")
+    assert (
+        "x = pn.nested_array([np.array([[1.0, 2.0], [nan, -0.0]], np.float32), np.zeros((0, 2), np.float32)], " in ours
+    )
+    assert "layout=pn.jagged)\nout = pn.softmax(x, 1)\n" in ours
+    assert "x = torch.nested.nested_tensor([torch.tensor([[1.0, 2.0], [nan, -0.0]]), torch.zeros((0, 2)" in theirs
+    assert "out = torch.nn.functional.softmax(x, 1)\n" in theirs
+
+
+def test_gaps_and_transposed_storage_are_written_out() -> None:
+    table = load_table()
+    holes = snippet(request("sum", RAGGED, 1, placement=HOLES_NAN), table["sum"], "torch")
+    assert "torch.nested.nested_tensor_from_jagged(torch.tensor([[nan, nan], [nan, nan], [1.0, 2.0]" in holes
+    assert "torch.tensor([2, 5, 5]), torch.tensor([2, 0])" in holes
+    turned = snippet(request("sum", RAGGED, 1, placement=TRANSPOSED), table["sum"], "torch")
+    assert ".permute(1, 0).contiguous().permute(1, 0), torch.tensor([0, 2, 2]))" in turned
+    flat = snippet(request("sum", RAGGED, 1, layout="strided", placement=TRANSPOSED), table["sum"], "pynested")
+    assert "pn.nested_array_from_strided(np.array([1.0, nan, 2.0, -0.0], np.float32), " in flat
+
+
+def test_methods_and_indices_read_as_people_write_them() -> None:
+    table = load_table()
+    assert "out = x.masked_fill(y, 0.5)" in snippet(
+        request("masked_fill", RAGGED, np.ones(2, bool), 0.5), table["masked_fill"], "torch"
+    )
+    assert "out = x[0, ::2]" in snippet(
+        request("getitem", RAGGED, Index((0, slice(None, None, 2)))), table["getitem"], "torch"
+    )
+
+
+def gradient_request(layout: str, placement: str) -> dict[str, Any]:
+    values = Components([np.array([[1, 2], [3, 4]], np.float32), np.array([[5, 6]], np.float32)])
+    call = request("exp", values, layout=layout, placement=placement)
+    return {**call, "wrt": [0], "cotangent": encode_value(values)}
+
+
+@pytest.mark.parametrize("dialect", ["pynested", "torch"])
+def test_snippets_run(dialect: str) -> None:
+    if find_spec(dialect) is None:
+        pytest.skip(f"{dialect} is not installed")
+    codes = [
+        snippet(gradient_request(layout, placement), load_table()["exp"], dialect, gradient=placement == PACKED)
+        for layout in (("jagged", "strided") if dialect == "pynested" else ("jagged",))
+        for placement in PLACEMENTS
+    ]
+    ended = subprocess.run([sys.executable, "-c", "\n".join(codes)], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr

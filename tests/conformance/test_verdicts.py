@@ -1,0 +1,85 @@
+"""The runner is held by implementations that are wrong in one way each: every one is reported, as what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from pynested.conformance.judge import DIFFERS
+from pynested.conformance.records import Record, Run
+from pynested.conformance.report import Report
+
+Runs = Callable[..., Run]
+
+WRONG = {
+    "DropsRow": ("forward", "value"),
+    "IgnoresCotangent": ("gradient", "value"),
+    "NoGradient": ("gradient", "value"),
+    "RefusesGradient": ("gradient", "refused"),
+    "WrongDType": ("forward", "dtype"),
+    "UnknownDType": ("forward", "dtype"),
+    "WrongShape": ("forward", "shape"),
+    "WrongErrorKind": ("error", "error-kind"),
+    "AcceptsBad": ("error", "accepted"),
+    "Refuses": ("forward", "refused"),
+    "RefusesAsNotImplemented": ("error", "ok"),
+}
+
+
+def differing(run: Run) -> list[Record]:
+    return [finding for one in run.results for finding in one["findings"] if finding["verdict"] in DIFFERS]
+
+
+def test_a_right_implementation_agrees_everywhere(run: Runs) -> None:
+    good = run("Right")
+    assert good.exit_code == 0 and not differing(good)
+    assert {verdict for one in good.results for verdict in one["parts"].values()} == {"ok"}
+    assert good.footer["counts"] == {"error": {"ok": 2}, "forward": {"ok": 4}, "gradient": {"ok": 2}}
+    assert {tuple(one["placements"]) for one in good.results} == {("packed", "holes-nan", "holes-max", "transposed")}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_implementation_is_reported_as_what_it_is(run: Runs, name: str) -> None:
+    part, verdict = WRONG[name]
+    found = run(name)
+    assert verdict in {one["parts"].get(part) for one in found.results}
+    assert found.exit_code == (1 if verdict in DIFFERS else 0)
+    reported = {(finding["part"], finding["verdict"]) for finding in differing(found)}
+    assert reported == ({(part, verdict)} if verdict in DIFFERS else set())
+
+
+def test_reading_the_gaps_differs_only_where_there_are_gaps(run: Runs) -> None:
+    findings = differing(run("LeaksNeighbour"))
+    assert findings and {tuple(one["placements"]) for one in findings} == {("holes-nan", "holes-max")}
+    assert "only where gaps lie between the components" in Report(run("LeaksNeighbour")).text()
+
+
+def test_the_right_numbers_in_the_wrong_kind(run: Runs) -> None:
+    found = run("WrongKind")
+    kinds = [(one["layout"], one["parts"]["forward"]) for one in found.results if "forward" in one["parts"]]
+    assert sorted(set(kinds)) == [("jagged", "ok"), ("strided", "kind")]
+    assert "right numbers" in differing(found)[0]["got"]
+
+
+def test_what_is_not_implemented_is_no_difference_and_no_merit(run: Runs) -> None:
+    found = run("NotImplemented")
+    assert found.exit_code == 0
+    assert found.footer["counts"] == {"error": {"missing": 2}, "forward": {"missing": 4}, "gradient": {"unreached": 2}}
+    text = Report(found).text()
+    assert "not implemented, jagged: sum" in text and "agrees with the specification in all 0 checks" in text
+
+
+def test_a_fault_of_the_adapter_is_not_put_on_the_target(run: Runs) -> None:
+    found = run("BrokenAdapter")
+    assert found.exit_code == 3 and not differing(found)
+    assert "a bug in the adapter" in Report(found).text()
+
+
+def test_a_difference_says_what_was_called_expected_and_given(run: Runs) -> None:
+    first = differing(run("DropsRow"))[0]
+    assert first["clause"] == "SUM-1" and "one run of `self`" in first["text"]
+    assert first["call"] == "sum(x, dim=1); x: nested float32, (2, 2) (0, 2) (1, 2)"
+    assert first["want"].startswith("4.0 (40800000)  at component 0 [0]")
+    assert first["got"].startswith("1.0 (3f800000)")
+    assert "out = pn.sum(x, 1)" in first["snippet"]

@@ -1,0 +1,202 @@
+"""Nested arrays for tests: the same components in every layout and placement, and where each element lies.
+
+Placements are built here with NumPy alone, through the public constructors that take a buffer, so that a test knows
+which elements of the buffer belong to which component without asking the code under test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import pynested as pn
+from pynested.spec.encoding import Components
+
+Numbers = np.ndarray[Any, Any]
+
+PLACEMENTS = ("packed", "holes", "transposed")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A layout, and the dimensions along which its components differ."""
+
+    name: str
+    layout: Any
+    ragged: int = 1
+    both: bool = False
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def regular(self) -> int | None:
+        """The other of the two dimensions of components, where it is regular."""
+        return None if self.both else 3 - self.ragged
+
+    def shapes(self, lengths: Sequence[int], width: int = 2) -> list[tuple[int, ...]]:
+        """The shapes of components of these lengths."""
+        if self.both:
+            return [(length, (2 * length + i) % 4) for i, length in enumerate(lengths)]
+        return [(length, width) if self.ragged == 1 else (width, length) for length in lengths]
+
+
+JAGGED = Kind("jagged", pn.jagged)
+JAGGED_2 = Kind("jagged_2", pn.jagged, 2)
+STRIDED = Kind("strided", pn.strided)
+STRIDED_2 = Kind("strided_2", pn.strided, 2)
+BOTH = Kind("both", pn.strided, both=True)
+KINDS = (JAGGED, JAGGED_2, STRIDED, STRIDED_2, BOTH)
+LAYOUTS = (pn.jagged, pn.strided)
+
+
+@dataclass
+class Placed:
+    """A nested array, the buffer it looks into, and for every component where its elements lie there."""
+
+    array: Any
+    buffer: Any
+    places: list[Numbers]
+
+    def components_of(self, numbers: Numbers) -> list[Numbers]:
+        """What an array of the buffer's shape holds at the components."""
+        return [numbers.reshape(-1)[places] for places in self.places]
+
+    def holes_of(self, numbers: Numbers) -> Numbers:
+        """What it holds elsewhere."""
+        elsewhere = np.ones(numbers.size, np.bool_)
+        for places in self.places:
+            elsewhere[places] = False
+        return numbers.reshape(-1)[elsewhere]
+
+    def gradient(self) -> list[Numbers]:
+        """The gradient of the buffer by components, +0 where none arrived; in holes it has to be +0."""
+        grad = self.buffer.grad
+        values = np.zeros(self.buffer.shape, self.buffer.dtype) if grad is None else grad.detach().numpy()
+        holes = self.holes_of(values)
+        assert (holes == 0).all() and not np.signbit(holes).any(), f"a gradient of {holes} in holes"
+        return self.components_of(values)
+
+
+def poison(dtype: Any) -> Any:
+    """What lies in holes: NaN, or the least integer."""
+    kind = np.dtype(dtype)
+    return np.nan if kind.kind == "f" else True if kind.kind == "b" else np.iinfo(kind).min
+
+
+def place(
+    components: Sequence[Any], layout: Any = pn.jagged, placement: str = "packed", ragged: int = 1, grad: bool = False
+) -> Placed:
+    """Components, at least one or with a logical shape, as a nested array of this layout and placement."""
+    given = Components([np.asarray(one) for one in components], getattr(components, "shape", None), _dtype(components))
+    make = _jagged if layout is pn.jagged else _strided
+    buffer, places, nest = make(given, placement, ragged)
+    for component, where in zip(given, places, strict=True):
+        buffer.reshape(-1)[where] = component
+    leaf = pn.array(_in_memory(buffer, placement), requires_grad=grad)
+    return Placed(nest(leaf), leaf, places)
+
+
+def nest(components: Sequence[Any], layout: Any = pn.jagged, placement: str = "packed", ragged: int = 1) -> Any:
+    """`place`, where only the nested array is of interest."""
+    return place(components, layout, placement, ragged).array
+
+
+def _dtype(components: Sequence[Any]) -> Any:
+    return components.dtype if isinstance(components, Components) else np.asarray(components[0]).dtype
+
+
+def _in_memory(buffer: Numbers, placement: str) -> Numbers:
+    return np.asfortranarray(buffer) if placement == "transposed" else buffer
+
+
+def _starts(lengths: Sequence[int], placement: str) -> tuple[list[int], int]:
+    """Where components of these lengths begin, and how long the whole is; holes put the last one first."""
+    if placement != "holes":
+        ends = np.cumsum([0, *lengths])
+        return ends[:-1].tolist(), int(ends[-1])
+    starts, at = [0] * len(lengths), 2
+    for i in reversed(range(len(lengths))):
+        starts[i] = at
+        at += lengths[i] + 1
+    return starts, at + 1
+
+
+def _jagged(components: Components, placement: str, ragged: int) -> Any:
+    axis = ragged - 1
+    lengths = [one.shape[axis] for one in components]
+    starts, total = _starts(lengths, placement)
+    shape = list(components[0].shape if components else [size or 0 for size in components.shape[1:]])
+    shape[axis] = total
+    buffer = np.full(shape, poison(components.dtype), components.dtype)
+    index = np.arange(buffer.size).reshape(shape)
+    places = [index.take(range(s, s + n), axis) for s, n in zip(starts, lengths, strict=True)]
+    offsets = np.array([*starts, total])
+    kept = np.array(lengths, np.int64) if placement == "holes" else None
+    return buffer, places, lambda leaf: pn.nested_array_from_jagged(leaf, offsets, kept, ragged)
+
+
+def _strided(components: Components, placement: str, ragged: int) -> Any:
+    rank = len(components.shape) - 1
+    sizes = np.array([one.shape for one in components], np.int64).reshape(len(components), rank)
+    starts, total = _starts([one.size for one in components], placement)
+    order = "F" if placement == "transposed" else "C"
+    counted = [np.arange(s, s + one.size).reshape(one.shape, order=order) for s, one in zip(starts, components, strict=True)]
+    strides = np.array([_strides(one.shape, order) for one in components], np.int64).reshape(len(components), rank)
+    buffer = np.full(total, poison(components.dtype), components.dtype)
+    return buffer, counted, lambda leaf: pn.nested_array_from_strided(leaf, sizes, strides, np.array(starts, np.int64))
+
+
+def _strides(shape: tuple[int, ...], order: str) -> list[int]:
+    sizes = list(shape) if order == "F" else list(shape[::-1])
+    steps = np.cumprod([1, *[max(size, 1) for size in sizes]])[:-1].tolist()
+    return steps if order == "F" else steps[::-1]
+
+
+def everywhere(components: Sequence[Any], ragged: int = 1) -> Iterator[Any]:
+    """The components as nested arrays of both layouts and every placement."""
+    for layout in LAYOUTS:
+        for placement in PLACEMENTS:
+            yield nest(components, layout, placement, ragged)
+
+
+def distinct(shape: Sequence[int], seed: int = 0, dtype: Any = np.float64) -> Numbers:
+    """Different numbers of both signs, none of them zero, that add up without rounding."""
+    generator = np.random.default_rng([seed, *shape])
+    count = int(np.prod(shape, dtype=np.int64))
+    signs = generator.choice([-1.0, 1.0], count)
+    return ((generator.permutation(count) + 0.5) * signs / 8).reshape(tuple(shape)).astype(dtype)
+
+
+def batch(shapes: Sequence[Sequence[int]], seed: int = 0, dtype: Any = np.float64) -> list[Numbers]:
+    """Components of these shapes, of numbers that are different throughout."""
+    sizes = [int(np.prod(shape, dtype=np.int64)) for shape in shapes]
+    flat = distinct((sum(sizes),), seed, dtype)
+    parts = np.split(flat, np.cumsum(sizes)[:-1]) if sizes else []
+    return [part.reshape(tuple(shape)) for part, shape in zip(parts, shapes, strict=True)]
+
+
+def plain(result: Any) -> Any:
+    """A result as NumPy arrays: a list of components, one array, or a list of these."""
+    if isinstance(result, pn.NestedArray):
+        return [one.detach().numpy() for one in result.unbind()]
+    if isinstance(result, pn.Array):
+        return result.detach().numpy()
+    return [plain(one) for one in result] if isinstance(result, tuple | list) else result
+
+
+def assert_same(result: Any, expected: Sequence[Any] | Numbers, tol: Any = None) -> None:
+    """A result has these components (or entries), dtypes included; equal bit for bit unless a tolerance is given."""
+    got, wanted = list(plain(result)), list(expected)
+    assert [one.shape for one in got] == [np.shape(one) for one in wanted]
+    for i, (mine, theirs) in enumerate(zip(got, wanted, strict=True)):
+        assert mine.dtype == np.asarray(theirs).dtype, f"component {i}"
+        if tol is None:
+            np.testing.assert_array_equal(mine, theirs, f"component {i}", strict=True)
+            same = np.signbit(mine) == np.signbit(theirs) if mine.dtype.kind == "f" else np.array(True)
+            assert (same | np.isnan(mine)).all(), f"component {i}: the sign of zero"
+        else:
+            np.testing.assert_allclose(mine, theirs, rtol=tol, atol=tol, err_msg=f"component {i}")

@@ -1,0 +1,114 @@
+"""The house rules that a machine can hold: what is too long, and where every operator has to be found."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import FunctionType
+
+import pytest
+
+from pynested.spec.table import Operator, load_table
+
+FOLDERS = ("pynested", "autograd", "backends", "spec", "tests", "benchmarks")
+FILE_LINES = 300
+FUNCTION_LINES = 60
+OPERATORS = [operator for operator in load_table().values() if not operator.is_idea]
+
+
+def sources(root: Path) -> Iterator[Path]:
+    for folder in FOLDERS:
+        yield from (file for file in sorted((root / folder).rglob("*")) if file.suffix in {".py", ".cu", ".cuh"})
+
+
+def functions(file: Path) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, int]]:
+    """Yield every function of a file, and how many lines its statements take: a docstring may be long."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+            yield node, (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+def test_files_are_short(root: Path) -> None:
+    lines = {str(file): len(file.read_text(encoding="utf-8").splitlines()) for file in sources(root)}
+    assert {name: count for name, count in lines.items() if count > FILE_LINES} == {}
+
+
+def test_functions_fit_a_screen(root: Path) -> None:
+    python = (file for file in sources(root) if file.suffix == ".py")
+    lines = {f"{file}:{node.lineno} {node.name}": count for file in python for node, count in functions(file)}
+    assert {name: count for name, count in lines.items() if count > FUNCTION_LINES} == {}
+
+
+def test_no_error_is_swallowed_and_nothing_is_left_to_do(root: Path) -> None:
+    wrong = []
+    for file in sources(root):
+        text = file.read_text(encoding="utf-8")
+        wrong += [
+            f"{file}: {word}" for word in re.findall(r"\b(?:TODO|FIXME|XXX)\b", text) if file.name != "test_house.py"
+        ]
+        if file.suffix == ".py":
+            handlers = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ExceptHandler))
+            wrong += [
+                f"{file}:{node.lineno}" for node in handlers if all(isinstance(line, ast.Pass) for line in node.body)
+            ]
+    assert not wrong, "\n".join(wrong)
+
+
+def implementation(operator: Operator) -> FunctionType:
+    """Return the function that a user calls; constructors are implemented beside the operators."""
+    chapter = import_module(f"pynested.operators.{operator.chapter}")
+    function = getattr(chapter, operator.name)
+    assert isinstance(function, FunctionType)
+    return function
+
+
+def test_the_table_is_not_empty() -> None:
+    assert len(OPERATORS) > 40
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+class TestOperator:
+    """Every operator of the table has one name, and under it a definition, vectors, an implementation and tests."""
+
+    def test_has_a_definition(self, operator: Operator, root: Path) -> None:
+        file = root / "spec" / "definitions" / f"{operator.name}.py"
+        definition = getattr(import_module(f"pynested.spec.definitions.{operator.name}"), operator.name)
+        assert Path(definition.__code__.co_filename).name == file.name
+        assert definition.__doc__
+
+    def test_has_vectors(self, operator: Operator, root: Path) -> None:
+        file = root / "spec" / "vectors" / operator.chapter / f"{operator.name}.json"
+        vectors = json.loads(file.read_text(encoding="utf-8"))
+        assert vectors["op"] == operator.name
+        assert vectors["count"] == len(vectors["cases"]) > 0
+
+    def test_has_an_implementation(self, operator: Operator) -> None:
+        assert implementation(operator).__name__ == operator.name
+
+    def test_has_documentation(self, operator: Operator, root: Path) -> None:
+        documentation = implementation(operator).__doc__ or ""
+        assert ">>> " in documentation, "an example that is run"
+        prose = "".join(file.read_text(encoding="utf-8") for file in (root / "spec" / "chapters").glob("*.md"))
+        assert f"<!-- clauses: {operator.name} -->" in prose
+
+    def test_has_a_test(self, operator: Operator, root: Path) -> None:
+        file = root / "tests" / "operators" / f"test_{operator.chapter}.py"
+        assert re.search(rf"\b{operator.name}\b", file.read_text(encoding="utf-8"))
+
+
+def test_no_file_is_named_after_an_operator_that_the_table_lacks(root: Path) -> None:
+    names = {operator.name for operator in OPERATORS}
+    definitions = {file.stem for file in (root / "spec" / "definitions").glob("*.py")} - {"__init__"}
+    vectors = {file.stem for file in (root / "spec" / "vectors").rglob("*.json")}
+    assert (definitions - names, vectors - names) == (set(), set())
+
+
+def test_long_functions_are_found(tmp_path: Path) -> None:
+    file = tmp_path / "long.py"
+    file.write_text('def f():\n    """One\n    two."""\n' + "    x = 1\n" * 61, encoding="utf-8")
+    assert [count for _, count in functions(file)] == [61]

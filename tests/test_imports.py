@@ -1,0 +1,139 @@
+"""The floors of the house: an import goes down a floor or sideways in its own folder, never up."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+FLOORS = {
+    "pynested._checkout": 0,
+    "pynested._version": 0,
+    "pynested.backends": 1,
+    "pynested.spec": 1,
+    "pynested.autograd": 2,
+    "pynested": 3,  # whatever has no floor of its own
+    "pynested.conformance": 4,
+    "pynested.pictures": 4,
+    "pynested.cli": 4,
+    "pynested.__main__": 4,
+}
+FACADE = "pynested"  # pynested/__init__.py: shows everything, so only the top floor may look at it
+ABSOLUTE = {FACADE, "pynested.__main__"}  # the two that Python itself may start from
+TOP = 4
+MAPPED = ("autograd", "backends", "spec")
+OPTIONAL = {"awkward", "cupy", "jax", "matplotlib", "tensorflow", "torch"}
+
+
+class Import(NamedTuple):
+    """One module that a file imports, and how it says so."""
+
+    module: str
+    target: str
+    relative: bool
+    place: str
+
+
+def floor(module: str) -> int:
+    if module == FACADE:
+        return TOP
+    owner = max((name for name in FLOORS if f"{module}.".startswith(f"{name}.")), key=len)
+    return FLOORS[owner]
+
+
+def folder(module: str) -> str:
+    """Return which of the four folders a module is in."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 and parts[1] in MAPPED else "pynested"
+
+
+def imports(module: str, file: Path, known: dict[str, Path]) -> Iterator[Import]:
+    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        place = f"{file}:{getattr(node, 'lineno', 0)}"
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                yield Import(module, name.name, False, place)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                base = ".".join(
+                    [*package.split(".")[: len(package.split(".")) - node.level + 1], *filter(None, [base])]
+                )
+            for name in node.names:
+                full = f"{base}.{name.name}"
+                yield Import(module, full if full in known else base, bool(node.level), place)
+
+
+def ours(modules: dict[str, Path]) -> Iterator[Import]:
+    for module, file in modules.items():
+        yield from (found for found in imports(module, file, modules) if found.target.split(".")[0] == "pynested")
+
+
+def test_imports_go_down_or_sideways(modules: dict[str, Path]) -> None:
+    wrong = [
+        f"{found.place}: {found.module} imports {found.target}"
+        for found in ours(modules)
+        if floor(found.target) > floor(found.module)
+        or (floor(found.target) == floor(found.module) and folder(found.target) != folder(found.module))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_imports_are_relative_to_a_sibling_and_absolute_across_folders(modules: dict[str, Path]) -> None:
+    wrong = []
+    for found in ours(modules):
+        siblings = modules[found.module].parent == modules[found.target].parent and found.target != FACADE
+        across = folder(found.module) != folder(found.target)
+        if found.module in ABSOLUTE:
+            continue
+        if found.target not in modules:
+            wrong.append(f"{found.place}: there is no {found.target}")
+            continue
+        if (siblings and not found.relative) or (across and found.relative):
+            wrong.append(f"{found.place}: {found.target} is {'a sibling' if siblings else 'in another folder'}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_specification_needs_numpy_and_the_standard_library_only(modules: dict[str, Path]) -> None:
+    wrong = []
+    for module in (name for name in modules if folder(name) == "spec"):
+        allowed = {"numpy", "pynested"} | ({"mpmath"} if module.startswith("pynested.spec.generator") else set())
+        for found in imports(module, modules[module], modules):
+            name = found.target.split(".")[0]
+            outside = name == "pynested" and folder(found.target) != "spec"
+            if outside or not (name in allowed or name in sys.stdlib_module_names):
+                wrong.append(f"{found.place}: {found.target}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_optional_packages_are_imported_only_where_they_are_used(modules: dict[str, Path]) -> None:
+    wrong = []
+    for module, file in modules.items():
+        if ".adapters." in module:
+            continue
+        for node in at_module_level(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [name.name for name in node.names]
+            if OPTIONAL & {name.split(".")[0] for name in names}:
+                wrong.append(f"{file}:{node.lineno}: {', '.join(names)}")
+    assert not wrong, "\n".join(wrong)
+
+
+def at_module_level(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield the imports that run when the module is imported."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and getattr(node, "level", 0) == 0:
+            yield node
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            yield from at_module_level(node)
+
+
+def test_the_floors_can_be_broken(tmp_path: Path) -> None:
+    upward = tmp_path / "storage.py"
+    upward.write_text("def f():\n    from pynested.autograd import tape\n", encoding="utf-8")
+    known = {"pynested.backends.storage": upward, "pynested.autograd.tape": upward}
+    (found,) = imports("pynested.backends.storage", upward, known)
+    assert found.target == "pynested.autograd.tape"
+    assert floor(found.target) > floor(found.module)

@@ -1,0 +1,106 @@
+"""setup.cfg lists packages and data by hand, because three folders are mapped; here they are held to the disk."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from configparser import ConfigParser
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+MAPPED = ("autograd", "backends", "spec")
+
+
+@pytest.fixture(scope="module")
+def setup(root: Path) -> ConfigParser:
+    config = ConfigParser()
+    config.read(root / "setup.cfg", encoding="utf-8")
+    return config
+
+
+@pytest.fixture(scope="module")
+def listed(setup: ConfigParser) -> list[str]:
+    return setup["options"]["packages"].split()
+
+
+def folder_of(package: str, root: Path) -> Path:
+    parts = package.split(".")
+    return root.joinpath(*(parts[1:] if len(parts) > 1 and parts[1] in MAPPED else parts))
+
+
+def test_package_list_is_what_is_on_disk(listed: list[str], modules: dict[str, Path], root: Path) -> None:
+    holding_modules = {
+        name if file.name == "__init__.py" else name.rpartition(".")[0] for name, file in modules.items()
+    }
+    assert sorted(holding_modules) == listed
+    assert [package for package in listed if not (folder_of(package, root) / "__init__.py").exists()] == []
+
+
+def test_every_data_file_is_in_the_package(setup: ConfigParser, listed: list[str], root: Path) -> None:
+    shipped = {
+        file
+        for package, patterns in setup["options.package_data"].items()
+        for pattern in patterns.replace(",", " ").split()
+        for file in folder_of(package, root).glob(pattern)
+    }
+    folders = {folder_of(package, root) for package in listed}
+    on_disk = {file for folder in folders for file in data_files(folder)}
+    assert sorted(map(str, on_disk - shipped)) == []
+
+
+def data_files(folder: Path) -> Iterator[Path]:
+    for file in folder.rglob("*"):
+        if file.is_file() and file.suffix != ".py" and "__pycache__" not in file.parts:
+            yield file
+
+
+def test_every_data_pattern_finds_something(setup: ConfigParser, root: Path) -> None:
+    for package, patterns in setup["options.package_data"].items():
+        for pattern in patterns.replace(",", " ").split():
+            assert list(folder_of(package, root).glob(pattern)), f"{package}: {pattern}"
+
+
+@pytest.mark.parametrize("folder", MAPPED)
+def test_a_mapped_folder_refuses_its_bare_name(folder: str, root: Path) -> None:
+    spec = spec_from_file_location(folder, root / folder / "__init__.py")
+    assert spec is not None
+    assert spec.loader is not None
+    with pytest.raises(ImportError, match=rf"is pynested\.{folder}, not"):
+        spec.loader.exec_module(module_from_spec(spec))
+
+
+def run_bare_checkout(root: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Python where pynested is not installed: -S leaves out .pth files, and with them an editable install."""
+    libraries = [sysconfig.get_path("purelib"), str(Path(np.__file__).parents[1])]
+    search = os.pathsep.join([*([] if folder == root else [str(root)]), *libraries])
+    return subprocess.run(
+        [sys.executable, "-S", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": search},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_python_m_finds_the_mapped_folders_in_a_bare_checkout(root: Path) -> None:
+    done = run_bare_checkout(root, root, "-m", "pynested", "--version")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("folder", MAPPED)
+def test_checkout_on_the_path_is_importable_from_elsewhere(folder: str, root: Path, tmp_path: Path) -> None:
+    done = run_bare_checkout(root, tmp_path, "-c", f"import pynested.{folder} as found; print(found.__file__)")
+    assert done.stdout.strip() == str(root / folder / "__init__.py"), done.stderr
+
+
+def test_the_version_is_a_literal_that_setup_can_read(setup: ConfigParser, root: Path) -> None:
+    assert setup["metadata"]["version"] == "attr: pynested._version.__version__"
+    assert '__version__ = "' in (root / "pynested" / "_version.py").read_text(encoding="utf-8")

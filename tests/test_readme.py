@@ -1,0 +1,77 @@
+"""What README.md and CONTRIBUTING.md show is what happens: every example is run and its output compared."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+INSTALL = "python3 -m venv --without-pip .venv && python3 -m pip --python .venv install -e '.[test]'"
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def readme(root: Path) -> str:
+    return (root / "README.md").read_text(encoding="utf-8")
+
+
+def test_python_examples(readme: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = "\n".join(blocks(readme, "python"))
+    examples = doctest.DocTestParser().get_doctest(source, {}, "README.md", "README.md", 0)
+    assert len(examples.examples) > 15
+    said: list[str] = []
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples, out=said.append)
+    assert not said, "".join(said)
+    drawn = (tmp_path / "nested.svg").read_text(encoding="utf-8")
+    assert drawn == (root / "docs" / "nested.svg").read_text(encoding="utf-8"), "docs/nested.svg is not current"
+
+
+def sessions(text: str) -> list[tuple[str, str]]:
+    """Return each command of the console blocks, and what it is said to print."""
+    found = []
+    for block in blocks(text, "console"):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            found.append((command, output))
+    return found
+
+
+def test_console_examples(readme: str, tmp_path: Path) -> None:
+    assert sessions(readme)
+    for command, output in sessions(readme):
+        program, *arguments = shlex.split(command)
+        assert program == "pynested"
+        run = [sys.executable, "-m", "pynested", *arguments]
+        done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+        matches = doctest.OutputChecker().check_output(output, done.stdout, doctest.ELLIPSIS)
+        assert matches, f"$ {command}\n{done.stdout}{done.stderr}"
+
+
+def test_the_two_commands_are_there_once_each(readme: str) -> None:
+    commands = [line for block in blocks(readme, "sh") for line in block.splitlines()]
+    assert commands == [f"{INSTALL} && .venv/bin/pynested conform", f"{INSTALL} && .venv/bin/pytest"]
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_links_lead_somewhere(name: str, root: Path) -> None:
+    text = (root / name).read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", text) if not urlsplit(link).scheme]
+    assert [link for link in links if not (root / link.partition("#")[0]).exists()] == []
+
+
+def test_paths_in_contributing_exist(root: Path) -> None:
+    text = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    paths = re.findall(r"`((?:spec|backends|autograd|pynested|tests|benchmarks|\.ci|\.typing)/[\w./-]*)`", text)
+    assert len(paths) > 15
+    assert [path for path in paths if not (root / path).exists()] == []
