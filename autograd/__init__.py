@@ -8,13 +8,15 @@ if __name__ != "pynested.autograd":
 
 from .api import backward, grad, hessian, hvp, jacobian, jvp, vjp
 from .array import Array
+from .checkpoint import checkpoint
 from .containers import flatten, register_container
 from .create import arange, array, empty, full, ones, rand, randint, randn, zeros
+from .function import Function
 from .modes import anomaly, enable_grad, is_grad_enabled, no_grad
 from .random import manual_seed
 
 __all__ = [
-    "Array", "anomaly", "arange", "array", "backward", "empty", "enable_grad", "flatten", "full", "grad", "hessian",
+    "Array", "Function", "anomaly", "arange", "array", "backward", "checkpoint", "empty", "enable_grad", "flatten", "full", "grad", "hessian",
     "hvp", "is_grad_enabled", "jacobian", "jvp", "manual_seed", "no_grad", "ones", "rand", "randint", "randn",
     "register_container", "vjp", "zeros",
 ]  # fmt: skip

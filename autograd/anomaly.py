@@ -1,4 +1,4 @@
-"""What `anomaly` adds to a line: where in the program it was written, and whether its values are still what they were."""
+"""What `anomaly` adds to a line: where it was written, and whether its values are still what they were."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ import numpy as np
 
 from pynested.backends.errors import GradientError
 
-from .tape import Line, Pending
+from .tape import Line
+from .walk import Pending
+
 
 class Trace:
     """The program's own part of the stack when a line was written, and checksums of what the line saved."""
@@ -61,8 +63,8 @@ class _Watched(Pending):
         if not self.had_nan and has_nan(cotangent):
             number = next(i for i, source in enumerate(self.line.sources) if source is node)
             raise GradientError(
-                f"{self.line.rule.name}: the gradient of its argument {number} holds NaN, and the cotangent that came in "
-                f"held none."
+                f"{self.line.rule.name}: the gradient of its argument {number} holds NaN, and the cotangent that came "
+                "in held none."
             )
         super().add(node, cotangent)
 
@@ -85,7 +87,7 @@ def _values(line: Line) -> list[Any]:
 
 def checksum(value: Any) -> int:
     """A number that another content of the memory of ``value`` very probably changes."""
-    return zlib.crc32(np.ascontiguousarray(_bare(value)))
+    return zlib.crc32(np.ascontiguousarray(_bare(value)).data)
 
 
 def has_nan(cotangent: Any) -> bool:

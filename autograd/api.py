@@ -19,7 +19,8 @@ from .array import Array, zeros_like
 from .containers import flatten, matched
 from .modes import Mode
 from .passes import backward, grad, ones_like
-from .tape import OFF, RECORDING, boundary, now, push_forward, source_of, state
+from .tape import OFF, RECORDING, now, source_of, state
+from .walk import boundary, push_forward
 
 __all__ = ["backward", "grad", "hessian", "hvp", "jacobian", "jvp", "vjp"]
 
@@ -164,5 +165,3 @@ def _gradient(name: str, function: Callable[[Any], Any]) -> Callable[[Any], Any]
         return pull(ones_like(output))
 
     return gradient
-
-

@@ -60,7 +60,7 @@ class Array(Protocols):
         """Wrap the result of an operation; if it is a view of one of ``sources``, it shares that one's storage."""
         memory = root(data)
         for source in sources:
-            if type(source) is cls and memory is root(source.data):
+            if isinstance(source, Array) and memory is root(source.data):
                 return cls(data, device, source.storage)
         return cls(data, device)
 
@@ -153,9 +153,7 @@ class Array(Protocols):
         self.requires_grad = requires_grad
         return self
 
-    def backward(
-        self, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False
-    ) -> None:
+    def backward(self, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False) -> None:
         """Accumulate into the ``grad`` of every leaf the gradient of this array, weighted by ``gradient``."""
         methods.api.backward(self, gradient, retain_graph=retain_graph, create_graph=create_graph)
 
@@ -247,3 +245,4 @@ from . import api, dense  # noqa: E402
 
 methods.dense = dense
 methods.api = api
+methods.describe()

@@ -12,6 +12,7 @@ from pynested.backends.errors import ArgumentError, DTypeError
 from . import random
 from .array import Array
 from .dense.canonical import canonical_dtype, canonical_shape
+from .dense.comparison import scalar
 
 _DEFAULT = np.dtype(np.float64)
 
@@ -46,13 +47,24 @@ def array(
     get_backend(device or "cpu")
     values = data.data if type(data) is Array else _as_numpy(data)
     kind = canonical_dtype(values.dtype if dtype is None else dtype)
-    if values.dtype != kind and not np.can_cast(values.dtype, kind, "same_kind"):
-        raise DTypeError(f"array: {values.dtype} values cannot be held in dtype {kind} without loss.")
+    check_conversion("array", values, kind)
     if not copy and values.dtype == kind:
         return _finished(Array(values, device or "cpu"), requires_grad)
     memory = allocate(device or "cpu", values.shape, kind)
-    memory[...] = values
+    with np.errstate(over="ignore"):
+        memory[...] = values
     return _finished(Array(memory, device or "cpu"), requires_grad)
+
+
+def check_conversion(name: str, values: Any, kind: np.dtype[Any]) -> None:
+    """Refuse a conversion that would change values: floats to integers, integers out of range, numbers to bool."""
+    if (kind.kind == "f" and values.dtype.kind != "c") or np.can_cast(values.dtype, kind):
+        return
+    if values.dtype.kind not in "iu" or kind.kind not in "iub":
+        raise DTypeError(f"{name}: {values.dtype} values cannot be held in dtype {kind} without loss.")
+    least, greatest = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
+    if values.size and not least <= values.min() <= values.max() <= greatest:
+        raise OverflowError(f"{name}: values from {values.min()} to {values.max()} do not all fit into dtype {kind}.")
 
 
 def _as_numpy(data: Any) -> np.ndarray[Any, Any]:
@@ -78,13 +90,11 @@ def _sizes(name: str, shape: tuple[Any, ...]) -> tuple[int, ...]:
     return sizes
 
 
-def full(
-    shape: Any, fill_value: Any, *, dtype: Any = None, device: str = "cpu", requires_grad: bool = False
-) -> Array:
+def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: str = "cpu", requires_grad: bool = False) -> Array:
     """An array with ``fill_value`` everywhere, of its dtype unless another is given."""
     kind = canonical_dtype(np.asarray(fill_value).dtype if dtype is None else dtype)
-    filled = empty(_sizes("full", (shape,) if not isinstance(shape, int) else (shape,)), dtype=kind, device=device)
-    filled.data[...] = fill_value
+    filled = empty(_sizes("full", (shape,)), dtype=kind, device=device)
+    filled.data[...] = scalar("full", fill_value, kind)
     return _finished(filled, requires_grad)
 
 
@@ -99,17 +109,23 @@ def ones(*shape: Any, dtype: Any = None, device: str = "cpu", requires_grad: boo
 
 
 def arange(*limits: Any, dtype: Any = None, device: str = "cpu", requires_grad: bool = False) -> Array:
-    """``arange(stop)``, ``arange(start, stop)`` or ``arange(start, stop, step)``: evenly spaced numbers, stop excluded."""
+    """Evenly spaced numbers: ``arange(stop)``, ``arange(start, stop)`` or ``arange(start, stop, step)``; no stop."""
     return array(np.arange(*limits, dtype=dtype), device=device, requires_grad=requires_grad, copy=False)
 
 
-def rand(*shape: Any, dtype: Any = None, device: str = "cpu", requires_grad: bool = False, generator: Any = None) -> Array:
+def rand(
+    *shape: Any, dtype: Any = None, device: str = "cpu", requires_grad: bool = False, generator: Any = None
+) -> Array:
     """Uniform random numbers from [0, 1)."""
+    kind = _floating("rand", dtype)
     drawn = random.default(generator).random(_sizes("rand", shape))
-    return array(drawn, dtype=_floating("rand", dtype), device=device, requires_grad=requires_grad)
+    below_one = np.nextafter(kind.type(1), kind.type(0))  # a narrower dtype would round some of them to 1
+    return array(np.minimum(drawn.astype(kind), below_one), device=device, requires_grad=requires_grad)
 
 
-def randn(*shape: Any, dtype: Any = None, device: str = "cpu", requires_grad: bool = False, generator: Any = None) -> Array:
+def randn(
+    *shape: Any, dtype: Any = None, device: str = "cpu", requires_grad: bool = False, generator: Any = None
+) -> Array:
     """Random numbers with the standard normal distribution."""
     drawn = random.default(generator).standard_normal(_sizes("randn", shape))
     return array(drawn, dtype=_floating("randn", dtype), device=device, requires_grad=requires_grad)

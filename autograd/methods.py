@@ -1,11 +1,17 @@
-"""The operators of an array as methods: each calls the function of the same name in `pynested.autograd.dense`."""
+"""The operators of an array as methods: each calls the function of the same name in `pynested.autograd.dense`.
+
+A method without a docstring has that of its function.
+"""
+
+# ruff: noqa: D102, E501, E704
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from . import api, dense
+    from . import api as api
+    from . import dense as dense
     from .array import Array
 else:
     api: Any = None  # set by array.py, once the functions are there
@@ -90,6 +96,8 @@ class Methods(InPlace):
     def __ne__(self, other: object) -> Array: return dense.binary(dense.ne, self, other)  # type: ignore[override]
     def __lt__(self, other: Any) -> Array: return dense.binary(dense.lt, self, other)
     def __gt__(self, other: Any) -> Array: return dense.binary(dense.lt, other, self)
+    def __le__(self, other: Any) -> Array: return dense.binary(dense.le, self, other)
+    def __ge__(self, other: Any) -> Array: return dense.binary(dense.le, other, self)
     def add(self, other: Any, *, alpha: Any = 1) -> Array: return dense.add(self, other, alpha=alpha)
     def sub(self, other: Any, *, alpha: Any = 1) -> Array: return dense.sub(self, other, alpha=alpha)
     def mul(self, other: Any) -> Array: return dense.mul(self, other)
@@ -159,4 +167,11 @@ class Methods(InPlace):
     @property
     def T(self) -> Array:
         """The transposed array: all dimensions in reverse."""
-        return dense.permute(self, tuple(reversed(range(self.ndim))))  # type: ignore[attr-defined]
+        return dense.permute(self, range(self.ndim)[::-1])  # type: ignore[attr-defined]
+
+
+def describe() -> None:
+    """Give every method that has no docstring the one of its function."""
+    for name, method in vars(Methods).items():
+        if callable(method) and not method.__doc__ and hasattr(dense, name):
+            method.__doc__ = getattr(dense, name).__doc__

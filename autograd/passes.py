@@ -13,7 +13,8 @@ from pynested.backends.errors import GradientError
 from .array import Array, as_cotangent, owner, raw
 from .containers import flatten, matched
 from .modes import Mode
-from .tape import OFF, RECORDING, Pending, hooked, lines_between, pull_back, source_of, state
+from .tape import OFF, RECORDING, source_of, state
+from .walk import Pending, hooked, lines_between, pull_back
 
 Seeds = list[tuple[Any, Array]]
 
@@ -167,9 +168,10 @@ def grad(
     for i, array in enumerate(wrt):
         cotangent = done.cotangents.get(source_of(array))
         if cotangent is None and not allow_unused:
-            raise GradientError(f"grad: input {i} was not used in the outputs. Give allow_unused=True to get None for it.")
-        leaf = array.original() or array
-        results.append(None if cotangent is None else _settled(leaf, cotangent, create_graph, done.exposed))
+            raise GradientError(
+                f"grad: input {i} was not used in the outputs. Give allow_unused=True to get None for it."
+            )
+        results.append(None if cotangent is None else _settled(array, cotangent, create_graph, done.exposed))
     return rebuild(results)
 
 

@@ -24,12 +24,23 @@ def manual_seed(seed: int) -> np.random.Generator:
     return _Default.generator
 
 
+def get_state() -> Any:
+    """The state of the default generator."""
+    return _Default.generator.bit_generator.state
+
+
+def set_state(past: Any) -> None:
+    """Put the default generator back into a state that it was in."""
+    _Default.generator.bit_generator.state = past
+
+
 def default(generator: Any = None) -> np.random.Generator:
     """``generator`` if it is one, else the default one."""
     if generator is None:
         return _Default.generator
     if not isinstance(generator, np.random.Generator):
         raise ArgumentError(
-            f"generator: {type(generator).__name__} is not a numpy.random.Generator. Make one with numpy.random.default_rng(seed)."
+            f"generator: {type(generator).__name__} is not a numpy.random.Generator. "
+            "Make one with numpy.random.default_rng(seed)."
         )
     return generator

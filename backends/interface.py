@@ -97,7 +97,10 @@ class Backend(Protocol):
     def cross_entropy(
         self, x: Array, target: Array, weight: Array | None, ignore_index: int, label_smoothing: float, /
     ) -> tuple[Array, Array]:
-        """(N, C) and int (N,) -> the loss of each row (0 where ignored, not reduced) and its logsumexp."""
+        """(N, C) and int (N,) -> the loss of each row (0 where ignored, not reduced) and its scale: (2, N).
+
+        The scale is the maximum of the row, and log sum exp(x - maximum).
+        """
 
     def cross_entropy_backward(
         self,
@@ -107,7 +110,7 @@ class Backend(Protocol):
         weight: Array | None,
         ignore_index: int,
         label_smoothing: float,
-        logsumexp: Array,
+        scale: Array,
         /,
     ) -> Array:
         """(N,) -> (N, C): the cotangent of x for the rows' losses; exactly 0 in ignored rows."""

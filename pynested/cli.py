@@ -11,7 +11,7 @@ from pathlib import Path
 from pynested._version import __version__
 from pynested.conformance.adapters import TARGETS, open_session
 from pynested.conformance.conform import conform
-from pynested.conformance.corpus import VECTORS, Selection, load_corpus
+from pynested.conformance.corpus import VECTORS, Selection, check_kit, load_corpus
 from pynested.conformance.explain import explain
 from pynested.conformance.placements import LAYOUTS
 from pynested.conformance.problems import KitError, UsageError
@@ -84,6 +84,7 @@ def _conform(options: argparse.Namespace) -> int:
     layouts = (options.layout,) if options.layout else LAYOUTS
     selection = Selection(tuple(options.op), layouts, options.match, options.kind_class)
     selection.check(corpus)
+    check_kit(corpus, options.vectors)
     session = open_session(options.target, shlex.split(options.adapter), options.device, options.timeout)
     try:
         run = conform(corpus, selection, session, options.json, sys.stderr)

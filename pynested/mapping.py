@@ -20,7 +20,7 @@ from pynested.autograd.rules import segment
 from pynested.backends.errors import DeviceError, ShapeError, StructureError
 from pynested.layouts import Layout, jagged
 from pynested.nested_array import NestedArray
-from pynested.packing import difference, inverse, lead, nest, packed, to_jagged, to_strided, unbound
+from pynested.packing import as_rows, difference, from_rows, inverse, lead, nest, packed, to_jagged, to_strided, unbound
 from pynested.structure import Ints, Jagged, Strided, frozen
 
 
@@ -51,8 +51,28 @@ def elementwise(name: str, function: Callable[..., Array], *operands: Any) -> Ne
         aligned = _jagged_operands(name, first, structure, given)
         if aligned is not None:
             return NestedArray(function(*aligned), structure.packed)
+    else:
+        rows = _row_operands(name, first, structure, given)
+        if rows is not None:
+            return from_rows(function(*rows), structure)
     flats, sizes = _strided_operands(name, first, given)
     return NestedArray(function(*flats), Strided.of_packed(sizes))
+
+
+def _row_operands(name: str, first: NestedArray, structure: Strided, operands: Sequence[Any]) -> list[Any] | None:
+    """Operands that broadcast against the rows of a strided array; None where it has none, or dimension 1 stretches."""
+    rows = as_rows(first)
+    if rows is None or first.regular_size(1) == 1:
+        return None
+    aligned: list[Any] = []
+    for x in operands:
+        if type(x) is NestedArray:
+            if not structure.same_placement(x.structure):
+                return None
+            aligned.append(moves.reshape(x.data, rows.data.shape))
+        else:
+            aligned.append(dense_rows(name, x, rows, rows.structure) if type(x) is Array and x.ndim else x)  # type: ignore[arg-type]
+    return aligned
 
 
 def check_devices(name: str, operands: Sequence[Any]) -> None:

@@ -129,6 +129,23 @@ def irregular_dim(sizes: Ints, ndim: int) -> int:
     return differing[0] if differing else 1
 
 
+def as_rows(x: NestedArray) -> NestedArray | None:
+    """A strided array as a jagged view of the same memory, where only dimension 1 of packed components differs."""
+    if isinstance(x.structure, Jagged) or x.structure.rows is None:
+        return None
+    rows, rest = x.structure.rows
+    return NestedArray(moves.reshape(x.data, (rows.segments.rows, *rest)), rows)
+
+
+def from_rows(values: Array, structure: Strided) -> NestedArray:
+    """The way back from `as_rows`: values (N, ...) of runs as they are in ``structure``, in the strided layout."""
+    flat = moves.reshape(values, (values.numel(),))
+    if structure.rows is not None and structure.rows[1] == values.shape[1:]:
+        return NestedArray(flat, structure.packed)
+    rest = np.tile(np.array(values.shape[1:], np.int64), (structure.count, 1))
+    return NestedArray(flat, Strided.of_packed(np.concatenate([structure.sizes[:, :1], rest], axis=1)))
+
+
 def in_layout(x: NestedArray, layout: Layout) -> NestedArray:
     """``x`` in ``layout``."""
     return to_strided(x) if layout is strided else to_jagged(x)

@@ -190,6 +190,18 @@ class Strided:
         places = strided_index(sizes, strides, offsets)
         return np.unique(places).size == places.size
 
+    @cached_property
+    def rows(self) -> tuple[Jagged, tuple[int, ...]] | None:
+        """The same memory as rows of one shape, where only the first dimension of packed components differs."""
+        if not self.contiguous or not self.count or not self.sizes.shape[1]:
+            return None
+        rest = self.sizes[:, 1:]
+        if (rest != rest[0]).any():
+            return None
+        offsets = np.zeros(self.count + 1, np.int64)
+        np.cumsum(self.sizes[:, 0], out=offsets[1:])
+        return Jagged(frozen(offsets)), tuple(rest[0].tolist())
+
     def same_placement(self, other: Structure) -> bool:
         """Whether equal places mean equal elements."""
         if self is other:

@@ -58,8 +58,9 @@ def each(function: Callable[..., Any], *operands: Nested) -> Nested:
 def ulp(exact: Any, dtype: str) -> NDArray:
     """Return the distance between neighbouring floats of `dtype` around `exact`."""
     precision, smallest = _PRECISION[dtype]
-    _, exponent = np.frexp(np.abs(np.asarray(exact, dtype=np.float64)))
-    return np.asarray(np.ldexp(1.0, np.maximum(exponent - precision, smallest)))
+    magnitude = np.abs(np.asarray(exact, dtype=np.float64))
+    _, exponent = np.frexp(magnitude)
+    return np.asarray(np.ldexp(1.0, np.where(magnitude == 0, smallest, np.maximum(exponent - precision, smallest))))
 
 
 def tolerance(precision: str, define: Define, arguments: Arguments, result: Nested, dtype: str) -> Nested:

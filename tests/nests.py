@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -144,7 +145,9 @@ def _strided(components: Components, placement: str, ragged: int) -> Any:
     sizes = np.array([one.shape for one in components], np.int64).reshape(len(components), rank)
     starts, total = _starts([one.size for one in components], placement)
     order = "F" if placement == "transposed" else "C"
-    counted = [np.arange(s, s + one.size).reshape(one.shape, order=order) for s, one in zip(starts, components, strict=True)]
+    counted = [
+        np.arange(s, s + one.size).reshape(one.shape, order=order) for s, one in zip(starts, components, strict=True)
+    ]
     strides = np.array([_strides(one.shape, order) for one in components], np.int64).reshape(len(components), rank)
     buffer = np.full(total, poison(components.dtype), components.dtype)
     return buffer, counted, lambda leaf: pn.nested_array_from_strided(leaf, sizes, strides, np.array(starts, np.int64))
@@ -163,12 +166,13 @@ def everywhere(components: Sequence[Any], ragged: int = 1) -> Iterator[Any]:
             yield nest(components, layout, placement, ragged)
 
 
-def distinct(shape: Sequence[int], seed: int = 0, dtype: Any = np.float64) -> Numbers:
+@lru_cache(1000)
+def distinct(shape: tuple[int, ...], seed: int = 0, dtype: Any = np.float64) -> Numbers:
     """Different numbers of both signs, none of them zero, that add up without rounding."""
     generator = np.random.default_rng([seed, *shape])
     count = int(np.prod(shape, dtype=np.int64))
     signs = generator.choice([-1.0, 1.0], count)
-    return ((generator.permutation(count) + 0.5) * signs / 8).reshape(tuple(shape)).astype(dtype)
+    return ((generator.permutation(count) + 0.5) * signs / 8).reshape(shape).astype(dtype)
 
 
 def batch(shapes: Sequence[Sequence[int]], seed: int = 0, dtype: Any = np.float64) -> list[Numbers]:

@@ -12,6 +12,7 @@ from types import FunctionType
 
 import pytest
 
+import pynested as pn
 from pynested.spec.table import Operator, load_table
 
 FOLDERS = ("pynested", "autograd", "backends", "spec", "tests", "benchmarks")
@@ -60,9 +61,8 @@ def test_no_error_is_swallowed_and_nothing_is_left_to_do(root: Path) -> None:
 
 
 def implementation(operator: Operator) -> FunctionType:
-    """Return the function that a user calls; constructors are implemented beside the operators."""
-    chapter = import_module(f"pynested.operators.{operator.chapter}")
-    function = getattr(chapter, operator.name)
+    """Return the function that a user calls."""
+    function = getattr(pn, operator.name)
     assert isinstance(function, FunctionType)
     return function
 

@@ -79,7 +79,7 @@ def test_imports_go_down_or_sideways(modules: dict[str, Path]) -> None:
         if floor(found.target) > floor(found.module)
         or (floor(found.target) == floor(found.module) and folder(found.target) != folder(found.module))
     ]
-    assert not wrong, "\n".join(wrong)
+    assert not wrong, "\n".join(dict.fromkeys(wrong))
 
 
 def test_imports_are_relative_to_a_sibling_and_absolute_across_folders(modules: dict[str, Path]) -> None:
@@ -94,7 +94,7 @@ def test_imports_are_relative_to_a_sibling_and_absolute_across_folders(modules: 
             continue
         if (siblings and not found.relative) or (across and found.relative):
             wrong.append(f"{found.place}: {found.target} is {'a sibling' if siblings else 'in another folder'}")
-    assert not wrong, "\n".join(wrong)
+    assert not wrong, "\n".join(dict.fromkeys(wrong))
 
 
 def test_the_specification_needs_numpy_and_the_standard_library_only(modules: dict[str, Path]) -> None:
@@ -106,7 +106,7 @@ def test_the_specification_needs_numpy_and_the_standard_library_only(modules: di
             outside = name == "pynested" and folder(found.target) != "spec"
             if outside or not (name in allowed or name in sys.stdlib_module_names):
                 wrong.append(f"{found.place}: {found.target}")
-    assert not wrong, "\n".join(wrong)
+    assert not wrong, "\n".join(dict.fromkeys(wrong))
 
 
 def test_optional_packages_are_imported_only_where_they_are_used(modules: dict[str, Path]) -> None:
@@ -118,7 +118,7 @@ def test_optional_packages_are_imported_only_where_they_are_used(modules: dict[s
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [name.name for name in node.names]
             if OPTIONAL & {name.split(".")[0] for name in names}:
                 wrong.append(f"{file}:{node.lineno}: {', '.join(names)}")
-    assert not wrong, "\n".join(wrong)
+    assert not wrong, "\n".join(dict.fromkeys(wrong))
 
 
 def at_module_level(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:

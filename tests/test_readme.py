@@ -25,14 +25,17 @@ def readme(root: Path) -> str:
     return (root / "README.md").read_text(encoding="utf-8")
 
 
-def test_python_examples(readme: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    source = "\n".join(blocks(readme, "python"))
-    examples = doctest.DocTestParser().get_doctest(source, {}, "README.md", "README.md", 0)
-    assert len(examples.examples) > 15
-    said: list[str] = []
-    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples, out=said.append)
-    assert not said, "".join(said)
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_python_examples(readme: str, root: Path, tmp_path: Path) -> None:
+    examples = "\n".join(blocks(readme, "python"))
+    assert examples.count(">>> ") > 15
+    (tmp_path / "examples.txt").write_text(examples, encoding="utf-8")
+    done = run(tmp_path, "-m", "doctest", "-o", "ELLIPSIS", "examples.txt")
+    assert done.returncode == 0, done.stdout + done.stderr
     drawn = (tmp_path / "nested.svg").read_text(encoding="utf-8")
     assert drawn == (root / "docs" / "nested.svg").read_text(encoding="utf-8"), "docs/nested.svg is not current"
 
@@ -47,15 +50,25 @@ def sessions(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def test_console_examples(readme: str, tmp_path: Path) -> None:
-    assert sessions(readme)
-    for command, output in sessions(readme):
+def check_sessions(readme: str, folder: Path, *, torch: bool) -> None:
+    chosen = [(command, output) for command, output in sessions(readme) if ("--target torch" in command) == torch]
+    assert chosen
+    for command, output in chosen:
         program, *arguments = shlex.split(command)
         assert program == "pynested"
-        run = [sys.executable, "-m", "pynested", *arguments]
-        done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+        done = run(folder, "-m", "pynested", *arguments)
         matches = doctest.OutputChecker().check_output(output, done.stdout, doctest.ELLIPSIS)
         assert matches, f"$ {command}\n{done.stdout}{done.stderr}"
+        assert done.returncode == int(torch), "agreement is exit code 0, a difference 1"
+
+
+def test_console_examples(readme: str, tmp_path: Path) -> None:
+    check_sessions(readme, tmp_path, torch=False)
+
+
+def test_console_examples_with_torch(readme: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    check_sessions(readme, tmp_path, torch=True)
 
 
 def test_the_two_commands_are_there_once_each(readme: str) -> None:

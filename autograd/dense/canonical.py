@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ def canonical_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
         return tuple(range(ndim))
     given = tuple(dim) if isinstance(dim, Iterable) else (dim,)
     dims = sorted(canonical_dim(name, one, ndim) for one in given)
-    for one, following in zip(dims, dims[1:], strict=False):
+    for one, following in pairwise(dims):
         if one == following:
             raise DimensionError(f"{name}: dimension {one} is named twice in dim={tuple(given)}.")
     return tuple(dims)

@@ -112,11 +112,11 @@ def gelu(self: Any, approximate: str = "none") -> Array:
 _OPERANDS = frozenset((Array, int, float, bool, complex, np.ndarray))
 
 
-def binary(function: Callable[[Any, Any], Array], a: Any, b: Any) -> Any:
+def binary(function: Callable[[Any, Any], Array], a: Any, b: Any) -> Array:
     """``function`` as Python's infix operators need it: NotImplemented for operands of another class."""
     if (type(a) in _OPERANDS and type(b) in _OPERANDS) or isinstance(a, np.generic) or isinstance(b, np.generic):
         return function(a, b)
-    return NotImplemented
+    return NotImplemented  # type: ignore[no-any-return]
 
 
 UFUNCS: dict[Any, Callable[..., Any]] = {

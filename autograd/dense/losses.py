@@ -51,7 +51,9 @@ def cross_entropy(
     """-log softmax(x)[target] of each row: (..., C), (...) -> () or (...); classes are last."""
     x, labels = floating("cross_entropy", as_array("cross_entropy", self)), as_array("cross_entropy", target)
     if not x.ndim or x.shape[:-1] != labels.shape:
-        raise ShapeError(f"cross_entropy: scores of shape {x.shape} need targets of shape {x.shape[:-1]}, not {labels.shape}.")
+        raise ShapeError(
+            f"cross_entropy: scores of shape {x.shape} need targets of shape {x.shape[:-1]}, not {labels.shape}."
+        )
     classes = x.shape[-1]
     rows, marked, shares = prepared(x, labels, weight, ignore_index, label_smoothing, classes)
     losses = row_losses(rows, marked, shares, ignore_index, label_smoothing)

@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from pynested.backends.errors import ArgumentError, DeviceError, DimensionError, IndexOutOfRange, ShapeError, StructureError
+from pynested.backends.errors import (
+    ArgumentError,
+    DeviceError,
+    DimensionError,
+    IndexOutOfRange,
+    ShapeError,
+    StructureError,
+)
 
 from ..array import Array
 from ..rules import movement as rules
@@ -140,8 +147,8 @@ def unbind(self: Any, dim: int = 0) -> tuple[Array, ...]:
     at = canonical_dim("unbind", dim, x.ndim)
     if not x.shape[at]:
         return ()
-    entries: Any = rules.unbind(x, at)
-    return entries  # type: ignore[no-any-return]
+    entries: tuple[Array, ...] = rules.unbind(x, at)
+    return entries
 
 
 def joined(name: str, arrays: Any) -> list[Array]:

@@ -12,13 +12,11 @@ from pynested.backends.errors import ArgumentError, DTypeError, ShapeError
 
 from .. import random
 from ..array import Array, raw
-from ..rules import movement as moves
 from ..rules import elementwise as of_elements
-from ..rules import rows as row_rules
+from ..rules import movement as moves
+from ..rules import rows as of_rows
 from ..rules import segment as rules
 from .canonical import as_array, canonical_dim, canonical_dtype, canonical_shape
-from .comparison import where
-from .elementwise import mul
 from .reduction import to_dtype
 
 
@@ -37,12 +35,14 @@ def softmax(self: Any, dim: int, *, dtype: Any = None) -> Array:
     x = floating("softmax", x, dtype)
     if at == x.ndim - 1:
         return rules.softmax_last(x)
-    axes = tuple(i for i in range(x.ndim) if i != at) + (at,)
+    axes = (*[i for i in range(x.ndim) if i != at], at)
     back = tuple(axes.index(i) for i in range(x.ndim))
     return moves.transpose(rules.softmax_last(moves.transpose(x, axes)), back)
 
 
-def layer_norm(self: Any, normalized_shape: Sequence[int] | int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Array:
+def layer_norm(
+    self: Any, normalized_shape: Sequence[int] | int, weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Array:
     """Each trailing block of ``normalized_shape`` less its mean, by its standard deviation, times weight, plus bias."""
     x = as_array("layer_norm", self)
     given = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
@@ -60,8 +60,9 @@ def norm_rows(x: Array, shape: tuple[int, ...], weight: Any, bias: Any, eps: flo
         for name, p in (("weight", weight), ("bias", bias))
     ]
     rows = moves.reshape(x, (x.numel() // size if size else int(np.prod(x.shape[: -len(shape)])), size))
-    kept = get_backend(x.device).layer_norm(rows.data, *[raw(p) for p in flat], eps)
-    return moves.reshape(row_rules.layer_norm(rows, *flat, eps, kept), x.shape)
+    scale, shift = flat
+    kept = get_backend(x.device).layer_norm(rows.data, raw(scale), raw(shift), eps)
+    return moves.reshape(of_rows.layer_norm(rows, scale, shift, eps, kept), x.shape)
 
 
 def _parameter(name: str, value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

@@ -47,7 +47,9 @@ def bmm(self: Any, mat2: Any) -> Array:
     """(B, N, K), (B, K, M) -> (B, N, M)."""
     a, b = as_array("bmm", self), as_array("bmm", mat2)
     if a.ndim != 3 or b.ndim != 3 or a.shape[0] != b.shape[0]:
-        raise ShapeError(f"bmm: shapes {a.shape} and {b.shape} must have three dimensions each and the same batch size.")
+        raise ShapeError(
+            f"bmm: shapes {a.shape} and {b.shape} must have three dimensions each and the same batch size."
+        )
     return matmul(a, b)
 
 

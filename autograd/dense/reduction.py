@@ -76,7 +76,12 @@ def amax(self: Any, dim: Any = None, keepdim: bool = False) -> Array:
             "Leave it out of dim, or join an element to it first."
         )
     if empty:
-        return _kept(x, rules.sum_axes(x, dims) if x.dtype.kind == "f" else Array(np.empty(_rest(x, dims), x.dtype)), dims, keepdim)
+        return _kept(
+            x,
+            rules.sum_axes(x, dims) if x.dtype.kind == "f" else Array(np.empty(_rest(x, dims), x.dtype)),
+            dims,
+            keepdim,
+        )
     return _kept(x, rules.amax(x, dims), dims, keepdim)
 
 

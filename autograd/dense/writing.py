@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,20 +12,26 @@ from ..array import Array, raw
 from ..tape import state
 from .canonical import broadcast_shape, operand
 
+Target = TypeVar("Target")  # an Array, or a class that only an Array will be of
 
-def overwrite(self: Array, name: str, *arguments: Any, **options: Any) -> Array:
+
+def overwrite(self: Target, name: str, *arguments: Any, **options: Any) -> Target:
     """Write the result of the operator ``name`` into the array itself."""
     from .. import dense
 
-    _refuse(self, name, arguments)
+    array: Any = self
+    _refuse(array, name, arguments)
     plain = [argument.detach() if type(argument) is Array else argument for argument in arguments]
-    return _store(self, name, getattr(dense, name)(self.detach(), *plain, **options))
+    _store(array, name, getattr(dense, name)(array.detach(), *plain, **options))
+    return self
 
 
-def write(self: Array, name: str, value: Any) -> Array:
+def write(self: Target, name: str, value: Any) -> Target:
     """Write ``value``, which broadcasts, into the array itself."""
-    _refuse(self, name, (value,))
-    return _store(self, name, operand(name, value))
+    array: Any = self
+    _refuse(array, name, (value,))
+    _store(array, name, operand(name, value))
+    return self
 
 
 def _refuse(self: Array, name: str, arguments: tuple[Any, ...]) -> None:
@@ -37,10 +43,12 @@ def _refuse(self: Array, name: str, arguments: tuple[Any, ...]) -> None:
             "or write inside pn.no_grad()."
         )
     if not self.data.flags.writeable:
-        raise GradientError(f"{name}_: the memory is read-only, or its places repeat (a broadcast view); clone it first.")
+        raise GradientError(
+            f"{name}_: the memory is read-only, or its places repeat (a broadcast view); clone the array first."
+        )
 
 
-def _store(self: Array, name: str, value: Any) -> Array:
+def _store(self: Array, name: str, value: Any) -> None:
     shape = np.shape(raw(value))
     dtype = value.dtype if type(value) is Array else np.result_type(self.dtype, value)
     if broadcast_shape(f"{name}_", self.shape, shape) != self.shape:
@@ -52,4 +60,3 @@ def _store(self: Array, name: str, value: Any) -> Array:
     with np.errstate(over="ignore"):
         self.data[...] = raw(value)
     self.storage.wrote()
-    return self

@@ -54,7 +54,7 @@ def _chosen(g: Any, condition: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _dropped(k: Any, x: Any, kept: Any, p: float) -> Any:
-    """x / (1 - p), divided in float64 and rounded once, where it is kept."""
+    """X / (1 - p), divided in float64 and rounded once, where it is kept."""
     if p == 1:
         return k.xp.zeros(x.shape, x.dtype)
     with np.errstate(over="ignore"):
@@ -62,6 +62,7 @@ def _dropped(k: Any, x: Any, kept: Any, p: float) -> Any:
     return k.xp.where(kept, scaled, x.dtype.type(0))
 
 
+# ruff: noqa: E501
 # fmt: off
 #                   name     verb           saves  partial derivatives, from the output y and the inputs
 add:  Elementwise = Elementwise("add",  "add",      "",   1, 1,                                              samples=pairs)
@@ -106,5 +107,7 @@ dropout: Linear = Linear(
     "dropout",
     _dropped,
     lambda g, shapes, kept, p: dropout(g, kept, p),
-    with_static(((4,), np.array([True, False, True, True]), 0.25), ((2, 2), np.zeros((2, 2), bool), 1), ((), True, 0.5)),
+    with_static(
+        ((4,), np.array([True, False, True, True]), 0.25), ((2, 2), np.zeros((2, 2), bool), 1), ((), True, 0.5)
+    ),
 )

@@ -22,7 +22,8 @@ from ..tape import Line
 from .rule import PART, RULES, Rule, Samples, Verb, bound, same_device
 
 __all__ = [
-    "PART", "RULES", "Custom", "Linear", "Multilinear", "Rule", "Samples", "Variadic", "Verb", "bound", "same_device",
+    "PART", "RULES", "Custom", "Linear", "Multilinear", "Rule", "Samples", "Several", "Variadic", "Verb", "bound",
+    "same_device",
 ]  # fmt: skip
 
 Adjoint = Callable[..., Any]
@@ -69,6 +70,14 @@ class Variadic(Linear):
     def __call__(self, *arguments: Any) -> Any:
         """Apply to the arrays of the first argument."""
         return self.apply(tuple(arguments[0]), arguments[1:])
+
+
+class Several(Linear):
+    """A linear rule with several outputs; its adjoint gets a list of their cotangents, None where none arrived."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        """The outputs, as a tuple."""
+        return self.apply(arguments[:1], arguments[1:])
 
 
 class Multilinear(Rule):

@@ -1,4 +1,4 @@
-"""Products of matrices, dense and of components. Dense operands have at least two dimensions and broadcast before them."""
+"""Products of matrices, dense and of components; dense operands have two dimensions or more and broadcast before."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .samples import arrays
 
 
 def _product(k: Any, a: Any, b: Any) -> Any:
-    """a @ b; float16 is multiplied and added up in float32, and rounded once."""
+    """The product; float16 is multiplied and added up in float32, and rounded once."""
     if a.dtype == np.float16:
         return k.matmul(a.astype(np.float32), b.astype(np.float32)).astype(np.float16)
     return k.matmul(a, b)

@@ -1,9 +1,9 @@
 """Rules that move elements. All are linear, and come in pairs: each is the other's adjoint.
 
-    reshape  <-> reshape        transpose <-> transpose      broadcast_to <-> sum_to
-    slice    <-> place          concatenate -> slice         cast <-> cast
-    strided  <-> unstrided      take_rows <-> add_rows       gather <-> scatter
-    pad      <-> unpad          spread <-> segment_sum (in segment.py)
+reshape  <-> reshape        transpose <-> transpose      broadcast_to <-> sum_to
+slice    <-> place          concatenate -> slice         cast <-> cast
+strided  <-> unstrided      take_rows <-> add_rows       gather <-> scatter
+pad      <-> unpad          spread <-> segment_sum (in segment.py)
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from pynested.backends import Segments
 
 from ..array import zeros_like
-from .kinds import Linear, Variadic
+from .kinds import Linear, Several, Variadic
 from .samples import arrays, with_static
 
 _SIZES = np.array([[2, 2], [0, 3], [1, 3]])
@@ -145,7 +145,7 @@ concatenate: Variadic = Variadic(
     _split,
     lambda generator: [((x, y), 0) for x, y in arrays((((2, 3), (1, 3)),), (((2, 3), (0, 3)),))(generator)],
 )
-unbind: Linear = Linear(
+unbind: Several = Several(
     "unbind",
     lambda k, x, axis: [x[(*[slice(None)] * axis, i, ...)] for i in range(x.shape[axis])],
     lambda g, shapes, axis: _stacked(g, shapes[0], axis),

@@ -1,7 +1,7 @@
 """Rules over the rows of a matrix: layer normalization and cross entropy.
 
 ``kept`` is what the kernel worked out besides the result, so that the pull need not: the result, then the mean and
-1 / std of each row, or its logsumexp. A line keeps it without the result.
+1 / std of each row, or its maximum and log sum. A line keeps it without the result.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _normalized(x: Any, eps: float) -> tuple[Any, Any]:
 
 
 def _projected(t: Any, normal: Any, rstd: Any) -> Any:
-    """rstd times what is left of t without its mean and its part along the normalized rows: symmetric in t."""
+    """What is left of t, times rstd, without its mean and its part along the normalized rows: symmetric in t."""
     size = max(t.shape[-1], 1)
     return rstd * (t - over_last(t) / size - normal * (over_last(t * normal) / size))
 
@@ -79,7 +79,8 @@ def _layer_norm_push(tangents: list[Any], y: Any, inputs: Any, eps: float, kept:
 
 
 def _norm_samples(generator: np.random.Generator) -> list[tuple[Any, ...]]:
-    sampled = arrays((((3, 4), (4,), (4,)), 1e-5, None), (((2, 3), (3,), (3,)), 1e-2, None), (((0, 3), (3,), (3,)), 1e-5, None))
+    shapes = (((3, 4), (4,), (4,)), 1e-5, None), (((2, 3), (3,), (3,)), 1e-2, None), (((0, 3), (3,), (3,)), 1e-5, None)
+    sampled = arrays(*shapes)
     bare = numbers(generator, (2, 4)), None, None, 1e-5, None
     return [*sampled(generator), bare]
 
@@ -122,8 +123,8 @@ def _cross_entropy_pull(
 ) -> tuple[Any]:
     x = inputs[0]
     if type(g) is not Array:
-        _, logsumexp = kept or _cpu.cross_entropy(x, target, weight, ignore, smoothing)
-        return (_cpu.cross_entropy_backward(g, x, target, weight, ignore, smoothing, logsumexp),)
+        _, scale = kept or _cpu.cross_entropy(x, target, weight, ignore, smoothing)
+        return (_cpu.cross_entropy_backward(g, x, target, weight, ignore, smoothing, scale),)
     pulled = reshape(g, (x.shape[0], 1)) * _gap(x, target, weight, ignore, smoothing)
     return (where(pulled, x.dtype.type(0), (target != ignore)[:, None]),)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from typing import Any, overload
 
@@ -12,7 +12,8 @@ from pynested.backends import get_backend
 from pynested.backends.errors import DeviceError, GradientError
 
 from ..array import Array, raw
-from ..tape import Line, Pending, held, source_of, state
+from ..tape import Line, held, source_of, state
+from ..walk import Pending
 
 Samples = Callable[[np.random.Generator], Iterable[tuple[Any, ...]]]
 Verb = str | Callable[..., Any]
@@ -183,11 +184,12 @@ class Part(Rule):
 PART = Part()
 
 
-def hang(results: list[Array], line: Line) -> None:
-    """Make ``results`` the outputs of ``line``, one after the other."""
+def hang(results: list[Array], line: Line, which: Sequence[bool] | None = None) -> None:
+    """Make ``results`` the outputs of ``line``, one after the other; only floating ones, and those of ``which``."""
     line.parts = len(results)
     for i, result in enumerate(results):
-        hang_one(result, line, i)
+        if result.dtype.kind == "f" and (which is None or which[i]):
+            hang_one(result, line, i)
 
 
 def hang_one(result: Array, line: Line, index: int) -> Array:

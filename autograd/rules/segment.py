@@ -83,7 +83,7 @@ def _softmax_pull(g: Any, y: Any, inputs: Any, segments: Segments) -> tuple[Any]
 
 
 def _softmax_derivative(t: Any, y: Any, segments: Segments) -> Any:
-    """y (t - sum of y t): the Jacobian is symmetric, so this is the push as well as the pull."""
+    """For y the softmax, y (t - sum of y t): the Jacobian is symmetric, so this is the push as well as the pull."""
     return y * (t - spread(segment_sum(y * t, segments), segments))
 
 

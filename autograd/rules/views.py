@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..array import zeros_like
-from .kinds import Linear
+from .kinds import Several
 from .movement import add_rows, concatenate, reshape, scatter, transpose
 from .samples import with_static
 
@@ -72,15 +72,18 @@ def _scattered(parts: Any, shape: tuple[int, ...], sizes: Any, strides: Any, off
     return scatter(concatenate(flat, 0), sizes, strides, offsets, shape[0])
 
 
-pieces = Linear(
+pieces = Several(
     "pieces",
     _pieces,
     lambda g, shapes, axis, starts, lengths: _joined(g, shapes[0], axis, starts, lengths),
     with_static(
-        ((4, 2), 0, (0, 1, 1), (1, 0, 3)), ((2, 5), 1, (3, 0), (2, 2)), ((3,), 0, (0, 1), (2, 2)), ((3, 0), 0, (0,), (3,))
+        ((4, 2), 0, (0, 1, 1), (1, 0, 3)),
+        ((2, 5), 1, (3, 0), (2, 2)),
+        ((3,), 0, (0, 1), (2, 2)),
+        ((3, 0), 0, (0,), (3,)),
     ),
 )
-components = Linear(
+components = Several(
     "components",
     _components,
     lambda g, shapes, sizes, strides, offsets: _scattered(g, shapes[0], sizes, strides, offsets),

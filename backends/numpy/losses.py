@@ -19,14 +19,15 @@ def cross_entropy(
     label_smoothing: float,
     /,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """(N, C) and int (N,) -> the loss of each row (0 where ignored, not reduced) and its logsumexp.
+    """(N, C) and int (N,) -> the loss of each row (0 where ignored, not reduced) and its scale.
 
     With l_c = logsumexp - x_c, weights w and s = label_smoothing: (1 - s) w_t l_t + s / C * sum of w_c l_c.
-    The logsumexp keeps the dtype that is computed in, float32 for float16.
+    The scale is the maximum and log sum exp(x - maximum): (2, N), two numbers because their sum, the logsumexp, would
+    lose the small one beside a large maximum. It keeps the dtype that is computed in, float32 for float16.
     """
     rows, classes = np.ascontiguousarray(x), x.shape[1]
     dtype = computing_dtype(x.dtype)
-    loss, logsumexp = np.empty(len(rows), x.dtype), np.empty(len(rows), dtype)
+    loss, scale = np.empty(len(rows), x.dtype), np.empty((2, len(rows)), dtype)
     kept = target != ignore_index
     weights = None if weight is None else weight.astype(dtype, copy=False)
     ones = np.ones(classes, dtype)
@@ -39,7 +40,7 @@ def cross_entropy(
         np.subtract(block, maximum[:, None], out=below)  # so that a likely class has an accurate small loss
         np.exp(below, out=powers)
         log_sum = np.log(np.vecdot(powers, ones))
-        np.add(maximum, log_sum, out=logsumexp[start:stop])
+        scale[0, start:stop], scale[1, start:stop] = maximum, log_sum
         if not classes:
             loss[start:stop] = 0
             return
@@ -53,7 +54,7 @@ def cross_entropy(
         loss[start:stop] = np.where(valid, row_loss, 0)
 
     run(work, blocks(len(rows), rows[:1].nbytes), rows.nbytes)
-    return loss, logsumexp
+    return loss, scale
 
 
 @quiet
@@ -64,7 +65,7 @@ def cross_entropy_backward(
     weight: NDArray[Any] | None,
     ignore_index: int,
     label_smoothing: float,
-    logsumexp: NDArray[Any],
+    scale: NDArray[Any],
     /,
 ) -> NDArray[Any]:
     """(N,) -> (N, C): the cotangent of x for the rows' losses; exactly 0 in ignored rows.
@@ -86,7 +87,8 @@ def cross_entropy_backward(
         if weights is not None:
             own *= weights[which]
         result = out[start:stop] if dtype == out.dtype else np.empty((stop - start, classes), dtype)
-        np.subtract(rows[start:stop], logsumexp[start:stop, None], out=result)
+        np.subtract(rows[start:stop], scale[0, start:stop, None], out=result)
+        result -= scale[1, start:stop, None]
         np.exp(result, out=result)
         result *= (own + dtype.type(part * total_weight))[:, None]
         result[np.arange(stop - start), which] -= own

@@ -5,19 +5,19 @@ from __future__ import annotations
 import fnmatch
 import functools
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pynested import spec
+from pynested.spec.check import lint, lint_table
+from pynested.spec.corpus import SPEC, read_vectors
 from pynested.spec.table import Clause, Operator, load_table
 
 from .placements import LAYOUTS
 from .problems import KitError, UsageError, unknown
 
-FORMAT = "pynested-vectors/1"
 VECTORS = Path(spec.__file__).parent / "vectors"
 
 _REQUIRED = {"id", "clauses", "layouts", "args", "kwargs", "expect"}
@@ -100,47 +100,43 @@ class Selection:
 
 
 def load_corpus(folder: Path = VECTORS, table: Mapping[str, Operator] | None = None) -> Corpus:
-    """Read every vector file under ``folder``; whatever does not add up is a `KitError` that names the file."""
+    """Read every vector file under ``folder``; whatever does not add up is a `KitError`."""
     table = load_table() if table is None else table
-    cases: list[Case] = []
-    specs: set[str] = set()
-    digest = hashlib.sha256()
-    order = {name: number for number, name in enumerate(table)}
-    for path in sorted(folder.glob("*/*.json"), key=lambda path: (order.get(path.stem, -1), path.stem)):
-        content = path.read_bytes()
-        digest.update(path.stem.encode() + b"\0" + content)
-        version, found = _read(path, content)
-        specs.add(version)
-        cases += found
-    if len(specs) != 1:
-        raise KitError(f"{folder}: the vectors belong to {len(specs)} versions of the specification: {sorted(specs)}")
-    _check(cases, table)
-    return Corpus(table, tuple(cases), specs.pop(), digest.hexdigest())
-
-
-def _read(path: Path, content: bytes) -> tuple[str, list[Case]]:
-    """Return the version of the specification and the cases of one file."""
     try:
-        fields = json.loads(content)
-        found, promised = len(fields["cases"]), fields["count"]
-        header = fields["format"], fields["op"]
-        version = str(fields["spec"])
+        files = read_vectors(folder)
     except (ValueError, KeyError, TypeError) as error:
-        raise KitError(f"{path}: not a file of vectors, or cut short: {type(error).__name__}: {error}") from error
-    if header != (FORMAT, path.stem):
-        raise KitError(f"{path}: the header says {header}, expected {(FORMAT, path.stem)}")
-    if found != promised:
-        raise KitError(f"{path}: the header promises {promised} cases, but there are {found}")
-    return version, [_case(path, header[1], entry) for entry in fields["cases"]]
+        raise KitError(f"{folder}: vectors that cannot be read, or are cut short: {error}") from error
+    if not files:
+        raise KitError(f"{folder}: holds no vectors")
+    order = {name: number for number, name in enumerate(table)}
+    cases = [_case(op, entry) for op in sorted(files, key=lambda op: order.get(op, -1)) for entry in files[op]]
+    _check(cases, table)
+    return Corpus(table, tuple(cases), SPEC, _digest(folder))
 
 
-def _case(path: Path, op: str, entry: Mapping[str, Any]) -> Case:
-    name = entry.get("id", "a case without id")
+def check_kit(corpus: Corpus, folder: Path) -> None:
+    """Refuse to judge anybody by a specification that contradicts itself; other vectors than its own are not linted."""
+    problems = lint() if folder == VECTORS else lint_table(corpus.table)
+    if problems:
+        more = f" (and {len(problems) - 1} more; python -m pynested.spec.check)" if len(problems) > 1 else ""
+        raise KitError(f"{problems[0]}{more}")
+
+
+def _digest(folder: Path) -> str:
+    """Return the digest of all vectors, by which two runs are known to be about the same."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob("*/*.json")):
+        digest.update(path.stem.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _case(op: str, entry: Mapping[str, Any]) -> Case:
+    name = entry.get("id", f"a case of {op} without id")
     missing, unknown_fields = _REQUIRED - set(entry), set(entry) - _REQUIRED - _OPTIONAL
     if missing or unknown_fields:
-        raise KitError(f"{path}: {name}: missing fields {sorted(missing)}, unknown fields {sorted(unknown_fields)}")
+        raise KitError(f"{name}: missing fields {sorted(missing)}, unknown fields {sorted(unknown_fields)}")
     if not set(entry["layouts"]) <= set(LAYOUTS) or not entry["layouts"]:
-        raise KitError(f"{path}: {name}: layouts are {entry['layouts']}, expected some of {LAYOUTS}")
+        raise KitError(f"{name}: layouts are {entry['layouts']}, expected some of {LAYOUTS}")
     return Case(
         id=entry["id"],
         op=op,

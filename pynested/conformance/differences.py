@@ -74,11 +74,20 @@ def in_full(group: Group, target: str) -> Iterator[str]:
     yield from (f"  {'paste' if not number else '':{_LABEL}}{line}".rstrip() for number, line in enumerate(code))
 
 
-def in_brief(group: Group) -> str:
-    """Return one line for one group."""
-    _, finding = group.example
-    verdict = f"{group.part} {group.verdict}" if group.part == "gradient" else group.verdict
-    return _cut(f"{group.clause:<18} {verdict:<16} {group.layout:<8} {len(group.members):>3}  {finding['got']}", WIDTH)
+def in_brief(found: Sequence[Group]) -> list[str]:
+    """Return one line for each clause and way to differ; the layouts stand together."""
+    merged: dict[tuple[str, str, str], list[Group]] = {}
+    for group in found:
+        merged.setdefault((group.clause, group.part, group.verdict), []).append(group)
+    rows = []
+    for (clause, part, verdict), same in merged.items():
+        layouts = " ".join(sorted(group.layout for group in same))
+        cases = sum(len(group.members) for group in same)
+        what = f"{part} {verdict}" if part == "gradient" else verdict
+        rows.append((clause, what, layouts, str(cases), same[0].example[1]["got"]))
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
+    aligned = ["  ".join(f"{text:{width}}" for text, width in zip(row, widths, strict=False)) for row in rows]
+    return [_cut(f"{head}  {row[-1]}", WIDTH) for head, row in zip(aligned, rows, strict=True)]
 
 
 def _where(result: Record, finding: Record) -> str:

@@ -33,20 +33,22 @@ def explain(name: str, corpus: Corpus, verbose: int = 0) -> str:
 def _clause(id_: str, corpus: Corpus, verbose: int) -> Iterator[str]:
     clause = corpus.clauses[id_]
     operator = next(one for one in corpus.table.values() if clause in one.clauses)
-    yield f"{clause.id}   {_class(clause)}   {operator.name}, chapter {operator.chapter}"
+    yield f"{clause.id}   {_class(clause)}   {_place(operator)}"
     yield from _paragraph(clause.text)
     yield ""
     yield from _definition(operator)
     witnesses = [case for case in corpus.cases if id_ in case.clauses]
-    yield f"Witnessed by {len(witnesses)} cases" if witnesses else "No case witnesses it."
+    yield f"Witnessed by {_count(len(witnesses))}" if witnesses else "No case witnesses it."
     for case in witnesses if verbose else witnesses[:_MOST]:
         yield from _case(case, corpus.table[case.op])
+        if clause.kind_class == "gradient":
+            yield from _gradient(case)
     if len(witnesses) > _MOST and not verbose:
         yield f"  and {len(witnesses) - _MOST} more; -v shows all"
 
 
 def _operator(operator: Operator, corpus: Corpus) -> Iterator[str]:
-    yield f"{operator.name}   chapter {operator.chapter}"
+    yield _place(operator)
     yield from _paragraph(operator.summary)
     yield ""
     counts = {clause.id: 0 for clause in operator.clauses}
@@ -54,10 +56,18 @@ def _operator(operator: Operator, corpus: Corpus) -> Iterator[str]:
         for id_ in set(case.clauses) & set(counts):
             counts[id_] += 1
     for clause in operator.clauses:
-        yield f"{clause.id}   {_class(clause)}   {counts[clause.id]} cases"
+        yield f"{clause.id}   {_class(clause)}   {_count(counts[clause.id])}"
         yield from _paragraph(clause.text)
     yield ""
     yield from _definition(operator)
+
+
+def _place(operator: Operator) -> str:
+    return f"chapter {operator.name}" if operator.is_idea else f"{operator.name}, chapter {operator.chapter}"
+
+
+def _count(number: int) -> str:
+    return f"{number} case{'s' * (number != 1)}"
 
 
 def _class(clause: Clause) -> str:
@@ -90,6 +100,14 @@ def _case(case: Case, operator: Operator) -> Iterator[str]:
     yield f"    expected  {_expected(case.expect)}"
 
 
+def _gradient(case: Case) -> Iterator[str]:
+    """Yield what is pulled back and what arrives at each argument."""
+    if case.gradient_expected:
+        yield f"    cotangent {_expected(case.cotangent)}"
+        found = [*case.gradient, *case.gradient_kwargs.values()]
+        yield from (f"    gradient  {_expected(one)}" for one in found if one is not None)
+
+
 def _expected(expect: Mapping[str, Any]) -> str:
     if "error" in expect:
         return str(expect["error"]["kind"])
@@ -108,7 +126,7 @@ def _shown(value: Any) -> str:
     if not isinstance(fields, dict) or "show" not in fields:
         return ""
     show = fields["show"]
-    return _cut(" | ".join(show) if isinstance(show, list) else show)
+    return _cut(" | ".join(one or "empty" for one in show) if isinstance(show, list) else show)
 
 
 def _cut(text: str) -> str:

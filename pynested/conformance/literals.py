@@ -114,5 +114,6 @@ def in_words(value: Any) -> str:
     if isinstance(value, Components):
         shapes = [str(one.shape).replace(",)", ")") for one in value[:_MOST_SHAPES]]
         more = f" and {len(value) - _MOST_SHAPES} more" if len(value) > _MOST_SHAPES else ""
-        return f"nested {value.dtype.name}, {' '.join(shapes) or 'no components'}{more}"
+        nothing = f"no components, ({', '.join('*' if size is None else str(size) for size in value.shape)})"
+        return f"nested {value.dtype.name}, {' '.join(shapes) or nothing}{more}"
     return f"dense {value.dtype.name} {value.shape}" if value.ndim else f"{value.dtype.name} {number(value[()])}"

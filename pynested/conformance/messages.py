@@ -105,9 +105,11 @@ def differentiated(case: Case, operator: Operator) -> list[int | str]:
         return []
     names = parameters(operator)
     names += names[-1:] * (len(case.args) - len(names))  # the last parameter may take several
-    expected = {number for number, gradient in enumerate(case.gradient) if gradient is not None}
-    expected |= {name for name, gradient in case.gradient_kwargs.items() if gradient is not None}
-    places = [*zip(range(len(case.args)), names, case.args, strict=False)]
+    gradients: list[tuple[int | str, Any]] = [*enumerate(case.gradient), *case.gradient_kwargs.items()]
+    expected = {place for place, gradient in gradients if gradient is not None}
+    places: list[tuple[int | str, str, Any]] = [
+        (number, names[number], value) for number, value in enumerate(case.args)
+    ]
     places += [(name, name, value) for name, value in case.kwargs.items()]
     wrt = [
         place

@@ -140,12 +140,10 @@ class Report:
         return lines[:-1]
 
     def _in_brief(self, verbose: int) -> list[str]:
-        rest = [] if verbose else self._groups[_IN_FULL:]
-        lines = [in_brief(group) for group in rest[:_IN_BRIEF]]
-        more = len(rest) - len(lines)
-        if more > 0:
-            lines.append(f"and {more:,} more")
-        return [*lines, "-v shows every group with an example to paste"] if lines else []
+        lines = [] if verbose else in_brief(self._groups[_IN_FULL:])
+        more = len(lines) - _IN_BRIEF
+        shown = [*lines[:_IN_BRIEF], f"and {more:,} more"] if more > 0 else lines
+        return ["More, a clause a line:", *shown, "-v shows everything, with examples to paste"] if shown else []
 
     def _notes(self) -> list[str]:
         notes = Counter(note for result in self._run.results for note in result["notes"])

@@ -21,7 +21,7 @@ class Dialect(Protocol):
     from_list: str
     from_jagged: str
     from_strided: str
-    ragged_dim: str
+    lists_of_nothing: tuple[str, ...]  # layouts in which a batch of no components is made from an empty list
 
     def array(self, array: Array) -> str:
         """Return a dense array."""
@@ -51,7 +51,7 @@ class PynestedDialect:
         "pn.nested_array_from_jagged",
         "pn.nested_array_from_strided",
     )
-    ragged_dim = "ragged_dim"
+    lists_of_nothing = ()
 
     def array(self, array: Array) -> str:
         """Return a NumPy array."""
@@ -90,7 +90,7 @@ class TorchDialect:
         "torch.nested.nested_tensor_from_jagged",
         "torch._nested_view_from_buffer",
     )
-    ragged_dim = "jagged_dim"
+    lists_of_nothing = ("strided",)
     _implied = ("float32", "int64", "bool")
 
     def array(self, array: Array) -> str:
@@ -179,17 +179,24 @@ def _operand(value: Any, request: Mapping[str, Any], speak: Dialect, tracked: bo
     if not isinstance(value, Components):
         return speak.dense(speak.array(value), tracked)
     layout, placement = request["layout"], request["placement"]
-    grad = ", requires_grad=True" if tracked else ""
-    if (placement == PACKED and value) or (not value and layout == "strided" and speak.from_list.startswith("torch")):
+    if (placement == PACKED and value) or (not value and layout in speak.lists_of_nothing):
+        grad = ", requires_grad=True" if tracked else ""
         return f"{speak.from_list}([{', '.join(map(speak.array, value))}], layout={speak.name(layout)}{grad})"
-    if layout == "strided":
-        placed = place_strided(value, placement)
-        parts = [speak.array(one) for one in (placed.buffer, placed.sizes, placed.strides, placed.offsets)]
-        return f"{speak.from_strided}({', '.join(parts)})"
-    jagged = place_jagged(value, placement)
-    values = speak.array(np.ascontiguousarray(jagged.values))
-    values = speak.transposed(values, jagged.values.ndim) if placement == TRANSPOSED else values
-    parts = [values, speak.array(jagged.offsets)]
-    parts += [] if jagged.lengths is None else [speak.array(jagged.lengths)]
-    parts += [] if jagged.ragged_dim == 1 else [f"{speak.ragged_dim}={jagged.ragged_dim}"]
+    built = _strided(value, placement, speak) if layout == "strided" else _jagged(value, placement, speak)
+    return built + (".requires_grad_()" if tracked else "")
+
+
+def _strided(value: Components, placement: str, speak: Dialect) -> str:
+    placed = place_strided(value, placement)
+    parts = [speak.array(one) for one in (placed.buffer, placed.sizes, placed.strides, placed.offsets)]
+    return f"{speak.from_strided}({', '.join(parts)})"
+
+
+def _jagged(value: Components, placement: str, speak: Dialect) -> str:
+    placed = place_jagged(value, placement)
+    values = speak.array(np.ascontiguousarray(placed.values))
+    parts = [speak.transposed(values, placed.values.ndim) if placement == TRANSPOSED else values]
+    parts += [speak.array(placed.offsets)]
+    parts += [] if placed.lengths is None else [speak.array(placed.lengths)]
+    parts += [] if placed.ragged_dim == 1 else [f"jagged_dim={placed.ragged_dim}"]
     return f"{speak.from_jagged}({', '.join(parts)})"

@@ -15,7 +15,7 @@ from pynested.autograd.rules import segment
 from pynested.backends import Segments
 from pynested.backends.errors import DimensionError, ShapeError, StructureError
 from pynested.nested_array import NestedArray
-from pynested.packing import gathered, inverse, lead, packed
+from pynested.packing import as_rows, from_rows, gathered, inverse, lead, packed
 from pynested.structure import Jagged, Strided, frozen, packed_strides
 
 
@@ -31,7 +31,10 @@ def softmax(self: Any, dim: int, *, dtype: Any = None) -> Any:
         )
     x = packed(NestedArray(floating("softmax", self.data, dtype), self.structure))
     if isinstance(x.structure, Strided):
-        return _softmax_strided(x, at - 1)
+        rows = as_rows(x)
+        if rows is None:
+            return _softmax_strided(x, at - 1)
+        return from_rows(softmax(rows, at).data, x.structure)
     if at != x.structure.ragged_dim:
         return NestedArray(dense.softmax(x.data, at - 1), x.structure)
     if at == 1:

@@ -240,5 +240,5 @@ def linear(self: Any, weight: Any, bias: Any = None) -> Any:
         wide = np.dtype(np.float32)
         plain = None if bias is None else to_dtype(as_array("linear", bias), wide)
         return _as_dtype(linear(_as_dtype(self, wide), to_dtype(w, wide), plain), kind)
-    product = matmul(self, rules.swapped(w))
+    product = _nested_dense(_as_dtype(self, kind), rules.swapped(to_dtype(w, kind)))
     return product if bias is None else add(product, bias)

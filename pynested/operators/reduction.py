@@ -17,7 +17,7 @@ from pynested.autograd.rules import segment
 from pynested.backends import Segments, strided_index
 from pynested.backends.errors import EmptyReductionError
 from pynested.nested_array import NestedArray
-from pynested.packing import describe, gathered, lead, packed, to_strided
+from pynested.packing import as_rows, describe, from_rows, gathered, lead, packed, to_strided
 from pynested.structure import Ints, Jagged, Strided
 
 Where = Callable[[int], str]  # the number of a run -> the component it belongs to, in words
@@ -95,16 +95,21 @@ def reduced(x: NestedArray, dims: tuple[int, ...], keepdim: bool, how: Reduction
     if not dims:
         return NestedArray(x.data, x.structure)
     x = packed(x)
+    rows = as_rows(x)
     if len(dims) == x.ndim:
         result = _over_everything(x, how)
     elif isinstance(x.structure, Jagged) and dims[0] != 0:
         return _over_jagged(x, x.structure, dims, keepdim, how)
     elif isinstance(x.structure, Jagged) and x.structure.ragged_dim in dims:
         result = how.axes(x.data, tuple(dim - 1 for dim in dims if dim))
-    elif dims[0] == 0:
+    elif dims[0] == 0 and (rows is None or dims[1:2] != (1,)):
         result = _over_batch(x, dims, how)
-    else:
+    elif rows is None:
         return _over_strided(x, dims, keepdim, how)
+    elif dims[0] == 0:
+        result = how.axes(rows.data, tuple(dim - 1 for dim in dims[1:]))
+    else:
+        return _back_from_rows(_over_jagged(rows, rows.structure, dims, keepdim, how), x)
     if not keepdim:
         return result
     sizes = iter(result.shape)
@@ -136,6 +141,16 @@ def _over_jagged(x: NestedArray, structure: Jagged, dims: tuple[int, ...], keepd
         return result
     sizes = [1 if dim in dims else size for dim, size in enumerate((len(x), *x.data.shape))]
     return moves.reshape(result, tuple(sizes))
+
+
+def _back_from_rows(result: Any, x: NestedArray) -> Any:
+    """What `_over_jagged` made of the rows of a strided array, in the strided layout, unless no dimension is left."""
+    if type(result) is NestedArray:
+        return from_rows(result.data, x.structure)  # type: ignore[arg-type]
+    if result.ndim == 1:
+        return result
+    sizes = np.tile(np.array(result.shape[1:], np.int64), (len(x), 1))
+    return NestedArray(moves.reshape(result, (result.numel(),)), Strided.of_packed(sizes))
 
 
 def _component(x: NestedArray, i: int) -> str:

@@ -47,7 +47,8 @@ def gradient_fields(
 def _differentiable(case: Case, arguments: Mapping[str, Any]) -> list[str]:
     """Return the operands with a gradient: those the table names, of floating dtype, or any given by hand."""
     listed = load_table()[case.op].differentiable or (tuple(arguments)[:1] if case.gradient != "auto" else ())
-    return [name for name in listed if _is_float(arguments.get(name))]
+    given = dict(zip(arguments, case.args, strict=False)) | dict(case.kwargs)
+    return [name for name in listed if _is_float(given.get(name)) and _is_float(arguments.get(name))]
 
 
 def _is_float(value: Any) -> bool:

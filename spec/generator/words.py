@@ -42,6 +42,8 @@ def bound_fields(signs: Any, exact: Any, allowed: Any, dtype: str) -> dict[str, 
     """Return an expectation within a bound: hi, lo and tol as float64 words."""
     if not all(np.isfinite(leaf).all() for leaf in leaves(allowed)):
         raise Inexact("the bound of a finite value must be finite")
+    if any(_overflows(value, dtype) for leaf in leaves(exact) for value in plain(leaf).ravel()):
+        raise Inexact(f"a value beyond the largest {dtype} is an infinity, which is exact")
     parts = [_bounded(*triple) for triple in zip(leaves(signs), leaves(exact), leaves(allowed), strict=True)]
     return fields_of(signs, iter(parts), dtype, "bound")
 
@@ -64,6 +66,10 @@ def fields_of(tree: Any, parts: Iterable[Leaf], dtype: str, cmp: str) -> dict[st
 def representable(exact: Any, dtype: str) -> bool:
     """Say whether every number of the tree is a float of `dtype` exactly."""
     return all(_is_float(value, dtype) for leaf in leaves(exact) for value in plain(leaf).ravel())
+
+
+def _overflows(value: Any, dtype: str) -> bool:
+    return bool(MP.isfinite(value)) and math.isinf(round_to(value, dtype))
 
 
 def _is_float(value: Any, dtype: str) -> bool:

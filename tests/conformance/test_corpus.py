@@ -21,9 +21,9 @@ def broken(key: str, value: Any) -> Callable[[Any], Any]:
 
 
 BROKEN: dict[str, tuple[Callable[[Any], Any], dict[str, Any], str]] = {
-    "a case is lost": (lambda cases: cases[:-1], {"count": 3}, "promises 3 cases, but there are 2"),
-    "another format": (lambda cases: cases, {"format": "pynested-vectors/2"}, "the header says"),
-    "another operator": (lambda cases: cases, {"op": "mean"}, "the header says"),
+    "a case is lost": (lambda cases: cases[:-1], {"count": 3}, "announces 3 cases and holds 2"),
+    "another format": (lambda cases: cases, {"format": "pynested-vectors/2"}, "format pynested-vectors/2"),
+    "another operator": (lambda cases: cases, {"op": "mean"}, "holds the cases of mean"),
     "an id twice": (lambda cases: [*cases, cases[0]], {}, "two cases have this id"),
     "a clause too many": (broken("clauses", ["SUM-999"]), {}, "SUM-999"),
     "no clause": (broken("clauses", []), {}, "clauses"),
@@ -48,7 +48,7 @@ def test_a_file_that_is_cut_short(vectors: Path) -> None:
 
 
 def test_no_vectors_at_all(tmp_path: Path) -> None:
-    with pytest.raises(KitError, match="0 versions"):
+    with pytest.raises(KitError, match="holds no vectors"):
         load_corpus(tmp_path)
 
 

@@ -136,13 +136,13 @@ def from_jagged() -> Book:
     values = _numbers("float32", (6, 4), "jagged")
     plain = book.value("float32/offsets", "1 4 11", [values, _ints(0, 2, 5, 6)], **jagged)
     book.value("float32/empty", "10 1 11", [values, _ints(0, 0, 4, 4, 6, 6)], **jagged)
-    holes = book.value("float32/holes", "2 11", [values, _ints(0, 3), _ints(2, 1)], **jagged)
-    book.value("float32/overlap", "2 11", [values, _ints(3, 0, 2), _ints(3, 4, 2)], **jagged)
+    holes = book.value("float32/holes", "2 11", [values, _ints(0, 3, 6), _ints(2, 1)], **jagged)
+    book.value("float32/overlap", "2 11", [values, _ints(3, 0, 2, 6), _ints(3, 4, 2)], **jagged)
     lengths = {"kw": {"lengths": _ints(3, 0, 3)}, **jagged}
     book.value("float32/lengths", "3 11", [values], **lengths)
     second = _numbers("float32", (2, 5, 3), "jagged second")
     later = book.value("float32/second", "4 1 11", [second, _ints(0, 1, 5)], kw={"jagged_dim": 2}, **jagged)
-    book.value("float32/last", "4 2 11", [second, _ints(1, 0)], kw={"lengths": _ints(2, 1), "jagged_dim": 3}, **jagged)
+    book.value("float32/last", "4 2 11", [second, _ints(1, 0, 3)], kw={"lengths": _ints(2, 1), "jagged_dim": 3}, **jagged)
     book.value("float32/vector", "1 11", [_numbers("float32", (5,), "jagged v"), _ints(0, 4, 5)], **jagged)
     book.value("float32/int32-offsets", "1", [values, np.array([0, 2, 6], "int32")], **jagged)
     for dtype in DTYPES:
@@ -160,13 +160,13 @@ def from_jagged() -> Book:
     for name, offsets in (("begin", (1, 2, 6)), ("decrease", (0, 4, 2, 6)), ("end", (0, 2, 5)), ("beyond", (0, 2, 7))):
         refuse(name, "5", "StructureError", plain, [values, _ints(*offsets)], **one)
     for name, pair in (
-        ("negative", ((-1, 3), (2, 1))),
-        ("length", ((0, 3), (2, -1))),
-        ("beyond-length", ((0, 3), (2, 4))),
+        ("negative", ((-1, 3, 6), (2, 1))),
+        ("length", ((0, 3, 6), (2, -1))),
+        ("beyond-length", ((0, 3, 6), (2, 4))),
     ):
         refuse(name, "6", "StructureError", holes, [values, *(_ints(*numbers) for numbers in pair)], **one)
     refuse("neither", "7", "StructureError", plain, [values], **one)
-    refuse("counts", "7", "StructureError", holes, [values, _ints(0, 3), _ints(1, 1, 1, 1)], **one)
+    refuse("counts", "7", "StructureError", holes, [values, _ints(0, 3, 6), _ints(1, 1, 1, 1)], **one)
     refuse("rank", "7", "StructureError", plain, [values, np.array([[0, 2, 6]])], **one)
     refuse("dim", "8", "DimensionError", later, [second, _ints(0, 1, 5)], kw={"jagged_dim": 0}, **one)
     refuse("dim", "8", "DimensionError", later, [second, _ints(0, 1, 5)], kw={"jagged_dim": 4}, **one)
@@ -191,8 +191,10 @@ def from_strided() -> Book:
     )
     book.value("float32/repeated", "3 1 7", [values, np.array([[3, 2]]), np.array([[0, 1]]), _ints(9)], **strided)
     book.value(
-        "float32/reversed", "1 7", [values, np.array([[4], [2]]), np.array([[-1], [-3]]), _ints(3, 10)], **strided
+        "float32/spread", "1 7", [values, np.array([[4], [2]]), np.array([[2], [7]]), _ints(3, 3)], **strided
     )
+    backwards = [values, np.array([[4], [2]]), np.array([[-1], [-3]]), _ints(3, 10)]
+    book.error("backwards", "5", "StructureError", plain, backwards, layouts=("strided",))
     book.value("float32/offsets", "2", [values, np.array([[2, 2], [1, 1]])], kw={"offsets": _ints(7, 0)}, **strided)
     book.value(
         "float32/empty",

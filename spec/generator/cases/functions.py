@@ -141,7 +141,8 @@ def log() -> Book:
     op = "log"
     numbers = nest("float32", [[0.5, 3.0], [], [1.0000001, 0.1, 1e30]])
     book.value("float32/ragged", "1 4", [numbers], cmp="bound")
-    book.value("float64/ragged", "1 4", [nest("float64", [[0.3, 7.25], [1e-300], [1.5]])], cmp="bound")
+    book.value("float64/ragged", "1 4", [nest("float64", [[0.3, 7.25], [1e-9], [1.5]])], cmp="bound")
+    book.value("float64/wide-range", "1", [nest("float64", [[1e-300], [1e300]])], cmp="bound", gradient=None)
     book.value("float16/ragged", "1 4", [nest("float16", [[0.5, 3.0], [], [2.75]])], cmp="bound")
     book.value("float64/empty-first", "1 4", [integers("float64", EMPTY_FIRST, op, 1)], cmp="bound")
     _shapes(book, "1", cmp="bound")

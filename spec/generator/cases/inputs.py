@@ -13,6 +13,7 @@ INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 RAGGED = [(2, 4), (0, 4), (1, 4)]  # the middle component is empty
 EMPTY_FIRST = [(0, 2), (3, 2), (1, 2), (4, 2)]
 EMPTY_LAST = [(2, 3), (5, 3), (1, 3), (0, 3)]
+COVERED = [(2, 3), (1, 5), (3, 5)]  # two irregular dimensions, and a component that reaches every position
 IRREGULAR = [(2, 3), (1, 5), (3, 1)]  # two irregular dimensions: strided only
 
 

@@ -15,7 +15,7 @@ from .inputs import (
     INF,
     INT64_MAX,
     INT64_MIN,
-    IRREGULAR,
+    COVERED, IRREGULAR,
     NAN,
     all_empty,
     no_components,
@@ -58,7 +58,8 @@ def _shapes(book: Book, shape: str, value: str, draw: Any) -> None:
     book.value("float32/deep", both, [deep], kw={"dim": (0, 2)}, kind="dense")
     irregular = draw("float32", IRREGULAR, f"{op} irregular")
     book.value("float32/irregular", value, [irregular], kw={"dim": 2}, kind="nested")
-    book.value("float32/irregular", both, [irregular], kw={"dim": 0}, kind="dense")
+    covered = irregular if op != "amax" else draw("float32", COVERED, "amax covered")
+    book.value("float32/irregular", both, [covered], kw={"dim": 0}, kind="dense")
     book.value("float32/len1", value, [draw("float32", [(1, 3)], f"{op} one")], kw={"dim": 1}, kind=RAGGED_KIND)
     flat = draw("float32", [(3,), (2,)], f"{op} flat")
     book.value("float32/vectors", value, [flat], kw={"dim": 1}, kind="dense")
@@ -114,7 +115,7 @@ def sum_() -> Book:
     empty = no_components("float32", None, 4)
     nothing = np.zeros((0, 4), "float32")
     book.value("float32/batch0", "7 1", [empty], kw={"dim": 1}, kind=RAGGED_KIND, result=nothing)
-    book.value("float32/batch0", "7 2", [empty], kw={"dim": 0}, kind="dense", result=np.zeros((0, 4), "float32"))
+    book.value("float32/batch0", "7 2", [empty], kw={"dim": 0}, kind="dense", result=nothing, layouts=("jagged",))
     book.value("float32/batch0", "7 3", [empty], kw={"dim": None}, kind="dense")
     book.value("float32/inner0", "7", [integers("float32", [(2, 0), (1, 0)], "sum")], kw={"dim": 2}, kind="nested")
     book.value("float32/absent", "7 2 9", [integers("float32", [(0, 3), (2, 3)], "sum")], kw={"dim": 0}, kind="dense")
@@ -130,7 +131,9 @@ def sum_() -> Book:
         "int32/dtype", "6", [small("int32", "sum d")], kw={"dim": 1, "dtype": np.dtype("float32")}, kind=RAGGED_KIND
     )
     halves = nest("float32", [[0.5, 1.5], [2.75]])
-    book.value("float32/dtype-first", "6", [halves], kw={"dim": 1, "dtype": np.dtype("int64")}, kind="dense")
+    narrowed = {"kw": {"dim": 1, "dtype": np.dtype("float16")}, "kind": "dense", "gradient": None}
+    near = book.value("float32/dtype", "6", [halves], **narrowed)
+    book.error("truncation", "11", "DTypeError", near, [halves], kw={"dim": 1, "dtype": np.dtype("int64")})
     return book
 
 
@@ -231,6 +234,8 @@ def amax() -> Book:
     book.error("inner0", "5", "EmptyReductionError", plain, [hollow], kw={"dim": 2})
     book.error("all", "5", "EmptyReductionError", "amax/float32/all/1", [all_empty("float32")])
     book.error("batch0", "5", "EmptyReductionError", "amax/float32/all/1", [empty])
+    uncovered = integers("float32", IRREGULAR, "amax uncovered")
+    book.error("absent", "5", "EmptyReductionError", "amax/float32/irregular/2", [uncovered], kw={"dim": 0})
     return book
 
 

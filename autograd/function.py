@@ -1,0 +1,234 @@
+"""`Function`: an operation with a derivative of your own."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pynested.backends import get_backend
+from pynested.backends.errors import GradientError
+
+from .array import Array, owner, raw
+from .containers import flatten, matched
+from .modes import Mode, no_grad
+from .rules.rule import Rule, hang, hang_one
+from .tape import OFF, RECORDING, Line, held, source_of, state
+from .walk import Pending
+
+
+class Context:
+    """What ``forward`` leaves for ``backward``: arrays by `save_for_backward`, anything else as attributes.
+
+    Attributes
+    ----------
+    saved : tuple
+        What was saved, in ``backward`` and ``jvp``.
+    needs_input_grad : tuple of bool
+        For each argument, whether a gradient of it is wanted.
+    """
+
+    saved: tuple[Any, ...] = ()
+    needs_input_grad: tuple[bool, ...] = ()
+
+    def save_for_backward(self, *values: Any) -> None:
+        """Keep arguments, results or other arrays; a write into one of them later is noticed."""
+        self.saved = values
+
+
+class Function:
+    """An operation whose derivative you give: subclass it, and call ``apply``.
+
+    ``forward(context, *arguments)`` computes; nothing in it is recorded. ``backward(context, *cotangents)`` gets one
+    cotangent for each output, zeros where none arrived, and returns one gradient for each argument, None where there
+    is none. Written in pynested's operators it can be differentiated again. ``jvp(context, *tangents)`` is optional: it
+    gets one tangent for each argument (None for what is no array) and returns one for each output. Arguments and
+    outputs may be nested arrays, tuples, lists and dicts.
+
+    Examples
+    --------
+    >>> import pynested as pn
+    >>> class Cube(pn.Function):
+    ...     @staticmethod
+    ...     def forward(context, x):
+    ...         context.save_for_backward(x)
+    ...         return x * x * x
+    ...
+    ...     @staticmethod
+    ...     def backward(context, cotangent):
+    ...         (x,) = context.saved
+    ...         return 3 * x * x * cotangent
+    >>> x = pn.array(2.0, requires_grad=True)
+    >>> pn.grad(Cube.apply(x), x)
+    array(12.)
+    """
+
+    jvp: Any = None
+
+    @staticmethod
+    def forward(context: Context, *arguments: Any) -> Any:
+        """Compute the outputs."""
+        raise GradientError("Function: define forward(context, *arguments) as a static method.")
+
+    @staticmethod
+    def backward(context: Context, *cotangents: Any) -> Any:
+        """Compute a gradient for each argument."""
+        raise GradientError("Function: define backward(context, *cotangents) as a static method.")
+
+    @classmethod
+    def apply(cls, *arguments: Any) -> Any:
+        """The outputs of ``forward``, recorded if an argument requires grad."""
+        arrays, _ = flatten(arguments)
+        context = Context()
+        context.needs_input_grad = tuple(any(a.requires_grad for a in flatten(one)[0]) for one in arguments)
+        with no_grad():
+            outputs = cls.forward(context, *arguments)
+        if state.mode == OFF or not any(context.needs_input_grad):
+            return outputs
+        return _Call(cls, context, arguments, outputs).recorded(arrays)
+
+
+class _Call(Rule):
+    """One application of a `Function`: the rule of its own line."""
+
+    def __init__(self, function: type[Function], context: Context, arguments: tuple[Any, ...], outputs: Any) -> None:
+        self.name = function.__name__
+        self.function = function
+        self.context = context
+        opened = [flatten(argument) for argument in arguments]
+        self.arguments = [
+            (type(one), len(arrays), rebuild) for one, (arrays, rebuild) in zip(arguments, opened, strict=True)
+        ]
+        self.several = isinstance(outputs, tuple)
+        self.results, self.rebuild = flatten(outputs)
+        self.likes = [(result.shape, result.dtype, result.device) for result in self.results]
+
+    def recorded(self, arrays: list[Array]) -> Any:
+        """The outputs, hanging from a line whose sources are ``arrays``."""
+        sources = tuple([source_of(array) for array in arrays])
+        line = Line(self, sources, (), (), None)
+        saved, self.rebuild_saved = flatten(self.context.saved)
+        places = {id(result): i for i, result in enumerate(self.results)}
+        self.places = [places.get(id(array)) for array in saved]
+        stand_ins = dict(zip(map(id, arrays), held(arrays, sources), strict=True))
+        kept = [
+            stand_ins.get(id(a), a) if place is None else a.detach()
+            for a, place in zip(saved, self.places, strict=True)
+        ]
+        line.save(tuple(kept) if kept else None, None)
+        self.context.saved = ()
+        fresh = [result.detach() for result in self.results]
+        hang(fresh, line)
+        self.results = []
+        return self.rebuild(fresh)
+
+    def view(self, line: Line, graph: bool) -> Context:
+        """The context with what was saved, as the pass wants it: an output has its history again if it is recorded."""
+        saved = line.saved()[0] or ()
+        if graph:
+            saved = [
+                a if place is None else hang_one(a.detach(), line, place)
+                for a, place in zip(saved, self.places, strict=True)
+            ]
+        context = copy.copy(self.context)
+        context.saved = self.rebuild_saved(saved)
+        return context
+
+    def pull(self, line: Line, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
+        """Ask ``backward``, check what it says, and send it on."""
+        given = [None if one is None else one if isinstance(one, Array) else Array(one) for one in cotangent]
+        pulled = self.pulled(line, given, pending.graph)
+        for source, one in zip(line.sources, pulled, strict=True):
+            if source is not None and one is not None and (needed is None or source in needed):
+                pending.exposed.add(owner(one))
+                pending.add(source, one if pending.graph else raw(one))
+
+    def pulled(self, line: Line, cotangents: Sequence[Array | None], graph: bool) -> list[Array | None]:
+        """What ``backward`` returns, one for each array among the arguments."""
+        full = [_zeros(*like) if one is None else one for one, like in zip(cotangents, self.likes, strict=True)]
+        rebuilt = self.rebuild(full)
+        answer = self.function.backward(self.view(line, graph), *(rebuilt if self.several else (rebuilt,)))
+        answers = answer if isinstance(answer, tuple) else (answer,)
+        if len(answers) != len(self.arguments):
+            raise GradientError(
+                f"{self.name}.backward returned {len(answers)} gradients for {len(self.arguments)} arguments. Return one "
+                "for each, None where there is none."
+            )
+        found: list[Array | None] = []
+        for i, one in enumerate(answers):
+            found += self.opened_answer(i, one)
+        for source, one in zip(line.sources, found, strict=True):
+            self.check(source, one)
+        return found
+
+    def opened_answer(self, i: int, answer: Any) -> Sequence[Array | None]:
+        """The arrays of the gradient of argument ``i``, which has the argument's form."""
+        kind, count, rebuild = self.arguments[i]
+        if answer is None:
+            return [None] * count
+        if not count:
+            raise GradientError(f"{self.name}.backward: argument {i} is a {kind.__name__}; return None for it.")
+        arrays = [Array(answer)] if isinstance(answer, np.ndarray) else flatten(answer)[0]
+        if len(arrays) != count:
+            raise GradientError(
+                f"{self.name}.backward returned a {type(answer).__name__} for argument {i}, a {kind.__name__}. "
+                "Return a gradient of the same form."
+            )
+        return arrays if kind is Array else matched(f"{self.name}.backward", rebuild(arrays), answer)
+
+    def check(self, source: Any, cotangent: Array | None) -> None:
+        """A gradient has the shape and the dtype of its array."""
+        if source is None or cotangent is None:
+            return
+        if cotangent.shape != source.shape or cotangent.dtype != source.dtype:
+            raise GradientError(
+                f"{self.name}.backward returned a gradient of shape {cotangent.shape} and dtype {cotangent.dtype} for an "
+                f"array of shape {source.shape} and dtype {source.dtype}."
+            )
+
+    def push(self, line: Line, tangents: list[Any]) -> Any:
+        """Ask ``jvp``; without it, transpose ``backward``, which is linear in its cotangents."""
+        if all(tangent is None for tangent in tangents):
+            return None
+        if self.function.jvp is None:
+            return self.transposed(line, tangents)
+        given, start = [], 0
+        for _, count, rebuild in self.arguments:
+            of_one = list(zip(line.sources[start : start + count], tangents[start : start + count], strict=True))
+            zeros = [_zeros(s.shape, s.dtype) if t is None and s is not None else t for s, t in of_one]
+            given.append(None if not count or any(t is None for t in zeros) else rebuild(zeros))
+            start += count
+        answer = self.function.jvp(self.view(line, True), *given)
+        pushed = flatten(answer)[0]
+        if [(one.shape, one.dtype) for one in pushed] != [like[:2] for like in self.likes]:
+            raise GradientError(
+                f"{self.name}.jvp returned tangents of shapes {[one.shape for one in pushed]}; the outputs have "
+                f"{[like[0] for like in self.likes]}. Return one tangent for each output, of its shape and dtype."
+            )
+        return pushed
+
+    def transposed(self, line: Line, tangents: list[Any]) -> list[Any]:
+        """The tangents of the outputs by differentiating ``backward`` with respect to its cotangents."""
+        from .passes import grad
+
+        with Mode(RECORDING):
+            cotangents = [_zeros(*like) for like in self.likes]
+            for one in cotangents:
+                one.requires_grad = one.dtype.kind == "f"
+            pulled = self.pulled(line, cotangents, True)
+            pairs = [(p, t) for p, t in zip(pulled, tangents, strict=True) if p is not None and t is not None]
+            if not all(p.requires_grad for p, _ in pairs):
+                raise GradientError(
+                    f"{self.name} has no jvp, and its backward is not written in pynested's operators throughout, so it "
+                    "cannot be transposed. Define jvp(context, *tangents) as a static method."
+                )
+        wanted = [one for one in cotangents if one.requires_grad]
+        outputs, weights = [p for p, _ in pairs], [t for _, t in pairs]
+        found = iter(grad(outputs, wanted, weights, create_graph=state.mode != OFF, allow_unused=True))
+        return [next(found) if one.requires_grad else None for one in cotangents]
+
+
+def _zeros(shape: tuple[int, ...], dtype: Any, device: str = "cpu") -> Array:
+    return Array(get_backend(device).xp.zeros(shape, dtype), device)

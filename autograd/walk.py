@@ -1,0 +1,174 @@
+"""Reading the tape: upwards for gradients, downwards for tangents, and what lies between two nodes.
+
+A node is a line, or what stands in for a leaf. Reverse mode reads the lines from the last to the first, forward mode
+from the first to the last; the order is the number a line got when it was written, so neither needs recursion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any
+
+from pynested.backends.errors import GradientError
+
+from .tape import Hook, Line
+
+if TYPE_CHECKING:
+    from .array import Array
+
+
+class Pending:
+    """The cotangents of one pass: by node, and the lines still to be read, last first.
+
+    Attributes
+    ----------
+    cotangents : dict
+        By node; what is left at the end are those of the leaves.
+    exposed : set of int
+        The owners of the memory, by id, that somebody else holds too: gradients must not live there.
+    """
+
+    def __init__(self, graph: bool) -> None:
+        self.graph = graph
+        self.cotangents: dict[Any, Any] = {}
+        self.heap: list[tuple[int, Line]] = []
+        self.exposed: set[int] = set()
+
+    def add(self, node: Any, cotangent: Any) -> None:
+        """Add what arrived at ``node`` to what is there already."""
+        cotangents = self.cotangents
+        if node in cotangents:
+            cotangents[node] = cotangents[node] + cotangent
+            return
+        cotangents[node] = cotangent
+        if type(node) is Line:
+            heappush(self.heap, (-node.number, node))
+
+    def add_part(self, line: Line, part: int, cotangent: Any) -> None:
+        """Add to the cotangent of one of several outputs of ``line``."""
+        parts = self.cotangents.get(line)
+        if parts is None:
+            parts = self.cotangents[line] = [None] * line.parts
+            heappush(self.heap, (-line.number, line))
+        parts[part] = cotangent if parts[part] is None else parts[part] + cotangent
+
+
+def pull_back(
+    seeds: Iterable[tuple[Any, Any]],
+    *,
+    graph: bool,
+    keep: bool,
+    wanted: set[Any] | None = None,
+    needed: set[Any] | None = None,
+    until: set[Any] | None = None,
+) -> Pending:
+    """Read the tape upwards from ``seeds`` (pairs of node and cotangent).
+
+    The result's ``cotangents`` are those of the leaves, of the lines in ``wanted``, and of those in ``until``, where the
+    pass ends. With ``graph`` they are arrays and the pass itself is recorded; ``keep`` leaves the saved values in place;
+    ``needed`` limits the pass to its nodes.
+    """
+    pending = Pending(graph)
+    for node, cotangent in seeds:
+        pending.add(node, cotangent)
+    found: dict[Any, Any] = {}
+    heap, cotangents = pending.heap, pending.cotangents
+    while heap:
+        line = heappop(heap)[1]
+        cotangent = cotangents.pop(line)
+        if until is not None and line in until:
+            found[line] = cotangent
+            continue
+        if line.hooks or line.keeper is not None:
+            cotangent = _visit(line, cotangent, pending)
+        if wanted is not None and line in wanted:
+            found[line] = cotangent
+        if line.trace is None:
+            line.rule.pull(line, cotangent, pending, needed)
+        else:
+            line.trace.pull(line, cotangent, pending, needed)
+        if not keep:
+            line.free()
+    cotangents.update(found)
+    return pending
+
+
+def _visit(line: Line, cotangent: Any, pending: Pending) -> Any:
+    """Run the hooks of ``line`` and leave the cotangent with an array that asked to retain it."""
+    from .array import Array, as_cotangent, raw
+
+    given = cotangent if isinstance(cotangent, Array) else as_cotangent(cotangent, line)
+    given = hooked(line.hooks, given, pending.exposed)
+    keeper = line.keeper() if line.keeper is not None else None
+    if keeper is not None:
+        keeper.accumulate(given.clone())
+    return given if isinstance(cotangent, Array) else raw(given)
+
+
+def hooked(hooks: Sequence[Hook] | None, given: Array, exposed: set[int]) -> Array:
+    """The cotangent after ``hooks``; each may return a replacement of the same shape and dtype, or None."""
+    from .array import Array, owner
+
+    for hook in hooks or ():
+        answer = hook(given)
+        exposed.add(owner(given))
+        if answer is None:
+            continue
+        if not isinstance(answer, Array) or answer.shape != given.shape or answer.dtype != given.dtype:
+            what = f"shape {answer.shape} and dtype {answer.dtype}" if isinstance(answer, Array) else repr(answer)
+            raise GradientError(
+                f"hook {getattr(hook, '__name__', hook)!r} returned {what}; the gradient has shape {given.shape} and "
+                f"dtype {given.dtype}. Return an array like it, or None."
+            )
+        given = answer
+        exposed.add(owner(given))
+    return given
+
+
+def lines_between(ends: Iterable[Any], starts: set[Any], since: int = 0) -> list[Line]:
+    """Every line on a path from ``starts`` to ``ends`` (nodes), first to last; none with a number below ``since``."""
+    reached = set(starts)
+    between: list[Line] = []
+    for line in sorted(lines_before(ends, since), key=lambda line: line.number):
+        if line in starts or not reached.isdisjoint(line.sources):
+            reached.add(line)
+            between.append(line)
+    return between
+
+
+def lines_before(ends: Iterable[Any], since: int = 0) -> set[Line]:
+    """The lines among ``ends``, and every line that they come from; none with a number below ``since``."""
+    seen: set[Line] = set()
+    stack = list(ends)
+    while stack:
+        line = stack.pop()
+        if type(line) is Line and line not in seen and line.number >= since:
+            seen.add(line)
+            stack.extend(line.sources)
+    return seen
+
+
+def boundary(ends: Iterable[Any], since: int) -> list[Any]:
+    """The nodes that ``ends`` come from and that are leaves or lines with a number below ``since``."""
+    ends = list(ends)
+    inside = lines_before(ends, since)
+    nodes = [*ends, *(source for line in sorted(inside, key=lambda line: line.number) for source in line.sources)]
+    return [node for node in dict.fromkeys(nodes) if node is not None and node not in inside]
+
+
+def push_forward(tangents: dict[Any, Any], ends: Sequence[Any], since: int = 0) -> list[Any]:
+    """Read the tape downwards from line ``since``: ``tangents`` by node, pushed to ``ends``; None if nothing arrives."""
+    for line in lines_between(ends, set(tangents), since):
+        if line in tangents:
+            continue
+        pushed = line.rule.push(line, [tangents.get(source) for source in line.sources])
+        if pushed is None:
+            continue
+        if line.parts == 0 and (pushed.shape != line.shape or pushed.dtype != line.dtype):
+            raise GradientError(
+                f"{line.rule.name}: its rule pushed a tangent of shape {pushed.shape} and dtype {pushed.dtype}; the "
+                f"output has shape {line.shape} and dtype {line.dtype}. The rule is wrong; it must return the output's."
+            )
+        tangents[line] = pushed
+    return [tangents.get(end) for end in ends]

@@ -1,0 +1,252 @@
+"""Calls of every operator on a small batch, written so that the implementation and the definition can both run them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+import pynested as pn
+from pynested.backends.errors import EmptyReductionError, IndexOutOfRange, StructureError
+from pynested.spec.encoding import Components
+
+from .nests import BOTH, JAGGED, JAGGED_2, STRIDED, Kind, Numbers, batch, distinct
+
+REGULAR = (JAGGED, JAGGED_2, STRIDED)
+ROWS = (JAGGED, STRIDED)
+ALL = (*REGULAR, BOTH)
+
+
+@dataclass(frozen=True, eq=False)
+class Operand:
+    """A nested operand: components, and the dimension that is ragged where it is jagged."""
+
+    components: Components
+    ragged: int = 1
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Components of certain lengths, and operands that go with them."""
+
+    kind: Kind
+    lengths: tuple[int, ...]
+
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        return self.kind.shapes(self.lengths)
+
+    @property
+    def count(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def ragged(self) -> int:
+        return self.kind.ragged
+
+    def logical(self, rank: int = 2) -> tuple[int | None, ...]:
+        """The shape with None where it is irregular; the strided layout knows no sizes without components."""
+        if self.kind.both or (self.kind is STRIDED and not self.count):
+            return (self.count, *[None] * rank)
+        return (self.count, None, 2) if self.ragged == 1 else (self.count, 2, None)
+
+    @lru_cache(5000)  # noqa: B019 - a batch is small, and calls share its operands
+    def x(self, seed: int = 0, dtype: Any = np.float64) -> Operand:
+        """Different numbers of both signs."""
+        return Operand(Components(batch(self.shapes, seed, dtype), self.logical(), dtype), self.ragged)
+
+    def of(self, change: Callable[[Numbers], Numbers], dtype: Any = np.float64) -> Operand:
+        """The same components, changed element by element."""
+        return Operand(Components([change(one) for one in self.x().components], self.logical(), dtype), self.ragged)
+
+    @lru_cache(5000)  # noqa: B019 - a batch is small, and calls share its operands
+    def turned(self) -> Operand:
+        """Other components of the transposed shapes."""
+        shapes = [shape[::-1] for shape in self.shapes]
+        logical = (self.count, *self.logical()[:0:-1])
+        return Operand(Components(batch(shapes, 1), logical, np.float64), 3 - self.ragged)
+
+    @lru_cache(5000)  # noqa: B019 - a batch is small, and calls share its operands
+    def flat(self) -> Operand:
+        """Other components of as many elements in one dimension."""
+        shapes = [(int(np.prod(shape)),) for shape in self.shapes]
+        return Operand(Components(batch(shapes, 2), (self.count, None), np.float64), 1)
+
+    @lru_cache(5000)  # noqa: B019 - a batch is small, and calls share its operands
+    def labels(self, classes: int) -> Operand:
+        """A number below ``classes`` for each row of the components."""
+        made = [np.arange(shape[0]) * (i + 1) % classes for i, shape in enumerate(self.shapes)]
+        return Operand(Components(made, (self.count, None), np.int64), 1)
+
+    def sizes(self, batch_size: int) -> tuple[int, ...]:
+        """The shape of a dense operand: the regular size, and 1 along what is irregular."""
+        return (batch_size, *[2 if dim == self.kind.regular else 1 for dim in (1, 2)])
+
+    def at(self, dim: int, item: Any) -> tuple[Any, ...]:
+        """The index ``[:, ..., item]`` with ``item`` at ``dim``."""
+        return (*[slice(None)] * dim, item)
+
+
+Arguments = Callable[[Batch], tuple[Any, ...]]
+Refusal = Callable[[Batch], type[Exception] | None]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of an operator, for some kinds of nested arrays."""
+
+    op: str
+    label: str
+    arguments: Arguments
+    keywords: dict[str, Any] = field(default_factory=dict)
+    kinds: tuple[Kind, ...] = ALL
+    refuses: Refusal = lambda batch: None
+    smooth: bool = True  # the definition is analytic, so that a complex step differentiates it
+
+    def __str__(self) -> str:
+        return f"{self.op}-{self.label}" if self.label else self.op
+
+
+def _elementwise() -> Iterator[Call]:
+    for op in ("neg", "exp", "sin", "tanh", "gelu", "silu", "logical_not", "clone", "detach", "contiguous", "unbind"):
+        yield Call(op, "", lambda b: (b.x(),))
+    for op in ("abs", "sgn", "relu"):
+        yield Call(op, "", lambda b: (b.x(),), smooth=False)
+    yield Call("gelu", "tanh", lambda b: (b.x(), "tanh"))
+    yield Call("log", "", lambda b: (b.of(np.abs),))
+    for op in ("add", "sub", "mul", "div"):
+        yield Call(op, "nested", lambda b: (b.x(), b.x(1)))
+        yield Call(op, "number", lambda b: (b.x(), 2.5))
+        yield Call(op, "number first", lambda b: (0.5, b.x()))
+        yield Call(op, "vector", lambda b: (b.x(), distinct(b.sizes(1)[2:])))
+        yield Call(op, "dense", lambda b: (b.x(), distinct(b.sizes(b.count))))
+        yield Call(op, "dense first", lambda b: (distinct(b.sizes(1)), b.x()))
+        yield Call(op, "no dimensions", lambda b: (b.x(), np.array(3.0)))
+    for op in ("add", "sub"):
+        yield Call(op, "alpha", lambda b: (b.x(), b.x(1)), {"alpha": 2.5})
+
+
+def _comparison() -> Iterator[Call]:
+    near = lambda b: b.of(np.abs)  # noqa: E731
+    for op in ("eq", "lt", "equal"):
+        yield Call(op, "nested", lambda b: (b.x(), near(b)))
+    for op in ("eq", "lt"):
+        yield Call(op, "dense", lambda b: (b.x(), distinct(b.sizes(b.count))))
+        yield Call(op, "number", lambda b: (b.x(), 0.0625))
+    yield Call("where", "nested", lambda b: (b.of(lambda x: x > 0, np.bool_), b.x(), b.x(1)))
+    yield Call("where", "dense", lambda b: (b.of(lambda x: x > 0, np.bool_), distinct(b.sizes(b.count)), b.x(1)))
+    yield Call("where", "condition", lambda b: (distinct(b.sizes(b.count)) > 0, b.x(), 1.0))
+    yield Call("masked_fill", "nested", lambda b: (b.x(), b.of(lambda x: x > 0, np.bool_), 0.25))
+    yield Call("masked_fill", "dense", lambda b: (b.x(), distinct(b.sizes(b.count)) > 0, 0.25))
+
+
+def _empty_run(dims: tuple[int, ...]) -> Refusal:
+    """A maximum over ``dims`` is refused where a run is empty and the result has an element there."""
+
+    def refused(b: Batch) -> type[Exception] | None:
+        if 0 not in dims:
+            runs = [(shape, [n for d, n in enumerate(shape, 1) if d not in dims]) for shape in b.shapes]
+            bad = any(0 in shape and 0 not in kept for shape, kept in runs)
+            return EmptyReductionError if bad else None
+        sizes = [max((s[d - 1] for s in b.shapes), default=b.logical()[d] or 0) for d in (1, 2) if d not in dims]
+        present = {p for s in b.shapes for p in np.ndindex(*s)}
+        seen = {tuple(k for d, k in enumerate(p, 1) if d not in dims) for p in present}
+        return None if seen >= set(np.ndindex(*sizes)) else EmptyReductionError
+
+    return refused
+
+
+def _reduction() -> Iterator[Call]:
+    for dims in ((1,), (2,), (1, 2), (0,), (0, 1), (0, 2), (0, 1, 2)):
+        dim = None if len(dims) == 3 else dims if len(dims) == 2 else dims[0]
+        for keepdim in (False, True):
+            label = f"{dim}" + " kept" * keepdim
+            for op in ("sum", "mean"):
+                yield Call(op, label, lambda b, dim=dim, keepdim=keepdim: (b.x(), dim, keepdim))
+            arguments = lambda b, dim=dim, keepdim=keepdim: (b.x(), dim, keepdim)  # noqa: E731
+            yield Call("amax", label, arguments, refuses=_empty_run(dims), smooth=False)
+
+
+def _runs() -> Iterator[Call]:
+    yield Call("softmax", "1", lambda b: (b.x(), 1))
+    yield Call("softmax", "2", lambda b: (b.x(), 2))
+    yield Call("layer_norm", "", lambda b: (b.x(), (2,)), kinds=ROWS)
+    yield Call("layer_norm", "affine", lambda b: (b.x(), (2,), distinct((2,)), distinct((2,), 1)), kinds=ROWS)
+    for p, training in ((0.0, True), (1.0, True), (0.5, False)):
+        yield Call("dropout", f"{p} {training}", lambda b, p=p, t=training: (b.x(), p, t))
+    for op in ("matmul", "bmm"):
+        yield Call(op, "nested", lambda b: (b.x(), b.turned()))
+        yield Call(op, "dense", lambda b: (b.x(), distinct((b.count, 2, 3))), kinds=ROWS)
+        yield Call(op, "dense first", lambda b: (distinct((b.count, 3, 2)), b.x()), kinds=(JAGGED_2,))
+    yield Call("matmul", "matrix", lambda b: (b.x(), distinct((2, 3))), kinds=ROWS)
+    yield Call("matmul", "vector", lambda b: (b.x(), distinct((2,))), kinds=ROWS)
+    yield Call("matmul", "one slice", lambda b: (b.x(), distinct((1, 2, 3))), kinds=ROWS)
+    yield Call("matmul", "matrix first", lambda b: (distinct((3, 2)), b.x()), kinds=(JAGGED_2,))
+    yield Call("linear", "", lambda b: (b.x(), distinct((3, 2))), kinds=ROWS)
+    yield Call("linear", "bias", lambda b: (b.x(), distinct((3, 2)), distinct((3,))), kinds=ROWS)
+    yield Call("embedding", "", lambda b: (b.labels(3), distinct((3, 2))))
+    for reduction in ("none", "sum", "mean"):
+        keywords = {"reduction": reduction}
+        yield Call("cross_entropy", reduction, lambda b: (b.x(), b.labels(2)), keywords, ROWS)
+        ignoring = {**keywords, "ignore_index": 1, "label_smoothing": 0.25}
+        yield Call("cross_entropy", reduction + " ignoring", lambda b: (b.x(), b.labels(2)), ignoring, ROWS)
+
+
+def _too_short(index: int) -> Refusal:
+    return lambda b: IndexOutOfRange if any(n < max(index + 1, -index) for n in b.lengths) else None
+
+
+def _movement() -> Iterator[Call]:
+    yield Call("transpose", "", lambda b: (b.x(), 1, 2))
+    yield Call("reshape_as", "", lambda b: (b.x(), b.flat()))
+    yield Call("narrow", "0", lambda b: (b.x(), 0, b.count // 2, b.count - b.count // 2))
+    for op in ("reshape", "view"):
+        shape = {JAGGED: (-1, 2, 1), STRIDED: (-1, 2, 1), JAGGED_2: (2, -1, 1), BOTH: (-1, -1, 1)}
+        yield Call(op, "", lambda b, shape=shape: (b.x(), (b.count, *shape[b.kind])))
+    for dim in (1, 2, 3):
+        yield Call("unsqueeze", f"{dim}", lambda b, dim=dim: (b.x(), dim))
+        yield Call("stack", f"{dim}", lambda b, dim=dim: ([b.x(), b.x(1)], dim))
+        yield Call("cat", f"{dim - 1}", lambda b, dim=dim: ([b.x(), b.x(1), b.x(2)], dim - 1))
+    for sizes in ((2, 1), (1, -1)):
+        yield Call("unflatten", f"{sizes}", lambda b, s=sizes: (b.x(), b.kind.regular, s), kinds=REGULAR)
+    for index in (0, -1, 1):
+        yield Call("select", f"regular {index}", lambda b, i=index: (b.x(), b.kind.regular, i), kinds=REGULAR)
+        arguments = lambda b, i=index: (b.x(), b.ragged, i)  # noqa: E731
+        yield Call("select", f"ragged {index}", arguments, kinds=REGULAR, refuses=_too_short(index))
+    yield Call("chunk", "0", lambda b: (b.x(), 2))
+    yield Call("chunk", "regular", lambda b: (b.x(), 2, b.kind.regular), kinds=REGULAR)
+
+
+def _conversion() -> Iterator[Call]:
+    def nothing(b: Batch) -> type[Exception] | None:
+        return StructureError if not b.count else None
+
+    for op in ("nested_array", "as_nested_array"):
+        arguments = lambda b: (list(b.x().components),)  # noqa: E731
+        yield Call(op, "strided", arguments, {"layout": pn.strided}, (STRIDED, BOTH))
+        yield Call(op, "jagged", arguments, {"layout": pn.jagged}, (JAGGED, JAGGED_2), nothing)
+    yield Call("as_nested_array", "nested", lambda b: (b.x(),), {"layout": pn.strided})
+    yield Call("to_padded_array", "", lambda b: (b.x(), 0.0))
+    yield Call("to_padded_array", "seven", lambda b: (b.x(), 7.0))
+    yield Call("to_padded_array", "larger", lambda b: (b.x(), 7.0, (b.count + 1, 4, 4)))
+    ranges = (
+        slice(1, None),
+        slice(None, None, -1),
+        slice(-2, None),
+        slice(None, None, 2),
+        slice(2, 0, -1),
+        slice(5, 9),
+    )
+    for part in ranges:
+        for dim in (0, 1, 2):
+            yield Call("getitem", f"{dim} {part}", lambda b, d=dim, p=part: (b.x(), b.at(d, p)))
+    yield Call("getitem", "none", lambda b: (b.x(), (slice(None), None, ..., None)))
+    yield Call("getitem", "integer", lambda b: (b.x(), b.at(b.ragged, 0)), kinds=REGULAR, refuses=_too_short(0))
+
+
+CALLS = [
+    call for chapter in (_elementwise, _comparison, _reduction, _runs, _movement, _conversion) for call in chapter()
+]

@@ -1,0 +1,47 @@
+"""`pynested explain`: a clause with its definition and its witnesses."""
+
+from __future__ import annotations
+
+import pytest
+
+from pynested.conformance.corpus import Corpus, load_corpus
+from pynested.conformance.explain import explain
+from pynested.conformance.problems import UsageError
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return load_corpus()
+
+
+def test_a_clause_is_shown_with_definition_and_witnesses(corpus: Corpus) -> None:
+    text = explain("SOFTMAX-1", corpus)
+    assert text.startswith("SOFTMAX-1   value   softmax, chapter normalization\n")
+    assert corpus.table["softmax"].signature in text and "def softmax(" in text
+    assert "Witnessed by" in text and "softmax(x, dim=1); x: nested float32" in text and "    expected  " in text
+    assert "-v shows all" in text and len(explain("SOFTMAX-1", corpus, verbose=1)) > len(text)
+
+
+def test_a_gradient_clause_shows_what_is_pulled_back(corpus: Corpus) -> None:
+    text = explain("SUM-9", corpus)
+    assert "    cotangent " in text and "    gradient  " in text
+
+
+def test_an_operator_lists_its_clauses(corpus: Corpus) -> None:
+    text = explain("softmax", corpus)
+    for clause in corpus.table["softmax"].clauses:
+        assert f"{clause.id}   {clause.kind_class}" in text
+
+
+def test_names_are_found_whatever_their_case(corpus: Corpus) -> None:
+    assert explain("errors-1", corpus).startswith("ERRORS-1   error, DimensionError   chapter errors\n")
+
+
+def test_every_clause_can_be_explained(corpus: Corpus) -> None:
+    for id_ in corpus.clauses:
+        assert max(map(len, explain(id_, corpus, verbose=1).split("spec/definitions")[0].splitlines()[:3])) < 110
+
+
+def test_a_clause_that_does_not_exist(corpus: Corpus) -> None:
+    with pytest.raises(UsageError, match="did you mean SOFTMAX-"):
+        explain("SOFTMAX-99", corpus)

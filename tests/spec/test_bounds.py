@@ -1,0 +1,173 @@
+"""Correct results in any order of evaluation are never rejected; results in too low a precision are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pynested.spec.bounds import BOUNDS, tolerance, ulp
+from pynested.spec.generator.build import definition
+from pynested.spec.generator.exact import lift, plain, split
+
+NDArray = np.ndarray
+DTYPES = ("float16", "float32", "float64")
+COMPUTING = {"float16": "float32", "float32": "float32", "float64": "float64"}
+SEEDS = range(11, 15)
+
+
+def sequential(x: NDArray) -> Any:
+    total = x.dtype.type(0)
+    for number in x:
+        total = total + number
+    return total
+
+
+def backwards(x: NDArray) -> Any:
+    return sequential(x[::-1])
+
+
+def pairwise(x: NDArray) -> Any:
+    return x[0] if len(x) == 1 else pairwise(x[: len(x) // 2]) + pairwise(x[len(x) // 2 :])
+
+
+def blocked(x: NDArray) -> Any:
+    return sequential(np.array([sequential(x[start : start + 8]) for start in range(0, len(x), 8)]))
+
+
+ORDERS: list[Callable[[NDArray], Any]] = [sequential, backwards, pairwise, blocked]
+
+
+def run_of(dtype: str, seed: int, length: int = 47, offset: float = 0.0) -> NDArray:
+    draw = np.random.default_rng(seed)
+    return (draw.normal(size=length) * 4.0 ** draw.integers(-3, 3, size=length) + offset).astype(dtype)
+
+
+def rejected(op: str, arguments: dict[str, Any], got: NDArray, dtype: str) -> NDArray:
+    """Say which elements of the only component of a result are outside the bound."""
+    exact_arguments = {name: _exact(value) for name, value in arguments.items()}
+    result = definition(op)(**exact_arguments)
+    (allowed,) = tolerance(op, definition(op), exact_arguments, result, dtype)
+    halves = [split(value) for value in plain(result[0]).ravel()]
+    rounded = np.atleast_1d(np.asarray(got, dtype=dtype)).astype(np.float64).ravel()
+    far = [abs((mine - hi) - lo) for mine, (hi, lo) in zip(rounded, halves, strict=True)]
+    return ~(np.array(far) <= np.atleast_1d(allowed).ravel())
+
+
+def _exact(value: Any) -> Any:
+    if isinstance(value, list):
+        return [lift(one) for one in value]
+    return lift(value) if isinstance(value, np.ndarray) else value
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_order_of_a_sum_and_a_mean_is_accepted(dtype: str, order: Callable[[NDArray], Any]) -> None:
+    for seed in SEEDS:
+        x = run_of(dtype, seed)
+        total = order(x.astype(COMPUTING[dtype]))
+        assert not rejected("sum", {"self": [x], "dim": 1}, total, dtype).any()
+        assert not rejected("mean", {"self": [x], "dim": 1}, total / total.dtype.type(len(x)), dtype).any()
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_order_of_a_product_is_accepted(dtype: str, order: Callable[[NDArray], Any]) -> None:
+    for seed in SEEDS:
+        x, w = run_of(dtype, seed), run_of(dtype, seed + 100)
+        got = order(x.astype(COMPUTING[dtype]) * w.astype(COMPUTING[dtype]))
+        assert not rejected("matmul", {"self": [x[None]], "other": w[:, None]}, got, dtype).any()
+        assert not rejected("linear", {"self": [x[None]], "weight": w[None], "bias": w[:1]}, got + w[0], dtype).any()
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_order_of_a_softmax_is_accepted(dtype: str, order: Callable[[NDArray], Any]) -> None:
+    for seed in SEEDS:
+        x = run_of(dtype, seed)
+        powers = np.exp(x.astype(COMPUTING[dtype]) - x.max().astype(COMPUTING[dtype]))
+        assert not rejected("softmax", {"self": [x], "dim": 1}, powers / order(powers), dtype).any()
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("offset", [0.0, 30.0])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_order_of_a_layer_norm_is_accepted(dtype: str, offset: float, order: Callable[[NDArray], Any]) -> None:
+    for seed in SEEDS:
+        x = run_of(dtype, seed, offset=offset)
+        wide = x.astype(COMPUTING[dtype])
+        kind = wide.dtype.type
+        centred = wide - order(wide) / kind(len(x))
+        got = centred / np.sqrt(order(centred * centred) / kind(len(x)) + kind(1e-5))
+        assert not rejected("layer_norm", {"self": [x], "normalized_shape": (len(x),)}, got, dtype).any()
+
+
+@pytest.mark.parametrize("op", ["exp", "sin", "tanh"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_functions_of_numpy_are_accepted(dtype: str, op: str) -> None:
+    for seed in SEEDS:
+        x = np.clip(run_of(dtype, seed, 200), -40, 11)
+        assert not rejected(op, {"self": [x]}, getattr(np, op)(x.astype(COMPUTING[dtype])), dtype).any()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_an_erf_within_two_roundoffs_is_accepted(dtype: str) -> None:
+    """The bound of gelu admits the erf of a fast kernel, whose error is absolute."""
+    define = definition("gelu")
+    for seed in SEEDS:
+        x = run_of(dtype, seed, 60)
+        (best,) = define([x])
+        for sign in (-1, 1):
+            got = best + sign * x / 2 * (2.0**-23 if dtype != "float64" else 2.0**-52)
+            assert not rejected("gelu", {"self": [x]}, got, dtype).any()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_silu_as_written_is_accepted(dtype: str) -> None:
+    for seed in SEEDS:
+        x = run_of(dtype, seed, 200)
+        assert not rejected("silu", {"self": [x]}, x / (1 + np.exp(-x)), dtype).any()
+
+
+LOWER = {"float16": "float16", "float64": "float32"}
+
+
+@pytest.mark.parametrize("dtype", LOWER)
+def test_a_sum_in_too_low_a_precision_is_rejected(dtype: str) -> None:
+    for seed in SEEDS:
+        x = np.abs(run_of(dtype, seed, 300))
+        total = sequential(x.astype(LOWER[dtype]))
+        assert rejected("sum", {"self": [x], "dim": 1}, total, dtype).all()
+        assert rejected("matmul", {"self": [x[None]], "other": np.ones((300, 1), dtype)}, total, dtype).all()
+
+
+def test_a_softmax_in_too_low_a_precision_is_rejected() -> None:
+    x = run_of("float64", 11)
+    powers = np.exp((x - x.max()).astype("float32"))
+    assert rejected("softmax", {"self": [x], "dim": 1}, powers / powers.sum(), "float64").any()
+
+
+def test_a_variance_without_centring_is_rejected() -> None:
+    x = run_of("float32", 11, offset=3000.0)
+    variance = np.mean(x * x) - np.mean(x) ** 2
+    got = (x - np.mean(x)) / np.sqrt(np.abs(variance) + np.float32(1e-5))
+    assert rejected("layer_norm", {"self": [x], "normalized_shape": (len(x),)}, got, "float32").any()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_lost_element_is_rejected(dtype: str) -> None:
+    x = np.abs(run_of(dtype, 12)) + 1
+    total = pairwise(x[:-1].astype(COMPUTING[dtype]))
+    assert rejected("sum", {"self": [x], "dim": 1}, total, dtype).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_ulp_is_the_spacing_of_numpy(dtype: str) -> None:
+    numbers = np.array([1.0, 1.5, 2.0, 3e-3, 60000.0, 6e-8, 0.0], dtype=dtype)
+    assert np.array_equal(ulp(numbers, dtype), np.spacing(numbers).astype(np.float64))
+
+
+def test_every_bound_is_that_of_an_operator() -> None:
+    assert set(BOUNDS) == {name for name in BOUNDS if definition(name)}

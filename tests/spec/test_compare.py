@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pynested.spec.compare import compare
+from pynested.spec.encoding import encode
+
+
+def exact(bits: str, dtype: str = "float32", shape: tuple[int, ...] = (1,)) -> dict[str, Any]:
+    return {"dense": {"dtype": dtype, "shape": list(shape), "bits": bits, "cmp": "exact"}}
+
+
+def bound(hi: float, tol: float, lo: float = 0.0, dtype: str = "float32") -> dict[str, Any]:
+    words = {name: encode(np.array([number])) for name, number in (("hi", hi), ("lo", lo), ("tol", tol))}
+    return {"dense": {"dtype": dtype, "shape": [1], **words, "cmp": "bound"}}
+
+
+def pattern(word: str, dtype: str = "float32") -> np.ndarray:
+    return np.array([int(word, 16)], dtype=f"u{np.dtype(dtype).itemsize}").view(dtype)
+
+
+NANS = ["7fc00000", "ffc00000", "7f800001", "ff800001", "7fffffff", "7fc12345"]
+NOT_NANS = ["7f800000", "ff800000", "7f7fffff", "00000000", "3f800000"]
+
+
+@pytest.mark.parametrize("word", NANS)
+def test_any_nan_takes_every_nan(word: str) -> None:
+    """Quiet or signalling, of either sign, with any payload; the smallest signalling one is 7f800001."""
+    assert compare(pattern(word), exact("nnnnnnnn")) is None
+
+
+@pytest.mark.parametrize("word", NOT_NANS)
+def test_any_nan_takes_nothing_else(word: str) -> None:
+    difference = compare(pattern(word), exact("nnnnnnnn"))
+    assert difference is not None
+    assert difference.expected == "any NaN"
+
+
+@pytest.mark.parametrize(("word", "met"), [("7c01", True), ("fe00", True), ("7c00", False), ("0000", False)])
+def test_any_nan_of_float16(word: str, met: bool) -> None:
+    assert (compare(pattern(word, "float16"), exact("nnnn", "float16")) is None) is met
+
+
+@pytest.mark.parametrize(
+    ("word", "met"), [("00000000", True), ("80000000", True), ("00000001", False), ("80000001", False), ("7fc00000", False)]
+)
+def test_either_zero(word: str, met: bool) -> None:
+    assert (compare(pattern(word), exact("zzzzzzzz")) is None) is met
+
+
+@pytest.mark.parametrize("word", [*NANS, *NOT_NANS])
+def test_unspecified_takes_everything(word: str) -> None:
+    assert compare(pattern(word), exact("uuuuuuuu")) is None
+
+
+@pytest.mark.parametrize("word", [*NANS, *NOT_NANS, "80000000", "00000001"])
+def test_a_word_takes_itself_only(word: str) -> None:
+    assert compare(pattern(word), exact(word)) is None
+    other = f"{int(word, 16) ^ 1:08x}"
+    assert compare(pattern(other), exact(word)) is not None
+    assert compare(pattern(f"{int(word, 16) ^ (1 << 31):08x}"), exact(word)) is not None
+
+
+@pytest.mark.parametrize("got", [np.zeros(1, "float64"), np.zeros(1, "int32"), np.zeros(1, "float16")])
+def test_another_dtype_is_a_difference(got: np.ndarray) -> None:
+    difference = compare(got, exact("00000000"))
+    assert difference is not None
+    assert difference.aspect == "dtype"
+
+
+@pytest.mark.parametrize("shape", [(), (2,), (1, 1), (0,)])
+def test_another_shape_is_a_difference(shape: tuple[int, ...]) -> None:
+    difference = compare(np.zeros(shape, "float32"), exact("00000000"))
+    assert difference is not None
+    assert difference.aspect == "shape"
+
+
+def test_integers_and_bools_are_compared_by_word() -> None:
+    assert compare(np.array([2**53 + 1]), exact("0020000000000001", "int64")) is None
+    assert compare(np.array([2**53]), exact("0020000000000001", "int64")) is not None
+    assert compare(np.array([True]), exact("1", "bool")) is None
+    assert compare(np.array([False]), exact("1", "bool")) is not None
+
+
+@pytest.mark.parametrize(
+    ("got", "met"), [(1.0, True), (1.5, True), (0.5, True), (1.5001, False), (np.nan, False), (np.inf, False), (-1.0, False)]
+)
+def test_a_bound_is_closed_and_never_met_by_what_is_not_finite(got: float, met: bool) -> None:
+    assert (compare(np.array([got], "float32"), bound(1.0, 0.5)) is None) is met
+
+
+def test_the_low_half_of_the_exact_value_counts() -> None:
+    got = np.array([1.0])
+    assert compare(got, bound(1.0, 2.0**-54, lo=2.0**-54, dtype="float64")) is None
+    assert compare(got, bound(1.0, 2.0**-55, lo=2.0**-54, dtype="float64")) is not None
+
+
+@pytest.mark.parametrize(("hi", "got", "met"), [(np.nan, np.nan, True), (np.inf, np.inf, True), (np.inf, -np.inf, False)])
+def test_special_values_under_a_bound_are_compared_as_they_are(hi: float, got: float, met: bool) -> None:
+    assert (compare(np.array([got], "float32"), bound(hi, 0.0)) is None) is met
+
+
+@pytest.mark.parametrize("hi", [np.nan, np.inf])
+def test_a_finite_number_is_no_special_value(hi: float) -> None:
+    assert compare(np.array([3e38], "float32"), bound(hi, 0.0)) is not None
+
+
+NESTED = {
+    "nested": {
+        "dtype": "int8",
+        "shapes": [[2, 1], [0, 1], [1, 1]],
+        "bits": ["0102", "", "03"],
+        "cmp": "exact",
+    }
+}
+
+
+def components(*rows: list[int]) -> list[np.ndarray]:
+    return [np.array(row, dtype="int8").reshape(-1, 1) for row in rows]
+
+
+def test_nested_results_are_compared_by_component() -> None:
+    assert compare(components([1, 2], [], [3]), NESTED) is None
+    difference = compare(components([1, 2], [], [4]), NESTED)
+    assert difference is not None
+    assert difference.where == (2, (0, 0))
+    assert "component 2" in str(difference)
+
+
+def test_a_missing_component_is_a_difference() -> None:
+    difference = compare(components([1, 2], [3]), NESTED)
+    assert difference is not None
+    assert difference.aspect == "count"
+    assert compare([], NESTED) is not None
+    assert compare(np.array(3), NESTED) is not None
+
+
+def test_an_empty_component_has_a_shape() -> None:
+    got = [np.array([[1], [2]], "int8"), np.zeros((0, 2), "int8"), np.array([[3]], "int8")]
+    difference = compare(got, NESTED)
+    assert difference is not None
+    assert (difference.aspect, difference.component) == ("shape", 1)
+
+
+def test_dense_and_nested_meet_by_components() -> None:
+    dense = exact("00010203", "int8", (2, 2))
+    assert compare(list(np.arange(4, dtype="int8").reshape(2, 2)), dense) is None
+    assert compare([np.array([0, 1], "int8")], dense) is not None
+    nested = {"nested": {"dtype": "int8", "shapes": [[2], [2]], "bits": ["0001", "0203"], "cmp": "exact"}}
+    assert compare(np.arange(4, dtype="int8").reshape(2, 2), nested) is None
+    difference = compare([np.array([0, 1], "int8"), np.array([2, 9], "int8")], dense)
+    assert difference is not None
+    assert difference.where == (1, (1,))
+
+
+def test_python_results_keep_their_type() -> None:
+    assert compare(True, {"python": True}) is None
+    assert compare(1, {"python": True}) is not None
+    assert compare(np.True_, {"python": True}) is not None
+    assert compare(False, {"python": True}) is not None
+
+
+def test_lists_are_compared_one_by_one() -> None:
+    expected = {"list": [exact("00", "int8"), exact("01", "int8")]}
+    zero, one = np.array([0], "int8"), np.array([1], "int8")
+    assert compare([zero, one], expected) is None
+    assert compare([one, zero], expected) is not None
+    assert compare([zero], expected) is not None
+    assert compare(zero, expected) is not None
+
+
+def test_a_difference_counts_what_is_wrong() -> None:
+    difference = compare(np.array([1, 2, 0], "int8"), exact("000000", "int8", (3,)))
+    assert difference is not None
+    assert (difference.wrong, difference.total) == (2, 3)
+    assert "2 of 3" in str(difference)
+
+
+def test_a_difference_says_how_far_off_and_what_is_allowed() -> None:
+    difference = compare(np.array([2.0], "float32"), bound(1.0, 0.25))
+    assert difference is not None
+    assert (difference.error, difference.allowed) == (1.0, 0.25)
+    assert "allowed 0.25" in str(difference)
+
+
+def test_an_unknown_comparison_is_refused() -> None:
+    with pytest.raises(ValueError, match="about"):
+        compare(np.zeros(1), {"dense": {"dtype": "float64", "shape": [1], "cmp": "about"}})

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from pynested.spec.components import cast, layouts, left_align, matched, partitions, promoted, split_rows
+from pynested.spec.encoding import Components
+from pynested.spec.generator.exact import Exact, lift
+from pynested.spec.numerics import erf, is_nan, maximum_along, mean_along, real, sum_along, wide
+
+
+def test_partitions_are_all_ways_to_share() -> None:
+    assert sorted(partitions(2, 2)) == [(0, 2), (1, 1), (2, 0)]
+    assert list(partitions(0, 0)) == [()]
+    assert list(partitions(1, 0)) == []
+    assert len(list(partitions(4, 3))) == math.comb(6, 2)
+
+
+def test_small_layouts_are_enumerated_exhaustively() -> None:
+    every = list(layouts())
+    assert len(every) == len(set(every)) == 85
+    assert {(), (0,), (3, 3, 3), (0, 0, 0), (0, 3, 1)} <= set(every)
+    assert len(list(layouts(2, 4))) == 1 + 5 + 25
+
+
+@pytest.mark.parametrize("lengths", list(layouts()))
+def test_left_alignment_marks_what_is_present(lengths: tuple[int, ...]) -> None:
+    components = Components(split_rows(np.arange(2.0 * sum(lengths)).reshape(-1, 2), lengths), (len(lengths), None, 2), "f8")
+    aligned, present = left_align(components)
+    assert aligned.shape == present.shape == (len(lengths), max(lengths, default=0), 2)
+    assert present.sum() == 2 * sum(lengths)
+    for number, component in enumerate(components):
+        assert np.array_equal(aligned[number][present[number]], component.ravel())
+
+
+def test_dense_operands_meet_components() -> None:
+    nested = [np.zeros((2, 3)), np.zeros((1, 3))]
+    row, batch, one = np.ones(3), np.arange(6.0).reshape(2, 1, 3), np.ones((1, 1, 3))
+    assert [b.shape for _, b in matched(nested, row)] == [(3,), (3,)]
+    assert np.array_equal(matched(nested, batch)[1][1], batch[1])
+    assert np.array_equal(matched(one, nested)[1][0], one[0])
+    assert matched(nested, 2.0)[0][1] == 2.0
+    assert matched(row, 3) == [(row, 3)]
+
+
+def test_numbers_are_weak() -> None:
+    (pair,) = promoted([np.zeros(1, "int8")], 3)
+    assert [array.dtype for array in pair] == ["int8", "int8"]
+    (pair,) = promoted([np.zeros(1, "float32")], 3)
+    assert [array.dtype for array in pair] == ["float64", "float64"]
+
+
+def test_casts_keep_complex_and_exact_numbers() -> None:
+    assert cast(np.ones(1, "float32"), "float64").dtype == "float64"
+    assert cast(np.ones(1, "complex128"), "float32").dtype == "complex128"
+    assert cast(lift(np.ones(1)), "float32").dtype == object
+    assert cast(np.ones(1, "int8"), None).dtype == "int8"
+
+
+def test_wide_widens_floats_only() -> None:
+    assert wide(np.ones(1, "float16")).dtype == "float64"
+    assert wide(np.ones(1, "int8")).dtype == "int8"
+    assert wide(np.ones(1, "complex128")).dtype == "complex128"
+    assert real(np.array([1 + 2j])).tolist() == [1.0]
+
+
+@pytest.mark.parametrize("kind", ["float64", "complex128", "object"])
+def test_helpers_agree_on_every_kind_of_number(kind: str) -> None:
+    numbers = np.array([[1.0, math.nan, -2.0], [0.5, 4.0, -1.0]])
+    x = lift(numbers) if kind == "object" else numbers.astype(kind)
+    assert is_nan(x).tolist() == np.isnan(numbers).tolist()
+    greatest = [float(real(number)) if kind != "object" else float(number) for number in maximum_along(x, 1)]
+    assert math.isnan(greatest[0])
+    assert greatest[1] == 4
+    assert abs(complex(_number(sum_along(x[1], 0)))) == 3.5
+    assert abs(complex(_number(mean_along(x[1], 0)))) == pytest.approx(3.5 / 3)
+
+
+def _number(value: np.ndarray) -> complex:
+    item = value.item()
+    return float(item) if isinstance(item, Exact) else item
+
+
+def test_sums_and_means_of_nothing() -> None:
+    assert sum_along(np.zeros((0, 2), "float32"), 0).tolist() == [0, 0]
+    assert np.isnan(mean_along(np.zeros((0, 2), "int8"), 0)).all()
+    assert sum_along(np.array([200, 100], "uint8"), 0).dtype == "int64"
+    assert maximum_along(np.array([[1.0, 2.0]]), (0, 1)) == 2
+
+
+@pytest.mark.parametrize("number", [0.0, 0.3, -1.7, 4.0])
+def test_erf_and_its_continuation(number: float) -> None:
+    assert erf(number) == math.erf(number)
+    slope = 2 / math.sqrt(math.pi) * math.exp(-(number**2))
+    assert erf(np.array(number + 1e-30j)).imag / 1e-30 == pytest.approx(slope)
+    assert float(erf(lift(np.array([number])))[0]) == pytest.approx(math.erf(number), abs=1e-16)

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pynested.spec.generator import write as writing
+from pynested.spec.generator.__main__ import main
+from pynested.spec.generator.author import Book
+from pynested.spec.generator.build import build
+from pynested.spec.generator.draws import distinct, floats, integers, nest, word
+from pynested.spec.generator.exact import MP, Exact, lift, round_to, split
+from pynested.spec.generator.words import Inexact
+
+
+def test_the_vectors_are_what_the_generator_writes() -> None:
+    assert main(["--check"]) == 0
+
+
+def test_a_changed_byte_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "FOLDER", tmp_path)
+    assert writing.differences("softmax") == ["softmax.json is missing"]
+    (path,) = writing.write("softmax")
+    assert writing.differences("softmax") == []
+    path.write_text(path.read_text(encoding="utf-8").replace("3f800000", "3f800001", 1), encoding="utf-8")
+    assert "softmax.json differs from line" in writing.differences("softmax")[0]
+    assert writing.write("softmax") == [path]
+    (tmp_path / "normalization" / "cumsum.json").write_text("{}", encoding="utf-8")
+    assert "cumsum.json has no authored cases" in writing.differences()
+
+
+def test_the_words_of_a_stream_are_those_of_splitmix64() -> None:
+    """FNV-1a of the empty key is its offset basis; the rest is arithmetic written out once more."""
+    state = (0xCBF29CE484222325 + 0x9E3779B97F4A7C15) % 2**64
+    state = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    state = (state ^ state >> 27) * 0x94D049BB133111EB % 2**64
+    assert word("", 0) == state ^ state >> 31
+    assert len({word("a", index) for index in range(100)} | {word("b", index) for index in range(100)}) == 200
+
+
+def test_draws_are_what_they_say() -> None:
+    whole = integers("float32", [(40, 2), (0, 2)], "key", -3, 3)
+    assert set(whole[0].ravel()) == {-3, -2, -1, 0, 1, 2, 3}
+    assert whole.shape == (2, None, 2)
+    assert set(integers("bool", [(20,)], "key")[0].tolist()) == {True, False}
+    assert len(set(distinct("int8", [(5, 3), (2, 3)], "key")[0].ravel().tolist())) == 15
+    for dtype in ("float16", "float32", "float64"):
+        numbers = floats(dtype, [(200,)], "key")[0]
+        assert numbers.dtype == dtype
+        assert -4 <= numbers.min() < -3.5
+        assert 3.5 < numbers.max() < 4
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(-40, 40))
+def test_rounding_is_that_of_ieee(dtype: str, number: float, shift: int) -> None:
+    number = math.ldexp(math.frexp(number)[0], shift)
+    with np.errstate(over="ignore"):
+        assert round_to(MP.mpf(number), dtype) == float(np.array(number).astype(dtype))
+
+
+def test_rounding_happens_once() -> None:
+    """1 + 2**-11 + 2**-30 is above half way for float16, but float32 would round it to half way first."""
+    value = MP.mpf(1) + MP.mpf(2) ** -11 + MP.mpf(2) ** -30
+    assert round_to(value, "float16") == 1 + 2**-10
+    assert float(np.float16(np.float32(1 + 2**-11))) == 1
+    assert round_to(MP.mpf(2) ** -25, "float16") == 0
+    assert round_to(MP.mpf(65520), "float16") == math.inf
+
+
+def test_two_halves_carry_a_hundred_bits() -> None:
+    high, low = split(MP.mpf(1) / 3)
+    assert abs(Fraction(high) + Fraction(low) - Fraction(1, 3)) < Fraction(1, 2**106)
+
+
+FUNCTIONS: list[tuple[str, Any]] = [
+    ("exp", lambda x: x.exp()),
+    ("log", lambda x: x.log()),
+    ("sin", lambda x: x.sin()),
+    ("cos", lambda x: x.cos()),
+    ("tanh", lambda x: x.tanh()),
+    ("sqrt", lambda x: x.sqrt()),
+    ("erf", lambda x: x.erf()),
+    ("abs", abs),
+    ("quotient", lambda x: (2 - x) / (x * x + 1)),
+    ("power", lambda x: x**3 - 1 / x),
+]
+
+
+@pytest.mark.parametrize(("name", "function"), FUNCTIONS, ids=[name for name, _ in FUNCTIONS])
+def test_slopes_are_limits_of_differences(name: str, function: Any) -> None:
+    step = MP.mpf(2) ** -50
+    for number in (0.75, 2.5):
+        slope = function(Exact(number, {0: MP.one})).slopes[0]
+        above, below = (function(Exact(MP.mpf(number) + sign * step)).value for sign in (1, -1))
+        assert abs(slope - (above - below) / (2 * step)) < 1e-25
+
+
+def test_exact_numbers_obey_numpy() -> None:
+    x = lift(np.array([[1.0, 2.0], [3.0, 4.0]]), 0)
+    product = x @ x
+    assert float(product[0, 1]) == 10
+    assert {key: int(slope) for key, slope in product[0, 0].slopes.items()} == {0: 2, 1: 3, 2: 2}
+    assert bool((x > 2).tolist() == [[False, False], [True, True]])
+    assert math.isnan(float(Exact(-1.0).log()))
+    assert math.isnan(float(Exact(0.0) / 0))
+
+
+def test_an_inexact_value_cannot_be_an_exact_case() -> None:
+    book = Book("softmax")
+    book.value("float32/ragged", "1", [nest("float32", [[0.0, 1.0]])], kw={"dim": 1})
+    with pytest.raises(Inexact, match="within a bound"):
+        build(book.cases[0])
+
+
+def test_an_overflow_cannot_be_within_a_bound() -> None:
+    book = Book("exp")
+    book.value("float16/overflow", "1", [nest("float16", [[12.0]])], cmp="bound")
+    with pytest.raises(Inexact, match="infinity"):
+        build(book.cases[0])
+
+
+def test_cases_are_numbered_within_their_group() -> None:
+    book = Book("exp")
+    ids = [book.value(group, "1", [nest("float32", [[0.0]])]) for group in ("a", "b", "a")]
+    assert ids == ["exp/a/1", "exp/b/1", "exp/a/2"]
+    assert book.cases[0].clauses == ("EXP-1",)
+
+
+def test_the_layouts_of_a_case_are_those_that_can_express_it() -> None:
+    book = Book("exp")
+    book.value("a", "1", [nest("float32", [[0.0], [1.0, 2.0]])])
+    book.value("b", "1", [integers("float32", [(2, 3), (3, 2)], "key")])
+    assert [case.layouts for case in book.cases] == [("strided", "jagged"), ("strided",)]
+
+
+def test_a_new_operator_has_cases_in_a_known_chapter() -> None:
+    assert [book.op for chapter, book in writing.books() if chapter == "reduction"] == ["sum", "mean", "amax"]

@@ -1,0 +1,98 @@
+"""The gradients in the vectors against a second derivation: the complex step, on the same definitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pynested.spec.compare import Expected
+from pynested.spec.encoding import decode_value
+from pynested.spec.generator.author import Case
+from pynested.spec.generator.build import Run, build
+from pynested.spec.generator.trees import leaves, like
+from pynested.spec.generator.write import books
+from pynested.spec.table import load_table
+
+STEP = 1e-30
+NOT_ANALYTIC = {"abs"}
+BOOKS = {book.op: book for _, book in books()}
+OPERATORS = [op for op in BOOKS if load_table()[op].differentiable and op not in NOT_ANALYTIC]
+
+
+def expected_values(expected: Any) -> Any:
+    """Return value and tolerance of every element of an expected gradient, leaf by leaf."""
+    if "list" in expected:
+        return [pair for part in expected["list"] for pair in expected_values(part)]
+    if "dense" in expected:
+        arrays = [Expected.from_words(expected["dense"])]
+    else:
+        arrays = [Expected.from_words(expected["nested"], n) for n in range(len(expected["nested"]["shapes"]))]
+    return [(one.values.astype(np.float64), 0.0 if one.tol is None else one.tol) for one in arrays]
+
+
+def stepped(run: Run, name: str, cotangent: list[np.ndarray]) -> list[np.ndarray]:
+    """Return the gradient of one operand by a complex step in every element."""
+    value = run.arguments[name]
+    wide = [leaf.astype(np.complex128) if leaf.dtype.kind == "f" else leaf for leaf in leaves(value)]
+    gradients = [np.zeros(leaf.shape) for leaf in wide]
+    for number, leaf in enumerate(wide):
+        for place in np.ndindex(leaf.shape):
+            moved = [one.copy() for one in wide]
+            moved[number][place] += STEP * 1j
+            arrays = leaves(run._shaped(run.define(**{**run.arguments, name: like(value, iter(moved))})))
+            parts = (np.sum(array.imag * weight) for array, weight in zip(arrays, cotangent, strict=True))
+            gradients[number][place] = sum(parts) / STEP
+    return gradients
+
+
+def cotangent_of(case: Case, vector: dict[str, Any]) -> list[np.ndarray]:
+    return [leaf.astype(np.float64) for leaf in leaves(decode_value(vector["cotangent"]))]
+
+
+@pytest.mark.parametrize("op", OPERATORS)
+def test_gradients_are_complex_steps(op: str) -> None:
+    checked = sum(check(case) for case in BOOKS[op].cases if case.gradient == "auto" and case.error is None)
+    assert checked > 0
+
+
+def check(case: Case) -> int:
+    vector = build(case)
+    with np.errstate(all="ignore"):
+        if "gradient" not in vector or case.cotangent is not None:
+            return 0
+        run, cotangent = Run(case), cotangent_of(case, vector)
+        if case.result is not None:
+            return 0
+        names = list(run.arguments)[: len(case.args)]
+        entries = dict(zip(names, vector["gradient"], strict=True)) | vector.get("gradient_kwargs", {})
+        for name, expected in entries.items():
+            if expected is not None:
+                compare_leaves(case.id, stepped(run, name, cotangent), expected_values(expected))
+    return 1
+
+
+def compare_leaves(id_: str, mine: list[np.ndarray], theirs: Any) -> None:
+    assert len(mine) == len(theirs), id_
+    for gradient, (value, tolerance) in zip(mine, theirs, strict=True):
+        scale = 1 + np.max(np.abs(value), initial=0.0)
+        assert np.all(np.abs(gradient - value) <= np.maximum(tolerance, 1e-12 * scale)), (id_, gradient, value)
+
+
+def test_every_differentiable_operator_has_gradients() -> None:
+    for op in OPERATORS:
+        listed = set(load_table()[op].differentiable)
+        assert listed <= {name for case in BOOKS[op].cases for name in gradient_names(case)}, op
+
+
+def gradient_names(case: Case) -> set[str]:
+    if case.error is not None or case.gradient is None:
+        return set()
+    vector = build(case)
+    with np.errstate(all="ignore"):
+        names = list(Run(case).arguments)[: len(case.args)]
+    present = {name for name, entry in zip(names, vector.get("gradient", []), strict=False) if entry is not None}
+    return present | set(vector.get("gradient_kwargs", {}))
+
+

@@ -1,0 +1,225 @@
+"""Every operator, on every batch of up to three components of up to three rows, against its executable definition.
+
+Layout and placement must not show: components lie packed, or out of order between holes full of NaN, or transposed, in
+the jagged layout with either dimension ragged and in the strided one with one and two irregular dimensions.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested import operators
+from pynested.spec import bounds
+from pynested.spec.components import layouts
+from pynested.spec.encoding import Components
+from pynested.spec.table import load_table
+
+from .calls import CALLS, Batch, Call, Operand
+from .nests import PLACEMENTS, Kind, Placed, place, plain
+
+TABLE = load_table()
+STEP = 2.0**-100  # of a complex step: nothing cancels, so it can be as small as one likes
+REAL_STEP = 2.0**-10  # where the definition is piecewise linear, and its kinks are farther away
+
+
+@lru_cache
+def definition(op: str) -> Callable[..., Any]:
+    function: Callable[..., Any] = getattr(import_module(f"pynested.spec.definitions.{op}"), op)
+    return function
+
+
+@lru_cache
+def signature(op: str) -> inspect.Signature:
+    return inspect.signature(definition(op))
+
+
+def mapped(change: Callable[[Any], Any], value: Any) -> Any:
+    """``value`` with every operand in it replaced by what ``change`` makes of it."""
+    if isinstance(value, Operand | np.ndarray):
+        return change(value)
+    return [mapped(change, one) for one in value] if isinstance(value, list) else value
+
+
+def components(operand: Any) -> Any:
+    return operand.components if isinstance(operand, Operand) else operand
+
+
+def defined(call: Call, arguments: tuple[Any, ...]) -> Any:
+    """What the definition says of the call."""
+    keywords = {name: value for name, value in call.keywords.items() if name in signature(call.op).parameters}
+    with np.errstate(all="ignore"):
+        return definition(call.op)(*[mapped(components, one) for one in arguments], **keywords)
+
+
+def tolerance(call: Call, arguments: tuple[Any, ...], exact: Any) -> Any:
+    """How far the result may be off: twice the bound, as the definition is rounded too; None where it is exact."""
+    precision = TABLE[call.op].precision
+    if precision in bounds.NO_TOLERANCE:
+        return None
+    given = signature(call.op).bind(*[mapped(components, one) for one in arguments], **call.keywords).arguments
+    with np.errstate(all="ignore"):
+        return bounds.tolerance(precision, definition(call.op), given, exact, "float64")
+
+
+@lru_cache(20000)
+def placed(operand: Operand, layout: Any, placement: str) -> Placed:
+    """A nested operand that wants a gradient, if it can have one; operands are shared between calls."""
+    return place(operand.components, layout, placement, operand.ragged, operand.components.dtype.kind == "f")
+
+
+def called(call: Call, arguments: tuple[Any, ...], kind: Kind, placement: str) -> tuple[Any, list[Any]]:
+    """The result, and the operands in their order."""
+    made: list[Any] = []
+
+    def one(operand: Any) -> Any:
+        if isinstance(operand, Operand):
+            made.append(placed(operand, kind.layout, placement))
+            made[-1].buffer.grad = None
+            return made[-1].array
+        made.append(pn.array(operand, requires_grad=operand.dtype.kind == "f"))
+        return made[-1]
+
+    given = [mapped(one, argument) for argument in arguments]
+    function = getattr(operators, call.op, None) or getattr(pn, call.op)
+    return function(*given, **call.keywords), made
+
+
+def agree(got: Any, expected: Any, tol: Any) -> bool:
+    """Whether a result is what the definition says, component by component."""
+    if isinstance(expected, bool):
+        return got is expected
+    if isinstance(expected, list):
+        tols = [None] * len(expected) if tol is None else tol
+        return len(got) == len(expected) and all(map(agree, got, expected, tols))
+    got = np.asarray(got)
+    if got.shape != expected.shape or got.dtype.kind != np.asarray(expected).dtype.kind:
+        return False
+    if tol is None:
+        return np.array_equal(got, expected, equal_nan=got.dtype.kind == "f")
+    with np.errstate(all="ignore"):
+        near = np.abs(got - expected) <= 2 * tol
+    return bool((near | (got == expected) | (np.isnan(got) & np.isnan(expected))).all())
+
+
+def waves(tree: Any, seed: int = 7) -> Any:
+    """A cotangent, or a direction, for every array of a result."""
+    if isinstance(tree, list):
+        return [waves(one, seed + 3 * i) for i, one in enumerate(tree)]
+    return np.cos(np.arange(np.size(tree)) * 1.7 + seed).reshape(np.shape(tree))
+
+
+def pull(result: Any, cotangent: Any) -> None:
+    """Run the cotangent of a result back into the leaves."""
+    if isinstance(result, tuple | list):
+        for one, its in zip(result, cotangent, strict=True):
+            pull(one, its)
+    elif result.requires_grad and isinstance(result, pn.NestedArray):
+        ragged = getattr(result.structure, "ragged_dim", 1)
+        shape = (len(result), *[result.regular_size(dim) for dim in range(1, result.ndim)])
+        made = Components(cotangent, shape, np.float64)
+        result.backward(place(made, result.layout, "packed", ragged).array, retain_graph=True)
+    elif result.requires_grad:
+        result.backward(pn.array(np.reshape(cotangent, result.shape)), retain_graph=True)
+
+
+def gradients(made: list[Any]) -> list[Any]:
+    """The gradient of every operand that can have one, by components; in holes it is checked to be +0."""
+    found: list[Any] = []
+    for one in made:
+        if isinstance(one, Placed):
+            found += [one.gradient()] if one.buffer.requires_grad else []
+        elif one.requires_grad:
+            found.append(np.zeros(one.shape) if one.grad is None else one.grad.numpy())
+    return found
+
+
+def inner(a: Any, b: Any) -> tuple[float, float]:
+    """The sum of the products of two trees of arrays, and that of their absolute values."""
+    if isinstance(a, list):
+        pairs = [inner(x, y) for x, y in zip(a, b, strict=True)]
+        return sum(p for p, _ in pairs), sum(m for _, m in pairs)
+    products = np.where(np.isnan(b), 0.0, a * np.asarray(b))
+    return float(products.sum()), float(np.abs(products).sum())
+
+
+def slope(call: Call, arguments: tuple[Any, ...], directions: list[Any]) -> Any:
+    """The derivative of the definition along ``directions``, one for each operand of floats."""
+
+    def moved(step: complex) -> Any:
+        along = iter(directions)
+
+        def one(operand: Any) -> Any:
+            if components(operand).dtype.kind != "f":
+                return operand
+            if isinstance(operand, np.ndarray):
+                return operand + step * next(along)
+            made = [x + step * v for x, v in zip(operand.components, next(along), strict=True)]
+            return Operand(Components(made, operand.components.shape, np.result_type(1.0, step)), operand.ragged)
+
+        return defined(call, tuple(mapped(one, argument) for argument in arguments))
+
+    def each(change: Callable[..., Any], *trees: Any) -> Any:
+        return [each(change, *parts) for parts in zip(*trees, strict=True)] if isinstance(trees[0], list) else change(*trees)
+
+    if call.smooth:
+        return each(lambda y: np.imag(y) / STEP, moved(STEP * 1j))
+    return each(lambda a, b: (a - b) / (2 * REAL_STEP), moved(REAL_STEP), moved(-REAL_STEP))
+
+
+def undefined(call: Call, batch: Batch) -> bool:
+    """Without components some definitions do not know the sizes of regular dimensions."""
+    unknown = ("0", "(0", "None kept") if call.op in ("sum", "mean") else "regular"
+    return call.op in ("sum", "mean", "chunk") and not batch.count and call.label.startswith(unknown)
+
+
+def check(call: Call, batch: Batch) -> None:
+    """One call in every placement: values, and gradients where there are any, are those of the definition."""
+    arguments = call.arguments(batch)
+    exact = defined(call, arguments)
+    tol = tolerance(call, arguments, exact)
+    packed: list[Any] = []
+    for placement in PLACEMENTS:
+        if call.op == "view" and placement == "transposed":
+            continue
+        result, made = called(call, arguments, batch.kind, placement)
+        got = plain(result)
+        assert agree(got, exact, tol), f"{batch.shapes} {placement}\ngot      {got}\nexpected {exact}"
+        if not TABLE[call.op].differentiable:
+            continue
+        pull(result, waves(exact))
+        found = gradients(made)
+        packed = packed or found
+        assert agree(found, packed, None), f"gradients of {batch.shapes}\npacked {packed}\n{placement} {found}"
+    if packed:
+        directions = [waves(one, 11) for one in packed]
+        pulled, size = inner(directions, packed)
+        pushed, other = inner(waves(exact), slope(call, arguments, directions))
+        assert abs(pulled - pushed) <= 1e-11 * (size + other), f"{batch.shapes}: pulled {packed}, off by {pulled - pushed}"
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"), [pytest.param(call, kind, id=f"{call}-{kind}") for call in CALLS for kind in call.kinds]
+)
+def test_every_small_batch(call: Call, kind: Kind) -> None:
+    for lengths in layouts():
+        batch = Batch(kind, lengths)
+        refused = call.refuses(batch)
+        if refused is not None:
+            for placement in PLACEMENTS:
+                with pytest.raises(refused):
+                    called(call, call.arguments(batch), kind, placement)
+        elif not undefined(call, batch):
+            check(call, batch)
+
+
+def test_every_operator_is_called() -> None:
+    missing = {one.name for one in TABLE.values() if not one.is_idea} - {call.op for call in CALLS}
+    assert missing == {"masked_select", "nested_array_from_jagged", "nested_array_from_strided"}
