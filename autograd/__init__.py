@@ -8,15 +8,17 @@ if __name__ != "pynested.autograd":
 
 from .api import backward, grad, hessian, hvp, jacobian, jvp, vjp
 from .array import Array
+from .check import gradcheck
 from .checkpoint import checkpoint
 from .containers import flatten, register_container
 from .create import arange, array, empty, full, ones, rand, randint, randn, zeros
 from .function import Function
 from .modes import anomaly, enable_grad, is_grad_enabled, no_grad
 from .random import manual_seed
+from .show import tape
 
 __all__ = [
-    "Array", "Function", "anomaly", "arange", "array", "backward", "checkpoint", "empty", "enable_grad", "flatten", "full", "grad", "hessian",
-    "hvp", "is_grad_enabled", "jacobian", "jvp", "manual_seed", "no_grad", "ones", "rand", "randint", "randn",
-    "register_container", "vjp", "zeros",
+    "Array", "Function", "anomaly", "arange", "array", "backward", "checkpoint", "empty", "enable_grad", "flatten",
+    "full", "grad", "gradcheck", "hessian", "hvp", "is_grad_enabled", "jacobian", "jvp", "manual_seed", "no_grad",
+    "ones", "rand", "randint", "randn", "register_container", "tape", "vjp", "zeros",
 ]  # fmt: skip

@@ -235,9 +235,9 @@ def zeros_like(value: Any) -> Any:
     return np.zeros(value.shape, value.dtype)
 
 
-def as_cotangent(value: Any, node: Any) -> Array:
-    """``value`` as an array of the shape and dtype of ``node``, a line or a leaf."""
-    return Array(np.asarray(value, dtype=node.dtype).reshape(node.shape))
+def wrapped(value: Any) -> Array:
+    """A bare array, or a scalar of one, as an `Array`; an `Array` as it is."""
+    return value if type(value) is Array else Array(np.asarray(value))
 
 
 # The methods call functions that are written in terms of Array, so these modules come after it.

@@ -110,9 +110,9 @@ class _Call(Rule):
         sources = tuple([source_of(array) for array in arrays])
         line = Line(self, sources, (), (), None)
         saved, self.rebuild_saved = flatten(self.context.saved)
-        places = {id(result): i for i, result in enumerate(self.results)}
-        self.places = [places.get(id(array)) for array in saved]
         stand_ins = dict(zip(map(id, arrays), held(arrays, sources), strict=True))
+        places = {id(result): i for i, result in enumerate(self.results) if id(result) not in stand_ins}
+        self.places = [places.get(id(array)) for array in saved]
         kept = [
             stand_ins.get(id(a), a) if place is None else a.detach()
             for a, place in zip(saved, self.places, strict=True)
@@ -153,8 +153,8 @@ class _Call(Rule):
         answers = answer if isinstance(answer, tuple) else (answer,)
         if len(answers) != len(self.arguments):
             raise GradientError(
-                f"{self.name}.backward returned {len(answers)} gradients for {len(self.arguments)} arguments. Return one "
-                "for each, None where there is none."
+                f"{self.name}.backward returned {len(answers)} gradients for {len(self.arguments)} arguments. "
+                "Return one for each, None where there is none."
             )
         found: list[Array | None] = []
         for i, one in enumerate(answers):
@@ -184,8 +184,8 @@ class _Call(Rule):
             return
         if cotangent.shape != source.shape or cotangent.dtype != source.dtype:
             raise GradientError(
-                f"{self.name}.backward returned a gradient of shape {cotangent.shape} and dtype {cotangent.dtype} for an "
-                f"array of shape {source.shape} and dtype {source.dtype}."
+                f"{self.name}.backward returned a gradient of shape {cotangent.shape} and dtype {cotangent.dtype} for "
+                f"an array of shape {source.shape} and dtype {source.dtype}."
             )
 
     def push(self, line: Line, tangents: list[Any]) -> Any:
@@ -221,8 +221,8 @@ class _Call(Rule):
             pairs = [(p, t) for p, t in zip(pulled, tangents, strict=True) if p is not None and t is not None]
             if not all(p.requires_grad for p, _ in pairs):
                 raise GradientError(
-                    f"{self.name} has no jvp, and its backward is not written in pynested's operators throughout, so it "
-                    "cannot be transposed. Define jvp(context, *tangents) as a static method."
+                    f"{self.name} has no jvp, and its backward is not written in pynested's operators throughout, so "
+                    "it cannot be transposed. Define jvp(context, *tangents) as a static method."
                 )
         wanted = [one for one in cotangents if one.requires_grad]
         outputs, weights = [p for p, _ in pairs], [t for _, t in pairs]

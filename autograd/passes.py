@@ -10,7 +10,7 @@ import numpy as np
 from pynested.backends import get_backend
 from pynested.backends.errors import GradientError
 
-from .array import Array, as_cotangent, owner, raw
+from .array import Array, owner, raw, wrapped
 from .containers import flatten, matched
 from .modes import Mode
 from .tape import OFF, RECORDING, source_of, state
@@ -83,8 +83,7 @@ def run(
 
 def _settled(leaf: Array, cotangent: Any, graph: bool, exposed: set[int]) -> Array:
     """``cotangent`` as a gradient of ``leaf``, after the leaf's hooks, in memory that nothing else holds."""
-    gradient = cotangent if isinstance(cotangent, Array) else as_cotangent(cotangent, leaf)
-    gradient = hooked(leaf._hooks, gradient, exposed)
+    gradient = hooked(leaf._hooks, wrapped(cotangent), exposed)
     return owned(gradient if graph else gradient.detach(), exposed)
 
 

@@ -82,7 +82,7 @@ class Protocols(methods.Methods):
     def __repr__(self: Any) -> str:
         tail = f", dtype={self.dtype}" if self.dtype not in (np.float64, np.int64, np.bool_) else ""
         if self.line is not None:
-            tail += f", made by {self.line.rule.name}"
+            tail += f", made by {self.line.name}"
         elif self.requires_grad:
             tail += ", requires_grad=True"
         if self.device != "cpu":

@@ -85,6 +85,12 @@ class Line:
         self.keeper: weakref.ref[Array] | None = None
         self.trace: Trace | None = None
 
+    @property
+    def name(self) -> str:
+        """The rule's name; for one of several outputs that of the rule that made them."""
+        first = self.sources[0] if self.sources else None
+        return first.rule.name if type(first) is Line and first.parts else self.rule.name
+
     def save(self, inputs: Any, output: Any) -> None:
         """Keep what the derivative needs: some of the inputs, and the output without its history."""
         self.inputs, self.output = inputs, output

@@ -65,9 +65,9 @@ def pull_back(
 ) -> Pending:
     """Read the tape upwards from ``seeds`` (pairs of node and cotangent).
 
-    The result's ``cotangents`` are those of the leaves, of the lines in ``wanted``, and of those in ``until``, where the
-    pass ends. With ``graph`` they are arrays and the pass itself is recorded; ``keep`` leaves the saved values in place;
-    ``needed`` limits the pass to its nodes.
+    The result's ``cotangents`` are those of the leaves, of the lines in ``wanted``, and of those in ``until``, where
+    the pass ends. With ``graph`` they are arrays and the pass itself is recorded; ``keep`` leaves the saved values in
+    place; ``needed`` limits the pass to its nodes.
     """
     pending = Pending(graph)
     for node, cotangent in seeds:
@@ -96,9 +96,9 @@ def pull_back(
 
 def _visit(line: Line, cotangent: Any, pending: Pending) -> Any:
     """Run the hooks of ``line`` and leave the cotangent with an array that asked to retain it."""
-    from .array import Array, as_cotangent, raw
+    from .array import Array, raw, wrapped
 
-    given = cotangent if isinstance(cotangent, Array) else as_cotangent(cotangent, line)
+    given = wrapped(cotangent)
     given = hooked(line.hooks, given, pending.exposed)
     keeper = line.keeper() if line.keeper is not None else None
     if keeper is not None:
@@ -158,7 +158,7 @@ def boundary(ends: Iterable[Any], since: int) -> list[Any]:
 
 
 def push_forward(tangents: dict[Any, Any], ends: Sequence[Any], since: int = 0) -> list[Any]:
-    """Read the tape downwards from line ``since``: ``tangents`` by node, pushed to ``ends``; None if nothing arrives."""
+    """Read the tape downwards from line ``since``: ``tangents`` by node, pushed to ``ends``; None where none comes."""
     for line in lines_between(ends, set(tangents), since):
         if line in tangents:
             continue

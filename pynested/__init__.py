@@ -15,13 +15,16 @@ import numpy as _np  # noqa: E402
 from pynested._version import __version__  # noqa: E402
 from pynested.autograd import (  # noqa: E402
     Array,
+    Function,
     anomaly,
     arange,
     array,
+    checkpoint,
     empty,
     enable_grad,
     full,
     grad,
+    gradcheck,
     hessian,
     hvp,
     is_grad_enabled,
@@ -33,6 +36,7 @@ from pynested.autograd import (  # noqa: E402
     rand,
     randint,
     randn,
+    tape,
     vjp,
     zeros,
 )
@@ -112,14 +116,14 @@ uint8 = _np.dtype(_np.uint8)
 float16, float32, float64 = _np.dtype(_np.float16), _np.dtype(_np.float32), _np.dtype(_np.float64)
 
 __all__ = [
-    "Array", "Layout", "NestedArray", "__version__", "abs", "add", "amax", "anomaly", "arange", "array",
-    "as_nested_array", "bmm", "bool", "cat", "chunk", "clone", "contiguous", "cross_entropy", "detach", "div",
+    "Array", "Function", "Layout", "NestedArray", "__version__", "abs", "add", "amax", "anomaly", "arange", "array",
+    "as_nested_array", "bmm", "bool", "cat", "checkpoint", "chunk", "clone", "contiguous", "cross_entropy", "detach", "div",
     "dropout", "elementwise", "embedding", "empty", "empty_like", "enable_grad", "eq", "equal", "exp", "float16",
-    "float32", "float64", "full", "full_like", "gelu", "getitem", "grad", "hessian", "hvp", "int16", "int32", "int64",
+    "float32", "float64", "full", "full_like", "gelu", "getitem", "grad", "gradcheck", "hessian", "hvp", "int16", "int32", "int64",
     "int8", "is_grad_enabled", "jacobian", "jagged", "jvp", "layer_norm", "linear", "log", "logical_not", "lt",
     "manual_seed", "map_components", "masked_fill", "masked_select", "matmul", "mean", "mul", "narrow", "ne", "neg",
     "nested_array", "nested_array_from_jagged", "nested_array_from_strided", "no_grad", "ones", "ones_like", "rand",
     "rand_like", "randint", "randint_like", "randn", "randn_like", "relu", "reshape", "reshape_as", "select", "sgn",
-    "silu", "sin", "softmax", "stack", "strided", "sub", "sum", "tanh", "to_padded_array", "transpose", "uint8",
+    "silu", "sin", "softmax", "stack", "strided", "sub", "sum", "tanh", "tape", "to_padded_array", "transpose", "uint8",
     "unbind", "unflatten", "unsqueeze", "view", "vjp", "where", "zeros", "zeros_like",
 ]  # fmt: skip

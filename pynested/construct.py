@@ -6,23 +6,28 @@ component lies inside its buffer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from pynested import packing
 from pynested.autograd import Array
 from pynested.autograd.create import array
 from pynested.autograd.dense.canonical import as_array, canonical_dtype, canonical_int
-from pynested.autograd.dense.comparison import boolean
 from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import movement as moves
 from pynested.backends import get_backend
-from pynested.backends.errors import ArgumentError, DeviceError, DimensionError, DTypeError, LayoutError, ShapeError, StructureError
-from pynested.layouts import Layout, canonical_layout, jagged, strided
-from pynested.nested_array import NestedArray
-from pynested.structure import Ints, Jagged, Strided, frozen
+from pynested.backends.errors import (
+    ArgumentError,
+    DeviceError,
+    DimensionError,
+    DTypeError,
+    StructureError,
+)
+
+from . import packing
+from .layouts import Layout, canonical_layout, jagged
+from .nested_array import NestedArray
+from .structure import Ints, Jagged, Strided, frozen
 
 
 def _components(name: str, given: Any) -> list[Any]:
@@ -32,7 +37,9 @@ def _components(name: str, given: Any) -> list[Any]:
     if isinstance(given, Array | np.ndarray):
         values = as_array(name, given)
         if values.ndim < 2:
-            raise StructureError(f"{name}: a dense array needs 2 dimensions or more to be a batch, this one has {values.ndim}.")
+            raise StructureError(
+                f"{name}: a dense array needs 2 dimensions or more to be a batch, this one has {values.ndim}."
+            )
         return list(values.data)
     if isinstance(given, str | bytes | dict) or not hasattr(given, "__iter__"):
         raise ArgumentError(f"{name}: a list of arrays makes a nested array, not {type(given).__name__}.")
@@ -120,7 +127,9 @@ def _packed_list(arrays: list[Any], dtype: np.dtype[Any], layout: Layout, device
     """One copy of everything; shapes are looked at as sets first, as most lists are uniform but for one dimension."""
     rank = arrays[0].ndim
     if layout is jagged and not rank:
-        raise StructureError("nested_array: the jagged layout needs components of one dimension or more. Use layout=pn.strided.")
+        raise StructureError(
+            "nested_array: the jagged layout needs components of one dimension or more. Use layout=pn.strided."
+        )
     if layout is jagged and len({x.shape[1:] for x in arrays}) == 1:
         rows, lengths = get_backend(device).pack_list(arrays)
         offsets = np.zeros(len(arrays) + 1, np.int64)
@@ -160,7 +169,9 @@ def as_nested_array(ts: Any, dtype: Any = None, device: str | None = None, layou
 def _of_dense(x: Array, dtype: Any, layout: Layout) -> NestedArray:
     """The batch of equal components that a dense array is: a view where its memory is in order."""
     if x.ndim < 2:
-        raise StructureError(f"as_nested_array: a dense array needs 2 dimensions or more to be a batch, this one has {x.ndim}.")
+        raise StructureError(
+            f"as_nested_array: a dense array needs 2 dimensions or more to be a batch, this one has {x.ndim}."
+        )
     x = x if dtype is None else to_dtype(x, canonical_dtype(dtype))
     if layout is jagged:
         offsets = frozen(np.arange(x.shape[0] + 1) * x.shape[1])
@@ -210,7 +221,9 @@ def nested_array_from_jagged(
         structure = Jagged(frozen(starts), None, at)
     else:
         structure = Jagged(
-            integers(name, "offsets", offsets, 1), None if lengths is None else integers(name, "lengths", lengths, 1), at
+            integers(name, "offsets", offsets, 1),
+            None if lengths is None else integers(name, "lengths", lengths, 1),
+            at,
         )
     _check_jagged(name, structure, rows)
     _check_limits(name, structure, min_seqlen, max_seqlen)
@@ -220,7 +233,9 @@ def nested_array_from_jagged(
 def _check_lengths(name: str, lengths: Ints) -> None:
     negative = np.flatnonzero(lengths < 0)
     if negative.size:
-        raise StructureError(f"{name}: component {negative[0]} has length {lengths[negative[0]]}; no length is below 0.")
+        raise StructureError(
+            f"{name}: component {negative[0]} has length {lengths[negative[0]]}; no length is below 0."
+        )
 
 
 def _check_jagged(name: str, structure: Jagged, rows: int) -> None:
@@ -261,7 +276,9 @@ def _check_limits(name: str, structure: Jagged, shortest: Any, longest: Any) -> 
         ("max_seqlen", longest, lambda said: lengths.size and said < lengths.max()),
     ):
         if said is not None and wrong(canonical_int(name, what, said)):
-            raise StructureError(f"{name}: {what}={said} does not hold: lengths are {lengths.min()} to {lengths.max()}.")
+            raise StructureError(
+                f"{name}: {what}={said} does not hold: lengths are {lengths.min()} to {lengths.max()}."
+            )
 
 
 def nested_array_from_strided(buffer: Any, sizes: Any, strides: Any = None, offsets: Any = None) -> NestedArray:

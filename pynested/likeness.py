@@ -9,7 +9,8 @@ import numpy as np
 
 from pynested.autograd import Array, create
 from pynested.autograd.dense.canonical import as_array, canonical_dtype
-from pynested.nested_array import NestedArray
+
+from .nested_array import NestedArray
 
 
 def _like(x: Any, dtype: Any, requires_grad: bool, make: Callable[[tuple[int, ...], np.dtype[Any], str], Array]) -> Any:
@@ -28,7 +29,7 @@ def _like(x: Any, dtype: Any, requires_grad: bool, make: Callable[[tuple[int, ..
 
 
 def _packed_shape(x: NestedArray) -> list[int]:
-    from pynested.structure import Jagged
+    from .structure import Jagged
 
     if not isinstance(x.structure, Jagged):
         return [x.structure.packed.buffer_size]
@@ -67,8 +68,6 @@ def randn_like(x: Any, *, dtype: Any = None, requires_grad: bool = False, genera
     return _like(x, dtype, requires_grad, lambda s, k, d: create.randn(s, dtype=k, device=d, generator=generator))
 
 
-def randint_like(
-    x: Any, low: int, high: int | None = None, *, dtype: Any = None, generator: Any = None
-) -> Any:
+def randint_like(x: Any, low: int, high: int | None = None, *, dtype: Any = None, generator: Any = None) -> Any:
     """An array like ``x`` of random integers from ``low`` (0 if only one limit is given) to ``high`` - 1."""
     return _like(x, dtype, False, lambda s, k, d: create.randint(low, high, s, dtype=k, device=d, generator=generator))

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from pynested import nested_methods
 from pynested.autograd import Array, register_container
 from pynested.autograd.dense.canonical import canonical_dim
 from pynested.backends.errors import ArgumentError, GradientError, LayoutError, StructureError
-from pynested.layouts import Layout
-from pynested.sizes import RaggedSize
-from pynested.structure import Ints, Jagged, Strided, Structure, frozen
+
+from . import nested_methods
+from .layouts import Layout
+from .sizes import RaggedSize
+from .structure import Ints, Jagged, Strided, Structure, frozen
 
 
 class NestedArray(nested_methods.Methods):
@@ -210,14 +211,12 @@ class NestedArray(nested_methods.Methods):
         """The values of a gradient of this shape, in this placement."""
         if not isinstance(value, NestedArray):
             raise GradientError(f"{name}: the gradient of a nested array is nested, not {type(value).__name__}.")
-        from pynested.packing import check_same_shape, placed_like
+        from .packing import check_same_shape, placed_like
 
         check_same_shape(name, self, value)
         return placed_like(value, self)
 
-    def backward(
-        self, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False
-    ) -> None:
+    def backward(self, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False) -> None:
         """Accumulate the gradients of this array, weighted by ``gradient`` (nested, of equal shape)."""
         if gradient is None:
             raise GradientError(
@@ -251,7 +250,7 @@ class NestedArray(nested_methods.Methods):
     __hash__ = object.__hash__
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        from pynested.packing import as_dense
+        from .packing import as_dense
 
         if copy is False:
             raise ArgumentError("array: the components of a nested array need a copy to become one dense array.")
@@ -266,7 +265,7 @@ class NestedArray(nested_methods.Methods):
         return function(*inputs)
 
     def __repr__(self) -> str:
-        from pynested.show import as_text
+        from .show import as_text
 
         return as_text(self)
 

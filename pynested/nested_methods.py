@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.dense.canonical import canonical_shape
 
 if TYPE_CHECKING:
     from pynested import operators as ops
@@ -77,9 +78,9 @@ class Methods:
     def bmm(self, mat2: Any) -> Any: return ops.bmm(self, mat2)
     def linear(self, weight: Any, bias: Any = None) -> Any: return ops.linear(self, weight, bias)
     def transpose(self, dim0: int, dim1: int) -> Any: return ops.transpose(self, dim0, dim1)
-    def reshape(self, *shape: Any) -> Any: return ops.reshape(self, *shape)
+    def reshape(self, *shape: Any) -> Any: return ops.reshape(self, canonical_shape("reshape", shape))
     def reshape_as(self, other: Any) -> Any: return ops.reshape_as(self, other)
-    def view(self, *shape: Any) -> Any: return ops.view(self, *shape)
+    def view(self, *shape: Any) -> Any: return ops.view(self, canonical_shape("view", shape))
     def unsqueeze(self, dim: int) -> Any: return ops.unsqueeze(self, dim)
     def unflatten(self, dim: int, sizes: Any) -> Any: return ops.unflatten(self, dim, sizes)
     def select(self, dim: int, index: int) -> Any: return ops.select(self, dim, index)

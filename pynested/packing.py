@@ -13,9 +13,10 @@ from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import views
 from pynested.backends import get_backend
 from pynested.backends.errors import LayoutError, StructureError
-from pynested.layouts import Layout, jagged, strided
-from pynested.nested_array import NestedArray
-from pynested.structure import Ints, Jagged, Strided, frozen
+
+from .layouts import Layout, jagged, strided
+from .nested_array import NestedArray
+from .structure import Ints, Jagged, Strided, frozen
 
 
 def describe(shape: Sequence[int]) -> str:

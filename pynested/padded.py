@@ -11,16 +11,15 @@ from pynested.autograd.dense.canonical import as_array, broadcast_shape, canonic
 from pynested.autograd.dense.comparison import boolean
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
-from pynested.construct import as_nested_array, integers
-from pynested.layouts import Layout, canonical_layout, jagged, strided
-from pynested.nested_array import NestedArray
 from pynested.operators.slicing import batch_slice
-from pynested.structure import Ints, Jagged, Strided, frozen
+
+from .construct import as_nested_array, integers
+from .layouts import Layout, canonical_layout, jagged, strided
+from .nested_array import NestedArray
+from .structure import Ints, Jagged, Strided, frozen
 
 
-def narrow(
-    tensor: Any, dim: int, start: Any = 0, length: Any = None, layout: Layout | None = None
-) -> NestedArray:
+def narrow(tensor: Any, dim: int, start: Any = 0, length: Any = None, layout: Layout | None = None) -> NestedArray:
     """Of each entry ``i`` of a dense array, the ``length[i]`` elements from ``start[i]`` on along ``dim``, as a view."""
     chosen = canonical_layout("narrow", layout)
     if type(tensor) is NestedArray:
@@ -54,7 +53,9 @@ def narrow(
 def _narrow_nested(x: NestedArray, dim: int, start: Any, length: Any) -> NestedArray:
     """The batch dimension of a nested array: some of its components."""
     if canonical_dim("narrow", dim, x.ndim):
-        raise DimensionError("narrow: of a nested array only dimension 0 is narrowed, which picks components. Use x[:, a:b].")
+        raise DimensionError(
+            "narrow: of a nested array only dimension 0 is narrowed, which picks components. Use x[:, a:b]."
+        )
     first, count = _per_entry("start", start, 1), _per_entry("length", length, 1)
     _check_range(first, count, len(x))
     return batch_slice(x, slice(int(first[0]), int(first[0] + count[0])))
@@ -67,7 +68,9 @@ def _per_entry(what: str, value: Any, count: int) -> Ints:
     given = np.asarray(value.data if type(value) is Array else value)
     numbers = integers("narrow", what, given, given.ndim)
     if given.dtype == np.bool_ or numbers.ndim > 1 or (numbers.ndim and numbers.shape[0] not in (1, count)):
-        raise StructureError(f"narrow: {what} of shape {numbers.shape} must be an integer or one for each of the {count} entries.")
+        raise StructureError(
+            f"narrow: {what} of shape {numbers.shape} must be an integer or one for each of the {count} entries."
+        )
     return np.broadcast_to(numbers, (count,))
 
 
@@ -87,9 +90,13 @@ def masked_select(tensor: Any, mask: Any) -> NestedArray:
     x = as_array("masked_select", tensor)
     chosen = boolean("masked_select", "mask", mask)
     if not x.ndim or broadcast_shape("masked_select", x.shape, chosen.shape) != x.shape:
-        raise ShapeError(f"masked_select: a mask of shape {chosen.shape} does not broadcast to an array of shape {x.shape}.")
+        raise ShapeError(
+            f"masked_select: a mask of shape {chosen.shape} does not broadcast to an array of shape {x.shape}."
+        )
     full = np.broadcast_to(chosen, x.shape)
-    lengths = full.reshape(-1, x.shape[-1]).sum(axis=1) if x.shape[-1] else np.zeros(int(np.prod(x.shape[:-1])), np.int64)
+    lengths = (
+        full.reshape(-1, x.shape[-1]).sum(axis=1) if x.shape[-1] else np.zeros(int(np.prod(x.shape[:-1])), np.int64)
+    )
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     values = moves.take_rows(moves.reshape(x, (x.numel(),)), np.flatnonzero(full))
     return NestedArray(values, Jagged(frozen(offsets)))

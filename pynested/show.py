@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pynested.layouts import jagged
-from pynested.nested_array import NestedArray
+from .layouts import jagged
+from .nested_array import NestedArray
 
 INDENT = "  "
 
@@ -32,7 +32,7 @@ def _comma(text: str) -> list[str]:
 
 
 def _component(x: NestedArray, i: int) -> str:
-    from pynested.operators.movement import component_data
+    from pynested.operators.movement.picking import component_data
 
     values: Any = component_data(x, i)
     return f"array({np.array2string(values, separator=', ', prefix='array(')})"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import threading
 
-from pynested.structure import Ints
+from .structure import Ints
 
 _names: dict[bytes, int] = {}
 _lock = threading.Lock()

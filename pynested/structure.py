@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.backends import Segments, strided_index
-from pynested.layouts import Layout, jagged, strided
+
+from .layouts import Layout, jagged, strided
 
 Ints: TypeAlias = NDArray[np.int64]
 

@@ -1,10 +1,11 @@
 """How far a result may be from the exact one: error bounds derived from rounding analysis, and executable.
 
-    tol = u · E + ½ ulp(r) + 2 · (smallest subnormal)
+    tol = u · E + ½ ulp(r) + floor
 
 `r` is the exact result, `u` the unit roundoff of the dtype in which the operator computes, `E` the bound of this file
-that the operator names as its `precision`. The last rounding into the result costs ½ ulp. float16 computes in float32
-and is rounded once. `E` is the operator itself run on absolute values, times the number of roundings a value can meet:
+that the operator names as its `precision`. The last rounding into the result costs ½ ulp; float16 computes in float32
+and is rounded once. `floor` is two subnormals; for float32, whose subnormals a device may flush to zero, it is the
+smallest normal number. `E` is the operator itself run on absolute values, times the roundings that a value can meet:
 
 | name                 | E                                                          | because                   |
 |----------------------|------------------------------------------------------------|---------------------------|
@@ -41,6 +42,7 @@ COMPUTING_ROUNDOFF = {**ROUNDOFF, "float16": 2.0**-24}
 # Precisions whose results are compared bit for bit.
 NO_TOLERANCE = ("exact", "correctly_rounded")
 
+_FLOOR = {"float16": 2.0**-23, "float32": 2.0**-126, "float64": 2.0**-1073}
 _PRECISION = {"float16": (11, -24), "float32": (24, -149), "float64": (53, -1074)}
 
 Nested = Any  # a list of components, or one dense array
@@ -71,10 +73,10 @@ def tolerance(precision: str, define: Define, arguments: Arguments, result: Nest
 
 
 def allow(error: Any, exact: Any, roundoff: float, dtype: str) -> NDArray:
-    """Return `roundoff * error + ½ ulp + 2 subnormals`, and 0 where the exact result is not finite."""
+    """Return `roundoff * error + ½ ulp + floor`, and 0 where the exact result is not finite."""
     finite = np.isfinite(np.asarray(exact, dtype=np.float64))
     allowed = roundoff * np.asarray(error, dtype=np.float64) + ulp(np.where(finite, exact, 0.0), dtype) / 2
-    return np.asarray(np.where(finite, allowed + 2.0 * np.ldexp(1.0, _PRECISION[dtype][1]), 0.0))
+    return np.asarray(np.where(finite, allowed + _FLOOR[dtype], 0.0))
 
 
 def _is_operand(value: Any) -> bool:

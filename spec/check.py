@@ -56,9 +56,12 @@ def lint_table(table: Table) -> list[str]:
 
 
 def _operator_problems(operator: Operator) -> Iterator[str]:
-    for number, clause in enumerate(operator.clauses, 1):
-        if clause.id != f"{operator.name.upper()}-{number}":
-            yield f"{clause.id}: expected {operator.name.upper()}-{number}; numbers are consecutive and never reused"
+    last = 0
+    for clause in operator.clauses:
+        prefix, _, number = clause.id.rpartition("-")
+        if prefix != operator.name.upper() or not number.isdecimal() or int(number) <= last:
+            yield f"{clause.id}: the clauses of {operator.name} are {operator.name.upper()}-n with numbers that rise"
+        last = int(number) if number.isdecimal() else last
         yield from _clause_problems(clause)
     if operator.is_idea:
         return

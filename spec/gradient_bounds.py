@@ -2,7 +2,7 @@
 
 The default, used by every operator that is not listed here, is the one of a sum of products: with K cotangents g that
 reach an input through slopes s, `E = (K + 4) · Σ abs(s · g)`. The operators of this file subtract numbers that are
-themselves rounded; their E adds the magnitudes instead. `tol = u · E + ½ ulp + 2 subnormals` as for results, with u the
+themselves rounded; their E adds the magnitudes instead. `tol = u · E + ½ ulp + floor` as for results, with u the
 unit roundoff of the dtype itself.
 """
 

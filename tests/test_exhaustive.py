@@ -141,6 +141,11 @@ def gradients(made: list[Any]) -> list[Any]:
     return found
 
 
+def rounding(gradient: Any) -> Any:
+    """The gradient of a dense operand is a sum over components, in the order in which they lie; others are exact."""
+    return None if isinstance(gradient, list) else 1e-14 * (1 + np.abs(gradient))
+
+
 def inner(a: Any, b: Any) -> tuple[float, float]:
     """The sum of the products of two trees of arrays, and that of their absolute values."""
     if isinstance(a, list):
@@ -192,17 +197,18 @@ def check(call: Call, batch: Batch) -> None:
         result, made = called(call, arguments, batch.kind, placement)
         got = plain(result)
         assert agree(got, exact, tol), f"{batch.shapes} {placement}\ngot      {got}\nexpected {exact}"
-        if not TABLE[call.op].differentiable:
+        if not TABLE[call.op].differentiable or placement == "transposed":
             continue
         pull(result, waves(exact))
         found = gradients(made)
         packed = packed or found
-        assert agree(found, packed, None), f"gradients of {batch.shapes}\npacked {packed}\n{placement} {found}"
+        assert all(map(agree, found, packed, map(rounding, found))), f"gradients {batch.shapes} {placement}: {found} {packed}"
     if packed:
         directions = [waves(one, 11) for one in packed]
         pulled, size = inner(directions, packed)
         pushed, other = inner(waves(exact), slope(call, arguments, directions))
-        assert abs(pulled - pushed) <= 1e-11 * (size + other), f"{batch.shapes}: pulled {packed}, off by {pulled - pushed}"
+        near = (1e-12 if call.smooth else 1e-9) * (size + other)
+        assert abs(pulled - pushed) <= near, f"{batch.shapes}: pulled {packed}, off by {pulled - pushed}"
 
 
 @pytest.mark.parametrize(

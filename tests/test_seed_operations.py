@@ -14,13 +14,12 @@ import pytest
 
 import pynested as pn
 
-from .test_seed_documents import LAYOUTS, close, listed, regular
+from .seeds import LAYOUTS, close, listed, regular
 
 
-
-def two(layout: Any) -> tuple[Any, Any]:
+def two(layout: Any) -> Any:
     """Components of lengths 2 and 1, as an array that is small enough to write results out."""
-    return pn.nested_array([[[1.0, -2.0], [0.0, 4.0]], [[-3.0, 5.0]]], layout=layout), layout
+    return pn.nested_array([[[1.0, -2.0], [0.0, 4.0]], [[-3.0, 5.0]]], layout=layout)
 
 
 # ---- to and from padded -------------------------------------------------------------------------------------------
@@ -42,7 +41,7 @@ def test_to_padded_array() -> None:
     large = pn.to_padded_array(nt, 1.0, (2, 4, 6))
     assert listed(large) == [framed(FIRST, 4, 6, 1.0), framed(SECOND, 4, 6, 1.0)]
     assert pn.equal(pn.to_padded_array(input=nt, padding=1.0, output_size=(2, 4, 6)), large)
-    with pytest.raises(RuntimeError, match="less than NestedTensor padded size. Truncation is not supported"):
+    with pytest.raises(RuntimeError, match="Truncation is not supported"):
         pn.to_padded_array(nt, 2.0, (2, 2, 2))
     with pytest.raises(ValueError, match="Truncation is not supported"):
         pn.to_padded_array(nt, 2.0, (1, 3, 5))
@@ -107,7 +106,7 @@ def test_shape_manipulations(layout: Any) -> None:
 
 @LAYOUTS
 def test_shape_manipulations_have_the_values_of_the_components(layout: Any) -> None:
-    nt, _ = two(layout)
+    nt = two(layout)
     assert listed(nt.unflatten(-1, [2, 1])) == [[[[1.0], [-2.0]], [[0.0], [4.0]]], [[[-3.0], [5.0]]]]
     assert listed(pn.cat([nt, nt], dim=2)) == [[[1.0, -2.0, 1.0, -2.0], [0.0, 4.0, 0.0, 4.0]], [[-3.0, 5.0, -3.0, 5.0]]]
     assert listed(pn.stack([nt, nt], dim=1))[1] == [[[-3.0, 5.0]], [[-3.0, 5.0]]]
@@ -179,7 +178,7 @@ ELEMENTWISE: list[tuple[str, Any, Any]] = [
 @LAYOUTS
 @pytest.mark.parametrize(("name", "first", "second"), ELEMENTWISE, ids=[row[0] for row in ELEMENTWISE])
 def test_behaviour_is_the_same_as_on_regular_arrays(name: str, first: Any, second: Any, layout: Any) -> None:
-    nt, _ = two(layout)
+    nt = two(layout)
     for result in (getattr(pn, name)(nt), getattr(nt, name)()):
         assert result.layout is layout
         assert close(result.unbind()[0], first) and close(result.unbind()[1], second)
@@ -187,7 +186,7 @@ def test_behaviour_is_the_same_as_on_regular_arrays(name: str, first: Any, secon
 
 @LAYOUTS
 def test_sums_differences_and_products(layout: Any) -> None:
-    nt, _ = two(layout)
+    nt = two(layout)
     assert listed(pn.add(nt, nt)) == listed(nt * 2) == [[[2.0, -4.0], [0.0, 8.0]], [[-6.0, 10.0]]]
     assert listed(pn.sub(nt, nt)) == [[[0.0, 0.0], [0.0, 0.0]], [[0.0, 0.0]]]
     assert listed(pn.mul(nt, nt)) == [[[1.0, 4.0], [0.0, 16.0]], [[9.0, 25.0]]]
@@ -207,7 +206,7 @@ def test_softmax_along_every_dimension_but_the_batch(layout: Any) -> None:
 
 @LAYOUTS
 def test_dropout(layout: Any) -> None:
-    nt = pn.ones_like(two(layout)[0])
+    nt = pn.ones_like(two(layout))
     assert listed(pn.dropout(nt, p=0.5, training=False)) == listed(nt)
     assert listed(pn.dropout(nt, p=1.0)) == [[[0.0, 0.0], [0.0, 0.0]], [[0.0, 0.0]]]
     assert set(np.unique(pn.dropout(pn.ones_like(pn.nested_array([pn.ones(90)])), 0.5).values())) == {0.0, 2.0}
@@ -215,13 +214,13 @@ def test_dropout(layout: Any) -> None:
 
 @LAYOUTS
 def test_masked_fill(layout: Any) -> None:
-    nt, _ = two(layout)
+    nt = two(layout)
     assert listed(nt.masked_fill(nt < 0, 9.0)) == [[[1.0, 9.0], [0.0, 4.0]], [[9.0, 5.0]]]
 
 
 @LAYOUTS
 def test_layer_norm_over_regular_dimensions(layout: Any) -> None:
-    nt, _ = two(layout)
+    nt = two(layout)
     normal = pn.layer_norm(nt, (2,), eps=0.0)
     assert listed(normal) == [[[1.0, -1.0], [-1.0, 1.0]], [[-1.0, 1.0]]]
     with pytest.raises(RuntimeError, match="irregular"):
@@ -230,7 +229,7 @@ def test_layer_norm_over_regular_dimensions(layout: Any) -> None:
 
 @LAYOUTS
 def test_products_of_matrices(layout: Any) -> None:
-    nt, _ = two(layout)
+    nt = two(layout)
     squares = [[[5.0, -8.0], [-8.0, 16.0]], [[34.0]]]
     assert listed(pn.matmul(nt, nt.transpose(1, 2))) == squares
     assert listed(pn.bmm(nt, nt.transpose(1, 2))) == squares
@@ -240,7 +239,7 @@ def test_products_of_matrices(layout: Any) -> None:
     ]
     with pytest.raises(RuntimeError, match="equal"):
         pn.bmm(nt, nt)
-    with pytest.raises(RuntimeError, match="3 and 2|components"):
+    with pytest.raises(RuntimeError, match="2 and 3 components"):
         pn.matmul(nt, pn.nested_array([pn.ones(2, 2)] * 3, layout=layout))
     with pytest.raises(RuntimeError):
         pn.bmm(nt, pn.nested_array([pn.ones(2), pn.ones(1)], layout=layout))
@@ -248,7 +247,7 @@ def test_products_of_matrices(layout: Any) -> None:
 
 @LAYOUTS
 def test_select_along_all_dimensions(layout: Any) -> None:
-    nt, _ = two(layout)
+    nt = two(layout)
     assert listed(pn.select(nt, 0, 1)) == [[-3.0, 5.0]]
     assert listed(nt.select(1, 0)) == [[1.0, -2.0], [-3.0, 5.0]]
     assert listed(nt.select(2, 1)) == [[-2.0, 4.0], [5.0]]
@@ -256,7 +255,7 @@ def test_select_along_all_dimensions(layout: Any) -> None:
 
 @LAYOUTS
 def test_dimension_0_can_be_unbound_and_not_transposed(layout: Any) -> None:
-    nt, _ = two(layout)
+    nt = two(layout)
     with pytest.raises(RuntimeError, match="dimension 0"):
         nt.unbind(1)
     with pytest.raises(RuntimeError, match="dimension 0"):
@@ -265,7 +264,7 @@ def test_dimension_0_can_be_unbound_and_not_transposed(layout: Any) -> None:
 
 @LAYOUTS
 def test_reshape_keeps_the_batch_and_inherits_irregular_sizes(layout: Any) -> None:
-    nt, _ = two(layout)
+    nt = two(layout)
     for change in (pn.reshape, pn.view):
         assert listed(change(nt, (2, -1, 2, 1))) == [[[[1.0], [-2.0]], [[0.0], [4.0]]], [[[-3.0], [5.0]]]]
         assert listed(change(nt, (-1, -1, 1, 2)))[1] == [[[-3.0, 5.0]]]
@@ -278,7 +277,7 @@ def test_reshape_keeps_the_batch_and_inherits_irregular_sizes(layout: Any) -> No
 
 @LAYOUTS
 def test_arrays_like_another(layout: Any) -> None:
-    nt, _ = two(layout)
+    nt = two(layout)
     for like in (pn.empty_like, pn.randn_like, pn.zeros_like):
         made = like(nt)
         assert (made.layout, made.shape, made.dtype) == (layout, nt.shape, nt.dtype)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pynested.backends import get_backend
-from pynested.backends.errors import DTypeError
+from pynested.backends.errors import DTypeError, ShapeError
 
 from ..array import Array, raw
 from ..rules import elementwise as rules
@@ -82,7 +82,17 @@ def where(condition: Any, self: Any, other: Any) -> Array:
 
 
 def masked_fill(self: Any, mask: Any, value: Any) -> Array:
-    """``self`` with ``value`` where ``mask`` holds."""
+    """``self`` with ``value`` where ``mask`` holds, in the shape of ``self``."""
+    filled = filled_where(self, mask, value)
+    if filled.shape != np.shape(raw(self)):
+        raise ShapeError(
+            f"masked_fill: a mask of shape {np.shape(raw(mask))} would enlarge an array of shape {np.shape(raw(self))}."
+        )
+    return filled
+
+
+def filled_where(self: Any, mask: Any, value: Any) -> Array:
+    """`masked_fill`, but for the shape of the result, which may be larger than that of ``self``."""
     x = as_array("masked_fill", self)
     hidden = boolean("masked_fill", "mask", mask)
     broadcast_shape("masked_fill", x.shape, hidden.shape)

@@ -100,8 +100,13 @@ layer_norm = Custom(
 # ---- cross entropy ------------------------------------------------------------------------------------------------
 
 
+def _like(x: Any, weight: Any) -> Any:
+    """The weights of the classes in the dtype of the scores."""
+    return None if weight is None else weight.astype(x.dtype, copy=False)
+
+
 def _cross_entropy(k: Any, x: Any, target: Any, weight: Any, ignore: int, smoothing: float, kept: Any) -> Any:
-    return (kept or k.cross_entropy(x, target, weight, ignore, smoothing))[0]
+    return (kept or k.cross_entropy(x, target, _like(x, weight), ignore, smoothing))[0]
 
 
 def _gap(x: Any, target: Any, weight: Any, ignore: int, smoothing: float) -> Any:
@@ -113,7 +118,7 @@ def _gap(x: Any, target: Any, weight: Any, ignore: int, smoothing: float) -> Any
     share = np.full((rows, classes), smoothing / max(classes, 1), x.dtype)
     valid = target != ignore
     share[np.flatnonzero(valid), target[valid]] += 1 - smoothing
-    shares = Array(share if weight is None else share * weight, x.device)
+    shares = Array(share if weight is None else share * _like(x, weight), x.device)
     gap = softmax_last(x) * over_last(shares) - shares
     return where(gap, x.dtype.type(0), valid[:, None])
 

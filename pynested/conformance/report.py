@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from .differences import WIDTH, groups, in_brief, in_full
@@ -11,7 +12,7 @@ from .judge import ADAPTER, DIFFERS, ERROR, FORWARD, GRADIENT, MISSING, OK
 from .placements import PACKED
 from .records import Record, Run
 
-_NAME, _CELL = 26, 11
+_NAME, _CELL, _SUFFIX = 28, 11, 3
 _IN_FULL, _IN_BRIEF = 2, 24
 _PLACEMENTS = {
     "packed": "packed",
@@ -19,6 +20,7 @@ _PLACEMENTS = {
     "holes-max": "gaps of the largest number",
     "transposed": "transposed",
 }
+_PLACED = "differs only where not packed"
 _COLUMNS = ((FORWARD, "forward"), (GRADIENT, "gradient"), (ERROR, "errors"))
 
 
@@ -31,7 +33,7 @@ class Report:
         self._target = run.header["target"]["name"]
         self._groups = groups(run)
 
-    def text(self, verbose: int = 0, width: int = WIDTH) -> str:
+    def text(self, verbose: int = 0) -> str:
         """Return the whole report."""
         blocks = [self._title(), self._table(), self._exercised(), self._missing(), self._adapter(), self._verdict()]
         blocks += [self._in_full(verbose), self._in_brief(verbose), self._notes() if verbose else []]
@@ -49,34 +51,31 @@ class Report:
         ]
 
     def _table(self) -> list[str]:
-        cells: dict[tuple[str, str, str], Counter[str]] = {}
+        cells, chapters = self._counted()
+        titles = "".join(f"{title:>{_CELL - _SUFFIX}}".ljust(_CELL) for _, title in _COLUMNS)
+        lines = [" " * _NAME + "".join(layout.center(len(titles)) for layout in self._layouts)]
+        lines += ["operator".ljust(_NAME) + titles * len(self._layouts)]
+        shown: list[str] = []
+        for chapter, names in chapters.items():
+            lines.append(chapter)
+            for name in names:
+                row = [_cell(cells[name, layout, part]) for layout in self._layouts for part, _ in _COLUMNS]
+                lines.append(f"  {name}".ljust(_NAME) + "".join(row))
+                shown += row
+        return [*(line.rstrip() for line in lines), "", *_legend(" ".join(shown))]
+
+    def _counted(self) -> tuple[dict[tuple[str, str, str], Counter[str]], dict[str, list[str]]]:
+        """Return how often each cell came to each verdict, and the operators of each chapter."""
+        cells: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
         chapters: dict[str, list[str]] = {}
         for result in self._run.results:
             names = chapters.setdefault(result["chapter"], [])
             if result["op"] not in names:
                 names.append(result["op"])
             for part, verdict in result["parts"].items():
-                cells.setdefault((result["op"], result["layout"], part), Counter())[verdict] += 1
-        span = _CELL * len(_COLUMNS)
-        lines = [" " * _NAME + "".join(f"{layout:^{span}}" for layout in self._layouts)]
-        lines += ["operator".ljust(_NAME) + "".join(f"{title:>{_CELL}}" for _, title in _COLUMNS) * len(self._layouts)]
-        for chapter, names in chapters.items():
-            lines.append(chapter)
-            for name in names:
-                row = [cells.get((name, layout, part), Counter()) for layout in self._layouts for part, _ in _COLUMNS]
-                lines.append(f"  {name}".ljust(_NAME) + "".join(f"{_cell(one):>{_CELL}}" for one in row))
-        return [line.rstrip() for line in lines] + [self._legend(cells.values())]
-
-    @staticmethod
-    def _legend(cells: Iterable[Counter[str]]) -> str:
-        texts = "".join(map(_cell, cells))
-        known = {
-            "/": "31/34  31 of 34 agree",
-            "+": "12+3  3 more not implemented",
-            "none": "none  not implemented",
-            "·": "·  nothing to check",
-        }
-        return "   ".join(["34  all agree", *(text for sign, text in known.items() if sign in texts)])
+                placed = verdict in DIFFERS and _agrees_where_packed(result, part)
+                cells[result["op"], result["layout"], part][_PLACED if placed else verdict] += 1
+        return cells, chapters
 
     def _exercised(self) -> list[str]:
         results = self._run.results
@@ -129,7 +128,11 @@ class Report:
         if not bad:
             return [f"{self._target} agrees with the specification in all {asked:,} checks.{rest}"]
         clauses = len({group.clause for group in self._groups})
-        placed = sum(PACKED not in one["placements"] for _, one in self._findings() if one["verdict"] in DIFFERS)
+        placed = sum(
+            verdict in DIFFERS and _agrees_where_packed(result, part)
+            for result in self._run.results
+            for part, verdict in result["parts"].items()
+        )
         only = f" {placed:,} of them only where components are not packed." if placed else ""
         text = f"{self._target} differs in {bad:,} of {asked:,} checks, about {clauses:,} clause{'s' * (clauses > 1)}."
         return textwrap.wrap(text + only + rest, WIDTH)
@@ -152,12 +155,43 @@ class Report:
 
 
 def _cell(found: Counter[str]) -> str:
-    bad = sum(found[one] for one in (*DIFFERS, ADAPTER))
+    """Return how many checks agree, of how many, and after them what is to be said about the others."""
+    bad = sum(found[one] for one in (*DIFFERS, ADAPTER, _PLACED))
     good, missing = found[OK], found[MISSING]
     if not good and not bad:
-        return "none" if missing else "·"
-    text = f"{good}/{good + bad}" if bad else f"{good}"
-    return text + (f"+{missing}" if missing else "")
+        number, suffix = "none" if missing else "·", ""
+    else:
+        number = f"{good}/{good + bad}" if bad else f"{good}"
+        suffix = f"+{missing}" if missing else "p" if bad and bad == found[_PLACED] else ""
+    return f"{number:>{_CELL - _SUFFIX}}{suffix}".ljust(_CELL)
+
+
+def _legend(cells: str) -> list[str]:
+    """Explain the signs that occur in the cells."""
+    known = {
+        r"/": "31/34  31 of 34 agree",
+        r"\dp": "31/34p  the other 3 agree where packed",
+        r"\d\+": "12+3  3 more are not implemented",
+        r"none": "none  not implemented",
+        r"·": "·  nothing to check",
+    }
+    return _rows(["34  all 34 agree", *(text for sign, text in known.items() if re.search(sign, cells))])
+
+
+def _rows(entries: Iterable[str]) -> list[str]:
+    """Return entries side by side, in as many lines as they need."""
+    lines: list[str] = []
+    for entry in entries:
+        if lines and len(lines[-1]) + 3 + len(entry) <= WIDTH:
+            lines[-1] += f"   {entry}"
+        else:
+            lines.append(entry)
+    return lines
+
+
+def _agrees_where_packed(result: Record, part: str) -> bool:
+    """Return whether the only thing wrong with a part is that it depends on where the operands lie."""
+    return not any(PACKED in finding["placements"] for finding in result["findings"] if finding["part"] == part)
 
 
 def _by_kind(item: tuple[str, int]) -> tuple[int, int, str]:

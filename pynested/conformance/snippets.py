@@ -51,7 +51,7 @@ class PynestedDialect:
         "pn.nested_array_from_jagged",
         "pn.nested_array_from_strided",
     )
-    lists_of_nothing = ()
+    lists_of_nothing: tuple[str, ...] = ()
 
     def array(self, array: Array) -> str:
         """Return a NumPy array."""
@@ -90,7 +90,7 @@ class TorchDialect:
         "torch.nested.nested_tensor_from_jagged",
         "torch._nested_view_from_buffer",
     )
-    lists_of_nothing = ("strided",)
+    lists_of_nothing: tuple[str, ...] = ("strided",)
     _implied = ("float32", "int64", "bool")
 
     def array(self, array: Array) -> str:

@@ -12,9 +12,22 @@ from .comparison import eq, equal, logical_not, lt, masked_fill, ne, where
 from .conversion import contiguous, pin_memory, to, to_dense, to_padded_array
 from .elementwise import abs, add, div, exp, gelu, log, mul, neg, relu, sgn, silu, sin, sub, tanh
 from .indexing import getitem
-from .joining import cat, stack
 from .losses import cross_entropy, embedding
-from .movement import chunk, clone, detach, reshape, reshape_as, select, transpose, unbind, unflatten, unsqueeze, view
+from .movement import (
+    cat,
+    chunk,
+    clone,
+    detach,
+    reshape,
+    reshape_as,
+    select,
+    stack,
+    transpose,
+    unbind,
+    unflatten,
+    unsqueeze,
+    view,
+)
 from .normalization import dropout, layer_norm, softmax
 from .products import bmm, linear, matmul
 from .reduction import amax, mean, sum

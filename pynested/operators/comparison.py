@@ -9,6 +9,8 @@ import numpy as np
 from pynested.autograd import dense
 from pynested.autograd.array import raw
 from pynested.autograd.dense.canonical import as_array
+from pynested.autograd.dense.comparison import filled_where
+from pynested.backends.errors import ShapeError, StructureError
 from pynested.mapping import check_devices, elementwise
 from pynested.nested_array import NestedArray
 from pynested.packing import packed, same_shape, to_strided
@@ -77,6 +79,12 @@ def where(condition: Any, self: Any, other: Any) -> Any:
 
 def masked_fill(self: Any, mask: Any, value: Any) -> Any:
     """``self`` with ``value`` where ``mask`` holds."""
-    if type(self) is NestedArray or type(mask) is NestedArray:
-        return elementwise("masked_fill", lambda x, hidden: dense.masked_fill(x, hidden, value), self, mask)
-    return dense.masked_fill(self, mask, value)
+    if type(self) is not NestedArray:
+        if type(mask) is NestedArray:
+            raise StructureError("masked_fill: a nested mask fills a nested array, this one is dense. Nest it first.")
+        return dense.masked_fill(self, mask, value)
+    filled = elementwise("masked_fill", lambda x, hidden: filled_where(x, hidden, value), self, mask)
+    if not same_shape(filled, self):
+        kind = StructureError if type(mask) is NestedArray else ShapeError
+        raise kind(f"masked_fill: a mask of shape {mask.shape} would enlarge an array of shape {self.shape}.")
+    return filled

@@ -32,7 +32,11 @@ def to_padded_array(
     needed = (len(input), *[int(sizes[:, k].max(initial=0)) for k in range(sizes.shape[1])])
     if not len(input):
         needed = (0, *[input.regular_size(dim) or 0 for dim in range(1, input.ndim)])
-    shape = needed if output_size is None else _checked_size(input, canonical_shape("to_padded_array", (output_size,)), needed)
+    shape = (
+        needed
+        if output_size is None
+        else _checked_size(input, canonical_shape("to_padded_array", (output_size,)), needed)
+    )
     padded = _padded(packed(input), shape, fill)
     return padded if out is None else _written(padded, out)
 
@@ -110,7 +114,9 @@ def to(self: Any, *targets: Any, layout: Any = None) -> Any:
     """The array in another dtype, layout, or both."""
     if type(self) is not NestedArray:
         if layout is not None:
-            raise StructureError("to: a dense array has no nested layout; nest it first: pn.as_nested_array(x, layout=…).")
+            raise StructureError(
+                "to: a dense array has no nested layout; nest it first: pn.as_nested_array(x, layout=…)."
+            )
         return dense.to(self, *targets)
     x = NestedArray(dense.to(self.data, *targets), self.structure)
     return x if layout is None else packing.in_layout(x, canonical_layout("to", layout))
@@ -123,6 +129,6 @@ def to_dense(self: NestedArray) -> Array:
 
 def pin_memory(self: Any) -> Any:
     """The array in page-locked memory, which only a device can offer; the CPU has none."""
-    raise DeviceError(f"pin_memory: an array on {self.device!r} cannot be pinned, as no accelerator is in use. Leave it out.")
-
-
+    raise DeviceError(
+        f"pin_memory: an array on {self.device!r} cannot be pinned, as no accelerator is in use. Leave it out."
+    )

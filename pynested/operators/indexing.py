@@ -9,7 +9,8 @@ from pynested.autograd.dense.canonical import canonical_int
 from pynested.backends.errors import ArgumentError, DimensionError
 from pynested.nested_array import NestedArray
 from pynested.operators.movement import select, unsqueeze
-from pynested.operators.slicing import batch_slice, slice_dim
+
+from .slicing import batch_slice, slice_dim
 
 
 def getitem(self: Any, index: Any) -> Any:

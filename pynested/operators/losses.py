@@ -14,9 +14,10 @@ from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import IndexOutOfRange, StructureError
 from pynested.nested_array import NestedArray
-from pynested.operators import conversion
 from pynested.packing import contiguous, gathered, to_strided
 from pynested.structure import Jagged, Strided
+
+from . import conversion
 
 
 def _place(x: NestedArray, flat: int) -> str:
@@ -92,7 +93,12 @@ def cross_entropy(
     scores = floating("cross_entropy", gathered(to_strided(x)))
     rows_of = int(sizes[:, :-1].prod(axis=1).sum())
     rows, marked, shares = losses.prepared(
-        moves.reshape(scores, (rows_of, classes)), gathered(to_strided(labels)), weight, ignore_index, label_smoothing, classes
+        moves.reshape(scores, (rows_of, classes)),
+        gathered(to_strided(labels)),
+        weight,
+        ignore_index,
+        label_smoothing,
+        classes,
     )
     lost = losses.row_losses(rows, marked, shares, ignore_index, label_smoothing)
     if reduction != "none":
@@ -120,5 +126,3 @@ def _paired(scores: Any, target: Any) -> tuple[NestedArray, NestedArray]:
             f"{tuple(wanted[i].tolist())}; they must be equal."
         )
     return x, labels
-
-

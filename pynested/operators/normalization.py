@@ -103,5 +103,3 @@ def dropout(self: Any, p: float = 0.5, training: bool = True, *, generator: Any 
         return NestedArray(moves.alias(self.data), self.structure)
     x = packed(self)
     return NestedArray(dense.dropout(x.data, p, training, generator=generator), x.structure)
-
-

@@ -83,9 +83,7 @@ def _by_components(a: Any, b: Any) -> Any:
             np.matmul(np.empty(x, np.bool_), np.empty(y, np.bool_))
         except ValueError:
             kind = StructureError if type(a) is type(b) else ShapeError
-            raise kind(
-                f"matmul: component {i} has no product: shapes {describe(x)} and {describe(y)}."
-            ) from None
+            raise kind(f"matmul: component {i} has no product: shapes {describe(x)} and {describe(y)}.") from None
     return map_components(dense.matmul, a, b)
 
 
@@ -163,7 +161,9 @@ def _nested_batch(a: NestedArray, b: Array) -> Any:
     """A dense right operand with as many dimensions as the nested one: component ``i`` meets ``b[i]``."""
     if b.ndim != 3 or a.ndim != 3 or b.shape[0] not in (1, len(a)):
         if b.ndim == a.ndim and b.shape[0] not in (1, len(a)):
-            raise ShapeError(f"matmul: a dense operand of shape {b.shape} has no slice for each of {len(a)} components.")
+            raise ShapeError(
+                f"matmul: a dense operand of shape {b.shape} has no slice for each of {len(a)} components."
+            )
         return _by_components(a, b)
     if b.shape[0] == 1 != len(a):
         return _nested_dense(a, moves.reshape(b, b.shape[1:]))
@@ -204,7 +204,12 @@ def _swapped(x: NestedArray) -> NestedArray:
         return NestedArray(rules.swapped(x.data), structure.with_ragged_dim(3 - structure.ragged_dim))
     return NestedArray(
         x.data,
-        Strided(frozen(structure.sizes[:, ::-1]), frozen(structure.strides[:, ::-1]), structure.offsets, structure.buffer_size),
+        Strided(
+            frozen(structure.sizes[:, ::-1]),
+            frozen(structure.strides[:, ::-1]),
+            structure.offsets,
+            structure.buffer_size,
+        ),
     )
 
 
@@ -233,7 +238,9 @@ def linear(self: Any, weight: Any, bias: Any = None) -> Any:
         raise StructureError("linear: the components have no dimensions; the last one is what weight multiplies.")
     features = self.regular_size(self.ndim - 1)
     if features is None:
-        raise StructureError(f"linear: dimension {self.ndim - 1}, the last one, is irregular; weight needs it to be regular.")
+        raise StructureError(
+            f"linear: dimension {self.ndim - 1}, the last one, is irregular; weight needs it to be regular."
+        )
     check_linear(features if len(self) or isinstance(self.structure, Jagged) else w.shape[-1], w, bias)
     kind = np.result_type(self.dtype, w.dtype)
     if kind == np.float16:  # added up in float32 and rounded once, bias included

@@ -16,7 +16,10 @@ def batch_slice(x: NestedArray, part: slice) -> NestedArray:
     structure = x.structure
     if isinstance(structure, Strided):
         made = Strided(
-            frozen(structure.sizes[part]), frozen(structure.strides[part]), frozen(structure.offsets[part]), structure.buffer_size
+            frozen(structure.sizes[part]),
+            frozen(structure.strides[part]),
+            frozen(structure.offsets[part]),
+            structure.buffer_size,
         )
         return NestedArray(moves.alias(x.data), made)
     start, stop, step = part.indices(len(x))
@@ -75,4 +78,6 @@ def _slice_strided(x: NestedArray, structure: Strided, k: int, starts: Ints, cou
         index = strided_index(sizes, strides, offsets)
         return NestedArray(moves.take_rows(x.data, index), Strided.of_packed(sizes))
     offsets = np.where(sizes.prod(axis=1) > 0, offsets, 0)
-    return NestedArray(moves.alias(x.data), Strided(frozen(sizes), frozen(strides), frozen(offsets), structure.buffer_size))
+    return NestedArray(
+        moves.alias(x.data), Strided(frozen(sizes), frozen(strides), frozen(offsets), structure.buffer_size)
+    )

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from pynested import operators
 from pynested.autograd import Array, is_grad_enabled
 from pynested.autograd.array import raw
 from pynested.backends.errors import DTypeError, GradientError, StructureError
@@ -14,6 +13,8 @@ from pynested.mapping import elementwise
 from pynested.nested_array import NestedArray
 from pynested.packing import check_same_shape, unbound
 from pynested.structure import Strided
+
+from .. import operators
 
 
 def overwrite(self: NestedArray, name: str, *arguments: Any) -> NestedArray:
@@ -46,7 +47,9 @@ def _refuse(self: NestedArray, name: str, arguments: tuple[Any, ...]) -> None:
             "or write inside pn.no_grad()."
         )
     if isinstance(self.structure, Strided) and self.structure.overlapping:
-        raise StructureError(f"{name}_: components overlap, so one place would be written twice; clone the array first.")
+        raise StructureError(
+            f"{name}_: components overlap, so one place would be written twice; clone the array first."
+        )
 
 
 def _store(self: NestedArray, name: str, result: Any) -> NestedArray:
@@ -55,7 +58,11 @@ def _store(self: NestedArray, name: str, result: Any) -> NestedArray:
     check_same_shape(f"{name}_", self, result)
     if not np.can_cast(result.dtype, self.dtype, "same_kind"):
         raise DTypeError(f"{name}_: a result of dtype {result.dtype} cannot be written into {self.dtype} without loss.")
-    if self.structure.tiles and self.structure.same_placement(result.structure) and self.data.shape == result.data.shape:
+    if (
+        self.structure.tiles
+        and self.structure.same_placement(result.structure)
+        and self.data.shape == result.data.shape
+    ):
         self.data.data[...] = result.data.data
     else:
         for own, new in zip(unbound(self.detach()), unbound(result), strict=True):

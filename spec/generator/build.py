@@ -53,7 +53,7 @@ def _expectation(case: Case) -> dict[str, Any]:
     if isinstance(case.kind, dict):
         fields["expect"]["kind"] = case.kind
     if run.is_float and (run.exact is not None if case.gradient == "auto" else case.gradient is not None):
-        fields |= gradient_fields(case, run.define, run.arguments, run.result, run.exact, run.dtype)
+        fields |= gradient_fields(case, run.arguments, run.result, run.exact, run.dtype)
     return fields
 
 

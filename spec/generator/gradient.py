@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,16 +23,14 @@ __all__ = ["gradient_fields"]
 Pairs = list[tuple[Any, Any]]  # slope, cotangent
 
 
-def gradient_fields(
-    case: Case, define: Callable[..., Any], arguments: Mapping[str, Any], result: Any, exact: Any, dtype: str
-) -> dict[str, Any]:
+def gradient_fields(case: Case, arguments: Mapping[str, Any], result: Any, exact: Any, dtype: str) -> dict[str, Any]:
     """Return `cotangent`, `gradient` and `gradient_kwargs` of a case, or nothing where no operand has a gradient."""
     wanted = _differentiable(case, arguments)
     if not wanted or not (case.gradient != "auto" or _all_finite(arguments)):
         return {}
     cotangent = case.cotangent if case.cotangent is not None else _draw(case, result, dtype)
     if case.gradient == "auto":
-        fields = _automatic(case, define, arguments, exact, cotangent, wanted)
+        fields = _automatic(case, arguments, exact, cotangent, wanted)
     else:
         fields = _by_hand(case, arguments, wanted)
     names = list(arguments)[: len(case.args)]
@@ -73,7 +71,7 @@ def _draw(case: Case, result: Any, dtype: str) -> Any:
 
 
 def _automatic(
-    case: Case, define: Callable[..., Any], arguments: Mapping[str, Any], exact: Any, cotangent: Any, wanted: list[str]
+    case: Case, arguments: Mapping[str, Any], exact: Any, cotangent: Any, wanted: list[str]
 ) -> dict[str, Any]:
     contributions = _contributions(exact, cotangent)
     special = GRADIENT_BOUNDS.get(case.op)

@@ -54,3 +54,18 @@ def test_a_cotangent_that_carries_an_expectation_stops_the_run(rewrite: Callable
 def test_a_reply_has_exactly_one_outcome(reply: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="exactly one"):
         messages.outcome(reply)
+
+
+def test_a_case_may_say_where_its_operands_may_lie(rewrite: Callable[..., Path]) -> None:
+    folder = rewrite(lambda cases: [{**cases[0], "placements": ["packed", "holes"]}])
+    requests = plan(load_corpus(folder), Selection(layouts=("jagged",)))[0].requests()
+    assert [one["placement"] for one in requests] == ["packed", "holes-nan", "holes-max"]
+
+
+def test_a_cotangent_that_cannot_be_read_is_a_fault_of_the_kit(rewrite: Callable[..., Path]) -> None:
+    def wild(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        cases[0]["cotangent"]["nested"]["bits"][0] = "n" * 16
+        return cases
+
+    with pytest.raises(KitError, match=r"sum/float32/ragged/1: an operand or cotangent cannot be read"):
+        plan(load_corpus(rewrite(wild)), Selection())

@@ -74,9 +74,16 @@ def test_cells_count_agreement_and_what_is_missing() -> None:
     rows += [result(4, finding("value", "SUM-1")), result(5, forward="missing")]
     rows += [result(6, op="mean", layout="strided", forward="missing")]
     text = Report(made(*rows)).text()
-    assert "3/4+1" in text and "none" in text
+    assert "3/4+1 " in text and "none" in text
     assert "not implemented, jagged: sum (in part)\nnot implemented, strided: mean" in text
     assert "torch differs in 1 of 4 checks, about 1 clause. 2 more need what it does not implement." in text
+
+
+def test_a_cell_says_when_only_the_placement_matters() -> None:
+    placed = finding("refused", "SUM-1", placements=["holes-nan", "holes-max"])
+    text = Report(made(result(1, forward="ok"), result(2, placed))).text()
+    assert "1/2p" in text and "1 of them only where components are not packed" in " ".join(text.split())
+    assert "1/2p" not in Report(made(result(1, finding("value", "SUM-2")), result(2, placed))).text()
 
 
 def test_the_most_telling_difference_comes_first() -> None:

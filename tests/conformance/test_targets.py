@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,7 +20,7 @@ def test_pynested_conforms(tmp_path: Path, capsys: Captured) -> None:
     assert code == 0, capsys.readouterr().out
     run = read(kept)
     assert run.footer["seconds"] < 60
-    assert {layout for one in run.results for layout in [one["layout"]]} == {"jagged", "strided"}
+    assert {one["layout"] for one in run.results} == {"jagged", "strided"}
 
 
 @pytest.mark.skipif(find_spec("torch") is not None, reason="torch is installed here")
@@ -56,7 +55,6 @@ def test_a_device_that_is_not_there_is_wrong_usage(capsys: Captured) -> None:
 def test_the_specification_is_checked_before_anybody_is_judged(
     monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    problems: Callable[[], list[str]] = lambda: ["SUM-1: no vector witnesses it", "more"]
-    monkeypatch.setattr("pynested.conformance.corpus.lint", problems)
+    monkeypatch.setattr("pynested.conformance.corpus.lint", lambda: ["SUM-1: no vector witnesses it", "more"])
     assert main(["conform"]) == 3
     assert "SUM-1: no vector witnesses it (and 1 more" in capsys.readouterr().err

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pynested.spec.bounds import BOUNDS, tolerance, ulp
+from pynested.spec.bounds import BOUNDS, NO_TOLERANCE, tolerance, ulp
 from pynested.spec.generator.build import definition
 from pynested.spec.generator.exact import lift, plain, split
+from pynested.spec.table import load_table
 
 NDArray = np.ndarray
 DTYPES = ("float16", "float32", "float64")
@@ -169,5 +170,5 @@ def test_ulp_is_the_spacing_of_numpy(dtype: str) -> None:
     assert np.array_equal(ulp(numbers, dtype), np.spacing(numbers).astype(np.float64))
 
 
-def test_every_bound_is_that_of_an_operator() -> None:
-    assert set(BOUNDS) == {name for name in BOUNDS if definition(name)}
+def test_every_bound_is_the_precision_of_an_operator() -> None:
+    assert set(BOUNDS) == {operator.precision for operator in load_table().values()} - {"", *NO_TOLERANCE}

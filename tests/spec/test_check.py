@@ -42,8 +42,8 @@ def with_clause(number: int, **changes: Any) -> dict[str, Operator]:
     ("table", "problem"),
     [
         (with_clause(1, id="SOFTMAX-2"), "SOFTMAX-2: used 2 times"),
-        (with_clause(1, id="SOFTMAX-77"), "consecutive"),
-        (with_clause(1, id="SUM-1"), "expected SOFTMAX-1"),
+        (with_clause(1, id="SOFTMAX-77"), "numbers that rise"),
+        (with_clause(1, id="SUM-1"), "are SOFTMAX-n"),
         (with_clause(1, kind_class="opinion"), "'opinion' is none of"),
         (with_clause(1, error="DTypeError"), "an error clause, and no other"),
         (with_clause(4, error=None), "an error clause, and no other"),

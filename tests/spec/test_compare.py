@@ -45,7 +45,8 @@ def test_any_nan_of_float16(word: str, met: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "met"), [("00000000", True), ("80000000", True), ("00000001", False), ("80000001", False), ("7fc00000", False)]
+    ("word", "met"),
+    [("00000000", True), ("80000000", True), ("00000001", False), ("80000001", False), ("7fc00000", False)],
 )
 def test_either_zero(word: str, met: bool) -> None:
     assert (compare(pattern(word), exact("zzzzzzzz")) is None) is met
@@ -86,7 +87,8 @@ def test_integers_and_bools_are_compared_by_word() -> None:
 
 
 @pytest.mark.parametrize(
-    ("got", "met"), [(1.0, True), (1.5, True), (0.5, True), (1.5001, False), (np.nan, False), (np.inf, False), (-1.0, False)]
+    ("got", "met"),
+    [(1.0, True), (1.5, True), (0.5, True), (1.5001, False), (np.nan, False), (np.inf, False), (-1.0, False)],
 )
 def test_a_bound_is_closed_and_never_met_by_what_is_not_finite(got: float, met: bool) -> None:
     assert (compare(np.array([got], "float32"), bound(1.0, 0.5)) is None) is met
@@ -98,7 +100,9 @@ def test_the_low_half_of_the_exact_value_counts() -> None:
     assert compare(got, bound(1.0, 2.0**-55, lo=2.0**-54, dtype="float64")) is not None
 
 
-@pytest.mark.parametrize(("hi", "got", "met"), [(np.nan, np.nan, True), (np.inf, np.inf, True), (np.inf, -np.inf, False)])
+@pytest.mark.parametrize(
+    ("hi", "got", "met"), [(np.nan, np.nan, True), (np.inf, np.inf, True), (np.inf, -np.inf, False)]
+)
 def test_special_values_under_a_bound_are_compared_as_they_are(hi: float, got: float, met: bool) -> None:
     assert (compare(np.array([got], "float32"), bound(hi, 0.0)) is None) is met
 

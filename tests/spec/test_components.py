@@ -27,7 +27,9 @@ def test_small_layouts_are_enumerated_exhaustively() -> None:
 
 @pytest.mark.parametrize("lengths", list(layouts()))
 def test_left_alignment_marks_what_is_present(lengths: tuple[int, ...]) -> None:
-    components = Components(split_rows(np.arange(2.0 * sum(lengths)).reshape(-1, 2), lengths), (len(lengths), None, 2), "f8")
+    components = Components(
+        split_rows(np.arange(2.0 * sum(lengths)).reshape(-1, 2), lengths), (len(lengths), None, 2), "f8"
+    )
     aligned, present = left_align(components)
     assert aligned.shape == present.shape == (len(lengths), max(lengths, default=0), 2)
     assert present.sum() == 2 * sum(lengths)

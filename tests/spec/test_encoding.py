@@ -49,7 +49,13 @@ def test_every_bit_pattern_survives(dtype: str) -> None:
 
 @pytest.mark.parametrize(
     ("number", "dtype", "words"),
-    [(1, "float32", "3f800000"), (-1, "int64", "f" * 16), (-2, "int8", "fe"), (1, "bool", "1"), (0.5, "float16", "3800")],
+    [
+        (1, "float32", "3f800000"),
+        (-1, "int64", "f" * 16),
+        (-2, "int8", "fe"),
+        (1, "bool", "1"),
+        (0.5, "float16", "3800"),
+    ],
 )
 def test_words_are_big_endian(number: float, dtype: str, words: str) -> None:
     assert encode(np.array([number], dtype=dtype)) == words

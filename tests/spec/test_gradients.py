@@ -94,5 +94,3 @@ def gradient_names(case: Case) -> set[str]:
         names = list(Run(case).arguments)[: len(case.args)]
     present = {name for name, entry in zip(names, vector.get("gradient", []), strict=False) if entry is not None}
     return present | set(vector.get("gradient_kwargs", {}))
-
-

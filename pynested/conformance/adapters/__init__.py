@@ -23,4 +23,4 @@ def open_session(target: str, command: Sequence[str] = (), device: str = "cpu", 
         from .pynested_adapter import PynestedTarget
 
         return InProcess(PythonAdapter(PynestedTarget()), device)
-    return Child([sys.executable, "-m", f"{__name__}.{target}_adapter"], device, timeout)
+    return Child([sys.executable, "-W", "ignore", "-m", f"{__name__}.{target}_adapter"], device, timeout)

@@ -18,23 +18,26 @@ DTYPES = ("bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float3
 
 def construct_books() -> list[Book]:
     """Return the books of the constructors."""
-    return [nested_array(), as_nested_array(), from_jagged(), from_strided(), narrow(), masked_select()]
+    return [nested_array(), as_nested_array(), from_jagged(), from_strided()]
 
 
 def _arrays(dtype: str, shapes: Any, key: str) -> list[NDArray]:
     return list(integers(dtype, shapes, key))
 
 
-def _numbers(dtype: str, shape: tuple[int, ...], key: str) -> NDArray:
+def numbers(dtype: str, shape: tuple[int, ...], key: str) -> NDArray:
+    """Return one dense array of small integers."""
     return dense(integers(dtype, [shape], key, ragged=None))
 
 
-def _in(layout: str, **more: Any) -> dict[str, Any]:
+def in_layout(layout: str, **more: Any) -> dict[str, Any]:
+    """Return the options of a call that names its layout."""
     return {"kw": {"layout": layout, **more}, "layouts": (layout,), "kind": "nested"}
 
 
-def _ints(*numbers: int) -> NDArray:
-    return np.array(numbers, dtype="int64")
+def ints(*values: int) -> NDArray:
+    """Return offsets, lengths or starts."""
+    return np.array(values, dtype="int64")
 
 
 def _sequences(book: Book, value: str, edge: str) -> str:
@@ -42,16 +45,23 @@ def _sequences(book: Book, value: str, edge: str) -> str:
     plain = ""
     for layout in LAYOUTS:
         ragged = [(2, 4), (0, 4), (1, 4)]
-        plain = book.value(f"float32/{layout}", f"{value} {edge}", [_arrays("float32", ragged, book.op)], **_in(layout))
-        book.value(
-            f"float32/{layout}-equal", f"{value} LAYOUTS-2", [_arrays("float32", [(2, 3)] * 4, book.op)], **_in(layout)
+        plain = book.value(
+            f"float32/{layout}", f"{value} {edge}", [_arrays("float32", ragged, book.op)], **in_layout(layout)
         )
-        book.value(f"float32/{layout}-last", value, [_arrays("float32", [(4, 2), (4, 3)], book.op)], **_in(layout))
-        book.value(f"float32/{layout}-empty", edge, [list(all_empty("float32"))], **_in(layout))
-        book.value(f"float32/{layout}-one", value, [_arrays("float32", [(3,)], book.op)], **_in(layout))
+        book.value(
+            f"float32/{layout}-equal",
+            f"{value} LAYOUTS-2",
+            [_arrays("float32", [(2, 3)] * 4, book.op)],
+            **in_layout(layout),
+        )
+        book.value(
+            f"float32/{layout}-last", value, [_arrays("float32", [(4, 2), (4, 3)], book.op)], **in_layout(layout)
+        )
+        book.value(f"float32/{layout}-empty", edge, [list(all_empty("float32"))], **in_layout(layout))
+        book.value(f"float32/{layout}-one", value, [_arrays("float32", [(3,)], book.op)], **in_layout(layout))
         special = [np.array([NAN, -0.0], "float32"), np.array([1.0], "float32")]
-        book.value(f"float32/{layout}-special", value, [special], **_in(layout))
-    book.value("float32/irregular", value, [_arrays("float32", IRREGULAR, book.op)], **_in("strided"))
+        book.value(f"float32/{layout}-special", value, [special], **in_layout(layout))
+    book.value("float32/irregular", value, [_arrays("float32", IRREGULAR, book.op)], **in_layout("strided"))
     return plain
 
 
@@ -65,20 +75,22 @@ def nested_array() -> Book:
             f"{dtype}/ragged",
             "1 3 VALUES-3 DTYPES-1",
             [_arrays(dtype, ragged, f"nested_array {dtype}")],
-            **_in("strided"),
+            **in_layout("strided"),
         )
     extremes = [np.array([INT64_MAX, INT64_MIN]), np.array([2**53 + 1])]
-    book.value("int64/extremes", "1", [extremes], **_in("jagged"))
+    book.value("int64/extremes", "1", [extremes], **in_layout("jagged"))
     wide = [np.array([1.5, 2.0], "float64"), np.array([3.25], "float32"), np.array([4], "int16")]
-    mixed = book.value("float64/mixed", "3", [wide], **_in("strided"))
+    mixed = book.value("float64/mixed", "3", [wide], **in_layout("strided"))
     typed = [np.array([1.5, -2.5], "float32"), np.array([3], "int64")]
-    book.value("float64/dtype", "3", [typed], **_in("strided", dtype=np.dtype("float64")))
-    book.value("float32/numbers", "2 7", [[np.array(2.0, "float32"), np.array(-1.0, "float32")]], **_in("strided"))
+    book.value("float64/dtype", "3", [typed], **in_layout("strided", dtype=np.dtype("float64")))
+    book.value(
+        "float32/numbers", "2 7", [[np.array(2.0, "float32"), np.array(-1.0, "float32")]], **in_layout("strided")
+    )
     lists = [[1.0, 2.5], [3.0]]
-    book.value("float64/lists", "1", [lists], result=nest("float64", lists), **_in("strided"))
-    book.value("int64/lists", "1", [[[1, 2], [3]]], result=nest("int64", [[1, 2], [3]]), **_in("jagged"))
+    book.value("float64/lists", "1", [lists], result=nest("float64", lists), **in_layout("strided"))
+    book.value("int64/lists", "1", [[[1, 2], [3]]], result=nest("int64", [[1, 2], [3]]), **in_layout("jagged"))
     nothing = Components([], (0,), "float64")
-    book.value("float64/none", "7", [[]], result=nothing, **_in("strided"))
+    book.value("float64/none", "7", [[]], result=nothing, **in_layout("strided"))
     refuse = book.error
     narrower = [np.array([1], "int64"), np.array([2.5], "float64")]
     refuse("loses", "4", "DTypeError", mixed, [narrower], kw={"layout": "strided"}, layouts=("strided",))
@@ -105,9 +117,9 @@ def as_nested_array() -> Book:
     """Cases of `as_nested_array`."""
     book = Book("as_nested_array")
     plain = _sequences(book, "1 6", "6 VALUES-5")
-    block = _numbers("float32", (3, 2, 4), "as_nested_array")
+    block = numbers("float32", (3, 2, 4), "as_nested_array")
     slices = book.value("float32/dense", "2 6", [block], layouts=("strided",), kind="nested")
-    book.value("float32/dense", "2 6", [block], **_in("jagged"))
+    book.value("float32/dense", "2 6", [block], **in_layout("jagged"))
     book.value("float32/dense-matrix", "2", [block[:, :, 0].copy()], layouts=("strided",), kind="nested")
     x = small("float32", "as_nested_array n")
     for layout in LAYOUTS:
@@ -117,7 +129,7 @@ def as_nested_array() -> Book:
         "float32/dtype",
         "1",
         [_arrays("float32", [(2,), (1,)], "dt")],
-        **_in("strided", dtype=np.dtype("float64")),
+        **in_layout("strided", dtype=np.dtype("float64")),
         gradient=None,
     )
     several = integers("float32", IRREGULAR, "as_nested_array i")
@@ -133,43 +145,43 @@ def from_jagged() -> Book:
     """Cases of `nested_array_from_jagged`."""
     book = Book("nested_array_from_jagged")
     jagged = {"layouts": ("jagged",), "kind": "nested"}
-    values = _numbers("float32", (6, 4), "jagged")
-    plain = book.value("float32/offsets", "1 4 11", [values, _ints(0, 2, 5, 6)], **jagged)
-    book.value("float32/empty", "10 1 11", [values, _ints(0, 0, 4, 4, 6, 6)], **jagged)
-    holes = book.value("float32/holes", "2 11", [values, _ints(0, 3, 6), _ints(2, 1)], **jagged)
-    book.value("float32/overlap", "2 11", [values, _ints(3, 0, 2, 6), _ints(3, 4, 2)], **jagged)
-    lengths = {"kw": {"lengths": _ints(3, 0, 3)}, **jagged}
+    values = numbers("float32", (6, 4), "jagged")
+    plain = book.value("float32/offsets", "1 4 11", [values, ints(0, 2, 5, 6)], **jagged)
+    book.value("float32/empty", "10 1 11", [values, ints(0, 0, 4, 4, 6, 6)], **jagged)
+    holes = book.value("float32/holes", "2 11", [values, ints(0, 3, 6), ints(2, 1)], **jagged)
+    book.value("float32/overlap", "2 11", [values, ints(3, 0, 2, 6), ints(3, 4, 2)], **jagged)
+    lengths = {"kw": {"lengths": ints(3, 0, 3)}, **jagged}
     book.value("float32/lengths", "3 11", [values], **lengths)
-    second = _numbers("float32", (2, 5, 3), "jagged second")
-    later = book.value("float32/second", "4 1 11", [second, _ints(0, 1, 5)], kw={"jagged_dim": 2}, **jagged)
-    book.value("float32/last", "4 2 11", [second, _ints(1, 0, 3)], kw={"lengths": _ints(2, 1), "jagged_dim": 3}, **jagged)
-    book.value("float32/vector", "1 11", [_numbers("float32", (5,), "jagged v"), _ints(0, 4, 5)], **jagged)
+    second = numbers("float32", (2, 5, 3), "jagged second")
+    later = book.value("float32/second", "4 1 11", [second, ints(0, 1, 5)], kw={"jagged_dim": 2}, **jagged)
+    book.value("float32/last", "4 2 11", [second, ints(1, 0, 3)], kw={"lengths": ints(2, 1), "jagged_dim": 3}, **jagged)
+    book.value("float32/vector", "1 11", [numbers("float32", (5,), "jagged v"), ints(0, 4, 5)], **jagged)
     book.value("float32/int32-offsets", "1", [values, np.array([0, 2, 6], "int32")], **jagged)
     for dtype in DTYPES:
         book.value(
             f"{dtype}/offsets",
             "1",
-            [_numbers(dtype, (6, 2), f"jagged {dtype}"), _ints(0, 2, 2, 6)],
+            [numbers(dtype, (6, 2), f"jagged {dtype}"), ints(0, 2, 2, 6)],
             gradient=None,
             **jagged,
         )
     nothing = no_components("float32", None, 4)
-    book.value("float32/batch0", "10", [np.zeros((0, 4), "float32"), _ints(0)], result=nothing, **jagged)
+    book.value("float32/batch0", "10", [np.zeros((0, 4), "float32"), ints(0)], result=nothing, **jagged)
     one = {"layouts": ("jagged",)}
     refuse = book.error
     for name, offsets in (("begin", (1, 2, 6)), ("decrease", (0, 4, 2, 6)), ("end", (0, 2, 5)), ("beyond", (0, 2, 7))):
-        refuse(name, "5", "StructureError", plain, [values, _ints(*offsets)], **one)
+        refuse(name, "5", "StructureError", plain, [values, ints(*offsets)], **one)
     for name, pair in (
         ("negative", ((-1, 3, 6), (2, 1))),
         ("length", ((0, 3, 6), (2, -1))),
         ("beyond-length", ((0, 3, 6), (2, 4))),
     ):
-        refuse(name, "6", "StructureError", holes, [values, *(_ints(*numbers) for numbers in pair)], **one)
+        refuse(name, "6", "StructureError", holes, [values, *(ints(*values) for values in pair)], **one)
     refuse("neither", "7", "StructureError", plain, [values], **one)
-    refuse("counts", "7", "StructureError", holes, [values, _ints(0, 3, 6), _ints(1, 1, 1, 1)], **one)
+    refuse("counts", "7", "StructureError", holes, [values, ints(0, 3, 6), ints(1, 1, 1, 1)], **one)
     refuse("rank", "7", "StructureError", plain, [values, np.array([[0, 2, 6]])], **one)
-    refuse("dim", "8", "DimensionError", later, [second, _ints(0, 1, 5)], kw={"jagged_dim": 0}, **one)
-    refuse("dim", "8", "DimensionError", later, [second, _ints(0, 1, 5)], kw={"jagged_dim": 4}, **one)
+    refuse("dim", "8", "DimensionError", later, [second, ints(0, 1, 5)], kw={"jagged_dim": 0}, **one)
+    refuse("dim", "8", "DimensionError", later, [second, ints(0, 1, 5)], kw={"jagged_dim": 4}, **one)
     refuse("float", "9", "DTypeError", plain, [values, np.array([0.0, 2.0, 6.0])], **one)
     return book
 
@@ -178,104 +190,41 @@ def from_strided() -> Book:
     """Cases of `nested_array_from_strided`."""
     book = Book("nested_array_from_strided")
     strided = {"layouts": ("strided",), "kind": "nested"}
-    values, sizes = _numbers("float32", (11,), "strided"), np.array([[2, 3], [1, 5]])
+    values, sizes = numbers("float32", (11,), "strided"), np.array([[2, 3], [1, 5]])
     plain = book.value("float32/packed", "2 3 7", [values, sizes], **strided)
-    placed = [values, sizes, np.array([[1, 2], [5, 1]]), _ints(0, 6)]
+    placed = [values, sizes, np.array([[1, 2], [5, 1]]), ints(0, 6)]
     full = book.value("float32/transposed", "1 3 7", placed, **strided)
-    book.value("float32/gaps", "1 3 7", [values, np.array([[2], [3]]), np.array([[1], [2]]), _ints(6, 1)], **strided)
+    book.value("float32/gaps", "1 3 7", [values, np.array([[2], [3]]), np.array([[1], [2]]), ints(6, 1)], **strided)
     book.value(
         "float32/overlap",
         "3 1 7",
-        [values, np.array([[2, 2], [3, 1]]), np.array([[1, 1], [1, 1]]), _ints(4, 5)],
+        [values, np.array([[2, 2], [3, 1]]), np.array([[1, 1], [1, 1]]), ints(4, 5)],
         **strided,
     )
-    book.value("float32/repeated", "3 1 7", [values, np.array([[3, 2]]), np.array([[0, 1]]), _ints(9)], **strided)
-    book.value(
-        "float32/spread", "1 7", [values, np.array([[4], [2]]), np.array([[2], [7]]), _ints(3, 3)], **strided
-    )
-    backwards = [values, np.array([[4], [2]]), np.array([[-1], [-3]]), _ints(3, 10)]
+    book.value("float32/repeated", "3 1 7", [values, np.array([[3, 2]]), np.array([[0, 1]]), ints(9)], **strided)
+    book.value("float32/spread", "1 7", [values, np.array([[4], [2]]), np.array([[2], [7]]), ints(3, 3)], **strided)
+    backwards = [values, np.array([[4], [2]]), np.array([[-1], [-3]]), ints(3, 10)]
     book.error("backwards", "5", "StructureError", plain, backwards, layouts=("strided",))
-    book.value("float32/offsets", "2", [values, np.array([[2, 2], [1, 1]])], kw={"offsets": _ints(7, 0)}, **strided)
+    book.value("float32/offsets", "2", [values, np.array([[2, 2], [1, 1]])], kw={"offsets": ints(7, 0)}, **strided)
     book.value(
         "float32/empty",
         "1 4 7",
-        [values, np.array([[0, 3], [2, 1]]), np.array([[9, 9], [1, 1]]), _ints(99, 0)],
+        [values, np.array([[0, 3], [2, 1]]), np.array([[9, 9], [1, 1]]), ints(99, 0)],
         **strided,
     )
     book.value("float32/int32-sizes", "1", [values, sizes.astype("int32")], **strided)
     for dtype in DTYPES:
-        own = [_numbers(dtype, (11,), f"strided {dtype}"), *placed[1:]]
+        own = [numbers(dtype, (11,), f"strided {dtype}"), *placed[1:]]
         book.value(f"{dtype}/transposed", "1", own, gradient=None, **strided)
     one = {"layouts": ("strided",)}
     refuse = book.error
     refuse("beyond", "4", "StructureError", plain, [values, np.array([[2, 3], [1, 6]])], **one)
-    refuse("beyond", "4", "StructureError", full, [values, sizes, np.array([[1, 2], [5, 1]]), _ints(0, 7)], **one)
-    refuse("below", "4", "StructureError", full, [values, np.array([[4]]), np.array([[-1]]), _ints(2)], **one)
+    refuse("beyond", "4", "StructureError", full, [values, sizes, np.array([[1, 2], [5, 1]]), ints(0, 7)], **one)
+    refuse("below", "4", "StructureError", full, [values, np.array([[4]]), np.array([[-1]]), ints(2)], **one)
     refuse("values", "5", "StructureError", plain, [values[:10].reshape(2, 5), sizes], **one)
     refuse("negative", "5", "StructureError", plain, [values, np.array([[2, -3], [1, 5]])], **one)
-    refuse("sizes", "5", "StructureError", plain, [values, _ints(2, 3)], **one)
-    refuse("strides", "5", "StructureError", full, [values, sizes, np.array([[1], [1]]), _ints(0, 6)], **one)
-    refuse("offsets", "5", "StructureError", full, [values, sizes, np.array([[1, 2], [5, 1]]), _ints(0, 6, 7)], **one)
+    refuse("sizes", "5", "StructureError", plain, [values, ints(2, 3)], **one)
+    refuse("strides", "5", "StructureError", full, [values, sizes, np.array([[1], [1]]), ints(0, 6)], **one)
+    refuse("offsets", "5", "StructureError", full, [values, sizes, np.array([[1, 2], [5, 1]]), ints(0, 6, 7)], **one)
     refuse("float", "6", "DTypeError", plain, [values, sizes.astype("float64")], **one)
-    return book
-
-
-def narrow() -> Book:
-    """Cases of `narrow`."""
-    book = Book("narrow")
-    block = _numbers("float32", (3, 5, 2), "narrow")
-    starts, lengths = _ints(0, 2, 5), _ints(2, 3, 0)
-    plain = ""
-    for layout in LAYOUTS:
-        plain = book.value(f"float32/{layout}", "1 3 8 9", [block, 1, starts, lengths], **_in(layout))
-        book.value(f"float32/{layout}", "1 9", [block, 1, 1, lengths], **_in(layout))
-        book.value(f"float32/{layout}", "1 9", [block, 1, starts, 0], **_in(layout))
-        ints = book.value(f"float32/{layout}", "1 9", [block, 1, 1, 3], **_in(layout))
-    other = {"kw": {}, "layouts": ("strided",), "kind": "nested"}
-    book.value("float32/last", "1 3 9", [block, 2, _ints(0, 1, 0), _ints(2, 1, 1)], **other)
-    book.value("float32/negative-dim", "1 VALUES-4 9", [block, -2, starts, lengths], **_in("jagged"))
-    book.value("float32/batch", "2 9", [block, 0, 1, 2], **other)
-    x = small("float32", "narrow nested")
-    components = book.value("float32/nested", "2 9", [x, 0, 1, 2], kind="nested")
-    book.value("float32/nested-none", "2 8", [x, 0, 3, 0], result=no_components("float32", None, 4))
-    book.value("int64/jagged", "1 3", [_numbers("int64", (3, 5, 2), "narrow i"), 1, starts, lengths], **_in("jagged"))
-    book.value("bool/strided", "1 3", [_numbers("bool", (3, 5), "narrow b"), 1, starts, lengths], **_in("strided"))
-    jagged = {"kw": {"layout": "jagged"}, "layouts": ("jagged",)}
-    refuse = book.error
-    refuse("start", "4", "StructureError", plain, [block, 1, _ints(0, -1, 5), lengths], **jagged)
-    refuse("length", "4", "StructureError", plain, [block, 1, starts, _ints(2, -1, 0)], **jagged)
-    refuse("beyond", "4", "StructureError", plain, [block, 1, starts, _ints(2, 4, 0)], **jagged)
-    refuse("beyond", "4", "StructureError", ints, [block, 1, 3, 3], **jagged)
-    refuse("dim", "5", "DimensionError", plain, [block, 2, _ints(0, 1, 0), _ints(2, 1, 1)], **jagged)
-    refuse("nested", "5", "DimensionError", components, [x, 1, 0, 1])
-    refuse("count", "6", "StructureError", plain, [block, 1, _ints(0, 2), lengths], **jagged)
-    refuse("rank", "6", "StructureError", plain, [block, 1, starts, lengths[:, None].copy()], **jagged)
-    refuse("float", "7", "DTypeError", plain, [block, 1, np.array([0.0, 2.0, 5.0]), lengths], **jagged)
-    refuse("float", "7", "DTypeError", ints, [block, 1, 1.0, 3], **jagged)
-    return book
-
-
-def masked_select() -> Book:
-    """Cases of `masked_select`."""
-    book = Book("masked_select")
-    jagged = {"layouts": ("jagged",), "kind": "nested"}
-    block = _numbers("float32", (3, 4), "masked")
-    mask = np.array([[1, 0, 1, 1], [0, 0, 0, 0], [0, 1, 0, 0]], "bool")
-    plain = book.value("float32/matrix", "1 2 3 6", [block, mask], **jagged)
-    cube = _numbers("float32", (2, 3, 4), "masked cube")
-    book.value("float32/cube", "1 2 6", [cube, np.stack([mask, ~mask])], **jagged)
-    book.value("float32/broadcast", "2 6", [cube, mask], **jagged)
-    book.value("float32/broadcast", "2 6", [cube, np.array([True, False, True, True])], **jagged)
-    book.value("float32/vector", "2 1", [block[0], mask[0]], **jagged)
-    book.value("float32/nothing", "3 6", [block, np.zeros((3, 4), "bool")], **jagged)
-    book.value("float32/everything", "1", [block, np.ones((3, 4), "bool")], **jagged)
-    for dtype in DTYPES:
-        book.value(f"{dtype}/matrix", "1", [_numbers(dtype, (3, 4), f"masked {dtype}"), mask], gradient=None, **jagged)
-    special = np.array([[NAN, -0.0], [1.0, NAN]], "float32")
-    book.value("float32/special", "1", [special, np.array([[1, 1], [1, 0]], "bool")], **jagged)
-    one = {"layouts": ("jagged",)}
-    book.error("int", "4", "DTypeError", plain, [block, mask.astype("int8")], **one)
-    book.error("shape", "5", "ShapeError", plain, [block, mask[:2]], **one)
-    book.error("larger", "5", "ShapeError", plain, [block, np.stack([mask, mask])], **one)
-    book.error("number", "5", "ShapeError", plain, [np.array(1.0, "float32"), np.array(True)], **one)
     return book

@@ -10,6 +10,7 @@ from ...encoding import Components, Index
 from ..author import Book
 from ..draws import integers, nest
 from .construct import construct_books
+from .cuts import cut_books
 from .inputs import EMPTY_FIRST, EMPTY_LAST, INF, INT64_MAX, INT64_MIN, IRREGULAR, NAN, all_empty, no_components, small
 from .pieces import copies
 
@@ -18,7 +19,7 @@ ROWS_KIND = {"jagged": "dense", "strided": "nested"}
 
 def books() -> list[Book]:
     """Return the books of this chapter."""
-    return [*construct_books(), to_padded_array(), contiguous(), getitem()]
+    return [*construct_books(), *cut_books(), to_padded_array(), contiguous(), getitem()]
 
 
 def to_padded_array() -> Book:
@@ -112,6 +113,13 @@ def getitem() -> Book:
     irregular = integers("float32", IRREGULAR, "getitem i")
     pick("irregular", "2 10", slice(None), slice(1, None), slice(None, None, -1), of=irregular)
     pick("special", "2", slice(None), slice(1, None), of=nest("float32", [[NAN, -0.0], [INF, NAN, 1.0]]))
+    nears = {"first": first, "whole": whole, "sliced": sliced, "row": row, "added": added}
+    _more_getitem(book)
+    _refused_getitem(book, x, nears)
+    return book
+
+
+def _more_getitem(book: Book) -> None:
     for dtype in ("bool", "int8", "int64", "float16", "float64"):
         book.value(f"{dtype}/ragged", "2", [small(dtype, f"getitem {dtype}"), Index((slice(1, None), slice(None, 1)))])
     extremes = nest("int64", [[INT64_MAX, INT64_MIN], [2**53 + 1]])
@@ -123,21 +131,23 @@ def getitem() -> Book:
         [no_components("float32", None, 4), Index((slice(None),))],
         result=no_components("float32", None, 4),
     )
+
+
+def _refused_getitem(book: Book, x: Components, nears: dict[str, str]) -> None:
     for group, clauses, kind, near, items in (
-        ("batch", "6", "IndexOutOfRange", first, (4,)),
-        ("batch", "6", "IndexOutOfRange", first, (-5,)),
-        ("ragged", "6", "IndexOutOfRange", row, (slice(None), 1)),
-        ("inner", "6", "IndexOutOfRange", row, (slice(None), slice(None), 4)),
-        ("component-inside", "6", "IndexOutOfRange", first, (3, 5)),
-        ("too-many", "7", "DimensionError", sliced, (slice(None), slice(None), slice(None), slice(None))),
-        ("two-ellipses", "7", "DimensionError", sliced, (..., slice(None), ...)),
-        ("none-first", "7", "DimensionError", added, (None,)),
-        ("none-first", "7", "DimensionError", added, (None, slice(None))),
-        ("bool", "8", "ArgumentError", first, (True,)),
-        ("float", "8", "ArgumentError", first, (1.0,)),
-        ("string", "8", "ArgumentError", first, ("rows",)),
-        ("step", "8", "ArgumentError", whole, (slice(None, None, 0),)),
-        ("step", "8", "ArgumentError", whole, (slice(None), slice(None, None, 0))),
+        ("batch", "6", "IndexOutOfRange", "first", (4,)),
+        ("batch", "6", "IndexOutOfRange", "first", (-5,)),
+        ("ragged", "6", "IndexOutOfRange", "row", (slice(None), 1)),
+        ("inner", "6", "IndexOutOfRange", "row", (slice(None), slice(None), 4)),
+        ("component-inside", "6", "IndexOutOfRange", "first", (3, 5)),
+        ("too-many", "7", "DimensionError", "sliced", (slice(None), slice(None), slice(None), slice(None))),
+        ("two-ellipses", "7", "DimensionError", "sliced", (..., slice(None), ...)),
+        ("none-first", "7", "DimensionError", "added", (None,)),
+        ("none-first", "7", "DimensionError", "added", (None, slice(None))),
+        ("bool", "8", "ArgumentError", "first", (True,)),
+        ("float", "8", "ArgumentError", "first", (1.0,)),
+        ("string", "8", "ArgumentError", "first", ("rows",)),
+        ("step", "8", "ArgumentError", "whole", (slice(None, None, 0),)),
+        ("step", "8", "ArgumentError", "whole", (slice(None), slice(None, None, 0))),
     ):
-        book.error(group, clauses, kind, near, [x, Index(items)])
-    return book
+        book.error(group, clauses, kind, nears[near], [x, Index(items)])

@@ -127,7 +127,9 @@ def add() -> Book:
     book.value("float32/plain", "1 8", [np.array([[1, 2]], "float32"), np.array([[3], [4]], "float32")], kind="plain")
     _mismatches(book, "5", plain)
     ones = integers("float32", [(1, 4), (1, 4), (1, 4)], "add u")
-    book.error("ragged-one", "5 3 BROADCASTING-9", "StructureError", doubled, [a, ones], kw={"alpha": 2}, layouts=("jagged",))
+    book.error(
+        "ragged-one", "5 3 BROADCASTING-9", "StructureError", doubled, [a, ones], kw={"alpha": 2}, layouts=("jagged",)
+    )
     per_row = np.ones((3, 4), "float32")
     book.error("missing-dimension", "6 BROADCASTING-5 ERRORS-5", "ShapeError", plain, [a, per_row])
     book.error("dense-batch", "6", "ShapeError", plain, [a, np.ones((2, 1, 4), "float32")])

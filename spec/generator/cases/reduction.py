@@ -10,12 +10,13 @@ from ...encoding import Components
 from ..author import Book
 from ..draws import distinct, floats, integers, nest
 from .inputs import (
+    COVERED,
     EMPTY_FIRST,
     EMPTY_LAST,
     INF,
     INT64_MAX,
     INT64_MIN,
-    COVERED, IRREGULAR,
+    IRREGULAR,
     NAN,
     all_empty,
     no_components,

@@ -15,9 +15,10 @@ from pynested.backends import strided_index
 from pynested.backends.errors import DimensionError, StructureError
 from pynested.mapping import check_devices
 from pynested.nested_array import NestedArray
-from pynested.operators.movement import component_dim, unsqueeze
 from pynested.packing import along, check_same_shape, describe, gathered, packed, to_strided
 from pynested.structure import Jagged, Strided, frozen, packed_strides
+
+from .axes import component_dim, unsqueeze
 
 
 def _joined(name: str, arrays: Any) -> list[NestedArray]:
@@ -38,8 +39,36 @@ def _joined(name: str, arrays: Any) -> list[NestedArray]:
     return [NestedArray(to_dtype(x.data, dtype), x.structure) for x in given]
 
 
-def cat(arrays: Sequence[Any], dim: int = 0) -> Any:
-    """The arrays one after another along ``dim``."""
+def cat(arrays: Sequence[NestedArray | Array], dim: int = 0) -> NestedArray | Array:
+    """Arrays one after the other along ``dim``: ``(B1, *, D), (B2, *, D) -> (B1 + B2, *, D)`` along the batch.
+
+    Parameters
+    ----------
+    arrays : sequence of NestedArray, or of Array
+        At least one; all nested or all dense, all of one rank.
+    dim : int
+        0 joins the batches. Along any other dimension component ``i`` of the result is the concatenation of the
+        components ``i``; along an irregular one the lengths add up.
+
+    Raises
+    ------
+    StructureError
+        For an empty sequence, different ranks, and, but for ``dim`` 0, different numbers of components or other sizes
+        that differ: the array, the component and both sizes are named.
+
+    Notes
+    -----
+    Promoted dtype. Jagged where all are jagged with one ragged dimension (and, along dimension 0, equal regular sizes),
+    else strided. What is empty adds nothing. Gradient: each array gets its own piece of the cotangent.
+
+    Clauses: CAT-1 to CAT-8. After `torch.cat`.
+
+    Examples
+    --------
+    >>> a, b = pn.nested_array([[1, 2], [3]], layout=pn.jagged), pn.nested_array([[4], [5, 6]], layout=pn.jagged)
+    >>> pn.cat([a, b], 1).unbind()
+    (array([1, 2, 4]), array([3, 5, 6]))
+    """
     given = list(arrays)
     if not any(type(x) is NestedArray for x in given):
         return dense.cat(given, dim)
@@ -124,8 +153,37 @@ def _cat_strided(arrays: Sequence[NestedArray], at: int) -> NestedArray:
     return NestedArray(moves.take_rows(moves.concatenate([gathered(x) for x in arrays], 0), order), made)
 
 
-def stack(arrays: Sequence[Any], dim: int = 0) -> Any:
-    """The arrays, all of equal shape, along a new dimension ``dim``."""
+def stack(arrays: Sequence[NestedArray | Array], dim: int = 0) -> NestedArray | Array:
+    """Arrays of equal shape along a new dimension ``dim``: ``(B, *, D), (B, *, D) -> (B, *, 2, D)``.
+
+    Parameters
+    ----------
+    arrays : sequence of NestedArray, or of Array
+        At least one; all nested or all dense, of equal shape, by value.
+    dim : int
+        Counted in the shape of the result; 0 is refused for nested arrays.
+
+    Raises
+    ------
+    StructureError
+        For an empty sequence, and for shapes that differ: the component and both sizes are named.
+    DimensionError
+        For ``dim`` 0 of nested arrays: there is one batch dimension.
+
+    Notes
+    -----
+    Promoted dtype. Jagged where all are jagged with one ragged dimension, which moves up where the new one stands before
+    it; else strided. Gradient: each array gets its own slice of the cotangent.
+
+    Clauses: STACK-1 to STACK-6. After `torch.stack`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
+    >>> pn.stack([nt, nt * 10], 2).unbind()
+    (array([[ 1, 10],
+           [ 2, 20]]), array([[ 3, 30]]))
+    """
     given = list(arrays)
     if not any(type(x) is NestedArray for x in given):
         return dense.stack(given, dim)

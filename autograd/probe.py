@@ -1,0 +1,104 @@
+"""A function as something that can be tested: its values and both directions, on bare read-only arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from pynested.backends.errors import GradientError
+
+from .api import jvp
+from .array import Array
+from .containers import flatten
+from .modes import enable_grad, no_grad
+from .passes import grad
+
+Arrays = list[np.ndarray[Any, Any]]
+
+
+class Probe:
+    """A function of bare float64 arrays; ``prefix`` begins what its failures say."""
+
+    def __init__(self, prefix: str, function: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
+        self.prefix, self.function = prefix, function
+        self.arrays, self.rebuild = flatten(inputs)
+        self.names = [
+            f"argument {i}" if type(one) is Array else f"argument {i}, array {j}"
+            for i, one in enumerate(inputs)
+            for j in range(len(flatten(one)[0]))
+        ]
+        floats = [i for i, array in enumerate(self.arrays) if array.dtype.kind == "f"]
+        self.varied = [i for i in floats if self.arrays[i].requires_grad] or floats
+        self.start = [self.arrays[i].data.astype(np.float64) for i in self.varied]
+
+    def filled(self, xs: Arrays, tracked: bool = False) -> Any:
+        """The arguments with ``xs`` in place of what is varied."""
+        full = [array.detach() for array in self.arrays]
+        for i, x in zip(self.varied, xs, strict=True):
+            full[i] = _read_only(x)
+            full[i].requires_grad = tracked
+        return self.rebuild(full)
+
+    def values(self, xs: Arrays) -> Arrays:
+        """The floating point outputs."""
+        with no_grad(), _told(self.prefix):
+            outputs = flatten(self.function(*self.filled(xs)))[0]
+        return [output.data.copy() for output in outputs if output.dtype.kind == "f"]
+
+    def pull(self, xs: Arrays, ws: Arrays, graph: bool = False) -> Arrays:
+        """The cotangents of ``xs``; those of the outputs are read-only."""
+        arguments = self.filled(xs, tracked=True)
+        flat = flatten(arguments)[0]
+        leaves = [flat[i] for i in self.varied]
+        with enable_grad(), _told(self.prefix):
+            outputs = [output for output in flatten(self.function(*arguments))[0] if output.dtype.kind == "f"]
+            weights = [_read_only(w) for w in ws]
+            pairs = [(y, w) for y, w in zip(outputs, weights, strict=True) if y.requires_grad]
+            tracked, given = [y for y, _ in pairs], [w for _, w in pairs]
+            found = grad(tracked, leaves, given, create_graph=graph, allow_unused=True) if pairs else [None] * len(xs)
+        return [np.zeros_like(x) if one is None else one.data for one, x in zip(found, xs, strict=True)]
+
+    def push(self, xs: Arrays, vs: Arrays) -> Arrays:
+        """The tangents of the floating point outputs."""
+        full: list[Any] = [Array(np.zeros_like(array.data)) for array in self.arrays]
+        for i, v in zip(self.varied, vs, strict=True):
+            full[i] = _read_only(v)
+        with _told(self.prefix):
+            pushed = flatten(jvp(self.function, self.filled(xs), self.rebuild(full))[1])[0]
+        return [one.data for one in pushed if one.dtype.kind == "f"]
+
+    def equal(self, test: str, names: Sequence[str], expected: Arrays, found: Arrays, tolerance: float) -> None:
+        """Raise where ``found`` is further than ``tolerance`` from ``expected``."""
+        for name, e, f in zip(names, expected, found, strict=True):
+            if e.shape != f.shape or e.dtype != f.dtype:
+                raise self.failure(test, name, f"shape {e.shape}, {e.dtype}", f"shape {f.shape}, {f.dtype}")
+            wrong = np.argwhere(~(np.abs(e - f) <= tolerance))
+            if len(wrong):
+                at = tuple(wrong[0].tolist())
+                raise self.failure(test, f"{name}, element {at}", repr(e[at].item()), repr(f[at].item()))
+
+    def failure(self, test: str, where: str, expected: str, found: str, hint: str = "") -> GradientError:
+        """What is raised."""
+        return GradientError(f"gradcheck: {self.prefix}{test}: {where}: expected {expected}, found {found}.{hint}")
+
+
+def _read_only(values: np.ndarray[Any, Any]) -> Array:
+    copy = np.array(values)
+    copy.flags.writeable = False
+    return Array(copy)
+
+
+@contextmanager
+def _told(prefix: str) -> Iterator[None]:
+    """Say of a write into a read-only array what it means."""
+    try:
+        yield
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        raise GradientError(
+            f"gradcheck: {prefix}read-only: the function or its derivative writes into an input or a cotangent."
+        ) from error

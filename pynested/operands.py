@@ -1,0 +1,21 @@
+"""What operators take and give, for type checkers."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from pynested.autograd import Array
+
+from .nested_array import NestedArray
+
+Dense: TypeAlias = Array | np.ndarray[Any, Any]
+Operand: TypeAlias = NestedArray | Dense | np.generic | float  # a float, an int or a bool
+DType: TypeAlias = DTypeLike
+Dims: TypeAlias = int | tuple[int, ...] | None
+
+Kind = TypeVar("Kind", NestedArray, Array)  # nested gives nested, dense gives dense
+
+__all__ = ["DType", "Dense", "Dims", "Kind", "Operand"]

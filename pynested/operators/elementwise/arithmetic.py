@@ -1,0 +1,214 @@
+"""Arithmetic on nested and dense arrays, element by element.
+
+What holds for every operator here:
+
+An operand is a nested array, a dense one (an `Array` or NumPy's) or a number. A dense operand is aligned at the right
+against the shape ``(B, d1, ..., dk)`` of the nested one; nested operands have equal shapes by value, up to regular
+dimensions of size 1 (clauses BROADCASTING-1 to BROADCASTING-10). With a nested operand the result is nested, in the
+layout of the first one; without, it is dense. dtypes promote as in NumPy, and Python numbers are weak (DTYPES-1 to
+DTYPES-7). An empty component stays empty. Nothing warns.
+
+StructureError: nested operands of different lengths, ranks or numbers of components. ShapeError: a dense operand that
+does not broadcast. DTypeError: a dtype that pynested has not. DeviceError: operands on different devices.
+
+A gradient is summed over the elements that its operand was broadcast to; bools and integers have none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pynested.autograd import Array, dense
+from pynested.autograd.dense.elementwise import scaled
+from pynested.mapping import elementwise, unary
+from pynested.nested_array import NestedArray
+from pynested.operands import Kind, Operand
+
+
+def _scaled(name: str, other: Any, alpha: float) -> Any:
+    """``alpha * other``, nested or not."""
+    if type(other) is not NestedArray or (type(alpha) is int and alpha == 1):
+        return scaled(name, other, alpha)
+    return elementwise(name, lambda x: scaled(name, x, alpha), other)
+
+
+def add(self: Operand, other: Operand, *, alpha: float = 1) -> NestedArray | Array:
+    """``self + alpha * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self, other : NestedArray, Array or number
+        They broadcast, as the module says.
+    alpha : number
+        ``other`` is multiplied by it first.
+
+    Raises
+    ------
+    StructureError
+        For nested operands that differ; the message names the first component that does, and both sizes.
+    ShapeError
+        For a dense operand that does not broadcast; for ``(B, *, D) + (B, D)`` the message names ``v[:, None, :]``.
+    OverflowError
+        For a Python integer that the integer dtype of the array cannot hold: int8 + 300.
+
+    Notes
+    -----
+    Promoted dtype; integers wrap in it, and bool + bool is ``or``. Floats are rounded once (with ``alpha``, perhaps
+    before the addition too). Gradient: ``g`` for ``self``, ``alpha * g`` for ``other``.
+
+    Clauses: ADD-1 to ADD-9. After `torch.add`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
+    >>> pn.add(nt, pn.array([[10.0], [20.0]]), alpha=2).unbind()
+    (array([21., 22.]), array([43.]))
+    """
+    if type(self) is NestedArray or type(other) is NestedArray:
+        return elementwise("add", dense.add, self, _scaled("add", other, alpha))
+    return dense.add(self, other, alpha=alpha)
+
+
+def sub(self: Operand, other: Operand, *, alpha: float = 1) -> NestedArray | Array:
+    """``self - alpha * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self, other : NestedArray, Array or number
+        They broadcast, as the module says.
+    alpha : number
+        ``other`` is multiplied by it first.
+
+    Raises
+    ------
+    StructureError
+        For nested operands that differ.
+    DTypeError
+        For bool - bool; `eq` and `logical_not` say what is meant.
+
+    Notes
+    -----
+    Promoted dtype; integers wrap in it: 0 - 1 is 255 for uint8. inf - inf is NaN, and x - x is +0 for finite x.
+    Gradient: ``g`` for ``self``, ``-alpha * g`` for ``other``.
+
+    Clauses: SUB-1 to SUB-6. After `torch.sub`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
+    >>> pn.sub(10, nt).unbind()
+    (array([9., 8.]), array([7.]))
+    """
+    if type(self) is NestedArray or type(other) is NestedArray:
+        return elementwise("sub", dense.sub, self, _scaled("sub", other, alpha))
+    return dense.sub(self, other, alpha=alpha)
+
+
+def mul(self: Operand, other: Operand) -> NestedArray | Array:
+    """``self * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self, other : NestedArray, Array or number
+        They broadcast, as the module says.
+
+    Raises
+    ------
+    StructureError
+        For nested operands of different lengths, or of different rank, as ``(B, *, D) * (B, *)``.
+
+    Notes
+    -----
+    Promoted dtype; integers wrap in it, and bool * bool is ``and``. 0 * inf is NaN; a zero has the sign of the product
+    of the signs. Gradient: ``g * other`` for ``self``, ``g * self`` for ``other``.
+
+    Clauses: MUL-1 to MUL-5. After `torch.mul`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
+    >>> pn.mul(nt, nt).unbind()
+    (array([1., 4.]), array([9.]))
+    """
+    if type(self) is NestedArray or type(other) is NestedArray:
+        return elementwise("mul", dense.mul, self, other)
+    return dense.mul(self, other)
+
+
+def div(self: Operand, other: Operand) -> NestedArray | Array:
+    """``self / other``, the true quotient: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self, other : NestedArray, Array or number
+        They broadcast, as the module says.
+
+    Raises
+    ------
+    StructureError
+        For nested operands that differ.
+
+    Notes
+    -----
+    Bools and integers of every width give float64, otherwise the promoted dtype. x / 0 is an infinity with the sign of
+    the quotient and 0 / 0 is NaN, also for integers. Gradient: ``g / b`` for ``self``, ``-g * a / b**2`` for ``other``.
+
+    Clauses: DIV-1 to DIV-5. After `torch.div`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1, 2], [0]], layout=pn.jagged)
+    >>> pn.div(nt, 0).unbind()
+    (array([inf, inf]), array([nan]))
+    """
+    if type(self) is NestedArray or type(other) is NestedArray:
+        return elementwise("div", dense.div, self, other)
+    return dense.div(self, other)
+
+
+def neg(self: Kind) -> Kind:
+    """``-self``: ``(B, *, D) -> (B, *, D)``.
+
+    The dtype stays, and integers wrap: -(-128) is -128 for int8, -1 is 255 for uint8. Zeros and infinities change
+    their sign, NaN stays NaN. DTypeError for bools. Gradient: ``-g``.
+
+    Clauses: NEG-1 to NEG-4. After `torch.neg`.
+
+    Examples
+    --------
+    >>> pn.neg(pn.nested_array([[0.0, 2.0], [-3.0]])).unbind()
+    (array([-0., -2.]), array([3.]))
+    """
+    return unary("neg", dense.neg, self)
+
+
+def abs(self: Kind) -> Kind:
+    """``|self|``: ``(B, *, D) -> (B, *, D)``.
+
+    The dtype stays, bools too; the least integer of a signed dtype wraps to itself. |-0| is +0, NaN stays NaN.
+    Gradient: ``g * sgn(x)``, which is 0 at 0; at NaN it is not specified.
+
+    Clauses: ABS-1 to ABS-4. After `torch.abs`.
+
+    Examples
+    --------
+    >>> pn.abs(pn.nested_array([[-0.0, 2.0], [-3.0]])).unbind()
+    (array([0., 2.]), array([3.]))
+    """
+    return unary("abs", dense.abs, self)
+
+
+def sgn(self: Kind) -> Kind:
+    """-1, 0 or 1 as an element is below, equal to or above 0: ``(B, *, D) -> (B, *, D)``.
+
+    The dtype stays. The sign of NaN is NaN; the sign of the zero that a zero becomes is not specified. DTypeError for
+    bools. Gradient: 0 everywhere.
+
+    Clauses: SGN-1 to SGN-5. After `torch.sgn` and `numpy.sign`.
+
+    Examples
+    --------
+    >>> pn.sgn(pn.nested_array([[0.5, -2.0], [np.nan]])).unbind()
+    (array([ 1., -1.]), array([nan]))
+    """
+    return unary("sgn", dense.sgn, self)

@@ -1,0 +1,152 @@
+"""Functions of one element, on nested and dense arrays.
+
+What holds for every operator here:
+
+Each element of ``self``, a nested array or a dense one, is replaced by its function value: ``(B, *, D) -> (B, *, D)``,
+in the same shape and layout. A nested result is packed. An empty component stays empty, and so does a batch of no
+components. Where a function says that integers become floats: bool, int8 and uint8 give float16, int16 gives float32,
+int32 and int64 give float64. float16 is computed in float32 and rounded once. Nothing warns. Gradients are the cotangent
+``g`` times what is said.
+"""
+
+from __future__ import annotations
+
+from pynested.autograd import Array, dense
+from pynested.backends.errors import ArgumentError
+from pynested.mapping import unary
+from pynested.operands import Kind
+
+
+def exp(self: Kind) -> Kind:
+    """``e**x`` of each element: ``(B, *, D) -> (B, *, D)``.
+
+    Floats keep their dtype, integers become floats. exp(-inf) is +0, exp(0) is 1, overflow is inf, NaN stays NaN.
+    Gradient: ``g`` times the result.
+
+    Clauses: EXP-1 to EXP-4. After `torch.exp`.
+
+    Examples
+    --------
+    >>> pn.exp(pn.nested_array([[0.0, -np.inf], [1000.0]])).unbind()
+    (array([1., 0.]), array([inf]))
+    """
+    return unary("exp", dense.exp, self)
+
+
+def log(self: Kind) -> Kind:
+    """The natural logarithm of each element: ``(B, *, D) -> (B, *, D)``.
+
+    Floats keep their dtype, integers become floats. log(0) is -inf for both zeros, log of a negative number is NaN,
+    log(1) is +0, log(inf) is inf. Gradient: ``g / x``, also at 0, where it becomes an infinity.
+
+    Clauses: LOG-1 to LOG-4. After `torch.log`.
+
+    Examples
+    --------
+    >>> pn.log(pn.nested_array([[1.0, 0.0], [-1.0]])).unbind()
+    (array([  0., -inf]), array([nan]))
+    """
+    return unary("log", dense.log, self)
+
+
+def sin(self: Kind) -> Kind:
+    """The sine of each element, in radians: ``(B, *, D) -> (B, *, D)``.
+
+    Floats keep their dtype, integers become floats. The sine of a zero is the same zero, that of an infinity NaN.
+    Gradient: ``g * cos(x)``.
+
+    Clauses: SIN-1 to SIN-4. After `torch.sin`.
+
+    Examples
+    --------
+    >>> pn.sin(pn.nested_array([[0.0, np.pi / 2], [np.inf]])).unbind()
+    (array([0., 1.]), array([nan]))
+    """
+    return unary("sin", dense.sin, self)
+
+
+def tanh(self: Kind) -> Kind:
+    """The hyperbolic tangent of each element: ``(B, *, D) -> (B, *, D)``.
+
+    Floats keep their dtype, integers become floats. tanh of a zero is the same zero, tanh(inf) is 1, tanh(-inf) is -1,
+    NaN stays NaN. Gradient: ``g * (1 - tanh(x)**2)``.
+
+    Clauses: TANH-1 to TANH-4. After `torch.tanh`.
+
+    Examples
+    --------
+    >>> pn.tanh(pn.nested_array([[0.0, np.inf], [-np.inf]])).unbind()
+    (array([0., 1.]), array([-1.]))
+    """
+    return unary("tanh", dense.tanh, self)
+
+
+def relu(self: Kind) -> Kind:
+    """``max(x, 0)`` of each element: ``(B, *, D) -> (B, *, D)``.
+
+    The dtype stays, also for integers; DTypeError for bools. relu(NaN) is NaN, relu(inf) is inf; the sign of a zero
+    result is not specified. Gradient: ``g`` where x is above 0, and 0 where it is 0 or below; at NaN not specified.
+
+    Clauses: RELU-1 to RELU-6. After `torch.relu`.
+
+    Examples
+    --------
+    >>> pn.relu(pn.nested_array([[-1, 2], [3]])).unbind()
+    (array([0, 2]), array([3]))
+    """
+    return unary("relu", dense.relu, self)
+
+
+def gelu(self: Kind, approximate: str = "none") -> Kind:
+    """``x`` times the probability that a standard normal number is below ``x``: ``(B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Floats; the result has their dtype.
+    approximate : {"none", "tanh"}
+        ``x / 2 * (1 + erf(x / sqrt(2)))``, or ``x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``.
+
+    Raises
+    ------
+    DTypeError
+        For bools and integers.
+    ArgumentError
+        For another ``approximate``.
+
+    Notes
+    -----
+    gelu(inf) is inf, gelu(0) is a zero, NaN stays NaN; gelu(-inf), and the gradient at both infinities, are not
+    specified. Gradient: that of the formula.
+
+    Clauses: GELU-1 to GELU-7. After `torch.nn.functional.gelu`.
+
+    Examples
+    --------
+    >>> pn.gelu(pn.nested_array([[0.0, 1.0], [np.inf]])).unbind()
+    (array([0.        , 0.84134475]), array([inf]))
+    """
+    if approximate not in ("none", "tanh"):
+        raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}.")
+
+    def of_values(x: Array) -> Array:
+        return dense.gelu(x, approximate)
+
+    return unary("gelu", of_values, self)
+
+
+def silu(self: Kind) -> Kind:
+    """``x / (1 + exp(-x))`` of each element: ``(B, *, D) -> (B, *, D)``.
+
+    Also where exp(-x) alone overflows: silu(-1000) is a zero. The dtype stays; DTypeError for bools and integers.
+    silu(inf) is inf, silu(0) is a zero, NaN stays NaN; silu(-inf), and the gradient at both infinities, are not
+    specified. Gradient: ``g * s * (1 + x * (1 - s))`` with ``s = 1 / (1 + exp(-x))``.
+
+    Clauses: SILU-1 to SILU-6. After `torch.nn.functional.silu`.
+
+    Examples
+    --------
+    >>> pn.silu(pn.nested_array([[0.0, 1.0], [np.inf]])).unbind()
+    (array([0.        , 0.73105858]), array([inf]))
+    """
+    return unary("silu", dense.silu, self)

@@ -1,0 +1,172 @@
+"""Dimensions exchanged, added and divided: views, whose structure moves while the values stay where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pynested.autograd import dense
+from pynested.autograd.dense.canonical import canonical_dim, canonical_shape, resolved_shape
+from pynested.autograd.rules import movement as moves
+from pynested.backends.errors import DimensionError
+from pynested.nested_array import NestedArray
+from pynested.operands import Kind
+from pynested.structure import Ints, Jagged, Strided, frozen, packed_strides
+
+
+def component_dim(name: str, dim: Any, ndim: int) -> int:
+    """``dim`` counted from the front; the batch dimension is refused."""
+    at = canonical_dim(name, dim, ndim)
+    if not at:
+        raise DimensionError(
+            f"{name}: dimension 0 is the batch dimension of a nested array, which cannot take part. Name one of 1..{ndim - 1}."
+        )
+    return at
+
+
+def restructured(x: NestedArray, sizes: Ints, strides: Ints, offsets: Ints) -> NestedArray:
+    """A view of the buffer of a strided array with another structure."""
+    size = x.data.numel()
+    return NestedArray(moves.alias(x.data), Strided(frozen(sizes), frozen(strides), frozen(offsets), size))
+
+
+def transpose(self: Kind, dim0: int, dim1: int) -> Kind:
+    """Two dimensions change places in every component: ``(B, *, D) -> (B, D, *)``, a view.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype; the layout stays, and a ragged dimension may move.
+    dim0, dim1 : int
+        Any but the batch; two equal ones leave the array as it is.
+
+    Raises
+    ------
+    DimensionError
+        For dimension 0 of a nested array, also against itself, and for one out of range.
+
+    Notes
+    -----
+    An empty component of shape (0, D) becomes one of shape (D, 0). Gradient: the cotangent transposed back.
+
+    Clauses: TRANSPOSE-1 to TRANSPOSE-5. After `torch.transpose`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[[1, 2], [3, 4]], [[5, 6]]], layout=pn.jagged)
+    >>> pn.transpose(nt, 1, 2).unbind()
+    (array([[1, 3],
+           [2, 4]]), array([[5],
+           [6]]))
+    """
+    if type(self) is not NestedArray:
+        return dense.transpose(self, dim0, dim1)
+    a, b = component_dim("transpose", dim0, self.ndim), component_dim("transpose", dim1, self.ndim)
+    structure = self.structure
+    if isinstance(structure, Jagged):
+        r = {a: b, b: a}.get(structure.ragged_dim, structure.ragged_dim)
+        return NestedArray(dense.transpose(self.data, a - 1, b - 1), structure.with_ragged_dim(r))
+    order = list(range(self.ndim - 1))
+    order[a - 1], order[b - 1] = order[b - 1], order[a - 1]
+    return restructured(self, structure.sizes[:, order], structure.strides[:, order], structure.offsets)
+
+
+def unsqueeze(self: Kind, dim: int) -> Kind:
+    """A dimension of size 1 before dimension ``dim`` of every component: ``(B, *, D) -> (B, 1, *, D)``, a view.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype; the layout stays.
+    dim : int
+        Counted in the shape of the result, from -(n + 1) to n for an array of n dimensions; 0 is refused.
+
+    Raises
+    ------
+    DimensionError
+        For ``dim`` 0 of a nested array, also written -(n + 1), and for one out of range.
+
+    Notes
+    -----
+    An empty component gains the dimension too. Gradient: the cotangent without the dimension.
+
+    Clauses: UNSQUEEZE-1 to UNSQUEEZE-4. After `torch.unsqueeze`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
+    >>> pn.unsqueeze(nt, -1).unbind()
+    (array([[1],
+           [2]]), array([[3]]))
+    """
+    if type(self) is not NestedArray:
+        return dense.unsqueeze(self, dim)
+    at = component_dim("unsqueeze", dim, self.ndim + 1)
+    structure = self.structure
+    if isinstance(structure, Jagged):
+        r = structure.ragged_dim + (at <= structure.ragged_dim)
+        return NestedArray(dense.unsqueeze(self.data, at - 1), structure.with_ragged_dim(r))
+    sizes = np.insert(structure.sizes, at - 1, 1, axis=1)
+    return restructured(self, sizes, np.insert(structure.strides, at - 1, 1, axis=1), structure.offsets)
+
+
+def unflatten(self: Kind, dim: int, sizes: Sequence[int]) -> Kind:
+    """One regular dimension becomes several, in C order: ``(B, *, D1 * D2) -> (B, *, D1, D2)``, a view.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype; the layout stays.
+    dim : int
+        Any regular dimension but the batch.
+    sizes : sequence of int
+        Their product is the size of the dimension; one of them may be -1, which is what the others leave.
+
+    Raises
+    ------
+    DimensionError
+        For dimension 0 of a nested array, and for an irregular one.
+    ShapeError
+        For sizes whose product differs, and more than one -1.
+
+    Notes
+    -----
+    An empty component keeps its 0 and gains the dimensions. Gradient: the cotangent flattened back.
+
+    Clauses: UNFLATTEN-1 to UNFLATTEN-5. After `torch.unflatten`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[[1, 2, 3, 4]], np.zeros((0, 4), int)], layout=pn.jagged)
+    >>> [component.shape for component in pn.unflatten(nt, 2, (2, -1))]
+    [(1, 2, 2), (0, 2, 2)]
+    """
+    if type(self) is not NestedArray:
+        return dense.unflatten(self, dim, sizes)
+    at = component_dim("unflatten", dim, self.ndim)
+    size = self.regular_size(at)
+    if size is None:
+        raise DimensionError(
+            f"unflatten: dimension {at} is irregular; only a regular dimension has one size to divide."
+        )
+    structure = self.structure
+    parts = canonical_shape("unflatten", (sizes,))
+    if len(self) or isinstance(structure, Jagged):
+        parts = resolved_shape("unflatten", parts, size, (size,))
+    else:  # no component has a size yet
+        parts = tuple(max(part, 0) for part in parts)
+    if isinstance(structure, Jagged):
+        r = structure.ragged_dim + (len(parts) - 1 if at < structure.ragged_dim else 0)
+        return NestedArray(dense.unflatten(self.data, at - 1, parts), structure.with_ragged_dim(r))
+    steps = packed_strides(np.array([parts], np.int64).reshape(1, len(parts)))
+    k = at - 1
+    new_sizes = np.concatenate(
+        [structure.sizes[:, :k], np.tile(np.array(parts, np.int64), (len(self), 1)), structure.sizes[:, k + 1 :]],
+        axis=1,
+    )
+    new_strides = np.concatenate(
+        [structure.strides[:, :k], structure.strides[:, k : k + 1] * steps, structure.strides[:, k + 1 :]], axis=1
+    )
+    return restructured(self, new_sizes, new_strides, structure.offsets)

@@ -1,0 +1,46 @@
+"""The same elements in memory of their own, or without history."""
+
+from __future__ import annotations
+
+from pynested.autograd import dense
+from pynested.nested_array import NestedArray
+from pynested.operands import Kind
+from pynested.packing import packed
+
+
+def clone(self: Kind) -> Kind:
+    """A copy in memory of its own: ``(B, *, D) -> (B, *, D)``, in the same layout.
+
+    Bit by bit the same components, of any dtype, NaN payloads included; holes are gone, empty components stay. Gradient:
+    the cotangent, unchanged.
+
+    Clauses: CLONE-1 to CLONE-2. After `torch.clone`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1, 2], [3]])
+    >>> pn.clone(nt)[0].fill_(0)
+    array([0, 0])
+    >>> nt[0]
+    array([1, 2])
+    """
+    if type(self) is not NestedArray:
+        return dense.clone(self)
+    tight = packed(self)
+    return NestedArray(dense.clone(tight.data), tight.structure)
+
+
+def detach(self: Kind) -> Kind:
+    """The same values, in the same memory, cut off from the gradient: ``(B, *, D) -> (B, *, D)``.
+
+    Bit by bit the same components, of any dtype and layout. No gradient passes.
+
+    Clauses: DETACH-1 to DETACH-2. After `torch.Tensor.detach`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1.0, 2.0], [3.0]], requires_grad=True)
+    >>> pn.detach(nt * 2).requires_grad
+    False
+    """
+    return NestedArray(self.data.detach(), self.structure) if type(self) is NestedArray else self.detach()

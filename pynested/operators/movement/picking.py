@@ -1,0 +1,187 @@
+"""Components, slices and pieces, as views."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pynested.autograd import Array, dense
+from pynested.autograd.dense.canonical import canonical_dim, canonical_int
+from pynested.autograd.dense.movement import canonical_index, pieces
+from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import views
+from pynested.backends.errors import DimensionError, IndexOutOfRange
+from pynested.nested_array import NestedArray
+from pynested.operands import Kind, Operand
+from pynested.operators.slicing import batch_slice, slice_dim
+from pynested.packing import lead, unbound
+from pynested.structure import Ints, Jagged, Strided
+
+from .axes import restructured
+
+
+def component(x: NestedArray, i: int) -> Array:
+    """Component ``i`` (canonical), as a view."""
+    structure = x.structure
+    if isinstance(structure, Jagged):
+        start, length = int(structure.offsets[i]), int(structure.component_lengths[i])
+        before = (slice(None),) * (structure.ragged_dim - 1)
+        return moves.slice_(x.data, (*before, slice(start, start + length)))  # type: ignore[no-any-return]
+    one = slice(i, i + 1)
+    return views.components(x.data, structure.sizes[one], structure.strides[one], structure.offsets[one])[0]  # type: ignore[no-any-return]
+
+
+def component_data(x: NestedArray, i: int) -> Any:
+    """The values of component ``i``, as the array module sees them."""
+    return component(NestedArray(x.data.detach(), x.structure), i).data
+
+
+def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
+    """The slice at ``index`` along ``dim``, without that dimension: ``(B, *, D) -> (B, D)`` along the ragged dimension.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype.
+    dim : int
+        0 gives component ``index``, as a dense view.
+    index : int
+        A negative one counts from the end of each component: -1 is the last element of each.
+
+    Raises
+    ------
+    IndexOutOfRange
+        For an index outside the batch, or outside some component: all such are named. An empty component has no index.
+    DimensionError
+        For a dimension out of range.
+
+    Notes
+    -----
+    Along the ragged dimension of a jagged array the result is dense, with a row for each component; otherwise, but for
+    ``dim`` 0, it is nested in the same layout. Gradient: the cotangent goes to the selected elements, all others get +0.
+
+    Clauses: SELECT-1 to SELECT-6. After `torch.select`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[[1, 2], [3, 4]], [[5, 6]]], layout=pn.jagged)
+    >>> pn.select(nt, 1, -1)
+    array([[3, 4],
+           [5, 6]])
+    """
+    if type(self) is not NestedArray:
+        return dense.select(self, dim, index)
+    at = canonical_dim("select", dim, self.ndim)
+    if not at:
+        return component(self, canonical_index("select", index, len(self), 0))
+    where = _index_in_each(self, at, canonical_int("select", "an index", index))
+    structure = self.structure
+    if isinstance(structure, Strided):
+        kept = [k for k in range(self.ndim - 1) if k != at - 1]
+        offsets = structure.offsets + where * structure.strides[:, at - 1]
+        sizes, strides = structure.sizes[:, kept], structure.strides[:, kept]
+        return restructured(self, sizes, strides, np.where(sizes.prod(axis=1) > 0, offsets, 0))
+    r = structure.ragged_dim
+    if at == r:
+        rows = structure.offsets[:-1] + where
+        return moves.take_rows(moves.transpose(self.data, lead(r - 1, self.data.ndim)), rows)
+    size = self.data.shape[at - 1]
+    values = dense.select(self.data, at - 1, index if -size <= index < size else 0) if size else None
+    if values is None:
+        values = Array(np.zeros(self.data.shape[: at - 1] + self.data.shape[at:], self.dtype), self.device)
+    return NestedArray(values, structure.with_ragged_dim(r - (at < r)))
+
+
+def _index_in_each(x: NestedArray, dim: int, index: int) -> Ints:
+    """``index`` along ``dim`` of each component, counted from its own front; all components must have it."""
+    sizes = x.lengths_along(dim)
+    where = sizes + index if index < 0 else np.full(len(x), index, np.int64)
+    wrong = np.flatnonzero((where < 0) | (where >= sizes))
+    if wrong.size:
+        shown = ", ".join(map(str, wrong[:5].tolist())) + (", …" if wrong.size > 5 else "")
+        raise IndexOutOfRange(
+            f"select: index {index} is out of bounds for dimension {dim} of component{'s' if wrong.size > 1 else ''} "
+            f"{shown}: component {wrong[0]} has length {sizes[wrong[0]]} there."
+        )
+    return where
+
+
+def chunk(self: Kind, chunks: int, dim: int = 0) -> tuple[Kind, ...]:
+    """Consecutive pieces along ``dim``, as views: ``(B, *, D) -> (B, *, ceil(D / chunks)), ...``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype; each piece has its layout and rank.
+    chunks : int
+        The n entries are cut into pieces of ``ceil(n / chunks)``; the last one may be smaller, and there are fewer
+        pieces where fewer hold all entries.
+    dim : int
+        0 gives nested arrays of consecutive components; else a regular dimension.
+
+    Raises
+    ------
+    DimensionError
+        For an irregular dimension.
+    ArgumentError
+        For ``chunks`` below 1.
+
+    Notes
+    -----
+    Of nothing (size 0, no components) there are ``chunks`` empty pieces. Gradient: the cotangents joined again.
+
+    Clauses: CHUNK-1 to CHUNK-7. After `torch.chunk`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1, 2], [3], [4, 5]], layout=pn.jagged)
+    >>> [len(piece) for piece in pn.chunk(nt, 2)]
+    [2, 1]
+    """
+    if type(self) is not NestedArray:
+        return dense.chunk(self, chunks, dim)
+    at = canonical_dim("chunk", dim, self.ndim)
+    size = self.regular_size(at)
+    if size is None:
+        raise DimensionError(
+            f"chunk: dimension {at} is irregular; pieces of one size exist only along the batch or a regular dimension."
+        )
+    parts = [slice(start, start + length) for start, length in pieces("chunk", chunks, size)]
+    return tuple(batch_slice(self, part) if not at else slice_dim(self, at, part) for part in parts)
+
+
+def unbind(self: Operand, dim: int = 0) -> tuple[Array, ...]:
+    """The components, in their order, as a tuple of dense views: ``(B, *, D) -> (*, D), ...``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype.
+    dim : int
+        0 for a nested array.
+
+    Raises
+    ------
+    DimensionError
+        For another dimension of a nested array, however it is written.
+
+    Notes
+    -----
+    An empty component is an empty array, and a batch of no components an empty tuple. The views share the memory: a write
+    into one is seen in ``self``. Gradient: each component gets the cotangent of its own view, and nothing of the others.
+
+    Clauses: UNBIND-1 to UNBIND-4. After `torch.unbind`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1, 2], [], [3]], dtype=pn.int64, layout=pn.jagged)
+    >>> pn.unbind(nt)
+    (array([1, 2]), array([], dtype=int64), array([3]))
+    """
+    if type(self) is not NestedArray:
+        return dense.unbind(self, dim)
+    at = canonical_dim("unbind", dim, self.ndim)
+    if at:
+        raise DimensionError(f"unbind: a nested array can only be unbound along dimension 0, not {at}.")
+    return unbound(self)

@@ -1,0 +1,194 @@
+"""The elements of every component in another shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pynested.autograd import dense
+from pynested.autograd.dense.canonical import canonical_shape
+from pynested.backends.errors import ShapeError
+from pynested.nested_array import NestedArray
+from pynested.operands import Kind, Operand
+from pynested.packing import describe, gathered, to_jagged, to_strided
+from pynested.structure import Ints, Jagged, Strided, packed_strides
+
+from .axes import restructured
+
+
+def _target_sizes(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
+    """The sizes of components after a reshape to ``shape``; -1 keeps the size that the dimension has."""
+    if not shape or shape[0] not in (-1, len(x)):
+        raise ShapeError(
+            f"{name}: the first size of {shape} is the number of components, {len(x)} (or -1); a reshape keeps it."
+        )
+    sizes = np.empty((len(x), len(shape) - 1), np.int64)
+    for dim, size in enumerate(shape[1:], 1):
+        if size < -1:
+            raise ShapeError(f"{name}: invalid size {size} in shape {shape}.")
+        if size == -1 and dim >= x.ndim:
+            raise ShapeError(
+                f"{name}: -1 keeps the size that a dimension has, and dimension {dim} is new; give its size in {shape}."
+            )
+        if size != -1 and dim < x.ndim and x.regular_size(dim) is None:
+            raise ShapeError(f"{name}: dimension {dim} is irregular, so its only valid size is -1, not {size}.")
+        sizes[:, dim - 1] = x.lengths_along(dim) if size == -1 else size
+    before, after = x.component_sizes().prod(axis=1), sizes.prod(axis=1)
+    if not np.array_equal(before, after):
+        i = int(np.flatnonzero(before != after)[0])
+        raise ShapeError(
+            f"{name}: component {i} has shape {describe(x.component_shape(i))}, {before[i]} elements, which do not fill "
+            f"{describe(sizes[i].tolist())} of shape {shape}."
+        )
+    return sizes
+
+
+def reshape(self: Kind, shape: Sequence[int]) -> Kind:
+    """Every component with its elements in C order in another shape: ``(B, *, D1 * D2) -> (B, *, D1, D2)``.
+
+    A view where the memory allows it, else a copy.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype; the layout stays.
+    shape : sequence of int
+        First the number of components, or -1. Then -1 keeps the size that a dimension has, in each component; it is
+        never computed from the others, and the only size that an irregular dimension takes.
+
+    Raises
+    ------
+    ShapeError
+        For another first size, a number at an irregular dimension, -1 for a dimension that ``self`` does not have, and
+        sizes that do not hold exactly the elements of some component, which is named.
+
+    Notes
+    -----
+    An empty component is reshaped like every other: (0, 4) with ``(B, -1, 2, 2)`` is (0, 2, 2). Of a dense array one size
+    may be -1, and is computed. Gradient: the cotangent reshaped back. As a method also ``nt.reshape(2, -1, 3)``.
+
+    Clauses: RESHAPE-1 to RESHAPE-9. After `torch.reshape`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[[1, 2, 3, 4]], [[5, 6, 7, 8]] * 2], layout=pn.jagged)
+    >>> [component.shape for component in pn.reshape(nt, (2, -1, 2, 2))]
+    [(1, 2, 2), (2, 2, 2)]
+    """
+    if type(self) is not NestedArray:
+        return dense.reshape(self, shape)
+    return _reshaped("reshape", self, canonical_shape("reshape", (shape,)), True)
+
+
+def view(self: Kind, shape: Sequence[int]) -> Kind:
+    """`reshape` that shares the memory: ``(B, *, D1 * D2) -> (B, *, D1, D2)``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype; the layout stays.
+    shape : sequence of int
+        As for `reshape`.
+
+    Raises
+    ------
+    ShapeError
+        For what `reshape` refuses. Components that do not lie in C order may be refused too; they are never copied.
+
+    Notes
+    -----
+    Gradient: the cotangent reshaped back. As a method also ``nt.view(2, -1, 3)``.
+
+    Clauses: VIEW-1 to VIEW-4. After `torch.Tensor.view`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[[1, 2]], [[3, 4], [5, 6]]], layout=pn.jagged)
+    >>> pn.view(nt, (2, -1, 1, 2))[0].fill_(0)
+    array([[[0, 0]]])
+    >>> nt[0]
+    array([[0, 0]])
+    """
+    if type(self) is not NestedArray:
+        return dense.view(self, shape)
+    return _reshaped("view", self, canonical_shape("view", (shape,)), False)
+
+
+def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:
+    """``self`` in the shape of ``other``, component by component: ``(B, *), (B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype.
+    other : NestedArray or Array
+        Its shape and layout are taken, its elements are not looked at.
+
+    Raises
+    ------
+    ShapeError
+        For different numbers of components, or of elements in some component, naming it and both shapes.
+
+    Notes
+    -----
+    Component ``i`` keeps its elements in C order. Gradient: the cotangent reshaped back; ``other`` has none.
+
+    Clauses: RESHAPE_AS-1 to RESHAPE_AS-3. After `torch.Tensor.reshape_as`.
+
+    Examples
+    --------
+    >>> flat = pn.nested_array([[1, 2, 3, 4], [5, 6]])
+    >>> rows = pn.nested_array([[[0, 0], [0, 0]], [[0, 0]]], layout=pn.jagged)
+    >>> pn.reshape_as(flat, rows).unbind()
+    (array([[1, 2],
+           [3, 4]]), array([[5, 6]]))
+    """
+    if type(self) is not NestedArray and type(other) is not NestedArray:
+        return dense.reshape_as(self, other)
+    if type(self) is not NestedArray or type(other) is not NestedArray or len(self) != len(other):
+        raise ShapeError("reshape_as: both arrays must be nested and have as many components.")
+    sizes = other.component_sizes()
+    if not np.array_equal(sizes.prod(axis=1), self.component_sizes().prod(axis=1)):
+        i = int(np.flatnonzero(sizes.prod(axis=1) != self.component_sizes().prod(axis=1))[0])
+        raise ShapeError(
+            f"reshape_as: component {i} of shape {describe(self.component_shape(i))} does not fill "
+            f"{describe(other.component_shape(i))}."
+        )
+    flat = NestedArray(gathered(to_strided(self)), Strided.of_packed(sizes))
+    return to_jagged(flat, other.structure.ragged_dim) if isinstance(other.structure, Jagged) else flat
+
+
+def _reshaped(name: str, x: NestedArray, shape: tuple[int, ...], may_copy: bool) -> NestedArray:
+    sizes = _target_sizes(name, x, shape)
+    if isinstance(x.structure, Jagged):
+        return _reshaped_jagged(name, x, x.structure, shape, sizes, may_copy)
+    structure = x.structure
+    rows = (structure.strides == packed_strides(structure.sizes)) | (structure.sizes == 1)
+    if bool((rows.all(axis=1) | (structure.numels == 0)).all()):
+        return restructured(x, sizes, packed_strides(sizes), structure.offsets)
+    if not may_copy:
+        raise ShapeError(
+            f"{name}: the components are not row-major, so shape {shape} is no view. Use reshape, which copies."
+        )
+    return NestedArray(gathered(x), Strided.of_packed(sizes))
+
+
+def _reshaped_jagged(
+    name: str, x: NestedArray, structure: Jagged, shape: tuple[int, ...], sizes: Ints, may_copy: bool
+) -> NestedArray:
+    """Where the ragged dim keeps its place among equal products, the values take the shape; else by the strided way."""
+    r = structure.ragged_dim
+    if len(shape) <= r:
+        raise ShapeError(f"{name}: shape {shape} has no place for the ragged dimension {r}, whose size is -1.")
+    old = x.data.shape
+    new = [old[k] if size == -1 else size for k, size in enumerate(shape[1:])]
+    if int(np.prod(new[: r - 1])) == int(np.prod(old[: r - 1])):
+        values_shape = (*new[: r - 1], old[r - 1], *new[r:])
+        values = dense.reshape(x.data, values_shape) if may_copy else dense.view(x.data, values_shape)
+        return NestedArray(values, structure)
+    if not may_copy:
+        raise ShapeError(
+            f"{name}: shape {shape} moves elements across the ragged dimension, so it is no view. Use reshape."
+        )
+    return to_jagged(NestedArray(gathered(to_strided(x)), Strided.of_packed(sizes)), r)

@@ -1,0 +1,77 @@
+"""Cases of `narrow` and `masked_select`, which cut components out of a dense array."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..author import Book
+from .construct import DTYPES, LAYOUTS, in_layout, ints, numbers
+from .inputs import NAN, no_components, small
+
+
+def cut_books() -> list[Book]:
+    """Return the books of the operators that cut."""
+    return [narrow(), masked_select()]
+
+
+def narrow() -> Book:
+    """Cases of `narrow`."""
+    book = Book("narrow")
+    block = numbers("float32", (3, 5, 2), "narrow")
+    starts, lengths = ints(0, 2, 5), ints(2, 3, 0)
+    plain = ""
+    for layout in LAYOUTS:
+        plain = book.value(f"float32/{layout}", "1 3 8 9", [block, 1, starts, lengths], **in_layout(layout))
+        book.value(f"float32/{layout}", "1 9", [block, 1, 1, lengths], **in_layout(layout))
+        book.value(f"float32/{layout}", "1 9", [block, 1, starts, 0], **in_layout(layout))
+        fixed = book.value(f"float32/{layout}", "1 9", [block, 1, 1, 3], **in_layout(layout))
+    other = {"kw": {}, "layouts": ("strided",), "kind": "nested"}
+    book.value("float32/last", "1 3 9", [block, 2, ints(0, 1, 0), ints(2, 1, 1)], **other)
+    book.value("float32/negative-dim", "1 VALUES-4 9", [block, -2, starts, lengths], **in_layout("jagged"))
+    book.value("float32/batch", "2 9", [block, 0, 1, 2], **other)
+    x = small("float32", "narrow nested")
+    components = book.value("float32/nested", "2 9", [x, 0, 1, 2], kind="nested")
+    book.value("float32/nested-none", "2 8", [x, 0, 3, 0], result=no_components("float32", None, 4))
+    book.value(
+        "int64/jagged", "1 3", [numbers("int64", (3, 5, 2), "narrow i"), 1, starts, lengths], **in_layout("jagged")
+    )
+    book.value("bool/strided", "1 3", [numbers("bool", (3, 5), "narrow b"), 1, starts, lengths], **in_layout("strided"))
+    jagged = {"kw": {"layout": "jagged"}, "layouts": ("jagged",)}
+    refuse = book.error
+    refuse("start", "4", "StructureError", plain, [block, 1, ints(0, -1, 5), lengths], **jagged)
+    refuse("length", "4", "StructureError", plain, [block, 1, starts, ints(2, -1, 0)], **jagged)
+    refuse("beyond", "4", "StructureError", plain, [block, 1, starts, ints(2, 4, 0)], **jagged)
+    refuse("beyond", "4", "StructureError", fixed, [block, 1, 3, 3], **jagged)
+    refuse("dim", "5", "DimensionError", plain, [block, 2, ints(0, 1, 0), ints(2, 1, 1)], **jagged)
+    refuse("nested", "5", "DimensionError", components, [x, 1, 0, 1])
+    refuse("count", "6", "StructureError", plain, [block, 1, ints(0, 2), lengths], **jagged)
+    refuse("rank", "6", "StructureError", plain, [block, 1, starts, lengths[:, None].copy()], **jagged)
+    refuse("float", "7", "DTypeError", plain, [block, 1, np.array([0.0, 2.0, 5.0]), lengths], **jagged)
+    refuse("float", "7", "DTypeError", fixed, [block, 1, 1.0, 3], **jagged)
+    return book
+
+
+def masked_select() -> Book:
+    """Cases of `masked_select`."""
+    book = Book("masked_select")
+    jagged = {"layouts": ("jagged",), "kind": "nested"}
+    block = numbers("float32", (3, 4), "masked")
+    mask = np.array([[1, 0, 1, 1], [0, 0, 0, 0], [0, 1, 0, 0]], "bool")
+    plain = book.value("float32/matrix", "1 2 3 6", [block, mask], **jagged)
+    cube = numbers("float32", (2, 3, 4), "masked cube")
+    book.value("float32/cube", "1 2 6", [cube, np.stack([mask, ~mask])], **jagged)
+    book.value("float32/broadcast", "2 6", [cube, mask], **jagged)
+    book.value("float32/broadcast", "2 6", [cube, np.array([True, False, True, True])], **jagged)
+    book.value("float32/vector", "2 1", [block[0], mask[0]], **jagged)
+    book.value("float32/nothing", "3 6", [block, np.zeros((3, 4), "bool")], **jagged)
+    book.value("float32/everything", "1", [block, np.ones((3, 4), "bool")], **jagged)
+    for dtype in DTYPES:
+        book.value(f"{dtype}/matrix", "1", [numbers(dtype, (3, 4), f"masked {dtype}"), mask], gradient=None, **jagged)
+    special = np.array([[NAN, -0.0], [1.0, NAN]], "float32")
+    book.value("float32/special", "1", [special, np.array([[1, 1], [1, 0]], "bool")], **jagged)
+    one = {"layouts": ("jagged",)}
+    book.error("int", "4", "DTypeError", plain, [block, mask.astype("int8")], **one)
+    book.error("shape", "5", "ShapeError", plain, [block, mask[:2]], **one)
+    book.error("larger", "5", "ShapeError", plain, [block, np.stack([mask, mask])], **one)
+    book.error("number", "5", "ShapeError", plain, [np.array(1.0, "float32"), np.array(True)], **one)
+    return book

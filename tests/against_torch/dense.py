@@ -1,0 +1,233 @@
+"""Every operator on a list of components in dense PyTorch: one component at a time, and PyTorch's own gradients.
+
+A list stands for a nested array; dims count the batch as dimension 0, as in pynested.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+Operator = Callable[..., Any]
+
+
+def rows(x: Any, rank: int, count: int) -> Sequence[Any]:
+    """What each component meets of an operand: its own of a list, its slice of a batch, all of anything else."""
+    if isinstance(x, list):
+        return x
+    if isinstance(x, torch.Tensor) and x.ndim == rank:
+        return [x[0]] * count if x.shape[0] == 1 else list(x)
+    return [x] * count
+
+
+def each(function: Operator, *operands: Any) -> list[Any]:
+    """``function`` of each component."""
+    first = next(x for x in operands if isinstance(x, list))
+    columns = [rows(x, first[0].ndim + 1, len(first)) for x in operands]
+    return [function(*row) for row in zip(*columns, strict=True)]
+
+
+def elementwise(function: Operator) -> Operator:
+    """An operator that is ``function`` of each component."""
+    return lambda *operands: each(function, *operands)
+
+
+def gelu(x: Any, approximate: str = "none") -> Any:
+    return each(lambda c: functional.gelu(c, approximate=approximate), x)
+
+
+def add(x: Any, y: Any, alpha: Any = 1) -> Any:
+    return each(lambda a, b: a + alpha * b, x, y)
+
+
+def sub(x: Any, y: Any, alpha: Any = 1) -> Any:
+    return each(lambda a, b: a - alpha * b, x, y)
+
+
+def equal(x: Any, y: Any) -> bool:
+    return all(each(torch.equal, x, y))
+
+
+def masked_fill(x: Any, mask: Any, value: Any) -> Any:
+    return each(lambda c, m: c.masked_fill(m, value), x, mask)
+
+
+# ---- reductions ---------------------------------------------------------------------------------------------------
+
+
+def aligned(x: list[Any], fill: float) -> Any:
+    """The components aligned at the left, in one tensor."""
+    shape = [max(sizes) for sizes in zip(*[c.shape for c in x], strict=True)]
+    padding = [[n for size, own in zip(shape[::-1], c.shape[::-1], strict=True) for n in (0, size - own)] for c in x]
+    return torch.stack([functional.pad(c, ends, value=fill) for c, ends in zip(x, padding, strict=True)])
+
+
+def reduction(function: Operator, over_batch: Operator) -> Operator:
+    """``function`` of each component, or ``over_batch`` where the batch is among the dims."""
+
+    def reduced(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        dims = tuple(range(x[0].ndim + 1)) if dim is None else (dim,) if isinstance(dim, int) else dim
+        if 0 in dims:
+            return over_batch(x, dims, keepdim)
+        return each(lambda c: function(c, dim=tuple(d - 1 for d in dims), keepdim=keepdim), x)
+
+    return reduced
+
+
+def batch_sum(x: Any, dims: Any, keepdim: bool) -> Any:
+    return aligned(x, 0.0).sum(dim=dims, keepdim=keepdim)
+
+
+def batch_mean(x: Any, dims: Any, keepdim: bool) -> Any:
+    return batch_sum(x, dims, keepdim) / batch_sum([torch.ones_like(c) for c in x], dims, keepdim)
+
+
+def batch_amax(x: Any, dims: Any, keepdim: bool) -> Any:
+    return torch.amax(aligned(x, -torch.inf), dim=dims, keepdim=keepdim)
+
+
+# ---- runs, products, losses ---------------------------------------------------------------------------------------
+
+
+def softmax(x: Any, dim: int) -> Any:
+    return each(lambda c: torch.softmax(c, dim - 1), x)
+
+
+def layer_norm(x: Any, shape: Any, weight: Any = None, bias: Any = None) -> Any:
+    return each(lambda c: functional.layer_norm(c, shape, weight, bias), x)
+
+
+def dropout(x: Any, p: float, training: bool) -> Any:
+    return each(lambda c: functional.dropout(c, p, training), x)
+
+
+def linear(x: Any, weight: Any, bias: Any = None) -> Any:
+    return each(lambda c: functional.linear(c, weight, bias), x)
+
+
+def embedding(indices: Any, weight: Any) -> Any:
+    return each(lambda c: functional.embedding(c, weight), indices)
+
+
+def cross_entropy(x: Any, target: Any, reduction: str = "mean", **options: Any) -> Any:
+    if reduction == "none":
+        return each(lambda c, t: functional.cross_entropy(c, t, reduction="none", **options), x, target)
+    return functional.cross_entropy(torch.cat(x), torch.cat(target), reduction=reduction, **options)
+
+
+# ---- movement and conversion --------------------------------------------------------------------------------------
+
+
+def transpose(x: Any, dim0: int, dim1: int) -> Any:
+    return each(lambda c: c.transpose(dim0 - 1, dim1 - 1), x)
+
+
+def reshape(x: Any, shape: Any) -> Any:
+    return each(lambda c: c.reshape([c.shape[i] if size == -1 else size for i, size in enumerate(shape[1:])]), x)
+
+
+def unsqueeze(x: Any, dim: int) -> Any:
+    return each(lambda c: c.unsqueeze(dim - 1), x)
+
+
+def unflatten(x: Any, dim: int, sizes: Any) -> Any:
+    return each(lambda c: c.unflatten(dim - 1, sizes), x)
+
+
+def select(x: Any, dim: int, index: int) -> Any:
+    return each(lambda c: c.select(dim - 1, index), x)
+
+
+def narrow(x: Any, dim: int, start: int, length: int) -> Any:
+    return x[start : start + length]
+
+
+def joined(function: Operator) -> Operator:
+    def join(arrays: Any, dim: int) -> Any:
+        if not dim:
+            return [component for array in arrays for component in array]
+        return [function(parts, dim - 1) for parts in zip(*arrays, strict=True)]
+
+    return join
+
+
+def chunk(x: Any, chunks: int, dim: int = 0) -> Any:
+    if not dim:
+        size = -(-len(x) // chunks)
+        return tuple(x[start : start + size] for start in range(0, len(x), size))
+    return tuple(map(list, zip(*each(lambda c: c.chunk(chunks, dim - 1), x), strict=True)))
+
+
+def to_padded_array(x: Any, value: float, size: Any = None) -> Any:
+    padded = aligned(x, value)
+    ends = [] if size is None else [n for a, b in zip(size[::-1], padded.shape[::-1], strict=True) for n in (0, a - b)]
+    return functional.pad(padded, ends, value=value)
+
+
+def getitem(x: Any, index: Any) -> Any:
+    first, *rest = index
+    picked = x[first]
+    for dim, part in enumerate(rest):
+        if isinstance(part, slice):  # PyTorch refuses steps below 0
+            places = [torch.tensor(range(*part.indices(c.shape[dim])), dtype=torch.int64) for c in picked]
+            picked = [c.index_select(dim, at) for c, at in zip(picked, places, strict=True)]
+    plain = tuple(slice(None) if isinstance(part, slice) else part for part in rest)
+    return [c[plain] for c in picked]
+
+
+OPERATORS: dict[str, Operator] = {
+    "abs": elementwise(torch.abs),
+    "add": add,
+    "amax": reduction(torch.amax, batch_amax),
+    "as_nested_array": lambda x: x,
+    "bmm": elementwise(torch.matmul),
+    "cat": joined(torch.cat),
+    "chunk": chunk,
+    "clone": elementwise(torch.clone),
+    "contiguous": lambda x: x,
+    "cross_entropy": cross_entropy,
+    "detach": elementwise(torch.detach),
+    "div": elementwise(operator.truediv),
+    "dropout": dropout,
+    "embedding": embedding,
+    "eq": elementwise(operator.eq),
+    "equal": equal,
+    "exp": elementwise(torch.exp),
+    "gelu": gelu,
+    "getitem": getitem,
+    "layer_norm": layer_norm,
+    "linear": linear,
+    "log": elementwise(torch.log),
+    "logical_not": elementwise(torch.logical_not),
+    "lt": elementwise(operator.lt),
+    "masked_fill": masked_fill,
+    "matmul": elementwise(torch.matmul),
+    "mean": reduction(torch.mean, batch_mean),
+    "mul": elementwise(operator.mul),
+    "narrow": narrow,
+    "neg": elementwise(torch.neg),
+    "nested_array": elementwise(torch.detach),
+    "relu": elementwise(torch.relu),
+    "reshape": reshape,
+    "reshape_as": elementwise(lambda c, d: c.reshape(d.shape)),
+    "select": select,
+    "sgn": elementwise(torch.sgn),
+    "silu": elementwise(functional.silu),
+    "sin": elementwise(torch.sin),
+    "softmax": softmax,
+    "stack": joined(torch.stack),
+    "sub": sub,
+    "sum": reduction(torch.sum, batch_sum),
+    "tanh": elementwise(torch.tanh),
+    "to_padded_array": to_padded_array,
+    "transpose": transpose,
+    "unbind": lambda x: tuple(x),
+    "unflatten": unflatten,
+    "unsqueeze": unsqueeze,
+    "view": reshape,
+    "where": elementwise(torch.where),
+}

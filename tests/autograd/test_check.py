@@ -1,0 +1,119 @@
+"""What `gradcheck` accepts, and what its errors say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.autograd import Function, gradcheck
+from pynested.backends.errors import GradientError
+
+X = pn.array([[0.5, -1.5, 2.0], [1.0, 0.25, -0.75]])
+
+
+class Wrong(Function):
+    """The second element of the first argument gets 1e-6 too much."""
+
+    @staticmethod
+    def forward(context: Any, x: Any, w: Any) -> Any:
+        context.save_for_backward(x, w)
+        return x * w
+
+    @staticmethod
+    def backward(context: Any, cotangent: Any) -> Any:
+        x, w = context.saved
+        extra = np.zeros(x.shape)
+        extra[0, 1] = 1e-6
+        return cotangent * (w + pn.array(extra)), cotangent * x
+
+
+def test_says_where_and_what() -> None:
+    with pytest.raises(GradientError) as caught:
+        gradcheck(lambda x, w: Wrong.apply(x, w), X, X * 2)
+    message = str(caught.value)
+    assert message.startswith("gradcheck: differences: argument 0, element (0, 1): expected ")
+    assert "found" in message
+
+
+def test_a_kink_is_named() -> None:
+    with pytest.raises(GradientError, match="does not look smooth"):
+        gradcheck(lambda x: x.abs(), pn.array([1.0, 1e-5]))
+
+
+def test_containers_and_constants() -> None:
+    def function(pair: Any, power: int, table: Any) -> Any:
+        return {"a": pair[0] * pair[1] * power, "b": table["w"].tanh()}
+
+    assert gradcheck(function, (X, X + 1.0), 3, {"w": pn.array(0.3)})
+
+
+def test_nested_arrays() -> None:
+    nested = pn.nested_array([[1.0, 2.0], [], [3.0, -1.0, 0.5]], layout=pn.jagged)
+    assert gradcheck(lambda x: x.softmax(1), nested)
+    assert gradcheck(lambda x, w: (x * w).tanh().sum(), nested, pn.array(0.7))
+
+
+def test_only_what_requires_grad_is_varied() -> None:
+    x, hidden = pn.array([1.0, 2.0], requires_grad=True), pn.array([3.0, 0.0])
+    assert gradcheck(lambda x, h: x * x + h.abs(), x, hidden)
+    assert x.grad is None
+
+
+def test_integers_are_not_varied() -> None:
+    assert gradcheck(lambda w, i: pn.embedding(i, w), X, pn.array([1, 0, 1]))
+
+
+def test_large_inputs_are_varied_along_directions() -> None:
+    x = pn.array(np.random.default_rng(0).standard_normal((20, 30)))
+    assert gradcheck(lambda x: x.layer_norm(30), x)
+
+
+def test_nothing_to_check() -> None:
+    with pytest.raises(GradientError, match="no floating point"):
+        gradcheck(lambda i: i, pn.array([1]))
+    with pytest.raises(GradientError, match="no floating point"):
+        gradcheck(lambda x: x > 0, X)
+    with pytest.raises(GradientError, match="not finite"):
+        gradcheck(lambda x: x.log(), pn.array([-1.0]))
+
+
+def test_a_write_into_an_input_is_named() -> None:
+    def function(x: Any) -> Any:
+        x.data[...] = 0
+        return x * 2
+
+    with pytest.raises(GradientError, match="read-only"):
+        gradcheck(function, X)
+
+
+def test_a_random_function_is_not_deterministic() -> None:
+    with pytest.raises(GradientError, match="determinism"):
+        gradcheck(lambda x: x.dropout(0.5), X)
+
+
+def test_an_untracked_function_is_found() -> None:
+    with pytest.raises(GradientError, match="differences"):
+        gradcheck(lambda x: x.detach() * 2, X)
+
+
+def test_first_order_only() -> None:
+    class Once(Function):
+        @staticmethod
+        def forward(context: Any, x: Any) -> Any:
+            context.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(context: Any, cotangent: Any) -> Any:
+            return pn.array(2 * context.saved[0].detach().numpy() * cotangent.detach().numpy())
+
+        @staticmethod
+        def jvp(context: Any, tangent: Any) -> Any:
+            return 2 * context.saved[0] * tangent
+
+    assert gradcheck(lambda x: Once.apply(x), X, order=1)
+    with pytest.raises(GradientError, match="second order"):
+        gradcheck(lambda x: Once.apply(x), X)

@@ -1,0 +1,207 @@
+"""Comparisons, equality of whole arrays, and choosing by a condition."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.backends.errors import DTypeError, ShapeError, StructureError
+
+from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, everywhere, nest, place
+from ..slopes import check_gradients
+
+SHAPES = [(2, 2), (0, 2), (3, 2)]
+X = batch(SHAPES)
+Y = [np.abs(x) for x in X]
+DENSE = distinct((3, 1, 2))
+COMPARED = {"eq": np.equal, "lt": np.less, "ne": np.not_equal}
+
+
+@pytest.mark.parametrize("name", COMPARED)
+class TestCompared:
+    def test_nested_dense_and_numbers(self, lay: Any, layout: Any, name: str) -> None:
+        function, expected = getattr(pn, name), COMPARED[name]
+        for placement in PLACEMENTS:
+            assert_same(function(lay(X), nest(Y, layout, placement)), [expected(x, y) for x, y in zip(X, Y, strict=True)])
+        assert_same(function(lay(X), DENSE), [expected(x, d) for x, d in zip(X, DENSE, strict=True)])
+        assert_same(function(DENSE, lay(X)), [expected(d, x) for x, d in zip(X, DENSE, strict=True)])
+        assert_same(function(lay(X), 0.0625), [expected(x, 0.0625) for x in X])
+        assert_same(function(lay([x.T for x in X], 2), DENSE[:1].reshape(2, 1)), [expected(x.T, DENSE[0].T) for x in X])
+
+    def test_infix(self, lay: Any, name: str) -> None:
+        infix = {"eq": lambda a, b: a == b, "lt": lambda a, b: a < b, "ne": lambda a, b: a != b}[name]
+        assert_same(infix(lay(X), lay(Y)), [COMPARED[name](x, y) for x, y in zip(X, Y, strict=True)])
+        assert_same(lay(Y) > lay(X), [x < y for x, y in zip(X, Y, strict=True)])
+
+    def test_nan_and_zeros(self, lay: Any, name: str) -> None:
+        a, b = [np.array([np.nan, 0.0]), np.array([1.0])], [np.array([np.nan, -0.0]), np.array([2.0])]
+        assert_same(getattr(pn, name)(lay(a), lay(b)), [COMPARED[name](x, y) for x, y in zip(a, b, strict=True)])
+
+    def test_integers_out_of_range_are_no_error(self, lay: Any, name: str) -> None:
+        x = [np.array([-128, 127], np.int8), np.array([0], np.int8)]
+        for number in (300, -300):
+            assert_same(getattr(pn, name)(lay(x), number), [COMPARED[name](one.astype(int), number) for one in x])
+
+    def test_different_lengths(self, lay: Any, layout: Any, name: str) -> None:
+        with pytest.raises(StructureError, match=re.escape("component 2: lengths 3 and 1 along dimension 1")):
+            getattr(pn, name)(lay(X), nest([*Y[:2], Y[2][:1]], layout))
+        with pytest.raises(StructureError, match="3 and 2 components"):
+            getattr(pn, name)(lay(X), nest(Y[:2], layout))
+        with pytest.raises(ShapeError, match=re.escape("(3, 2)")):
+            getattr(pn, name)(lay(X), distinct((3, 2)))
+
+    def test_there_is_no_gradient(self, layout: Any, name: str) -> None:
+        made = place(X, layout, grad=True)
+        assert not getattr(pn, name)(made.array, 1.0).requires_grad
+
+
+def test_logical_not(lay: Any) -> None:
+    x = [np.array([0.0, -0.0, np.nan]), np.array([np.inf, 2.0])]
+    assert_same(pn.logical_not(lay(x)), [np.array([True, True, False]), np.array([False, False])])
+    for kind in (np.bool_, np.int8, np.uint8, np.float16):
+        flags = [np.array([0, 1], kind), np.array([], kind)]
+        assert_same(~lay(flags), [np.array([True, False]), np.array([], np.bool_)])
+
+
+def test_equal_looks_at_components_only() -> None:
+    for a in everywhere(X):
+        for b in everywhere(X):
+            assert pn.equal(a, b) is True
+        assert a.equal(nest([x.astype(np.float32) for x in X])) is True
+        assert pn.equal(a, nest(Y)) is False
+        assert pn.equal(a, nest(X[:2])) is False
+        assert pn.equal(a, nest([X[0], X[2], X[1]])) is False
+        assert pn.equal(a, nest([x[:, :1] for x in X])) is False
+        assert pn.equal(a, nest([x[:, 0] for x in X])) is False
+
+
+def test_equal_sees_nan_zeros_and_neighbours(lay: Any) -> None:
+    x = lay([np.array([np.nan, 1.0]), np.array([2.0])])
+    assert pn.equal(x, x) is False
+    assert pn.equal(lay([np.array([0.0])]), lay([np.array([-0.0])])) is True
+    assert pn.equal(lay([np.array([1.0]), np.array([2.0])]), lay([np.array([2.0]), np.array([1.0])])) is False
+
+
+def test_equal_takes_a_dense_array_for_its_slices(lay: Any) -> None:
+    components = batch([(3, 2)] * 2)
+    assert pn.equal(lay(components), np.stack(components)) is True
+    assert pn.equal(np.stack(components), lay(components)) is True
+    assert pn.equal(lay(X), distinct((3, 2, 2))) is False
+    assert pn.equal(lay(components), np.stack(components)[:1]) is False
+    assert pn.equal(lay(components), np.stack(components)[0]) is False
+    assert pn.equal(lay([x.T for x in components], 2), np.stack(components).transpose(0, 2, 1)) is True
+
+
+def test_equal_without_components() -> None:
+    def nothing(width: int) -> Any:
+        return pn.nested_array_from_jagged(np.zeros((0, width)), [0])
+
+    assert pn.equal(nothing(2), nothing(2)) is True
+    assert pn.equal(nothing(2), nothing(3)) is False
+    assert pn.equal(nothing(2), nest([np.zeros((0, 2))])[:0]) is True
+    assert pn.equal(nothing(2), nest([np.zeros(0)])[:0]) is False
+
+
+class TestWhere:
+    def test_all_operands_in_every_form(self, lay: Any, layout: Any) -> None:
+        conditions: list[Any] = [[x > 0 for x in X], DENSE > 0, distinct((2,)) > 0]
+        choices: list[Any] = [X, Y, DENSE, distinct((1, 2)), 0.5]
+        for condition in conditions:
+            for a in choices:
+                for b in choices:
+                    parts = [one if isinstance(one, list) or np.ndim(one) == 3 else [one] * 3 for one in (condition, a, b)]
+                    if not any(isinstance(one, list) for one in (condition, a, b)):
+                        continue
+                    given = [lay(one) if isinstance(one, list) else one for one in (condition, a, b)]
+                    expected = [np.broadcast_to(np.where(c, p, q), x.shape) for c, p, q, x in zip(*parts, X, strict=True)]
+                    assert_same(pn.where(*given), expected)
+
+    def test_dtype(self, lay: Any) -> None:
+        chosen = lay([np.array([True]), np.array([False, True])])
+        ints = lay([np.array([1], np.int8), np.array([2, 3], np.int8)])
+        assert pn.where(chosen, ints, 0.5).dtype == np.float64
+        assert pn.where(chosen, ints, 1).dtype == np.int8
+        assert_same(pn.where(chosen, ints, np.float32(0.5)), [np.array([1], np.float32), np.array([0.5, 3], np.float32)])
+        assert pn.where(chosen, True, False).dtype == np.bool_
+        with pytest.raises(DTypeError, match="bool"):
+            pn.where(ints, ints, ints)
+
+    def test_what_is_not_chosen_does_not_show(self, lay: Any) -> None:
+        chosen = lay([np.array([True, False]), np.array([True])])
+        bad = lay([np.array([np.nan, np.inf]), np.array([np.nan])])
+        assert_same(pn.where(chosen, 1.0, bad), [np.array([1.0, np.inf]), np.array([1.0])])
+
+    def test_different_lengths(self, lay: Any, layout: Any) -> None:
+        chosen = lay([x > 0 for x in X])
+        with pytest.raises(StructureError, match="component 2"):
+            pn.where(chosen, nest([*Y[:2], Y[2][:1]], layout), 0.0)
+        with pytest.raises(ShapeError, match=re.escape("(3, 2)")):
+            pn.where(chosen, distinct((3, 2)), 0.0)
+
+    def test_gradient(self, layout: Any, placement: str) -> None:
+        a, b = place(X, layout, placement, grad=True), place(Y, layout, placement, grad=True)
+        result = pn.where(nest([x > 0 for x in X], layout), a.array, b.array)
+        result.backward(nest([np.full(x.shape, np.nan) for x in X], layout))
+        assert_same(a.gradient(), [np.where(x > 0, np.nan, 0.0) for x in X])
+        assert_same(b.gradient(), [np.where(x > 0, 0.0, np.nan) for x in X])
+
+    def test_gradients_by_differences(self, layout: Any, placement: str) -> None:
+        structure = nest(X, layout, placement).structure
+        buffer = np.nan_to_num(place(X, layout, placement).buffer.numpy(), nan=0.5)
+
+        def chosen(x: Any, dense: Any, number: Any) -> Any:
+            x = pn.NestedArray(x, structure)
+            return pn.where(nest([x > 0 for x in X], layout), x * x, dense * number)
+
+        check_gradients(chosen, buffer, DENSE, np.array(1.5))
+
+
+class TestMaskedFill:
+    def test_masks_in_every_form(self, lay: Any, layout: Any) -> None:
+        assert_same(pn.masked_fill(lay(X), lay([x > 0 for x in X]), 7), [np.where(x > 0, 7, x) for x in X])
+        assert_same(lay(X).masked_fill(DENSE > 0, 7.5), [np.where(d > 0, 7.5, x) for x, d in zip(X, DENSE, strict=True)])
+        assert_same(pn.masked_fill(lay(X), distinct((2,)) > 0, np.nan), [np.where(distinct((2,)) > 0, np.nan, x) for x in X])
+        thin = [x[:, :1] > 0 for x in X]
+        assert_same(pn.masked_fill(lay(X), nest(thin, layout), -1.0), [np.where(m, -1, x) for m, x in zip(thin, X, strict=True)])
+
+    def test_the_result_has_the_shape_of_the_array(self, layout: Any) -> None:
+        thin = nest([x[:, :1] for x in X], layout)
+        wide = nest([x > 0 for x in X], layout)
+        for mask in (wide, DENSE > 0):
+            with pytest.raises((ShapeError, StructureError)):
+                pn.masked_fill(thin, mask, 0.0)
+        with pytest.raises((ShapeError, StructureError)):
+            pn.masked_fill(distinct((3, 1, 2)), wide, 0.0)
+
+    def test_the_value_fits(self, lay: Any) -> None:
+        ints = [np.array([1, 2], np.int8), np.array([3], np.int8)]
+        flags = lay([np.array([True, False]), np.array([True])])
+        assert_same(lay(ints).masked_fill(flags, 5.0), [np.array([5, 2], np.int8), np.array([5], np.int8)])
+        for value in (0.5, np.inf, np.nan):
+            with pytest.raises(DTypeError, match="int8"):
+                lay(ints).masked_fill(flags, value)
+        with pytest.raises(OverflowError, match="300"):
+            lay(ints).masked_fill(flags, 300)
+        with pytest.raises(DTypeError, match="bool"):
+            flags.masked_fill(flags, 2)
+        with pytest.raises(DTypeError, match="bool"):
+            lay(ints).masked_fill(lay(ints), 0)
+
+    def test_different_lengths(self, lay: Any, layout: Any) -> None:
+        with pytest.raises(StructureError, match=re.escape("component 2: lengths 3 and 1 along dimension 1")):
+            pn.masked_fill(lay(X), nest([x > 0 for x in [*Y[:2], Y[2][:1]]], layout), 0.0)
+
+    def test_gradient(self, layout: Any, placement: str) -> None:
+        made = place(X, layout, placement, grad=True)
+        made.array.masked_fill(DENSE > 0, 2.0).backward(nest([np.full(x.shape, np.nan) for x in X], layout))
+        assert_same(made.gradient(), [np.where(d > 0, 0.0, np.full(x.shape, np.nan)) for x, d in zip(X, DENSE, strict=True)])
+
+
+def test_layouts_are_kept() -> None:
+    for layout in LAYOUTS:
+        x = nest(X, layout)
+        assert {one.layout for one in (x == x, x < 1, ~x, pn.where(x > 0, x, 0.0), x.masked_fill(x > 0, 1))} == {layout}

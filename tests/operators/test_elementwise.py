@@ -1,0 +1,298 @@
+"""Elementwise operators: NumPy on each component, whatever the layout and placement; and the rules of broadcasting."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
+
+from ..nests import JAGGED, JAGGED_2, KINDS, STRIDED, Kind, assert_same, batch, distinct, nest, place
+from ..slopes import check_gradients
+
+SHAPES = [(2, 2), (0, 2), (3, 2)]
+X = batch(SHAPES)
+Y = batch(SHAPES, 1)
+ERF = np.frompyfunc(math.erf, 1, 1)
+
+UNARY = {
+    "neg": lambda x: -x,
+    "abs": np.abs,
+    "sgn": np.sign,
+    "exp": np.exp,
+    "log": lambda x: np.array([math.log(v) if v > 0 else np.nan for v in x.ravel()]).reshape(x.shape),
+    "sin": np.sin,
+    "tanh": np.tanh,
+    "relu": lambda x: np.maximum(x, 0),
+    "gelu": lambda x: x / 2 * (1 + ERF(x / math.sqrt(2)).astype(np.float64)),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+}
+BINARY = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
+EXACT = ("neg", "abs", "sgn", "relu")
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_each_component_on_its_own(lay: Any, name: str) -> None:
+    for ragged, components in ((1, X), (2, [x.T for x in X])):
+        result = getattr(pn, name)(lay(components, ragged))
+        assert_same(result, [UNARY[name](x) for x in components], None if name in EXACT else 1e-15)
+        assert_same(getattr(lay(components, ragged), name)(), [one.numpy() for one in result.unbind()])
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_no_neighbour_is_seen(lay: Any, name: str) -> None:
+    x = lay([np.array([np.nan, np.inf]), np.array([0.5])])
+    assert getattr(pn, name)(x)[1].item() == pytest.approx(float(UNARY[name](np.array([0.5]))[0]))
+
+
+@pytest.mark.parametrize("name", BINARY)
+class TestBinary:
+    def test_nested_operands(self, lay: Any, layout: Any, name: str) -> None:
+        expected = [BINARY[name](x, y) for x, y in zip(X, Y, strict=True)]
+        for placement in ("packed", "holes", "transposed"):
+            assert_same(getattr(pn, name)(lay(X), nest(Y, layout, placement)), expected)
+
+    def test_layouts_may_differ(self, name: str) -> None:
+        expected = [BINARY[name](x, y) for x, y in zip(X, Y, strict=True)]
+        result = getattr(pn, name)(nest(X, pn.jagged), nest(Y, pn.strided))
+        assert result.layout is pn.jagged
+        assert_same(result, expected)
+        result = getattr(pn, name)(nest(X, pn.strided), nest(Y, pn.jagged))
+        assert result.layout is pn.strided
+        assert_same(result, expected)
+
+    @pytest.mark.parametrize("shape", [(2,), (1,), (1, 2), (1, 1), (3, 1, 2), (3, 1, 1), (1, 1, 2), ()])
+    def test_dense_operands_are_aligned_at_the_right(self, lay: Any, name: str, shape: tuple[int, ...]) -> None:
+        dense = distinct(shape)
+        slices = dense if len(shape) == 3 and shape[0] == 3 else [dense.reshape(shape[1:] if len(shape) == 3 else shape)] * 3
+        f, operator = BINARY[name], getattr(pn, name)
+        assert_same(operator(lay(X), pn.array(dense)), [f(x, one) for x, one in zip(X, slices, strict=True)])
+        assert_same(operator(pn.array(dense), lay(X)), [f(one, x) for x, one in zip(X, slices, strict=True)])
+        assert_same(operator(lay(X), dense), [f(x, one) for x, one in zip(X, slices, strict=True)])
+
+    def test_dense_operands_where_the_second_dimension_is_ragged(self, lay: Any, name: str) -> None:
+        for shape in ((2, 1), (3, 2, 1), (3, 1, 1), (1, 1)):
+            dense = distinct(shape)
+            slices = dense if len(shape) == 3 else [dense] * 3
+            expected = [BINARY[name](x.T, one) for x, one in zip(X, slices, strict=True)]
+            assert_same(getattr(pn, name)(lay([x.T for x in X], 2), dense), expected)
+
+    def test_an_irregular_dimension_of_equal_lengths_meets_that_size(self, lay: Any, name: str) -> None:
+        components = batch([(3, 2)] * 2)
+        for shape in ((3, 2), (2, 3, 2), (3, 1), (2, 3, 1)):
+            dense = distinct(shape)
+            slices = dense if len(shape) == 3 else [dense] * 2
+            expected = [BINARY[name](x, one) for x, one in zip(components, slices, strict=True)]
+            assert_same(getattr(pn, name)(lay(components), dense), expected)
+
+    def test_regular_dimensions_of_size_1_stretch(self, lay: Any, layout: Any, name: str) -> None:
+        thin = batch([(2, 1), (0, 1), (3, 1)], 2)
+        expected = [BINARY[name](x, one) for x, one in zip(X, thin, strict=True)]
+        assert_same(getattr(pn, name)(lay(X), nest(thin, layout)), expected)
+        swapped = [BINARY[name](one, x) for x, one in zip(X, thin, strict=True)]
+        assert_same(getattr(pn, name)(lay(thin), nest(X, layout)), swapped)
+        wide = [BINARY[name](one, distinct((1, 4))) for one in thin]
+        assert_same(getattr(pn, name)(lay(thin), distinct((1, 4))), wide)
+
+    def test_numbers(self, lay: Any, name: str) -> None:
+        assert_same(getattr(pn, name)(lay(X), 2), [BINARY[name](x, 2) for x in X])
+        assert_same(getattr(pn, name)(2.5, lay(X)), [BINARY[name](2.5, x) for x in X])
+
+    def test_infix_and_ufunc(self, lay: Any, name: str) -> None:
+        infix = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b}
+        expected = [BINARY[name](x, y) for x, y in zip(X, Y, strict=True)]
+        assert_same(infix[name](lay(X), lay(Y)), expected)
+        assert_same(BINARY[name](lay(X), lay(Y)), expected)
+        assert_same(infix[name](np.float64(2), lay(X)), [BINARY[name](2.0, x) for x in X])
+        assert_same(infix[name](distinct((2,)), lay(X)), [BINARY[name](distinct((2,)), x) for x in X])
+
+    def test_lengths_have_to_be_equal(self, lay: Any, layout: Any, name: str) -> None:
+        other = nest(batch([(2, 2), (0, 2), (1, 2)]), layout)
+        with pytest.raises(StructureError, match=re.escape("component 2: lengths 3 and 1 along dimension 1")):
+            getattr(pn, name)(lay(X), other)
+        with pytest.raises(StructureError, match="3 and 2 components"):
+            getattr(pn, name)(lay(X), nest(X[:2], layout))
+        with pytest.raises(StructureError, match="3 and 2 dimensions"):
+            getattr(pn, name)(lay(X), nest([x[:, 0] for x in X], layout))
+
+    def test_a_ragged_dimension_never_stretches(self, lay: Any, layout: Any, name: str) -> None:
+        ones = nest(batch([(1, 2), (1, 2), (2, 2)]), layout)
+        with pytest.raises(StructureError, match="component"):
+            getattr(pn, name)(lay(X), ones)
+
+    @pytest.mark.parametrize("shape", [(3,), (3, 2), (2, 1, 2), (1, 3, 2), (3, 3, 1), (1, 3, 1, 2), (4, 1, 1)])
+    def test_dense_shapes_have_to_fit(self, lay: Any, name: str, shape: tuple[int, ...]) -> None:
+        with pytest.raises(ShapeError, match=re.escape(str(shape))):
+            getattr(pn, name)(lay(X), pn.array(distinct(shape)))
+
+
+def test_the_message_names_the_missing_dimension(lay: Any) -> None:
+    with pytest.raises(ShapeError, match=re.escape("v[:, None")):
+        lay(X) + distinct((3, 2))
+    with pytest.raises(ShapeError, match=re.escape("v[:, None]")):
+        lay([x[:, 0] for x in X]) * distinct((3,))
+
+
+def test_alpha(lay: Any) -> None:
+    assert_same(pn.add(lay(X), lay(Y), alpha=2), [x + 2 * y for x, y in zip(X, Y, strict=True)])
+    assert_same(pn.sub(lay(X), lay(Y), alpha=0.5), [x - 0.5 * y for x, y in zip(X, Y, strict=True)])
+    assert_same(pn.add(lay(X), 3, alpha=2), [x + 6 for x in X])
+    assert_same(pn.sub(3, lay(X), alpha=2), [3 - 2 * x for x in X])
+    assert_same(pn.add(lay(X), distinct((2,)), alpha=-1), [x - distinct((2,)) for x in X])
+    with pytest.raises(ArgumentError, match="alpha"):
+        pn.add(lay(X), lay(Y), alpha="2")
+
+
+def test_promotion(lay: Any) -> None:
+    def ints(kind: Any) -> Any:
+        return lay([np.array([1, 2], kind), np.array([3], kind)])
+
+    assert (ints(np.int8) + ints(np.uint8)).dtype == np.int16
+    assert (ints(np.int32) + ints(np.float32)).dtype == np.float64
+    assert (ints(np.int16) * ints(np.float16)).dtype == np.float32
+    assert (ints(np.int8) + 1.5).dtype == np.float64
+    assert (ints(np.float32) + 0.1).dtype == np.float32
+    assert (ints(np.float32) + np.float64(0.1)).dtype == np.float64
+    assert (ints(np.float32) + pn.array(0.1)).dtype == np.float64
+    assert (ints(np.int8) / ints(np.int8)).dtype == np.float64
+    assert (ints(np.int8) / 2).dtype == np.float64
+    assert (ints(np.bool_) / ints(np.bool_)).dtype == np.float64
+    assert (ints(np.bool_) + 1).dtype == np.int64
+    assert_same(ints(np.int8) + np.int8(127), [np.array([-128, -127], np.int8), np.array([-126], np.int8)])
+    assert_same(ints(np.bool_) + ints(np.bool_), [np.array([True, True]), np.array([True])])
+    for result in (pn.exp(ints(np.int8)), pn.sin(ints(np.bool_)), pn.tanh(ints(np.uint8))):
+        assert result.dtype == np.float16
+    assert pn.log(ints(np.int16)).dtype == np.float32
+    assert pn.exp(ints(np.int64)).dtype == np.float64
+
+
+def test_integers(lay: Any) -> None:
+    x = lay([np.array([-128, 5], np.int8), np.array([0], np.int8)])
+    assert_same(-x, [np.array([-128, -5], np.int8), np.array([0], np.int8)])
+    assert_same(abs(x), [np.array([-128, 5], np.int8), np.array([0], np.int8)])
+    assert_same(pn.sgn(x), [np.array([-1, 1], np.int8), np.array([0], np.int8)])
+    assert_same(pn.relu(x), [np.array([0, 5], np.int8), np.array([0], np.int8)])
+    assert_same(x - 1, [np.array([127, 4], np.int8), np.array([-1], np.int8)])
+    assert_same(x / 0, [np.array([-np.inf, np.inf]), np.array([np.nan])])
+    for wrong in (300, -129):
+        with pytest.raises(OverflowError):
+            x + wrong
+
+
+def test_refused_dtypes(lay: Any) -> None:
+    flags = lay([np.array([True, False]), np.array([True])])
+    numbers = lay([np.array([1, 2]), np.array([3])])
+    for function in (pn.neg, pn.relu, pn.sgn, pn.gelu, pn.silu, lambda x: x - x, lambda x: x - True):
+        with pytest.raises(DTypeError, match="bool"):
+            function(flags)
+    for function in (pn.gelu, pn.silu):
+        with pytest.raises(DTypeError, match="int64"):
+            function(numbers)
+    with pytest.raises(DTypeError, match="complex"):
+        numbers + 1j
+    with pytest.raises(ArgumentError, match="approximate"):
+        pn.gelu(lay(X), "exact")
+    with pytest.raises(TypeError):
+        numbers + "1"
+
+
+def test_edges(lay: Any) -> None:
+    x = lay([np.array([-np.inf, -0.0, 0.0]), np.array([np.inf, np.nan, -1.0])])
+    expected = {
+        "exp": ([0.0, 1.0, 1.0], [np.inf, np.nan, math.exp(-1)]),
+        "log": ([np.nan, -np.inf, -np.inf], [np.inf, np.nan, np.nan]),
+        "sin": ([np.nan, -0.0, 0.0], [np.nan, np.nan, math.sin(-1)]),
+        "tanh": ([-1.0, -0.0, 0.0], [1.0, np.nan, math.tanh(-1)]),
+        "abs": ([np.inf, 0.0, 0.0], [np.inf, np.nan, 1.0]),
+        "neg": ([np.inf, 0.0, -0.0], [-np.inf, np.nan, 1.0]),
+    }
+    for name, components in expected.items():
+        for got, wanted in zip(getattr(pn, name)(x).unbind(), components, strict=True):
+            np.testing.assert_allclose(got.numpy(), wanted, rtol=1e-15)
+            finite = ~np.isnan(wanted)
+            assert (np.signbit(got.numpy()) == np.signbit(wanted))[finite].all(), name
+    assert pn.relu(x)[1].tolist()[0] == np.inf and np.isnan(pn.relu(x)[1].tolist()[1])
+    assert pn.silu(lay([np.array([-1000.0, np.inf]), np.array([0.0])]))[0].tolist() == [0.0, np.inf]
+    assert np.isnan((x - x)[0].tolist()[0]) and (x - x)[0].tolist()[1:] == [0.0, 0.0]
+    assert (lay([np.array([1.0, -1.0, 0.0])]) / -0.0)[0].tolist()[:2] == [-np.inf, np.inf]
+
+
+def test_empty_batches(layout: Any) -> None:
+    nothing = nest([np.zeros((0, 2))], layout)[:0]
+    for name in UNARY:
+        assert len(getattr(pn, name)(nothing)) == 0 and getattr(pn, name)(nothing).ndim == 3
+    for result in (nothing + nothing, nothing * 2, nothing - np.zeros((1, 1, 2)), np.zeros((0, 1, 2)) / nothing):
+        assert (len(result), result.ndim, result.layout) == (0, 3, layout)
+
+
+def nested(kind: Kind, shapes: Any, placement: str) -> Any:
+    """A function from the values of a buffer to a nested array with components of ``shapes``."""
+    made = place(batch(shapes), kind.layout, placement, kind.ragged)
+    structure = made.array.structure
+    return made.buffer.detach().numpy(), lambda values: pn.NestedArray(values, structure)
+
+
+@pytest.mark.parametrize("placement", ["packed", "holes"])
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+class TestGradients:
+    """First and second order; buffers without NaN in their holes, as differences would spread it."""
+
+    def points(self, kind: Kind, placement: str) -> Any:
+        buffer, nest = nested(kind, kind.shapes((2, 0, 1)), placement)
+        return np.nan_to_num(buffer, nan=0.7) + 0.3, nest
+
+    @pytest.mark.parametrize("name", ["neg", "exp", "sin", "tanh", "gelu", "silu", "relu", "abs"])
+    def test_unary(self, kind: Kind, placement: str, name: str) -> None:
+        buffer, nest = self.points(kind, placement)
+        check_gradients(lambda x: getattr(pn, name)(nest(x)), buffer)
+        check_gradients(lambda x: pn.log(nest(x)), np.abs(buffer) + 1)
+
+    @pytest.mark.parametrize("name", BINARY)
+    def test_binary(self, kind: Kind, placement: str, name: str) -> None:
+        buffer, nest = self.points(kind, placement)
+        function = getattr(pn, name)
+        other = np.sin(buffer) + 3
+        check_gradients(lambda x, y: function(nest(x), nest(y)), buffer, other)
+        check_gradients(lambda x, y: function(nest(x), y), buffer, np.array(1.7))
+        sizes = [(3, 1, 1), (1, 1, 1)] if kind.both else [(2,), (3, 1, 2), (1, 1, 2)]
+        for shape in sizes if kind in (JAGGED, STRIDED) or kind.both else [(2, 1), (3, 2, 1)]:
+            check_gradients(lambda x, y: function(nest(x), y), buffer, distinct(shape) + 2)
+            check_gradients(lambda x, y: function(y, nest(x)), buffer + 9, distinct(shape))
+
+
+def test_gradients_at_kinks(lay: Any, layout: Any, placement: str) -> None:
+    def slopes(name: str, components: list[Any]) -> list[Any]:
+        made = place([np.array(one) for one in components], layout, placement, grad=True)
+        getattr(pn, name)(made.array).sum().backward()
+        return made.gradient()
+
+    assert_same(slopes("relu", [[0.0, -1.0], [2.0]]), [np.array([0.0, 0.0]), np.array([1.0])])
+    assert_same(slopes("abs", [[0.0, -1.0], [2.0]]), [np.array([0.0, -1.0]), np.array([1.0])])
+    assert_same(slopes("sgn", [[0.0, -1.0], [2.0]]), [np.array([0.0, 0.0]), np.array([0.0])])
+    assert slopes("log", [[0.0, 2.0]])[0].tolist() == [np.inf, 0.5]
+
+
+def test_a_nan_stays_where_it_is(layout: Any, placement: str) -> None:
+    made = place([np.array([np.nan, 1.0]), np.array([2.0])], layout, placement, grad=True)
+    (pn.exp(made.array) * made.array).sum().backward()
+    first, second = made.gradient()
+    assert np.isnan(first[0]) and first[1] == pytest.approx(2 * math.e)
+    assert second[0] == pytest.approx(3 * math.exp(2))
+
+
+def test_gradients_keep_the_dtype_of_their_operand(layout: Any) -> None:
+    x = place([np.array([1, 2], np.float32), np.array([3], np.float32)], layout, grad=True)
+    y = pn.array(np.array(2.0), requires_grad=True)
+    (x.array * y).sum().backward()
+    assert (x.buffer.grad.dtype, y.grad.dtype, y.grad.item()) == (np.float32, np.float64, 6.0)
+
+
+def test_transposed_jagged_operands_meet(layout: Any) -> None:
+    x, y = nest([x.T for x in X], layout, "packed", 2), nest(Y, layout).transpose(1, 2)
+    assert_same(x + y, [a.T + b.T for a, b in zip(X, Y, strict=True)])
+    assert JAGGED_2.ragged == 2

@@ -1,0 +1,212 @@
+"""The vectors accept the definitions, rounded once, and reject definitions with one mistake in them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pynested.spec import compare, decode_value, load_vectors
+from pynested.spec.components import left_align
+from pynested.spec.corpus import Case as Vector
+from pynested.spec.corpus import read_vectors
+from pynested.spec.encoding import Components
+from pynested.spec.generator import build as building
+from pynested.spec.generator.author import Case
+from pynested.spec.generator.build import Run, definition
+from pynested.spec.generator.trees import map_leaves
+
+Define = Callable[..., Any]
+SEVERAL = ("chunk", "unbind")
+
+
+def judged(vector: Vector) -> bool:
+    """Say whether the answer can be computed: accepted, and not a batch of no components, whose sizes are unseen."""
+    values = [decode_value(value) for value in vector["args"]]
+    return "error" not in vector["expect"] and not any(_is_empty(value) for value in values)
+
+
+def _is_empty(value: Any) -> bool:
+    return (isinstance(value, list) and not value) or (isinstance(value, list) and any(_is_empty(one) for one in value))
+
+
+def answer(op: str, vector: Vector) -> Any:
+    """Return the result of the definition in float64, rounded once to the dtype of the expectation."""
+    args = tuple(decode_value(value) for value in vector["args"])
+    kwargs = {name: decode_value(value) for name, value in vector["kwargs"].items()}
+    case = Case(op, vector["id"], (), args, kwargs, (), several=op in SEVERAL)
+    with np.errstate(all="ignore"):
+        result = Run(case).result
+        expected = vector["expect"].get("nested") or vector["expect"].get("dense") or {}
+        if not expected:
+            return result
+        rounded = map_leaves(lambda leaf: leaf.astype(expected["dtype"]), result)
+    dense_operands = not any(isinstance(value, (Components, list)) for value in args)
+    return rounded[0] if "dense" in vector["expect"] and dense_operands and isinstance(rounded, list) else rounded
+
+
+def refused(op: str) -> list[str]:
+    """Return the ids of the cases whose expectation the definition does not meet."""
+    vectors = [vector for vector in load_vectors()[op] if judged(vector)]
+    return [vector["id"] for vector in vectors if compare(answer(op, vector), vector["expect"]) is not None]
+
+
+@pytest.mark.parametrize("op", [op for op in load_vectors() if op != "dropout"])
+def test_the_definitions_meet_the_vectors(op: str) -> None:
+    assert refused(op) == []
+
+
+def test_dropout_meets_its_certain_vectors() -> None:
+    certain = [
+        vector for vector in load_vectors()["dropout"] if judged(vector) and "DROPOUT-8" not in vector["clauses"]
+    ]
+    assert [one["id"] for one in certain if compare(answer("dropout", one), one["expect"]) is not None] == []
+
+
+def on_components(change: Callable[[Any], Any], define: Define) -> Define:
+    """Return the definition applied to changed components, with the signature that it has."""
+
+    @functools.wraps(define)
+    def wrong(self: Any, **kwargs: Any) -> Any:
+        return define(change(self), **kwargs)
+
+    return wrong
+
+
+def forget_the_last_row(define: Define) -> Define:
+    return on_components(lambda self: [x[:-1] if len(x) > 1 else x for x in self], define)
+
+
+def leak_the_neighbour(define: Define) -> Define:
+    def leaked(self: Any) -> Any:
+        return [np.concatenate([x, y[:1]]) if len(x) else x for x, y in zip(self, self[1:] + self[:1], strict=True)]
+
+    return on_components(leaked, define)
+
+
+def swallow_nan(define: Define) -> Define:
+    return on_components(lambda self: [np.nan_to_num(x, nan=0.0) for x in self], define)
+
+
+def in_float16(define: Define) -> Define:
+    return on_components(lambda self: [x.astype("float16") if x.dtype.kind == "f" else x for x in self], define)
+
+
+def mean_of_means(define: Define) -> Define:
+    def wrong(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+        if dim is None:
+            return np.mean([np.mean(x) if x.size else 0.0 for x in self])
+        return define(self, dim, keepdim, dtype)
+
+    return wrong
+
+
+def count_the_absent(define: Define) -> Define:
+    def wrong(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+        if dim == 0:
+            return left_align(self)[0].mean(axis=0, keepdims=keepdim)
+        return define(self, dim, keepdim, dtype)
+
+    return wrong
+
+
+def pad_with_zero(define: Define) -> Define:
+    def wrong(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        return left_align(self)[0].max(axis=0) if dim == 0 else define(self, dim, keepdim)
+
+    return wrong
+
+
+def without_shift(define: Define) -> Define:
+    def wrong(self: Any, dim: int, dtype: Any = None) -> Any:
+        powers = [np.exp(x) for x in self]
+        return [one / one.sum(axis=dim - 1, keepdims=True) for one in powers]
+
+    return wrong
+
+
+def unbiased(define: Define) -> Define:
+    def wrong(self: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+        n = np.prod(normalized_shape)
+        wider = [x * np.sqrt((n - 1) / n) if n > 1 else x for x in self]
+        return define(wider, normalized_shape, weight, bias, eps)
+
+    return wrong
+
+
+def other_default(define: Define) -> Define:
+    def wrong(self: Any, *args: Any, approximate: str = "tanh") -> Any:
+        return define(self, *args, approximate)
+
+    return wrong
+
+
+def from_the_front(define: Define) -> Define:
+    return lambda self, dim, index: define(self, dim, abs(index))
+
+
+def ignore_weights(define: Define) -> Define:
+    def wrong(self: Any, target: Any, weight: Any = None, **kwargs: Any) -> Any:
+        return define(self, target, None, **kwargs)
+
+    return wrong
+
+
+MISTAKES: list[tuple[str, Callable[[Define], Define]]] = [
+    ("sum", forget_the_last_row),
+    ("sum", leak_the_neighbour),
+    ("sum", swallow_nan),
+    ("sum", in_float16),
+    ("mean", forget_the_last_row),
+    ("mean", mean_of_means),
+    ("mean", count_the_absent),
+    ("amax", leak_the_neighbour),
+    ("amax", swallow_nan),
+    ("amax", pad_with_zero),
+    ("softmax", leak_the_neighbour),
+    ("softmax", without_shift),
+    ("softmax", swallow_nan),
+    ("softmax", in_float16),
+    ("layer_norm", unbiased),
+    ("layer_norm", in_float16),
+    ("gelu", other_default),
+    ("exp", in_float16),
+    ("select", from_the_front),
+    ("cross_entropy", ignore_weights),
+    ("matmul", forget_the_last_row),
+]
+
+
+@pytest.mark.parametrize(("op", "mistake"), MISTAKES, ids=[f"{op}-{mistake.__name__}" for op, mistake in MISTAKES])
+def test_one_mistake_is_rejected(op: str, mistake: Callable[[Define], Define], monkeypatch: pytest.MonkeyPatch) -> None:
+    right = definition(op)
+    monkeypatch.setattr(building, "definition", lambda name: mistake(right) if name == op else definition(name))
+    vectors = [vector for vector in load_vectors()[op] if judged(vector)]
+    outcomes = [_outcome(op, vector) for vector in vectors]
+    assert any(outcome is not None for outcome in outcomes)
+
+
+def _outcome(op: str, vector: Vector) -> Any:
+    try:
+        return compare(answer(op, vector), vector["expect"])
+    except (ValueError, IndexError) as problem:
+        return problem
+
+
+def test_a_truncated_file_is_refused(tmp_path: Any) -> None:
+    folder = tmp_path / "reduction"
+    folder.mkdir()
+    header = '{"format":"pynested-vectors/1","spec":"0.1","op":"sum","count":2,"cases":[]}'
+    (folder / "sum.json").write_text(header, encoding="utf-8")
+    with pytest.raises(ValueError, match="announces 2 cases"):
+        read_vectors(tmp_path)
+    (folder / "sum.json").write_text(header.replace("/1", "/2"), encoding="utf-8")
+    with pytest.raises(ValueError, match="format"):
+        read_vectors(tmp_path)
+    (folder / "sum.json").rename(folder / "mean.json")
+    (folder / "mean.json").write_text(header, encoding="utf-8")
+    with pytest.raises(ValueError, match="cases of sum"):
+        read_vectors(tmp_path)
