@@ -56,17 +56,28 @@ class _Recording:
 def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], Any]]:
     """``function(*primals)``, and the function that pulls a cotangent of it back to one of each primal.
 
+    Parameters
+    ----------
+    function : callable
+        Takes the primals, and returns what `flatten` opens, too.
+    *primals : arrays, nested arrays, containers
+        Where to differentiate; floats whether they require grad or not.
+
     Returns
     -------
     outputs
         What the function returned.
     pull : callable
         Takes cotangents in the form of the outputs, any number of times; returns the cotangent of the one primal, or a
-        tuple of them. Integers and bools have None.
+        tuple of them. Integers and bools have None; what the function does not use has zeros.
+
+    Raises
+    ------
+    GradientError, ArgumentError
+        By ``pull``, for cotangents that do not have the shape, or the form, of the outputs.
 
     Examples
     --------
-    >>> import pynested as pn
     >>> y, pull = pn.vjp(lambda a, b: a * b, pn.array(2.0), pn.array(3.0))
     >>> pull(pn.array(1.0))
     (array(3.), array(2.))
@@ -97,9 +108,20 @@ def _pulled(call: _Recording, cotangents: Sequence[Array | None], graph: bool) -
 def jvp(function: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
     """``function(*primals)``, and its directional derivative along ``tangents``, by reading the tape forwards.
 
+    Parameters
+    ----------
+    function : callable
+        As for `vjp`.
+    primals, tangents : tuple
+        As many of one as of the other, in one form and of equal shapes.
+
+    Raises
+    ------
+    ArgumentError
+        For tangents of another form or shape.
+
     Examples
     --------
-    >>> import pynested as pn
     >>> pn.jvp(lambda x: x * x, (pn.array(3.0),), (pn.array(1.0),))
     (array(9.), array(6.))
     """
@@ -127,9 +149,20 @@ def _tangent(view: Array, tangent: Array) -> Array:
 def jacobian(function: Callable[[Any], Any], x: Array) -> Array:
     """Every partial derivative of ``function`` at ``x``: shape of the output, then shape of ``x``.
 
+    Parameters
+    ----------
+    function : callable
+        Takes and returns one dense array.
+    x : Array
+        Where to differentiate.
+
+    Raises
+    ------
+    ArgumentError
+        For an argument or a result that is not one dense array.
+
     Examples
     --------
-    >>> import pynested as pn
     >>> pn.jacobian(lambda x: x * x, pn.array([1.0, 2.0]))
     array([[2., 0.],
            [0., 4.]])
@@ -139,7 +172,7 @@ def jacobian(function: Callable[[Any], Any], x: Array) -> Array:
     output, pull = vjp(function, x)
     if not isinstance(output, Array) or not isinstance(x, Array):
         raise ArgumentError("jacobian: the argument and the result must each be one dense array; use vjp for others.")
-    units = np.eye(output.numel(), dtype=output.dtype).reshape(-1, *output.shape)
+    units = np.eye(output.numel(), dtype=output.dtype).reshape(output.numel(), *output.shape)
     rows = [pull(Array(unit, output.device)) for unit in units]
     if not rows:
         return Array(np.zeros((*output.shape, *x.shape), x.dtype), x.device)
@@ -147,12 +180,49 @@ def jacobian(function: Callable[[Any], Any], x: Array) -> Array:
 
 
 def hessian(function: Callable[[Any], Any], x: Array) -> Array:
-    """The second derivatives of a function of one element: shape of ``x`` twice."""
+    """The second derivatives of a function of one element: shape of ``x`` twice.
+
+    Parameters
+    ----------
+    function : callable
+        Takes one dense array, and returns one element.
+    x : Array
+        Where to differentiate.
+
+    Raises
+    ------
+    GradientError
+        For a result of more, or fewer, than one element.
+
+    Examples
+    --------
+    >>> pn.hessian(lambda x: (x * x * x).sum(), pn.array([1.0, 2.0]))
+    array([[ 6.,  0.],
+           [ 0., 12.]])
+    """
     return jacobian(_gradient("hessian", function), x)
 
 
 def hvp(function: Callable[[Any], Any], x: Any, vector: Any) -> tuple[Any, Any]:
-    """The gradient of a function of one element at ``x``, and its Hessian times ``vector`` (forward over reverse)."""
+    """The gradient of a function of one element at ``x``, and its Hessian times ``vector`` (forward over reverse).
+
+    Parameters
+    ----------
+    function : callable
+        Takes one array, nested array or container, and returns one element.
+    x, vector
+        Of one form and equal shapes.
+
+    Raises
+    ------
+    GradientError
+        For a result of more, or fewer, than one element.
+
+    Examples
+    --------
+    >>> pn.hvp(lambda x: (x * x * x).sum(), pn.array([1.0, 2.0]), pn.array([1.0, 0.0]))
+    (array([ 3., 12.]), array([6., 0.]))
+    """
     return jvp(_gradient("hvp", function), (x,), (vector,))
 
 

@@ -6,6 +6,7 @@ An array is dense and strided, lies on a backend, and is differentiable. What op
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,6 +20,8 @@ from pynested.backends.storage import Storage
 from . import methods
 from .protocols import Protocols
 from .tape import Hook, Line
+
+_one_at_a_time = threading.RLock()  # what several threads may do to one leaf
 
 
 class Array(Protocols):
@@ -34,6 +37,13 @@ class Array(Protocols):
         The line of the tape that made this array; None for a leaf.
     requires_grad : bool
         Whether gradients are wanted of it, or flow through it.
+
+    Examples
+    --------
+    >>> x = pn.array([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    array([2., 4.])
     """
 
     __slots__ = ("__weakref__", "_grad", "_hooks", "_original", "_stand_in", "data", "line", "requires_grad", "storage")
@@ -159,13 +169,14 @@ class Array(Protocols):
 
     def accumulate(self, cotangent: Array) -> None:
         """Add ``cotangent`` to ``grad``, in place unless the sum itself is to be differentiated."""
-        if self._grad is None:
-            self._grad = cotangent
-        elif cotangent.requires_grad or self._grad.requires_grad or not self._grad.data.flags.writeable:
-            self._grad = self._grad + cotangent
-        else:
-            np.add(self._grad.data, cotangent.data, out=self._grad.data)
-            self._grad.storage.wrote()
+        with _one_at_a_time:
+            if self._grad is None:
+                self._grad = cotangent
+            elif cotangent.requires_grad or self._grad.requires_grad or not self._grad.data.flags.writeable:
+                self._grad = self._grad + cotangent
+            else:
+                np.add(self._grad.data, cotangent.data, out=self._grad.data)
+                self._grad.storage.wrote()
 
     def retain_grad(self) -> None:
         """Keep the gradient of this array too, although it is not a leaf."""
@@ -200,9 +211,12 @@ class Array(Protocols):
         if self._original is not None:
             return self
         if self._stand_in is None:
-            self._stand_in = self.detach()
-            self._stand_in.requires_grad = True
-            self._stand_in._original = weakref.ref(self)
+            with _one_at_a_time:
+                if self._stand_in is None:
+                    made = self.detach()
+                    made.requires_grad = True
+                    made._original = weakref.ref(self)
+                    self._stand_in = made
         return self._stand_in
 
     def original(self) -> Array | None:

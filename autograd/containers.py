@@ -48,12 +48,12 @@ def flatten(value: Any) -> tuple[list[Array], Rebuild]:
 
 def _flatten_sequence(values: tuple[Any, ...] | list[Any]) -> tuple[list[Array], Rebuild]:
     opened = [flatten(value) for value in values]
-    counts = [len(arrays) for arrays, _ in opened]
+    parts = [(len(arrays), inner) for arrays, inner in opened]  # the arrays themselves are not to be kept alive
     kind: Any = type(values)
 
     def rebuild(arrays: Sequence[Any]) -> Any:
         items, start = [], 0
-        for (_, inner), count in zip(opened, counts, strict=True):
+        for count, inner in parts:
             items.append(inner(arrays[start : start + count]))
             start += count
         return kind(*items) if hasattr(kind, "_fields") else kind(items)

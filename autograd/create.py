@@ -1,10 +1,18 @@
-"""New arrays: from data, filled, counted, random; and like another one."""
+"""New arrays: from data, filled, counted, random.
+
+The dtype is one of pynested's nine, float64 unless something else is said; DTypeError for every other. A shape is given
+as numbers or as one tuple; ArgumentError for a negative size. The device is ``"cpu"`` by default; DeviceError for one
+that is not there. With ``requires_grad`` operations on the array, a leaf, are recorded. Random numbers come from
+``generator``, a `numpy.random.Generator`, or from the default one, which `manual_seed` restarts.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from pynested.backends import allocate, get_backend
 from pynested.backends.errors import ArgumentError, DTypeError
@@ -22,7 +30,12 @@ def _finished(array: Array, requires_grad: bool) -> Array:
 
 
 def array(
-    data: Any, *, dtype: Any = None, device: str | None = None, requires_grad: bool = False, copy: bool = True
+    data: Any,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: bool = False,
+    copy: bool = True,
 ) -> Array:
     """An array with the values of ``data``: anything NumPy takes, or another array.
 
@@ -31,15 +44,26 @@ def array(
     data : array_like
         Copied, unless ``copy`` is False and neither dtype nor layout of the memory need a copy.
     dtype : dtype, optional
-        That of the data by default; an unsupported one is an error, never a conversion.
+        That of the data by default. Floats are rounded to a narrower one; every other change of a value is an error.
     device : str, optional
         ``"cpu"`` by default.
     requires_grad : bool
         Whether to record operations on it.
+    copy : bool
+        False shares the memory of an array of the same dtype.
+
+    Raises
+    ------
+    DTypeError
+        For a dtype that pynested has not, one that the values do not fit without loss, and a gradient for other than
+        floats.
+    OverflowError
+        For an integer outside the range of an integer dtype.
+    ArgumentError
+        For ragged lists, which make a nested array.
 
     Examples
     --------
-    >>> import pynested as pn
     >>> pn.array([[1, 2], [3, 4]])
     array([[1, 2],
            [3, 4]])
@@ -77,8 +101,16 @@ def _as_numpy(data: Any) -> np.ndarray[Any, Any]:
     return values
 
 
-def empty(*shape: Any, dtype: Any = None, device: str = "cpu", requires_grad: bool = False) -> Array:
-    """An array with arbitrary values."""
+def empty(
+    *shape: int | Sequence[int], dtype: DTypeLike | None = None, device: str = "cpu", requires_grad: bool = False
+) -> Array:
+    """An array with arbitrary values: ``empty(2, 3)`` or ``empty((2, 3))``.
+
+    Examples
+    --------
+    >>> pn.empty(2, 3).shape
+    (2, 3)
+    """
     sizes = _sizes("empty", shape)
     return _finished(Array(allocate(device, sizes, canonical_dtype(dtype or _DEFAULT)), device), requires_grad)
 
@@ -90,33 +122,85 @@ def _sizes(name: str, shape: tuple[Any, ...]) -> tuple[int, ...]:
     return sizes
 
 
-def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: str = "cpu", requires_grad: bool = False) -> Array:
-    """An array with ``fill_value`` everywhere, of its dtype unless another is given."""
+def full(
+    shape: int | Sequence[int],
+    fill_value: float,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str = "cpu",
+    requires_grad: bool = False,
+) -> Array:
+    """An array with ``fill_value`` everywhere, of its dtype unless another is given.
+
+    DTypeError and OverflowError for a value that the dtype cannot hold.
+
+    Examples
+    --------
+    >>> pn.full((2,), 7)
+    array([7, 7])
+    """
     kind = canonical_dtype(np.asarray(fill_value).dtype if dtype is None else dtype)
     filled = empty(_sizes("full", (shape,)), dtype=kind, device=device)
     filled.data[...] = scalar("full", fill_value, kind)
     return _finished(filled, requires_grad)
 
 
-def zeros(*shape: Any, dtype: Any = None, device: str = "cpu", requires_grad: bool = False) -> Array:
-    """An array of zeros."""
+def zeros(
+    *shape: int | Sequence[int], dtype: DTypeLike | None = None, device: str = "cpu", requires_grad: bool = False
+) -> Array:
+    """An array of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``.
+
+    Examples
+    --------
+    >>> pn.zeros(2, dtype=pn.int8)
+    array([0, 0], dtype=int8)
+    """
     return full(_sizes("zeros", shape), 0, dtype=dtype or _DEFAULT, device=device, requires_grad=requires_grad)
 
 
-def ones(*shape: Any, dtype: Any = None, device: str = "cpu", requires_grad: bool = False) -> Array:
-    """An array of ones."""
+def ones(
+    *shape: int | Sequence[int], dtype: DTypeLike | None = None, device: str = "cpu", requires_grad: bool = False
+) -> Array:
+    """An array of ones: ``ones(2, 3)`` or ``ones((2, 3))``.
+
+    Examples
+    --------
+    >>> pn.ones(2)
+    array([1., 1.])
+    """
     return full(_sizes("ones", shape), 1, dtype=dtype or _DEFAULT, device=device, requires_grad=requires_grad)
 
 
-def arange(*limits: Any, dtype: Any = None, device: str = "cpu", requires_grad: bool = False) -> Array:
-    """Evenly spaced numbers: ``arange(stop)``, ``arange(start, stop)`` or ``arange(start, stop, step)``; no stop."""
+def arange(*limits: float, dtype: DTypeLike | None = None, device: str = "cpu", requires_grad: bool = False) -> Array:
+    """Evenly spaced numbers: ``arange(stop)``, ``arange(start, stop)`` or ``arange(start, stop, step)``, without stop.
+
+    The dtype is that of the limits, as in NumPy.
+
+    Examples
+    --------
+    >>> pn.arange(3), pn.arange(0, 1, 0.25)
+    (array([0, 1, 2]), array([0.  , 0.25, 0.5 , 0.75]))
+    """
     return array(np.arange(*limits, dtype=dtype), device=device, requires_grad=requires_grad, copy=False)
 
 
 def rand(
-    *shape: Any, dtype: Any = None, device: str = "cpu", requires_grad: bool = False, generator: Any = None
+    *shape: int | Sequence[int],
+    dtype: DTypeLike | None = None,
+    device: str = "cpu",
+    requires_grad: bool = False,
+    generator: np.random.Generator | None = None,
 ) -> Array:
-    """Uniform random numbers from [0, 1)."""
+    """Uniform random numbers from [0, 1): ``rand(2, 3)`` or ``rand((2, 3))``.
+
+    DTypeError for a dtype that is not floating. 1 itself is never drawn, whatever the dtype.
+
+    Examples
+    --------
+    >>> drawn = pn.rand(1000, dtype=pn.float16).numpy()
+    >>> bool((0 <= drawn).all() and (drawn < 1).all())
+    True
+    """
     kind = _floating("rand", dtype)
     drawn = random.default(generator).random(_sizes("rand", shape))
     below_one = np.nextafter(kind.type(1), kind.type(0))  # a narrower dtype would round some of them to 1
@@ -124,9 +208,22 @@ def rand(
 
 
 def randn(
-    *shape: Any, dtype: Any = None, device: str = "cpu", requires_grad: bool = False, generator: Any = None
+    *shape: int | Sequence[int],
+    dtype: DTypeLike | None = None,
+    device: str = "cpu",
+    requires_grad: bool = False,
+    generator: np.random.Generator | None = None,
 ) -> Array:
-    """Random numbers with the standard normal distribution."""
+    """Random numbers with the standard normal distribution: ``randn(2, 3)`` or ``randn((2, 3))``.
+
+    DTypeError for a dtype that is not floating.
+
+    Examples
+    --------
+    >>> x, y = [pn.randn(3, generator=np.random.default_rng(0)) for _ in range(2)]
+    >>> pn.equal(x, y)
+    True
+    """
     drawn = random.default(generator).standard_normal(_sizes("randn", shape))
     return array(drawn, dtype=_floating("randn", dtype), device=device, requires_grad=requires_grad)
 
@@ -139,8 +236,22 @@ def _floating(name: str, dtype: Any) -> np.dtype[Any]:
 
 
 def randint(
-    low: int, high: int | None = None, size: Any = (), *, dtype: Any = None, device: str = "cpu", generator: Any = None
+    low: int,
+    high: int | None = None,
+    size: int | Sequence[int] = (),
+    *,
+    dtype: DTypeLike | None = None,
+    device: str = "cpu",
+    generator: np.random.Generator | None = None,
 ) -> Array:
-    """Random integers from ``low`` (0 if only one limit is given) to ``high`` - 1."""
+    """Random integers from ``low`` (0 if only one limit is given) to ``high`` - 1, int64 by default.
+
+    ValueError where there is no such integer.
+
+    Examples
+    --------
+    >>> pn.randint(5, 6, size=(2,))
+    array([5, 5])
+    """
     drawn = random.default(generator).integers(low, high, _sizes("randint", (size,)), dtype=np.int64)
     return array(drawn, dtype=dtype or np.int64, device=device)

@@ -45,7 +45,15 @@ def no_grad() -> Mode:
 
 
 def enable_grad() -> Mode:
-    """Inside, operations are recorded, also within `no_grad`."""
+    """Inside, operations are recorded, also within `no_grad`.
+
+    Examples
+    --------
+    >>> x = pn.array([1.0, 2.0], requires_grad=True)
+    >>> with pn.no_grad(), pn.enable_grad():
+    ...     (x * 2).requires_grad
+    True
+    """
     return Mode(RECORDING)
 
 
@@ -54,10 +62,27 @@ def anomaly() -> Mode:
 
     An error in a backward pass then shows the forward line that is behind it; a gradient that becomes NaN where its
     cotangent had none, and a saved array that was changed behind pynested's back, are errors too.
+
+    Examples
+    --------
+    >>> x = pn.array(0.0, requires_grad=True)
+    >>> with pn.anomaly():
+    ...     try:
+    ...         (x.log() * 0).backward()
+    ...     except RuntimeError as error:
+    ...         print(error)
+    log: the gradient of its argument 0 holds NaN, and the cotangent that came in held none.
     """
     return Mode(ANOMALY)
 
 
 def is_grad_enabled() -> bool:
-    """Whether the current thread records."""
+    """Whether the current thread records.
+
+    Examples
+    --------
+    >>> with pn.no_grad():
+    ...     pn.is_grad_enabled()
+    False
+    """
     return state.mode != OFF

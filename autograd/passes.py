@@ -44,7 +44,7 @@ def backward(
     --------
     >>> import pynested as pn
     >>> x = pn.array([1.0, 2.0], requires_grad=True)
-    >>> pn.backward((x * x).sum())
+    >>> pn.autograd.backward((x * x).sum())
     >>> x.grad
     array([2., 4.])
     """

@@ -101,6 +101,9 @@ class Protocols(methods.Methods):
         memo[id(self)] = copy
         return copy
 
+    def __copy__(self) -> Array:
+        return self.__deepcopy__({})
+
 
 def _unpickled(kind: Any, data: Any, device: str, requires_grad: bool) -> Array:
     array: Array = kind(data, device)

@@ -19,7 +19,14 @@ class _Default:
 
 
 def manual_seed(seed: int) -> np.random.Generator:
-    """Restart the default generator from ``seed``, and return it."""
+    """Restart the default generator from ``seed``, and return it.
+
+    Examples
+    --------
+    >>> a, b = [(pn.manual_seed(7), pn.rand(3))[1] for _ in range(2)]
+    >>> pn.equal(a, b)
+    True
+    """
     _Default.generator = np.random.default_rng(seed)
     return _Default.generator
 

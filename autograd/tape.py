@@ -118,9 +118,14 @@ class Line:
         return self.inputs, self.output
 
     def free(self) -> None:
-        """Drop the saved values; a line that needed none can be read again."""
-        if self.inputs is not None or self.output is not None:
+        """Drop the saved arrays; a line that saved none can be read again."""
+        if self.output is not None:
             self.inputs, self.output = FREED, None
+        elif self.inputs is not None:
+            for saved in self.inputs:
+                if hasattr(saved, "storage"):
+                    self.inputs = FREED
+                    break
 
 
 def version_of(inputs: Any, output: Any) -> int:

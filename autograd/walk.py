@@ -84,6 +84,8 @@ def pull_back(
             cotangent = _visit(line, cotangent, pending)
         if wanted is not None and line in wanted:
             found[line] = cotangent
+        if needed is not None and needed.isdisjoint(line.sources):
+            continue
         if line.trace is None:
             line.rule.pull(line, cotangent, pending, needed)
         else:

@@ -38,6 +38,9 @@ class Backend(Protocol):
     def relu(self, x: Array, /) -> Array:
         """max(x, 0), any real dtype; NaN stays NaN."""
 
+    def relu_backward(self, cotangent: Array, y: Array, /) -> Array:
+        """The cotangent where y = relu(x) is above 0 or NaN, +0 elsewhere."""
+
     def gelu(self, x: Array, /, approximate: str = "none") -> Array:
         """``x Phi(x)``, with the normal distribution function (``"none"``) or its tanh approximation (``"tanh"``)."""
 
@@ -154,3 +157,6 @@ class Backend(Protocol):
 
     def sum_all(self, x: Array, /) -> Array:
         """(...) -> (): the total; bools and ints give int64."""
+
+    def sum_last(self, x: Array, /) -> Array:
+        """(..., D) -> (...): the sum of each row; bools and ints give int64."""

@@ -38,6 +38,15 @@ def row_operands(name: str, first: NestedArray, structure: Strided, operands: Se
     return aligned
 
 
+def behind_runs(shape: tuple[int, ...], values: tuple[int, ...], structure: Jagged | Strided) -> bool:
+    """Whether a dense operand meets none but regular dimensions behind the ragged one: it broadcasts against values."""
+    if not shape:
+        return True
+    if isinstance(structure, Strided) or len(shape) > len(values) - structure.ragged_dim:
+        return False
+    return all(size in (1, met) for size, met in zip(reversed(shape), reversed(values), strict=False))
+
+
 def jagged_operands(name: str, first: NestedArray, structure: Jagged, operands: Sequence[Any]) -> list[Any] | None:
     """Operands that broadcast against the packed values of ``first``; None if that takes the strided way."""
     aligned: list[Any] = []
@@ -78,11 +87,11 @@ def _jagged_like(name: str, first: NestedArray, structure: Jagged, x: NestedArra
     if isinstance(x.structure, Jagged):
         if x.structure.ragged_dim != structure.ragged_dim:
             return None
-    elif not np.array_equal(x.lengths_along(structure.ragged_dim), structure.component_lengths):
-        return None
-    elif any(x.regular_size(dim) is None for dim in range(1, x.ndim) if dim != structure.ragged_dim):
-        return None
     else:
+        others = [dim for dim in range(1, x.ndim) if dim != structure.ragged_dim]
+        equal = np.array_equal(x.lengths_along(structure.ragged_dim), structure.component_lengths)
+        if not equal or any(x.regular_size(dim) is None for dim in others):
+            return None
         x = to_jagged(x, structure.ragged_dim)
     if not structure.same_lengths(x.structure):  # type: ignore[arg-type]
         raise StructureError(difference(name, first, x))
@@ -124,7 +133,7 @@ def dense_rows(name: str, x: Array, nested: NestedArray, structure: Jagged) -> A
     shape = aligned_shape(name, x, nested)
     r = structure.ragged_dim
     if shape[0] == 1 and shape[r] == 1:
-        return moves.reshape(x, shape[1:])  # type: ignore[no-any-return]
+        return moves.reshape(x, shape[1:])
     order = lead(r - 1, nested.ndim - 1)
     if shape[r] == 1:
         rest = shape[1:r] + shape[r + 1 :]
@@ -134,7 +143,7 @@ def dense_rows(name: str, x: Array, nested: NestedArray, structure: Jagged) -> A
         axes = (0, r, *[dim for dim in range(1, nested.ndim) if dim != r])
         rest = shape[1:r] + shape[r + 1 :]
         rows = moves.reshape(moves.transpose(both, axes), (len(nested) * shape[r], *rest))
-    return moves.transpose(rows, inverse(order)) if r > 1 else rows  # type: ignore[no-any-return]
+    return moves.transpose(rows, inverse(order)) if r > 1 else rows
 
 
 def strided_operands(name: str, first: NestedArray, operands: Sequence[Any]) -> tuple[list[Any], Ints]:

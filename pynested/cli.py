@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pynested._version import __version__
 from pynested.conformance.adapters import TARGETS, open_session
 from pynested.conformance.conform import conform
 from pynested.conformance.corpus import VECTORS, Selection, check_kit, load_corpus
@@ -19,6 +18,8 @@ from pynested.conformance.problems import KitError, UsageError
 from pynested.conformance.records import Run, read
 from pynested.conformance.report import Report
 from pynested.spec.table import CLASSES
+
+from ._version import __version__
 
 _EXIT_CODES = "exit codes: 0 agrees, 1 the target differs, 2 wrong usage, 3 the kit itself is inconsistent"
 

@@ -1,7 +1,7 @@
-"""Nested arrays from lists, buffers, padded arrays and masks.
+"""Nested arrays from lists of arrays, and from dense arrays: the components are copied into one buffer.
 
-What a caller hands over is checked here, once: offsets, lengths, sizes and strides are copied and frozen, and every
-component lies inside its buffer.
+dtypes are those of pynested (clauses DTYPES-1 and DTYPES-2). DeviceError: a device that is not there. The jagged layout
+has one irregular dimension, the strided one any number.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.create import array
-from pynested.autograd.dense.canonical import as_array, canonical_dtype, canonical_int
+from pynested.autograd.dense.canonical import as_array, canonical_dtype
 from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import movement as moves
 from pynested.backends import get_backend
 from pynested.backends.errors import (
     ArgumentError,
     DeviceError,
-    DimensionError,
     DTypeError,
     StructureError,
 )
@@ -27,7 +26,8 @@ from pynested.backends.errors import (
 from . import packing
 from .layouts import Layout, canonical_layout, jagged
 from .nested_array import NestedArray
-from .structure import Ints, Jagged, Strided, frozen
+from .operands import Components, DType
+from .structure import Jagged, Strided, frozen
 
 
 def _components(name: str, given: Any) -> list[Any]:
@@ -63,7 +63,8 @@ def _checked_list(name: str, arrays: list[Any]) -> None:
     if len(ranks) > 1:
         i = next(i for i, x in enumerate(arrays) if x.ndim != arrays[0].ndim)
         raise StructureError(
-            f"{name}: all arrays must have the same dimension. Found dimension {arrays[i].ndim} for the array at index {i} "
+            f"{name}: all arrays must have the same dimension. Found dimension {arrays[i].ndim} for the array at index "
+            f"{i} "
             f"and dimension {arrays[0].ndim} for the array at index 0."
         )
 
@@ -79,21 +80,68 @@ def _list_dtype(name: str, arrays: list[Any], dtype: Any) -> np.dtype[Any]:
         if not fits:
             i = next(i for i, x in enumerate(arrays) if x.dtype == kind)
             raise DTypeError(
-                f"{name}: array {i} has dtype {kind}, which {wanted} cannot hold without loss. Give dtype=, or convert it."
+                f"{name}: array {i} has dtype {kind}, which {wanted} cannot hold without loss. Give dtype=, or convert "
+                "it."
             )
     return wanted
 
 
 def nested_array(
-    tensor_list: Any,
+    tensor_list: Components,
     *,
-    dtype: Any = None,
+    dtype: DType | None = None,
     layout: Layout | None = None,
     device: str | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> NestedArray:
-    """A nested array without history: the components are copied into one buffer."""
+    """A new nested array that holds a copy of each array, without history: ``(*, D), ... -> (B, *, D)``.
+
+    Parameters
+    ----------
+    tensor_list : sequence of array_like, or a dense array
+        The components, all of one rank; of a dense array its slices along dimension 0. Numbers, and nested lists of
+        them, stand for what NumPy makes of them.
+    dtype : dtype, optional
+        By default that of the first array, into which all others fit without loss.
+    layout : Layout, optional
+        `strided`, the default, or `jagged`, whose ragged dimension is the irregular one, or 1 where all sizes agree.
+    device : str, optional
+        ``"cpu"`` by default.
+    requires_grad : bool
+        Whether to record operations on the result, a leaf.
+    pin_memory : bool
+        True needs an accelerator.
+
+    Raises
+    ------
+    StructureError
+        For arrays of different rank, naming the first that differs; a nested array among them; in the jagged layout
+        also for no arrays, and arrays without dimensions.
+    LayoutError
+        For more than one irregular dimension in the jagged layout.
+    DTypeError
+        For an array that the dtype of the first cannot hold without possible loss: float64 after int64.
+    ArgumentError
+        For what is no sequence of arrays.
+    DeviceError
+        For a device that is not there, and ``pin_memory`` without an accelerator.
+
+    Notes
+    -----
+    Arrays of size 0 are components like every other. An empty list makes a strided float64 batch of no components.
+    Gradient: accumulates in ``grad`` of the result; nothing reaches the arrays.
+
+    Clauses: NESTED_ARRAY-1 to NESTED_ARRAY-9. After `torch.nested.nested_tensor`.
+
+    Examples
+    --------
+    >>> pn.nested_array([[1, 2, 3], [4]], layout=pn.jagged)
+    nested_array([
+      array([1, 2, 3]),
+      array([4]),
+    ], shape=(2, j1), layout=pn.jagged)
+    """
     chosen = canonical_layout("nested_array", layout)
     where = _device("nested_array", device)
     if pin_memory:
@@ -145,17 +193,56 @@ def _packed_list(arrays: list[Any], dtype: np.dtype[Any], layout: Layout, device
     return NestedArray(Array(flat, device), Strided.of_packed(sizes))
 
 
-def as_nested_array(ts: Any, dtype: Any = None, device: str | None = None, layout: Layout | None = None) -> NestedArray:
-    """A nested array that keeps the history of its components: gradients flow back to each of them."""
+def as_nested_array(
+    tensor_list: Components, dtype: DType | None = None, device: str | None = None, layout: Layout | None = None
+) -> NestedArray:
+    """A nested array of the arrays, with their history: ``(*, D), ... -> (B, *, D)``.
+
+    Parameters
+    ----------
+    tensor_list : sequence of array_like, a dense array, or a NestedArray
+        As for `nested_array`. A dense array gives its slices along dimension 0, where possible as a view.
+    dtype : dtype, optional
+        What the components are converted to; by default as for `nested_array`.
+    device : str, optional
+        Where lists of numbers go, ``"cpu"`` by default; arrays stay where they are.
+    layout : Layout, optional
+        By default that of a nested argument, else `strided`.
+
+    Raises
+    ------
+    LayoutError
+        For more than one irregular dimension in the jagged layout.
+    StructureError
+        For a dense array of fewer than two dimensions, and what `nested_array` refuses.
+
+    Notes
+    -----
+    Edges and dtypes are those of `nested_array`. Gradient: each array, or the one dense array, gets the cotangent of
+    its own components.
+
+    Clauses: AS_NESTED_ARRAY-1 to AS_NESTED_ARRAY-6. After `torch.nested.as_nested_tensor`.
+
+    Examples
+    --------
+    >>> a, b = pn.array([1.0, 2.0], requires_grad=True), pn.array([3.0], requires_grad=True)
+    >>> (pn.as_nested_array([a, b], layout=pn.jagged) * 3).sum().backward()
+    >>> a.grad, b.grad
+    (array([3., 3.]), array([3.]))
+    """
     where = _device("as_nested_array", device)
-    if type(ts) is NestedArray:
-        x = ts if dtype is None else NestedArray(to_dtype(ts.data, canonical_dtype(dtype)), ts.structure)
+    if type(tensor_list) is NestedArray:
+        x = (
+            tensor_list
+            if dtype is None
+            else NestedArray(to_dtype(tensor_list.data, canonical_dtype(dtype)), tensor_list.structure)
+        )
         return x if layout is None else packing.in_layout(x, canonical_layout("as_nested_array", layout))
     chosen = canonical_layout("as_nested_array", layout)
-    if isinstance(ts, Array | np.ndarray):
-        return _of_dense(as_array("as_nested_array", ts), dtype, chosen)
-    _components("as_nested_array", ts)
-    given = [x if type(x) is Array else array(x, device=where) for x in ts]
+    if isinstance(tensor_list, Array | np.ndarray):
+        return _of_dense(as_array("as_nested_array", tensor_list), dtype, chosen)
+    _components("as_nested_array", tensor_list)
+    given = [x if type(x) is Array else array(x, device=where) for x in tensor_list]
     if not given:
         return _of_nothing(chosen, dtype, where, False)
     _checked_list("as_nested_array", given)
@@ -178,139 +265,3 @@ def _of_dense(x: Array, dtype: Any, layout: Layout) -> NestedArray:
         return NestedArray(moves.reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:])), Jagged(offsets))
     sizes = np.tile(np.array(x.shape[1:], np.int64), (x.shape[0], 1))
     return NestedArray(moves.reshape(x, (x.numel(),)), Strided.of_packed(sizes))
-
-
-def integers(name: str, what: str, value: Any, ndim: int) -> Ints:
-    """``value`` as a frozen int64 array of ``ndim`` dimensions; anything but integers is refused."""
-    given = np.asarray(value.data if type(value) is Array else value)
-    if given.dtype.kind not in "iu" and given.size:
-        raise DTypeError(f"{name}: {what} must be integers, these are {given.dtype}.")
-    if given.ndim != ndim:
-        raise StructureError(f"{name}: {what} must have {ndim} dimension{'s' if ndim > 1 else ''}, not {given.ndim}.")
-    if given.dtype == np.uint64 and given.size and int(given.max()) > np.iinfo(np.int64).max:
-        raise StructureError(f"{name}: {what} holds {given.max()}, which is beyond int64.")
-    return frozen(given.astype(np.int64, copy=False))
-
-
-def nested_array_from_jagged(
-    values: Any,
-    offsets: Any = None,
-    lengths: Any = None,
-    jagged_dim: int | None = None,
-    min_seqlen: int | None = None,
-    max_seqlen: int | None = None,
-) -> NestedArray:
-    """A jagged view of ``values``: component ``i`` is rows ``offsets[i]`` to ``offsets[i + 1]``, or ``lengths[i]`` of them."""
-    name = "nested_array_from_jagged"
-    if type(values) is NestedArray:
-        raise ArgumentError(f"{name}: values must be dense, this array is nested.")
-    data = as_array(name, values)
-    if offsets is None and lengths is None:
-        raise StructureError(f"{name}: At least one of offsets or lengths is required.")
-    at = 1 if jagged_dim is None else canonical_int(name, "jagged_dim", jagged_dim)
-    if at < 1 or at > data.ndim:
-        raise DimensionError(
-            f"{name}: Expected jagged_dim >=1, but got {at}: it counts the batch as dimension 0, and values of "
-            f"{data.ndim} dimensions allow 1..{data.ndim}."
-        )
-    rows = data.shape[at - 1]
-    if offsets is None:
-        counted = integers(name, "lengths", lengths, 1)
-        _check_lengths(name, counted)
-        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counted)])
-        structure = Jagged(frozen(starts), None, at)
-    else:
-        structure = Jagged(
-            integers(name, "offsets", offsets, 1),
-            None if lengths is None else integers(name, "lengths", lengths, 1),
-            at,
-        )
-    _check_jagged(name, structure, rows)
-    _check_limits(name, structure, min_seqlen, max_seqlen)
-    return NestedArray(moves.alias(data), structure)
-
-
-def _check_lengths(name: str, lengths: Ints) -> None:
-    negative = np.flatnonzero(lengths < 0)
-    if negative.size:
-        raise StructureError(
-            f"{name}: component {negative[0]} has length {lengths[negative[0]]}; no length is below 0."
-        )
-
-
-def _check_jagged(name: str, structure: Jagged, rows: int) -> None:
-    offsets, lengths = structure.offsets, structure.lengths
-    if not offsets.size:
-        raise StructureError(f"{name}: offsets are empty; they have one entry more than there are components.")
-    if lengths is None:
-        down = np.flatnonzero(offsets[1:] < offsets[:-1])
-        if down.size:
-            i = int(down[0])
-            raise StructureError(f"{name}: offsets decrease at component {i}: {offsets[i]} to {offsets[i + 1]}.")
-        if offsets[0] != 0 or offsets[-1] != rows:
-            raise StructureError(
-                f"{name}: offsets run from {offsets[0]} to {offsets[-1]}; without lengths they must run from 0 to the "
-                f"{rows} rows of values. Slice the values, or give lengths."
-            )
-        return
-    if lengths.size != offsets.size - 1:
-        raise StructureError(
-            f"{name}: offsets and lengths batch sizes must match: offsets.shape[0] - 1 = {offsets.size - 1}, "
-            f"lengths.shape[0] = {lengths.size}."
-        )
-    _check_lengths(name, lengths)
-    starts = offsets[:-1]
-    outside = np.flatnonzero((starts < 0) | (starts > rows) | (lengths > rows - starts))
-    if outside.size:
-        i = int(outside[0])
-        raise StructureError(
-            f"{name}: component {i} begins at {starts[i]} and has length {lengths[i]}, which leaves the {rows} rows of values."
-        )
-
-
-def _check_limits(name: str, structure: Jagged, shortest: Any, longest: Any) -> None:
-    """What a caller says of the shortest and longest component must hold."""
-    lengths = structure.component_lengths
-    for what, said, wrong in (
-        ("min_seqlen", shortest, lambda said: lengths.size and said > lengths.min()),
-        ("max_seqlen", longest, lambda said: lengths.size and said < lengths.max()),
-    ):
-        if said is not None and wrong(canonical_int(name, what, said)):
-            raise StructureError(
-                f"{name}: {what}={said} does not hold: lengths are {lengths.min()} to {lengths.max()}."
-            )
-
-
-def nested_array_from_strided(buffer: Any, sizes: Any, strides: Any = None, offsets: Any = None) -> NestedArray:
-    """A strided view of a flat buffer: component ``i`` has ``sizes[i]`` and ``strides[i]`` and begins at ``offsets[i]``."""
-    name = "nested_array_from_strided"
-    data = as_array(name, buffer)
-    if data.ndim != 1 or not data.is_contiguous():
-        raise StructureError(f"{name}: the buffer must be flat and contiguous, this one has shape {data.shape}.")
-    shape = integers(name, "sizes", sizes, 2)
-    negative = np.argwhere(shape < 0)
-    if negative.size:
-        raise StructureError(f"{name}: component {negative[0][0]} has the negative size {shape[tuple(negative[0])]}.")
-    packed = Strided.of_packed(shape)
-    steps = packed.strides if strides is None else integers(name, "strides", strides, 2)
-    starts = packed.offsets if offsets is None else integers(name, "offsets", offsets, 1)
-    if steps.shape != shape.shape or starts.shape != shape.shape[:1]:
-        raise StructureError(
-            f"{name}: sizes {shape.shape}, strides {steps.shape} and offsets {starts.shape} must be (B, d), (B, d) and (B,)."
-        )
-    _check_strided(name, shape, steps, starts, data.numel())
-    starts = frozen(np.where(shape.prod(axis=1) > 0, starts, 0))
-    return NestedArray(moves.alias(data), Strided(shape, steps, starts, data.numel()))
-
-
-def _check_strided(name: str, sizes: Ints, strides: Ints, offsets: Ints, size: int) -> None:
-    live = sizes.prod(axis=1) > 0
-    offsets = np.where(live, offsets, 0)  # an empty component lies nowhere
-    last = offsets + ((sizes - 1) * strides).sum(axis=1)
-    wrong = np.flatnonzero((strides < 0).any(axis=1) | (offsets < 0) | (live & (last >= size)) | (offsets > size))
-    if wrong.size:
-        i = int(wrong[0])
-        raise StructureError(
-            f"{name}: component {i} of sizes {sizes[i].tolist()}, strides {strides[i].tolist()} and offset {offsets[i]} "
-            f"leaves the buffer of {size} elements; strides and offsets are 0 or more, and its last element is at {last[i]}."
-        )

@@ -8,7 +8,18 @@ from pynested.backends.errors import LayoutError
 
 
 class Layout:
-    """How the components of a nested array lie in memory; there are two, `strided` and `jagged`."""
+    """How the components of a nested array lie in memory; there are two, `strided` and `jagged`.
+
+    In the strided layout any dimension of the components may be irregular; each has sizes, strides and an offset. In
+    the jagged layout exactly one, not the batch, is ragged, and the components lie one after another along it.
+
+    Clauses: LAYOUTS-1 to LAYOUTS-8.
+
+    Examples
+    --------
+    >>> pn.nested_array([[1, 2], [3]], layout=pn.jagged).layout
+    pynested.jagged
+    """
 
     __slots__ = ("name",)
 
@@ -32,4 +43,4 @@ def canonical_layout(name: str, layout: Any) -> Layout:
         return strided
     if layout is not strided and layout is not jagged:
         raise LayoutError(f"{name}: layout must be pn.strided or pn.jagged, not {layout!r}.")
-    return layout  # type: ignore[no-any-return]
+    return layout

@@ -1,4 +1,9 @@
-"""New arrays of the shape, dtype and device of another one; results are packed."""
+"""New arrays like another one, nested or dense.
+
+A result has the shape, layout, device and, unless ``dtype`` says otherwise, the dtype of ``x``; it is packed, so holes
+are gone, and empty components stay. With ``requires_grad`` operations on it, a leaf, are recorded; nothing flows back
+to ``x``. DTypeError for a dtype that pynested has not. After `torch.zeros_like` and its kin.
+"""
 
 from __future__ import annotations
 
@@ -11,63 +16,123 @@ from pynested.autograd import Array, create
 from pynested.autograd.dense.canonical import as_array, canonical_dtype
 
 from .nested_array import NestedArray
+from .operands import DType, Kind
+from .structure import Strided
+
+Make = Callable[[tuple[int, ...], np.dtype[Any], str], Array]
 
 
-def _like(x: Any, dtype: Any, requires_grad: bool, make: Callable[[tuple[int, ...], np.dtype[Any], str], Array]) -> Any:
+def _like(x: Kind, dtype: DType | None, requires_grad: bool, make: Make) -> Kind:
     """``make(shape, dtype, device)`` for the values that packed components of ``x`` have."""
-    given = x if type(x) is NestedArray else as_array("like", x)
+    given = x if isinstance(x, NestedArray) else as_array("like", x)
     kind = given.dtype if dtype is None else canonical_dtype(dtype)
-    if type(given) is NestedArray:
-        shape = list(given.data.shape)
-        structure = given.structure.packed
-        if not given.structure.tiles or given.structure is not structure:
-            shape = _packed_shape(given)
-        made: Any = NestedArray(make(tuple(shape), kind, given.device), structure)
-    else:
-        made = make(given.shape, kind, given.device)
-    return made.requires_grad_() if requires_grad else made
+    if isinstance(given, NestedArray):
+        nested = NestedArray(make(_packed_shape(given), kind, given.device), given.structure.packed)
+        return nested.requires_grad_(requires_grad)
+    return make(given.shape, kind, given.device).requires_grad_(requires_grad)
 
 
-def _packed_shape(x: NestedArray) -> list[int]:
-    from .structure import Jagged
-
-    if not isinstance(x.structure, Jagged):
-        return [x.structure.packed.buffer_size]
-    shape = list(x.data.shape)
-    shape[x.structure.ragged_dim - 1] = x.structure.segments.rows
-    return shape
+def _packed_shape(x: NestedArray) -> tuple[int, ...]:
+    structure = x.structure
+    if isinstance(structure, Strided):
+        return (structure.packed.buffer_size,)
+    at = structure.ragged_dim - 1
+    return (*x.data.shape[:at], structure.segments.rows, *x.data.shape[at + 1 :])
 
 
-def empty_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Any:
-    """An array like ``x`` with arbitrary values."""
+def empty_like(x: Kind, *, dtype: DType | None = None, requires_grad: bool = False) -> Kind:
+    """An array like ``x`` with arbitrary values: ``(B, *, D) -> (B, *, D)``.
+
+    Examples
+    --------
+    >>> pn.empty_like(pn.nested_array([[1, 2], [3]], layout=pn.jagged)).shape
+    (2, j1)
+    """
     return _like(x, dtype, requires_grad, lambda s, k, d: create.empty(s, dtype=k, device=d))
 
 
-def zeros_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Any:
-    """An array like ``x`` of zeros."""
+def zeros_like(x: Kind, *, dtype: DType | None = None, requires_grad: bool = False) -> Kind:
+    """An array like ``x`` of zeros: ``(B, *, D) -> (B, *, D)``.
+
+    Examples
+    --------
+    >>> pn.zeros_like(pn.nested_array([[1, 2], [3]])).unbind()
+    (array([0, 0]), array([0]))
+    """
     return _like(x, dtype, requires_grad, lambda s, k, d: create.zeros(s, dtype=k, device=d))
 
 
-def ones_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Any:
-    """An array like ``x`` of ones."""
+def ones_like(x: Kind, *, dtype: DType | None = None, requires_grad: bool = False) -> Kind:
+    """An array like ``x`` of ones: ``(B, *, D) -> (B, *, D)``.
+
+    Examples
+    --------
+    >>> pn.ones_like(pn.nested_array([[1, 2], [3]]), dtype=pn.float32).unbind()
+    (array([1., 1.], dtype=float32), array([1.], dtype=float32))
+    """
     return _like(x, dtype, requires_grad, lambda s, k, d: create.ones(s, dtype=k, device=d))
 
 
-def full_like(x: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Any:
-    """An array like ``x`` with ``fill_value`` everywhere."""
+def full_like(x: Kind, fill_value: float, *, dtype: DType | None = None, requires_grad: bool = False) -> Kind:
+    """An array like ``x`` with ``fill_value`` everywhere: ``(B, *, D) -> (B, *, D)``.
+
+    Examples
+    --------
+    >>> pn.full_like(pn.nested_array([[1, 2], [3]]), 7).unbind()
+    (array([7, 7]), array([7]))
+    """
     return _like(x, dtype, requires_grad, lambda s, k, d: create.full(s, fill_value, dtype=k, device=d))
 
 
-def rand_like(x: Any, *, dtype: Any = None, requires_grad: bool = False, generator: Any = None) -> Any:
-    """An array like ``x`` of uniform random numbers from [0, 1)."""
+def rand_like(
+    x: Kind, *, dtype: DType | None = None, requires_grad: bool = False, generator: np.random.Generator | None = None
+) -> Kind:
+    """An array like ``x`` of uniform random numbers from [0, 1): ``(B, *, D) -> (B, *, D)``.
+
+    DTypeError for a dtype that is not floating. ``generator`` is the one of `manual_seed` by default.
+
+    Examples
+    --------
+    >>> drawn = pn.rand_like(pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged))
+    >>> drawn.shape, bool((drawn.values() < 1).numpy().all())
+    ((2, j1), True)
+    """
     return _like(x, dtype, requires_grad, lambda s, k, d: create.rand(s, dtype=k, device=d, generator=generator))
 
 
-def randn_like(x: Any, *, dtype: Any = None, requires_grad: bool = False, generator: Any = None) -> Any:
-    """An array like ``x`` of random numbers with the standard normal distribution."""
+def randn_like(
+    x: Kind, *, dtype: DType | None = None, requires_grad: bool = False, generator: np.random.Generator | None = None
+) -> Kind:
+    """An array like ``x`` of random numbers with the standard normal distribution: ``(B, *, D) -> (B, *, D)``.
+
+    DTypeError for a dtype that is not floating. ``generator`` is the one of `manual_seed` by default.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1.0, 2.0], [3.0]])
+    >>> again = [pn.randn_like(nt, generator=np.random.default_rng(0)) for _ in range(2)]
+    >>> pn.equal(*again)
+    True
+    """
     return _like(x, dtype, requires_grad, lambda s, k, d: create.randn(s, dtype=k, device=d, generator=generator))
 
 
-def randint_like(x: Any, low: int, high: int | None = None, *, dtype: Any = None, generator: Any = None) -> Any:
-    """An array like ``x`` of random integers from ``low`` (0 if only one limit is given) to ``high`` - 1."""
+def randint_like(
+    x: Kind,
+    low: int,
+    high: int | None = None,
+    *,
+    dtype: DType | None = None,
+    generator: np.random.Generator | None = None,
+) -> Kind:
+    """An array like ``x`` of random integers from ``low`` to ``high - 1``: ``(B, *, D) -> (B, *, D)``.
+
+    Without ``high``, from 0 to ``low - 1``. They have the dtype of ``x``, also a floating one. ``generator`` is the one
+    of `manual_seed` by default.
+
+    Examples
+    --------
+    >>> pn.randint_like(pn.nested_array([[1.0, 2.0], [3.0]]), 5, 6).unbind()
+    (array([5., 5.]), array([5.]))
+    """
     return _like(x, dtype, False, lambda s, k, d: create.randint(low, high, s, dtype=k, device=d, generator=generator))

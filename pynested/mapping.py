@@ -15,32 +15,60 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.dense.canonical import operand
 from pynested.autograd.dense.movement import stack
-from pynested.backends.errors import DeviceError, ShapeError, StructureError
+from pynested.backends.errors import ArgumentError, DeviceError, ShapeError, StructureError
 
-from .broadcasting import jagged_operands, mismatch, row_operands, strided_operands
+from .broadcasting import behind_runs, jagged_operands, mismatch, row_operands, strided_operands
 from .layouts import Layout, jagged, strided
 from .nested_array import NestedArray
-from .operands import Kind
+from .operands import Kind, Operand
 from .packing import difference, from_rows, nest, unbound
 from .structure import Jagged, Strided, frozen
 
 
-def elementwise(name: str, function: Callable[..., Array], *operands: Any) -> NestedArray:
-    """``function``, elementwise and of dense arrays, on operands of which at least one is nested.
+def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -> NestedArray:
+    """A ``function`` of dense arrays, elementwise, where at least one operand is nested: ``(B, *, D) -> (B, *, D)``.
 
-    Nested operands have equal shapes by value, up to regular dimensions of size 1; dense ones broadcast against the
-    logical shape, aligned at the right; numbers promote weakly.
+    Parameters
+    ----------
+    name : str
+        How messages call the operator.
+    function : callable
+        Takes as many arrays and numbers as there are operands, of shapes that broadcast, and gives one array. It is
+        called once, with whole buffers, so an element of the result may depend on the elements that meet there only.
+    *operands : NestedArray, Array or number
+        Nested ones have equal shapes by value, up to regular dimensions of size 1; a dense one broadcasts against the
+        logical shape, aligned at the right.
+
+    Raises
+    ------
+    StructureError, ShapeError, DeviceError
+        For operands that do not meet.
+    ArgumentError
+        Where no operand is nested.
+
+    Notes
+    -----
+    The result has the layout of the first nested operand and the dtype that ``function`` gives. Holes take no part,
+    empty components stay empty. Gradients are those of ``function``, if it is made of differentiable operators.
+
+    Clauses: BROADCASTING-1 to BROADCASTING-10.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
+    >>> pn.elementwise("cube", lambda x: x * x * x, nt).unbind()
+    (array([1., 8.]), array([27.]))
     """
-    first = next(x for x in operands if type(x) is NestedArray)
+    first = _first_nested(name, operands)
     structure, shape = first.structure, first.data.shape
     if structure.tiles:
-        datas = []
+        datas: list[Any] = []
         for x in operands:
             if type(x) is NestedArray:
                 if x.data.shape != shape or not structure.same_placement(x.structure):
                     break
                 datas.append(x.data)
-            elif type(x) in (int, float, bool) or (type(x) is Array and not x.data.ndim):
+            elif type(x) in (int, float, bool) or (type(x) is Array and behind_runs(x.data.shape, shape, structure)):
                 datas.append(x)
             else:
                 break
@@ -67,6 +95,13 @@ def unary(name: str, function: Callable[[Array], Array], x: Kind) -> Kind:
     return function(x)
 
 
+def _first_nested(name: str, operands: Sequence[Any]) -> NestedArray:
+    for x in operands:
+        if type(x) is NestedArray:
+            return x
+    raise ArgumentError(f"{name}: no operand is nested; call the function itself, or nest one: pn.as_nested_array(x).")
+
+
 def check_devices(name: str, operands: Sequence[Any]) -> None:
     """All arrays among ``operands`` lie on one device."""
     devices = {x.device for x in operands if isinstance(x, NestedArray | Array)}
@@ -74,14 +109,45 @@ def check_devices(name: str, operands: Sequence[Any]) -> None:
         raise DeviceError(f"{name}: the operands lie on different devices: {', '.join(sorted(devices))}.")
 
 
-def map_components(function: Callable[..., Any], *operands: Any, layout: Layout | None = None) -> NestedArray | Array:
-    """``nest(function(c0), …, function(cn))``: call ``function`` with each component and nest what it returns.
+def map_components(
+    function: Callable[..., Array], *operands: Operand, layout: Layout | None = None
+) -> NestedArray | Array:
+    """``nest(function(c0), ..., function(cn))``, whatever ``function`` is: ``(B, *, D) -> (B, ...)``.
 
-    Dense operands with as many dimensions as the nested ones give each component its slice along dimension 0 (or the
-    one slice they have); others are passed whole. Gradients flow. Components without dimensions make a dense ``(B,)``.
+    Parameters
+    ----------
+    function : callable
+        Takes one array for each operand and returns one array, all results of one rank.
+    *operands : NestedArray, Array or number
+        At least one is nested, and all nested ones have as many components. A dense one with as many dimensions gives
+        each component its slice along dimension 0, or the one that it has; every other is passed whole.
+    layout : Layout, optional
+        By default that of the first nested operand. What jagged cannot express is strided.
+
+    Raises
+    ------
+    StructureError
+        For different numbers of components.
+    ShapeError
+        For a dense operand without a slice for each component.
+    ArgumentError
+        Where no operand is nested.
+
+    Notes
+    -----
+    Results without dimensions make a dense ``(B,)``. With no components ``function`` is called once, with an empty one,
+    to learn rank and dtype. Gradients flow.
+
+    Clauses: VALUES-1.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
+    >>> pn.map_components(lambda c: c - c.mean(), nt).unbind()
+    (array([-0.5,  0.5]), array([0.]))
     """
     given = [x if isinstance(x, NestedArray) else operand("map_components", x) for x in operands]
-    first = next(x for x in given if isinstance(x, NestedArray))
+    first = _first_nested("map_components", given)
     for x in given:
         if isinstance(x, NestedArray) and len(x) != len(first):
             raise StructureError(difference("map_components", first, x))

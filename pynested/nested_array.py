@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from pynested.autograd import Array, register_container
 from pynested.autograd.dense.canonical import canonical_dim
-from pynested.backends.errors import ArgumentError, GradientError, LayoutError, StructureError
+from pynested.backends.errors import GradientError, LayoutError, StructureError
 
-from . import nested_methods
 from .layouts import Layout
+from .nested_protocols import Protocols
 from .sizes import RaggedSize
 from .structure import Ints, Jagged, Strided, Structure, frozen
 
 
-class NestedArray(nested_methods.Methods):
+class NestedArray(Protocols):
     """Components of one rank and any size, held in one buffer. Make one with `pynested.nested_array`.
 
-    Jagged: ``data`` has the components one after another along ``structure.ragged_dim - 1``.
-    Strided: ``data`` is flat, and ``structure`` says where each component lies.
+    Attributes
+    ----------
+    data : Array
+        The buffer. Jagged: the components one after another along ``structure.ragged_dim - 1``. Strided: flat. Only
+        this is on the tape.
+    structure : Jagged or Strided
+        Where each component lies; immutable, never differentiated.
 
-    Only ``data`` is on the tape; the structure is never differentiated.
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
+    >>> nt.shape, nt.values(), nt.offsets()
+    ((2, j1), array([1., 2., 3.]), array([0, 2, 3]))
+    >>> (nt * 2).sum(dim=1)
+    array([6., 6.])
     """
 
     __slots__ = ("data", "structure")
-    __array_priority__ = 200.0
 
     data: Array
     structure: Structure
@@ -159,7 +169,7 @@ class NestedArray(nested_methods.Methods):
         """The buffer, as a view: of the jagged layout with the ragged dimension packed, of the strided one flat."""
         from pynested.autograd.rules.movement import alias
 
-        return alias(self.data)  # type: ignore[no-any-return]
+        return alias(self.data)
 
     def offsets(self) -> Array:
         """Where components begin: int64 (B + 1,) of the jagged layout, (B,) of the strided one."""
@@ -201,7 +211,7 @@ class NestedArray(nested_methods.Methods):
     @property
     def grad(self) -> NestedArray | None:
         """The gradient that backward passes have accumulated: this structure around the gradient of the values."""
-        return None if self.data.grad is None else NestedArray(self.data.grad, self.structure)
+        return None if self.data.grad is None else _around(self.data.grad, self.structure)
 
     @grad.setter
     def grad(self, value: NestedArray | None) -> None:
@@ -234,48 +244,25 @@ class NestedArray(nested_methods.Methods):
         """Call ``hook`` with the (nested) gradient of this array; returns a function that takes it off again."""
 
         def on_values(gradient: Array) -> Array | None:
-            answer = hook(NestedArray(gradient, self.structure))
+            answer = hook(_around(gradient, self.structure))
             return None if answer is None else self._as_gradient("hook", answer)
 
         return self.data.register_hook(on_values)
 
-    # ---- Python and NumPy ---------------------------------------------------------------------------------------
-
-    def __iter__(self) -> Iterator[Array]:
-        return iter(self.unbind())
-
-    def __bool__(self) -> bool:
-        raise ArgumentError("bool: the truth of a nested array is ambiguous; ask of one element, or use pn.equal.")
-
-    __hash__ = object.__hash__
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        from .packing import as_dense
-
-        if copy is False:
-            raise ArgumentError("array: the components of a nested array need a copy to become one dense array.")
-        return np.asarray(as_dense("array", self).numpy(), dtype=dtype)
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        from pynested.operators import UFUNCS
-
-        function = UFUNCS.get(ufunc)
-        if function is None or method != "__call__" or options:
-            return NotImplemented
-        return function(*inputs)
-
-    def __repr__(self) -> str:
-        from .show import as_text
-
-        return as_text(self)
-
-    def __reduce__(self) -> Any:
-        return NestedArray, (self.data, self.structure)
-
 
 def _opened(value: NestedArray) -> tuple[list[Array], Callable[..., Any]]:
     structure = value.structure
-    return [value.data], lambda arrays: None if arrays[0] is None else NestedArray(arrays[0], structure)
+    return [value.data], lambda arrays: None if arrays[0] is None else _around(arrays[0], structure)
 
 
-register_container(NestedArray, _opened)
+def _around(values: Array, structure: Structure) -> NestedArray:
+    """A nested array of these values; a flat buffer has to be contiguous, which a gradient need not be."""
+    return NestedArray(values.contiguous() if isinstance(structure, Strided) else values, structure)
+
+
+def _laid_out(name: str, value: NestedArray, given: Any) -> list[Array]:
+    """The values of a cotangent or tangent of ``value``, wherever they lie, where ``value`` has its own."""
+    return [value._as_gradient(name, given)]
+
+
+register_container(NestedArray, _opened, _laid_out)

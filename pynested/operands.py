@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from types import EllipsisType
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -14,8 +16,12 @@ from .nested_array import NestedArray
 Dense: TypeAlias = Array | np.ndarray[Any, Any]
 Operand: TypeAlias = NestedArray | Dense | np.generic | float  # a float, an int or a bool
 DType: TypeAlias = DTypeLike
+IntsLike: TypeAlias = int | Sequence[int] | Sequence[Sequence[int]] | Dense
+Components: TypeAlias = NestedArray | Dense | Iterable[Any]
+Entry: TypeAlias = int | slice | EllipsisType | None
+Index: TypeAlias = Entry | tuple[Entry, ...]
 Dims: TypeAlias = int | tuple[int, ...] | None
 
 Kind = TypeVar("Kind", NestedArray, Array)  # nested gives nested, dense gives dense
 
-__all__ = ["DType", "Dense", "Dims", "Kind", "Operand"]
+__all__ = ["Components", "DType", "Dense", "Dims", "Index", "IntsLike", "Kind", "Operand"]

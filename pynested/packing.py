@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,6 @@ from pynested.autograd import Array
 from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import views
-from pynested.backends import get_backend
 from pynested.backends.errors import LayoutError, StructureError
 
 from .layouts import Layout, jagged, strided
@@ -47,9 +45,9 @@ def packed(x: NestedArray) -> NestedArray:
 def along(values: Array, axis: int, index: Ints) -> Array:
     """The entries of ``values`` at ``index`` along ``axis``."""
     if axis == 0:
-        return moves.take_rows(values, index)  # type: ignore[no-any-return]
+        return moves.take_rows(values, index)
     order = lead(axis, values.ndim)
-    return moves.transpose(moves.take_rows(moves.transpose(values, order), index), inverse(order))  # type: ignore[no-any-return]
+    return moves.transpose(moves.take_rows(moves.transpose(values, order), index), inverse(order))
 
 
 def gathered(x: NestedArray, order: Sequence[int] | None = None) -> Array:
@@ -62,7 +60,7 @@ def gathered(x: NestedArray, order: Sequence[int] | None = None) -> Array:
     sizes, strides = structure.sizes[:, columns], structure.strides[:, columns]
     if Strided(sizes, strides, structure.offsets, structure.buffer_size).contiguous:
         return x.data
-    return moves.gather(x.data, sizes, strides, structure.offsets)  # type: ignore[no-any-return]
+    return moves.gather(x.data, sizes, strides, structure.offsets)
 
 
 def contiguous(x: NestedArray) -> NestedArray:
@@ -118,7 +116,7 @@ def to_jagged(x: NestedArray, ragged_dim: int | None = None) -> NestedArray:
 def irregular_dim(sizes: Ints, ndim: int) -> int:
     """The one dimension along which components differ, or 1 if they do not."""
     if ndim < 2:
-        raise LayoutError(
+        raise StructureError(
             "jagged: components without dimensions have none that could be ragged. Use layout=pn.strided."
         )
     differing = [dim + 1 for dim in range(sizes.shape[1]) if len(sizes) and (sizes[:, dim] != sizes[0, dim]).any()]
@@ -220,7 +218,8 @@ def difference(name: str, a: NestedArray, b: NestedArray) -> str:
     return (
         f"{name}: the operands differ at component {i}: lengths {a.component_shape(i)[dim]} and "
         f"{b.component_shape(i)[dim]} along dimension {dim + 1} (shapes {describe(a.component_shape(i))} and "
-        f"{describe(b.component_shape(i))}). Components must have equal shapes; pad, narrow or select so that component "
+        f"{describe(b.component_shape(i))}). Components must have equal shapes; pad, narrow or select so that "
+        "component "
         f"{i} has the same length in both."
     )
 
@@ -228,7 +227,7 @@ def difference(name: str, a: NestedArray, b: NestedArray) -> str:
 def placed_like(x: NestedArray, like: NestedArray) -> Array:
     """The values of ``x`` where ``like`` has its own, zero in its holes; shapes are equal."""
     target = like.structure
-    if x.structure.same_placement(target) and x.data.shape == like.data.shape:
+    if target.tiles and x.structure.same_placement(target) and x.data.shape == like.data.shape:
         return x.data
     if isinstance(target, Jagged):
         tight = packed(x if isinstance(x.structure, Jagged) else to_jagged(x, target.ragged_dim)).data
@@ -237,11 +236,11 @@ def placed_like(x: NestedArray, like: NestedArray) -> Array:
         at = target.ragged_dim - 1
         order = lead(at, tight.ndim)
         rows = moves.add_rows(moves.transpose(tight, order), target.row_index, like.data.shape[at])
-        return moves.transpose(rows, inverse(order))  # type: ignore[no-any-return]
+        return moves.transpose(rows, inverse(order))
     flat = gathered(to_strided(x))
     if target.contiguous:
         return flat
-    return moves.scatter(flat, target.sizes, target.strides, target.offsets, target.buffer_size)  # type: ignore[no-any-return]
+    return moves.scatter(flat, target.sizes, target.strides, target.offsets, target.buffer_size)
 
 
 def as_dense(name: str, x: NestedArray) -> Array:
@@ -256,9 +255,4 @@ def as_dense(name: str, x: NestedArray) -> Array:
         )
     shape = [x.regular_size(dim) for dim in range(1, x.ndim)]
     first = [int(n) for n in sizes[0]] if len(sizes) else [n or 0 for n in shape]
-    return moves.reshape(gathered(to_strided(x)), (len(x), *first))  # type: ignore[no-any-return]
-
-
-def like_numpy(shape: tuple[int, ...], dtype: Any, device: str) -> Array:
-    """An array of zeros on ``device``."""
-    return Array(get_backend(device).xp.zeros(shape, dtype), device)
+    return moves.reshape(gathered(to_strided(x)), (len(x), *first))

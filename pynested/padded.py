@@ -13,18 +13,57 @@ from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
 from pynested.operators.slicing import batch_slice
 
-from .construct import as_nested_array, integers
+from .buffers import integers
+from .construct import as_nested_array
 from .layouts import Layout, canonical_layout, jagged, strided
 from .nested_array import NestedArray
+from .operands import Dense, IntsLike
 from .structure import Ints, Jagged, Strided, frozen
 
 
-def narrow(tensor: Any, dim: int, start: Any = 0, length: Any = None, layout: Layout | None = None) -> NestedArray:
-    """Of each entry ``i`` of a dense array, the ``length[i]`` elements from ``start[i]`` on along ``dim``, as a view."""
+def narrow(
+    array: NestedArray | Dense, dim: int, start: IntsLike = 0, length: IntsLike | None = None, layout: Layout = strided
+) -> NestedArray:
+    """Of each slice, ``length`` elements from ``start`` along ``dim``, as a view: ``(B, L, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    array : Array or NestedArray
+        Of any dtype; a nested one only along dimension 0.
+    dim : int
+        In the jagged layout 1. In the strided layout any; 0 picks whole components.
+    start, length : int or int array (B,)
+        The same for all, or one for each slice; ``length`` has to be given.
+    layout : Layout
+        Of the result of a dense array.
+
+    Raises
+    ------
+    StructureError
+        For a negative start or length, a range that ends beyond the dimension, and another shape of them.
+    DimensionError
+        For another ``dim``.
+    DTypeError
+        For a start or length that is not an integer.
+    ArgumentError
+        Without a length.
+
+    Notes
+    -----
+    What lies outside the ranges is a hole. Length 0 makes an empty component, also at the end of the dimension.
+    Gradient: the cotangent goes to the elements that are shown, all others get +0.
+
+    Clauses: NARROW-1 to NARROW-9. After `torch.nested.narrow`.
+
+    Examples
+    --------
+    >>> pn.narrow(pn.array([[1, 2, 3], [4, 5, 6]]), 1, start=[0, 1], length=[1, 2], layout=pn.jagged).unbind()
+    (array([1]), array([5, 6]))
+    """
     chosen = canonical_layout("narrow", layout)
-    if type(tensor) is NestedArray:
-        return _narrow_nested(tensor, dim, start, length)
-    x = as_array("narrow", tensor)
+    if isinstance(array, NestedArray):
+        return _narrow_nested(array, dim, start, length)
+    x = as_array("narrow", array)
     if x.ndim < 2:
         raise ArgumentError(f"narrow: a dense array needs 2 dimensions or more to be a batch, this one has {x.ndim}.")
     at = canonical_dim("narrow", dim, x.ndim)
@@ -32,7 +71,8 @@ def narrow(tensor: Any, dim: int, start: Any = 0, length: Any = None, layout: La
         return _narrow_nested(as_nested_array(x), dim, start, length)
     if not at or (chosen is jagged and at != 1):
         raise DimensionError(
-            f"narrow: dimension {at} is refused; the jagged layout narrows dimension 1, the strided one any but the batch."
+            f"narrow: dimension {at} is refused; the jagged layout narrows dimension 1, the strided one any but the "
+            "batch."
         )
     starts, lengths = _per_entry("start", start, len(x)), _per_entry("length", length, len(x))
     _check_range(starts, lengths, x.shape[at])
@@ -67,7 +107,7 @@ def _per_entry(what: str, value: Any, count: int) -> Ints:
         raise ArgumentError(f"narrow: {what} is missing; give an integer, or one for each of the {count} entries.")
     given = np.asarray(value.data if type(value) is Array else value)
     numbers = integers("narrow", what, given, given.ndim)
-    if given.dtype == np.bool_ or numbers.ndim > 1 or (numbers.ndim and numbers.shape[0] not in (1, count)):
+    if numbers.shape not in ((), (count,)):
         raise StructureError(
             f"narrow: {what} of shape {numbers.shape} must be an integer or one for each of the {count} entries."
         )
@@ -83,11 +123,41 @@ def _check_range(starts: Ints, lengths: Ints, size: int) -> None:
         )
 
 
-def masked_select(tensor: Any, mask: Any) -> NestedArray:
-    """What ``mask`` selects of each row of the last dimension, as a jagged array with a component for each row."""
-    if type(tensor) is NestedArray or type(mask) is NestedArray:
+def masked_select(array: Dense, mask: Dense) -> NestedArray:
+    """Of each run along the last dimension, the elements where ``mask`` holds: ``(..., D) -> (B, *)``.
+
+    Parameters
+    ----------
+    array : Array
+        Of any dtype, with one dimension or more.
+    mask : Array
+        Bools that broadcast against ``array``.
+
+    Raises
+    ------
+    DTypeError
+        For a mask that is not bool.
+    ShapeError
+        For a mask that does not broadcast to the shape of ``array``, and an ``array`` without dimensions.
+    ArgumentError
+        For a nested argument.
+
+    Notes
+    -----
+    The result is jagged, with one component for each run, in C order; a run without a chosen element makes an empty
+    one. Gradient: a chosen element gets the cotangent of its place, every other +0.
+
+    Clauses: MASKED_SELECT-1 to MASKED_SELECT-6. After `torch.nested.masked_select`.
+
+    Examples
+    --------
+    >>> x = pn.array([[1, 2], [3, 4]])
+    >>> pn.masked_select(x, x > 1).unbind()
+    (array([2]), array([3, 4]))
+    """
+    if isinstance(array, NestedArray) or isinstance(mask, NestedArray):
         raise ArgumentError("masked_select: the array and the mask must be dense.")
-    x = as_array("masked_select", tensor)
+    x = as_array("masked_select", array)
     chosen = boolean("masked_select", "mask", mask)
     if not x.ndim or broadcast_shape("masked_select", x.shape, chosen.shape) != x.shape:
         raise ShapeError(

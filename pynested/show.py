@@ -35,7 +35,8 @@ def _component(x: NestedArray, i: int) -> str:
     from pynested.operators.movement.picking import component_data
 
     values: Any = component_data(x, i)
-    return f"array({np.array2string(values, separator=', ', prefix='array(')})"
+    shape = f", shape={values.shape}" if not values.size and values.shape != (0,) else ""
+    return f"array({np.array2string(values, separator=', ', prefix='array(')}{shape})"
 
 
 def _facts(x: NestedArray) -> str:

@@ -7,7 +7,7 @@ results of operators share the structure of their operands, and with it everythi
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,27 @@ def packed_strides(sizes: Ints) -> Ints:
     return strides
 
 
-class Jagged:
+def _equal(a: Ints | None, b: Ints | None) -> bool:
+    return a is b or (a is not None and b is not None and np.array_equal(a, b))
+
+
+class _Immutable:
+    """A copy of what cannot change is itself; and what was pickled cannot be changed either."""
+
+    _fields: tuple[str, ...]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), *[getattr(self, field) for field in self._fields])
+
+
+def _restored(kind: Any, *fields: Any) -> Any:
+    return kind(*[frozen(field) if isinstance(field, np.ndarray) else field for field in fields])
+
+
+class Jagged(_Immutable):
     """One dimension, ``ragged_dim``, differs between components; along it they lie one after another in the values.
 
     Attributes
@@ -50,6 +70,7 @@ class Jagged:
     """
 
     layout: Layout = jagged
+    _fields = ("offsets", "lengths", "ragged_dim")
 
     def __init__(self, offsets: Ints, lengths: Ints | None = None, ragged_dim: int = 1) -> None:
         self.offsets = offsets
@@ -78,6 +99,16 @@ class Jagged:
         return packed
 
     @cached_property
+    def overlapping(self) -> bool:
+        """Whether two components share a row."""
+        if self.lengths is None:
+            return False
+        live = self.lengths > 0
+        starts, lengths = self.offsets[:-1][live], self.lengths[live]
+        order = np.argsort(starts, kind="stable")
+        return bool(((starts + lengths)[order][:-1] > starts[order][1:]).any())
+
+    @cached_property
     def row_index(self) -> Ints:
         """For each row once packed, where it lies in the values."""
         shift = self.offsets[:-1] - self.segments.offsets[:-1]
@@ -104,12 +135,11 @@ class Jagged:
             isinstance(other, Jagged)
             and self.ragged_dim == other.ragged_dim
             and np.array_equal(self.offsets, other.offsets)
-            and (self.lengths is None) == (other.lengths is None)
-            and (self.lengths is None or np.array_equal(self.lengths, other.lengths))
+            and _equal(self.lengths, other.lengths)
         )
 
 
-class Strided:
+class Strided(_Immutable):
     """Any dimension may differ between components, which lie in a flat buffer each in its own way.
 
     Attributes
@@ -122,6 +152,7 @@ class Strided:
     """
 
     layout: Layout = strided
+    _fields = ("sizes", "strides", "offsets", "buffer_size")
 
     def __init__(self, sizes: Ints, strides: Ints, offsets: Ints, buffer_size: int) -> None:
         self.sizes = sizes
@@ -174,7 +205,9 @@ class Strided:
 
     @cached_property
     def _disjoint(self) -> bool:
-        """Whether no place is used twice, as far as sorted strides and extents can tell."""
+        """Whether no place is used twice; sorted strides and extents tell it at once in all usual cases."""
+        if int(self.numels.sum()) > self.buffer_size:
+            return False
         live = self.numels > 0
         sizes, strides, offsets = self.sizes[live], self.strides[live], self.offsets[live]
         order = np.argsort(strides, axis=1, kind="stable")
@@ -182,11 +215,9 @@ class Strided:
         s = np.where(n == 1, 0, s)
         reach = np.cumsum((n - 1) * s, axis=1)
         within = (n == 1) | (s > np.concatenate([np.zeros((len(s), 1), np.int64), reach[:, :-1]], axis=1))
-        if not bool(within.all()):
-            return False
         last = offsets + (reach[:, -1] if reach.shape[1] else 0)
         by_start = np.argsort(offsets, kind="stable")
-        if bool((last[by_start][:-1] < offsets[by_start][1:]).all()):
+        if bool(within.all()) and bool((last[by_start][:-1] < offsets[by_start][1:]).all()):
             return True
         places = strided_index(sizes, strides, offsets)
         return np.unique(places).size == places.size

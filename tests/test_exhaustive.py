@@ -172,7 +172,11 @@ def slope(call: Call, arguments: tuple[Any, ...], directions: list[Any]) -> Any:
         return defined(call, tuple(mapped(one, argument) for argument in arguments))
 
     def each(change: Callable[..., Any], *trees: Any) -> Any:
-        return [each(change, *parts) for parts in zip(*trees, strict=True)] if isinstance(trees[0], list) else change(*trees)
+        return (
+            [each(change, *parts) for parts in zip(*trees, strict=True)]
+            if isinstance(trees[0], list)
+            else change(*trees)
+        )
 
     if call.smooth:
         return each(lambda y: np.imag(y) / STEP, moved(STEP * 1j))
@@ -202,7 +206,9 @@ def check(call: Call, batch: Batch) -> None:
         pull(result, waves(exact))
         found = gradients(made)
         packed = packed or found
-        assert all(map(agree, found, packed, map(rounding, found))), f"gradients {batch.shapes} {placement}: {found} {packed}"
+        assert all(map(agree, found, packed, map(rounding, found))), (
+            f"gradients {batch.shapes} {placement}: {found} {packed}"
+        )
     if packed:
         directions = [waves(one, 11) for one in packed]
         pulled, size = inner(directions, packed)

@@ -89,6 +89,8 @@ class TestOperator:
 
     def test_has_an_implementation(self, operator: Operator) -> None:
         assert implementation(operator).__name__ == operator.name
+        chapter = import_module(f"pynested.operators.{operator.chapter}")
+        assert getattr(chapter, operator.name) is implementation(operator)
 
     def test_has_documentation(self, operator: Operator, root: Path) -> None:
         documentation = implementation(operator).__doc__ or ""

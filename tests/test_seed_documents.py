@@ -27,7 +27,7 @@ def test_construction_from_a_list(layout: Any) -> None:
     assert [component.tolist() for component in nt] == [[0, 1, 2], [3, 4, 5, 6, 7]]
     assert nt.dtype == pn.int64
     assert listed(pn.nested_array(tensor_list=[a, b], layout=layout)) == listed(nt)
-    assert listed(pn.as_nested_array(ts=[a, b], layout=layout)) == listed(nt)
+    assert listed(pn.as_nested_array(tensor_list=[a, b], layout=layout)) == listed(nt)
 
 
 def test_strided_is_the_default_layout() -> None:

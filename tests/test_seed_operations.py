@@ -271,6 +271,9 @@ def test_reshape_keeps_the_batch_and_inherits_irregular_sizes(layout: Any) -> No
         for wrong in ((1, -1, 2), (2, 2, 2), (2, -1, 1, -1), (2, -1, 3)):
             with pytest.raises(RuntimeError):
                 change(nt, wrong)
+    images = pn.nested_array([pn.ones(2, 3), pn.ones(3, 2)])
+    with pytest.raises(RuntimeError, match="irregular"):
+        images.reshape(2, 6)  # would fit
     other = pn.nested_array([[[0.0]] * 4, [[0.0]] * 2], layout=layout)
     assert listed(nt.reshape_as(other)) == [[[1.0], [-2.0], [0.0], [4.0]], [[-3.0], [5.0]]]
 

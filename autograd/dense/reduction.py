@@ -13,15 +13,18 @@ from ..rules import movement as moves
 from ..rules import reduction as rules
 from .canonical import as_array, canonical_dims, canonical_dtype
 
+# A sum of float16 is added up in float32, which no partial sum overflows, and rounded once.
+_ADDED: dict[np.dtype[Any], np.dtype[Any]] = {np.dtype(np.float16): np.dtype(np.float32)}
 
-def accumulated(name: str, x: Array, dtype: Any) -> Array:
-    """``x`` in the dtype in which it is added up: that asked for, else its own; bools and integers count as int64."""
-    if dtype is not None:
-        wanted = canonical_dtype(dtype)
-        if wanted.kind in "bi" and x.dtype.kind == "f":
-            raise DTypeError(f"{name}: dtype={wanted} would truncate the {x.dtype} elements. Round them first.")
-        return to_dtype(x, wanted)
-    return x if x.dtype.kind == "f" else to_dtype(x, np.dtype(np.int64))
+
+def accumulated(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
+    """``x`` in a dtype in which it can be added up, and the dtype of the sum: that asked for, its own, or int64."""
+    wanted = canonical_dtype(dtype) if dtype is not None else x.dtype if x.dtype.kind == "f" else np.dtype(np.int64)
+    if wanted.kind != "f" and x.dtype.kind == "f":
+        raise DTypeError(f"{name}: dtype={wanted} would truncate the {x.dtype} elements. Round them first.")
+    return to_dtype(
+        to_dtype(x, wanted), _ADDED.get(wanted, wanted if wanted.kind == "f" else np.dtype(np.int64))
+    ), wanted
 
 
 def to_dtype(x: Array, dtype: np.dtype[Any]) -> Array:
@@ -39,8 +42,8 @@ def sum(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None)
     """The sum over ``dim``; +0 where there is nothing to add."""
     x = as_array("sum", self)
     dims = canonical_dims("sum", dim, x.ndim)
-    x = accumulated("sum", x, dtype)
-    return _kept(x, rules.sum_axes(x, dims), dims, keepdim)
+    x, kind = accumulated("sum", x, dtype)
+    return to_dtype(_kept(x, rules.sum_axes(x, dims), dims, keepdim), kind)
 
 
 def mean_dtype(name: str, x: Array, dtype: Any) -> np.dtype[Any]:
@@ -58,7 +61,7 @@ def mean(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
     x = as_array("mean", self)
     dims = canonical_dims("mean", dim, x.ndim)
     kind = mean_dtype("mean", x, dtype)
-    x = to_dtype(x, np.dtype(np.float32) if kind == np.float16 else kind)  # a sum of float16 would overflow
+    x = to_dtype(x, _ADDED.get(kind, kind))
     count = int(np.prod([x.shape[i] for i in dims], dtype=np.int64))
     total = rules.sum_axes(x, dims)
     return to_dtype(_kept(x, total / count if count else total * np.nan, dims, keepdim), kind)

@@ -8,9 +8,10 @@ import numpy as np
 
 from pynested.backends.errors import DTypeError, GradientError, ShapeError
 
-from ..array import Array, raw
+from ..array import Array
 from ..tape import state
-from .canonical import broadcast_shape, operand
+from .canonical import as_array, broadcast_shape, operand
+from .comparison import scalar
 
 Target = TypeVar("Target")  # an Array, or a class that only an Array will be of
 
@@ -30,7 +31,8 @@ def write(self: Target, name: str, value: Any) -> Target:
     """Write ``value``, which broadcasts, into the array itself."""
     array: Any = self
     _refuse(array, name, (value,))
-    _store(array, name, operand(name, value))
+    given = operand(name, value)
+    _store(array, name, given if type(given) is Array else as_array(name, scalar(f"{name}_", given, array.dtype)))
     return self
 
 
@@ -48,15 +50,14 @@ def _refuse(self: Array, name: str, arguments: tuple[Any, ...]) -> None:
         )
 
 
-def _store(self: Array, name: str, value: Any) -> None:
-    shape = np.shape(raw(value))
-    dtype = value.dtype if type(value) is Array else np.result_type(self.dtype, value)
-    if broadcast_shape(f"{name}_", self.shape, shape) != self.shape:
-        raise ShapeError(f"{name}_: a result of shape {shape} does not fit into an array of shape {self.shape}.")
-    if not np.can_cast(dtype, self.dtype, "same_kind"):
+def _store(self: Array, name: str, value: Array) -> None:
+    if broadcast_shape(f"{name}_", self.shape, value.shape) != self.shape:
+        raise ShapeError(f"{name}_: a result of shape {value.shape} does not fit into an array of shape {self.shape}.")
+    if not np.can_cast(value.dtype, self.dtype, "same_kind"):
         raise DTypeError(
-            f"{name}_: a result of dtype {dtype} cannot be written into an array of dtype {self.dtype} without loss."
+            f"{name}_: a result of dtype {value.dtype} cannot be written into an array of dtype {self.dtype} without "
+            "loss."
         )
     with np.errstate(over="ignore"):
-        self.data[...] = raw(value)
+        self.data[...] = value.data
     self.storage.wrote()

@@ -67,8 +67,8 @@ def _dropped(k: Any, x: Any, kept: Any, p: float) -> Any:
 #                   name     verb           saves  partial derivatives, from the output y and the inputs
 add:  Elementwise = Elementwise("add",  "add",      "",   1, 1,                                              samples=pairs)
 sub:  Elementwise = Elementwise("sub",  "subtract", "",   1, -1,                                             samples=pairs)
-mul:  Elementwise = Elementwise("mul",  "multiply", "ab", lambda y, a, b: b, lambda y, a, b: a,              samples=pairs)
-div:  Elementwise = Elementwise("div",  "divide",   "yb", per(lambda y, a, b: b), lambda y, a, b: -(y / b),  samples=pairs)
+mul:  Elementwise = Elementwise("mul",  "multiply", "b|a", lambda y, a, b: b, lambda y, a, b: a,              samples=pairs)
+div:  Elementwise = Elementwise("div",  "divide",   "b|yb", per(lambda y, a, b: b), lambda y, a, b: -(y / b),  samples=pairs)
 neg:  Elementwise = Elementwise("neg",  "negative", "",   -1,                                                samples=reals)
 abs_: Elementwise = Elementwise("abs",  "absolute", "a",  lambda y, x: sgn(x),                               samples=reals)
 sgn:  Elementwise = Elementwise("sgn",  "sgn",      "",   0,                                                 samples=reals)
@@ -79,7 +79,8 @@ sin:  Elementwise = Elementwise("sin",  "sin",      "a",  lambda y, x: cos(x),  
 cos:  Elementwise = Elementwise("cos",  "cos",      "a",  lambda y, x: -sin(x),                              samples=reals)
 tanh: Elementwise = Elementwise("tanh", "tanh",     "y",  lambda y, x: 1 - y * y,                            samples=reals)
 erf:  Elementwise = Elementwise("erf",  "erf",      "a",  lambda y, x: 1.1283791670955126 * exp(-(x * x)),   samples=reals)
-relu: Elementwise = Elementwise("relu", "relu",     "y",  Pull(_above_zero),                                 samples=reals)
+relu: Elementwise = Elementwise("relu", "relu",     "y",  Pull(_above_zero),                                 samples=reals,
+                                fused=lambda g, y, x: _cpu.relu_backward(g, y))
 silu: Elementwise = Elementwise("silu", "silu",     "a",  lambda y, x: _logistic(x),                         samples=reals,
                                 fused=lambda g, y, x: _cpu.silu_backward(g, x))
 gelu: Elementwise = Elementwise("gelu", "gelu",     "a",  lambda y, x: _normal(x),                           samples=reals,

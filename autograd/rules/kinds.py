@@ -81,7 +81,10 @@ class Several(Linear):
 
 
 class Multilinear(Rule):
-    """Linear in each array on its own; ``adjoints[i](g, *inputs, *static)`` pulls to argument ``i``."""
+    """Linear in each array on its own; ``adjoints[i](g, shapes, *inputs, *static)`` pulls to argument ``i``.
+
+    An adjoint does not look at its own argument, which is saved only if another one wants a gradient.
+    """
 
     broadcasts = True
 
@@ -89,10 +92,14 @@ class Multilinear(Rule):
         super().__init__(name, verb, len(adjoints), "abcdef"[: len(adjoints)], samples)
         self.adjoints = adjoints
 
+    def looked_at(self, sources: tuple[Any, ...]) -> list[bool]:
+        """An input is looked at if another one is differentiated."""
+        return [any(s is not None for j, s in enumerate(sources) if j != i) for i in range(len(sources))]
+
     def cotangents(self, line: Line, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
         """What the adjoints of the wanted arguments say."""
         return [
-            adjoint(cotangent, *inputs, *line.static) if _wanted(source, needed) else None
+            adjoint(cotangent, line.shapes, *inputs, *line.static) if _wanted(source, needed) else None
             for adjoint, source in zip(self.adjoints, line.sources, strict=True)
         ]
 

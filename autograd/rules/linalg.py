@@ -38,14 +38,14 @@ def packed(rows: Any, cols: Any) -> Matrices:
     return Matrices(offsets, rows, cols)
 
 
-def _left_cotangent(g: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
+def _left_cotangent(g: Any, shapes: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
     product = packed(left.rows, right.cols)
     if left.transposed:
         return matmul_components(b, g, right, turned(product))
     return matmul_components(g, b, product, turned(right))
 
 
-def _right_cotangent(g: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
+def _right_cotangent(g: Any, shapes: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
     product = packed(left.rows, right.cols)
     if right.transposed:
         return matmul_components(g, a, turned(product), left)
@@ -63,8 +63,8 @@ matmul: Multilinear = Multilinear(
     "matmul",
     _product,
     (
-        lambda g, a, b: sum_to(matmul(g, swapped(b)), a.shape),
-        lambda g, a, b: sum_to(matmul(swapped(a), g), b.shape),
+        lambda g, shapes, a, b: sum_to(matmul(g, swapped(b)), shapes[0]),
+        lambda g, shapes, a, b: sum_to(matmul(swapped(a), g), shapes[1]),
     ),
     arrays(
         (((2, 3), (3, 4)),),

@@ -7,7 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from ..array import Array
+from ..array import Array, zeros_like
 from ..tape import ANOMALY, Line, state
 from .rule import Rule, Samples, Verb, bound, same_device
 
@@ -33,8 +33,9 @@ Partial = Expression | Pull | int
 class Elementwise(Rule):
     """``partials[i](y, *inputs)`` is the derivative of the output with respect to input ``i``; an int is a constant.
 
-    ``saves`` names what the partials look at: ``y`` the output, ``a``, ``b`` the inputs. ``fused`` pulls to the one
-    input of a rule with a single kernel, where nobody wants to differentiate the pass itself.
+    ``saves`` names what each partial looks at, in the order of the inputs and separated by ``|``: ``y`` the output,
+    ``a``, ``b`` the inputs; only what somebody will look at is saved. ``fused`` pulls to the one input of a rule with a
+    single kernel, where nobody wants to differentiate the pass itself.
     """
 
     broadcasts = True
@@ -51,6 +52,9 @@ class Elementwise(Rule):
         super().__init__(name, verb, len(partials), saves, samples)
         self.partials = [_applied(partial) for partial in partials]
         self.fused = fused
+        looks = [*saves.split("|"), ""]
+        self.looks = {(True,): looks[0], (True, False): looks[0], (False, True): looks[1], (True, True): saves}
+        self.looks[False, False] = self.looks[False,] = ""
 
     @overload
     def __call__(self, first: Array, /, *others: Any) -> Array: ...
@@ -98,21 +102,21 @@ class Elementwise(Rule):
         """Write the line of ``result`` with little ado: this is what tiny operations spend their time on."""
         data = result.data
         line = Line(self, sources, (), data.shape, data.dtype)
-        version = 0
+        saves = self.looks[tuple([source is not None for source in sources])]
         if self.saves_inputs:
-            saved: list[Any] = []
-            for operand, source, keep in zip(operands, sources, self.saved_inputs, strict=True):
-                if not keep:
-                    saved.append(None)
-                elif type(operand) is Array:
-                    saved.append(source if type(source) is Array else operand)
-                    version += operand.storage.version
-                else:
-                    saved.append(operand)
+            saved: list[Any] = [None] * len(operands)
             line.inputs = saved
-        if self.saves_output:
+            for i, operand in enumerate(operands):
+                if "ab"[i] not in saves:
+                    continue
+                if type(operand) is Array:
+                    source = sources[i]
+                    saved[i] = source if type(source) is Array else operand
+                    line.version += operand.storage.version
+                else:
+                    saved[i] = operand
+        if "y" in saves:
             line.output = Array(data, result.storage.device, result.storage)
-        line.version = version
         if state.mode == ANOMALY:
             line.save(line.inputs, line.output)
         result.line = line
@@ -122,8 +126,10 @@ class Elementwise(Rule):
         """The cotangent times each of the wanted partial derivatives."""
         pulled: list[Any] = []
         for partial, source in zip(self.partials, line.sources, strict=True):
-            if source is None or (needed is not None and source not in needed) or partial == 0:
+            if source is None or (needed is not None and source not in needed):
                 pulled.append(None)
+            elif partial == 0:
+                pulled.append(zeros_like(cotangent))
             elif partial == 1:
                 pulled.append(cotangent)
             elif type(cotangent) is Array:

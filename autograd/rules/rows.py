@@ -115,7 +115,7 @@ def _gap(x: Any, target: Any, weight: Any, ignore: int, smoothing: float) -> Any
     The weights say what the loss weighs the log probabilities with: one class, or mostly one; nothing if ignored.
     """
     rows, classes = x.shape
-    share = np.full((rows, classes), smoothing / max(classes, 1), x.dtype)
+    share = get_backend(x.device).xp.full((rows, classes), smoothing / max(classes, 1), x.dtype)
     valid = target != ignore
     share[np.flatnonzero(valid), target[valid]] += 1 - smoothing
     shares = Array(share if weight is None else share * _like(x, weight), x.device)

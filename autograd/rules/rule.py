@@ -98,13 +98,17 @@ class Rule:
         line.shapes = tuple([np.shape(a) for a in arrays])
         saved = None
         if self.saves_inputs:
-            kept = zip(held(arrays, sources), self.saved_inputs, strict=False)
+            kept = zip(held(arrays, sources), self.looked_at(sources), strict=False)
             saved = tuple([a if keep else None for a, keep in kept])
         line.save(saved, results[0].detach() if self.saves_output else None)
         if several:
             hang(results, line)
         else:
             results[0].line, results[0].requires_grad = line, True
+
+    def looked_at(self, sources: tuple[Any, ...]) -> Sequence[bool]:
+        """Which inputs the derivative looks at, if those with a source are differentiated."""
+        return self.saved_inputs
 
     def kept(self, static: tuple[Any, ...]) -> tuple[Any, ...]:
         """What a line keeps of the arguments that are not differentiated."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pynested.backends import Segments, get_backend
+from pynested.backends import Segments, backend_of, get_backend
 
 from ..array import Array, raw
 from .elementwise import where
@@ -34,8 +34,9 @@ def over_last(x: Any) -> Any:
 
 def _ties(x: Any, y: Any, segments: Segments) -> tuple[Any, Any]:
     """Where rows attain the maximum of their segment, and how many of each segment do (1 for an empty one)."""
-    ties = attained(x, np.repeat(raw(y), segments.lengths, axis=0))
-    return ties, np.maximum(_cpu.segment_sum(ties, segments), 1)
+    backend = backend_of(raw(y))
+    ties = attained(x, backend.spread(raw(y), segments))
+    return ties, backend.xp.maximum(backend.segment_sum(ties, segments), 1)
 
 
 def _max_pull(g: Any, y: Any, inputs: Any, segments: Segments) -> tuple[Any]:

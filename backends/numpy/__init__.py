@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .activations import erf, gelu, gelu_backward, silu, silu_backward
+from .activations import erf, gelu, gelu_backward, relu_backward, silu, silu_backward
 from .elementwise import exp, log, quiet_ufunc, relu, sgn, sin, tanh
 from .losses import cross_entropy, cross_entropy_backward
 from .movement import add_rows, copy, pack_list, pad, take_rows, unpad
@@ -22,7 +22,7 @@ from .normalization import (
     softmax_last_backward,
 )
 from .placement import gather_components, scatter_components, strided_index
-from .products import matmul_components, sum_all
+from .products import matmul_components, sum_all, sum_last
 from .running import quietly
 from .segment import (
     segment_max,
@@ -50,6 +50,7 @@ __all__ = [
     "pad",
     "quietly",
     "relu",
+    "relu_backward",
     "scatter_components",
     "segment_max",
     "segment_max_backward",
@@ -65,6 +66,7 @@ __all__ = [
     "spread",
     "strided_index",
     "sum_all",
+    "sum_last",
     "take_rows",
     "tanh",
     "unpad",

@@ -28,6 +28,9 @@ ERF_OF_ROOT = tuple(c * 0.5 ** (power + 0.5) for power, c in enumerate(ERF_COEFF
 TANH_SCALE, TANH_CUBIC = sqrt(2 / pi), 0.044715  # gelu's tanh approximation
 
 
+WORDS = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
+
+
 @quiet
 def erf(x: NDArray[Any], /) -> NDArray[Any]:
     """The error function of floats; bools and ints are taken as float64."""
@@ -47,6 +50,12 @@ def gelu_backward(cotangent: NDArray[Any], x: NDArray[Any], /, approximate: str 
     """``cotangent * gelu'(x)``."""
     kernel = _gelu_backward_kernel if approximate == "none" else _gelu_tanh_backward_kernel
     return blockwise(kernel, cotangent, x, extra=2)
+
+
+@quiet
+def relu_backward(cotangent: NDArray[Any], y: NDArray[Any], /) -> NDArray[Any]:
+    """The cotangent where y = relu(x) is above 0 or NaN, +0 elsewhere whatever the cotangent is."""
+    return blockwise(_relu_backward_kernel, cotangent, y)
 
 
 @quiet
@@ -144,6 +153,14 @@ def _gelu_tanh_backward_kernel(
         np.multiply(slope, factor, out=slope)
     np.add(inner, slope, out=inner)
     np.multiply(inner, cotangent, out=out)
+
+
+def _relu_backward_kernel(out: NDArray[Any], cotangent: NDArray[Any], y: NDArray[Any]) -> None:
+    """Bits and a mask of bits: np.where guesses at each element which way the next one goes, and signs are random."""
+    words: Any = WORDS[out.dtype]
+    flat = np.less_equal(y, 0).view(np.int8)
+    np.subtract(flat, 1, out=out.view(words))  # all bits where y is above 0
+    np.bitwise_and(out.view(words), cotangent.view(words), out=out.view(words))
 
 
 def _silu_kernel(out: NDArray[Any], x: NDArray[Any]) -> None:

@@ -60,8 +60,12 @@ def segment_max_backward(
     def work(start: int, stop: int, first: int, last: int) -> None:
         attained = scratch("attained", (stop - start, rows.shape[1]), dtype)
         with_runs(np.equal, rows[start:stop], maxima[first:last], segments, first, last, attained)
-        share = cotangents[first:last] / sum_runs(attained, segments, first, last)
+        count = sum_runs(attained, segments, first, last)
+        share = cotangents[first:last] / count
         with_runs(np.multiply, attained, share, segments, first, last, out[start:stop])
+        if not np.isfinite(share).all():  # 0 times a cotangent of NaN is not 0
+            chosen = np.repeat(count > 0, segments.lengths[first:last], axis=0)
+            out[start:stop][chosen & (attained == 0)] = 0
 
     run(work, spans_of(rows, segments), rows.nbytes)
     return out.reshape(x.shape)

@@ -42,10 +42,10 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
 __all__ = [
     "UFUNCS", "abs", "add", "amax", "bmm", "cat", "chunk", "clone", "contiguous", "cross_entropy", "detach", "div",
     "dropout", "embedding", "eq", "equal", "exp", "gelu", "getitem", "layer_norm", "linear", "log", "logical_not", "lt",
-    "masked_fill", "matmul", "mean", "mul", "ne", "neg", "overwrite", "pin_memory", "relu", "reshape", "reshape_as", "select", "sgn", "silu", "sin",
-    "softmax", "stack", "sub", "sum", "tanh", "to", "to_dense", "to_padded_array", "transpose", "unbind", "unflatten",
-    "unsqueeze", "view", "where", "write",
+    "masked_fill", "matmul", "mean", "mul", "ne", "neg", "overwrite", "pin_memory", "relu", "reshape", "reshape_as",
+    "select", "sgn", "silu", "sin", "softmax", "stack", "sub", "sum", "tanh", "to", "to_dense", "to_padded_array",
+    "transpose", "unbind", "unflatten", "unsqueeze", "view", "where", "write",
 ]  # fmt: skip
 
 # The methods call functions that are written in terms of NestedArray, so they are connected here.
-nested_methods.ops = sys.modules[__name__]
+nested_methods.connect(sys.modules[__name__])

@@ -1,4 +1,9 @@
-"""Comparisons, and selection by a condition, on nested and dense arrays."""
+"""Comparisons, and choice by a condition, on nested and dense arrays, element by element.
+
+What holds for every operator here: operands meet as in `pynested.operators.elementwise.arithmetic`. With a nested
+operand the result is nested, in the layout of the first one (`equal` answers with one bool). An empty component stays
+empty. ShapeError: a dense operand that does not broadcast. DeviceError: operands on different devices.
+"""
 
 from __future__ import annotations
 
@@ -6,53 +11,145 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd import dense
+from pynested.autograd import Array, dense
 from pynested.autograd.array import raw
 from pynested.autograd.dense.canonical import as_array
 from pynested.autograd.dense.comparison import filled_where
 from pynested.backends.errors import ShapeError, StructureError
-from pynested.mapping import check_devices, elementwise
+from pynested.mapping import check_devices, elementwise, unary
 from pynested.nested_array import NestedArray
+from pynested.operands import Kind, Operand
 from pynested.packing import packed, same_shape, to_strided
 from pynested.structure import Jagged
 
 
-def logical_not(self: Any) -> Any:
-    """Where an element is zero."""
-    return elementwise("logical_not", dense.logical_not, self) if type(self) is NestedArray else dense.logical_not(self)
+def logical_not(self: Kind) -> Kind:
+    """True where an element is zero or False: ``(B, *, D) -> (B, *, D)``.
+
+    Any dtype, and the result is bool. Both zeros give True; NaN and the infinities give False. No gradient.
+
+    Clauses: LOGICAL_NOT-1 to LOGICAL_NOT-3. After `torch.logical_not`.
+
+    Examples
+    --------
+    >>> pn.logical_not(pn.nested_array([[0.0, -0.0], [np.nan]])).unbind()
+    (array([ True,  True]), array([False]))
+    """
+    return unary("logical_not", dense.logical_not, self)
 
 
-def eq(self: Any, other: Any) -> Any:
-    """Where the operands are equal."""
+def eq(self: Operand, other: Operand) -> NestedArray | Array:
+    """``self == other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self, other : NestedArray, Array or number
+        They broadcast, as the module says, and are compared after promotion.
+
+    Raises
+    ------
+    StructureError
+        For nested operands that differ in lengths or numbers of components; `equal` answers False instead.
+
+    Notes
+    -----
+    The result is bool. NaN equals nothing, itself included, and +0 equals -0. A Python integer that an integer dtype
+    cannot hold equals no element of it. No gradient.
+
+    Clauses: EQ-1 to EQ-5. After `torch.eq`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
+    >>> pn.eq(nt, pn.array([[2], [3]])).unbind()
+    (array([False,  True]), array([ True]))
+    """
     if type(self) is NestedArray or type(other) is NestedArray:
         return elementwise("eq", dense.eq, self, other)
     return dense.eq(self, other)
 
 
-def ne(self: Any, other: Any) -> Any:
-    """Where the operands differ."""
+def ne(self: Operand, other: Operand) -> NestedArray | Array:
+    """``self != other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+
+    The negation of `eq`, with its operands, dtypes and errors: NaN differs from everything, itself included. No
+    gradient.
+
+    Clauses: EQ-1 to EQ-5, negated. After `torch.ne`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1.0, np.nan], [3.0]], layout=pn.jagged)
+    >>> pn.ne(nt, nt).unbind()
+    (array([False,  True]), array([False]))
+    """
     if type(self) is NestedArray or type(other) is NestedArray:
         return elementwise("ne", dense.ne, self, other)
     return dense.ne(self, other)
 
 
-def lt(self: Any, other: Any) -> Any:
-    """Where ``self`` is less than ``other``."""
+def lt(self: Operand, other: Operand) -> NestedArray | Array:
+    """``self < other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self, other : NestedArray, Array or number
+        They broadcast, as the module says, and are compared after promotion; False < True.
+
+    Raises
+    ------
+    StructureError
+        For nested operands that differ in lengths or numbers of components.
+
+    Notes
+    -----
+    The result is bool. A comparison with NaN is False, and so is -0 < +0. A Python integer beyond the range of an
+    integer dtype lies above, or below, every element of it. No gradient.
+
+    Clauses: LT-1 to LT-5. After `torch.lt`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
+    >>> pn.lt(nt, pn.array([[2], [4]])).unbind()
+    (array([ True, False]), array([ True]))
+    """
     if type(self) is NestedArray or type(other) is NestedArray:
         return elementwise("lt", dense.lt, self, other)
     return dense.lt(self, other)
 
 
-def equal(self: Any, other: Any) -> bool:
-    """Whether shapes are equal and every element equals its counterpart."""
+def equal(self: Operand, other: Operand) -> bool:
+    """One Python bool: the same shape, and the same value everywhere: ``(B, *, D), (B, *, D) -> bool``.
+
+    Parameters
+    ----------
+    self, other : NestedArray or Array
+        A dense one counts as the nested array of its slices along dimension 0.
+
+    Notes
+    -----
+    Layout, placement and dtype take no part. Arrays of different shapes are not equal, which is no error; nothing is
+    broadcast. NaN equals nothing, and +0 equals -0. Two batches of no components are equal where their other dimensions
+    agree. No gradient.
+
+    Clauses: EQUAL-1 to EQUAL-5. After `torch.equal`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
+    >>> pn.equal(nt, pn.nested_array([[1.0, 2.0], [3.0]])), pn.equal(nt, nt[:1])
+    (True, False)
+    """
     if type(self) is not NestedArray and type(other) is not NestedArray:
         return dense.equal(self, other)
-    a = self if type(self) is NestedArray else as_array("equal", self)
-    b = other if type(other) is NestedArray else as_array("equal", other)
-    check_devices("equal", (a, b))
-    if type(a) is NestedArray and type(b) is NestedArray:
-        return same_shape(a, b) and bool((_flat(a) == _flat(b)).all())
-    nested, whole = (a, b) if type(a) is NestedArray else (b, a)
+    if isinstance(self, NestedArray) and isinstance(other, NestedArray):
+        check_devices("equal", (self, other))
+        return same_shape(self, other) and bool((_flat(self) == _flat(other)).all())
+    nested, given = (self, other) if isinstance(self, NestedArray) else (other, self)
+    assert isinstance(nested, NestedArray)
+    whole = as_array("equal", given)
+    check_devices("equal", (nested, whole))
     sizes = nested.component_sizes()
     if len(nested) != (whole.shape[0] if whole.ndim else -1) or nested.ndim != whole.ndim:
         return False
@@ -70,15 +167,75 @@ def _flat(x: NestedArray) -> Any:
     return raw(gathered(to_strided(tight)))
 
 
-def where(condition: Any, self: Any, other: Any) -> Any:
-    """``self`` where ``condition`` holds, ``other`` elsewhere."""
+def where(condition: Operand, self: Operand, other: Operand) -> NestedArray | Array:
+    """``self`` where ``condition`` holds, ``other`` elsewhere: ``(B, *, D), (B, *, D), (B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    condition : NestedArray or Array
+        Bools.
+    self, other : NestedArray, Array or number
+        All three broadcast, as the module says.
+
+    Raises
+    ------
+    DTypeError
+        For a condition that is not bool.
+    StructureError
+        For nested arguments that differ in lengths or numbers of components.
+
+    Notes
+    -----
+    The promoted dtype of ``self`` and ``other``. What is not chosen does not show, NaN and infinities included.
+    Gradient: the cotangent goes to the operand that was chosen and +0 to the other, even where the cotangent is NaN.
+
+    Clauses: WHERE-1 to WHERE-6. After `torch.where`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1.0, np.nan], [3.0]], layout=pn.jagged)
+    >>> pn.where(nt == nt, nt, 0).unbind()
+    (array([1., 0.]), array([3.]))
+    """
     if NestedArray in (type(condition), type(self), type(other)):
         return elementwise("where", dense.where, condition, self, other)
     return dense.where(condition, self, other)
 
 
-def masked_fill(self: Any, mask: Any, value: Any) -> Any:
-    """``self`` with ``value`` where ``mask`` holds."""
+def masked_fill(self: Operand, mask: Operand, value: float) -> NestedArray | Array:
+    """``value`` where ``mask`` holds, ``self`` elsewhere: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        The result has its shape, layout and dtype.
+    mask : NestedArray or Array
+        Bools; a dense one broadcasts, and so do regular dimensions of size 1 of a nested one.
+    value : number
+        Converted to the dtype of ``self``, which must be able to hold it.
+
+    Raises
+    ------
+    DTypeError
+        For a mask that is not bool, and a ``value`` that no element can equal: 0.5, inf or NaN for integers, 2 for
+        bools.
+    OverflowError
+        For an integer outside the range of the integer dtype of ``self``: 300 for int8.
+    StructureError
+        For a nested mask with other lengths, or another number of components.
+
+    Notes
+    -----
+    An empty component stays empty. Gradient: the cotangent where the mask is False, and +0 where it is True.
+
+    Clauses: MASKED_FILL-1 to MASKED_FILL-7. After `torch.Tensor.masked_fill`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
+    >>> pn.masked_fill(nt, nt < 3, 0).unbind()
+    (array([0, 0]), array([3]))
+    """
     if type(self) is not NestedArray:
         if type(mask) is NestedArray:
             raise StructureError("masked_fill: a nested mask fills a nested array, this one is dense. Nest it first.")
@@ -86,5 +243,5 @@ def masked_fill(self: Any, mask: Any, value: Any) -> Any:
     filled = elementwise("masked_fill", lambda x, hidden: filled_where(x, hidden, value), self, mask)
     if not same_shape(filled, self):
         kind = StructureError if type(mask) is NestedArray else ShapeError
-        raise kind(f"masked_fill: a mask of shape {mask.shape} would enlarge an array of shape {self.shape}.")
+        raise kind(f"masked_fill: a mask of shape {np.shape(mask)} would enlarge an array of shape {self.shape}.")
     return filled

@@ -1,4 +1,7 @@
-"""Between nested and dense: padded arrays; and a nested array in another placement or layout."""
+"""The chapter *conversion*: padded arrays, and a nested array in another placement, layout or dtype.
+
+What makes nested arrays out of others is in `pynested.construct`, `pynested.buffers` and `pynested.padded`.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +18,64 @@ from pynested.autograd.rules import elementwise as rules
 from pynested.autograd.rules import movement as moves
 from pynested.backends import get_backend, strided_index
 from pynested.backends.errors import DeviceError, GradientError, ShapeError, StructureError
-from pynested.layouts import canonical_layout
+from pynested.buffers import nested_array_from_jagged, nested_array_from_strided
+from pynested.construct import as_nested_array, nested_array
+from pynested.layouts import Layout, canonical_layout
 from pynested.nested_array import NestedArray
+from pynested.operands import DType, Kind
 from pynested.packing import lead, packed, to_strided
+from pynested.padded import masked_select, narrow
 from pynested.structure import Jagged, packed_strides
+
+from .indexing import getitem
+
+__all__ = [
+    "as_nested_array", "contiguous", "getitem", "masked_select", "narrow", "nested_array", "nested_array_from_jagged",
+    "nested_array_from_strided", "pin_memory", "to", "to_dense", "to_padded_array",
+]  # fmt: skip
 
 
 def to_padded_array(
-    input: NestedArray, padding: Any, output_size: Sequence[int] | None = None, *, out: Array | None = None
+    input: NestedArray, padding: float, output_size: Sequence[int] | None = None, out: Array | None = None
 ) -> Array:
-    """The components in the leading corners of a dense array, and ``padding`` everywhere else."""
+    """Every component in the leading corner of its row, ``padding`` elsewhere: ``(B, *, D) -> (B, max(*), D)``.
+
+    Parameters
+    ----------
+    input : NestedArray
+        Its holes never show; the result has its dtype.
+    padding : number
+        Converted to the dtype, which must be able to hold it: 0.0 pads integers with 0.
+    output_size : sequence of int, optional
+        A size for every dimension, the batch included, each as large as needed or larger; rows beyond the last
+        component are all ``padding``. By default the size of the largest component.
+    out : Array, optional
+        Is filled and returned; it has the shape and dtype of the result. Where a gradient is wanted it is refused.
+
+    Raises
+    ------
+    ShapeError
+        For a size that is smaller than needed (nothing is truncated), another number of sizes, and an ``out`` of
+        another shape or dtype.
+    DTypeError
+        For a ``padding`` that no element can equal: 0.5, inf or NaN for integers, 2 for bools.
+    OverflowError
+        For an integer outside the range of the integer dtype: 300 for int8.
+
+    Notes
+    -----
+    All components empty gives (B, 0, ...), no components (0, ...). Gradient: each element gets the cotangent of its
+    place; that of the padding goes nowhere.
+
+    Clauses: TO_PADDED_ARRAY-1 to TO_PADDED_ARRAY-10. After `torch.nested.to_padded_tensor`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
+    >>> pn.to_padded_array(nt, -1, output_size=(2, 3))
+    array([[ 1,  2, -1],
+           [ 3, -1, -1]])
+    """
     if type(input) is not NestedArray:
         raise StructureError(f"to_padded_array: the input must be nested, not {type(input).__name__}.")
     fill = scalar("to_padded_array", padding, input.dtype)
@@ -44,37 +95,41 @@ def to_padded_array(
 def _checked_size(x: NestedArray, shape: tuple[int, ...], needed: tuple[int, ...]) -> tuple[int, ...]:
     if len(shape) != len(needed):
         raise ShapeError(
-            f"to_padded_array: output_size {shape} has {len(shape)} sizes and the nested array has {len(needed)} dimensions."
+            f"to_padded_array: output_size {shape} has {len(shape)} sizes and the nested array has {len(needed)} "
+            "dimensions."
         )
     for dim, (size, least) in enumerate(zip(shape, needed, strict=True)):
         if size < least:
             raise ShapeError(
                 "to_padded_array: Value in output_size is less than NestedArray padded size. Truncation is not "
-                f"supported: dimension {dim} needs {least}, output_size {shape} has {size}. Slice the nested array first."
+                f"supported: dimension {dim} needs {least}, output_size {shape} has {size}. Slice the nested array "
+                "first."
             )
     return shape
 
 
 def _padded(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
+    rows = packing.as_rows(x)
+    x = x if rows is None else rows
     structure = x.structure
     if isinstance(structure, Jagged) and shape[0] == len(x):
         r = structure.ragged_dim
         rest = x.data.shape[: r - 1] + x.data.shape[r:]
         if rest == shape[1:r] + shape[r + 1 :]:
-            rows = moves.transpose(x.data, lead(r - 1, x.data.ndim)) if r > 1 else x.data
-            filled = _pad_rows(rows, structure, shape[r], fill)
+            leading = moves.transpose(x.data, lead(r - 1, x.data.ndim)) if r > 1 else x.data
+            filled = _pad_rows(leading, structure, shape[r], fill)
             back = (0, *range(2, r + 1), 1, *range(r + 1, x.ndim))
-            return filled if r == 1 else moves.transpose(filled, back)  # type: ignore[no-any-return]
+            return filled if r == 1 else moves.transpose(filled, back)
     return _pad_places(to_strided(x), shape, fill)
 
 
 def _pad_rows(rows: Array, structure: Jagged, length: int, fill: Any) -> Array:
     if fill == 0 or not rows.requires_grad:
         plain = get_backend(rows.device).pad(rows.data, structure.segments, length, fill) if fill != 0 else None
-        return moves.pad(rows, structure.segments, length) if plain is None else Array(plain, rows.device)  # type: ignore[no-any-return]
+        return moves.pad(rows, structure.segments, length) if plain is None else Array(plain, rows.device)
     inside = np.arange(length) < structure.component_lengths[:, None]
     mask = inside.reshape(*inside.shape, *[1] * (rows.ndim - 1))
-    return rules.where(moves.pad(rows, structure.segments, length), fill, mask)  # type: ignore[no-any-return]
+    return rules.where(moves.pad(rows, structure.segments, length), fill, mask)
 
 
 def _pad_places(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
@@ -97,7 +152,8 @@ def _written(padded: Array, out: Array) -> Array:
     target = as_array("to_padded_array", out)
     if target.shape != padded.shape or target.dtype != padded.dtype:
         raise ShapeError(
-            f"to_padded_array: out has shape {target.shape} and dtype {target.dtype}; it must have shape {padded.shape} and "
+            f"to_padded_array: out has shape {target.shape} and dtype {target.dtype}; it must have shape "
+            f"{padded.shape} and "
             f"dtype {padded.dtype}."
         )
     if padded.requires_grad:
@@ -105,14 +161,56 @@ def _written(padded: Array, out: Array) -> Array:
     return target.copy_(padded)
 
 
-def contiguous(self: Any) -> Any:
-    """The array itself if its elements lie in order, else a copy that does."""
-    return packing.contiguous(self) if type(self) is NestedArray else dense.contiguous(self)
+def contiguous(self: Kind) -> Kind:
+    """The same components, one after the other in C order: ``(B, *, D) -> (B, *, D)``.
+
+    ``self`` itself if they lie so already, else a copy: bit by bit equal, in the same layout and dtype; holes are gone,
+    empty components stay. Gradient: the cotangent, unchanged.
+
+    Clauses: CONTIGUOUS-1 to CONTIGUOUS-2. After `torch.Tensor.contiguous`.
+
+    Examples
+    --------
+    >>> nt = pn.narrow(pn.array([[1, 2, 3], [4, 5, 6]]), 1, 0, [1, 2], layout=pn.jagged)
+    >>> pn.contiguous(nt).values()
+    array([1, 4, 5])
+    """
+    return packing.contiguous(self) if isinstance(self, NestedArray) else dense.contiguous(self)
 
 
-def to(self: Any, *targets: Any, layout: Any = None) -> Any:
-    """The array in another dtype, layout, or both."""
-    if type(self) is not NestedArray:
+def to(self: Kind, *targets: DType, layout: Layout | None = None) -> Kind:
+    """The array in another dtype, layout, or both: ``(B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype.
+    *targets : dtype, device or both
+        What is not named stays. Values are converted as NumPy's ``astype`` does: floats lose their fraction in
+        integers.
+    layout : Layout, optional
+        `strided` or `jagged`, of a nested array.
+
+    Raises
+    ------
+    LayoutError
+        For more than one irregular dimension in the jagged layout.
+    StructureError
+        For a layout of a dense array.
+
+    Notes
+    -----
+    Gradient: the cotangent, in the dtype and layout of ``self``.
+
+    Clauses: AS_NESTED_ARRAY-3. After `torch.Tensor.to`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1, 2], [3]]).to(pn.float32, layout=pn.jagged)
+    >>> nt.dtype, nt.layout
+    (dtype('float32'), pynested.jagged)
+    """
+    if not isinstance(self, NestedArray):
         if layout is not None:
             raise StructureError(
                 "to: a dense array has no nested layout; nest it first: pn.as_nested_array(x, layout=…)."
@@ -122,13 +220,30 @@ def to(self: Any, *targets: Any, layout: Any = None) -> Any:
     return x if layout is None else packing.in_layout(x, canonical_layout("to", layout))
 
 
-def to_dense(self: NestedArray) -> Array:
-    """The components, all of one shape, as a dense array."""
-    return packing.as_dense("to_dense", self) if type(self) is NestedArray else self
+def to_dense(self: NestedArray | Array) -> Array:
+    """The components, all of one shape, as a dense array: ``(B, L, D) -> (B, L, D)``.
+
+    StructureError where two components differ in shape, naming the first that does; `to_padded_array` takes any. A
+    dense array is returned as it is. Gradient: the cotangent, component by component.
+
+    Examples
+    --------
+    >>> pn.nested_array([[1, 2], [3, 4]], layout=pn.jagged).to_dense()
+    array([[1, 2],
+           [3, 4]])
+    """
+    return packing.as_dense("to_dense", self) if isinstance(self, NestedArray) else self
 
 
 def pin_memory(self: Any) -> Any:
-    """The array in page-locked memory, which only a device can offer; the CPU has none."""
+    """The array in page-locked memory, which only a device can offer; DeviceError on the CPU.
+
+    Examples
+    --------
+    >>> pn.nested_array([[1, 2]]).pin_memory()
+    Traceback (most recent call last):
+    pynested.backends.errors.DeviceError: pin_memory: an array on 'cpu' cannot be pinned, ...
+    """
     raise DeviceError(
         f"pin_memory: an array on {self.device!r} cannot be pinned, as no accelerator is in use. Leave it out."
     )

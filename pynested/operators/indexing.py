@@ -8,19 +8,55 @@ from pynested.autograd import Array, dense
 from pynested.autograd.dense.canonical import canonical_int
 from pynested.backends.errors import ArgumentError, DimensionError
 from pynested.nested_array import NestedArray
+from pynested.operands import Index, Operand
 from pynested.operators.movement import select, unsqueeze
 
 from .slicing import batch_slice, slice_dim
 
 
-def getitem(self: Any, index: Any) -> Any:
-    """``self[index]``."""
+def getitem(self: Operand, index: Index) -> NestedArray | Array:
+    """``self[index]``: the first entry picks components, the others index each: ``(B, *, D) -> (B, *)``, say.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype.
+    index : int, slice, ``...``, None, or a tuple of them
+        First an integer, which gives one component as a dense array, or a slice, which gives the components it names.
+        Then each component is indexed as NumPy does; a slice, of any step but 0, is clamped to each on its own. None,
+        after the first entry, makes a dimension of size 1; ``...`` stands for the full slices that are missing.
+
+    Raises
+    ------
+    IndexOutOfRange
+        For an integer outside the batch, or outside some component, which is named.
+    DimensionError
+        For more entries than dimensions, a second ``...``, and None in front of the batch.
+    ArgumentError
+        For a bool, a float or any other entry, and a slice of step 0.
+
+    Notes
+    -----
+    An integer along the ragged dimension of a jagged array gives a dense array, as `select` does; what keeps the batch
+    keeps the layout otherwise. A slice that names nothing gives empty components. Results are views where memory
+    allows. Gradient: the cotangent goes to what was picked, all other elements get +0.
+
+    Clauses: GETITEM-1 to GETITEM-10. After `torch.Tensor.__getitem__`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1, 2, 3], [4]], layout=pn.jagged)
+    >>> nt[:, -2:].unbind()
+    (array([2, 3]), array([4]))
+    >>> nt[:, 0]
+    array([1, 4])
+    """
     if type(self) is not NestedArray:
         return dense.getitem(self, index)
-    result: Any = self
+    result: NestedArray | Array = self
     dim = 0
     for item in _expanded(index, self.ndim):
-        if type(result) is Array:
+        if isinstance(result, Array):
             result, dim = _in_dense(result, item, dim)
         elif item is None:
             result, dim = _new_dimension(result, dim), dim + 1
@@ -36,10 +72,10 @@ def _expanded(index: Any, ndim: int) -> list[Any]:
     """The items of ``index``, checked, with ``...`` as the slices it stands for."""
     items = list(index) if isinstance(index, tuple) else [index]
     for i, item in enumerate(items):
-        if item is not None and item is not Ellipsis and not isinstance(item, slice):
+        if isinstance(item, slice):
+            items[i] = _canonical_slice(item)
+        elif item is not None and item is not Ellipsis:
             items[i] = canonical_int("index", "an index", item)
-        if isinstance(item, slice) and item.step == 0:
-            raise ArgumentError("index: a slice cannot have step 0.")
     named = len([item for item in items if item is not None and item is not Ellipsis])
     if named > ndim:
         raise DimensionError(f"index: {named} indices are too many for a nested array of {ndim} dimensions.")
@@ -50,12 +86,23 @@ def _expanded(index: Any, ndim: int) -> list[Any]:
     return items[: dots[0]] + fill + items[dots[0] + 1 :] if dots else items
 
 
+def _canonical_slice(part: slice) -> slice:
+    """A slice of ints or None whose step is not 0."""
+    ends = [
+        None if end is None else canonical_int("index", "an end of a slice", end)
+        for end in (part.start, part.stop, part.step)
+    ]
+    if ends[2] == 0:
+        raise ArgumentError("index: a slice cannot have step 0.")
+    return slice(*ends)
+
+
 def _new_dimension(x: NestedArray, dim: int) -> NestedArray:
     if not dim:
         raise DimensionError(
             "index: None before the batch dimension would make the batch a component; put it behind: x[:, None]."
         )
-    return unsqueeze(x, dim)  # type: ignore[no-any-return]
+    return unsqueeze(x, dim)
 
 
 def _in_dense(x: Array, item: Any, dim: int) -> tuple[Array, int]:

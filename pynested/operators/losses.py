@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd import dense
+from pynested.autograd import Array, dense
+from pynested.autograd.array import raw
 from pynested.autograd.dense import losses
 from pynested.autograd.dense.canonical import as_array
 from pynested.autograd.dense.normalization import floating
@@ -14,66 +15,125 @@ from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import IndexOutOfRange, StructureError
 from pynested.nested_array import NestedArray
-from pynested.packing import contiguous, gathered, to_strided
+from pynested.operands import Dense, Operand
+from pynested.packing import contiguous, gathered, to_jagged, to_strided
 from pynested.structure import Jagged, Strided
 
-from . import conversion
 
-
-def _place(x: NestedArray, flat: int) -> str:
-    """Where element ``flat``, counted through all components, is: its component and position there."""
+def _outside(x: NestedArray, size: int, ignored: int | None = None) -> str:
+    """The first element of ``x`` that is not in 0 .. size - 1, and where it is, in words."""
+    flat = raw(_flat(x))
+    at = int(np.flatnonzero(((flat < 0) | (flat >= size)) & (flat != ignored))[0])
     sizes = x.component_sizes()
     ends = np.cumsum(sizes.prod(axis=1))
-    i = int(np.searchsorted(ends, flat, "right"))
-    within = flat - (int(ends[i - 1]) if i else 0)
-    return f"component {i}, position {tuple(int(k) for k in np.unravel_index(within, sizes[i]))}"
+    i = int(np.searchsorted(ends, at, "right"))
+    position = np.unravel_index(at - (int(ends[i - 1]) if i else 0), sizes[i])
+    return f"{flat[at]} at component {i}, position {tuple(int(k) for k in position)},"
 
 
-def embedding(indices: Any, weight: Any) -> Any:
-    """The rows of ``weight`` at ``indices``."""
+def embedding(indices: Operand, weight: Dense) -> NestedArray | Array:
+    """Each index is replaced by that row of ``weight``: ``(B, *), (V, E) -> (B, *, E)``.
+
+    Parameters
+    ----------
+    indices : NestedArray or Array
+        Integers from 0 to V - 1; the result has their layout and one more dimension.
+    weight : Array
+        ``(V, E)``; the result has its dtype.
+
+    Raises
+    ------
+    IndexOutOfRange
+        For an index below 0 or not below V, naming the component and the position in it.
+    DTypeError
+        For indices that are not integers, bools included.
+    ShapeError
+        For a ``weight`` that is not a matrix.
+
+    Notes
+    -----
+    An empty component becomes one of shape (0, E), also where V is 0. Gradient: a row gets the sum of the cotangents of
+    every place that names it, +0 where none does; ``indices`` have none.
+
+    Clauses: EMBEDDING-1 to EMBEDDING-7. After `torch.nn.functional.embedding`.
+
+    Examples
+    --------
+    >>> tokens = pn.nested_array([[2, 0], [1]], layout=pn.jagged)
+    >>> pn.embedding(tokens, pn.array([[0.0, 0.5], [1.0, 1.5], [2.0, 2.5]])).unbind()
+    (array([[2. , 2.5],
+           [0. , 0.5]]), array([[1. , 1.5]]))
+    """
     if type(indices) is not NestedArray:
         return dense.embedding(indices, weight)
     table = as_array("embedding", weight)
     x = contiguous(indices)
-    if table.ndim == 2 and x.dtype.kind in "iu":
-        wrong = np.flatnonzero((x.data.data.reshape(-1) < 0) | (x.data.data.reshape(-1) >= table.shape[0]))
-        if wrong.size and isinstance(x.structure, Strided):
-            value = x.data.data[wrong[0]]
-            raise IndexOutOfRange(
-                f"embedding: index {value} at {_place(x, int(wrong[0]))} is outside the table's 0..{table.shape[0] - 1}."
-            )
-        if wrong.size:
-            at = np.argwhere((x.data.data < 0) | (x.data.data >= table.shape[0]))[0]
-            value = x.data.data[tuple(at)]
-            raise IndexOutOfRange(
-                f"embedding: index {value} at {_jagged_place(x, at)} is outside the table's 0..{table.shape[0] - 1}."
-            )
-    rows = dense.embedding(x.data, table)
+    try:
+        rows = dense.embedding(x.data, table)
+    except IndexOutOfRange:
+        raise IndexOutOfRange(
+            f"embedding: index {_outside(x, table.shape[0])} is not one of the {table.shape[0]} rows of the table."
+        ) from None
     if isinstance(x.structure, Jagged):
         return NestedArray(rows, x.structure)
     sizes = np.concatenate([x.structure.sizes, np.full((len(x), 1), table.shape[1])], axis=1)
     return NestedArray(moves.reshape(rows, (rows.numel(),)), Strided.of_packed(sizes))
 
 
-def _jagged_place(x: NestedArray, at: Any) -> str:
-    """Where the entry ``at`` of the packed values of a jagged array is."""
-    axis = x.structure.ragged_dim - 1  # type: ignore[union-attr]
-    i = int(np.searchsorted(x.structure.offsets, at[axis], "right")) - 1
-    position = [int(k) for k in at]
-    position[axis] -= int(x.structure.offsets[i])
-    return f"component {i}, position {tuple(position)}"
-
-
 def cross_entropy(
-    self: Any,
-    target: Any,
+    self: Operand,
+    target: Operand,
     *,
-    weight: Any = None,
+    weight: Dense | None = None,
     reduction: str = "mean",
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
-) -> Any:
-    """-log softmax(x)[target] of each row."""
+) -> NestedArray | Array:
+    """``-weight[y] * log_softmax(x)[y]`` of each row x and target y: ``(B, *, C), (B, *) -> ()``, or ``(B, *)``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Floats; the classes, C of them, lie along the last dimension. The loss has their dtype.
+    target : NestedArray or Array
+        Integers from 0 to C - 1, or ``ignore_index``.
+    weight : Array, optional
+        ``(C,)``, by default 1.
+    reduction : {"mean", "sum", "none"}
+        The sum of all losses by the sum of their targets' weights (every target counts once, not every component); the
+        sum; or one loss for each target, in the shape and layout of ``target``.
+    ignore_index : int
+        A target equal to it has the loss +0 and does not count in the mean, whatever its row holds.
+    label_smoothing : float
+        s gives ``(1 - s)`` times the loss above plus ``s / C`` times the sum of ``-weight[c] * log_softmax(x)[c]``.
+
+    Raises
+    ------
+    IndexOutOfRange
+        For another target outside 0 to C - 1, naming the component and the position in it.
+    StructureError
+        For targets that do not have the shape of the rows, and an irregular last dimension.
+    ShapeError
+        For a ``weight`` of another shape.
+    DTypeError
+        For scores that are not floats, and targets that are not integers.
+    ArgumentError
+        For another ``reduction``, and a ``label_smoothing`` below 0 or above 1.
+
+    Notes
+    -----
+    The mean is NaN where no target counts, and the sum of no losses +0. Gradient: that of the formula; the row of an
+    ignored target gets +0, also where the mean is NaN.
+
+    Clauses: CROSS_ENTROPY-1 to CROSS_ENTROPY-13. After `torch.nn.functional.cross_entropy`.
+
+    Examples
+    --------
+    >>> scores = pn.nested_array([[[0.0, 0.0], [9.0, 0.0]], [[0.0, 0.0]]], layout=pn.jagged)
+    >>> target = pn.nested_array([[0, -100], [1]], layout=pn.jagged)
+    >>> pn.cross_entropy(scores, target)
+    array(0.69314718)
+    """
     if type(self) is not NestedArray and type(target) is not NestedArray:
         return dense.cross_entropy(
             self, target, weight=weight, reduction=reduction, ignore_index=ignore_index, label_smoothing=label_smoothing
@@ -84,28 +144,36 @@ def cross_entropy(
         found = cross_entropy(
             wide, target, weight=weight, reduction=reduction, ignore_index=ignore_index, label_smoothing=label_smoothing
         )
-        return conversion.to(found, np.float16)
+        return found.to(np.float16)
     x, labels = _paired(self, target)
     sizes = x.component_sizes()
     classes = x.regular_size(x.ndim - 1)
     if classes is None:
         raise StructureError("cross_entropy: the last dimension, the classes, is irregular; every row needs as many.")
-    scores = floating("cross_entropy", gathered(to_strided(x)))
+    scores = floating("cross_entropy", _flat(x))
     rows_of = int(sizes[:, :-1].prod(axis=1).sum())
-    rows, marked, shares = losses.prepared(
-        moves.reshape(scores, (rows_of, classes)),
-        gathered(to_strided(labels)),
-        weight,
-        ignore_index,
-        label_smoothing,
-        classes,
-    )
+    rows = moves.reshape(scores, (rows_of, classes))
+    try:
+        rows, marked, shares = losses.prepared(rows, _flat(labels), weight, ignore_index, label_smoothing, classes)
+    except IndexOutOfRange:
+        raise IndexOutOfRange(
+            f"cross_entropy: target {_outside(labels, classes, ignore_index)} is not one of the {classes} classes "
+            f"0..{classes - 1}, nor ignore_index {ignore_index}."
+        ) from None
     lost = losses.row_losses(rows, marked, shares, ignore_index, label_smoothing)
     if reduction != "none":
         return losses.reduced(lost, marked, shares, ignore_index, reduction)
     if isinstance(labels.structure, Jagged) and labels.structure.ragged_dim == 1:
         return NestedArray(moves.reshape(lost, labels.data.shape), labels.structure)
-    return NestedArray(lost, Strided.of_packed(sizes[:, :-1]))
+    found = NestedArray(lost, Strided.of_packed(sizes[:, :-1]))
+    return to_jagged(found, labels.structure.ragged_dim) if isinstance(labels.structure, Jagged) else found
+
+
+def _flat(x: NestedArray) -> Array:
+    """The elements of an array that is contiguous, component by component."""
+    if isinstance(x.structure, Jagged) and x.structure.ragged_dim == 1:
+        return moves.reshape(x.data, (x.data.numel(),))
+    return gathered(to_strided(x))
 
 
 def _paired(scores: Any, target: Any) -> tuple[NestedArray, NestedArray]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -15,13 +14,45 @@ from pynested.autograd.rules import segment
 from pynested.backends import Segments
 from pynested.backends.errors import DimensionError, ShapeError, StructureError
 from pynested.nested_array import NestedArray
+from pynested.operands import Dense, DType, Kind
 from pynested.packing import as_rows, from_rows, gathered, inverse, lead, packed
 from pynested.structure import Jagged, Strided, frozen, packed_strides
 
 
-def softmax(self: Any, dim: int, *, dtype: Any = None) -> Any:
-    """exp(x - max) / sum along ``dim`` of each component."""
-    if type(self) is not NestedArray:
+def softmax(self: Kind, dim: int, *, dtype: DType | None = None) -> Kind:
+    """``exp(x - max) / sum`` of each run along ``dim``: ``(B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Floats; the result has their dtype, and the layout.
+    dim : int
+        Any but the batch.
+    dtype : dtype, optional
+        Every element is converted to it, a floating one, first, and the result has it.
+
+    Raises
+    ------
+    DimensionError
+        For ``dim`` 0 of a nested array, and one out of range.
+    DTypeError
+        For bools and integers without a ``dtype``, and for a ``dtype`` that is not floating.
+
+    Notes
+    -----
+    The shift keeps finite input finite: (1000, 1001) gives the numbers of (0, 1). An empty run stays empty. -inf beside
+    finite elements becomes +0; a run that is all -inf, or holds NaN or +inf, becomes all NaN, and no other does.
+    Gradient: ``y * (g - sum(y * g))`` with ``y`` the result.
+
+    Clauses: SOFTMAX-1 to SOFTMAX-9. After `torch.nn.functional.softmax`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1000.0, 1000.0], [-np.inf, 3.0], []], layout=pn.jagged)
+    >>> pn.softmax(nt, 1).unbind()
+    (array([0.5, 0.5]), array([0., 1.]), array([]))
+    """
+    if not isinstance(self, NestedArray):
         return dense.softmax(self, dim, dtype=dtype)
     at = canonical_dim("softmax", dim, self.ndim)
     if not at:
@@ -31,10 +62,10 @@ def softmax(self: Any, dim: int, *, dtype: Any = None) -> Any:
         )
     x = packed(NestedArray(floating("softmax", self.data, dtype), self.structure))
     if isinstance(x.structure, Strided):
-        rows = as_rows(x)
-        if rows is None:
+        lined_up = as_rows(x)
+        if lined_up is None:
             return _softmax_strided(x, at - 1)
-        return from_rows(softmax(rows, at).data, x.structure)
+        return from_rows(softmax(lined_up, at).data, x.structure)
     if at != x.structure.ragged_dim:
         return NestedArray(dense.softmax(x.data, at - 1), x.structure)
     if at == 1:
@@ -63,27 +94,70 @@ def packed_rows(x: NestedArray) -> NestedArray:
     return NestedArray(gathered(x), Strided.of_packed(x.component_sizes()))
 
 
-def layer_norm(
-    self: Any, normalized_shape: Sequence[int] | int, weight: Any = None, bias: Any = None, eps: float = 1e-5
-) -> Any:
-    """Each trailing block less its mean, by its standard deviation, times weight, plus bias."""
-    if type(self) is not NestedArray:
-        return dense.layer_norm(self, normalized_shape, weight, bias, eps)
-    given = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
-    shape = canonical_shape("layer_norm", (given,))
-    floating("layer_norm", self.data)
-    if not shape or len(shape) >= self.ndim:
+def _check_trailing(x: NestedArray, shape: tuple[int, ...]) -> None:
+    """``shape`` is that of the last dimensions of the components, all of them regular."""
+    if not shape or len(shape) >= x.ndim:
         raise StructureError(
-            f"layer_norm: normalized_shape {shape} must be the last sizes of the components, which have {self.ndim - 1} "
+            f"layer_norm: normalized_shape {shape} must be the last sizes of the components, which have {x.ndim - 1} "
             "dimensions; the batch is not one of them."
         )
-    for back, size in enumerate(reversed(shape)):
-        dim = self.ndim - 1 - back
-        found = self.regular_size(dim)
-        if found != size and len(self):
-            what = "is irregular" if found is None else f"has size {found}"
-            kind = StructureError if found is None else ShapeError
-            raise kind(f"layer_norm: normalized_shape {shape} has {size} where dimension {dim} {what}.")
+    for dim, size in zip(range(x.ndim - len(shape), x.ndim), shape, strict=True):
+        found = x.regular_size(dim)
+        if found is None:
+            raise StructureError(f"layer_norm: normalized_shape {shape} has {size} where dimension {dim} is irregular.")
+        if found != size and len(x):
+            raise ShapeError(f"layer_norm: normalized_shape {shape} has {size} where dimension {dim} has size {found}.")
+
+
+def layer_norm(
+    self: Kind,
+    normalized_shape: int | Sequence[int],
+    weight: Dense | None = None,
+    bias: Dense | None = None,
+    eps: float = 1e-5,
+) -> Kind:
+    """``(x - mean) / sqrt(variance + eps) * weight + bias`` of each trailing block: ``(B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Floats; the result has their shape, layout and dtype.
+    normalized_shape : int or sequence of int
+        The last sizes of the components, all regular; mean and variance (divisor n) are taken over these dimensions.
+    weight, bias : Array, optional
+        Dense, of shape ``normalized_shape``.
+    eps : float
+        Keeps the divisor above 0.
+
+    Raises
+    ------
+    StructureError
+        For a ``normalized_shape`` that reaches into an irregular dimension, or the batch.
+    ShapeError
+        For one that differs from the last sizes, and a ``weight`` or ``bias`` of another shape.
+    DTypeError
+        For bools and integers.
+
+    Notes
+    -----
+    A run of equal elements becomes ``bias``, or +0; an empty component stays empty. A NaN or an infinity makes its own
+    run NaN and no other. Gradient: that of the formula; those of ``weight`` and ``bias`` are sums over all runs of all
+    components, +0 where there are none.
+
+    Clauses: LAYER_NORM-1 to LAYER_NORM-9. After `torch.nn.functional.layer_norm`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[[1.0, 3.0]], [[5.0, 5.0]]], layout=pn.jagged)
+    >>> pn.layer_norm(nt, 2, eps=1e-12).unbind()
+    (array([[-1.,  1.]]), array([[0., 0.]]))
+    """
+    if not isinstance(self, NestedArray):
+        return dense.layer_norm(self, normalized_shape, weight, bias, eps)
+    given = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
+    shape: tuple[int, ...] = canonical_shape("layer_norm", (given,))
+    floating("layer_norm", self.data)
+    _check_trailing(self, shape)
     x = packed(self)
     if isinstance(x.structure, Jagged):
         return NestedArray(norm_rows(x.data, shape, weight, bias, eps), x.structure)
@@ -93,9 +167,41 @@ def layer_norm(
     return NestedArray(moves.reshape(normed, (normed.numel(),)), x.structure.packed)
 
 
-def dropout(self: Any, p: float = 0.5, training: bool = True, *, generator: Any = None) -> Any:
-    """Each element zeroed with probability ``p``, and the others scaled by 1 / (1 - p)."""
-    if type(self) is not NestedArray:
+def dropout(self: Kind, p: float = 0.5, training: bool = True, *, generator: np.random.Generator | None = None) -> Kind:
+    """Each element is dropped with probability ``p``, or else divided by ``1 - p``: ``(B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Floats; the result has their shape, layout and dtype.
+    p : float
+        From 0, which keeps every element, to 1, which drops every one.
+    training : bool
+        False gives ``self``, whatever ``p`` is.
+    generator : numpy.random.Generator, optional
+        Which elements are kept follows from its state; by default the one of `manual_seed`.
+
+    Raises
+    ------
+    ArgumentError
+        For ``p`` below 0, above 1 or NaN.
+    DTypeError
+        For bools and integers.
+
+    Notes
+    -----
+    A dropped element is +0 whatever it held, NaN included. Which elements are kept is not specified; each is kept
+    independently of the others. Gradient: the same choice, ``g / (1 - p)`` where kept, +0 where dropped.
+
+    Clauses: DROPOUT-1 to DROPOUT-8. After `torch.nn.functional.dropout`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1.0, np.nan], [3.0]], layout=pn.jagged)
+    >>> pn.dropout(nt, 1.0).unbind()
+    (array([0., 0.]), array([0.]))
+    """
+    if not isinstance(self, NestedArray):
         return dense.dropout(self, p, training, generator=generator)
     floating("dropout", self.data)
     check_probability(p)

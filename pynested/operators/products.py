@@ -11,210 +11,107 @@ from pynested.autograd.dense.canonical import as_array
 from pynested.autograd.dense.products import check_linear
 from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import linalg as rules
-from pynested.autograd.rules import movement as moves
-from pynested.backends import Matrices
 from pynested.backends.errors import ShapeError, StructureError
-from pynested.mapping import check_devices, map_components
+from pynested.mapping import check_devices
 from pynested.nested_array import NestedArray
+from pynested.operands import Dense, Kind, Operand
 from pynested.operators.elementwise import add
-from pynested.packing import describe, difference, gathered, packed, to_strided
-from pynested.structure import Ints, Jagged, Strided, frozen
+from pynested.packing import packed
+from pynested.structure import Jagged
+
+from .component_products import dense_nested, nested_dense, nested_nested
 
 
-def matmul(self: Any, other: Any) -> Any:
-    """The matrix product of each pair of components."""
+def matmul(self: Operand, other: Operand) -> NestedArray | Array:
+    """The matrix product of each pair of components: ``(B, *, D), (B, D, E) -> (B, *, E)``.
+
+    Parameters
+    ----------
+    self, other : NestedArray or Array
+        A dense operand of lower rank serves every component: ``(B, *, D) @ (D, E)`` is ``(B, *, E)``, and
+        ``(B, *, D) @ (D,)`` is ``(B, *)``. One of the same rank is taken apart along the batch, of size B or 1.
+
+    Raises
+    ------
+    StructureError
+        For nested operands whose numbers of components or inner sizes differ, naming the component and both sizes; and
+        for components that are not at least matrices.
+    ShapeError
+        For a dense operand whose inner size or batch size does not fit.
+
+    Notes
+    -----
+    Where the ragged dimension is summed over, ``(B, D, *) @ (B, *, E)``, the result of jagged operands is dense ``(B,
+    D, E)``; where both contribute one, ``(B, *, D) @ (B, D, *)``, it is strided. Promoted dtype; integers wrap. A sum
+    over no products is +0. Gradient: ``g @ other.T`` and ``self.T @ g``; a dense operand that serves several components
+    gets the sum of what each contributes.
+
+    Clauses: MATMUL-1 to MATMUL-11. After `torch.matmul`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[[1, 2], [3, 4]], [[5, 6]]], layout=pn.jagged)
+    >>> pn.matmul(nt, pn.array([[1], [10]])).unbind()
+    (array([[21],
+           [43]]), array([[65]]))
+    >>> pn.matmul(nt.transpose(1, 2), nt).shape
+    (2, 2, 2)
+    """
     if type(self) is not NestedArray and type(other) is not NestedArray:
         return dense.matmul(self, other)
-    a = self if type(self) is NestedArray else as_array("matmul", self)
-    b = other if type(other) is NestedArray else as_array("matmul", other)
+    a = self if isinstance(self, NestedArray) else as_array("matmul", self)
+    b = other if isinstance(other, NestedArray) else as_array("matmul", other)
     check_devices("matmul", (a, b))
     for x in (a, b):
-        if type(x) is NestedArray and x.ndim < 3:
+        if isinstance(x, NestedArray) and x.ndim < 3:
             raise StructureError(
                 f"matmul: the components of a nested operand have {x.ndim - 1} dimensions; they must be matrices. Use "
                 "unsqueeze to make rows or columns of them."
             )
     dtype = np.result_type(a.dtype, b.dtype)
-    a, b = _as_dtype(a, dtype), _as_dtype(b, dtype)
-    if type(a) is NestedArray and type(b) is NestedArray:
-        return _nested_nested(a, b)
-    if type(a) is NestedArray:
-        return _nested_dense(a, b)
-    return _dense_nested(a, b)
+    if not isinstance(b, NestedArray):
+        assert isinstance(a, NestedArray)
+        return nested_dense(_as_dtype(a, dtype), _as_dtype(b, dtype))
+    if isinstance(a, NestedArray):
+        return nested_nested(_as_dtype(a, dtype), _as_dtype(b, dtype))
+    return dense_nested(_as_dtype(a, dtype), _as_dtype(b, dtype))
 
 
-def _as_dtype(x: Any, dtype: np.dtype[Any]) -> Any:
-    if x.dtype == dtype:
-        return x
-    return NestedArray(to_dtype(x.data, dtype), x.structure) if type(x) is NestedArray else to_dtype(x, dtype)
+def _as_dtype(x: Kind, dtype: np.dtype[Any]) -> Kind:
+    if isinstance(x, NestedArray):
+        return x if x.dtype == dtype else NestedArray(to_dtype(x.data, dtype), x.structure)
+    return to_dtype(x, dtype)
 
 
-def _check_inner(a: Any, b: Any, left: Ints, right: Ints) -> None:
-    wrong = np.flatnonzero(left != right)
-    if wrong.size:
-        i = int(wrong[0])
-        kind = StructureError if type(a) is type(b) else ShapeError
-        raise kind(
-            f"matmul: at component {i} the last dimension of the left operand has length {left[i]} and the dimension of "
-            f"the right one that it meets has length {right[i]}; they must be equal."
-        )
+def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
+    """The matrix product of operands of three dimensions: ``(B, *, D), (B, D, E) -> (B, *, E)``.
 
+    Parameters
+    ----------
+    self, mat2 : NestedArray or Array
+        Of equal batch size; the result is that of `matmul`.
 
-def _nested_nested(a: NestedArray, b: NestedArray) -> Any:
-    if len(a) != len(b):
-        raise StructureError(difference("matmul", a, b))
-    if a.ndim != b.ndim:
-        return _by_components(a, b)
-    _check_inner(a, b, a.lengths_along(a.ndim - 1), b.lengths_along(b.ndim - 2))
-    s, t = a.component_sizes(), b.component_sizes()
-    if not np.array_equal(s[:, :-2], t[:, :-2]):
-        return _by_components(a, b)
-    left, left_flat = _matrices(a)
-    right, right_flat = _matrices(b)
-    flat = rules.matmul_components(left_flat, right_flat, left, right)
-    sizes = np.concatenate([s[:, :-1], t[:, -1:]], axis=1)
-    return _from_packed(flat, sizes, _ragged_of_product(a, b))
+    Raises
+    ------
+    StructureError
+        For an operand that does not have three dimensions, batch included, and nested operands with different batch
+        sizes (also where one is 1) or inner sizes.
+    ShapeError
+        For a dense operand whose batch size (also 1) or inner size differs.
 
+    Notes
+    -----
+    Promoted dtype. A sum over no products is +0. Gradient: as for `matmul`; each slice gets that of its own component.
 
-def _by_components(a: Any, b: Any) -> Any:
-    """Ranks that differ, vectors, and leading dims that broadcast: one dense product for each component."""
-    for i, (x, y) in enumerate(zip(_shapes(a, b), _shapes(b, a), strict=True)):
-        try:
-            np.matmul(np.empty(x, np.bool_), np.empty(y, np.bool_))
-        except ValueError:
-            kind = StructureError if type(a) is type(b) else ShapeError
-            raise kind(f"matmul: component {i} has no product: shapes {describe(x)} and {describe(y)}.") from None
-    return map_components(dense.matmul, a, b)
+    Clauses: BMM-1 to BMM-6. After `torch.bmm`.
 
-
-def _shapes(x: Any, other: Any) -> list[tuple[int, ...]]:
-    """The shape that each component of a product takes from ``x``."""
-    if type(x) is NestedArray:
-        return [x.component_shape(i) for i in range(len(x))]
-    return [x.shape[1:] if x.ndim == other.ndim else x.shape] * len(other)
-
-
-def _matrices(x: NestedArray) -> tuple[Matrices, Array]:
-    """All matrices of all components of ``x`` in a flat buffer that they tile."""
-    sizes = x.component_sizes()
-    count = sizes[:, :-2].prod(axis=1, dtype=np.int64)
-    rows, cols = np.repeat(sizes[:, -2], count), np.repeat(sizes[:, -1], count)
-    structure = packed(x).structure
-    if isinstance(structure, Jagged) and structure.ragged_dim == 1:
-        flat = moves.reshape(packed(x).data, (int((rows * cols).sum()),))
-        return rules.packed(rows, cols), flat
-    if isinstance(structure, Jagged) and structure.ragged_dim == 2 and x.ndim == 3:
-        turned = moves.transpose(packed(x).data, (1, 0))
-        if turned.is_contiguous():
-            flat = moves.reshape(turned, (turned.numel(),))
-            return rules.turned(rules.packed(cols, rows)), flat
-    return rules.packed(rows, cols), gathered(to_strided(x))
-
-
-def _ragged_of_product(a: NestedArray, b: NestedArray) -> Any:
-    """The ragged dimension of a jagged product, ``dense`` if none is left, None for a strided result."""
-    s, t = a.structure, b.structure
-    if not isinstance(s, Jagged) or not isinstance(t, Jagged):
-        return None
-    last = a.ndim - 1
-    left = None if s.ragged_dim == last else s.ragged_dim
-    right = None if t.ragged_dim == last - 1 else t.ragged_dim
-    found = {dim for dim in (left, right) if dim is not None}
-    if len(found) == 2:
-        return None
-    return found.pop() if found else "dense"
-
-
-def _from_packed(flat: Array, sizes: Ints, ragged: Any) -> Any:
-    """A packed flat product in the layout it goes into."""
-    strided = Strided.of_packed(sizes)
-    if ragged is None:
-        return NestedArray(flat, strided)
-    if ragged == "dense":
-        first = sizes[0].tolist() if len(sizes) else [0] * sizes.shape[1]
-        return moves.reshape(flat, (len(sizes), *first))
-    from pynested.packing import to_jagged
-
-    return to_jagged(NestedArray(flat, strided), ragged)
-
-
-def _nested_dense(a: NestedArray, b: Array) -> Any:
-    last = a.ndim - 1
-    if b.ndim not in (1, 2):
-        return _nested_batch(a, b)
-    inner = np.full(len(a), b.shape[0])
-    _check_inner(a, b, a.lengths_along(last), inner)
-    x = packed(a)
-    if isinstance(x.structure, Jagged):
-        if x.structure.ragged_dim == last:
-            return _by_components(a, b)
-        return NestedArray(dense.matmul(x.data, b), x.structure)
-    sizes = x.component_sizes()
-    rows = int(sizes[:, :-1].prod(axis=1).sum())
-    product = dense.matmul(moves.reshape(gathered(x), (rows, b.shape[0])), b)
-    left = sizes[:, :-1] if b.ndim == 1 else np.concatenate([sizes[:, :-1], np.full((len(a), 1), b.shape[1])], axis=1)
-    flat = moves.reshape(product, (product.numel(),))
-    return flat if not left.shape[1] else NestedArray(flat, Strided.of_packed(left))
-
-
-def _nested_batch(a: NestedArray, b: Array) -> Any:
-    """A dense right operand with as many dimensions as the nested one: component ``i`` meets ``b[i]``."""
-    if b.ndim != 3 or a.ndim != 3 or b.shape[0] not in (1, len(a)):
-        if b.ndim == a.ndim and b.shape[0] not in (1, len(a)):
-            raise ShapeError(
-                f"matmul: a dense operand of shape {b.shape} has no slice for each of {len(a)} components."
-            )
-        return _by_components(a, b)
-    if b.shape[0] == 1 != len(a):
-        return _nested_dense(a, moves.reshape(b, b.shape[1:]))
-    _check_inner(a, b, a.lengths_along(2), np.full(len(a), b.shape[1]))
-    left, flat = _matrices(a)
-    product = rules.matmul_components(flat, moves.reshape(b, (b.numel(),)), left, _slices(b))
-    sizes = np.concatenate([a.component_sizes()[:, :1], np.full((len(a), 1), b.shape[2])], axis=1)
-    ragged = a.structure.ragged_dim if isinstance(a.structure, Jagged) else None
-    return _from_packed(product, sizes, "dense" if ragged == 2 else ragged)
-
-
-def _slices(b: Array) -> Matrices:
-    count, rows, cols = b.shape
-    return rules.packed(np.full(count, rows), np.full(count, cols))  # type: ignore[no-any-return]
-
-
-def _dense_nested(a: Array, b: NestedArray) -> Any:
-    if b.ndim == 3 and a.ndim == 2:
-        _check_inner(a, b, np.full(len(b), a.shape[1]), b.lengths_along(1))
-        product = _nested_dense(_swapped(b), rules.swapped(a))
-        return _swapped(product)
-    if b.ndim == 3 and a.ndim == 3 and a.shape[0] == len(b):
-        _check_inner(a, b, np.full(len(b), a.shape[2]), b.lengths_along(1))
-        right, flat = _matrices(b)
-        product = rules.matmul_components(moves.reshape(a, (a.numel(),)), flat, _slices(a), right)
-        sizes = np.concatenate([np.full((len(b), 1), a.shape[1]), b.component_sizes()[:, 1:]], axis=1)
-        ragged = b.structure.ragged_dim if isinstance(b.structure, Jagged) else None
-        return _from_packed(product, sizes, "dense" if ragged == 1 else ragged)
-    if a.ndim == b.ndim and a.shape[0] not in (1, len(b)):
-        raise ShapeError(f"matmul: a dense operand of shape {a.shape} has no slice for each of {len(b)} components.")
-    return _by_components(a, b)
-
-
-def _swapped(x: NestedArray) -> NestedArray:
-    """A view with dimensions 1 and 2 exchanged."""
-    structure = x.structure
-    if isinstance(structure, Jagged):
-        return NestedArray(rules.swapped(x.data), structure.with_ragged_dim(3 - structure.ragged_dim))
-    return NestedArray(
-        x.data,
-        Strided(
-            frozen(structure.sizes[:, ::-1]),
-            frozen(structure.strides[:, ::-1]),
-            structure.offsets,
-            structure.buffer_size,
-        ),
-    )
-
-
-def bmm(self: Any, mat2: Any) -> Any:
-    """(B, N, K), (B, K, M) -> (B, N, M), either or both nested."""
+    Examples
+    --------
+    >>> nt = pn.nested_array([[[1, 2], [3, 4]], [[5, 6]]], layout=pn.jagged)
+    >>> pn.bmm(nt, pn.array([[[1], [10]], [[0], [1]]])).unbind()
+    (array([[21],
+           [43]]), array([[6]]))
+    """
     if type(self) is not NestedArray and type(mat2) is not NestedArray:
         return dense.bmm(self, mat2)
     a = self if type(self) is NestedArray else as_array("bmm", self)
@@ -229,8 +126,40 @@ def bmm(self: Any, mat2: Any) -> Any:
     return matmul(a, b)
 
 
-def linear(self: Any, weight: Any, bias: Any = None) -> Any:
-    """``x @ weight.T + bias``."""
+def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> NestedArray | Array:
+    """``weight @ x + bias`` of each run x along the last dimension: ``(B, *, in) -> (B, *, out)``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Its last dimension is regular; all other dimensions and the layout stay.
+    weight : Array
+        ``(out, in)``.
+    bias : Array, optional
+        ``(out,)``.
+
+    Raises
+    ------
+    StructureError
+        For a last dimension that is irregular.
+    ShapeError
+        For a ``weight`` that is not a matrix or does not fit, and a ``bias`` that does not fit it.
+
+    Notes
+    -----
+    Promoted dtype. An empty component stays empty; with in = 0 every run becomes ``bias``, or +0. Gradient: that of
+    `matmul` and `add`; those of ``weight`` and ``bias`` are sums over all runs of all components, +0 where there are
+    none.
+
+    Clauses: LINEAR-1 to LINEAR-6. After `torch.nn.functional.linear`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[[1, 2], [3, 4]], [[5, 6]]], layout=pn.jagged)
+    >>> pn.linear(nt, pn.array([[1, 10]]), pn.array([100])).unbind()
+    (array([[121],
+           [143]]), array([[165]]))
+    """
     if type(self) is not NestedArray:
         return dense.linear(self, weight, bias)
     w = as_array("linear", weight)
@@ -246,6 +175,9 @@ def linear(self: Any, weight: Any, bias: Any = None) -> Any:
     if kind == np.float16:  # added up in float32 and rounded once, bias included
         wide = np.dtype(np.float32)
         plain = None if bias is None else to_dtype(as_array("linear", bias), wide)
-        return _as_dtype(linear(_as_dtype(self, wide), to_dtype(w, wide), plain), kind)
-    product = _nested_dense(_as_dtype(self, kind), rules.swapped(to_dtype(w, kind)))
+        return linear(_as_dtype(self, wide), to_dtype(w, wide), plain).to(kind)
+    if isinstance(self.structure, Jagged):
+        x = packed(_as_dtype(self, kind))
+        return NestedArray(dense.linear(x.data, to_dtype(w, kind), bias), x.structure)
+    product = nested_dense(_as_dtype(self, kind), rules.swapped(to_dtype(w, kind)))
     return product if bias is None else add(product, bias)

@@ -1,9 +1,14 @@
-"""Reductions of nested and dense arrays: over the batch, the ragged dimension, regular ones, several, or all."""
+"""Reductions of nested and dense arrays: over the batch, the ragged dimension, regular ones, several, or all.
+
+What kind a result has follows from the layout and the dimensions, never from the lengths. In the jagged layout it is
+dense where the ragged dimension is reduced, else jagged. In the strided layout it is dense ``(B,)`` where all
+dimensions of the components are reduced, else strided. With dimension 0 it is always dense: components lie
+left-aligned, the elements that are present at a position take part, and an irregular dimension that is kept is as long
+as the longest component. With no dimension left it is dense ``()``. What lies in holes takes no part.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,38 +16,23 @@ import numpy as np
 from pynested.autograd import Array, dense
 from pynested.autograd.dense.canonical import canonical_dims
 from pynested.autograd.dense.reduction import accumulated, mean_dtype, to_dtype
-from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import reduction as rules
 from pynested.autograd.rules import segment
-from pynested.backends import Segments, strided_index
+from pynested.backends import Segments
 from pynested.backends.errors import EmptyReductionError
 from pynested.nested_array import NestedArray
-from pynested.packing import as_rows, describe, from_rows, gathered, lead, packed, to_strided
-from pynested.structure import Ints, Jagged, Strided
+from pynested.operands import Dims, DType, Operand
 
-Where = Callable[[int], str]  # the number of a run -> the component it belongs to, in words
-
-
-@dataclass(frozen=True)
-class Reduction:
-    """What a reduction does to axes of a dense array, and to segments of rows.
-
-    ``partial`` goes before ``segments``: it reduces axes of rows, each of which then stands for ``weight`` elements.
-    """
-
-    name: str
-    axes: Callable[[Array, tuple[int, ...]], Array]
-    partial: Callable[[Array, tuple[int, ...]], Array]
-    segments: Callable[[Array, Segments, int, Where], Array]
+from .reducing import Reduction, Where, reduced
 
 
 def _sum_of_segments(rows: Array, segments: Segments, weight: int, where: Where) -> Array:
-    return segment.segment_sum(rows, segments)  # type: ignore[no-any-return]
+    return segment.segment_sum(rows, segments)
 
 
 def _mean_of_segments(rows: Array, segments: Segments, weight: int, where: Where) -> Array:
     counts = (segments.lengths * weight).astype(rows.dtype).reshape(-1, *[1] * (rows.ndim - 1))
-    return segment.segment_sum(rows, segments) / Array(counts, rows.device)  # type: ignore[no-any-return]
+    return segment.segment_sum(rows, segments) / Array(counts, rows.device)
 
 
 def _max_of_segments(rows: Array, segments: Segments, weight: int, where: Where) -> Array:
@@ -52,7 +42,7 @@ def _max_of_segments(rows: Array, segments: Segments, weight: int, where: Where)
             f"amax: {where(i)} is empty along dim, and nothing has no maximum. Leave it out, or join an element to it "
             "first."
         )
-    return segment.segment_max(rows, segments)  # type: ignore[no-any-return]
+    return segment.segment_max(rows, segments)
 
 
 _SUM = Reduction("sum", rules.sum_axes, rules.sum_axes, _sum_of_segments)
@@ -60,142 +50,132 @@ _MEAN = Reduction("mean", dense.mean, rules.sum_axes, _mean_of_segments)
 _AMAX = Reduction("amax", dense.amax, dense.amax, _max_of_segments)
 
 
-def sum(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The sum over ``dim``."""
+def _rounded(result: NestedArray | Array, dtype: np.dtype[Any]) -> NestedArray | Array:
+    """A result in the dtype that it is to have."""
+    if isinstance(result, Array):
+        return to_dtype(result, dtype)
+    return NestedArray(to_dtype(result.data, dtype), result.structure)
+
+
+def sum(self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> NestedArray | Array:
+    """The sum of each run along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Bools and integers give int64, floats keep their dtype.
+    dim : int, tuple of int or None
+        Which dimensions are summed over; None is all of them. The module says what kind of result that gives.
+    keepdim : bool
+        Whether a summed dimension stays, with size 1.
+    dtype : dtype, optional
+        Every element is converted to it before the sum, and the result has it.
+
+    Raises
+    ------
+    DimensionError
+        For a dimension out of range, or named twice.
+    DTypeError
+        For a ``dtype`` of bools or integers where the elements are floats: it would truncate them.
+
+    Notes
+    -----
+    A run without elements sums to +0; the sign of another sum that is zero is not specified. float16 is accumulated
+    wider and rounded once. Gradient: every element gets the cotangent of its sum.
+
+    Clauses: SUM-1 to SUM-11. After `torch.sum`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[[1, 2], [3, 4]], np.zeros((0, 2), int)], layout=pn.jagged)
+    >>> pn.sum(nt, 1)
+    array([[4, 6],
+           [0, 0]])
+    >>> pn.sum(nt, 2).unbind()
+    (array([3, 7]), array([]))
+    """
     if type(self) is not NestedArray:
         return dense.sum(self, dim, keepdim, dtype=dtype)
     dims = canonical_dims("sum", dim, self.ndim)
-    x = NestedArray(accumulated("sum", self.data, dtype), self.structure)
-    return reduced(x, dims, keepdim, _SUM)
+    data, kind = accumulated("sum", self.data, dtype)
+    return _rounded(reduced(NestedArray(data, self.structure), dims, keepdim, _SUM), kind)
 
 
-def mean(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The sum over ``dim`` by the number of elements that were added."""
+def mean(self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> NestedArray | Array:
+    """The sum of each run along ``dim`` by its number of elements: ``(B, *, D) -> (B, D)`` along dimension 1.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Bools and integers give float64, floats keep their dtype.
+    dim : int, tuple of int or None
+        As for `sum`. None is the mean of all elements, each counted once, and not the mean of the components' means;
+        with dimension 0 the divisor is the number of elements present at the position.
+    keepdim : bool
+        Whether a dimension that is averaged over stays, with size 1.
+    dtype : dtype, optional
+        Every element is converted to it, a floating one, first.
+
+    Raises
+    ------
+    DTypeError
+        For a ``dtype`` that is not floating.
+    DimensionError
+        For a dimension out of range, or named twice.
+
+    Notes
+    -----
+    The mean of a run without elements is NaN. Gradient: every element gets the cotangent of its run by the number of
+    elements of that run; an empty component gets an empty gradient.
+
+    Clauses: MEAN-1 to MEAN-8. After `torch.mean`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1.0, 2.0], [], [6.0]], layout=pn.jagged)
+    >>> pn.mean(nt, 1), pn.mean(nt), pn.mean(nt, 0)
+    (array([1.5, nan, 6. ]), array(3.), array([3.5, 2. ]))
+    """
     if type(self) is not NestedArray:
         return dense.mean(self, dim, keepdim, dtype=dtype)
     dims = canonical_dims("mean", dim, self.ndim)
     kind = mean_dtype("mean", self.data, dtype)
-    wide = np.dtype(np.float32) if kind == np.float16 else kind
-    x = NestedArray(to_dtype(self.data, wide), self.structure)
-    result = reduced(x, dims, keepdim, _MEAN)
-    if type(result) is Array:
-        return to_dtype(result, kind)
-    return NestedArray(to_dtype(result.data, kind), result.structure)
+    data, _ = accumulated("mean", self.data, kind)
+    return _rounded(reduced(NestedArray(data, self.structure), dims, keepdim, _MEAN), kind)
 
 
-def amax(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """The maximum over ``dim``."""
+def amax(self: Operand, dim: Dims = None, keepdim: bool = False) -> NestedArray | Array:
+    """The greatest element of each run along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype, which the result has; the maximum of bools is a bool.
+    dim : int, tuple of int or None
+        As for `sum`; with dimension 0 only the elements present at a position are compared.
+    keepdim : bool
+        Whether a reduced dimension stays, with size 1.
+
+    Raises
+    ------
+    EmptyReductionError
+        For a run without elements, naming the component, unless the result has no elements either.
+    DimensionError
+        For a dimension out of range, or named twice.
+
+    Notes
+    -----
+    A run that holds a NaN has the maximum NaN, other runs are untouched by it; a run of -inf has -inf. Gradient: to the
+    greatest element, split evenly between equal ones; of a run that holds a NaN not specified.
+
+    Clauses: AMAX-1 to AMAX-8. After `torch.amax`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[-np.inf], [1.0, 2.0], [3.0, np.nan]], layout=pn.jagged)
+    >>> pn.amax(nt, 1)
+    array([-inf,   2.,  nan])
+    """
     if type(self) is not NestedArray:
         return dense.amax(self, dim, keepdim)
     return reduced(self, canonical_dims("amax", dim, self.ndim), keepdim, _AMAX)
-
-
-def reduced(x: NestedArray, dims: tuple[int, ...], keepdim: bool, how: Reduction) -> Any:
-    """``x`` reduced over canonical ``dims``: whatever the layout, in as few calls as there are kinds of dimension."""
-    if not dims:
-        return NestedArray(x.data, x.structure)
-    x = packed(x)
-    rows = as_rows(x)
-    if len(dims) == x.ndim:
-        result = _over_everything(x, how)
-    elif isinstance(x.structure, Jagged) and dims[0] != 0:
-        return _over_jagged(x, x.structure, dims, keepdim, how)
-    elif isinstance(x.structure, Jagged) and x.structure.ragged_dim in dims:
-        result = how.axes(x.data, tuple(dim - 1 for dim in dims if dim))
-    elif dims[0] == 0 and (rows is None or dims[1:2] != (1,)):
-        result = _over_batch(x, dims, how)
-    elif rows is None:
-        return _over_strided(x, dims, keepdim, how)
-    elif dims[0] == 0:
-        result = how.axes(rows.data, tuple(dim - 1 for dim in dims[1:]))
-    else:
-        return _back_from_rows(_over_jagged(rows, rows.structure, dims, keepdim, how), x)
-    if not keepdim:
-        return result
-    sizes = iter(result.shape)
-    return moves.reshape(result, tuple(1 if dim in dims else next(sizes) for dim in range(x.ndim)))
-
-
-def _over_everything(x: NestedArray, how: Reduction) -> Array:
-    flat = moves.reshape(x.data, (x.data.numel(),))
-    if how is _AMAX and not x.data.numel():
-        raise EmptyReductionError("amax: the nested array has no elements, and nothing has no maximum.")
-    return how.axes(flat, (0,))
-
-
-def _over_jagged(x: NestedArray, structure: Jagged, dims: tuple[int, ...], keepdim: bool, how: Reduction) -> Any:
-    """Regular dims are axes of the values; the ragged one, last of all, is the segments of their rows."""
-    r = structure.ragged_dim
-    axes = tuple(dim - 1 for dim in dims if dim != r)
-    at = r - 1 - len([axis for axis in axes if axis < r - 1])
-    if r not in dims:
-        values = how.axes(x.data, axes)
-        if not keepdim:
-            return NestedArray(values, structure.with_ragged_dim(at + 1))
-        return NestedArray(moves.reshape(values, rules.kept(x.data.shape, axes)), structure)
-    values = how.partial(x.data, axes) if axes else x.data
-    rows = moves.transpose(values, lead(at, values.ndim)) if at else values
-    weight = int(np.prod([x.data.shape[axis] for axis in axes], dtype=np.int64))
-    result = how.segments(rows, structure.segments, weight, lambda i: _component(x, i))
-    if not keepdim:
-        return result
-    sizes = [1 if dim in dims else size for dim, size in enumerate((len(x), *x.data.shape))]
-    return moves.reshape(result, tuple(sizes))
-
-
-def _back_from_rows(result: Any, x: NestedArray) -> Any:
-    """What `_over_jagged` made of the rows of a strided array, in the strided layout, unless no dimension is left."""
-    if type(result) is NestedArray:
-        return from_rows(result.data, x.structure)  # type: ignore[arg-type]
-    if result.ndim == 1:
-        return result
-    sizes = np.tile(np.array(result.shape[1:], np.int64), (len(x), 1))
-    return NestedArray(moves.reshape(result, (result.numel(),)), Strided.of_packed(sizes))
-
-
-def _component(x: NestedArray, i: int) -> str:
-    return f"component {i}, of shape {describe(x.component_shape(i))},"
-
-
-def _over_strided(x: NestedArray, dims: tuple[int, ...], keepdim: bool, how: Reduction) -> Any:
-    """The reduced dims brought last, every run is a segment of the flat buffer."""
-    sizes = x.component_sizes()
-    inner = [dim - 1 for dim in dims]
-    outer = [k for k in range(x.ndim - 1) if k not in inner]
-    runs = sizes[:, outer].prod(axis=1, dtype=np.int64)
-    lengths = np.repeat(sizes[:, inner].prod(axis=1, dtype=np.int64), runs)
-    ends = np.cumsum(runs)
-
-    def where(i: int) -> str:
-        return _component(x, int(np.searchsorted(ends, i, "right")))
-
-    result = how.segments(gathered(x, outer + inner), Segments.from_lengths(lengths), 1, where)
-    if not outer and not keepdim:
-        return result
-    left = np.where(np.isin(np.arange(x.ndim - 1), inner), 1, sizes) if keepdim else sizes[:, outer]
-    return NestedArray(result, Strided.of_packed(left))
-
-
-def _positions(sizes: Ints, outer: list[int], shape: tuple[int, ...]) -> Ints:
-    """For each element, component by component and row-major, its place in a dense array of the kept dims."""
-    steps = np.ones(len(shape), np.int64)
-    steps[:-1] = np.cumprod(np.array(shape[:0:-1], np.int64))[::-1]
-    strides = np.zeros_like(sizes)
-    strides[:, outer] = steps
-    return strided_index(sizes, strides, np.zeros(len(sizes), np.int64))
-
-
-def _over_batch(x: NestedArray, dims: tuple[int, ...], how: Reduction) -> Array:
-    """Components aligned at the left: at each place of the kept dims, whatever elements are there."""
-    sizes = x.component_sizes()
-    outer = [k for k in range(x.ndim - 1) if k + 1 not in dims]
-    shape = tuple(int(sizes[:, k].max(initial=0)) if len(sizes) else (x.regular_size(k + 1) or 0) for k in outer)
-    place = _positions(sizes, outer, shape)
-    counts = np.bincount(place, minlength=int(np.prod(shape, dtype=np.int64)))
-    order = np.argsort(place, kind="stable")
-
-    def where(i: int) -> str:
-        return f"place {tuple(int(k) for k in np.unravel_index(i, shape))} of the result"
-
-    rows = moves.take_rows(gathered(to_strided(x)), order)
-    return moves.reshape(how.segments(rows, Segments.from_lengths(counts), 1, where), shape)  # type: ignore[no-any-return]

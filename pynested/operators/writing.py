@@ -8,11 +8,12 @@ import numpy as np
 
 from pynested.autograd import Array, is_grad_enabled
 from pynested.autograd.array import raw
+from pynested.autograd.dense.canonical import operand
+from pynested.autograd.dense.comparison import scalar
 from pynested.backends.errors import DTypeError, GradientError, StructureError
 from pynested.mapping import elementwise
 from pynested.nested_array import NestedArray
 from pynested.packing import check_same_shape, unbound
-from pynested.structure import Strided
 
 from .. import operators
 
@@ -29,13 +30,15 @@ def write(self: Any, name: str, value: Any) -> Any:
     if type(self) is not NestedArray:
         return self.copy_(value)
     _refuse(self, name, (value,))
-    given = value.detach() if isinstance(value, NestedArray | Array) else value
+    given = value.detach() if isinstance(value, NestedArray) else operand(name, value)
+    if not isinstance(given, NestedArray | Array):
+        given = Array(np.asarray(scalar(f"{name}_", given, self.dtype)), self.device)
     return _store(self, name, elementwise(name, _second, self.detach(), given))
 
 
 def _second(x: Array, value: Any) -> Array:
-    """``value`` for every element of ``x``."""
-    return Array(np.broadcast_to(raw(value), x.shape))
+    """``value`` for every element of ``x``, in memory of its own: components are written one after another."""
+    return Array(np.array(np.broadcast_to(raw(value), x.shape), order="C"))
 
 
 def _refuse(self: NestedArray, name: str, arguments: tuple[Any, ...]) -> None:
@@ -46,7 +49,9 @@ def _refuse(self: NestedArray, name: str, arguments: tuple[Any, ...]) -> None:
             f"{name}_: {what}, and a write in place would not be recorded. Use the functional form, x = x.{name}(...), "
             "or write inside pn.no_grad()."
         )
-    if isinstance(self.structure, Strided) and self.structure.overlapping:
+    if not self.data.data.flags.writeable:
+        raise GradientError(f"{name}_: the memory is read-only; clone the array first.")
+    if self.structure.overlapping:
         raise StructureError(
             f"{name}_: components overlap, so one place would be written twice; clone the array first."
         )
@@ -67,5 +72,5 @@ def _store(self: NestedArray, name: str, result: Any) -> NestedArray:
     else:
         for own, new in zip(unbound(self.detach()), unbound(result), strict=True):
             own.data[...] = new.data
-    self.data.storage.version += 1
+    self.data.storage.wrote()
     return self

@@ -10,9 +10,9 @@ from pynested.spec.components import left_align
 from pynested.spec.numerics import NDArray
 
 
-def to_padded_array(self: list[NDArray], padding: Any, output_size: Any = None, out: Any = None) -> NDArray:
+def to_padded_array(input: list[NDArray], padding: Any, output_size: Any = None, out: Any = None) -> NDArray:
     """TO_PADDED_ARRAY: every component in the leading corner of its row of a dense array, `padding` elsewhere."""
-    aligned, present = left_align(self)
+    aligned, present = left_align(input)
     size = aligned.shape if output_size is None else tuple(output_size)
     padded = np.full(size, padding, dtype=aligned.dtype)
     corner = tuple(slice(length) for length in aligned.shape)

@@ -26,7 +26,9 @@ class TestCompared:
     def test_nested_dense_and_numbers(self, lay: Any, layout: Any, name: str) -> None:
         function, expected = getattr(pn, name), COMPARED[name]
         for placement in PLACEMENTS:
-            assert_same(function(lay(X), nest(Y, layout, placement)), [expected(x, y) for x, y in zip(X, Y, strict=True)])
+            assert_same(
+                function(lay(X), nest(Y, layout, placement)), [expected(x, y) for x, y in zip(X, Y, strict=True)]
+            )
         assert_same(function(lay(X), DENSE), [expected(x, d) for x, d in zip(X, DENSE, strict=True)])
         assert_same(function(DENSE, lay(X)), [expected(d, x) for x, d in zip(X, DENSE, strict=True)])
         assert_same(function(lay(X), 0.0625), [expected(x, 0.0625) for x in X])
@@ -113,11 +115,15 @@ class TestWhere:
         for condition in conditions:
             for a in choices:
                 for b in choices:
-                    parts = [one if isinstance(one, list) or np.ndim(one) == 3 else [one] * 3 for one in (condition, a, b)]
+                    parts = [
+                        one if isinstance(one, list) or np.ndim(one) == 3 else [one] * 3 for one in (condition, a, b)
+                    ]
                     if not any(isinstance(one, list) for one in (condition, a, b)):
                         continue
                     given = [lay(one) if isinstance(one, list) else one for one in (condition, a, b)]
-                    expected = [np.broadcast_to(np.where(c, p, q), x.shape) for c, p, q, x in zip(*parts, X, strict=True)]
+                    expected = [
+                        np.broadcast_to(np.where(c, p, q), x.shape) for c, p, q, x in zip(*parts, X, strict=True)
+                    ]
                     assert_same(pn.where(*given), expected)
 
     def test_dtype(self, lay: Any) -> None:
@@ -125,7 +131,9 @@ class TestWhere:
         ints = lay([np.array([1], np.int8), np.array([2, 3], np.int8)])
         assert pn.where(chosen, ints, 0.5).dtype == np.float64
         assert pn.where(chosen, ints, 1).dtype == np.int8
-        assert_same(pn.where(chosen, ints, np.float32(0.5)), [np.array([1], np.float32), np.array([0.5, 3], np.float32)])
+        assert_same(
+            pn.where(chosen, ints, np.float32(0.5)), [np.array([1], np.float32), np.array([0.5, 3], np.float32)]
+        )
         assert pn.where(chosen, True, False).dtype == np.bool_
         with pytest.raises(DTypeError, match="bool"):
             pn.where(ints, ints, ints)
@@ -163,10 +171,16 @@ class TestWhere:
 class TestMaskedFill:
     def test_masks_in_every_form(self, lay: Any, layout: Any) -> None:
         assert_same(pn.masked_fill(lay(X), lay([x > 0 for x in X]), 7), [np.where(x > 0, 7, x) for x in X])
-        assert_same(lay(X).masked_fill(DENSE > 0, 7.5), [np.where(d > 0, 7.5, x) for x, d in zip(X, DENSE, strict=True)])
-        assert_same(pn.masked_fill(lay(X), distinct((2,)) > 0, np.nan), [np.where(distinct((2,)) > 0, np.nan, x) for x in X])
+        assert_same(
+            lay(X).masked_fill(DENSE > 0, 7.5), [np.where(d > 0, 7.5, x) for x, d in zip(X, DENSE, strict=True)]
+        )
+        assert_same(
+            pn.masked_fill(lay(X), distinct((2,)) > 0, np.nan), [np.where(distinct((2,)) > 0, np.nan, x) for x in X]
+        )
         thin = [x[:, :1] > 0 for x in X]
-        assert_same(pn.masked_fill(lay(X), nest(thin, layout), -1.0), [np.where(m, -1, x) for m, x in zip(thin, X, strict=True)])
+        assert_same(
+            pn.masked_fill(lay(X), nest(thin, layout), -1.0), [np.where(m, -1, x) for m, x in zip(thin, X, strict=True)]
+        )
 
     def test_the_result_has_the_shape_of_the_array(self, layout: Any) -> None:
         thin = nest([x[:, :1] for x in X], layout)
@@ -198,7 +212,9 @@ class TestMaskedFill:
     def test_gradient(self, layout: Any, placement: str) -> None:
         made = place(X, layout, placement, grad=True)
         made.array.masked_fill(DENSE > 0, 2.0).backward(nest([np.full(x.shape, np.nan) for x in X], layout))
-        assert_same(made.gradient(), [np.where(d > 0, 0.0, np.full(x.shape, np.nan)) for x, d in zip(X, DENSE, strict=True)])
+        assert_same(
+            made.gradient(), [np.where(d > 0, 0.0, np.full(x.shape, np.nan)) for x, d in zip(X, DENSE, strict=True)]
+        )
 
 
 def test_layouts_are_kept() -> None:

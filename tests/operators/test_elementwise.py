@@ -12,8 +12,7 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
 
-from ..nests import JAGGED, JAGGED_2, KINDS, STRIDED, Kind, assert_same, batch, distinct, nest, place
-from ..slopes import check_gradients
+from ..nests import assert_same, batch, distinct, nest
 
 SHAPES = [(2, 2), (0, 2), (3, 2)]
 X = batch(SHAPES)
@@ -69,7 +68,9 @@ class TestBinary:
     @pytest.mark.parametrize("shape", [(2,), (1,), (1, 2), (1, 1), (3, 1, 2), (3, 1, 1), (1, 1, 2), ()])
     def test_dense_operands_are_aligned_at_the_right(self, lay: Any, name: str, shape: tuple[int, ...]) -> None:
         dense = distinct(shape)
-        slices = dense if len(shape) == 3 and shape[0] == 3 else [dense.reshape(shape[1:] if len(shape) == 3 else shape)] * 3
+        slices = (
+            dense if len(shape) == 3 and shape[0] == 3 else [dense.reshape(shape[1:] if len(shape) == 3 else shape)] * 3
+        )
         f, operator = BINARY[name], getattr(pn, name)
         assert_same(operator(lay(X), pn.array(dense)), [f(x, one) for x, one in zip(X, slices, strict=True)])
         assert_same(operator(pn.array(dense), lay(X)), [f(one, x) for x, one in zip(X, slices, strict=True)])
@@ -104,7 +105,12 @@ class TestBinary:
         assert_same(getattr(pn, name)(2.5, lay(X)), [BINARY[name](2.5, x) for x in X])
 
     def test_infix_and_ufunc(self, lay: Any, name: str) -> None:
-        infix = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b}
+        infix = {
+            "add": lambda a, b: a + b,
+            "sub": lambda a, b: a - b,
+            "mul": lambda a, b: a * b,
+            "div": lambda a, b: a / b,
+        }
         expected = [BINARY[name](x, y) for x, y in zip(X, Y, strict=True)]
         assert_same(infix[name](lay(X), lay(Y)), expected)
         assert_same(BINARY[name](lay(X), lay(Y)), expected)
@@ -230,69 +236,6 @@ def test_empty_batches(layout: Any) -> None:
         assert (len(result), result.ndim, result.layout) == (0, 3, layout)
 
 
-def nested(kind: Kind, shapes: Any, placement: str) -> Any:
-    """A function from the values of a buffer to a nested array with components of ``shapes``."""
-    made = place(batch(shapes), kind.layout, placement, kind.ragged)
-    structure = made.array.structure
-    return made.buffer.detach().numpy(), lambda values: pn.NestedArray(values, structure)
-
-
-@pytest.mark.parametrize("placement", ["packed", "holes"])
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-class TestGradients:
-    """First and second order; buffers without NaN in their holes, as differences would spread it."""
-
-    def points(self, kind: Kind, placement: str) -> Any:
-        buffer, nest = nested(kind, kind.shapes((2, 0, 1)), placement)
-        return np.nan_to_num(buffer, nan=0.7) + 0.3, nest
-
-    @pytest.mark.parametrize("name", ["neg", "exp", "sin", "tanh", "gelu", "silu", "relu", "abs"])
-    def test_unary(self, kind: Kind, placement: str, name: str) -> None:
-        buffer, nest = self.points(kind, placement)
-        check_gradients(lambda x: getattr(pn, name)(nest(x)), buffer)
-        check_gradients(lambda x: pn.log(nest(x)), np.abs(buffer) + 1)
-
-    @pytest.mark.parametrize("name", BINARY)
-    def test_binary(self, kind: Kind, placement: str, name: str) -> None:
-        buffer, nest = self.points(kind, placement)
-        function = getattr(pn, name)
-        other = np.sin(buffer) + 3
-        check_gradients(lambda x, y: function(nest(x), nest(y)), buffer, other)
-        check_gradients(lambda x, y: function(nest(x), y), buffer, np.array(1.7))
-        sizes = [(3, 1, 1), (1, 1, 1)] if kind.both else [(2,), (3, 1, 2), (1, 1, 2)]
-        for shape in sizes if kind in (JAGGED, STRIDED) or kind.both else [(2, 1), (3, 2, 1)]:
-            check_gradients(lambda x, y: function(nest(x), y), buffer, distinct(shape) + 2)
-            check_gradients(lambda x, y: function(y, nest(x)), buffer + 9, distinct(shape))
-
-
-def test_gradients_at_kinks(lay: Any, layout: Any, placement: str) -> None:
-    def slopes(name: str, components: list[Any]) -> list[Any]:
-        made = place([np.array(one) for one in components], layout, placement, grad=True)
-        getattr(pn, name)(made.array).sum().backward()
-        return made.gradient()
-
-    assert_same(slopes("relu", [[0.0, -1.0], [2.0]]), [np.array([0.0, 0.0]), np.array([1.0])])
-    assert_same(slopes("abs", [[0.0, -1.0], [2.0]]), [np.array([0.0, -1.0]), np.array([1.0])])
-    assert_same(slopes("sgn", [[0.0, -1.0], [2.0]]), [np.array([0.0, 0.0]), np.array([0.0])])
-    assert slopes("log", [[0.0, 2.0]])[0].tolist() == [np.inf, 0.5]
-
-
-def test_a_nan_stays_where_it_is(layout: Any, placement: str) -> None:
-    made = place([np.array([np.nan, 1.0]), np.array([2.0])], layout, placement, grad=True)
-    (pn.exp(made.array) * made.array).sum().backward()
-    first, second = made.gradient()
-    assert np.isnan(first[0]) and first[1] == pytest.approx(2 * math.e)
-    assert second[0] == pytest.approx(3 * math.exp(2))
-
-
-def test_gradients_keep_the_dtype_of_their_operand(layout: Any) -> None:
-    x = place([np.array([1, 2], np.float32), np.array([3], np.float32)], layout, grad=True)
-    y = pn.array(np.array(2.0), requires_grad=True)
-    (x.array * y).sum().backward()
-    assert (x.buffer.grad.dtype, y.grad.dtype, y.grad.item()) == (np.float32, np.float64, 6.0)
-
-
 def test_transposed_jagged_operands_meet(layout: Any) -> None:
     x, y = nest([x.T for x in X], layout, "packed", 2), nest(Y, layout).transpose(1, 2)
     assert_same(x + y, [a.T + b.T for a, b in zip(X, Y, strict=True)])
-    assert JAGGED_2.ragged == 2

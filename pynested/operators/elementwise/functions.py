@@ -5,8 +5,8 @@ What holds for every operator here:
 Each element of ``self``, a nested array or a dense one, is replaced by its function value: ``(B, *, D) -> (B, *, D)``,
 in the same shape and layout. A nested result is packed. An empty component stays empty, and so does a batch of no
 components. Where a function says that integers become floats: bool, int8 and uint8 give float16, int16 gives float32,
-int32 and int64 give float64. float16 is computed in float32 and rounded once. Nothing warns. Gradients are the cotangent
-``g`` times what is said.
+int32 and int64 give float64. float16 is computed in float32 and rounded once. Nothing warns. Gradients are the
+cotangent ``g`` times what is said.
 """
 
 from __future__ import annotations

@@ -21,7 +21,8 @@ def component_dim(name: str, dim: Any, ndim: int) -> int:
     at = canonical_dim(name, dim, ndim)
     if not at:
         raise DimensionError(
-            f"{name}: dimension 0 is the batch dimension of a nested array, which cannot take part. Name one of 1..{ndim - 1}."
+            f"{name}: dimension 0 is the batch dimension of a nested array, which cannot take part. Name one of "
+            f"1..{ndim - 1}."
         )
     return at
 
@@ -61,7 +62,7 @@ def transpose(self: Kind, dim0: int, dim1: int) -> Kind:
            [2, 4]]), array([[5],
            [6]]))
     """
-    if type(self) is not NestedArray:
+    if not isinstance(self, NestedArray):
         return dense.transpose(self, dim0, dim1)
     a, b = component_dim("transpose", dim0, self.ndim), component_dim("transpose", dim1, self.ndim)
     structure = self.structure
@@ -101,7 +102,7 @@ def unsqueeze(self: Kind, dim: int) -> Kind:
     (array([[1],
            [2]]), array([[3]]))
     """
-    if type(self) is not NestedArray:
+    if not isinstance(self, NestedArray):
         return dense.unsqueeze(self, dim)
     at = component_dim("unsqueeze", dim, self.ndim + 1)
     structure = self.structure
@@ -143,7 +144,7 @@ def unflatten(self: Kind, dim: int, sizes: Sequence[int]) -> Kind:
     >>> [component.shape for component in pn.unflatten(nt, 2, (2, -1))]
     [(1, 2, 2), (0, 2, 2)]
     """
-    if type(self) is not NestedArray:
+    if not isinstance(self, NestedArray):
         return dense.unflatten(self, dim, sizes)
     at = component_dim("unflatten", dim, self.ndim)
     size = self.regular_size(at)

@@ -11,8 +11,8 @@ from pynested.packing import packed
 def clone(self: Kind) -> Kind:
     """A copy in memory of its own: ``(B, *, D) -> (B, *, D)``, in the same layout.
 
-    Bit by bit the same components, of any dtype, NaN payloads included; holes are gone, empty components stay. Gradient:
-    the cotangent, unchanged.
+    Bit by bit the same components, of any dtype, NaN payloads included; holes are gone, empty components stay.
+    Gradient: the cotangent, unchanged.
 
     Clauses: CLONE-1 to CLONE-2. After `torch.clone`.
 
@@ -24,7 +24,7 @@ def clone(self: Kind) -> Kind:
     >>> nt[0]
     array([1, 2])
     """
-    if type(self) is not NestedArray:
+    if not isinstance(self, NestedArray):
         return dense.clone(self)
     tight = packed(self)
     return NestedArray(dense.clone(tight.data), tight.structure)
@@ -43,4 +43,4 @@ def detach(self: Kind) -> Kind:
     >>> pn.detach(nt * 2).requires_grad
     False
     """
-    return NestedArray(self.data.detach(), self.structure) if type(self) is NestedArray else self.detach()
+    return NestedArray(self.data.detach(), self.structure) if isinstance(self, NestedArray) else self.detach()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd import dense
+from pynested.autograd import Array, dense
 from pynested.autograd.dense.canonical import canonical_dim
 from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import movement as moves
@@ -15,7 +15,7 @@ from pynested.backends import strided_index
 from pynested.backends.errors import DimensionError, StructureError
 from pynested.mapping import check_devices
 from pynested.nested_array import NestedArray
-from pynested.packing import along, check_same_shape, describe, gathered, packed, to_strided
+from pynested.packing import along, as_rows, check_same_shape, describe, gathered, packed, to_strided
 from pynested.structure import Jagged, Strided, frozen, packed_strides
 
 from .axes import component_dim, unsqueeze
@@ -53,8 +53,8 @@ def cat(arrays: Sequence[NestedArray | Array], dim: int = 0) -> NestedArray | Ar
     Raises
     ------
     StructureError
-        For an empty sequence, different ranks, and, but for ``dim`` 0, different numbers of components or other sizes
-        that differ: the array, the component and both sizes are named.
+        For an empty sequence, dense arrays among nested ones, different ranks, and, but for ``dim`` 0, different
+        numbers of components or other sizes that differ: the array, the component and both sizes are named.
 
     Notes
     -----
@@ -76,7 +76,10 @@ def cat(arrays: Sequence[NestedArray | Array], dim: int = 0) -> NestedArray | Ar
     at = canonical_dim("cat", dim, joined[0].ndim)
     ragged = {x.structure.ragged_dim if isinstance(x.structure, Jagged) else None for x in joined}
     if len(ragged) > 1 or None in ragged:
-        joined = [to_strided(x) for x in joined]
+        joined = [packed(to_strided(x)) for x in joined]
+        rows = [found for found in map(as_rows, joined) if found is not None]
+        if len(rows) == len(joined):
+            return to_strided(cat(rows, at))  # type: ignore[arg-type]
         return _cat_batch_strided(joined) if not at else _cat_strided(joined, at)
     if not at:
         return _cat_batch_jagged(joined)
@@ -104,15 +107,11 @@ def _check_other_sizes(arrays: Sequence[NestedArray], at: int) -> None:
 
 
 def _cat_batch_jagged(arrays: Sequence[NestedArray]) -> NestedArray:
+    """Jagged again where regular sizes agree; components that differ in two dimensions are strided."""
     tight = [packed(x) for x in arrays]
     at = tight[0].structure.ragged_dim - 1  # type: ignore[union-attr]
-    rest = [x.data.shape[:at] + x.data.shape[at + 1 :] for x in tight]
-    for i, sizes in enumerate(rest):
-        if sizes != rest[0]:
-            raise StructureError(
-                f"cat: components of array {i} have regular sizes {sizes} and those of array 0 have {rest[0]}; in the "
-                "jagged layout they must be equal. Convert to the strided layout first."
-            )
+    if len({x.data.shape[:at] + x.data.shape[at + 1 :] for x in tight}) > 1:
+        return _cat_batch_strided([to_strided(x) for x in arrays])
     lengths = np.concatenate([x.structure.component_lengths for x in tight])  # type: ignore[union-attr]
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     return NestedArray(moves.concatenate([x.data for x in tight], at), Jagged(frozen(offsets), None, at + 1))
@@ -172,8 +171,8 @@ def stack(arrays: Sequence[NestedArray | Array], dim: int = 0) -> NestedArray | 
 
     Notes
     -----
-    Promoted dtype. Jagged where all are jagged with one ragged dimension, which moves up where the new one stands before
-    it; else strided. Gradient: each array gets its own slice of the cotangent.
+    Promoted dtype. Jagged where all are jagged with one ragged dimension, which moves up where the new one stands
+    before it; else strided. Gradient: each array gets its own slice of the cotangent.
 
     Clauses: STACK-1 to STACK-6. After `torch.stack`.
 

@@ -27,7 +27,7 @@ def component(x: NestedArray, i: int) -> Array:
     if isinstance(structure, Jagged):
         start, length = int(structure.offsets[i]), int(structure.component_lengths[i])
         before = (slice(None),) * (structure.ragged_dim - 1)
-        return moves.slice_(x.data, (*before, slice(start, start + length)))  # type: ignore[no-any-return]
+        return moves.slice_(x.data, (*before, slice(start, start + length)))
     one = slice(i, i + 1)
     return views.components(x.data, structure.sizes[one], structure.strides[one], structure.offsets[one])[0]  # type: ignore[no-any-return]
 
@@ -59,7 +59,8 @@ def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
     Notes
     -----
     Along the ragged dimension of a jagged array the result is dense, with a row for each component; otherwise, but for
-    ``dim`` 0, it is nested in the same layout. Gradient: the cotangent goes to the selected elements, all others get +0.
+    ``dim`` 0, it is nested in the same layout. Gradient: the cotangent goes to the selected elements, all others get
+    +0.
 
     Clauses: SELECT-1 to SELECT-6. After `torch.select`.
 
@@ -70,7 +71,7 @@ def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
     array([[3, 4],
            [5, 6]])
     """
-    if type(self) is not NestedArray:
+    if not isinstance(self, NestedArray):
         return dense.select(self, dim, index)
     at = canonical_dim("select", dim, self.ndim)
     if not at:
@@ -99,10 +100,10 @@ def _index_in_each(x: NestedArray, dim: int, index: int) -> Ints:
     where = sizes + index if index < 0 else np.full(len(x), index, np.int64)
     wrong = np.flatnonzero((where < 0) | (where >= sizes))
     if wrong.size:
-        shown = ", ".join(map(str, wrong[:5].tolist())) + (", …" if wrong.size > 5 else "")
+        shown = [f"{i} (length {sizes[i]})" for i in wrong[:5].tolist()] + ["…"] * (wrong.size > 5)
         raise IndexOutOfRange(
-            f"select: index {index} is out of bounds for dimension {dim} of component{'s' if wrong.size > 1 else ''} "
-            f"{shown}: component {wrong[0]} has length {sizes[wrong[0]]} there."
+            f"select: index {index} is out of bounds along dimension {dim} of component{'s' * (wrong.size > 1)} "
+            f"{', '.join(shown)}. Slice, [:, a:b], where a component may be too short."
         )
     return where
 
@@ -139,7 +140,7 @@ def chunk(self: Kind, chunks: int, dim: int = 0) -> tuple[Kind, ...]:
     >>> [len(piece) for piece in pn.chunk(nt, 2)]
     [2, 1]
     """
-    if type(self) is not NestedArray:
+    if not isinstance(self, NestedArray):
         return dense.chunk(self, chunks, dim)
     at = canonical_dim("chunk", dim, self.ndim)
     size = self.regular_size(at)
@@ -168,18 +169,19 @@ def unbind(self: Operand, dim: int = 0) -> tuple[Array, ...]:
 
     Notes
     -----
-    An empty component is an empty array, and a batch of no components an empty tuple. The views share the memory: a write
-    into one is seen in ``self``. Gradient: each component gets the cotangent of its own view, and nothing of the others.
+    An empty component is an empty array, and a batch of no components an empty tuple. The views share the memory: a
+    write into one is seen in ``self``. Gradient: each component gets the cotangent of its own view, and nothing of the
+    others.
 
     Clauses: UNBIND-1 to UNBIND-4. After `torch.unbind`.
 
     Examples
     --------
-    >>> nt = pn.nested_array([[1, 2], [], [3]], dtype=pn.int64, layout=pn.jagged)
+    >>> nt = pn.nested_array([[1.0, 2.0], [], [3.0]], layout=pn.jagged)
     >>> pn.unbind(nt)
-    (array([1, 2]), array([], dtype=int64), array([3]))
+    (array([1., 2.]), array([]), array([3.]))
     """
-    if type(self) is not NestedArray:
+    if not isinstance(self, NestedArray):
         return dense.unbind(self, dim)
     at = canonical_dim("unbind", dim, self.ndim)
     if at:

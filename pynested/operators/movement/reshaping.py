@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pynested.autograd import dense
+from pynested.autograd import Array, dense
 from pynested.autograd.dense.canonical import canonical_shape
 from pynested.backends.errors import ShapeError
 from pynested.nested_array import NestedArray
@@ -38,7 +38,8 @@ def _target_sizes(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
     if not np.array_equal(before, after):
         i = int(np.flatnonzero(before != after)[0])
         raise ShapeError(
-            f"{name}: component {i} has shape {describe(x.component_shape(i))}, {before[i]} elements, which do not fill "
+            f"{name}: component {i} has shape {describe(x.component_shape(i))}, {before[i]} elements, which do not "
+            "fill "
             f"{describe(sizes[i].tolist())} of shape {shape}."
         )
     return sizes
@@ -65,8 +66,8 @@ def reshape(self: Kind, shape: Sequence[int]) -> Kind:
 
     Notes
     -----
-    An empty component is reshaped like every other: (0, 4) with ``(B, -1, 2, 2)`` is (0, 2, 2). Of a dense array one size
-    may be -1, and is computed. Gradient: the cotangent reshaped back. As a method also ``nt.reshape(2, -1, 3)``.
+    An empty component is reshaped like every other: (0, 4) with ``(B, -1, 2, 2)`` is (0, 2, 2). Of a dense array one
+    size may be -1, and is computed. Gradient: the cotangent reshaped back. As a method also ``nt.reshape(2, -1, 3)``.
 
     Clauses: RESHAPE-1 to RESHAPE-9. After `torch.reshape`.
 
@@ -76,7 +77,7 @@ def reshape(self: Kind, shape: Sequence[int]) -> Kind:
     >>> [component.shape for component in pn.reshape(nt, (2, -1, 2, 2))]
     [(1, 2, 2), (2, 2, 2)]
     """
-    if type(self) is not NestedArray:
+    if not isinstance(self, NestedArray):
         return dense.reshape(self, shape)
     return _reshaped("reshape", self, canonical_shape("reshape", (shape,)), True)
 
@@ -110,7 +111,7 @@ def view(self: Kind, shape: Sequence[int]) -> Kind:
     >>> nt[0]
     array([[0, 0]])
     """
-    if type(self) is not NestedArray:
+    if not isinstance(self, NestedArray):
         return dense.view(self, shape)
     return _reshaped("view", self, canonical_shape("view", (shape,)), False)
 

@@ -1,0 +1,230 @@
+"""What recording and reading the tape costs, against the same arithmetic written by hand in NumPy, and PyTorch.
+
+    python -m benchmarks.autograd [--rounds N] [--elements N]
+
+All contenders run in turn, round after round, in one process and with the garbage collector off; times are of the
+processor, medians over the rounds. A ratio is the median over the rounds of a contender's time by that of hand-written
+NumPy next to it; the budget for the chain of tiny operations is 9.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib.util
+import statistics
+from collections.abc import Callable
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+import pynested as pn
+from pynested.autograd import Array, dense, grad, jvp, no_grad
+
+Numbers = np.ndarray[Any, Any]
+Contenders = dict[str, Callable[[], Any]]
+LINKS = 333  # of three operations each
+
+
+def measured(contenders: Contenders, rounds: int) -> dict[str, tuple[float, float]]:
+    """Median seconds, and median ratio to the first contender, of each."""
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    gc.collect()
+    gc.disable()
+    for number in range(rounds + 2):
+        for name, function in contenders.items():
+            start = process_time()
+            function()
+            times[name].append(process_time() - start)
+        if number % 10 == 0:
+            gc.collect()
+    gc.enable()
+    base = next(iter(times.values()))[2:]
+    return {
+        name: (
+            statistics.median(found[2:]),
+            statistics.median(one / other for one, other in zip(found[2:], base, strict=True)),
+        )
+        for name, found in times.items()
+    }
+
+
+def table(title: str, rows: dict[str, dict[str, tuple[float, float]]]) -> None:
+    """One row for each operation, one column for each contender."""
+    names = list(dict.fromkeys(name for row in rows.values() for name in row))
+    print(f"\n{title}\n{'':24}" + "".join(f"{name:>22}" for name in names))
+    for operation, row in rows.items():
+        cells = (f"{row[n][0] * 1e6:12.1f} us {row[n][1]:5.1f}x" if n in row else f"{'-':>21}" for n in names)
+        print(f"{operation:24}" + "".join(f" {cell}" for cell in cells))
+
+
+# ---- the chain: x = tanh(x * w + b), over and over ----------------------------------------------------------------
+
+
+def chain_by_hand(x: Numbers, w: Numbers, b: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    values = [x]
+    for _ in range(LINKS):
+        values.append(np.tanh(values[-1] * w + b))
+    g, by_w, by_b = np.ones(x.shape), np.zeros(x.shape), np.zeros(x.shape)
+    for before, after in zip(values[-2::-1], values[:0:-1], strict=True):
+        g = g * (1 - after * after)
+        by_b = by_b + g
+        by_w = by_w + g * before
+        g = g * w
+    return g, by_w, by_b
+
+
+def chain(x: Any, w: Any, b: Any) -> Any:
+    for _ in range(LINKS):
+        x = (x * w + b).tanh()
+    return x
+
+
+def chains(elements: int) -> Contenders:
+    points = [np.asarray(np.random.default_rng(seed).standard_normal(elements)) for seed in range(3)]
+    ones = pn.ones(elements)
+
+    def ours(create_graph: bool = False) -> Any:
+        leaves = [pn.array(point, requires_grad=True) for point in points]
+        return grad(chain(*leaves), leaves, ones, create_graph=create_graph)
+
+    def forward() -> Any:
+        with no_grad():
+            return chain(*[pn.array(point) for point in points])
+
+    for one, other in zip(ours(), chain_by_hand(*points), strict=True):
+        np.testing.assert_allclose(one.numpy(), other, rtol=1e-9)
+    contenders: Contenders = {
+        "NumPy by hand": lambda: chain_by_hand(*points),
+        "pynested": ours,
+        "... create_graph": lambda: ours(True),
+        "... no_grad, forward": forward,
+    }
+    if importlib.util.find_spec("torch") is not None:
+        import torch
+
+        torch.set_num_threads(1)
+
+        def theirs() -> Any:
+            leaves = [torch.tensor(point, requires_grad=True) for point in points]
+            return torch.autograd.grad(chain(*leaves), leaves, torch.ones(elements, dtype=torch.float64))
+
+        contenders["PyTorch"] = theirs
+    return contenders
+
+
+# ---- one operation, forwards and backwards ------------------------------------------------------------------------
+
+
+def softmax_by_hand(x: Numbers) -> Numbers:
+    y = np.exp(x - x.max(-1, keepdims=True))
+    y /= y.sum(-1, keepdims=True)
+    return y * (1 - (y * 1).sum(-1, keepdims=True))
+
+
+def layer_norm_by_hand(x: Numbers) -> Numbers:
+    centred = x - x.mean(-1, keepdims=True)
+    scale = 1 / np.sqrt((centred * centred).mean(-1, keepdims=True) + 1e-5)
+    n, g = centred * scale, np.ones(x.shape)
+    return scale * (g - g.mean(-1, keepdims=True) - n * (g * n).mean(-1, keepdims=True))
+
+
+def placed_by_hand(x: Numbers) -> Numbers:
+    zeros = np.zeros(x.shape)
+    zeros[1:] = np.ones(x[1:].shape)
+    return zeros
+
+
+# The operation, in pynested and in PyTorch; and the value and the gradient of its sum, by hand.
+OPERATIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Numbers], Any]]] = {
+    "x + x": (lambda x: x + x, lambda x: (x + x, np.ones(x.shape) + np.ones(x.shape))),
+    "x * x": (lambda x: x * x, lambda x: (x * x, x * 1 + x * 1)),
+    "x / 3": (lambda x: x / 3, lambda x: (x / 3, np.ones(x.shape) / 3)),
+    "tanh": (lambda x: x.tanh(), lambda x: (y := np.tanh(x), np.ones(x.shape) * (1 - y * y))),
+    "exp": (lambda x: x.exp(), lambda x: (y := np.exp(x), np.ones(x.shape) * y)),
+    "relu": (lambda x: x.relu(), lambda x: (y := np.maximum(x, 0), np.where(y > 0, np.ones(x.shape), 0))),
+    "sum(1)": (lambda x: x.sum(1), lambda x: (x.sum(1), np.broadcast_to(np.ones((len(x), 1)), x.shape).copy())),
+    "amax(1)": (
+        lambda x: x.amax(1),
+        lambda x: (y := x.max(1, keepdims=True), (t := x == y) / t.sum(1, keepdims=True)),
+    ),
+    "softmax(1)": (lambda x: x.softmax(1), softmax_by_hand),
+    "layer_norm": (lambda x: _layer_norm(x), layer_norm_by_hand),
+    "x @ x.T": (lambda x: x @ x.T, lambda x: (x @ x.T, (g := np.ones((len(x), len(x)))) @ x + g.T @ x)),
+    "x[1:]": (lambda x: x[1:], placed_by_hand),
+}
+
+
+def _layer_norm(x: Any) -> Any:
+    if isinstance(x, Array):
+        return dense.layer_norm(x, x.shape[-1])
+    import torch
+
+    return torch.nn.functional.layer_norm(x, x.shape[-1:])
+
+
+def operation(name: str, shape: tuple[int, int]) -> Contenders:
+    function, by_hand = OPERATIONS[name]
+    point = np.random.default_rng(0).standard_normal(shape)
+
+    def ours() -> Any:
+        x = pn.array(point, copy=False, requires_grad=True)
+        y = function(x)
+        return grad(y, x, pn.ones(y.shape))
+
+    contenders: Contenders = {"NumPy by hand": lambda: by_hand(point), "pynested": ours}
+    if importlib.util.find_spec("torch") is not None:
+        import torch
+
+        def theirs() -> Any:
+            x = torch.from_numpy(point).requires_grad_()
+            y = function(x)
+            return torch.autograd.grad(y, x, torch.ones_like(y))
+
+        contenders["PyTorch"] = theirs
+    return contenders
+
+
+# ---- depth --------------------------------------------------------------------------------------------------------
+
+
+def depth(lines: int) -> None:
+    """How long a graph of that many lines takes: made, read upwards, dropped; and made and read downwards."""
+
+    def deep(x: Any) -> Any:
+        for _ in range(lines // 2):
+            x = x * 1.0 + 0.0
+        return x
+
+    start = process_time()
+    x = pn.array(1.0, requires_grad=True)
+    y = deep(x)
+    made = process_time()
+    y.backward(retain_graph=True)
+    read = process_time()
+    del y
+    dropped = process_time()
+    jvp(deep, (pn.array(1.0),), (pn.array(1.0),))
+    print(
+        f"\n{lines:,} lines: made in {made - start:.1f} s, backward {read - made:.1f} s, "
+        f"dropped {dropped - read:.1f} s; made and read forwards {process_time() - dropped:.1f} s"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--elements", type=int, default=8, help="of an array of the chain")
+    options = parser.parse_args()
+    title = f"{3 * LINKS} operations on {options.elements} float64, forwards and backwards"
+    table(title, {"chain": measured(chains(options.elements), options.rounds)})
+    for shape in ((2, 4), (1024, 1024)):
+        rounds = options.rounds if shape[0] > 2 else 20 * options.rounds
+        rows = {name: measured(operation(name, shape), rounds) for name in OPERATIONS}
+        table(f"one operation on float64 {shape}, forwards and backwards", rows)
+    depth(1_000_000)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""The same operators in pynested, PyTorch (nested jagged, nested strided, padded and masked) and NumPy.
+
+Each contender is a table: the name of an operator and what calls it on a namespace of operands. A contender that has no
+such operator has no entry; one whose entry raises does not support it, and the benchmark shows a dash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+import pynested as pn
+
+Call = Callable[[SimpleNamespace], Any]
+VOCABULARY = 1000
+
+# What a gradient is taken of, where it is not x alone; () where there is nothing to pull.
+LEAVES: dict[str, tuple[str, ...]] = {
+    "add": ("x", "y"),
+    "mul (D,)": ("x", "row"),
+    "layer_norm": ("x", "scale", "shift"),
+    "linear": ("x", "weight", "shift"),
+    "embedding": ("table",),
+    "unbind": (),
+}
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Components of certain lengths and one width, as plain arrays."""
+
+    name: str
+    lengths: np.ndarray[Any, Any]
+    width: int
+
+    def operands(self) -> dict[str, Any]:
+        """Lists are nested operands, arrays dense ones."""
+        generator = np.random.default_rng(0)
+        size = int(self.lengths.sum())
+        cuts = np.cumsum(self.lengths)[:-1]
+
+        def nested(flat: Any) -> list[Any]:
+            return np.split(flat, cuts)
+
+        def numbers(*shape: int) -> Any:
+            return generator.standard_normal(shape, np.float32)
+
+        return {
+            "x": nested(numbers(size, self.width)),
+            "y": nested(numbers(size, self.width)),
+            "row": numbers(self.width),
+            "scale": numbers(self.width),
+            "shift": numbers(self.width),
+            "weight": numbers(self.width, self.width),
+            "table": numbers(VOCABULARY, self.width),
+            "indices": nested(generator.integers(0, VOCABULARY, size)),
+            "labels": nested(generator.integers(0, self.width, size)),
+        }
+
+
+@dataclass
+class Contender:
+    """A library: its operands, with and without gradients, and its operators."""
+
+    name: str
+    operators: dict[str, Call]
+    operands: SimpleNamespace
+    tracked: SimpleNamespace | None = None
+    pull: Callable[[Any, list[Any], Any], Any] = lambda out, leaves, cotangent: None
+    ones_like: Callable[[Any], Any] = lambda out: None
+
+
+def pynested(given: dict[str, Any], layout: Any, name: str) -> Contender:
+    def convert(value: Any, grad: bool) -> Any:
+        kind = value[0].dtype if isinstance(value, list) else value.dtype
+        wanted = grad and kind.kind == "f"
+        if isinstance(value, list):
+            return pn.nested_array(value, layout=layout, requires_grad=wanted)
+        return pn.array(value, requires_grad=wanted)
+
+    def namespace(grad: bool) -> SimpleNamespace:
+        return SimpleNamespace(**{name: convert(value, grad) for name, value in given.items()})
+
+    return Contender(name, PYNESTED, namespace(False), namespace(True), pn.grad, pn.ones_like)
+
+
+PYNESTED: dict[str, Call] = {
+    "add": lambda n: n.x + n.y,
+    "mul (D,)": lambda n: n.x * n.row,
+    "relu": lambda n: pn.relu(n.x),
+    "gelu": lambda n: pn.gelu(n.x),
+    "tanh": lambda n: pn.tanh(n.x),
+    "exp": lambda n: pn.exp(n.x),
+    "sum ragged": lambda n: n.x.sum(1),
+    "mean ragged": lambda n: n.x.mean(1),
+    "amax ragged": lambda n: n.x.amax(1),
+    "sum last": lambda n: n.x.sum(2),
+    "softmax ragged": lambda n: pn.softmax(n.x, 1),
+    "softmax last": lambda n: pn.softmax(n.x, 2),
+    "layer_norm": lambda n: pn.layer_norm(n.x, (n.scale.shape[0],), n.scale, n.shift),
+    "linear": lambda n: pn.linear(n.x, n.weight, n.shift),
+    "matmul x xT": lambda n: n.x @ n.x.transpose(1, 2),
+    "transpose": lambda n: n.x.transpose(1, 2),
+    "unbind": lambda n: n.x.unbind(),
+    "to_padded": lambda n: pn.to_padded_array(n.x, 0.0),
+    "embedding": lambda n: pn.embedding(n.indices, n.table),
+    "cross_entropy": lambda n: pn.cross_entropy(n.x, n.labels),
+    "cat last": lambda n: pn.cat([n.x, n.y], 2),
+}
+
+
+def _exp_shifted(x: Any) -> Any:
+    return np.exp(x - x.max(axis=1, keepdims=True))
+
+
+NUMPY: dict[str, Call] = {
+    "add": lambda n: np.add(n.x, n.y),
+    "mul (D,)": lambda n: np.multiply(n.x, n.row),
+    "relu": lambda n: np.maximum(n.x, 0),
+    "gelu": lambda n: n.x * scipy.special.ndtr(n.x),
+    "tanh": lambda n: np.tanh(n.x),
+    "exp": lambda n: np.exp(n.x),
+    "sum ragged": lambda n: np.add.reduceat(n.x, n.starts),
+    "mean ragged": lambda n: np.add.reduceat(n.x, n.starts) / n.lengths,
+    "amax ragged": lambda n: np.maximum.reduceat(n.x, n.starts),
+    "sum last": lambda n: n.x.sum(axis=1),
+    "softmax last": lambda n: (e := _exp_shifted(n.x)) / e.sum(axis=1, keepdims=True),
+    "linear": lambda n: n.x @ n.weight.T + n.shift,
+    "matmul x xT": lambda n: [component @ component.T for component in np.split(n.x, n.starts[1:])],
+    "transpose": lambda n: n.x.T,
+    "unbind": lambda n: np.split(n.x, n.starts[1:]),
+    "embedding": lambda n: n.table[n.indices],
+    "cat last": lambda n: np.concatenate([n.x, n.y], axis=1),
+}
+
+
+def numpy(given: dict[str, Any]) -> Contender:
+    flat = {name: np.concatenate(value) if isinstance(value, list) else value for name, value in given.items()}
+    lengths = np.array([len(component) for component in given["x"]])
+    starts = np.cumsum(lengths) - lengths
+    counts = lengths[:, None].astype(np.float32)
+    return Contender("numpy", NUMPY, SimpleNamespace(**flat, starts=starts, lengths=counts))

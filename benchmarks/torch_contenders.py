@@ -1,0 +1,108 @@
+"""PyTorch's three ways to hold components: nested jagged, nested strided, and padded with a mask."""
+
+from __future__ import annotations
+
+import warnings
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+from .contenders import Call, Contender
+
+warnings.filterwarnings("ignore", message=".*nested tensors is in prototype stage.*")
+
+NESTED: dict[str, Call] = {
+    "add": lambda n: n.x + n.y,
+    "mul (D,)": lambda n: n.x * n.row,
+    "relu": lambda n: torch.relu(n.x),
+    "gelu": lambda n: functional.gelu(n.x),
+    "tanh": lambda n: torch.tanh(n.x),
+    "exp": lambda n: torch.exp(n.x),
+    "sum ragged": lambda n: n.x.sum(dim=1),
+    "mean ragged": lambda n: n.x.mean(dim=1),
+    "amax ragged": lambda n: n.x.amax(dim=1),
+    "sum last": lambda n: n.x.sum(dim=2),
+    "softmax ragged": lambda n: torch.softmax(n.x, 1),
+    "softmax last": lambda n: torch.softmax(n.x, 2),
+    "layer_norm": lambda n: functional.layer_norm(n.x, n.scale.shape, n.scale, n.shift),
+    "linear": lambda n: functional.linear(n.x, n.weight, n.shift),
+    "matmul x xT": lambda n: torch.matmul(n.x, n.x.transpose(1, 2)),
+    "transpose": lambda n: n.x.transpose(1, 2),
+    "unbind": lambda n: n.x.unbind(),
+    "to_padded": lambda n: torch.nested.to_padded_tensor(n.x, 0.0),
+    "embedding": lambda n: functional.embedding(n.indices, n.table),
+    "cross_entropy": lambda n: functional.cross_entropy(n.x, n.labels),
+    "cat last": lambda n: torch.cat([n.x, n.y], dim=2),
+}
+
+# Elementwise operators compute on the padding too; whatever mixes rows looks at the mask.
+PADDED: dict[str, Call] = {
+    **{name: NESTED[name] for name in ("add", "mul (D,)", "relu", "gelu", "tanh", "exp", "sum last", "softmax last")},
+    **{name: NESTED[name] for name in ("layer_norm", "linear", "matmul x xT", "transpose", "unbind", "embedding")},
+    "sum ragged": lambda n: (n.x * n.mask).sum(dim=1),
+    "mean ragged": lambda n: (n.x * n.mask).sum(dim=1) / n.lengths,
+    "amax ragged": lambda n: n.x.masked_fill(n.hidden, -torch.inf).amax(dim=1),
+    "softmax ragged": lambda n: torch.softmax(n.x.masked_fill(n.hidden, -torch.inf), 1),
+    "cross_entropy": lambda n: functional.cross_entropy(n.x.flatten(0, 1), n.labels.flatten()),
+    "cat last": lambda n: torch.cat([n.x, n.y], dim=2),
+}
+
+
+def _pull(out: Any, leaves: list[Any], cotangent: Any) -> Any:
+    return torch.autograd.grad(out, leaves, cotangent)
+
+
+def _contender(name: str, operators: dict[str, Call], given: dict[str, Any], nest: Any) -> Contender:
+    offsets = None
+
+    def convert(value: Any, grad: bool) -> Any:
+        nonlocal offsets
+        made = nest(value, offsets) if isinstance(value, list) else torch.tensor(value)
+        if isinstance(value, list) and made.is_nested and made.layout is torch.jagged:
+            offsets = made.offsets()  # shared, so that PyTorch takes the ragged sizes for equal
+        return made.requires_grad_() if grad and made.is_floating_point() else made
+
+    def namespace(grad: bool) -> SimpleNamespace:
+        return SimpleNamespace(**{name: convert(value, grad) for name, value in given.items()})
+
+    return Contender(name, operators, namespace(False), namespace(True), _pull, torch.ones_like)
+
+
+def jagged(given: dict[str, Any]) -> Contender:
+    def nest(components: list[Any], offsets: Any) -> Any:
+        tensors = [torch.tensor(one) for one in components]
+        if offsets is None:
+            return torch.nested.nested_tensor(tensors, layout=torch.jagged)
+        return torch.nested.nested_tensor_from_jagged(torch.cat(tensors), offsets).detach()
+
+    return _contender("torch jagged", NESTED, given, nest)
+
+
+def strided(given: dict[str, Any]) -> Contender:
+    return _contender(
+        "torch strided",
+        NESTED,
+        given,
+        lambda components, offsets: torch.nested.nested_tensor([torch.tensor(one) for one in components]),
+    )
+
+
+def padded(given: dict[str, Any]) -> Contender:
+    lengths = torch.tensor([len(component) for component in given["x"]])
+    longest = int(lengths.max())
+
+    def nest(components: list[Any], offsets: Any) -> Any:
+        filler = 0.0 if components[0].dtype.kind == "f" else 0
+        return torch.nn.utils.rnn.pad_sequence([torch.tensor(one) for one in components], True, filler)
+
+    made = _contender("torch padded", PADDED, given, nest)
+    inside = torch.arange(longest)[None, :] < lengths[:, None]
+    for operands in (made.operands, made.tracked):
+        assert operands is not None
+        operands.mask = inside[:, :, None].float()
+        operands.hidden = ~inside[:, :, None]
+        operands.lengths = lengths[:, None].float()
+        operands.labels = operands.labels.masked_fill(~inside, -100)
+    return made

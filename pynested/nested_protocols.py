@@ -1,0 +1,50 @@
+"""What Python and NumPy ask of a nested array: iteration, truth, printing, pickling, NumPy's protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from pynested.autograd import Array
+from pynested.backends.errors import ArgumentError
+
+from . import nested_methods
+
+
+class Protocols(nested_methods.Methods):
+    """The special methods that are not operators."""
+
+    __slots__ = ()
+    __array_priority__ = 200.0
+    __hash__ = object.__hash__
+
+    def __iter__(self) -> Iterator[Array]:
+        return iter(self.unbind())
+
+    def __bool__(self) -> bool:
+        raise ArgumentError("bool: the truth of a nested array is ambiguous; ask of one element, or use pn.equal.")
+
+    def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        from .packing import as_dense
+
+        if copy is False:
+            raise ArgumentError("array: the components of a nested array need a copy to become one dense array.")
+        return np.asarray(as_dense("array", self).numpy(), dtype=dtype)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        from pynested.operators import UFUNCS
+
+        function = UFUNCS.get(ufunc)
+        if function is None or method != "__call__" or options:
+            return NotImplemented
+        return function(*inputs)
+
+    def __repr__(self: Any) -> str:
+        from .show import as_text
+
+        return as_text(self)
+
+    def __reduce__(self: Any) -> Any:
+        return type(self), (self.data, self.structure)

@@ -1,0 +1,145 @@
+"""How the dimensions of a nested array are reduced, whatever the operator: as axes of rows, or as segments of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pynested.autograd import Array
+from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import reduction as rules
+from pynested.backends import Segments, strided_index
+from pynested.backends.errors import EmptyReductionError
+from pynested.nested_array import NestedArray
+from pynested.packing import as_rows, describe, from_rows, gathered, lead, packed, to_strided
+from pynested.structure import Ints, Jagged, Strided
+
+Where = Callable[[int], str]  # the number of a run -> the component it belongs to, in words
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """What a reduction does to axes of a dense array, and to segments of rows.
+
+    ``partial`` goes before ``segments``: it reduces axes of rows, each of which then stands for ``weight`` elements.
+    """
+
+    name: str
+    axes: Callable[[Array, tuple[int, ...]], Array]
+    partial: Callable[[Array, tuple[int, ...]], Array]
+    segments: Callable[[Array, Segments, int, Where], Array]
+
+
+def reduced(x: NestedArray, dims: tuple[int, ...], keepdim: bool, how: Reduction) -> NestedArray | Array:
+    """``x`` reduced over canonical ``dims``: whatever the layout, in as few calls as there are kinds of dimension."""
+    if not dims:
+        return NestedArray(x.data, x.structure)
+    x = packed(x)
+    rows = as_rows(x)
+    if len(dims) == x.ndim:
+        result = _over_everything(x, how)
+    elif isinstance(x.structure, Jagged) and dims[0] != 0:
+        return _over_jagged(x, dims, keepdim, how)
+    elif isinstance(x.structure, Jagged) and x.structure.ragged_dim in dims:
+        result = how.axes(x.data, tuple(dim - 1 for dim in dims if dim))
+    elif dims[0] == 0 and (rows is None or dims[1:2] != (1,)):
+        result = _over_batch(x, dims, how)
+    elif rows is None:
+        return _over_strided(x, dims, keepdim, how)
+    elif dims[0] == 0:
+        result = how.axes(rows.data, tuple(dim - 1 for dim in dims[1:]))
+    else:
+        return _back_from_rows(_over_jagged(rows, dims, keepdim, how), x)
+    if not keepdim:
+        return result
+    sizes = iter(result.shape)
+    return moves.reshape(result, tuple(1 if dim in dims else next(sizes) for dim in range(x.ndim)))
+
+
+def _over_everything(x: NestedArray, how: Reduction) -> Array:
+    flat = moves.reshape(x.data, (x.data.numel(),))
+    if how.name == "amax" and not x.data.numel():
+        raise EmptyReductionError("amax: the nested array has no elements, and nothing has no maximum.")
+    return how.axes(flat, (0,))
+
+
+def _over_jagged(x: NestedArray, dims: tuple[int, ...], keepdim: bool, how: Reduction) -> NestedArray | Array:
+    """Regular dims are axes of the values; the ragged one, last of all, is the segments of their rows."""
+    structure = x.structure
+    assert isinstance(structure, Jagged)
+    r = structure.ragged_dim
+    axes = tuple(dim - 1 for dim in dims if dim != r)
+    at = r - 1 - len([axis for axis in axes if axis < r - 1])
+    if r not in dims:
+        values = how.axes(x.data, axes)
+        if not keepdim:
+            return NestedArray(values, structure.with_ragged_dim(at + 1))
+        return NestedArray(moves.reshape(values, rules.kept(x.data.shape, axes)), structure)
+    values = how.partial(x.data, axes) if axes else x.data
+    rows = moves.transpose(values, lead(at, values.ndim)) if at else values
+    weight = int(np.prod([x.data.shape[axis] for axis in axes], dtype=np.int64))
+    result = how.segments(rows, structure.segments, weight, lambda i: _component(x, i))
+    if not keepdim:
+        return result
+    sizes = [1 if dim in dims else size for dim, size in enumerate((len(x), *x.data.shape))]
+    return moves.reshape(result, tuple(sizes))
+
+
+def _back_from_rows(result: NestedArray | Array, x: NestedArray) -> NestedArray | Array:
+    """What `_over_jagged` made of the rows of a strided array, in the strided layout, unless no dimension is left."""
+    if isinstance(result, NestedArray):
+        return from_rows(result.data, x.structure)  # type: ignore[arg-type]
+    if result.ndim == 1:
+        return result
+    sizes = np.tile(np.array(result.shape[1:], np.int64), (len(x), 1))
+    return NestedArray(moves.reshape(result, (result.numel(),)), Strided.of_packed(sizes))
+
+
+def _component(x: NestedArray, i: int) -> str:
+    return f"component {i}, of shape {describe(x.component_shape(i))},"
+
+
+def _over_strided(x: NestedArray, dims: tuple[int, ...], keepdim: bool, how: Reduction) -> NestedArray | Array:
+    """The reduced dims brought last, every run is a segment of the flat buffer."""
+    sizes = x.component_sizes()
+    inner = [dim - 1 for dim in dims]
+    outer = [k for k in range(x.ndim - 1) if k not in inner]
+    runs = sizes[:, outer].prod(axis=1, dtype=np.int64)
+    lengths = np.repeat(sizes[:, inner].prod(axis=1, dtype=np.int64), runs)
+    ends = np.cumsum(runs)
+
+    def where(i: int) -> str:
+        return _component(x, int(np.searchsorted(ends, i, "right")))
+
+    result = how.segments(gathered(x, outer + inner), Segments.from_lengths(lengths), 1, where)
+    if not outer and not keepdim:
+        return result
+    left = np.where(np.isin(np.arange(x.ndim - 1), inner), 1, sizes) if keepdim else sizes[:, outer]
+    return NestedArray(result, Strided.of_packed(left))
+
+
+def _positions(sizes: Ints, outer: list[int], shape: tuple[int, ...]) -> Ints:
+    """For each element, component by component and row-major, its place in a dense array of the kept dims."""
+    steps = np.ones(len(shape), np.int64)
+    steps[:-1] = np.cumprod(np.array(shape[:0:-1], np.int64))[::-1]
+    strides = np.zeros_like(sizes)
+    strides[:, outer] = steps
+    return strided_index(sizes, strides, np.zeros(len(sizes), np.int64))
+
+
+def _over_batch(x: NestedArray, dims: tuple[int, ...], how: Reduction) -> Array:
+    """Components aligned at the left: at each place of the kept dims, whatever elements are there."""
+    sizes = x.component_sizes()
+    outer = [k for k in range(x.ndim - 1) if k + 1 not in dims]
+    shape = tuple(int(sizes[:, k].max(initial=0)) if len(sizes) else (x.regular_size(k + 1) or 0) for k in outer)
+    place = _positions(sizes, outer, shape)
+    counts = np.bincount(place, minlength=int(np.prod(shape, dtype=np.int64)))
+    order = np.argsort(place, kind="stable")
+
+    def where(i: int) -> str:
+        return f"place {tuple(int(k) for k in np.unravel_index(i, shape))} of the result"
+
+    rows = moves.take_rows(gathered(to_strided(x)), order)
+    return moves.reshape(how.segments(rows, Segments.from_lengths(counts), 1, where), shape)

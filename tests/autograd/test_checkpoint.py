@@ -1,0 +1,115 @@
+"""Computing again instead of keeping."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.autograd import anomaly, checkpoint, grad, gradcheck, hessian, hvp, jvp, manual_seed, no_grad
+from pynested.backends.errors import GradientError
+
+W = pn.array([[1.0, -0.5], [0.25, 2.0]])
+
+
+def layer(x: Any, w: Any) -> Any:
+    return (x @ w).tanh() * x
+
+
+def test_the_same_values_and_derivatives_of_any_order() -> None:
+    x = pn.array([0.3, -0.7])
+    assert gradcheck(lambda x, w: checkpoint(layer, x, w), x, W)
+    for derivative in (hessian, lambda f, x: jvp(f, (x,), (x,))[1], lambda f, x: hvp(f, x, x)[1]):
+        plain = derivative(lambda x: (layer(x, W) * layer(x, W)).sum(), x)
+        again = derivative(lambda x: (checkpoint(layer, x, W) * checkpoint(layer, x, W)).sum(), x)
+        np.testing.assert_allclose(again.numpy(), plain.numpy(), rtol=1e-14)
+
+
+def test_it_is_computed_again_and_intermediates_are_not_kept() -> None:
+    calls = []
+
+    def function(x: Any) -> Any:
+        calls.append(len(calls))
+        return x.tanh().tanh().tanh()
+
+    x = pn.array([1.0, 2.0], requires_grad=True)
+    y = checkpoint(function, x)
+    assert [type(source).__name__ for source in y.line.sources[0].sources] == ["Array"]
+    y.sum().backward()
+    assert calls == [0, 1]
+    np.testing.assert_array_equal(x.grad.numpy(), grad(function(x).sum(), x).numpy())
+
+
+def test_what_the_function_uses_without_being_given_it() -> None:
+    x, w = pn.array([0.3, -0.7], requires_grad=True), pn.array(W.numpy(), requires_grad=True)
+    made = x * 2  # is used, and so is what it was made of
+    expected = grad((layer(made, w) * x).sum(), [x, w])
+    found = grad(checkpoint(lambda given: layer(given, w) * x, made).sum(), [x, w])
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-15)
+
+
+def test_checkpoints_inside_checkpoints() -> None:
+    def inner(x: Any) -> Any:
+        return checkpoint(lambda x: x.sin() * x, x).exp()
+
+    assert gradcheck(lambda x: checkpoint(inner, x), pn.array([0.5, 1.5]))
+
+
+def test_dropout_is_the_same_again() -> None:
+    x = pn.array(np.linspace(1, 2, 50), requires_grad=True)
+    manual_seed(3)
+    y = checkpoint(lambda x: (x * x).dropout(0.5), x)
+    afterwards = pn.rand(3).tolist()
+    kept = y.numpy() != 0 if not y.requires_grad else y.detach().numpy() != 0
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), np.where(kept, 4 * x.detach().numpy(), 0))
+    manual_seed(3)
+    (x * x).dropout(0.5)
+    assert pn.rand(3).tolist() == afterwards  # computing again draws nothing from the present
+
+
+def test_containers_nested_arrays_and_constants() -> None:
+    nested = pn.nested_array([[1.0, 2.0], [], [0.5]], layout=pn.jagged)
+
+    def function(x: Any, table: dict[str, Any], power: int) -> Any:
+        return {"a": x * table["w"] * power, "b": [x.sum(), 3]}
+
+    assert gradcheck(lambda x, w: checkpoint(function, x, {"w": w}, 2), nested, pn.array(0.7))
+    assert checkpoint(function, nested, {"w": pn.array(0.7)}, 2)["b"][1] == 3
+
+
+def test_nothing_is_recorded_where_nothing_is_wanted() -> None:
+    x = pn.array([1.0], requires_grad=True)
+    with no_grad():
+        assert checkpoint(lambda x: x * 2, x).line is None
+    assert checkpoint(lambda x: x * 2, x.detach()).line is None
+    outputs = checkpoint(lambda x: (x * 2, pn.array(1.0), pn.array(2)), x)
+    assert [one.requires_grad for one in outputs] == [True, False, False]
+
+
+def test_another_result_is_an_error() -> None:
+    sizes = iter([2, 3])
+    x = pn.array([1.0, 2.0, 3.0], requires_grad=True)
+    y = checkpoint(lambda x: x[: next(sizes)], x)
+    with pytest.raises(GradientError, match=r"checkpoint of <lambda>: .*another result"):
+        y.backward(pn.array([1.0, 1.0]))
+    own = np.random.default_rng(0)
+    with anomaly():
+        y = checkpoint(lambda x: x.dropout(0.5, generator=own), pn.array(np.ones(40), requires_grad=True))
+        with pytest.raises(GradientError, match="another result"):
+            y.sum().backward()
+
+
+def test_arguments_are_guarded() -> None:
+    x, factor = pn.array([1.0, 2.0], requires_grad=True), pn.array([3.0, 4.0])
+    y = checkpoint(lambda x, f: x * f, x, factor)
+    factor.zero_()
+    with pytest.raises(GradientError, match="overwritten"):
+        y.sum().backward()
+    y = checkpoint(lambda x, f: x * f, x, factor)
+    y.sum().backward()
+    with pytest.raises(GradientError, match="freed"):
+        y.sum().backward()

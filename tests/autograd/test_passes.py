@@ -1,0 +1,242 @@
+"""backward and grad: seeds, accumulation, memory, graphs that are freed, hooks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.autograd import Array, backward, dense, grad, no_grad
+from pynested.backends.errors import ArgumentError, GradientError
+
+
+def leaf(*values: float) -> Array:
+    return pn.array(np.array(values, float), requires_grad=True)
+
+
+def memory(array: Array | None) -> Any:
+    assert array is not None
+    return array.data
+
+
+# ---- seeds --------------------------------------------------------------------------------------------------------
+
+
+def test_implicit_seeds() -> None:
+    x = leaf(1, 2)
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [2, 4]
+    (x * x).sum().reshape(1, 1).backward()
+    assert x.grad.tolist() == [4, 8]
+    with pytest.raises(GradientError, match="implicitly only for an output of one element"):
+        (x * x).backward()
+
+
+def test_seeds_of_every_kind() -> None:
+    x = leaf(1, 2)
+    for seed in (pn.array([1.0, 3.0]), np.array([1.0, 3.0]), pn.array([1.0, 3.0], dtype=pn.float32)):
+        x.grad = None
+        (x * 2).backward(seed)
+        assert x.grad.tolist() == [2, 6]
+    x.grad = None
+    x.sum().backward(5.0)
+    assert x.grad.tolist() == [5, 5]
+    x.grad = None
+    backward([x.sum(), x * 2, pn.array(1.0)], [None, pn.array([1.0, 1.0]), None])
+    assert x.grad.tolist() == [3, 3]
+    x.grad = None
+    backward({"a": x.sum(), "b": x * 2}, {"a": None, "b": pn.array([1.0, 0.0])})
+    assert x.grad.tolist() == [3, 1]
+
+
+def test_seeds_that_do_not_fit() -> None:
+    x = leaf(1, 2)
+    with pytest.raises(GradientError, match=r"shape \(1,\) was given for an output of shape \(2,\)"):
+        (x * 2).backward(pn.array([1.0]))
+    with pytest.raises(GradientError, match="must be floating point, not int64"):
+        (x * 2).backward(pn.array([1, 2]))
+    with pytest.raises(ArgumentError, match="does not have the form"):
+        backward([x.sum(), x.sum()], [None])
+    with pytest.raises(GradientError, match="no output requires grad"):
+        pn.array(1.0).backward()
+    with no_grad():
+        hidden = x.sum()
+    with pytest.raises(GradientError, match="no output requires grad"):
+        hidden.backward()
+
+
+# ---- accumulation and memory --------------------------------------------------------------------------------------
+
+
+def test_accumulates_in_place() -> None:
+    x = leaf(1, 2)
+    (x * 3).sum().backward()
+    first = x.grad
+    (x * 4).sum().backward()
+    assert x.grad is first
+    assert x.grad.tolist() == [7, 7]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_gradients_never_share_memory(create_graph: bool) -> None:
+    x, y = leaf(1, 2), leaf(3, 4)
+    seed = pn.array([1.0, 1.0])
+    z = (x + y).reshape(2)
+    z.retain_grad()
+    seen: list[Array] = []
+    x.register_hook(lambda g: seen.append(g))
+    z.backward(seed, create_graph=create_graph)
+    arrays = [memory(a) for a in (x.grad, y.grad, z.grad, seed)]
+    for i, one in enumerate(arrays):
+        assert not any(np.shares_memory(one, other) for other in arrays[i + 1 :])
+    assert not np.shares_memory(seen[0].data, x.grad.data)
+    with no_grad():
+        x.grad.zero_()
+    assert y.grad.tolist() == z.grad.tolist() == seed.tolist() == [1, 1]
+
+
+def test_results_of_grad_never_share_memory() -> None:
+    x, y, seed = leaf(1, 2), leaf(3, 4), pn.array([1.0, 1.0])
+    for create_graph in (False, True):
+        a, b = grad(x + y, [x, y], seed, create_graph=create_graph)
+        assert not np.shares_memory(a.data, b.data)
+        assert not np.shares_memory(a.data, seed.data)
+
+
+def test_broadcast_gradients_can_be_written() -> None:
+    x = leaf(1, 2, 3)
+    x.sum().backward()
+    assert x.grad.is_contiguous()
+    x.grad.mul_(2)
+    assert x.grad.tolist() == [2, 2, 2]
+
+
+def test_a_gradient_of_your_own_that_is_read_only() -> None:
+    x = leaf(1, 2)
+    x.grad = pn.array([1.0]).broadcast_to((2,))
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [3, 3]
+
+
+def test_views_of_a_leaf_have_gradients_of_their_own() -> None:
+    x = leaf(1, 2, 3)
+    part = x[1:]
+    part.retain_grad()
+    (part * part).sum().backward()
+    assert part.grad.tolist() == [4, 6]
+    assert x.grad.tolist() == [0, 4, 6]
+
+
+def test_the_grad_has_to_fit() -> None:
+    x = leaf(1, 2)
+    with pytest.raises(GradientError, match="does not fit"):
+        x.grad = pn.array([1.0])
+    with pytest.raises(GradientError, match="does not fit"):
+        x.grad = pn.array([1.0, 2.0], dtype=pn.float32)
+
+
+def test_mixed_dtypes_keep_each_leafs_own() -> None:
+    leaves = [pn.array([2.0, 3.0], dtype=dtype, requires_grad=True) for dtype in ("float16", "float32", "float64")]
+    y = leaves[0] * leaves[1] * leaves[2]
+    assert y.dtype == np.float64
+    y.sum().backward()
+    assert [x.grad.dtype for x in leaves] == ["float16", "float32", "float64"]
+    assert [x.grad.tolist() for x in leaves] == [[4, 9]] * 3
+
+
+# ---- graphs -------------------------------------------------------------------------------------------------------
+
+
+def test_a_second_pass_needs_the_graph() -> None:
+    x = leaf(1, 2)
+    y = (x * x).sum()
+    y.backward()
+    with pytest.raises(GradientError, match=r"mul: its saved values were freed.*retain_graph=True"):
+        y.backward()
+    y = (x * x).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    assert x.grad.tolist() == [6, 12]
+
+
+def test_a_graph_that_saved_nothing_can_be_read_again() -> None:
+    x = leaf(1, 2)
+    y = (x + x).sum()
+    y.backward()
+    y.backward()
+    assert x.grad.tolist() == [4, 4]
+
+
+def test_create_graph() -> None:
+    x = leaf(2.0)
+    (x * x * x).sum().backward(create_graph=True)
+    assert x.grad.requires_grad
+    slope = x.grad
+    x.grad = None
+    slope.sum().backward()
+    assert x.grad.tolist() == [12]
+    (first,) = grad((x * x).sum(), [x], create_graph=True)
+    (second,) = grad((first * first).sum(), [x], create_graph=True)
+    assert grad(second.sum(), x).tolist() == [8]
+
+
+def test_accumulating_into_a_recorded_gradient_keeps_both() -> None:
+    x = leaf(2.0)
+    (x * x).sum().backward(create_graph=True)
+    (x * x * x).sum().backward(create_graph=True)
+    assert x.grad.tolist() == [16]
+    assert grad(x.grad.sum(), x).tolist() == [14]
+
+
+def test_grad_of_what_is_in_between_and_of_itself() -> None:
+    x = leaf(1, 2)
+    y = x * 3
+    z = (y * y).sum()
+    by_y, by_x = grad(z, [y, x])
+    assert by_y.tolist() == [6, 12]
+    assert by_x.tolist() == [18, 36]
+    assert grad(y, y, pn.array([1.0, 2.0])).tolist() == [1, 2]
+    assert x.grad is None
+
+
+def test_grad_of_what_was_not_used() -> None:
+    x, unused = leaf(1, 2), leaf(3)
+    with pytest.raises(GradientError, match="input 1 was not used"):
+        grad(x.sum(), [x, unused])
+    assert grad(x.sum(), {"a": x, "b": unused}, allow_unused=True)["b"] is None
+    with pytest.raises(GradientError, match="input 0 does not require grad"):
+        grad(x.sum(), pn.array(1.0))
+
+
+def test_only_the_lines_in_between_are_read() -> None:
+    """Another branch, whose saved values are gone, is not needed."""
+    x, y = leaf(1, 2), leaf(3, 4)
+    branch = (y * y).sum()
+    branch.backward(retain_graph=False)
+    assert grad((x * x).sum() + branch, x).tolist() == [2, 4]
+
+
+def test_a_saved_value_that_was_overwritten() -> None:
+    x, factor = leaf(1, 2), pn.array([3.0, 4.0])
+    y = (x * factor).sum()
+    factor[0].fill_(9.0)
+    with pytest.raises(GradientError, match="mul: a value saved for the gradient was overwritten in place"):
+        y.backward()
+
+
+@pytest.mark.parametrize("kind", ["condition", "indices", "targets"])
+def test_other_arguments_may_be_overwritten(kind: str) -> None:
+    """What a line keeps of them is its own."""
+    x = pn.array([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    given = pn.array([[True, False], [False, True]]) if kind == "condition" else pn.array([1, 0])
+    uses = {
+        "condition": lambda: dense.where(given, x, 0.0),
+        "indices": lambda: dense.embedding(given, x) * pn.array([[1.0], [2.0]]),
+        "targets": lambda: dense.cross_entropy(x, given),
+    }
+    expected = grad(uses[kind]().sum(), x)
+    y = uses[kind]().sum()
+    given.zero_()
+    np.testing.assert_array_equal(grad(y, x).numpy(), expected.numpy())

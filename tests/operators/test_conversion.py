@@ -1,0 +1,256 @@
+"""Padded arrays, packed ones, other layouts and dtypes; `narrow` and `masked_select`.
+
+`nested_array`, `as_nested_array`, `nested_array_from_jagged` and `nested_array_from_strided` are in test_construct.py,
+`getitem` is in test_indexing.py.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.backends.errors import (
+    ArgumentError,
+    DeviceError,
+    DimensionError,
+    DTypeError,
+    GradientError,
+    LayoutError,
+    ShapeError,
+    StructureError,
+)
+
+from ..nests import KINDS, LAYOUTS, PLACEMENTS, Kind, assert_same, batch, distinct, nest, place
+from ..slopes import check_gradients
+
+X = batch([(2, 2), (0, 2), (3, 2)])
+TURNED = [x.T for x in X]
+BOTH = batch([(2, 1), (0, 3), (1, 2)])
+DENSE = distinct((3, 4, 2))
+
+
+def padded(components: list[Any], fill: Any, size: Any = None) -> Any:
+    """Written out: a full array and a loop that puts every component into its corner."""
+    sizes = [max(sizes) for sizes in zip(*(x.shape for x in components), strict=True)]
+    result = np.full(size or (len(components), *sizes), fill, components[0].dtype)
+    for i, x in enumerate(components):
+        result[(i, *map(slice, x.shape))] = x
+    return result
+
+
+class TestToPaddedArray:
+    def test_values(self, lay: Any) -> None:
+        for fill in (0.0, 7.5, -np.inf, np.nan, 2):
+            assert_same(pn.to_padded_array(lay(X), fill), padded(X, fill))
+            assert_same(lay(TURNED, 2).to_padded_array(fill), padded(TURNED, fill))
+            for size in ((3, 3, 2), (5, 4, 2), (3, 3, 5), (4, 7, 3)):
+                assert_same(pn.to_padded_array(lay(X), fill, size), padded(X, fill, size))
+        assert_same(pn.to_padded_array(lay([x[:, 0] for x in X]), 1.0), padded([x[:, 0] for x in X], 1.0))
+
+    def test_two_irregular_dimensions(self, placement: str) -> None:
+        assert_same(pn.to_padded_array(nest(BOTH, pn.strided, placement), 9.0), padded(BOTH, 9.0))
+        assert_same(pn.to_padded_array(nest(BOTH, pn.strided, placement), 9.0, (3, 4, 4)), padded(BOTH, 9.0, (3, 4, 4)))
+
+    def test_dtypes(self, lay: Any) -> None:
+        for kind in (np.int8, np.uint8, np.int64, np.float16, np.bool_):
+            assert_same(
+                pn.to_padded_array(lay([x.astype(kind) for x in X]), 0.0), padded([x.astype(kind) for x in X], 0)
+            )
+        ints = lay([x.astype(np.int8) for x in X])
+        for fill in (0.5, np.inf, np.nan):
+            with pytest.raises(DTypeError, match="int8"):
+                pn.to_padded_array(ints, fill)
+        with pytest.raises(OverflowError, match="300"):
+            pn.to_padded_array(ints, 300)
+        with pytest.raises(DTypeError, match="bool"):
+            pn.to_padded_array(lay([x > 0 for x in X]), 2)
+
+    def test_nothing_is_truncated(self, lay: Any) -> None:
+        for size in ((3, 2, 2), (2, 3, 2), (3, 3, 1)):
+            with pytest.raises(ShapeError, match="Truncation is not supported"):
+                pn.to_padded_array(lay(X), 0.0, size)
+        for size in ((3, 3), (3, 3, 2, 1)):
+            with pytest.raises(ShapeError, match="3 dimensions"):
+                pn.to_padded_array(lay(X), 0.0, size)
+
+    def test_nothing_to_pad(self, lay: Any, layout: Any) -> None:
+        assert pn.to_padded_array(lay([np.zeros((0, 2))] * 2), 1.0).shape == (2, 0, 2)
+        assert pn.to_padded_array(lay(X)[:0], 1.0).shape == ((0, 0, 2) if layout is pn.jagged else (0, 0, 0))
+        assert pn.to_padded_array(lay([np.zeros((0, 2))]), 1.0, (2, 1, 2)).tolist() == [[[1.0, 1.0]]] * 2
+
+    def test_out(self, lay: Any) -> None:
+        out = pn.zeros((3, 3, 2))
+        result = pn.to_padded_array(lay(X), 5.0, out=out)
+        assert result is out
+        assert_same(out, padded(X, 5.0))
+        with pytest.raises(ShapeError, match="out"):
+            pn.to_padded_array(lay(X), 0.0, out=pn.zeros((3, 2, 2)))
+        with pytest.raises(GradientError, match="out"):
+            pn.to_padded_array(place(X, grad=True).array, 0.0, out=out)
+        with pytest.raises(StructureError, match="nested"):
+            pn.to_padded_array(out, 0.0)
+
+    @pytest.mark.parametrize("fill", [0.0, 7.0])
+    def test_gradient(self, layout: Any, placement: str, fill: float) -> None:
+        for size in (None, (4, 5, 3)):
+            made = place(X, layout, placement, grad=True)
+            result = pn.to_padded_array(made.array, fill, size)
+            cotangent = distinct(result.shape)
+            result.backward(pn.array(cotangent))
+            assert_same(made.gradient(), [cotangent[i, : len(x), :2] for i, x in enumerate(X)])
+
+    @pytest.mark.parametrize("kind", KINDS, ids=str)
+    def test_gradients_by_differences(self, kind: Kind) -> None:
+        made = place(batch(kind.shapes((2, 0, 1))), kind.layout, "packed", kind.ragged)
+        structure = made.array.structure
+        for fill in (0.0, 2.0):
+            check_gradients(
+                lambda x, f=fill: pn.to_padded_array(pn.NestedArray(x * x, structure), f), made.buffer.numpy()
+            )
+
+
+class TestContiguousAndTo:
+    def test_contiguous(self, lay: Any, layout: Any) -> None:
+        for components, ragged in ((X, 1), (TURNED, 2)):
+            result = pn.contiguous(lay(components, ragged))
+            assert_same(result, components)
+            assert result.is_contiguous() and result.layout is layout
+        x = nest(X, layout)
+        assert pn.contiguous(x) is x or pn.contiguous(x).data is x.data
+
+    def test_contiguous_passes_the_gradient(self, layout: Any, placement: str) -> None:
+        made = place(X, layout, placement, grad=True)
+        pn.contiguous(made.array).backward(nest(X, layout))
+        assert_same(made.gradient(), X)
+
+    def test_to_a_dtype_and_a_layout(self, lay: Any) -> None:
+        assert_same(lay(X).to(pn.float32), [x.astype(np.float32) for x in X])
+        for layout in LAYOUTS:
+            assert_same(lay(X).to(layout=layout), X)
+            assert lay(X).to(layout=layout).layout is layout
+            assert_same(lay(X).to(pn.float32, layout=layout), [x.astype(np.float32) for x in X])
+        with pytest.raises(LayoutError, match="irregular"):
+            nest(BOTH, pn.strided).to(layout=pn.jagged)
+        with pytest.raises(LayoutError):
+            lay(X).to(layout="jagged")
+        with pytest.raises(DeviceError):
+            lay(X).to("cuda")
+        with pytest.raises(DTypeError):
+            lay(X).to(np.complex128)
+
+    def test_gradients_pass_a_change_of_layout(self, placement: str) -> None:
+        for layout in LAYOUTS:
+            for other in LAYOUTS:
+                made = place(X, layout, placement, grad=True)
+                made.array.to(layout=other).backward(nest(X, other))
+                assert_same(made.gradient(), X)
+
+    def test_to_dense(self, lay: Any) -> None:
+        equal = batch([(2, 3)] * 2)
+        assert_same(lay(equal).to_dense(), np.stack(equal))
+        with pytest.raises(StructureError, match=re.escape("component 1 has shape (0, 2)")):
+            lay(X).to_dense()
+        with pytest.raises(DeviceError):
+            lay(X).pin_memory()
+
+
+class TestNarrow:
+    def test_dense(self, layout: Any) -> None:
+        for start, length in ((1, 2), (0, 4), (4, 0), ([0, 1, 2], [4, 0, 2]), (np.array([3, 0, 1]), 1), (0, [1, 2, 3])):
+            result = pn.narrow(DENSE, 1, start, length, layout)
+            starts, lengths = np.broadcast_to(start, 3), np.broadcast_to(length, 3)
+            assert_same(result, [x[s : s + n] for x, s, n in zip(DENSE, starts, lengths, strict=True)])
+            assert result.layout is layout
+
+    def test_other_dimensions_in_the_strided_layout(self) -> None:
+        assert_same(
+            pn.narrow(DENSE, 2, [0, 1, 0], [2, 1, 0]),
+            [x[:, s : s + n] for x, s, n in zip(DENSE, (0, 1, 0), (2, 1, 0), strict=True)],
+        )
+        assert_same(pn.narrow(DENSE, -1, 1, 1, pn.strided), [x[:, 1:] for x in DENSE])
+        assert_same(pn.narrow(DENSE, 0, 1, 2), list(DENSE[1:3]))
+
+    def test_nested(self, lay: Any, layout: Any) -> None:
+        result = pn.narrow(lay(X), 0, 1, 2)
+        assert_same(result, X[1:])
+        assert result.layout is layout
+        assert len(pn.narrow(lay(X), 0, 3, 0)) == 0
+
+    def test_it_is_a_view(self, layout: Any) -> None:
+        values = pn.array(DENSE)
+        result = pn.narrow(values, 1, [0, 1, 2], 2, layout)
+        result.fill_(9.0)
+        assert [int((row == 9).sum()) for row in values.numpy()] == [4, 4, 4]
+
+    def test_refused(self, layout: Any, lay: Any) -> None:
+        for start, length in ((-1, 2), (0, 5), (3, 2), (5, 0), (0, -1), ([0, 0, 3], 2)):
+            with pytest.raises(StructureError, match="size"):
+                pn.narrow(DENSE, 1, start, length, layout)
+        for start, length in (([0, 1], 1), (0, [[1], [1], [1]]), ([0], 1)):
+            with pytest.raises(StructureError, match="shape"):
+                pn.narrow(DENSE, 1, start, length, layout)
+        for start, length in ((0.0, 1), (0, [1.0, 1.0, 1.0]), (True, 1)):
+            with pytest.raises(DTypeError, match="integer"):
+                pn.narrow(DENSE, 1, start, length, layout)
+        for dim in (0, 2):
+            with pytest.raises(DimensionError):
+                pn.narrow(DENSE, dim, 0, 1, pn.jagged)
+        for dim in (1, 2, -1):
+            with pytest.raises(DimensionError, match="dimension 0"):
+                pn.narrow(lay(X), dim, 0, 1)
+        with pytest.raises(StructureError, match="size"):
+            pn.narrow(lay(X), 0, 2, 2)
+        with pytest.raises(DimensionError):
+            pn.narrow(DENSE, 3, 0, 1)
+
+    def test_gradient(self, layout: Any) -> None:
+        values = pn.array(DENSE, requires_grad=True)
+        result = pn.narrow(values, 1, [0, 4, 1], [2, 0, 3], layout)
+        result.backward(nest([x[:n] for x, n in zip(DENSE, (2, 0, 3), strict=True)], layout))
+        expected = np.zeros(DENSE.shape)
+        expected[0, :2], expected[2, 1:4] = DENSE[0, :2], DENSE[2, :3]
+        assert values.grad.tolist() == expected.tolist()
+
+
+class TestMaskedSelect:
+    def test_values(self) -> None:
+        mask = DENSE > 0
+        result = pn.masked_select(DENSE, mask)
+        assert (result.layout, result.ndim, len(result)) == (pn.jagged, 2, 12)
+        assert_same(
+            result, [row[chosen] for row, chosen in zip(DENSE.reshape(12, 2), mask.reshape(12, 2), strict=True)]
+        )
+        assert_same(pn.masked_select(DENSE, mask[:1, :1]), [row[mask[0, 0]] for row in DENSE.reshape(12, 2)])
+        assert_same(pn.masked_select(DENSE, False), [np.zeros(0)] * 12)
+        assert_same(pn.masked_select(DENSE[0, 0], DENSE[0, 0] > 0), [DENSE[0, 0][DENSE[0, 0] > 0]])
+        assert_same(pn.masked_select(np.zeros((2, 0)), np.zeros((2, 0), np.bool_)), [np.zeros(0)] * 2)
+
+    def test_refused(self) -> None:
+        with pytest.raises(DTypeError, match="bool"):
+            pn.masked_select(DENSE, DENSE)
+        for shape in ((3, 4, 3), (2, 3, 4, 2), (4,)):
+            with pytest.raises(ShapeError):
+                pn.masked_select(DENSE, np.ones(shape, np.bool_))
+        with pytest.raises(ShapeError):
+            pn.masked_select(pn.array(1.0), True)
+        with pytest.raises((ArgumentError, StructureError)):
+            pn.masked_select(nest(X), nest([x > 0 for x in X]))
+
+    def test_gradient(self) -> None:
+        values = pn.array(DENSE, requires_grad=True)
+        result = pn.masked_select(values, DENSE > 0)
+        result.backward(result.detach())
+        assert values.grad.tolist() == np.where(DENSE > 0, DENSE, 0).tolist()
+
+
+def test_round_trips() -> None:
+    for layout in LAYOUTS:
+        for placement in PLACEMENTS:
+            x = nest(X, layout, placement)
+            back = pn.narrow(pn.to_padded_array(x, np.nan), 1, 0, [2, 0, 3], layout)
+            assert pn.equal(back, x)
+            assert pn.equal(pn.as_nested_array(x.unbind(), layout=layout), x)

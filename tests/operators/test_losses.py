@@ -1,0 +1,210 @@
+"""Rows of a table by number, and the cross entropy of rows."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.backends.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError, StructureError
+
+from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, nest, place
+from ..slopes import check_gradients
+
+TABLE = distinct((4, 3))
+INDICES = [np.array([3, 0]), np.array([], np.int64), np.array([1, 1, 2])]
+SCORES = batch([(2, 3), (0, 3), (3, 3)])
+TARGETS = [np.array([0, 2]), np.array([], np.int64), np.array([1, -100, 1])]
+WEIGHT = np.array([0.5, 2.0, 3.0])
+
+
+class TestEmbedding:
+    def test_values(self, lay: Any, layout: Any) -> None:
+        for table in (TABLE, pn.array(TABLE), TABLE.astype(np.float16), np.arange(12, dtype=np.int8).reshape(4, 3)):
+            result = pn.embedding(lay(INDICES), table)
+            rows = np.asarray(table.numpy() if isinstance(table, pn.Array) else table)
+            assert_same(result, [rows[i] for i in INDICES])
+            assert result.layout is layout
+        for kind in (np.int8, np.uint8, np.int32):
+            assert_same(pn.embedding(lay([i.astype(kind) for i in INDICES]), TABLE), [TABLE[i] for i in INDICES])
+
+    def test_more_dimensions(self, lay: Any) -> None:
+        deep = [np.array([[0, 1], [2, 3]]), np.zeros((0, 2), np.int64), np.array([[3, 3]])]
+        assert_same(pn.embedding(lay(deep), TABLE), [TABLE[i] for i in deep])
+        assert_same(pn.embedding(lay([i.T for i in deep], 2), TABLE), [TABLE[i.T] for i in deep])
+
+    def test_out_of_range(self, lay: Any) -> None:
+        for wrong in (4, -1):
+            with pytest.raises(IndexOutOfRange, match=re.escape(f"index {wrong} at component 2, position (1,)")):
+                pn.embedding(lay([*INDICES[:2], np.array([1, wrong, 2])]), TABLE)
+        with pytest.raises(IndexOutOfRange, match=re.escape("index 9 at component 1, position (0, 1)")):
+            pn.embedding(lay([np.zeros((1, 2), np.int64), np.array([[0, 9]])]), TABLE)
+
+    def test_refused(self, lay: Any) -> None:
+        for kind in (np.float64, np.bool_):
+            with pytest.raises(DTypeError, match=np.dtype(kind).name):
+                pn.embedding(lay([i.astype(kind) for i in INDICES]), TABLE)
+        for shape in ((4,), (4, 3, 1), ()):
+            with pytest.raises(ShapeError, match="weight"):
+                pn.embedding(lay(INDICES), distinct(shape))
+
+    def test_nothing(self, lay: Any) -> None:
+        empty = [np.array([], np.int64)] * 2
+        assert_same(pn.embedding(lay(empty), np.zeros((0, 3))), [np.zeros((0, 3))] * 2)
+        assert len(pn.embedding(lay(INDICES)[:0], TABLE)) == 0
+
+    def test_gradient(self, lay: Any, layout: Any) -> None:
+        table = pn.array(TABLE, requires_grad=True)
+        cotangent = batch([(2, 3), (0, 3), (3, 3)], 4)
+        pn.embedding(lay(INDICES), table).backward(nest(cotangent, layout))
+        expected = np.zeros((4, 3))
+        for index, g in zip(INDICES, cotangent, strict=True):
+            for row, one in zip(index, g, strict=True):
+                expected[row] += one
+        assert table.grad.tolist() == expected.tolist()
+        check_gradients(lambda x: pn.embedding(lay(INDICES), x * x), TABLE)
+
+
+def losses(
+    scores: Any, targets: Any, weight: Any = None, ignore: int = -100, smoothing: float = 0.0
+) -> tuple[list[Any], float]:
+    """The loss of each target, written out with a loop; and the sum of the weights that count."""
+    made, total = [], 0.0
+    for x, y in zip(scores, targets, strict=True):
+        row_losses = []
+        for row, label in zip(x.reshape(-1, x.shape[-1]), y.ravel(), strict=True):
+            heavy = np.ones(len(row)) if weight is None else weight
+            surprise = (
+                heavy * (math.log(sum(math.exp(v - max(row)) for v in row)) + max(row) - row)
+                if label != ignore
+                else None
+            )
+            if surprise is None:
+                row_losses.append(0.0)
+                continue
+            row_losses.append((1 - smoothing) * surprise[label] + smoothing * surprise.mean())
+            total += heavy[label]
+        made.append(np.array(row_losses).reshape(y.shape))
+    return made, total
+
+
+class TestCrossEntropy:
+    @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["even", "weighted"])
+    @pytest.mark.parametrize("smoothing", [0.0, 0.25, 1.0])
+    @pytest.mark.parametrize("ignore", [-100, 1, 2])
+    def test_values(self, layout: Any, weight: Any, smoothing: float, ignore: int) -> None:
+        targets = [np.where(y == -100, ignore, y) for y in TARGETS]
+        expected, total = losses(SCORES, targets, weight, ignore, smoothing)
+        for placement in PLACEMENTS:
+            options = {"weight": weight, "ignore_index": ignore, "label_smoothing": smoothing}
+            x, y = nest(SCORES, layout, placement), nest(targets, layout, placement)
+            result = pn.cross_entropy(x, y, reduction="none", **options)
+            assert_same(result, expected, 1e-14)
+            assert result.layout is layout
+            whole = sum(float(one.sum()) for one in expected)
+            assert pn.cross_entropy(x, y, reduction="sum", **options).item() == pytest.approx(whole, rel=1e-14)
+            assert pn.cross_entropy(x, y, **options).item() == pytest.approx(whole / total, rel=1e-14)
+
+    def test_more_dimensions(self, lay: Any, layout: Any) -> None:
+        scores = batch([(2, 2, 3), (0, 2, 3), (1, 2, 3)])
+        targets = [np.array([[0, 1], [2, 0]]), np.zeros((0, 2), np.int64), np.array([[1, 1]])]
+        expected, total = losses(scores, targets)
+        assert_same(pn.cross_entropy(lay(scores), nest(targets, layout), reduction="none"), expected, 1e-14)
+        moved = [x.transpose(1, 0, 2) for x in scores], [y.T for y in targets]
+        result = pn.cross_entropy(lay(moved[0], 2), nest(moved[1], layout, "holes", 2), reduction="none")
+        assert_same(result, [one.T for one in expected], 1e-14)
+        assert result.layout is layout
+        whole = sum(float(one.sum()) for one in expected)
+        assert pn.cross_entropy(lay(scores), nest(targets, layout)).item() == pytest.approx(whole / total, rel=1e-14)
+
+    def test_every_target_counts_once(self, lay: Any, layout: Any) -> None:
+        scores = [np.array([[0.0, 0.0]]), np.array([[0.0, 0.0, 0.0][:2]] * 3) + np.array([math.log(3), 0])]
+        result = pn.cross_entropy(lay(scores), nest([np.array([0]), np.array([0, 0, 0])], layout))
+        assert result.item() == pytest.approx((math.log(2) + 3 * math.log(4 / 3)) / 4)
+
+    def test_large_scores_are_shifted(self, lay: Any, layout: Any) -> None:
+        result = pn.cross_entropy(lay([np.array([[1000.0, 0.0]])]), nest([np.array([1])], layout))
+        assert result.item() == 1000.0
+
+    def test_an_ignored_target_does_not_count_whatever_its_row_holds(self, lay: Any, layout: Any) -> None:
+        scores = [np.array([[np.nan, np.inf, 0.0], [0.0, 0.0, 0.0]]), np.array([[-np.inf] * 3])]
+        targets = nest([np.array([-100, 1]), np.array([-100])], layout)
+        assert pn.cross_entropy(lay(scores), targets).item() == pytest.approx(math.log(3))
+        assert pn.cross_entropy(lay(scores), targets, reduction="none").unbind()[1].tolist() == [0.0]
+
+    def test_nothing_to_average(self, lay: Any, layout: Any) -> None:
+        ignored = nest([np.full(len(y), -100) for y in TARGETS], layout)
+        empty = lay([np.zeros((0, 3))]), nest([np.zeros(0, np.int64)], layout)
+        for x, y in ((lay(SCORES), ignored), empty):
+            assert np.isnan(pn.cross_entropy(x, y).item())
+            assert pn.cross_entropy(x, y, reduction="sum").item() == 0.0
+        zero = nest([np.zeros(len(y), np.int64) for y in TARGETS], layout)
+        assert np.isnan(pn.cross_entropy(lay(SCORES), zero, weight=np.array([0.0, 1.0, 1.0])).item())
+
+    def test_dtypes(self, lay: Any, layout: Any) -> None:
+        targets = nest(TARGETS, layout)
+        for kind in (np.float16, np.float32):
+            scores = lay([x.astype(kind) for x in SCORES])
+            for reduction in ("none", "sum", "mean"):
+                assert pn.cross_entropy(scores, targets, reduction=reduction, weight=WEIGHT).dtype == kind
+        for kind in (np.int64, np.bool_):
+            with pytest.raises(DTypeError, match=np.dtype(kind).name):
+                pn.cross_entropy(lay([x.astype(kind) for x in SCORES]), targets)
+            wrong = np.bool_ if kind is np.bool_ else np.float64
+            with pytest.raises(DTypeError, match=np.dtype(wrong).name):
+                pn.cross_entropy(lay(SCORES), nest([y.astype(wrong) for y in TARGETS], layout))
+
+    def test_targets_out_of_range(self, lay: Any, layout: Any) -> None:
+        for wrong in (3, -1):
+            targets = [*TARGETS[:2], np.array([0, 0, wrong])]
+            with pytest.raises(IndexOutOfRange, match=rf"target {wrong} .*component 2, position \(2,\)"):
+                pn.cross_entropy(lay(SCORES), nest(targets, layout))
+
+    def test_what_does_not_fit(self, lay: Any, layout: Any) -> None:
+        with pytest.raises(StructureError, match="component 2"):
+            pn.cross_entropy(lay(SCORES), nest([*TARGETS[:2], np.array([0])], layout))
+        with pytest.raises(StructureError):
+            pn.cross_entropy(lay(SCORES), nest(TARGETS[:2], layout))
+        with pytest.raises(StructureError):
+            pn.cross_entropy(lay(SCORES), lay(SCORES))
+        with pytest.raises(StructureError, match="irregular"):
+            pn.cross_entropy(lay([x.T for x in SCORES], 2), nest([np.zeros(3, np.int64)] * 3, layout))
+        with pytest.raises(StructureError, match="nested"):
+            pn.cross_entropy(lay(SCORES), np.zeros((3, 2), np.int64))
+        for shape in ((2,), (1,), (3, 1), ()):
+            with pytest.raises(ShapeError, match="weight"):
+                pn.cross_entropy(lay(SCORES), nest(TARGETS, layout), weight=distinct(shape))
+        for options in ({"reduction": "max"}, {"reduction": None}, {"label_smoothing": -0.1}, {"label_smoothing": 1.5}):
+            with pytest.raises(ArgumentError):
+                pn.cross_entropy(lay(SCORES), nest(TARGETS, layout), **options)
+
+    @pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+    def test_gradients(self, layout: Any, placement: str, reduction: str) -> None:
+        made = place(SCORES, layout, placement)
+        structure, buffer = made.array.structure, np.nan_to_num(made.buffer.numpy(), nan=0.3)
+        for weight in (None, WEIGHT):
+            options = {"reduction": reduction, "weight": weight, "label_smoothing": 0.25}
+            check_gradients(
+                lambda x, o=options: pn.cross_entropy(pn.NestedArray(x, structure), nest(TARGETS, layout), **o), buffer
+            )
+
+    def test_the_row_of_an_ignored_target_receives_plus_0(self, layout: Any, placement: str) -> None:
+        scores = [np.array([[np.nan, 0.0], [1.0, 1.0]]), np.array([[np.inf, 0.0]])]
+        made = place(scores, layout, placement, grad=True)
+        pn.cross_entropy(made.array, nest([np.array([-100, 0]), np.array([-100])], layout)).backward()
+        assert_same(made.gradient(), [np.array([[0.0, 0.0], [-0.5, 0.5]]), np.zeros((1, 2))])
+        made.buffer.grad = None
+        pn.cross_entropy(made.array, nest([np.array([-100, -100]), np.array([-100])], layout)).backward()
+        assert_same(made.gradient(), [np.zeros((2, 2)), np.zeros((1, 2))])
+
+
+def test_layouts_may_differ() -> None:
+    for a in LAYOUTS:
+        for b in LAYOUTS:
+            result = pn.cross_entropy(nest(SCORES, a), nest(TARGETS, b), reduction="none")
+            assert result.layout is b
+            assert_same(result, losses(SCORES, TARGETS)[0], 1e-14)

@@ -1,0 +1,288 @@
+"""Views and copies: elements stay what they are, views share the memory and stand on the tape."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange, ShapeError
+
+from ..nests import JAGGED_2, KINDS, LAYOUTS, Kind, assert_same, batch, nest, place
+from ..slopes import check_gradients
+
+X = batch([(2, 4), (0, 4), (3, 4)])
+TURNED = [x.T for x in X]
+DEEP = batch([(2, 3, 4), (0, 3, 4), (1, 3, 4)])
+
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "transpose": lambda x: x.transpose(1, 2),
+    "unsqueeze": lambda x: x.unsqueeze(1),
+    "unflatten": lambda x: x.unflatten(2, (2, 2)),
+    "reshape": lambda x: x.reshape(-1, -1, 2, 2),
+    "view": lambda x: x.view(-1, -1, 2, 2),
+    "select regular": lambda x: x.select(2, 1),
+    "select component": lambda x: x.select(0, 2),
+    "chunk batch": lambda x: x.chunk(2)[0],
+    "chunk regular": lambda x: x.chunk(2, 2)[1],
+    "unbind": lambda x: x.unbind()[2],
+    "narrow": lambda x: pn.narrow(x, 0, 1, 2),
+    "slice batch": lambda x: x[1:],
+    "every other component": lambda x: x[::2],
+    "slice ragged": lambda x: x[:, 1:],
+    "slice regular": lambda x: x[..., 1:3],
+    "none": lambda x: x[:, None],
+    "component": lambda x: x[2],
+    "values": lambda x: x.values(),
+}
+
+
+class TestTranspose:
+    def test_values_and_layout(self, lay: Any, layout: Any) -> None:
+        for dims in ((1, 2), (2, 1), (-1, -2)):
+            result = pn.transpose(lay(X), *dims)
+            assert_same(result, TURNED)
+            assert result.layout is layout
+        assert_same(lay(TURNED, 2).transpose(1, 2), X)
+        assert_same(lay(DEEP).transpose(1, 3), [x.transpose(2, 1, 0) for x in DEEP])
+        assert_same(lay(DEEP).transpose(2, 3), [x.transpose(0, 2, 1) for x in DEEP])
+        assert_same(lay(X).transpose(2, 2), X)
+        assert_same(lay(X).transpose(1, 2).transpose(2, 1), X)
+
+    def test_the_ragged_dimension_moves(self) -> None:
+        x = nest(DEEP).transpose(1, 3)
+        assert (x.structure.ragged_dim, x.shape[1:3]) == (3, (4, 3))
+
+    def test_every_dtype(self, lay: Any) -> None:
+        for kind in (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.float16, np.float32):
+            assert_same(lay([x.astype(kind) for x in X]).transpose(1, 2), [x.astype(kind) for x in TURNED])
+
+    def test_refused(self, lay: Any) -> None:
+        for dims in ((0, 1), (1, 0), (0, 0), (-3, 1)):
+            with pytest.raises(DimensionError, match="batch"):
+                pn.transpose(lay(X), *dims)
+        with pytest.raises(DimensionError, match=re.escape("[-3, 2]")):
+            pn.transpose(lay(X), 1, 3)
+        with pytest.raises(ArgumentError, match="dim"):
+            pn.transpose(lay(X), 1.0, 2)
+
+
+class TestUnsqueeze:
+    def test_values(self, lay: Any, layout: Any) -> None:
+        for dim in (1, 2, 3, -1, -2, -3):
+            result = pn.unsqueeze(lay(X), dim)
+            assert_same(result, [np.expand_dims(x, dim % 4 - 1) for x in X])
+            assert result.layout is layout
+        assert nest(X).unsqueeze(1).structure.ragged_dim == 2 and nest(X).unsqueeze(2).structure.ragged_dim == 1
+
+    def test_refused(self, lay: Any) -> None:
+        for dim in (0, -4):
+            with pytest.raises(DimensionError, match="batch"):
+                pn.unsqueeze(lay(X), dim)
+        with pytest.raises(DimensionError):
+            pn.unsqueeze(lay(X), 4)
+
+
+class TestUnflatten:
+    def test_values(self, lay: Any, layout: Any) -> None:
+        for sizes in ((2, 2), (4, 1), (-1, 2), [2, -1], (1, 2, 2)):
+            new = [2 if size == -1 else size for size in sizes]
+            result = pn.unflatten(lay(X), 2, sizes)
+            assert_same(result, [x.reshape(len(x), *new) for x in X])
+            assert result.layout is layout
+            assert_same(lay(TURNED, 2).unflatten(1, sizes), [x.reshape(*new, x.shape[1]) for x in TURNED])
+
+    def test_refused(self, lay: Any) -> None:
+        with pytest.raises(DimensionError, match="irregular"):
+            pn.unflatten(lay(X), 1, (1, -1))
+        with pytest.raises(DimensionError, match="batch"):
+            pn.unflatten(lay(X), 0, (3, 1))
+        for sizes in ((3, 2), (-1, -1), (-1, 3), (), (2, -2)):
+            with pytest.raises(ShapeError):
+                pn.unflatten(lay(X), 2, sizes)
+
+
+class TestReshape:
+    @pytest.mark.parametrize("name", ["reshape", "view"])
+    def test_values(self, layout: Any, name: str) -> None:
+        for placement in ("packed", "holes"):
+            x = nest(X, layout, placement)
+            for shape in ((3, -1, 2, 2), (-1, -1, 4, 1), (3, -1, -1), (3, -1, 4)):
+                new = [4 if size == -1 else size for size in shape[2:]]
+                result = getattr(pn, name)(x, shape)
+                assert_same(result, [one.reshape(len(one), *new) for one in X])
+                assert_same(getattr(x, name)(*shape), [one.reshape(len(one), *new) for one in X])
+                assert result.layout is layout
+
+    def test_values_in_any_order(self, lay: Any) -> None:
+        assert_same(pn.reshape(lay(X), (3, -1, 2, 2)), [x.reshape(-1, 2, 2) for x in X])
+        assert_same(lay(TURNED, 2).reshape(3, 4, -1, 1), [x.reshape(4, x.shape[1], 1) for x in TURNED])
+        assert_same(lay(DEEP).transpose(2, 3).reshape(3, -1, 12), [x.transpose(0, 2, 1).reshape(-1, 12) for x in DEEP])
+        moved = [x.transpose(1, 0, 2) for x in DEEP]
+        assert_same(lay(moved, 2).reshape(3, 3, -1, 2, 2), [x.reshape(3, x.shape[1], 2, 2) for x in moved])
+
+    @pytest.mark.parametrize("name", ["reshape", "view"])
+    @pytest.mark.parametrize(
+        ("shape", "text"),
+        [
+            ((2, -1, 4), "number of components"), ((3, 2, 4), "irregular"), ((3, -1, 2, -1), "new"),
+            ((3, -1, 5), "component 0"),
+            ((3, -1), "component 0"), ((3, -1, -2), "invalid"), ((), "number of components"), ((3,), "3"),
+        ],
+    )  # fmt: skip
+    def test_refused(self, lay: Any, name: str, shape: Any, text: str) -> None:
+        with pytest.raises(ShapeError, match=text):
+            getattr(pn, name)(lay(X), shape)
+
+    def test_an_irregular_dimension_of_equal_lengths_takes_minus_1_only_if_jagged(self) -> None:
+        with pytest.raises(ShapeError, match="irregular"):
+            nest(batch([(2, 4)] * 3), pn.jagged).reshape(3, 2, 4)
+
+    def test_reshape_as(self, lay: Any) -> None:
+        for layout in LAYOUTS:
+            for other in (nest([x.ravel() for x in X], layout), nest([x.reshape(-1, 2, 2) for x in X], layout)):
+                result = pn.reshape_as(lay(X), other)
+                assert_same(result, [x.reshape(one.shape) for x, one in zip(X, other.unbind(), strict=True)])
+                assert result.layout is layout
+        with pytest.raises(ShapeError, match="component 2"):
+            pn.reshape_as(lay(X), nest([X[0], X[1], X[2][:1]]))
+        with pytest.raises(ShapeError, match="components"):
+            pn.reshape_as(lay(X), nest(X[:2]))
+
+
+class TestSelect:
+    def test_values_and_kinds(self, lay: Any, layout: Any) -> None:
+        for index in (0, 3, -1, -4):
+            assert_same(pn.select(lay(X), 2, index), [x[:, index] for x in X])
+            assert_same(pn.select(lay(TURNED, 2), 1, index), [x[index] for x in TURNED])
+            assert lay(X).select(2, index).layout is layout
+        full = batch([(2, 4), (1, 4), (3, 4)])
+        for index in (0, -1):
+            assert_same(pn.select(lay(full), 1, index), [x[index] for x in full])
+            assert_same(pn.select(lay([x.T for x in full], 2), 2, index), [x[index] for x in full])
+        assert isinstance(lay(full).select(1, 0), pn.Array) is (layout is pn.jagged)
+        for index in (0, 1, 2, -1):
+            assert_same([pn.select(lay(X), 0, index)], [X[index]])
+
+    def test_every_component_without_the_index_is_named(self, lay: Any) -> None:
+        with pytest.raises(IndexOutOfRange, match=re.escape("components 0 (length 2), 1 (length 0)")):
+            pn.select(lay(X), 1, 2)
+        with pytest.raises(IndexOutOfRange, match=re.escape("component 1 (length 0)")):
+            pn.select(lay(X), 1, -1)
+        with pytest.raises(IndexOutOfRange, match="index 3 .* 3"):
+            pn.select(lay(X), 0, 3)
+        with pytest.raises(IndexOutOfRange, match="index 4"):
+            pn.select(lay(X), 2, 4)
+        for index in (1.0, True, None):
+            with pytest.raises(ArgumentError, match="index"):
+                pn.select(lay(X), 2, index)
+
+
+class TestChunk:
+    def test_along_the_batch(self, lay: Any, layout: Any) -> None:
+        for chunks, counts in ((1, [3]), (2, [2, 1]), (3, [1, 1, 1]), (5, [1, 1, 1])):
+            pieces = pn.chunk(lay(X), chunks)
+            assert [len(piece) for piece in pieces] == counts
+            assert [one.tolist() for piece in pieces for one in piece.unbind()] == [x.tolist() for x in X]
+            assert {piece.layout for piece in pieces} == {layout}
+        assert [len(piece) for piece in pn.chunk(lay(X)[:0], 2)] == [0, 0]
+
+    def test_along_a_regular_dimension(self, lay: Any) -> None:
+        for chunks, sizes in ((1, [4]), (2, [2, 2]), (3, [2, 2]), (4, [1] * 4), (9, [1] * 4)):
+            start = 0
+            pieces = lay(X).chunk(chunks, dim=-1)
+            for size, piece in zip(sizes, pieces, strict=True):
+                assert_same(piece, [x[:, start : start + size] for x in X])
+                start += size
+        assert [piece.size(2) for piece in pn.chunk(lay([np.zeros((2, 0))]), 3, 2)] == [0, 0, 0]
+
+    def test_refused(self, lay: Any) -> None:
+        with pytest.raises(DimensionError, match="irregular"):
+            pn.chunk(lay(X), 2, 1)
+        for chunks in (0, -1, 1.5):
+            with pytest.raises(ArgumentError, match="chunks"):
+                pn.chunk(lay(X), chunks)
+
+
+class TestUnbindCloneDetach:
+    def test_unbind(self, lay: Any) -> None:
+        for components in (pn.unbind(lay(X)), lay(X).unbind(dim=-3), tuple(lay(X))):
+            assert_same(components, X)
+        assert list(pn.unbind(lay(X)[:0])) == []
+        for dim in (1, -1):
+            with pytest.raises(DimensionError, match="dimension 0"):
+                pn.unbind(lay(X), dim)
+
+    def test_clone(self, lay: Any, layout: Any) -> None:
+        x = lay([np.array([-0.0, np.nan]), np.array([])])
+        result = pn.clone(x)
+        assert_same(result, [np.array([-0.0, np.nan]), np.array([])])
+        assert result.layout is layout and not np.shares_memory(result.data.data, x.data.data)
+        assert result.structure.tiles
+
+    def test_detach(self, lay: Any, layout: Any) -> None:
+        made = place(X, layout, grad=True)
+        result = pn.detach(made.array)
+        assert_same(result, X)
+        assert (result.requires_grad, result.layout) == (False, layout)
+        assert np.shares_memory(result.data.data, made.array.data.data)
+
+
+@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda one: one.name)
+class TestViews:
+    def test_they_share_memory(self, name: str, layout: Any) -> None:
+        for placement in ("packed", "holes"):
+            x = nest(X, layout, placement)
+            result = VIEWS[name](x)
+            memory = result.data.data if isinstance(result, pn.NestedArray) else result.data
+            assert np.shares_memory(memory, x.data.data)
+            before = x.data.storage.version
+            result.fill_(7.0)
+            assert x.data.storage.version > before
+            seen = sum(int((one.numpy() == 7).sum()) for one in x.unbind())
+            assert seen == (20 if name == "values" else result.numel())
+
+    def test_they_have_a_gradient_of_their_own(self, name: str, layout: Any) -> None:
+        made = place(X, layout, grad=True)
+        view = VIEWS[name](made.array)
+        assert not view.is_leaf and view.requires_grad
+        view.retain_grad()
+        (view * view).sum().backward()
+        own = [view] if isinstance(view, pn.Array) else view.unbind()
+        grads = [view.grad] if isinstance(view, pn.Array) else view.grad.unbind()
+        assert_same(grads, [2 * one.detach().numpy() for one in own])
+        touched = sum(int((one != 0).sum()) for one in made.gradient())
+        assert touched == sum(one.numel() for one in own)
+
+
+PULLED = [name for name in VIEWS if name not in ("view", "values")]
+
+
+@pytest.mark.parametrize("placement", ["packed", "holes", "transposed"])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.both and kind.ragged == 1], ids=str)
+def test_gradients(kind: Kind, placement: str) -> None:
+    made = place(batch([(2, 4), (0, 4), (3, 4)]), kind.layout, placement, kind.ragged)
+    structure, buffer = made.array.structure, np.nan_to_num(made.buffer.numpy(), nan=0.3)
+    functions = [VIEWS[name] for name in PULLED]
+    functions += [
+        pn.clone,
+        lambda x: pn.cat([x, x * x], 1),
+        lambda x: pn.stack([x, x * x], 2),
+        lambda x: pn.cat([x, x * x]),
+    ]
+    for function in functions:
+        check_gradients(lambda values, f=function: f(pn.NestedArray(values, structure)) * 3.0, buffer, order=1)
+
+
+def test_jagged_by_the_second_dimension() -> None:
+    x = nest(TURNED, JAGGED_2.layout, "holes", 2)
+    assert_same(x[:, 1:3], [one[1:3] for one in TURNED])
+    assert_same(x[:, :, ::-1], [one[:, ::-1] for one in TURNED])
+    assert_same(x.unsqueeze(2), [one[:, None] for one in TURNED])
+    with pytest.raises(DimensionError):
+        x.chunk(2, 2)

@@ -1,0 +1,245 @@
+"""Softmax and layer_norm of runs, and dropout of elements."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.backends.errors import ArgumentError, DimensionError, DTypeError, ShapeError, StructureError
+
+from ..nests import BOTH, KINDS, Kind, assert_same, batch, distinct, nest, place
+from ..slopes import check_gradients
+
+SHAPES = [(2, 3), (0, 3), (4, 3)]
+X = batch(SHAPES)
+TURNED = [x.T for x in X]
+
+
+def softmax(x: Any, axis: int) -> Any:
+    if not x.size:
+        return x
+    powers = np.exp(x - x.max(axis, keepdims=True))
+    return powers / powers.sum(axis, keepdims=True)
+
+
+def layer_norm(x: Any, axes: Any, eps: float = 1e-5) -> Any:
+    if not x.size:
+        return x
+    centred = x - x.mean(axes, keepdims=True)
+    return centred / np.sqrt((centred * centred).mean(axes, keepdims=True) + eps)
+
+
+def smooth(kind: Kind, placement: str, lengths: tuple[int, ...] = (2, 0, 1)) -> Any:
+    """A buffer without NaN, and a function from such a buffer to the nested array in it."""
+    made = place(batch(kind.shapes(lengths)), kind.layout, placement, kind.ragged)
+    structure = made.array.structure
+    return np.nan_to_num(made.buffer.numpy(), nan=0.4), lambda values: pn.NestedArray(values, structure)
+
+
+class TestSoftmax:
+    @pytest.mark.parametrize("dim", [1, 2, -1, -2])
+    def test_values(self, lay: Any, dim: int) -> None:
+        for components, ragged in ((X, 1), (TURNED, 2)):
+            expected = [softmax(x, dim % 3 - 1) for x in components]
+            assert_same(pn.softmax(lay(components, ragged), dim), expected, 1e-15)
+            result = lay(components, ragged).softmax(dim=dim)
+            assert (result.layout, result.dtype) == (lay(components, ragged).layout, np.float64)
+
+    def test_two_irregular_dimensions_and_other_ranks(self) -> None:
+        ragged = batch([(2, 1), (0, 3), (1, 2)])
+        for dim in (1, 2):
+            assert_same(pn.softmax(nest(ragged, pn.strided), dim), [softmax(x, dim - 1) for x in ragged], 1e-15)
+        deep = batch([(2, 2, 2), (1, 2, 2)])
+        for dim in (1, 2, 3):
+            for layout in (pn.jagged, pn.strided):
+                assert_same(pn.softmax(nest(deep, layout), dim), [softmax(x, dim - 1) for x in deep], 1e-15)
+                moved = [x.transpose(1, 2, 0) for x in deep]
+                assert_same(
+                    pn.softmax(nest(moved, layout, "holes", 3), dim), [softmax(x, dim - 1) for x in moved], 1e-15
+                )
+
+    def test_large_numbers_are_shifted(self, lay: Any) -> None:
+        result = pn.softmax(lay([np.array([1000.0, 1001.0]), np.array([-1e300])]), 1)
+        assert_same(result, [np.array([1 / (1 + math.e), math.e / (1 + math.e)]), np.array([1.0])], 1e-15)
+
+    def test_infinities_and_nan_stay_in_their_run(self, lay: Any) -> None:
+        x = [
+            np.array([-np.inf, 0.0]),
+            np.array([-np.inf, -np.inf]),
+            np.array([np.inf, 0.0]),
+            np.array([np.nan]),
+            np.zeros(2),
+        ]
+        got = [one.tolist() for one in pn.softmax(lay(x), 1).unbind()]
+        assert got[0] == [0.0, 1.0] and got[4] == [0.5, 0.5]
+        assert all(np.isnan(one).all() for one in got[1:4])
+
+    def test_dtypes(self, lay: Any) -> None:
+        half = lay([np.array([1, 2], np.float16)])
+        assert pn.softmax(half, 1).dtype == np.float16
+        assert pn.softmax(half, 1, dtype=pn.float64).dtype == np.float64
+        whole = lay([np.array([0, 0])])
+        assert_same(pn.softmax(whole, 1, dtype=pn.float32), [np.array([0.5, 0.5], np.float32)])
+        for call in (lambda: pn.softmax(whole, 1), lambda: pn.softmax(half, 1, dtype=pn.int64)):
+            with pytest.raises(DTypeError, match="int64"):
+                call()
+
+    def test_the_batch_is_refused(self, lay: Any) -> None:
+        for dim in (0, -3):
+            with pytest.raises(DimensionError, match="batch"):
+                pn.softmax(lay(X), dim)
+        with pytest.raises(DimensionError, match=re.escape("[-3, 2]")):
+            pn.softmax(lay(X), 3)
+        with pytest.raises(ArgumentError, match="dim"):
+            pn.softmax(lay(X), None)
+
+    def test_nothing(self, lay: Any) -> None:
+        assert_same(pn.softmax(lay([np.zeros((0, 3))] * 2), 1), [np.zeros((0, 3))] * 2)
+        assert len(pn.softmax(lay(X)[:0], 1)) == 0
+
+    @pytest.mark.parametrize("placement", ["packed", "holes"])
+    @pytest.mark.parametrize("dim", [1, 2])
+    @pytest.mark.parametrize("kind", KINDS, ids=str)
+    def test_gradients(self, kind: Kind, dim: int, placement: str) -> None:
+        buffer, nested = smooth(kind, placement)
+        check_gradients(lambda x: pn.softmax(nested(x), dim), buffer)
+
+    def test_a_nan_stays_in_its_component(self, layout: Any, placement: str) -> None:
+        made = place([np.array([np.nan, 1.0]), np.array([0.0, 0.0])], layout, placement, grad=True)
+        result = pn.softmax(made.array, 1)
+        result.backward(nest([np.ones(2), np.array([1.0, 0.0])], layout))
+        assert_same(made.gradient()[1:], [np.array([0.25, -0.25])])
+
+
+class TestLayerNorm:
+    def test_values(self, lay: Any) -> None:
+        weight, bias = distinct((3,)), distinct((3,), 1)
+        for shape in (3, (3,), [3]):
+            assert_same(pn.layer_norm(lay(X), shape), [layer_norm(x, -1) for x in X], 1e-14)
+        assert_same(pn.layer_norm(lay(X), 3, weight, bias), [layer_norm(x, -1) * weight + bias for x in X], 1e-14)
+        assert_same(lay(X).layer_norm(3, weight), [layer_norm(x, -1) * weight for x in X], 1e-14)
+        assert_same(pn.layer_norm(lay(X), 3, None, bias, 0.5), [layer_norm(x, -1, 0.5) + bias for x in X], 1e-14)
+
+    def test_several_dimensions(self, lay: Any) -> None:
+        deep = batch([(2, 2, 3), (0, 2, 3), (1, 2, 3)])
+        weight = distinct((2, 3))
+        assert_same(pn.layer_norm(lay(deep), (2, 3), weight), [layer_norm(x, (-2, -1)) * weight for x in deep], 1e-14)
+        assert_same(pn.layer_norm(lay([x.transpose(1, 0, 2) for x in deep], 2), 3), [
+            layer_norm(x.transpose(1, 0, 2), -1) for x in deep
+        ], 1e-14)  # fmt: skip
+
+    def test_equal_elements_become_bias(self, lay: Any) -> None:
+        flat = lay([np.full((2, 3), 7.0), np.zeros((0, 3))])
+        assert_same(pn.layer_norm(flat, 3), [np.zeros((2, 3)), np.zeros((0, 3))])
+        assert_same(pn.layer_norm(flat, 3, None, np.arange(3.0)), [np.tile(np.arange(3.0), (2, 1)), np.zeros((0, 3))])
+
+    def test_a_nan_stays_in_its_run(self, lay: Any) -> None:
+        x = [np.array([[np.nan, 1, 2], [1, 2, 3]]), np.array([[np.inf, 0, 0], [3, 2, 1.0]])]
+        first, second = (one.numpy() for one in pn.layer_norm(lay(x), 3).unbind())
+        assert np.isnan(first[0]).all() and np.isnan(second[0]).all()
+        np.testing.assert_allclose([first[1], -second[1]], [layer_norm(np.array([1.0, 2, 3]), -1)] * 2)
+
+    def test_irregular_dimensions_are_refused(self) -> None:
+        for layout in (pn.jagged, pn.strided):
+            for shape in ((2,), 4, (3, 2)):
+                with pytest.raises(StructureError, match="dimension 2 is irregular"):
+                    pn.layer_norm(nest(TURNED, layout, "packed", 2), shape)
+            with pytest.raises(StructureError, match="dimension 1 is irregular"):
+                pn.layer_norm(nest(X, layout), (2, 3))
+            with pytest.raises(StructureError):
+                pn.layer_norm(nest(X, layout), (3, 2, 3))
+        equal = nest(batch([(2, 3)] * 2), pn.jagged)
+        with pytest.raises(StructureError, match="dimension 1 is irregular"):
+            pn.layer_norm(equal, (2, 3))
+
+    def test_sizes_that_differ_are_refused(self, lay: Any) -> None:
+        with pytest.raises(ShapeError, match="3"):
+            pn.layer_norm(lay(X), 4)
+        for wrong in ((4,), (1,), (1, 3), ()):
+            with pytest.raises(ShapeError, match="weight"):
+                pn.layer_norm(lay(X), 3, distinct(wrong))
+            with pytest.raises(ShapeError, match="bias"):
+                pn.layer_norm(lay(X), 3, None, distinct(wrong))
+
+    def test_dtypes(self, lay: Any) -> None:
+        single = lay([x.astype(np.float32) for x in X])
+        assert pn.layer_norm(single, 3, distinct((3,)), distinct((3,))).dtype == np.float32
+        for kind in (np.int64, np.bool_):
+            with pytest.raises(DTypeError, match=np.dtype(kind).name):
+                pn.layer_norm(lay([x.astype(kind) for x in X]), 3)
+
+    @pytest.mark.parametrize("placement", ["packed", "holes"])
+    @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind is not BOTH and kind.ragged == 1], ids=str)
+    def test_gradients(self, kind: Kind, placement: str) -> None:
+        buffer, nested = smooth(kind, placement)
+        buffer = buffer + np.arange(buffer.size).reshape(buffer.shape) ** 2 / 7
+        weight, bias = distinct((2,)) + 2, distinct((2,), 1)
+        check_gradients(lambda x, w, b: pn.layer_norm(nested(x), 2, w, b, 0.1), buffer, weight, bias)
+        check_gradients(lambda x, b: pn.layer_norm(nested(x), 2, None, b, 0.1), buffer, bias)
+        check_gradients(lambda x: pn.layer_norm(nested(x), 2, eps=0.1), buffer)
+
+    def test_parameters_without_runs_receive_zero(self, layout: Any) -> None:
+        weight, bias = (pn.array(np.ones(3), requires_grad=True) for _ in range(2))
+        pn.layer_norm(nest([np.zeros((0, 3))] * 2, layout), 3, weight, bias).sum().backward()
+        assert weight.grad.tolist() == bias.grad.tolist() == [0.0] * 3
+
+
+class TestDropout:
+    def test_nothing_is_dropped(self, lay: Any) -> None:
+        for result in (
+            pn.dropout(lay(X), 0.0),
+            pn.dropout(lay(X), 0.7, False),
+            pn.dropout(lay(X), 1.0, training=False),
+        ):
+            assert_same(result, X)
+
+    def test_everything_is_dropped(self, lay: Any) -> None:
+        x = [np.array([np.nan, np.inf, -0.0]), np.array([-3.0]), np.array([])]
+        assert_same(pn.dropout(lay(x), 1.0), [np.zeros(3), np.zeros(1), np.zeros(0)])
+
+    def test_a_dropped_element_is_plus_0_and_a_kept_one_is_divided(self, lay: Any) -> None:
+        x = [np.full((50, 2), -3.0), np.full((50, 2), np.inf), np.full((50, 2), np.nan)]
+        first, second, third = (one.numpy() for one in pn.dropout(lay(x), 0.25).unbind())
+        for got, kept in ((first, -4.0), (second, np.inf)):
+            assert set(got.ravel().tolist()) == {0.0, kept}
+            assert not np.signbit(got[got == 0]).any()
+        assert (np.isnan(third) | (third == 0)).all() and (third == 0).any()
+        assert 0.6 < np.mean(first != 0) < 0.9
+
+    def test_the_choice_is_the_same_forwards_and_backwards(self, layout: Any, placement: str) -> None:
+        made = place([np.ones((20, 2)), np.ones((9, 2))], layout, placement, grad=True)
+        result = pn.dropout(made.array, 0.5)
+        result.backward(nest([np.full((20, 2), 3.0), np.full((9, 2), 3.0)], layout))
+        assert_same(made.gradient(), [3 * one.detach().numpy() for one in result.unbind()])
+
+    def test_a_cotangent_of_nan_does_not_reach_the_dropped(self, layout: Any) -> None:
+        made = place([np.ones(3), np.ones(1)], layout, grad=True)
+        pn.dropout(made.array, 1.0).backward(nest([np.full(3, np.nan), np.full(1, np.nan)], layout))
+        assert_same(made.gradient(), [np.zeros(3), np.zeros(1)])
+
+    def test_generators(self, lay: Any) -> None:
+        def once(seed: int) -> list[Any]:
+            return [one.tolist() for one in pn.dropout(lay(X), 0.5, generator=np.random.default_rng(seed)).unbind()]
+
+        assert once(3) == once(3)
+        assert once(3) != once(4) or once(3) != once(5)
+        pn.manual_seed(7)
+        first = [one.tolist() for one in pn.dropout(lay(X), 0.5).unbind()]
+        pn.manual_seed(7)
+        assert first == [one.tolist() for one in pn.dropout(lay(X), 0.5).unbind()]
+
+    def test_refused(self, lay: Any) -> None:
+        for p in (-0.1, 1.1, math.nan, True, "0.5"):
+            with pytest.raises(ArgumentError, match="p must be"):
+                pn.dropout(lay(X), p)
+        with pytest.raises(DTypeError, match="int64"):
+            pn.dropout(lay([np.array([1, 2])]))
+
+    def test_the_dtype_and_the_layout_stay(self, lay: Any, layout: Any) -> None:
+        result = pn.dropout(lay([x.astype(np.float32) for x in X]), 0.5)
+        assert (result.dtype, result.layout, [tuple(one.shape) for one in result]) == (np.float32, layout, SHAPES)

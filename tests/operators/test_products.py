@@ -1,0 +1,267 @@
+"""Matrix products of components: nested with nested, with one matrix for all, and with a matrix for each."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.backends.errors import DTypeError, ShapeError, StructureError
+
+from ..nests import (
+    JAGGED,
+    JAGGED_2,
+    LAYOUTS,
+    PLACEMENTS,
+    STRIDED,
+    STRIDED_2,
+    Kind,
+    assert_same,
+    batch,
+    distinct,
+    nest,
+    place,
+)
+from ..slopes import check_gradients
+
+ROWS = batch([(2, 3), (0, 3), (4, 3)])  # (B, *, D)
+COLUMNS = batch([(3, 2), (3, 0), (3, 4)], 1)  # (B, D, *)
+INNER = batch([(2, 2), (0, 2), (4, 2)], 2)  # (B, *, E)
+
+
+def dense_result(result: Any) -> bool:
+    return isinstance(result, pn.Array)
+
+
+class TestNestedNested:
+    def test_both_contribute_a_ragged_dimension(self, lay: Any, layout: Any) -> None:
+        for placement in PLACEMENTS:
+            result = pn.matmul(lay(ROWS), nest(COLUMNS, layout, placement, 2))
+            assert result.layout is pn.strided
+            assert_same(result, [a @ b for a, b in zip(ROWS, COLUMNS, strict=True)])
+
+    def test_the_ragged_dimension_is_summed_over(self, lay: Any, layout: Any) -> None:
+        for placement in PLACEMENTS:
+            result = pn.matmul(lay(COLUMNS, 2), nest(INNER, layout, placement))
+            assert dense_result(result) is (layout is pn.jagged)
+            assert_same(result, [a @ b for a, b in zip(COLUMNS, INNER, strict=True)])
+        assert_same(lay(ROWS).transpose(1, 2) @ lay(INNER), [a.T @ b for a, b in zip(ROWS, INNER, strict=True)])
+
+    def test_one_ragged_dimension_is_left(self, lay: Any, layout: Any) -> None:
+        square = batch([(3, 3)] * 3, 4)
+        result = pn.matmul(lay(ROWS), nest(square, layout, "packed", 2))
+        assert_same(result, [a @ b for a, b in zip(ROWS, square, strict=True)])
+        result = pn.matmul(nest(square, layout), lay(COLUMNS, 2))
+        assert_same(result, [a @ b for a, b in zip(square, COLUMNS, strict=True)])
+
+    def test_layouts_may_differ(self) -> None:
+        expected = [a @ b for a, b in zip(ROWS, COLUMNS, strict=True)]
+        for a in LAYOUTS:
+            for b in LAYOUTS:
+                assert_same(pn.matmul(nest(ROWS, a, "holes"), nest(COLUMNS, b, "transposed", 2)), expected)
+
+    def test_more_dimensions(self, layout: Any) -> None:
+        left, right = batch([(2, 2, 3), (1, 2, 3)]), batch([(2, 3, 2), (1, 3, 2)], 1)
+        assert_same(nest(left, layout) @ nest(right, layout), [a @ b for a, b in zip(left, right, strict=True)])
+        left, right = batch([(2, 2, 3), (2, 1, 3)]), batch([(2, 3, 2), (2, 3, 1)], 1)
+        result = nest(left, layout, "holes", 2) @ nest(right, layout, "holes", 3)
+        assert_same(result, [a @ b for a, b in zip(left, right, strict=True)])
+
+    def test_many_components(self, layout: Any) -> None:
+        lengths = np.random.default_rng(0).integers(0, 5, 60)
+        a, b = batch([(n, 3) for n in lengths]), batch([(3, n) for n in lengths], 1)
+        assert_same(nest(a, layout) @ nest(b, layout, "packed", 2), [x @ y for x, y in zip(a, b, strict=True)])
+        assert_same(nest(b, layout, "packed", 2) @ nest(a, layout), [y @ x for x, y in zip(a, b, strict=True)], 1e-14)
+
+    def test_what_does_not_fit_names_the_component(self, lay: Any, layout: Any) -> None:
+        with pytest.raises(StructureError, match="component 2.*4.*3"):
+            pn.matmul(lay(COLUMNS, 2), nest([INNER[0], INNER[1], INNER[2][:3]], layout))
+        with pytest.raises(StructureError, match="component 0.*3.*2"):
+            pn.matmul(lay(ROWS), nest(INNER, layout))
+        with pytest.raises(StructureError, match="3 and 2 components"):
+            pn.matmul(lay(ROWS), nest(COLUMNS[:2], layout, "packed", 2))
+        vectors = nest([x[:, 0] for x in ROWS], layout)
+        for call in (lambda: lay(ROWS) @ vectors, lambda: vectors @ lay(ROWS), lambda: vectors @ vectors):
+            with pytest.raises(StructureError):
+                call()
+
+
+class TestNestedDense:
+    def test_one_matrix_or_vector_for_all(self, lay: Any) -> None:
+        matrix, vector = distinct((3, 2)), distinct((3,))
+        assert_same(pn.matmul(lay(ROWS), matrix), [x @ matrix for x in ROWS])
+        assert_same(lay(ROWS) @ pn.array(vector), [x @ vector for x in ROWS])
+        assert_same(lay(ROWS) @ matrix[None], [x @ matrix for x in ROWS])
+        assert_same(pn.matmul(matrix.T, lay(COLUMNS, 2)), [matrix.T @ x for x in COLUMNS])
+        assert_same(vector @ lay(COLUMNS, 2), [vector @ x for x in COLUMNS])
+        assert_same(matrix.T[None] @ lay(COLUMNS, 2), [matrix.T @ x for x in COLUMNS])
+
+    def test_a_matrix_for_each(self, lay: Any) -> None:
+        each = distinct((3, 3, 2))
+        assert_same(pn.matmul(lay(ROWS), each), [x @ m for x, m in zip(ROWS, each, strict=True)])
+        left = each.transpose(0, 2, 1)
+        assert_same(pn.matmul(left, lay(COLUMNS, 2)), [m @ x for x, m in zip(COLUMNS, left, strict=True)])
+
+    def test_the_layout_stays_unless_the_ragged_dimension_goes(self, lay: Any, layout: Any) -> None:
+        assert pn.matmul(lay(ROWS), distinct((3, 2))).layout is layout
+        equal = lay(batch([(2, 3)] * 3))
+        for other in (distinct((3, 2)), distinct((3, 3, 2)), distinct((1, 3, 2)), distinct((3,))):
+            assert pn.matmul(equal, other).layout is layout
+        summed = lay(batch([(2, 3)] * 3), 2)
+        for other in (distinct((3, 2)), distinct((3, 3, 2)), distinct((1, 3, 2))):
+            result = summed @ other
+            assert dense_result(result) is (layout is pn.jagged)
+            assert_same(result, [x @ (other if other.ndim == 2 else other[i % len(other)])
+                                 for i, x in enumerate(batch([(2, 3)] * 3))])  # fmt: skip
+
+    def test_more_dimensions(self, lay: Any) -> None:
+        deep = batch([(2, 4, 3), (0, 4, 3), (1, 4, 3)])
+        matrix, each = distinct((3, 2)), distinct((3, 1, 3, 2))
+        assert_same(lay(deep) @ matrix, [x @ matrix for x in deep])
+        assert_same(lay(deep) @ distinct((3,)), [x @ distinct((3,)) for x in deep])
+        assert_same(lay(deep) @ each, [x @ m for x, m in zip(deep, each, strict=True)])
+        assert_same(lay(deep) @ distinct((1, 3, 2)), [x @ distinct((1, 3, 2)) for x in deep])
+        moved = [x.transpose(1, 0, 2) for x in deep]
+        assert_same(lay(moved, 2) @ matrix, [x @ matrix for x in moved])
+
+    @pytest.mark.parametrize("shape", [(2, 3), (4,), (3, 2, 3), (2, 3, 2), (4, 3, 2)])
+    def test_what_does_not_fit(self, lay: Any, shape: tuple[int, ...]) -> None:
+        with pytest.raises(ShapeError):
+            pn.matmul(lay(ROWS), distinct(shape))
+        with pytest.raises(ShapeError):
+            pn.matmul(distinct(shape).T if len(shape) < 3 else distinct(shape).swapaxes(1, 2), lay(COLUMNS, 2))
+
+    def test_components_are_matrices(self, lay: Any) -> None:
+        with pytest.raises(StructureError, match="matri"):
+            pn.matmul(lay([x[:, 0] for x in ROWS]), distinct((3, 2)))
+        with pytest.raises((ShapeError, StructureError)):
+            pn.matmul(lay(ROWS), pn.array(2.0))
+
+
+def test_dtypes(lay: Any) -> None:
+    ints = [np.array([[100, 1]], np.int8), np.array([[2, 3]], np.int8)]
+    assert_same(lay(ints) @ np.array([[2], [1]], np.int8), [np.array([[-55]], np.int8), np.array([[7]], np.int8)])
+    assert (lay(ints) @ np.array([[2], [1]], np.float16)).dtype == np.float16
+    assert (lay(ints) @ np.array([[2], [1]], np.int64)).dtype == np.int64
+    assert (lay([x.astype(np.float32) for x in ROWS]) @ distinct((3, 2))).dtype == np.float64
+    flags = lay([x > 0 for x in ROWS])
+    assert_same(flags @ (distinct((3, 2)) > 0), [(x > 0) @ (distinct((3, 2)) > 0) for x in ROWS])
+
+
+def test_sums_over_nothing(lay: Any, layout: Any) -> None:
+    wide = [np.zeros((2, 0)), np.zeros((1, 0))]
+    assert_same(pn.matmul(lay(wide), np.zeros((0, 3))), [np.zeros((2, 3)), np.zeros((1, 3))])
+    columns = nest([np.zeros((3, 0)), np.ones((3, 2))], layout, "holes", 2)
+    assert_same(pn.matmul(columns, lay([np.zeros((0, 2)), np.ones((2, 2))])), [np.zeros((3, 2)), np.full((3, 2), 2.0)])
+    assert len(pn.matmul(lay(ROWS)[:0], distinct((3, 2)))) == 0
+    assert len(pn.matmul(lay(ROWS)[:0], lay(COLUMNS, 2)[:0])) == 0
+
+
+def test_without_components_regular_sizes_stay() -> None:
+    rows = pn.nested_array_from_jagged(np.zeros((0, 3)), [0])
+    columns = pn.nested_array_from_jagged(np.zeros((3, 0)), [0], jagged_dim=2)
+    assert pn.matmul(columns, rows).shape == (0, 3, 3)
+    assert pn.matmul(columns, np.zeros((0, 0, 2))).shape == (0, 3, 2)
+    assert pn.matmul(rows, np.zeros((0, 3, 2))).sum(1).shape == pn.matmul(rows, np.zeros((3, 2))).sum(1).shape == (0, 2)
+    assert pn.matmul(np.zeros((0, 2, 3)), columns).sum(2).shape == (0, 2)
+    assert pn.matmul(rows, columns).layout is pn.strided
+
+
+def test_no_neighbour_is_seen(lay: Any, layout: Any) -> None:
+    bad = [np.full((2, 3), np.nan), np.ones((1, 3)), np.full((3, 3), np.inf)]
+    for result in (
+        lay(bad) @ np.ones((3, 2)),
+        lay(bad) @ np.ones((3, 3, 2)),
+        lay(bad) @ nest([np.ones((3, 2))] * 3, layout),
+    ):
+        assert result.unbind()[1].tolist() == [[3.0, 3.0]]
+
+
+class TestBmm:
+    def test_values(self, lay: Any, layout: Any) -> None:
+        each = distinct((3, 3, 2))
+        assert_same(
+            pn.bmm(lay(ROWS), nest(COLUMNS, layout, "packed", 2)), [a @ b for a, b in zip(ROWS, COLUMNS, strict=True)]
+        )
+        assert_same(pn.bmm(lay(ROWS), each), [a @ b for a, b in zip(ROWS, each, strict=True)])
+        assert_same(lay(COLUMNS, 2).bmm(lay(INNER)), [a @ b for a, b in zip(COLUMNS, INNER, strict=True)])
+        left = each.transpose(0, 2, 1)
+        assert_same(pn.bmm(left, lay(COLUMNS, 2)), [a @ b for a, b in zip(left, COLUMNS, strict=True)])
+
+    def test_what_does_not_fit(self, lay: Any, layout: Any) -> None:
+        with pytest.raises(StructureError, match="three dimensions"):
+            pn.bmm(lay(ROWS), distinct((3, 2)))
+        with pytest.raises(StructureError, match="three dimensions"):
+            pn.bmm(lay([x[:, 0] for x in ROWS]), distinct((3, 3, 2)))
+        for other in (nest(COLUMNS[:1], layout, "packed", 2), nest(COLUMNS[:2], layout, "packed", 2)):
+            with pytest.raises(StructureError, match="3"):
+                pn.bmm(lay(ROWS), other)
+        for shape in ((1, 3, 2), (2, 3, 2), (3, 2, 2)):
+            with pytest.raises(ShapeError, match=re.escape(str(shape[0])) if shape[0] < 3 else "3"):
+                pn.bmm(lay(ROWS), distinct(shape))
+        with pytest.raises(StructureError, match="component 0"):
+            pn.bmm(lay(ROWS), nest(INNER, layout))
+
+
+class TestLinear:
+    def test_values(self, lay: Any, layout: Any) -> None:
+        weight, bias = distinct((2, 3)), distinct((2,), 1)
+        for given in (weight, pn.array(weight)):
+            assert_same(pn.linear(lay(ROWS), given, bias), [x @ weight.T + bias for x in ROWS])
+        assert_same(lay(ROWS).linear(weight), [x @ weight.T for x in ROWS])
+        assert pn.linear(lay(ROWS), weight, bias).layout is layout
+        deep = batch([(2, 4, 3), (1, 4, 3)])
+        assert_same(pn.linear(lay(deep), weight, bias), [x @ weight.T + bias for x in deep])
+        assert_same(pn.linear(lay([np.zeros((2, 0)), np.zeros((1, 0))]), np.zeros((2, 0)), bias), [
+            np.tile(bias, (2, 1)), bias[None]
+        ])  # fmt: skip
+        moved = [x.transpose(1, 0, 2) for x in deep]
+        assert_same(pn.linear(lay(moved, 2), weight, bias), [x @ weight.T + bias for x in moved])
+
+    def test_what_does_not_fit(self, lay: Any) -> None:
+        with pytest.raises(StructureError, match="irregular"):
+            pn.linear(lay(COLUMNS, 2), distinct((2, 3)))
+        for shape in ((2, 4), (3,), (1, 2, 3), (2, 1)):
+            with pytest.raises(ShapeError, match="weight"):
+                pn.linear(lay(ROWS), distinct(shape))
+        for shape in ((3,), (1,), (1, 2), ()):
+            with pytest.raises(ShapeError, match="bias"):
+                pn.linear(lay(ROWS), distinct((2, 3)), distinct(shape))
+        with pytest.raises(DTypeError):
+            pn.linear(lay(ROWS), distinct((2, 3)).astype(complex))
+
+    def test_without_runs_the_parameters_receive_zero(self, layout: Any) -> None:
+        weight, bias = pn.array(np.ones((2, 3)), requires_grad=True), pn.array(np.ones(2), requires_grad=True)
+        pn.linear(nest([np.zeros((0, 3))] * 2, layout), weight, bias).sum().backward()
+        assert weight.grad.tolist() == [[0.0] * 3] * 2 and bias.grad.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("placement", ["packed", "holes"])
+@pytest.mark.parametrize("kind", [JAGGED, JAGGED_2, STRIDED, STRIDED_2], ids=str)
+class TestGradients:
+    def smooth(self, kind: Kind, placement: str, shapes: list[Any]) -> Any:
+        made = place(batch(shapes), kind.layout, placement, kind.ragged)
+        structure = made.array.structure
+        return np.nan_to_num(made.buffer.numpy(), nan=0.4), lambda values: pn.NestedArray(values, structure)
+
+    def test_nested(self, kind: Kind, placement: str) -> None:
+        shapes = kind.shapes((2, 0, 1), 3)
+        a, nest_a = self.smooth(kind, placement, shapes)
+        turned = Kind("", kind.layout, 3 - kind.ragged)
+        b, nest_b = self.smooth(turned, placement, [shape[::-1] for shape in shapes])
+        check_gradients(lambda x, y: nest_a(x) @ nest_b(y), a, b)
+
+    def test_dense(self, kind: Kind, placement: str) -> None:
+        rows = kind.ragged == 1
+        a, nest_a = self.smooth(kind, placement, kind.shapes((2, 0, 1), 3))
+        for shape in ((3, 2), (3, 3, 2), (1, 3, 2), (3,)):
+            b = distinct(shape if rows or len(shape) == 1 else (*shape[:-2], 2, 3))
+            check_gradients(lambda x, y: nest_a(x) @ y if rows else y @ nest_a(x), a, b)
+
+    def test_linear(self, kind: Kind, placement: str) -> None:
+        if kind.ragged == 1:
+            a, nest_a = self.smooth(kind, placement, kind.shapes((2, 0, 1), 3))
+            check_gradients(lambda x, w, b: pn.linear(nest_a(x), w, b), a, distinct((2, 3)), distinct((2,)))

@@ -1,0 +1,186 @@
+"""`elementwise` and `map_components`; and random structures, overlapping ones among them, against plain components."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pynested as pn
+from pynested.autograd import dense
+from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
+
+from .nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, everywhere, nest, place, plain
+from .slopes import check_gradients
+
+X = batch([(2, 2), (0, 2), (3, 2)])
+TURNED = [x.T for x in X]
+
+
+class TestElementwise:
+    def test_one_call_serves_all_components(self) -> None:
+        for x in everywhere(X):
+            calls = []
+
+            def cube(values: Any, calls: list[int] = calls) -> Any:
+                calls.append(values.numel())
+                return values * values * values
+
+            result = pn.elementwise("cube", cube, x)
+            assert_same(result, [one * one * one for one in X])
+            assert (calls, result.layout) == ([10], x.layout)
+
+    def test_a_hole_is_never_looked_at(self) -> None:
+        for layout in LAYOUTS:
+
+            def check(values: Any) -> Any:
+                assert not np.isnan(values.detach().numpy()).any()
+                return values + 1.0
+
+            assert_same(pn.elementwise("check", check, nest(X, layout, "holes")), [x + 1 for x in X])
+
+    def test_three_operands(self) -> None:
+        for x in everywhere(X):
+            result = pn.elementwise("fma", lambda a, b, c: a * b + c, x, distinct((2,)), nest(X, pn.strided))
+            assert_same(result, [one * distinct((2,)) + one for one in X])
+
+    def test_refused(self) -> None:
+        for x in everywhere(X):
+            with pytest.raises(StructureError, match=re.escape("f: the operands differ at component 0")):
+                pn.elementwise("f", dense.add, x, nest(X[::-1]))
+            with pytest.raises(ShapeError, match=re.escape("f: a dense operand of shape (3,)")):
+                pn.elementwise("f", dense.add, x, distinct((3,)))
+            with pytest.raises(ArgumentError, match="f: str"):
+                pn.elementwise("f", dense.add, x, "a")
+
+
+class TestMapComponents:
+    def test_any_function(self) -> None:
+        for x in everywhere(X):
+            assert_same(pn.map_components(lambda c: c - 1.0, x), [one - 1 for one in X])
+            assert_same(pn.map_components(lambda c: c.sum(0), x), [one.sum(0) for one in X])
+            sums = pn.map_components(lambda c: c.sum(), x)
+            assert isinstance(sums, pn.Array) and sums.tolist() == [one.sum() for one in X]
+            assert_same(pn.map_components(dense.matmul, x, distinct((2, 3))), [one @ distinct((2, 3)) for one in X])
+
+    def test_dense_operands_of_equal_rank_are_sliced(self) -> None:
+        for x in everywhere(X):
+            for d in (distinct((3, 1, 2)), distinct((1, 1, 2))):
+                assert_same(pn.map_components(dense.add, x, d), [one + d[i % len(d)] for i, one in enumerate(X)])
+            with pytest.raises(ShapeError, match=re.escape("(2, 1, 2)")):
+                pn.map_components(dense.add, x, distinct((2, 1, 2)))
+            with pytest.raises(StructureError, match="3 and 2 components"):
+                pn.map_components(dense.add, x, nest(X[:2]))
+
+    def test_layouts(self) -> None:
+        for layout in LAYOUTS:
+            x = nest(X, layout)
+            assert pn.map_components(lambda c: c * 2.0, x).layout is layout
+            for other in LAYOUTS:
+                assert pn.map_components(lambda c: c * 2.0, x, layout=other).layout is other
+        both = pn.map_components(lambda c: dense.matmul(c, dense.transpose(c, 0, 1)), nest(X))
+        assert both.layout is pn.strided
+        assert_same(both, [x @ x.T for x in X])
+
+    def test_without_components(self) -> None:
+        for layout in LAYOUTS:
+            nothing = nest(X, layout)[:0]
+            assert (
+                len(pn.map_components(lambda c: c * 2.0, nothing)),
+                pn.map_components(lambda c: c, nothing).ndim,
+            ) == (0, 3)
+            assert pn.map_components(lambda c: c.sum(), nothing).shape == (0,)
+
+    def test_gradients_flow(self) -> None:
+        def times_its_sum(c: Any, v: Any) -> Any:
+            return dense.matmul(c, v) * c.sum()
+
+        for layout in LAYOUTS:
+            for placement in PLACEMENTS:
+                made = place(X, layout, placement)
+                structure, buffer = made.array.structure, np.nan_to_num(made.buffer.numpy(), nan=0.2)
+                check_gradients(
+                    lambda x, w, s=structure: pn.map_components(times_its_sum, pn.NestedArray(x, s), w),
+                    buffer, distinct((2, 2)),
+                )  # fmt: skip
+
+    def test_a_component_that_fails_says_so(self) -> None:
+        with pytest.raises(DTypeError):
+            pn.map_components(lambda c: dense.silu(c), nest([np.array([1, 2])]))
+
+
+OPERATORS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "sum 1": (lambda x: x.sum(1), lambda c: c.sum(0)),
+    "sum 2": (lambda x: x.sum(2), lambda c: c.sum(1)),
+    "product": (lambda x: x * x - 0.5, lambda c: c * c - 0.5),
+    "dense": (lambda x: x + distinct((2,)), lambda c: c + distinct((2,))),
+    "relu": (pn.relu, lambda c: np.maximum(c, 0)),
+    "transpose": (lambda x: x.transpose(1, 2), lambda c: c.T),
+    "slice": (lambda x: x[:, ::-1, 1:], lambda c: c[::-1, 1:]),
+    "stack": (lambda x: pn.stack([x, x], 2), lambda c: np.stack([c, c], 1)),
+    "cat": (lambda x: pn.cat([x, x], 1), lambda c: np.concatenate([c, c])),
+    "matmul": (lambda x: x @ distinct((2, 2)), lambda c: c @ distinct((2, 2))),
+    "gram": (lambda x: x @ x.transpose(1, 2), lambda c: c @ c.T),
+    "clone": (pn.clone, lambda c: c),
+    "contiguous": (pn.contiguous, lambda c: c),
+    "to": (lambda x: x.to(layout=pn.strided), lambda c: c),
+}
+lengths = st.lists(st.sampled_from([0, 0, 1, 1, 2, 3]), min_size=1, max_size=5)
+
+
+@given(lengths=lengths, name=st.sampled_from(sorted(OPERATORS)), data=st.data())
+def test_jagged_anywhere(lengths: list[int], name: str, data: st.DataObject) -> None:
+    """Runs that begin anywhere, in any order, over one another; rows that no component holds are NaN."""
+    rows = 8
+    starts = [data.draw(st.integers(0, rows - n)) for n in lengths]
+    values = distinct((rows, 2)).copy()
+    held = {row for start, n in zip(starts, lengths, strict=True) for row in range(start, start + n)}
+    values[[row for row in range(rows) if row not in held]] = np.nan
+    components = [values[start : start + n] for start, n in zip(starts, lengths, strict=True)]
+    leaf = pn.array(values, requires_grad=True)
+    x = pn.nested_array_from_jagged(leaf, [*starts, rows], lengths)
+    _check(x, leaf, components, [np.arange(s, s + n) for s, n in zip(starts, lengths, strict=True)], name)
+
+
+@given(lengths=lengths, name=st.sampled_from(sorted(OPERATORS)), data=st.data())
+def test_strided_anywhere(lengths: list[int], name: str, data: st.DataObject) -> None:
+    """Strides of any size, 0 among them."""
+    size = 24
+    index = []
+    layout: list[Any] = [[], [], []]
+    for n in lengths:
+        strides = (data.draw(st.integers(0, 4)), data.draw(st.integers(0, 4)))
+        reach = max((n - 1) * strides[0] + strides[1], 0)
+        offset = data.draw(st.integers(0, size - 1 - reach))
+        for kept, one in zip(layout, ((n, 2), strides, offset), strict=True):
+            kept.append(one)
+        index.append(offset + np.arange(n)[:, None] * strides[0] + np.arange(2) * strides[1])
+    values = distinct((size,)).copy()
+    values[np.setdiff1d(np.arange(size), np.concatenate([one.ravel() for one in index]))] = np.nan
+    leaf = pn.array(values, requires_grad=True)
+    x = pn.nested_array_from_strided(leaf, *layout)
+    _check(x, leaf, [values[one] for one in index], index, name)
+
+
+def _check(x: Any, leaf: Any, components: list[Any], index: list[Any], name: str) -> None:
+    """Values are those of the components; the gradient is that of packed components, added up where they lie."""
+    nested, expected = OPERATORS[name]
+    result = nested(x)
+    assert_same(list(plain(result)), [expected(c) for c in components], 1e-15)
+    tight = place(components, x.layout, grad=True)
+    for given_ in (result, nested(tight.array)):
+        cotangents = [np.cos(np.arange(one.size) + i).reshape(one.shape) for i, one in enumerate(plain(result))]
+        if isinstance(given_, pn.NestedArray):
+            ragged = getattr(given_.structure, "ragged_dim", 1)
+            given_.backward(nest(cotangents, given_.layout, "packed", ragged))
+        else:
+            given_.backward(pn.array(np.stack(cotangents)))
+    total = np.zeros(leaf.shape)
+    for where, one in zip(index, tight.gradient(), strict=True):
+        np.add.at(total, where, one)
+    np.testing.assert_allclose(leaf.grad.numpy(), total, rtol=1e-13, atol=1e-13)

@@ -1,0 +1,123 @@
+"""The suites reject wrong code: every variant of mutants.toml, written into a copy of the package, makes one fail.
+
+A worker has a copy of its own and changes one file of it at a time; what does not run at all has not been rejected.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+MUTANTS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("mutants.toml").read_text(encoding="utf-8"))
+WORKERS = 2
+LEAST = 24
+
+
+def new_copy(folder: Path) -> Path:
+    """What a suite needs, laid out as it is installed, so that no installed pynested can step in for a part of it."""
+    leave_out = shutil.ignore_patterns("__pycache__", "against_torch")
+    shutil.copytree(ROOT / "pynested", folder / "pynested", ignore=leave_out)
+    for name in ("autograd", "backends", "spec"):
+        shutil.copytree(ROOT / name, folder / "pynested" / name, ignore=leave_out)
+    shutil.copytree(ROOT / "tests", folder / "tests", ignore=leave_out)
+    shutil.copy2(ROOT / "pyproject.toml", folder)
+    return folder
+
+
+def place_of(copy: Path, file: str) -> Path:
+    """Where a file of the repository is in a copy."""
+    return copy / file if file.startswith("pynested/") else copy / "pynested" / file
+
+
+def python(copy: Path, *arguments: str, keep: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run Python where the copy is the only pynested; it writes bytecode only of code that will stay."""
+    changes = {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "" if keep else "1", "PYNESTED_THREADS": "1"}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=copy, env={**os.environ, **changes}, capture_output=True, text=True, timeout=120)
+
+
+def conform(copy: Path, ops: list[str], keep: bool = False) -> subprocess.CompletedProcess[str]:
+    """The conformance suite on some operators."""
+    chosen = [word for op in ops for word in ("--op", op)]
+    return python(copy, "-m", "pynested", "conform", *chosen, keep=keep)
+
+
+def run_test(copy: Path, file: str, keep: bool = False) -> subprocess.CompletedProcess[str]:
+    """One test file, until something fails."""
+    return python(copy, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", file, keep=keep)
+
+
+def rejected(copy: Path, mutant: dict[str, Any]) -> tuple[bool, str]:
+    """Whether the mutant, written into the copy for as long as it takes, fails; and what was printed."""
+    file = place_of(copy, mutant["file"])
+    text = file.read_text(encoding="utf-8")
+    if text.count(mutant["old"]) != 1:
+        return False, f"{mutant['file']} holds {text.count(mutant['old'])} times, not once: {mutant['old']}"
+    for compiled in file.parent.glob(f"__pycache__/{file.stem}.*"):
+        compiled.unlink()  # it would be taken for that of the mutant: length and second may agree
+    file.write_text(text.replace(mutant["old"], mutant["new"]), encoding="utf-8")
+    try:
+        if "op" in mutant:
+            done = conform(copy, mutant["op"])
+            return done.returncode == 1 and "pynested differs" in done.stdout, done.stdout + done.stderr
+        done = run_test(copy, mutant["test"])
+        return done.returncode == 1 and " failed" in done.stdout, done.stdout + done.stderr
+    finally:
+        file.write_text(text, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def copies(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return [new_copy(tmp_path_factory.mktemp(f"copy{i}", numbered=False)) for i in range(WORKERS)]
+
+
+@pytest.fixture(scope="module")
+def verdicts(copies: list[Path], request: pytest.FixtureRequest) -> Iterator[dict[str, Future[tuple[bool, str]]]]:
+    """What comes of the mutants whose tests were chosen; a worker takes any copy that is free."""
+    free: SimpleQueue[Path] = SimpleQueue()
+    for copy in copies:
+        free.put(copy)
+
+    def judged(mutant: dict[str, Any]) -> tuple[bool, str]:
+        copy = free.get()
+        try:
+            return rejected(copy, mutant)
+        finally:
+            free.put(copy)
+
+    specs = [item.callspec for item in request.session.items if hasattr(item, "callspec")]
+    names = {spec.params["mutant"] for spec in specs if "mutant" in spec.params}
+    with ThreadPoolExecutor(WORKERS) as pool:
+        yield {name: pool.submit(judged, MUTANTS[name]) for name in MUTANTS if name in names}
+
+
+def test_the_code_as_it_is_passes(copies: list[Path]) -> None:
+    ops = sorted({op for mutant in MUTANTS.values() for op in mutant.get("op", [])})
+    for copy in copies:
+        done = conform(copy, ops, keep=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    for file in sorted({mutant["test"] for mutant in MUTANTS.values() if "test" in mutant}):
+        done = run_test(copies[0], file, keep=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_there_are_enough_mutants() -> None:
+    assert len(MUTANTS) >= LEAST
+    assert all(("op" in mutant) != ("test" in mutant) for mutant in MUTANTS.values())
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_wrong_variant_is_rejected(mutant: str, verdicts: dict[str, Future[tuple[bool, str]]]) -> None:
+    caught, printed = verdicts[mutant].result()
+    assert caught, f"{mutant}\n{printed[-3000:]}"
