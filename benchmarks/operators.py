@@ -13,7 +13,7 @@ import argparse
 import importlib.util
 import statistics
 from collections.abc import Callable
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any
 
 import numpy as np
@@ -52,12 +52,12 @@ def all_contenders(workload: Workload) -> list[Contender]:
     return found
 
 
-def timed(function: Callable[[], Any], repeat: int) -> float:
+def timed(function: Callable[[], Any], repeat: int, clock: Callable[[], float] = perf_counter) -> float:
     """Seconds that one call takes."""
-    start = perf_counter()
+    start = clock()
     for _ in range(repeat):
         function()
-    return (perf_counter() - start) / repeat
+    return (clock() - start) / repeat
 
 
 def prepared(contender: Contender, op: str, backward: bool) -> Callable[[], Any] | None:
@@ -91,15 +91,17 @@ def _supported(function: Callable[[], Any]) -> Callable[[], Any] | None:
     return function
 
 
-def measured(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
-    """The times of every call, round by round, in turn; each round begins one further on."""
-    repeats = {name: max(1, round(SAMPLE / max(timed(call, 1), 1e-9))) for name, call in calls.items()}
+def measured(
+    calls: dict[str, Callable[[], Any]], rounds: int, clock: Callable[[], float] = perf_counter
+) -> dict[str, list[float]]:
+    """The times of every call, round by round, in another order each time."""
+    quick = {name: min(timed(call, 1) for _ in range(3)) for name, call in calls.items()}
+    repeats = {name: max(1, round(SAMPLE / max(seconds, 1e-9))) for name, seconds in quick.items()}
     times: dict[str, list[float]] = {name: [] for name in calls}
-    for start in range(rounds):
-        order = list(calls)
-        order = order[start % len(order) :] + order[: start % len(order)]
-        for name in order:
-            times[name].append(timed(calls[name], repeats[name]))
+    generator = np.random.default_rng(0)
+    for _ in range(rounds):
+        for name in generator.permutation(list(calls)):
+            times[name].append(timed(calls[name], repeats[name], clock))
     return times
 
 
@@ -124,6 +126,7 @@ def line(label: str, times: dict[str, list[float]], names: list[str]) -> str:
 def compare(workload: Workload, ops: list[str], rounds: int) -> None:
     """The two tables of one workload."""
     found = all_contenders(workload)
+    clock = thread_time if workload.name.startswith("tiny") else perf_counter  # one thread does all of a tiny call
     names = [contender.name for contender in found]
     for backward in (False, True):
         print(f"\n{workload.name}, {'forward and backward' if backward else 'forward'}")
@@ -133,7 +136,7 @@ def compare(workload: Workload, ops: list[str], rounds: int) -> None:
                 continue
             calls = {contender.name: prepared(contender, op, backward) for contender in found}
             able = {name: call for name, call in calls.items() if call is not None}
-            print(line(op, measured(able, rounds), names), flush=True)
+            print(line(op, measured(able, rounds, clock), names), flush=True)
 
 
 def building(count: int, rounds: int) -> None:
@@ -165,13 +168,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--load", action="append", choices=list(workloads()), help="only these inputs")
     chosen = parser.parse_args(arguments)
     if HAS_TORCH:
-        import torch
+        from . import torch_contenders
 
-        print(f"pynested {pn.__version__}, torch {torch.__version__} on {torch.get_num_threads()} threads")
+        print(f"pynested {pn.__version__}, {torch_contenders.described()}; one thread for tiny input")
     else:
         print(f"pynested {pn.__version__}; PyTorch is not installed, so only NumPy is compared with")
     loads = workloads()
     for name in chosen.load or (["tiny"] if chosen.quick else list(loads)):
+        if HAS_TORCH:
+            torch_contenders.set_threads(1 if name == "tiny" else 0)
         ops = [op for op in PYNESTED if not chosen.op or op in chosen.op]
         if ops:
             compare(loads[name], ops, (5 if chosen.quick else 9) if name != "tiny" else 15)

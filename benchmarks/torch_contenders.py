@@ -50,6 +50,19 @@ PADDED: dict[str, Call] = {
 }
 
 
+THREADS = torch.get_num_threads()
+
+
+def described() -> str:
+    """What is compared with."""
+    return f"torch {torch.__version__} on {THREADS} threads"
+
+
+def set_threads(count: int) -> None:
+    """How many threads PyTorch uses from now on; 0 for what it uses by itself."""
+    torch.set_num_threads(count or THREADS)
+
+
 def _pull(out: Any, leaves: list[Any], cotangent: Any) -> Any:
     return torch.autograd.grad(out, leaves, cotangent)
 

@@ -40,6 +40,7 @@ from pynested.autograd import (  # noqa: E402
     vjp,
     zeros,
 )
+from pynested.backends import errors  # noqa: E402
 from pynested.buffers import nested_array_from_jagged, nested_array_from_strided  # noqa: E402
 from pynested.construct import as_nested_array, nested_array  # noqa: E402
 from pynested.layouts import Layout, jagged, strided  # noqa: E402
@@ -114,9 +115,9 @@ float16, float32, float64 = _np.dtype(_np.float16), _np.dtype(_np.float32), _np.
 __all__ = [
     "Array", "Function", "Layout", "NestedArray", "__version__", "abs", "add", "amax", "anomaly", "arange", "array",
     "as_nested_array", "bmm", "bool", "cat", "checkpoint", "chunk", "clone", "contiguous", "cross_entropy", "detach",
-    "div", "dropout", "elementwise", "embedding", "empty", "empty_like", "enable_grad", "eq", "equal", "exp", "float16",
-    "float32", "float64", "full", "full_like", "gelu", "getitem", "grad", "gradcheck", "hessian", "hvp", "int8",
-    "int16", "int32", "int64", "is_grad_enabled", "jacobian", "jagged", "jvp", "layer_norm", "linear", "log",
+    "div", "dropout", "elementwise", "embedding", "empty", "empty_like", "enable_grad", "eq", "equal", "errors", "exp",
+    "float16", "float32", "float64", "full", "full_like", "gelu", "getitem", "grad", "gradcheck", "hessian", "hvp",
+    "int8", "int16", "int32", "int64", "is_grad_enabled", "jacobian", "jagged", "jvp", "layer_norm", "linear", "log",
     "logical_not", "lt", "manual_seed", "map_components", "masked_fill", "masked_select", "matmul", "mean", "mul",
     "narrow", "ne", "neg", "nested_array", "nested_array_from_jagged", "nested_array_from_strided", "no_grad", "ones",
     "ones_like", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "relu", "reshape", "reshape_as",

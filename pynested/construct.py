@@ -6,6 +6,7 @@ has one irregular dimension, the strided one any number.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from .operands import Components, DType
 from .structure import Jagged, Strided, frozen
 
 
-def _components(name: str, given: Any) -> list[Any]:
+def _components(name: str, given: Any, dtype: Any) -> list[Any]:
     """The entries of a list (or of a dense array, along its first dimension), as bare arrays of the array module."""
     if type(given) is NestedArray:
         raise ArgumentError(f"{name}: the input is nested already; use pn.as_nested_array, .to(layout=…) or .clone().")
@@ -43,7 +44,18 @@ def _components(name: str, given: Any) -> list[Any]:
         return list(values.data)
     if isinstance(given, str | bytes | dict) or not hasattr(given, "__iter__"):
         raise ArgumentError(f"{name}: a list of arrays makes a nested array, not {type(given).__name__}.")
-    return [x.data if type(x) is Array else _as_numpy(name, i, x) for i, x in enumerate(given)]
+    entries = list(given)
+    arrays = [x.data if type(x) is Array else _as_numpy(name, i, x) for i, x in enumerate(entries)]
+    return _typed(arrays, entries, dtype)
+
+
+def _typed(arrays: list[Any], entries: list[Any], dtype: Any) -> list[Any]:
+    """Lists without elements, which NumPy makes float64, in the dtype that is asked for, or that the others have."""
+    blank = [type(x) in (list, tuple) and not array.size for x, array in zip(entries, arrays, strict=True)]
+    if True not in blank or (dtype is None and all(blank)):
+        return arrays
+    kind = canonical_dtype(arrays[blank.index(False)].dtype if dtype is None else dtype)
+    return [array.astype(kind) if empty else array for array, empty in zip(arrays, blank, strict=True)]
 
 
 def _as_numpy(name: str, i: int, value: Any) -> np.ndarray[Any, Any]:
@@ -146,7 +158,7 @@ def nested_array(
     where = _device("nested_array", device)
     if pin_memory:
         raise DeviceError("nested_array: pin_memory=True needs an accelerator, and none is in use. Leave it out.")
-    arrays = _components("nested_array", tensor_list)
+    arrays = _components("nested_array", tensor_list, dtype)
     if not arrays:
         return _of_nothing(chosen, dtype, where, requires_grad)
     _checked_list("nested_array", arrays)
@@ -241,8 +253,9 @@ def as_nested_array(
     chosen = canonical_layout("as_nested_array", layout)
     if isinstance(tensor_list, Array | np.ndarray):
         return _of_dense(as_array("as_nested_array", tensor_list), dtype, chosen)
-    _components("as_nested_array", tensor_list)
-    given = [x if type(x) is Array else array(x, device=where) for x in tensor_list]
+    entries = list(tensor_list) if isinstance(tensor_list, Iterator) else tensor_list
+    arrays = _components("as_nested_array", entries, dtype)
+    given = [x if type(x) is Array else Array(y, where) for x, y in zip(entries, arrays, strict=True)]
     if not given:
         return _of_nothing(chosen, dtype, where, False)
     _checked_list("as_nested_array", given)

@@ -148,6 +148,8 @@ def cross_entropy(
     x, labels = _paired(self, target)
     sizes = x.component_sizes()
     classes = x.regular_size(x.ndim - 1)
+    if not len(x) and isinstance(x.structure, Strided) and weight is not None:  # no component has a size yet
+        classes = as_array("cross_entropy", weight).numel()
     if classes is None:
         raise StructureError("cross_entropy: the last dimension, the classes, is irregular; every row needs as many.")
     scores = floating("cross_entropy", _flat(x))

@@ -67,8 +67,9 @@ class TestCat:
     def test_dtypes(self, lay: Any) -> None:
         ints = [x.astype(np.int8) for x in X]
         assert pn.cat([lay(ints), lay([x.astype(np.uint8) for x in X])]).dtype == np.int16
-        assert_same(pn.cat([lay(ints), lay([x.astype(np.float32) for x in SAME])], 1),
-                    [x.astype(np.float32) for x in joined(ints, [y.astype(np.float32) for y in SAME], axis=0)])  # fmt: skip
+        floats = [x.astype(np.float32) for x in SAME]
+        expected = [x.astype(np.float32) for x in joined(ints, floats, axis=0)]
+        assert_same(pn.cat([lay(ints), lay(floats)], 1), expected)
 
     def test_what_does_not_fit(self, lay: Any, layout: Any) -> None:
         with pytest.raises(StructureError, match=r"component 0 .* \(2, 3\) in array 1 and \(2, 2\) in array 0"):

@@ -142,6 +142,9 @@ class TestCrossEntropy:
         for x, y in ((lay(SCORES), ignored), empty):
             assert np.isnan(pn.cross_entropy(x, y).item())
             assert pn.cross_entropy(x, y, reduction="sum").item() == 0.0
+        nothing = lay(SCORES)[:0], nest(TARGETS, layout)[:0]
+        assert pn.cross_entropy(*nothing, weight=WEIGHT, reduction="sum").item() == 0.0
+        assert len(pn.cross_entropy(*nothing, reduction="none")) == 0
         zero = nest([np.zeros(len(y), np.int64) for y in TARGETS], layout)
         assert np.isnan(pn.cross_entropy(lay(SCORES), zero, weight=np.array([0.0, 1.0, 1.0])).item())
 
