@@ -56,13 +56,18 @@ def norm_rows(x: Array, shape: tuple[int, ...], weight: Any, bias: Any, eps: flo
     """`layer_norm` with its arguments checked, but for weight and bias."""
     size = int(np.prod(shape, dtype=np.int64))
     flat = [
-        None if p is None else moves.reshape(_parameter(name, p, shape, x.dtype), (size,))
+        None if p is None else _in_shape(_parameter(name, p, shape, x.dtype), (size,))
         for name, p in (("weight", weight), ("bias", bias))
     ]
-    rows = moves.reshape(x, (x.numel() // size if size else int(np.prod(x.shape[: -len(shape)])), size))
+    rows = _in_shape(x, (x.numel() // size if size else int(np.prod(x.shape[: -len(shape)])), size))
     scale, shift = flat
     kept = get_backend(x.device).layer_norm(rows.data, raw(scale), raw(shift), eps)
-    return moves.reshape(of_rows.layer_norm(rows, scale, shift, eps, kept), x.shape)
+    return _in_shape(of_rows.layer_norm(rows, scale, shift, eps, kept), x.shape)
+
+
+def _in_shape(x: Array, shape: tuple[int, ...]) -> Array:
+    """``x`` in a shape that it mostly has already; then there is no line to write."""
+    return x if x.shape == shape else moves.reshape(x, shape)
 
 
 def _parameter(name: str, value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

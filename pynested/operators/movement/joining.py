@@ -94,10 +94,11 @@ def _check_other_sizes(arrays: Sequence[NestedArray], at: int) -> None:
     """Components may differ along ``at`` only."""
     first = arrays[0]
     others = [k for k in range(first.ndim - 1) if k != at - 1]
-    for i, x in enumerate(arrays):
+    wanted = first.component_sizes()[:, others]
+    for i, x in enumerate(arrays[1:], 1):
         if len(x) != len(first):
             raise StructureError(f"cat: array {i} has {len(x)} components and array 0 has {len(first)}.")
-        wrong = np.flatnonzero((x.component_sizes()[:, others] != first.component_sizes()[:, others]).any(axis=1))
+        wrong = np.flatnonzero((x.component_sizes()[:, others] != wanted).any(axis=1))
         if wrong.size:
             c = int(wrong[0])
             raise StructureError(
