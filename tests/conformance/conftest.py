@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import json
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -111,7 +112,7 @@ def miniature() -> ModuleType:
 @pytest.fixture
 def command() -> Callable[[str], str]:
     """Return the command line of a miniature as a child process."""
-    return lambda name: f"{sys.executable} {MINIATURE} {name}"
+    return lambda name: shlex.join([sys.executable, str(MINIATURE), name])
 
 
 @pytest.fixture
