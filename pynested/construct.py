@@ -45,6 +45,8 @@ def _components(name: str, given: Any, dtype: Any) -> list[Any]:
     if isinstance(given, str | bytes | dict) or not hasattr(given, "__iter__"):
         raise ArgumentError(f"{name}: a list of arrays makes a nested array, not {type(given).__name__}.")
     entries = list(given)
+    if set(map(type, entries)) == {np.ndarray}:
+        return entries
     arrays = [x.data if type(x) is Array else _as_numpy(name, i, x) for i, x in enumerate(entries)]
     return _typed(arrays, entries, dtype)
 
