@@ -105,7 +105,7 @@ def _pulled(call: _Recording, cotangents: Sequence[Array | None], graph: bool) -
     return [zeros_like(view) if one is None else one for one, view in zip(found, call.wrt, strict=True)]
 
 
-def jvp(function: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+def jvp(function: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any, Any]:
     """``function(*primals)``, and its directional derivative along ``tangents``, by reading the tape forwards.
 
     Parameters
@@ -113,7 +113,7 @@ def jvp(function: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[
     function : callable
         As for `vjp`.
     primals, tangents : tuple
-        As many of one as of the other, in one form and of equal shapes.
+        As many of one as of the other, in one form and of equal shapes. One that is no tuple or list stands for itself.
 
     Raises
     ------
@@ -125,12 +125,23 @@ def jvp(function: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[
     >>> pn.jvp(lambda x: x * x, (pn.array(3.0),), (pn.array(1.0),))
     (array(9.), array(6.))
     """
-    call = _Recording(function, tuple(primals))
-    given = matched("jvp", tuple(primals), tuple(tangents))
+    if not isinstance(primals, tuple | list):
+        primals, tangents = (primals,), (tangents,)
+    if not isinstance(tangents, tuple | list):
+        raise ArgumentError(f"jvp: the primals are a {type(primals).__name__}, so the tangents must be one, too.")
+    return _pushed("jvp", function, tuple(primals), tuple(tangents))
+
+
+def _pushed(
+    name: str, function: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
+) -> tuple[Any, Any]:
+    """`jvp` for the function ``name``."""
+    call = _Recording(function, primals)
+    given = matched(name, primals, tangents)
     outside = call.reaches_outside()
     moving = any(tangent is not None and tangent.requires_grad for tangent in given)
     nodes = {
-        source_of(view): _tangent(view, tangent)
+        source_of(view): _tangent(name, view, tangent)
         for view, tangent in zip(call.views, given, strict=True)
         if view.requires_grad and tangent is not None
     }
@@ -140,9 +151,9 @@ def jvp(function: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[
     return call.released(outside), call.rebuild_outputs(filled)
 
 
-def _tangent(view: Array, tangent: Array) -> Array:
+def _tangent(name: str, view: Array, tangent: Array) -> Array:
     if tangent.shape != view.shape:
-        raise ArgumentError(f"jvp: a tangent of shape {tangent.shape} was given for a primal of shape {view.shape}.")
+        raise ArgumentError(f"{name}: a tangent of shape {tangent.shape} was given for a primal of shape {view.shape}.")
     return tangent if tangent.dtype == view.dtype else tangent.to(view.dtype)
 
 
@@ -167,11 +178,19 @@ def jacobian(function: Callable[[Any], Any], x: Array) -> Array:
     array([[2., 0.],
            [0., 4.]])
     """
+    return _rows("jacobian", function, x)
+
+
+def _rows(name: str, function: Callable[[Any], Any], x: Array) -> Array:
+    """The Jacobian for the function ``name``, by a pull for each element of the result."""
     from .dense import stack
 
+    if not isinstance(x, Array):
+        raise ArgumentError(f"{name}: x must be one dense array, not a {type(x).__name__}: pn.array(x), or use vjp.")
     output, pull = vjp(function, x)
-    if not isinstance(output, Array) or not isinstance(x, Array):
-        raise ArgumentError("jacobian: the argument and the result must each be one dense array; use vjp for others.")
+    if not isinstance(output, Array):
+        what = type(output).__name__
+        raise ArgumentError(f"{name}: the function must return one dense array, not a {what}; use vjp for others.")
     units = np.eye(output.numel(), dtype=output.dtype).reshape(output.numel(), *output.shape)
     rows = [pull(Array(unit, output.device)) for unit in units]
     if not rows:
@@ -200,7 +219,7 @@ def hessian(function: Callable[[Any], Any], x: Array) -> Array:
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
-    return jacobian(_gradient("hessian", function), x)
+    return _rows("hessian", _gradient("hessian", function), x)
 
 
 def hvp(function: Callable[[Any], Any], x: Any, vector: Any) -> tuple[Any, Any]:
@@ -223,7 +242,7 @@ def hvp(function: Callable[[Any], Any], x: Any, vector: Any) -> tuple[Any, Any]:
     >>> pn.hvp(lambda x: (x * x * x).sum(), pn.array([1.0, 2.0]), pn.array([1.0, 0.0]))
     (array([ 3., 12.]), array([6., 0.]))
     """
-    return jvp(_gradient("hvp", function), (x,), (vector,))
+    return _pushed("hvp", _gradient("hvp", function), (x,), (vector,))
 
 
 def _gradient(name: str, function: Callable[[Any], Any]) -> Callable[[Any], Any]:

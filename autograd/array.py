@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pynested.backends import get_backend
-from pynested.backends.errors import DTypeError, GradientError
+from pynested.backends.errors import ArgumentError, DTypeError, GradientError
 from pynested.backends.storage import Storage
 
 from . import methods
@@ -35,8 +35,6 @@ class Array(Protocols):
         The memory behind them, shared by all views, with a counter of writes.
     line : Line or None
         The line of the tape that made this array; None for a leaf.
-    requires_grad : bool
-        Whether gradients are wanted of it, or flow through it.
 
     Examples
     --------
@@ -46,12 +44,12 @@ class Array(Protocols):
     array([2., 4.])
     """
 
-    __slots__ = ("__weakref__", "_grad", "_hooks", "_original", "_stand_in", "data", "line", "requires_grad", "storage")
+    __slots__ = ("__weakref__", "_grad", "_hooks", "_original", "_stand_in", "data", "line", "storage", "tracked")
 
     data: Any
     storage: Storage
     line: Line | None
-    requires_grad: bool
+    tracked: bool  # requires_grad, without the check of what is asked for
 
     def __init__(self, data: Any, device: str = "cpu", storage: Storage | None = None) -> None:
         if data.__class__ is not np.ndarray and isinstance(data, np.generic):
@@ -59,7 +57,7 @@ class Array(Protocols):
         self.data = data
         self.storage = storage if storage is not None else Storage(data, device)
         self.line = None
-        self.requires_grad = False
+        self.tracked = False
         self._grad: Array | None = None
         self._hooks: list[Hook] | None = None
         self._stand_in: Array | None = None
@@ -79,7 +77,7 @@ class Array(Protocols):
         """The output of ``line`` again, as a recorded array."""
         again = cls(output.data, output.storage.device, output.storage)
         again.line = line
-        again.requires_grad = True
+        again.tracked = True
         return again
 
     # ---- what it is ---------------------------------------------------------------------------------------------
@@ -151,6 +149,15 @@ class Array(Protocols):
             )
         self._grad = value
 
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients are wanted of it, or flow through it; set it on leaves, as `requires_grad_` does."""
+        return self.tracked
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
     def requires_grad_(self, requires_grad: bool = True) -> Array:
         """Ask for gradients of a leaf (or stop asking); returns the array itself."""
         if requires_grad and self.dtype.kind != "f":
@@ -160,7 +167,7 @@ class Array(Protocols):
             )
         if self.line is not None and not requires_grad:
             raise GradientError("requires_grad: only a leaf can stop requiring gradients. Use x.detach().")
-        self.requires_grad = requires_grad
+        self.tracked = bool(requires_grad)
         return self
 
     def backward(self, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False) -> None:
@@ -190,6 +197,8 @@ class Array(Protocols):
 
         Returns a function that takes the hook off again.
         """
+        if not callable(hook):
+            raise ArgumentError(f"register_hook: a hook is a function of one gradient, not a {type(hook).__name__}.")
         if not self.requires_grad:
             raise GradientError("register_hook: this array requires no gradient, so the hook would never be called.")
         owner: Any = self.line or self
@@ -214,7 +223,7 @@ class Array(Protocols):
             with _one_at_a_time:
                 if self._stand_in is None:
                     made = self.detach()
-                    made.requires_grad = True
+                    made.tracked = True
                     made._original = weakref.ref(self)
                     self._stand_in = made
         return self._stand_in

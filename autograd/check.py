@@ -39,6 +39,7 @@ def gradcheck(function: Callable[..., Any], *inputs: Any, order: int = 2, seed: 
     function : callable
         Takes the inputs; returns an array, a nested array, or a container of them. Smooth near the inputs.
     *inputs : arrays, nested arrays, containers, anything
+        One tuple alone holds all of them, as in torch.
         Those that require grad are varied, in float64; if none does, every floating point array is.
     order : int
         2 also checks the derivatives of the derivatives.
@@ -56,6 +57,8 @@ def gradcheck(function: Callable[..., Any], *inputs: Any, order: int = 2, seed: 
     >>> pn.gradcheck(lambda x, w: (x * w).tanh(), pn.array([1.0, 2.0]), pn.array(3.0))
     True
     """
+    if len(inputs) == 1 and isinstance(inputs[0], tuple):
+        (inputs,) = inputs
     generator = np.random.default_rng(seed)
     probe = Probe("", function, inputs)
     _check(probe, generator)

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from pynested.backends import allocate, get_backend
-from pynested.backends.errors import ArgumentError, DTypeError
+from pynested.backends.errors import ArgumentError, DTypeError, PynestedError
 
 from . import random
 from .array import Array
-from .dense.canonical import canonical_dtype, canonical_shape
+from .dense.canonical import canonical_dtype, canonical_int, canonical_shape
 from .dense.comparison import scalar
 
 _DEFAULT = np.dtype(np.float64)
@@ -68,16 +68,17 @@ def array(
     array([[1, 2],
            [3, 4]])
     """
-    get_backend(device or "cpu")
+    place = "cpu" if device is None else device
+    get_backend(place)
     values = data.data if type(data) is Array else _as_numpy(data)
     kind = canonical_dtype(values.dtype if dtype is None else dtype)
     check_conversion("array", values, kind)
     if not copy and values.dtype == kind:
-        return _finished(Array(values, device or "cpu"), requires_grad)
-    memory = allocate(device or "cpu", values.shape, kind)
+        return _finished(Array(values, place), requires_grad)
+    memory = allocate(place, values.shape, kind)
     with np.errstate(over="ignore"):
         memory[...] = values
-    return _finished(Array(memory, device or "cpu"), requires_grad)
+    return _finished(Array(memory, place), requires_grad)
 
 
 def check_conversion(name: str, values: Any, kind: np.dtype[Any]) -> None:
@@ -94,6 +95,8 @@ def check_conversion(name: str, values: Any, kind: np.dtype[Any]) -> None:
 def _as_numpy(data: Any) -> np.ndarray[Any, Any]:
     try:
         values = np.asarray(data)
+    except PynestedError:
+        raise
     except ValueError as error:
         raise ArgumentError(f"array: {error}. Ragged data makes a nested array: pn.nested_array([...]).") from None
     if values.dtype.kind not in "biufc":
@@ -112,7 +115,11 @@ def empty(
     (2, 3)
     """
     sizes = _sizes("empty", shape)
-    return _finished(Array(allocate(device, sizes, canonical_dtype(dtype or _DEFAULT)), device), requires_grad)
+    return _finished(Array(allocate(device, sizes, _kind(dtype)), device), requires_grad)
+
+
+def _kind(dtype: DTypeLike | None) -> np.dtype[Any]:
+    return canonical_dtype(_DEFAULT if dtype is None else dtype)
 
 
 def _sizes(name: str, shape: tuple[Any, ...]) -> tuple[int, ...]:
@@ -155,7 +162,13 @@ def zeros(
     >>> pn.zeros(2, dtype=pn.int8)
     array([0, 0], dtype=int8)
     """
-    return full(_sizes("zeros", shape), 0, dtype=dtype or _DEFAULT, device=device, requires_grad=requires_grad)
+    return full(
+        _sizes("zeros", shape),
+        0,
+        dtype=_kind(dtype),
+        device=device,
+        requires_grad=requires_grad,
+    )
 
 
 def ones(
@@ -168,20 +181,26 @@ def ones(
     >>> pn.ones(2)
     array([1., 1.])
     """
-    return full(_sizes("ones", shape), 1, dtype=dtype or _DEFAULT, device=device, requires_grad=requires_grad)
+    return full(_sizes("ones", shape), 1, dtype=_kind(dtype), device=device, requires_grad=requires_grad)
 
 
-def arange(*limits: float, dtype: DTypeLike | None = None, device: str = "cpu", requires_grad: bool = False) -> Array:
+def arange(*limits: Any, dtype: DTypeLike | None = None, device: str = "cpu", requires_grad: bool = False) -> Array:
     """Evenly spaced numbers: ``arange(stop)``, ``arange(start, stop)`` or ``arange(start, stop, step)``, without stop.
 
-    The dtype is that of the limits, as in NumPy.
+    The dtype is that of the limits, as in NumPy. ArgumentError for limits that are not finite, and a step of 0.
 
     Examples
     --------
     >>> pn.arange(3), pn.arange(0, 1, 0.25)
     (array([0, 1, 2]), array([0.  , 0.25, 0.5 , 0.75]))
     """
-    return array(np.arange(*limits, dtype=dtype), device=device, requires_grad=requires_grad, copy=False)
+    given: list[Any] = [limit.item() if isinstance(limit, Array) else limit for limit in limits]
+    if not 1 <= len(given) <= 3 or not all(isinstance(one, int | float | np.integer | np.floating) for one in given):
+        raise ArgumentError(f"arange: expected one to three numbers (start, stop, step), not {limits}.")
+    if not np.isfinite(given).all() or (len(given) == 3 and not given[2]):
+        raise ArgumentError(f"arange: limits and step must be finite, and the step not 0; these are {limits}.")
+    kind = None if dtype is None else canonical_dtype(dtype)
+    return array(np.arange(*given, dtype=kind), device=device, requires_grad=requires_grad, copy=False)
 
 
 def rand(
@@ -229,7 +248,7 @@ def randn(
 
 
 def _floating(name: str, dtype: Any) -> np.dtype[Any]:
-    kind = canonical_dtype(dtype or _DEFAULT)
+    kind = _kind(dtype)
     if kind.kind != "f":
         raise DTypeError(f"{name}: random real numbers need a floating point dtype, not {kind}.")
     return kind
@@ -237,7 +256,7 @@ def _floating(name: str, dtype: Any) -> np.dtype[Any]:
 
 def randint(
     low: int,
-    high: int | None = None,
+    high: int | Sequence[int] | None = None,
     size: int | Sequence[int] = (),
     *,
     dtype: DTypeLike | None = None,
@@ -246,12 +265,19 @@ def randint(
 ) -> Array:
     """Random integers from ``low`` (0 if only one limit is given) to ``high`` - 1, int64 by default.
 
-    ValueError where there is no such integer.
+    ``randint(5, (3,))`` is ``randint(0, 5, (3,))``. ArgumentError where there is no such integer.
 
     Examples
     --------
     >>> pn.randint(5, 6, size=(2,))
     array([5, 5])
     """
-    drawn = random.default(generator).integers(low, high, _sizes("randint", (size,)), dtype=np.int64)
-    return array(drawn, dtype=dtype or np.int64, device=device)
+    shape: Any = size
+    if isinstance(high, Sequence) and size == ():
+        high, shape = None, high
+    least, end = (0, low) if high is None else (low, high)
+    least, end = canonical_int("randint", "low", least), canonical_int("randint", "high", end)
+    if least >= end:
+        raise ArgumentError(f"randint: there is no integer from {least} to {end} - 1; high must be above low.")
+    drawn = random.default(generator).integers(least, end, _sizes("randint", (shape,)), dtype=np.int64)
+    return array(drawn, dtype=np.int64 if dtype is None else dtype, device=device)

@@ -13,6 +13,7 @@ from pynested.backends.errors import GradientError
 
 from .array import Array, owner, raw
 from .containers import flatten, matched
+from .dense.canonical import as_array
 from .modes import Mode, no_grad
 from .rules.rule import Rule, hang, hang_one
 from .tape import OFF, RECORDING, Line, held, source_of, state
@@ -84,9 +85,14 @@ class Function:
         context = Context()
         context.needs_input_grad = tuple(any(a.requires_grad for a in flatten(one)[0]) for one in arguments)
         with no_grad():
-            outputs = cls.forward(context, *arguments)
+            outputs = _as_arrays(cls.__name__, cls.forward(context, *arguments))
         if state.mode == OFF or not any(context.needs_input_grad):
             return outputs
+        if not flatten(outputs)[0]:
+            raise GradientError(
+                f"{cls.__name__}.forward returned a {type(outputs).__name__}, which no gradient flows through. Return "
+                "arrays: pn.array(value)."
+            )
         return _Call(cls, context, arguments, outputs).recorded(arrays)
 
 
@@ -228,6 +234,17 @@ class _Call(Rule):
         outputs, weights = [p for p, _ in pairs], [t for _, t in pairs]
         found = iter(grad(outputs, wanted, weights, create_graph=state.mode != OFF, allow_unused=True))
         return [next(found) if one.requires_grad else None for one in cotangents]
+
+
+def _as_arrays(name: str, outputs: Any) -> Any:
+    """What ``forward`` returned, with NumPy's arrays and numbers as `Array`."""
+    if isinstance(outputs, np.ndarray | np.generic):
+        return as_array(f"{name}.forward", outputs)
+    if isinstance(outputs, dict):
+        return {key: _as_arrays(name, one) for key, one in outputs.items()}
+    if type(outputs) is tuple or type(outputs) is list:
+        return type(outputs)([_as_arrays(name, one) for one in outputs])
+    return outputs
 
 
 def _zeros(shape: tuple[int, ...], dtype: Any, device: str = "cpu") -> Array:

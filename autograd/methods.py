@@ -91,7 +91,7 @@ class Methods(InPlace):
     def __neg__(self) -> Array: return dense.neg(self)
     def __pos__(self) -> Array: return dense.clone(self)
     def __abs__(self) -> Array: return dense.abs(self)
-    def __invert__(self) -> Array: return dense.logical_not(self)
+    def __invert__(self) -> Any: return dense.inverted(self, dense.logical_not)
     def __eq__(self, other: object) -> Array: return dense.binary(dense.eq, self, other)  # type: ignore[override]
     def __ne__(self, other: object) -> Array: return dense.binary(dense.ne, self, other)  # type: ignore[override]
     def __lt__(self, other: Any) -> Array: return dense.binary(dense.lt, self, other)
@@ -142,7 +142,7 @@ class Methods(InPlace):
     def clone(self) -> Array: return dense.clone(self)
     def contiguous(self) -> Array: return dense.contiguous(self)
     def as_strided(self, size: Any, stride: Any, storage_offset: int = 0) -> Array: return dense.as_strided(self, size, stride, storage_offset)
-    def to(self, *targets: Any) -> Array: return dense.to(self, *targets)
+    def to(self, *targets: Any, dtype: Any = None, device: str | None = None) -> Array: return dense.to(self, *targets, dtype=dtype, device=device)
     def equal(self, other: Any) -> bool: return dense.equal(self, other)
     # fmt: on
 
@@ -173,5 +173,7 @@ class Methods(InPlace):
 def describe() -> None:
     """Give every method that has no docstring the one of its function."""
     for name, method in vars(Methods).items():
+        if callable(method):
+            method.__qualname__ = f"Array.{name}"  # what Python calls it where an argument is missing
         if callable(method) and not method.__doc__ and hasattr(dense, name):
             method.__doc__ = getattr(dense, name).__doc__

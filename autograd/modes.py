@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ContextDecorator
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar, overload
 
 from .tape import ANOMALY, OFF, RECORDING, state
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Mode(ContextDecorator):
@@ -29,7 +32,16 @@ class Mode(ContextDecorator):
         state.mode = state.before.pop()
 
 
-def no_grad() -> Mode:
+def _mode(mode: int, function: Any) -> Any:
+    """The mode, or ``function`` decorated with it where it is written without parentheses."""
+    return Mode(mode) if function is None else Mode(mode)(function)
+
+
+@overload
+def no_grad(function: None = None) -> Mode: ...
+@overload
+def no_grad(function: F) -> F: ...
+def no_grad(function: Any = None) -> Any:
     """Inside, operations are not recorded and writes in place are allowed.
 
     Examples
@@ -41,10 +53,14 @@ def no_grad() -> Mode:
     >>> y.requires_grad
     False
     """
-    return Mode(OFF)
+    return _mode(OFF, function)
 
 
-def enable_grad() -> Mode:
+@overload
+def enable_grad(function: None = None) -> Mode: ...
+@overload
+def enable_grad(function: F) -> F: ...
+def enable_grad(function: Any = None) -> Any:
     """Inside, operations are recorded, also within `no_grad`.
 
     Examples
@@ -54,10 +70,14 @@ def enable_grad() -> Mode:
     ...     (x * 2).requires_grad
     True
     """
-    return Mode(RECORDING)
+    return _mode(RECORDING, function)
 
 
-def anomaly() -> Mode:
+@overload
+def anomaly(function: None = None) -> Mode: ...
+@overload
+def anomaly(function: F) -> F: ...
+def anomaly(function: Any = None) -> Any:
     """Inside, every line remembers where it was recorded and what it saved.
 
     An error in a backward pass then shows the forward line that is behind it; a gradient that becomes NaN where its
@@ -73,7 +93,7 @@ def anomaly() -> Mode:
     ...         print(error)
     log: the gradient of its argument 0 holds NaN, and the cotangent that came in held none.
     """
-    return Mode(ANOMALY)
+    return _mode(ANOMALY, function)
 
 
 def is_grad_enabled() -> bool:

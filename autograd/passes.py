@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pynested.backends import get_backend
-from pynested.backends.errors import GradientError
+from pynested.backends.errors import ArgumentError, GradientError
 
 from .array import Array, owner, raw, wrapped
 from .containers import flatten, matched
@@ -99,19 +99,21 @@ def _seeds(name: str, outputs: Any, gradients: Any, graph: bool) -> Seeds:
     """Pairs of node and cotangent for the outputs that require grad."""
     arrays = flatten(outputs)[0]
     return [
-        (source_of(array), _seed(name, array, gradient, graph))
+        (source_of(array), _seed(name, array, gradient, graph, getattr(outputs, "is_nested", False)))
         for array, gradient in zip(arrays, matched(name, outputs, gradients), strict=True)
         if array.requires_grad
     ]
 
 
-def _seed(name: str, output: Array, gradient: Array | None, graph: bool) -> Array:
+def _seed(name: str, output: Array, gradient: Array | None, graph: bool, nested: bool) -> Array:
     if gradient is None:
         if output.numel() != 1:
+            what = f"is nested, of {output.numel()} elements" if nested else f"has shape {output.shape}"
+            ways = "pn.grad(y, x, pn.ones_like(y)), or pn.grad(y.sum(), x)"
+            ways = ways if name == "grad" else "y.backward(pn.ones_like(y)), or y.sum().backward()"
             raise GradientError(
-                f"{name}: a gradient can be created implicitly only for an output of one element, this one has shape "
-                f"{output.shape}. Give the gradient of what you want: y.backward(pn.ones_like(y)), or "
-                "y.sum().backward()."
+                f"{name}: a gradient can be created implicitly only for an output of one element, this one {what}. "
+                f"Give the gradient of what you want: {ways}."
             )
         return ones_like(output)
     if gradient.shape != output.shape:
@@ -158,6 +160,8 @@ def grad(
     array(18.)
     """
     wrt, rebuild = flatten(inputs)
+    if not wrt and not isinstance(inputs, tuple | list | dict):
+        raise ArgumentError(f"grad: inputs must be arrays that require grad, not a {type(inputs).__name__}.")
     for i, array in enumerate(wrt):
         if not array.requires_grad:
             raise GradientError(f"grad: input {i} does not require grad.")

@@ -33,8 +33,11 @@ class Protocols(methods.Methods):
 
     def item(self: Any) -> Any:
         """The one element, as a Python number."""
+        return self._one("item")
+
+    def _one(self: Any, name: str) -> Any:
         if self.numel() != 1:
-            raise ArgumentError(f"item: an array of shape {self.shape} has {self.numel()} elements, not one.")
+            raise ArgumentError(f"{name}: an array of shape {self.shape} has {self.numel()} elements, not one.")
         return self.data.item()
 
     def tolist(self: Any) -> Any:
@@ -66,18 +69,24 @@ class Protocols(methods.Methods):
         return iter(self.unbind())
 
     def __bool__(self) -> bool:
-        return bool(self.item())
+        return bool(self._one("bool"))
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._one("float"))
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._one("int"))
+
+    def __format__(self, spec: str) -> str:
+        return format(self._one("format"), spec) if spec else str(self)
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        return round(self._one("round"), ndigits)
 
     def __index__(self: Any) -> int:
         if self.dtype.kind not in "iu":
             raise DTypeError(f"index: only an integer can be an index, this array is {self.dtype}.")
-        return int(self.item())
+        return int(self._one("index"))
 
     def __repr__(self: Any) -> str:
         tail = f", dtype={self.dtype}" if self.dtype not in (np.float64, np.int64, np.bool_) else ""
@@ -97,12 +106,14 @@ class Protocols(methods.Methods):
         if self.line is not None:
             raise GradientError("deepcopy: only leaves can be copied so; use x.detach().clone() for the values.")
         copy: Array = type(self)(self.data.copy(), self.device)
-        copy.requires_grad = self.requires_grad
+        copy.tracked = self.tracked
         memo[id(self)] = copy
         return copy
 
-    def __copy__(self) -> Array:
-        return self.__deepcopy__({})
+    def __copy__(self: Any) -> Array:
+        again: Array = self.detach()
+        again.line, again.tracked = self.line, self.tracked
+        return again
 
 
 def _unpickled(kind: Any, data: Any, device: str, requires_grad: bool) -> Array:

@@ -19,7 +19,7 @@ class _Default:
 
 
 def manual_seed(seed: int) -> np.random.Generator:
-    """Restart the default generator from ``seed``, and return it.
+    """Restart the default generator from ``seed``, and return it; ArgumentError for other than an integer from 0.
 
     Examples
     --------
@@ -27,6 +27,8 @@ def manual_seed(seed: int) -> np.random.Generator:
     >>> pn.equal(a, b)
     True
     """
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ArgumentError(f"manual_seed: the seed must be an integer of 0 or more, not {seed!r}.")
     _Default.generator = np.random.default_rng(seed)
     return _Default.generator
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from pynested.backends.errors import ArgumentError
+
 from .containers import flatten
 from .rules.rule import PART
 from .tape import Line, source_of
@@ -99,6 +101,8 @@ def tape(outputs: Any, **names: Any) -> Tape:
     1  mul   float64 (2,)  x, w
     2  sum   float64 ()    1
     """
+    if not flatten(outputs)[0]:
+        raise ArgumentError(f"tape: outputs must be arrays or containers of them, not a {type(outputs).__name__}.")
     ends = [node for node in map(source_of, flatten(outputs)[0]) if node is not None]
     lines = sorted(lines_before(ends), key=lambda line: line.number)
     nodes = [source for line in lines for source in line.sources] + ends

@@ -139,7 +139,7 @@ def version_of(inputs: Any, output: Any) -> int:
 
 def source_of(array: Array) -> Any:
     """Where gradients of ``array`` go: the line that made it, its stand-in if it is a leaf, or None."""
-    if not array.requires_grad:
+    if not array.tracked:
         return None
     return array.line or array.stand_in()
 

@@ -8,7 +8,8 @@ if __name__ != "pynested.backends":
         f"root is on sys.path. Import it as pynested.backends."
     )
 
-from .allocator import allocate, allocator, register_allocator
+from . import cuda as _kernels  # noqa: F401  the devices "cuda" and "emulated" make themselves known
+from .allocator import allocate, allocator, register_allocator, transfer
 from .interface import Backend
 from .matrices import Matrices
 from .numpy.placement import strided_index
@@ -28,4 +29,5 @@ __all__ = [
     "register_allocator",
     "register_backend",
     "strided_index",
+    "transfer",
 ]

@@ -27,7 +27,7 @@ def allocator(device: str) -> Allocator:
     """Return what allocates on ``device``; DeviceError where nothing does."""
     try:
         return _allocators[device]
-    except KeyError:
+    except (KeyError, TypeError):  # unknown, or nothing that could be known
         known = ", ".join(sorted(_allocators))
         raise DeviceError(f"no allocator for device {device!r}: devices with one are {known}.") from None
 
@@ -35,6 +35,17 @@ def allocator(device: str) -> Allocator:
 def allocate(device: str, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
     """A new C-contiguous array on ``device``, its contents arbitrary."""
     return allocator(device)(shape, dtype)
+
+
+def transfer(x: Any, device: str) -> Any:
+    """A copy of an array in new memory on ``device``, wherever it lies."""
+    memory = allocate(device, x.shape, x.dtype)
+    host = x.get() if hasattr(x, "get") else x  # an array of CuPy comes to the host first
+    if hasattr(memory, "set"):
+        memory.set(np.ascontiguousarray(host))
+    else:
+        memory[...] = host
+    return memory
 
 
 def allocate_cpu(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from .interface import Backend
 
 _by_device: dict[str, Backend] = {}
 _by_type: dict[type, Backend] = {}
+_loaders: dict[str, Callable[[], Backend]] = {}
 
 
 def register_backend(backend: Backend, *array_types: type) -> None:
@@ -20,13 +22,22 @@ def register_backend(backend: Backend, *array_types: type) -> None:
     _by_type.update(dict.fromkeys(array_types, backend))
 
 
+def register_loader(device: str, load: Callable[[], Backend]) -> None:
+    """Let ``load`` return the backend of ``device`` when it is first asked for."""
+    _loaders[device] = load
+
+
 def get_backend(device: str) -> Backend:
     """The backend of a device; DeviceError where there is none."""
     try:
         return _by_device[device]
-    except KeyError:
-        known = ", ".join(sorted(_by_device))
-        raise DeviceError(f"no backend for device {device!r}: devices with one are {known}.") from None
+    except (KeyError, TypeError):  # not asked for yet, unknown, or nothing that could be known
+        load = _loaders.get(device) if isinstance(device, str) else None
+    if load is None:
+        known = ", ".join(sorted({*_by_device, *_loaders}))
+        raise DeviceError(f"no backend for device {device!r}: devices with one are {known}.")
+    backend = _by_device[device] = load()
+    return backend
 
 
 def backend_of(array: Any) -> Backend:

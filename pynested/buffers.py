@@ -25,16 +25,24 @@ from .operands import Dense, IntsLike
 from .structure import Ints, Jagged, Strided, frozen
 
 
+def plain(name: str, what: str, value: Any) -> Any:
+    """``value`` as a NumPy array; lists whose entries differ in length are refused."""
+    try:
+        return np.asarray(value.data if type(value) is Array else value)
+    except ValueError:
+        raise StructureError(f"{name}: {what} must be an array of integers; the entries differ in length.") from None
+
+
 def integers(name: str, what: str, value: Any, ndim: int) -> Ints:
     """``value`` as a frozen int64 array of ``ndim`` dimensions; anything but integers is refused."""
-    given = np.asarray(value.data if type(value) is Array else value)
+    given = plain(name, what, value)
     if given.dtype.kind not in "iu" and given.size:
         raise DTypeError(f"{name}: {what} must be integers, these are {given.dtype}.")
     if given.ndim != ndim:
         raise StructureError(f"{name}: {what} must have {ndim} dimension{'s' if ndim > 1 else ''}, not {given.ndim}.")
     if given.dtype == np.uint64 and given.size and int(given.max()) > np.iinfo(np.int64).max:
         raise StructureError(f"{name}: {what} holds {given.max()}, which is beyond int64.")
-    return frozen(given.astype(np.int64, copy=False))
+    return frozen(given.astype(np.int64, copy=False)[...])  # a view, so copied: the caller may unfreeze his own
 
 
 def nested_array_from_jagged(
@@ -94,8 +102,8 @@ def nested_array_from_jagged(
     at = 1 if jagged_dim is None else canonical_int(name, "jagged_dim", jagged_dim)
     if at < 1 or at > data.ndim:
         raise DimensionError(
-            f"{name}: Expected jagged_dim >=1, but got {at}: it counts the batch as dimension 0, and values of "
-            f"{data.ndim} dimensions allow 1..{data.ndim}."
+            f"{name}: Expected jagged_dim >=1 and <={data.ndim}, but got {at}: it counts the batch as dimension 0, and "
+            f"values with {data.ndim} dimension{'s' if data.ndim > 1 else ''} make a nested array with {data.ndim + 1}."
         )
     rows = data.shape[at - 1]
     if offsets is None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from pynested.backends.cuda.report import ARCHITECTURES, listing, measured, table_text
 from pynested.conformance.adapters import TARGETS, open_session
 from pynested.conformance.conform import conform
 from pynested.conformance.corpus import VECTORS, Selection, check_kit, load_corpus
@@ -33,17 +35,25 @@ def parser() -> argparse.ArgumentParser:
     _add_conform(commands.add_parser("conform", help=help_, epilog=_EXIT_CODES))
     report = commands.add_parser("report", help="show a run that was kept with conform --json")
     report.add_argument("file", type=Path, metavar="FILE")
-    _add_verbose(report)
-    explained = commands.add_parser("explain", help="show a clause or an operator, its definition and its witnesses")
-    explained.add_argument("name", metavar="CLAUSE|OPERATOR", help="for example SOFTMAX-3 or softmax")
-    _add_verbose(explained)
+    _add_verbose(report, "show every difference in full, and refusals with other builtin errors")
+    explained = commands.add_parser("explain", help="show a clause, an operator or a case")
+    name = "for example SOFTMAX-3, softmax or softmax/float32/ragged/1"
+    explained.add_argument("name", metavar="CLAUSE|OPERATOR|CASE", help=name)
+    _add_verbose(explained, "show every case that witnesses a clause")
+    kernels = commands.add_parser("kernels", help="list the CUDA kernels, and what can run or check them here")
+    kernels.add_argument(
+        "--resources",
+        nargs="*",
+        metavar="ARCHITECTURE",
+        help=f"compile every kernel with NVRTC and show what it takes (default: {' '.join(ARCHITECTURES)})",
+    )
     return top
 
 
 def _add_conform(command: argparse.ArgumentParser) -> None:
     target = command.add_mutually_exclusive_group()
     target.add_argument("--target", default="pynested", metavar="NAME", help=f"what to check: {', '.join(TARGETS)}")
-    target.add_argument("--adapter", default="", metavar="COMMAND", help="any program that speaks the protocol")
+    target.add_argument("--adapter", metavar="COMMAND", help="any program that speaks the protocol")
     command.add_argument("--op", action="append", default=[], metavar="NAME", help="this operator; may be repeated")
     command.add_argument("--layout", choices=LAYOUTS, help="this layout only")
     command.add_argument("--match", default="", metavar="GLOB", help="cases whose id matches, as 'sum/*/empty*'")
@@ -52,24 +62,36 @@ def _add_conform(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--device", default="cpu", help="the device of the operands (default: cpu)")
     command.add_argument(
-        "--timeout", type=float, default=20.0, metavar="SECONDS", help="for one call in a child process"
+        "--timeout",
+        type=_seconds,
+        metavar="SECONDS",
+        help="for each answer of a child process (default: 20, and 120 for the first)",
     )
     command.add_argument("--json", type=Path, metavar="FILE", help="keep the records of the run, one a line")
     command.add_argument(
         "--vectors", type=Path, default=VECTORS, metavar="DIR", help="other vectors than the embedded ones"
     )
-    _add_verbose(command)
+    _add_verbose(command, "show every difference in full, and refusals with other builtin errors")
 
 
-def _add_verbose(command: argparse.ArgumentParser) -> None:
-    command.add_argument("-v", "--verbose", action="count", default=0, help="show everything")
+def _add_verbose(command: argparse.ArgumentParser, help_: str) -> None:
+    command.add_argument("-v", "--verbose", action="count", default=0, help=help_)
+
+
+def _seconds(text: str) -> float:
+    """Return a time to wait; argparse shows what is wrong with any other."""
+    seconds = float(text)
+    if not (seconds > 0 and math.isfinite(seconds)):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number of seconds")
+    return seconds
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     options = parser().parse_args(argv)
     try:
-        return {"conform": _conform, "report": _report, "explain": _explain}[options.command](options)
+        run = {"conform": _conform, "report": _report, "explain": _explain, "kernels": _kernels}[options.command]
+        return run(options)
     except UsageError as error:
         sys.stderr.write(f"pynested {options.command}: {error}\n")
         return 2
@@ -90,12 +112,25 @@ def _conform(options: argparse.Namespace) -> int:
     selection = Selection(tuple(options.op), layouts, options.match, options.kind_class)
     selection.check(corpus)
     check_kit(corpus, options.vectors)
-    session = open_session(options.target, shlex.split(options.adapter), options.device, options.timeout)
+    session = open_session(options.target, _command(options.adapter), options.device, options.timeout)
     try:
         run = conform(corpus, selection, session, options.json, sys.stderr)
     finally:
         session.close()
     return _show(run, options.verbose)
+
+
+def _command(text: str | None) -> list[str] | None:
+    """Return the words of ``--adapter``, or None where it is not given."""
+    if text is None:
+        return None
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"--adapter {text!r} is not a command: {error}") from error
+    if not words:
+        raise UsageError("--adapter is empty; give the command that starts the adapter, or leave it out")
+    return words
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -109,4 +144,10 @@ def _show(run: Run, verbose: int) -> int:
 
 def _explain(options: argparse.Namespace) -> int:
     sys.stdout.write(explain(options.name, load_corpus(), options.verbose))
+    return 0
+
+
+def _kernels(options: argparse.Namespace) -> int:
+    asked = options.resources
+    sys.stdout.write(listing() if asked is None else table_text(measured(asked or ARCHITECTURES)))
     return 0

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.create import array
+from pynested.autograd.create import array, check_conversion
 from pynested.autograd.dense.canonical import as_array, canonical_dtype
 from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import movement as moves
@@ -84,19 +84,24 @@ def _checked_list(name: str, arrays: list[Any]) -> None:
 
 
 def _list_dtype(name: str, arrays: list[Any], dtype: Any) -> np.dtype[Any]:
-    """The dtype asked for, else that of the first array, into which all others fit without loss."""
+    """The dtype asked for, if it can hold the values, else that of the first array, if it holds all other dtypes."""
     kinds = {x.dtype for x in arrays}
     for kind in kinds:
-        canonical_dtype(kind)
+        if dtype is None or kind.kind not in "biufc":
+            canonical_dtype(kind)
     wanted = canonical_dtype(arrays[0].dtype if dtype is None else dtype)
     for kind in kinds:
-        fits = np.can_cast(kind, wanted, "safe" if dtype is None else "same_kind")
-        if not fits:
+        if np.can_cast(kind, wanted):
+            continue
+        if dtype is None:
             i = next(i for i, x in enumerate(arrays) if x.dtype == kind)
             raise DTypeError(
                 f"{name}: array {i} has dtype {kind}, which {wanted} cannot hold without loss. Give dtype=, or convert "
                 "it."
             )
+        for i, x in enumerate(arrays):
+            if x.dtype == kind:
+                check_conversion(f"{name}: array {i}", x.data if type(x) is Array else x, wanted)
     return wanted
 
 
@@ -117,7 +122,8 @@ def nested_array(
         The components, all of one rank; of a dense array its slices along dimension 0. Numbers, and nested lists of
         them, stand for what NumPy makes of them.
     dtype : dtype, optional
-        By default that of the first array, into which all others fit without loss.
+        By default that of the first array, into which all others fit without loss. Floats are rounded to one that
+        is asked for; every other change of a value is an error, as for `array`.
     layout : Layout, optional
         `strided`, the default, or `jagged`, whose ragged dimension is the irregular one, or 1 where all sizes agree.
     device : str, optional
@@ -135,7 +141,10 @@ def nested_array(
     LayoutError
         For more than one irregular dimension in the jagged layout.
     DTypeError
-        For an array that the dtype of the first cannot hold without possible loss: float64 after int64.
+        For an array that the dtype of the first cannot hold without possible loss: float64 after int64; and floats in
+        a ``dtype`` of integers.
+    OverflowError
+        For an integer outside the range of ``dtype``.
     ArgumentError
         For what is no sequence of arrays.
     DeviceError
@@ -165,12 +174,13 @@ def nested_array(
         return _of_nothing(chosen, dtype, where, requires_grad)
     _checked_list("nested_array", arrays)
     kind = _list_dtype("nested_array", arrays, dtype)
-    made = _packed_list(arrays, kind, chosen, where)
+    with np.errstate(over="ignore"):  # a float beyond the range of a narrower dtype becomes an infinity
+        made = _packed_list(arrays, kind, chosen, where)
     return made.requires_grad_() if requires_grad else made
 
 
 def _device(name: str, device: str | None) -> str:
-    where = device or "cpu"
+    where = "cpu" if device is None else device
     get_backend(where)
     return where
 
@@ -246,11 +256,9 @@ def as_nested_array(
     """
     where = _device("as_nested_array", device)
     if type(tensor_list) is NestedArray:
-        x = (
-            tensor_list
-            if dtype is None
-            else NestedArray(to_dtype(tensor_list.data, canonical_dtype(dtype)), tensor_list.structure)
-        )
+        x = tensor_list
+        if dtype is not None and canonical_dtype(dtype) != x.dtype:
+            x = NestedArray(_converted(packing.packed(x).data, dtype), x.structure.packed)
         return x if layout is None else packing.in_layout(x, canonical_layout("as_nested_array", layout))
     chosen = canonical_layout("as_nested_array", layout)
     if isinstance(tensor_list, Array | np.ndarray):
@@ -265,7 +273,16 @@ def as_nested_array(
     devices = {x.device for x in given}
     if len(devices) > 1:
         raise DeviceError(f"as_nested_array: the arrays lie on different devices: {', '.join(sorted(devices))}.")
-    return packing.nest([to_dtype(x, kind) for x in given], chosen)
+    with np.errstate(over="ignore"):
+        return packing.nest([to_dtype(x, kind) for x in given], chosen)
+
+
+def _converted(x: Array, dtype: Any) -> Array:
+    """``x`` in ``dtype``, if that can hold the values."""
+    kind = canonical_dtype(dtype)
+    check_conversion("as_nested_array", x.data, kind)
+    with np.errstate(over="ignore"):
+        return to_dtype(x, kind)
 
 
 def _of_dense(x: Array, dtype: Any, layout: Layout) -> NestedArray:
@@ -274,7 +291,7 @@ def _of_dense(x: Array, dtype: Any, layout: Layout) -> NestedArray:
         raise StructureError(
             f"as_nested_array: a dense array needs 2 dimensions or more to be a batch, this one has {x.ndim}."
         )
-    x = x if dtype is None else to_dtype(x, canonical_dtype(dtype))
+    x = x if dtype is None else _converted(x, dtype)
     if layout is jagged:
         offsets = frozen(np.arange(x.shape[0] + 1) * x.shape[1])
         return NestedArray(moves.reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:])), Jagged(offsets))

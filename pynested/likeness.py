@@ -1,8 +1,9 @@
 """New arrays like another one, nested or dense.
 
-A result has the shape, layout, device and, unless ``dtype`` says otherwise, the dtype of ``x``; it is packed, so holes
-are gone, and empty components stay. With ``requires_grad`` operations on it, a leaf, are recorded; nothing flows back
-to ``x``. DTypeError for a dtype that pynested has not. After `torch.zeros_like` and its kin.
+A result has the shape, device and, unless ``layout`` or ``dtype`` says otherwise, the layout and dtype of ``x``; it is
+packed, so holes are gone, and empty components stay. With ``requires_grad`` operations on it, a leaf, are recorded;
+nothing flows back to ``x``. StructureError for a layout of a dense array; DTypeError for a dtype that pynested has not.
+After `torch.zeros_like` and its kin.
 """
 
 from __future__ import annotations
@@ -14,21 +15,28 @@ import numpy as np
 
 from pynested.autograd import Array, create
 from pynested.autograd.dense.canonical import as_array, canonical_dtype
+from pynested.backends.errors import StructureError
 
+from .layouts import Layout, canonical_layout
 from .nested_array import NestedArray
 from .operands import DType, Kind
+from .packing import in_layout
 from .structure import Strided
 
 Make = Callable[[tuple[int, ...], np.dtype[Any], str], Array]
 
 
-def _like(x: Kind, dtype: DType | None, requires_grad: bool, make: Make) -> Kind:
-    """``make(shape, dtype, device)`` for the values that packed components of ``x`` have."""
+def _like(x: Kind, dtype: DType | None, requires_grad: bool, make: Make, layout: Layout | None = None) -> Kind:
+    """``make(shape, dtype, device)`` for the values that packed components of ``x``, in ``layout``, have."""
     given = x if isinstance(x, NestedArray) else as_array("like", x)
     kind = given.dtype if dtype is None else canonical_dtype(dtype)
     if isinstance(given, NestedArray):
+        if layout is not None:
+            given = in_layout(given.detach(), canonical_layout("like", layout))
         nested = NestedArray(make(_packed_shape(given), kind, given.device), given.structure.packed)
         return nested.requires_grad_(requires_grad)
+    if layout is not None:
+        raise StructureError("like: a dense array has no nested layout; nest it: pn.as_nested_array(x, layout=…).")
     return make(given.shape, kind, given.device).requires_grad_(requires_grad)
 
 
@@ -40,7 +48,9 @@ def _packed_shape(x: NestedArray) -> tuple[int, ...]:
     return (*x.data.shape[:at], structure.segments.rows, *x.data.shape[at + 1 :])
 
 
-def empty_like(x: Kind, *, dtype: DType | None = None, requires_grad: bool = False) -> Kind:
+def empty_like(
+    x: Kind, *, dtype: DType | None = None, requires_grad: bool = False, layout: Layout | None = None
+) -> Kind:
     """An array like ``x`` with arbitrary values: ``(B, *, D) -> (B, *, D)``.
 
     Examples
@@ -48,10 +58,12 @@ def empty_like(x: Kind, *, dtype: DType | None = None, requires_grad: bool = Fal
     >>> pn.empty_like(pn.nested_array([[1, 2], [3]], layout=pn.jagged)).shape
     (2, j1)
     """
-    return _like(x, dtype, requires_grad, lambda s, k, d: create.empty(s, dtype=k, device=d))
+    return _like(x, dtype, requires_grad, lambda s, k, d: create.empty(s, dtype=k, device=d), layout)
 
 
-def zeros_like(x: Kind, *, dtype: DType | None = None, requires_grad: bool = False) -> Kind:
+def zeros_like(
+    x: Kind, *, dtype: DType | None = None, requires_grad: bool = False, layout: Layout | None = None
+) -> Kind:
     """An array like ``x`` of zeros: ``(B, *, D) -> (B, *, D)``.
 
     Examples
@@ -59,10 +71,12 @@ def zeros_like(x: Kind, *, dtype: DType | None = None, requires_grad: bool = Fal
     >>> pn.zeros_like(pn.nested_array([[1, 2], [3]])).unbind()
     (array([0, 0]), array([0]))
     """
-    return _like(x, dtype, requires_grad, lambda s, k, d: create.zeros(s, dtype=k, device=d))
+    return _like(x, dtype, requires_grad, lambda s, k, d: create.zeros(s, dtype=k, device=d), layout)
 
 
-def ones_like(x: Kind, *, dtype: DType | None = None, requires_grad: bool = False) -> Kind:
+def ones_like(
+    x: Kind, *, dtype: DType | None = None, requires_grad: bool = False, layout: Layout | None = None
+) -> Kind:
     """An array like ``x`` of ones: ``(B, *, D) -> (B, *, D)``.
 
     Examples
@@ -70,10 +84,17 @@ def ones_like(x: Kind, *, dtype: DType | None = None, requires_grad: bool = Fals
     >>> pn.ones_like(pn.nested_array([[1, 2], [3]]), dtype=pn.float32).unbind()
     (array([1., 1.], dtype=float32), array([1.], dtype=float32))
     """
-    return _like(x, dtype, requires_grad, lambda s, k, d: create.ones(s, dtype=k, device=d))
+    return _like(x, dtype, requires_grad, lambda s, k, d: create.ones(s, dtype=k, device=d), layout)
 
 
-def full_like(x: Kind, fill_value: float, *, dtype: DType | None = None, requires_grad: bool = False) -> Kind:
+def full_like(
+    x: Kind,
+    fill_value: float,
+    *,
+    dtype: DType | None = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+) -> Kind:
     """An array like ``x`` with ``fill_value`` everywhere: ``(B, *, D) -> (B, *, D)``.
 
     Examples
@@ -81,7 +102,7 @@ def full_like(x: Kind, fill_value: float, *, dtype: DType | None = None, require
     >>> pn.full_like(pn.nested_array([[1, 2], [3]]), 7).unbind()
     (array([7, 7]), array([7]))
     """
-    return _like(x, dtype, requires_grad, lambda s, k, d: create.full(s, fill_value, dtype=k, device=d))
+    return _like(x, dtype, requires_grad, lambda s, k, d: create.full(s, fill_value, dtype=k, device=d), layout)
 
 
 def rand_like(

@@ -131,7 +131,7 @@ def map_components(
     ShapeError
         For a dense operand without a slice for each component.
     ArgumentError
-        Where no operand is nested.
+        Where no operand is nested, and for a result that is no array.
 
     Notes
     -----
@@ -155,6 +155,12 @@ def map_components(
     if not len(first):
         return _of_nothing(function, given, layout or first.layout)
     results = [function(*row) for row in zip(*columns, strict=True)]
+    for i, result in enumerate(results):
+        if type(result) is not Array:
+            raise ArgumentError(
+                f"map_components: for component {i} the function gave {type(result).__name__}; it must return a dense "
+                "pn.Array, such as pn.array(result)."
+            )
     return nested_result(results, first, layout or first.layout)
 
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from pynested.autograd import Array, register_container
 from pynested.autograd.dense.canonical import canonical_dim
-from pynested.backends.errors import GradientError, LayoutError, StructureError
+from pynested.backends.errors import ArgumentError, GradientError, LayoutError, StructureError
 
 from .layouts import Layout
 from .nested_protocols import Protocols
 from .sizes import RaggedSize
-from .structure import Ints, Jagged, Strided, Structure, frozen
+from .structure import Ints, Jagged, Strided, Structure, handed_out
 
 
 class NestedArray(Protocols):
@@ -43,6 +43,11 @@ class NestedArray(Protocols):
     structure: Structure
 
     def __init__(self, data: Array, structure: Structure) -> None:
+        if type(data) is not Array:
+            raise ArgumentError(
+                f"NestedArray: it is made of an Array and a structure, not of {type(data).__name__}. Use "
+                "pn.nested_array([...]), or pn.nested_array_from_jagged(values, offsets)."
+            )
         self.data = data
         self.structure = structure
 
@@ -82,11 +87,11 @@ class NestedArray(Protocols):
     def component_sizes(self) -> Ints:
         """The shape of each component: int64 (B, d)."""
         if isinstance(self.structure, Strided):
-            return self.structure.sizes
+            return handed_out(self.structure.sizes)
         sizes = np.empty((self.structure.count, self.data.ndim), np.int64)
         sizes[:] = self.data.shape
         sizes[:, self.structure.ragged_dim - 1] = self.structure.component_lengths
-        return frozen(sizes)
+        return handed_out(sizes)
 
     def component_shape(self, i: int) -> tuple[int, ...]:
         """The shape of component ``i``."""
@@ -98,9 +103,9 @@ class NestedArray(Protocols):
     def lengths_along(self, dim: int) -> Ints:
         """The size of each component along ``dim`` (canonical, not the batch): int64 (B,)."""
         if isinstance(self.structure, Strided):
-            return self.structure.sizes[:, dim - 1]
+            return handed_out(self.structure.sizes[:, dim - 1])
         if dim == self.structure.ragged_dim:
-            return self.structure.component_lengths
+            return handed_out(self.structure.component_lengths)
         return np.full(self.structure.count, self.data.shape[dim - 1], np.int64)
 
     def regular_size(self, dim: int) -> int | None:
@@ -139,9 +144,9 @@ class NestedArray(Protocols):
         """The strides of the values, in elements; of a strided array those of all components: int64 (B, d)."""
         if isinstance(self.structure, Strided):
             if dim is None:
-                return self.structure.strides
+                return handed_out(self.structure.strides)
             at = canonical_dim("stride", dim, self.ndim)
-            return self.structure.strides[:, at - 1] if at else self.structure.offsets
+            return handed_out(self.structure.strides[:, at - 1] if at else self.structure.offsets)
         strides = self.data.stride()
         if dim is None:
             return strides
@@ -173,23 +178,23 @@ class NestedArray(Protocols):
 
     def offsets(self) -> Array:
         """Where components begin: int64 (B + 1,) of the jagged layout, (B,) of the strided one."""
-        return Array(self.structure.offsets)
+        return Array(handed_out(self.structure.offsets))
 
     def lengths(self) -> Array | None:
         """How long components are along the ragged dimension, where there may be holes; else None. Jagged only."""
         if isinstance(self.structure, Strided):
             raise LayoutError("lengths: only the jagged layout has lengths; see component_sizes().")
-        return None if self.structure.lengths is None else Array(self.structure.lengths)
+        return None if self.structure.lengths is None else Array(handed_out(self.structure.lengths))
 
     def component_strides(self) -> Ints:
         """The strides of each component, in elements: int64 (B, d). Strided only."""
         if isinstance(self.structure, Jagged):
             raise LayoutError("component_strides: only the strided layout has them; see stride().")
-        return self.structure.strides
+        return handed_out(self.structure.strides)
 
     def component_offsets(self) -> Ints:
         """Where each component begins in the buffer: int64 (B,)."""
-        return self.structure.offsets[: self.structure.count]
+        return handed_out(self.structure.offsets[: self.structure.count])
 
     # ---- gradients ----------------------------------------------------------------------------------------------
 
@@ -247,7 +252,7 @@ class NestedArray(Protocols):
             answer = hook(_around(gradient, self.structure))
             return None if answer is None else self._as_gradient("hook", answer)
 
-        return self.data.register_hook(on_values)
+        return self.data.register_hook(on_values if callable(hook) else hook)
 
 
 def _opened(value: NestedArray) -> tuple[list[Array], Callable[..., Any]]:

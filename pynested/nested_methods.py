@@ -8,13 +8,13 @@ A method without a docstring has that of its function.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.dense.canonical import canonical_shape
+from pynested.autograd.dense import inverted
 
 if TYPE_CHECKING:
     from .layouts import Layout
@@ -32,6 +32,11 @@ def _binary(name: str, a: Any, b: Any) -> Any:
         if not isinstance(x, (*_OPERANDS, Methods)):
             return NotImplemented
     return getattr(ops, name)(a, b)
+
+
+def _shape(given: tuple[Any, ...]) -> Any:
+    """A shape that is given as ``(2, 3)`` or as ``2, 3``."""
+    return given[0] if len(given) == 1 and isinstance(given[0], Iterable) else given
 
 
 class Methods:
@@ -53,11 +58,13 @@ class Methods:
     def __neg__(self) -> NestedArray: return ops.neg(self)
     def __pos__(self) -> NestedArray: return ops.clone(self)
     def __abs__(self) -> NestedArray: return ops.abs(self)
-    def __invert__(self) -> NestedArray: return ops.logical_not(self)
+    def __invert__(self) -> NestedArray: return inverted(self, ops.logical_not)
     def __eq__(self, other: object) -> NestedArray: return _binary("eq", self, other)  # type: ignore[override]
     def __ne__(self, other: object) -> NestedArray: return _binary("ne", self, other)  # type: ignore[override]
     def __lt__(self, other: Operand) -> NestedArray: return _binary("lt", self, other)
     def __gt__(self, other: Operand) -> NestedArray: return _binary("lt", other, self)
+    def __le__(self, other: Operand) -> NestedArray: return _binary("le", self, other)
+    def __ge__(self, other: Operand) -> NestedArray: return _binary("le", other, self)
     def __getitem__(self, index: Index) -> NestedArray | Array: return ops.getitem(self, index)
     def add(self, other: Operand, *, alpha: float = 1) -> NestedArray: return ops.add(self, other, alpha=alpha)
     def sub(self, other: Operand, *, alpha: float = 1) -> NestedArray: return ops.sub(self, other, alpha=alpha)
@@ -87,24 +94,33 @@ class Methods:
     def bmm(self, mat2: Operand) -> NestedArray | Array: return ops.bmm(self, mat2)
     def linear(self, weight: Dense, bias: Dense | None = None) -> NestedArray: return ops.linear(self, weight, bias)
     def transpose(self, dim0: int, dim1: int) -> NestedArray: return ops.transpose(self, dim0, dim1)
-    def reshape(self, *shape: Any) -> NestedArray: return ops.reshape(self, canonical_shape("reshape", shape))
+    def reshape(self, *shape: Any) -> NestedArray: return ops.reshape(self, _shape(shape))
     def reshape_as(self, other: Operand) -> NestedArray | Array: return ops.reshape_as(self, other)
-    def view(self, *shape: Any) -> NestedArray: return ops.view(self, canonical_shape("view", shape))
+    def view(self, *shape: Any) -> NestedArray: return ops.view(self, _shape(shape))
     def unsqueeze(self, dim: int) -> NestedArray: return ops.unsqueeze(self, dim)
     def unflatten(self, dim: int, sizes: Sequence[int]) -> NestedArray: return ops.unflatten(self, dim, sizes)
     def select(self, dim: int, index: int) -> NestedArray | Array: return ops.select(self, dim, index)
     def chunk(self, chunks: int, dim: int = 0) -> tuple[NestedArray, ...]: return ops.chunk(self, chunks, dim)
+    def ne(self, other: Operand) -> NestedArray: return ops.ne(self, other)
+    def le(self, other: Operand) -> NestedArray: return ops.le(self, other)
+    def gt(self, other: Operand) -> NestedArray:
+        """``self > other``, element by element: `lt` with the operands exchanged."""
+        return ops.lt(other, self)
+    def ge(self, other: Operand) -> NestedArray:
+        """``self >= other``, element by element: `le` with the operands exchanged."""
+        return ops.le(other, self)
+    def narrow(self, dim: int, start: int, length: int) -> NestedArray: return ops.narrow(self, dim, start, length)
     def unbind(self, dim: int = 0) -> tuple[Array, ...]: return ops.unbind(self, dim)
     def clone(self) -> NestedArray: return ops.clone(self)
     def detach(self) -> NestedArray: return ops.detach(self)
     def contiguous(self) -> NestedArray: return ops.contiguous(self)
     def to_padded_array(self, padding: float, output_size: Sequence[int] | None = None, out: Array | None = None) -> Array: return ops.to_padded_array(self, padding, output_size, out)
-    def to(self, *targets: Any, layout: Layout | None = None) -> NestedArray: return ops.to(self, *targets, layout=layout)
+    def to(self, *targets: Any, dtype: DType | None = None, device: str | None = None, layout: Layout | None = None) -> NestedArray: return ops.to(self, *targets, dtype=dtype, device=device, layout=layout)
     def to_dense(self) -> Array: return ops.to_dense(self)
     def pin_memory(self) -> NestedArray: return ops.pin_memory(self)
     def equal(self, other: Operand) -> bool: return ops.equal(self, other)
-    def add_(self, other: Operand) -> Self: return ops.overwrite(self, "add", other)
-    def sub_(self, other: Operand) -> Self: return ops.overwrite(self, "sub", other)
+    def add_(self, other: Operand, *, alpha: float = 1) -> Self: return ops.overwrite(self, "add", other, alpha=alpha)
+    def sub_(self, other: Operand, *, alpha: float = 1) -> Self: return ops.overwrite(self, "sub", other, alpha=alpha)
     def mul_(self, other: Operand) -> Self: return ops.overwrite(self, "mul", other)
     def div_(self, other: Operand) -> Self: return ops.overwrite(self, "div", other)
     def neg_(self) -> Self: return ops.overwrite(self, "neg")
@@ -115,7 +131,7 @@ class Methods:
     def copy_(self, source: Any) -> Self: return ops.write(self, "copy", source)
     def fill_(self, value: Any) -> Self: return ops.write(self, "fill", value)
     def zero_(self) -> Self: return ops.write(self, "zero", 0)
-    def __setitem__(self, index: Any, value: Any) -> None: ops.write(ops.getitem(self, index), "assignment", value)
+    def __setitem__(self, index: Any, value: Any) -> None: ops.assign(self, index, value)
     def __iadd__(self, other: Operand) -> Self: return self.add_(other)
     def __isub__(self, other: Operand) -> Self: return self.sub_(other)
     def __imul__(self, other: Operand) -> Self: return self.mul_(other)
@@ -128,6 +144,8 @@ def connect(operators: Any) -> None:
     global ops
     ops = operators
     for name, method in vars(Methods).items():
+        if callable(method):
+            method.__qualname__ = f"NestedArray.{name}"  # what Python calls it where an argument is missing
         if name.startswith("_") or method.__doc__:
             continue
         if name.endswith("_"):

@@ -29,9 +29,11 @@ class Protocols(nested_methods.Methods):
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         from .packing import as_dense
 
-        if copy is False:
-            raise ArgumentError("array: the components of a nested array need a copy to become one dense array.")
-        return np.asarray(as_dense("array", self).numpy(), dtype=dtype)
+        made = as_dense("array", self)
+        copied = made.storage is not self.data.storage
+        if copy is False and copied and made.numel():
+            raise ArgumentError("array: the components of this nested array need a copy to become one dense array.")
+        return np.array(made.numpy(), dtype=dtype, copy=None if copied else copy)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         from pynested.operators import UFUNCS
@@ -40,6 +42,11 @@ class Protocols(nested_methods.Methods):
         if function is None or method != "__call__" or options:
             return NotImplemented
         return function(*inputs)
+
+    def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
+        from .numpy_functions import call
+
+        return call(function, inputs, options)
 
     def __repr__(self: Any) -> str:
         from .show import as_text

@@ -89,7 +89,7 @@ def to_strided(x: NestedArray) -> NestedArray:
     return NestedArray(
         flat,
         Strided(
-            x.component_sizes(),
+            frozen(x.component_sizes()),
             frozen(np.broadcast_to(strides, (structure.count, values.ndim))),
             frozen(structure.offsets[:-1] * strides[at]),
             values.numel(),

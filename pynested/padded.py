@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd import Array
 from pynested.autograd.dense.canonical import as_array, broadcast_shape, canonical_dim
 from pynested.autograd.dense.comparison import boolean
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
 from pynested.operators.slicing import batch_slice
 
-from .buffers import integers
+from .buffers import integers, plain
 from .construct import as_nested_array
 from .layouts import Layout, canonical_layout, jagged, strided
 from .nested_array import NestedArray
@@ -105,7 +104,7 @@ def _per_entry(what: str, value: Any, count: int) -> Ints:
     """``value``, an integer or one for each entry, as int64 (B,)."""
     if value is None:
         raise ArgumentError(f"narrow: {what} is missing; give an integer, or one for each of the {count} entries.")
-    given = np.asarray(value.data if type(value) is Array else value)
+    given = plain("narrow", what, value)
     numbers = integers("narrow", what, given, given.ndim)
     if numbers.shape not in ((), (count,)):
         raise StructureError(

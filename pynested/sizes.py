@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import threading
 
-from .structure import Ints
+from .structure import Ints, handed_out
 
 _names: dict[bytes, int] = {}
 _lock = threading.Lock()
@@ -21,7 +21,7 @@ class RaggedSize:
     __slots__ = ("_key", "lengths")
 
     def __init__(self, lengths: Ints) -> None:
-        self.lengths = lengths
+        self.lengths = handed_out(lengths)
         self._key: bytes | None = None
 
     def _digest(self) -> bytes:

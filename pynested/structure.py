@@ -28,6 +28,13 @@ def frozen(numbers: Any) -> Ints:
     return array
 
 
+def handed_out(numbers: Ints) -> Ints:
+    """A read-only copy of ``numbers``: whoever gets it cannot change a structure, by whatever means."""
+    copy = np.array(numbers, order="C")[...]
+    copy.setflags(write=False)
+    return copy
+
+
 def packed_strides(sizes: Ints) -> Ints:
     """The strides of row-major components of these sizes: (B, d)."""
     strides = np.ones_like(sizes)

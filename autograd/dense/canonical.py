@@ -22,9 +22,12 @@ _KNOWN = frozenset(DTYPES)
 
 def canonical_dtype(dtype: Any) -> np.dtype[Any]:
     """``dtype`` as a NumPy dtype, if it is one of those that pynested has."""
-    found: np.dtype[Any] = np.dtype(dtype)
+    names = ", ".join(str(known) for known in DTYPES)
+    try:
+        found: np.dtype[Any] = np.dtype(dtype)
+    except (TypeError, ValueError, SyntaxError):
+        raise DTypeError(f"{dtype!r} is not a dtype. Use one of {names}.") from None
     if found not in _KNOWN:
-        names = ", ".join(str(known) for known in DTYPES)
         raise DTypeError(f"dtype {found} is not supported. Convert to one of {names}.")
     return found
 
@@ -38,6 +41,11 @@ def operand(name: str, value: Any) -> Any:
         return Array(np.asarray(value))
     if isinstance(value, complex):
         raise DTypeError(f"{name}: complex numbers are not supported; operate on real and imaginary parts separately.")
+    if getattr(value, "is_nested", False):
+        raise ArgumentError(
+            f"{name}: a nested array is given where this argument must be dense. Give an Array, as nt.values() and "
+            "pn.to_padded_array(nt, padding) are."
+        )
     raise ArgumentError(
         f"{name}: {type(value).__name__} is neither an array nor a number. Make an array of it first: pn.array(value)."
     )
@@ -66,6 +74,16 @@ def canonical_int(name: str, what: str, value: Any) -> int:
         return operator.index(value)
     except TypeError:
         raise ArgumentError(f"{name}: {what} must be an integer, not {value!r}.") from None
+
+
+def index_entry(value: Any) -> int:
+    """``value``, an entry of an index, as an int; masks are none."""
+    if getattr(value, "dtype", None) == np.bool_ and value.ndim:
+        raise ArgumentError(
+            "index: a mask is not an index. Use pn.where(mask, x, other) or pn.masked_fill(x, mask, value), which keep "
+            "the shape, or, of dense arrays, pn.masked_select(x, mask)."
+        )
+    return canonical_int("index", "an index", value)
 
 
 def canonical_dim(name: str, dim: Any, ndim: int) -> int:

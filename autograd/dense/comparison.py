@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,13 @@ def logical_not(self: Any) -> Array:
     """Where an element is zero (or false)."""
     x = as_array("logical_not", self)
     return Array(get_backend(x.device).logical_not(x.data), x.device)
+
+
+def inverted(self: Any, negation: Callable[[Any], Any]) -> Any:
+    """``~self`` for an array, or a nested array, of bools; other dtypes are refused."""
+    if self.dtype != np.bool_:
+        raise DTypeError(f"~: only bool arrays can be inverted, not {self.dtype}. Use logical_not(x), which is x == 0.")
+    return negation(self)
 
 
 def equal(self: Any, other: Any) -> bool:
@@ -110,7 +118,12 @@ def scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
         given = int(given)
     if dtype.kind == "f":
         with np.errstate(over="ignore"):
-            return dtype.type(given)
+            found = dtype.type(given)
+        if np.isinf(found) and not np.isinf(given):
+            raise OverflowError(
+                f"{name}: {given} is out of bounds for {dtype}, whose greatest is {np.finfo(dtype).max}."
+            )
+        return found
     least, greatest = (0, 1) if dtype == np.bool_ else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     if type(given) is int and dtype != np.bool_ and not least <= given <= greatest:
         raise OverflowError(f"{name}: {given} is out of bounds for {dtype}.")

@@ -36,6 +36,8 @@ def scaled(name: str, other: Any, alpha: Any) -> Any:
     """``alpha * other``, where alpha is 1 hardly ever otherwise."""
     if type(alpha) is int and alpha == 1:
         return other
+    if isinstance(alpha, np.number):
+        alpha = alpha.item()
     if isinstance(alpha, bool) or not isinstance(alpha, int | float):
         raise ArgumentError(f"{name}: alpha must be a number, not {alpha!r}.")
     given = operand(name, other)

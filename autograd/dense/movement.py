@@ -9,8 +9,8 @@ import numpy as np
 
 from pynested.backends.errors import (
     ArgumentError,
-    DeviceError,
     DimensionError,
+    DTypeError,
     IndexOutOfRange,
     ShapeError,
     StructureError,
@@ -18,6 +18,7 @@ from pynested.backends.errors import (
 
 from ..array import Array
 from ..rules import movement as rules
+from ..rules.devices import to_device
 from .canonical import (
     as_array,
     broadcast_shape,
@@ -25,6 +26,7 @@ from .canonical import (
     canonical_dtype,
     canonical_int,
     canonical_shape,
+    index_entry,
     resolved_shape,
 )
 from .reduction import to_dtype
@@ -212,14 +214,16 @@ def as_strided(self: Any, size: Sequence[int], stride: Sequence[int], storage_of
     return rules.strided(x, sizes, strides, offset if 0 not in sizes else 0)
 
 
-def to(self: Any, *targets: Any) -> Array:
+def to(self: Any, *targets: Any, dtype: Any = None, device: str | None = None) -> Array:
     """The array in another dtype, on another device, or both; itself where nothing changes."""
     x = as_array("to", self)
-    for target in targets:
+    for target in (*targets, *[one for one in (dtype, device) if one is not None]):
         if isinstance(target, str) and target in ("cpu", "cuda", "emulated"):
             if target != x.device:
-                raise DeviceError(f"to: device {target!r} is not available here; this array lies on {x.device!r}.")
+                x = to_device(x, target, x.device)
         else:
+            if target is None:
+                raise DTypeError("to: None is neither a dtype nor a device.")
             x = to_dtype(x, canonical_dtype(target))
     return x
 
@@ -231,7 +235,7 @@ def getitem(self: Any, index: Any) -> Array:
     for item in items:
         if item is None or item is Ellipsis or isinstance(item, slice):
             continue
-        canonical_int("index", "an index", item)
+        index_entry(item)
     try:
         return rules.slice_(x, tuple(int(item) if hasattr(item, "__index__") else item for item in items))
     except IndexError as error:

@@ -53,7 +53,9 @@ def layer_norm(
 
 
 def norm_rows(x: Array, shape: tuple[int, ...], weight: Any, bias: Any, eps: float) -> Array:
-    """`layer_norm` with its arguments checked, but for weight and bias."""
+    """`layer_norm` with its arguments checked, but for weight, bias and eps."""
+    if isinstance(eps, bool) or not isinstance(eps, int | float | np.number) or not eps >= 0:
+        raise ArgumentError(f"layer_norm: eps must be a number of 0 or more, not {eps!r}.")
     size = int(np.prod(shape, dtype=np.int64))
     flat = [
         None if p is None else _in_shape(_parameter(name, p, shape, x.dtype), (size,))

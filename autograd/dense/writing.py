@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pynested.backends.errors import DTypeError, GradientError, ShapeError
+from pynested.backends.errors import ArgumentError, DTypeError, GradientError, ShapeError
 
 from ..array import Array
 from ..tape import state
@@ -14,6 +14,13 @@ from .canonical import as_array, broadcast_shape, operand
 from .comparison import scalar
 
 Target = TypeVar("Target")  # an Array, or a class that only an Array will be of
+
+_INSTEAD = {
+    "copy": "x = source.clone()",
+    "fill": "x = pn.full_like(x, value)",
+    "zero": "x = pn.zeros_like(x)",
+    "assignment": "x = pn.where(mask, value, x)",
+}
 
 
 def overwrite(self: Target, name: str, *arguments: Any, **options: Any) -> Target:
@@ -30,33 +37,59 @@ def overwrite(self: Target, name: str, *arguments: Any, **options: Any) -> Targe
 def write(self: Target, name: str, value: Any) -> Target:
     """Write ``value``, which broadcasts, into the array itself."""
     array: Any = self
-    _refuse(array, name, (value,))
-    given = operand(name, value)
-    _store(array, name, given if type(given) is Array else as_array(name, scalar(f"{name}_", given, array.dtype)))
+    given = operand(name, listed(name, value, array.dtype))
+    _refuse(array, name, (given,))
+    _store(array, name, given if type(given) is Array else as_array(name, scalar(label(name), given, array.dtype)))
     return self
+
+
+def label(name: str) -> str:
+    """How messages call the write ``name``: as its method, but for assignment, which is none."""
+    return name if name == "assignment" else f"{name}_"
+
+
+def listed(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
+    """A list or tuple of numbers as a NumPy array, integers in the integer ``dtype`` they go to; else ``value``."""
+    if not isinstance(value, list | tuple):
+        return value
+    try:
+        made = np.asarray(value)
+    except ValueError as error:
+        raise ArgumentError(
+            f"{name}: a list with parts of different lengths is no array ({error}). Nest it first: "
+            "pn.nested_array(value)."
+        ) from None
+    return np.asarray(value, dtype) if made.dtype.kind in "iu" and dtype.kind in "iu" else made
+
+
+def unrecorded(name: str, what: str) -> GradientError:
+    """The refusal of a write that gradients would not know of, with what to do instead."""
+    return GradientError(
+        f"{label(name)}: {what}, and a write in place would not be recorded. Use the functional form, "
+        f"{_INSTEAD.get(name, f'x = x.{name}(...)')}, or write inside pn.no_grad()."
+    )
 
 
 def _refuse(self: Array, name: str, arguments: tuple[Any, ...]) -> None:
     recorded = [a for a in (self, *arguments) if type(a) is Array and a.requires_grad]
     if state.mode and recorded:
         what = "this array requires grad" if recorded[0] is self else "an operand requires grad"
-        raise GradientError(
-            f"{name}_: {what}, and a write in place would not be recorded. Use the functional form, x = x.{name}(...), "
-            "or write inside pn.no_grad()."
-        )
+        raise unrecorded(name, what)
     if not self.data.flags.writeable:
         raise GradientError(
-            f"{name}_: the memory is read-only, or its places repeat (a broadcast view); clone the array first."
+            f"{label(name)}: the memory is read-only, or its places repeat (a broadcast view); clone the array first."
         )
 
 
 def _store(self: Array, name: str, value: Array) -> None:
-    if broadcast_shape(f"{name}_", self.shape, value.shape) != self.shape:
-        raise ShapeError(f"{name}_: a result of shape {value.shape} does not fit into an array of shape {self.shape}.")
+    if broadcast_shape(label(name), self.shape, value.shape) != self.shape:
+        raise ShapeError(
+            f"{label(name)}: a result of shape {value.shape} does not fit into an array of shape {self.shape}."
+        )
     if not np.can_cast(value.dtype, self.dtype, "same_kind"):
         raise DTypeError(
-            f"{name}_: a result of dtype {value.dtype} cannot be written into an array of dtype {self.dtype} without "
-            "loss."
+            f"{label(name)}: a result of dtype {value.dtype} cannot be written into an array of dtype "
+            f"{self.dtype} without loss."
         )
     with np.errstate(over="ignore"):
         self.data[...] = value.data

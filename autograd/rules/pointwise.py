@@ -71,7 +71,7 @@ class Elementwise(Rule):
             return self.compute(a)
         device = a.storage.device
         result = Array((self.compute if device == "cpu" else bound(self.verb, device))(a.data), device)
-        if a.requires_grad and state.mode:
+        if a.tracked and state.mode:
             self._write(result, (a,), (a.line or a.stand_in(),))
         return result
 
@@ -81,7 +81,7 @@ class Elementwise(Rule):
         x, y = a, b
         if type(a) is Array:
             x, device = a.data, a.storage.device
-            if a.requires_grad:
+            if a.tracked:
                 left = a.line or a.stand_in()
         if type(b) is Array:
             y = b.data
@@ -89,7 +89,7 @@ class Elementwise(Rule):
                 device = b.storage.device
             elif b.storage.device != device:
                 same_device(self.name, (a, b))
-            if b.requires_grad:
+            if b.tracked:
                 right = b.line or b.stand_in()
         if device is None:
             return self.compute(a, b)
@@ -120,7 +120,7 @@ class Elementwise(Rule):
         if state.mode == ANOMALY:
             line.save(line.inputs, line.output)
         result.line = line
-        result.requires_grad = True
+        result.tracked = True
 
     def cotangents(self, line: Line, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
         """The cotangent times each of the wanted partial derivatives."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array import raw
+from ..array import Array, raw
 from .elementwise import where
 from .kinds import Custom, Linear
 from .movement import broadcast_to, cast, reshape, total
@@ -26,9 +26,11 @@ def attained(x: Any, top: Any) -> Any:
 
 def by_count(g: Any, count: Any) -> Any:
     """``g`` by numbers of elements; in float32 for float16, which has no numbers beyond 65504."""
-    if g.dtype == np.float16:
-        return cast(cast(g, np.dtype(np.float32)) / count.astype(np.float32), g.dtype)
-    return g / count.astype(g.dtype)
+    wide = np.dtype(np.float32) if g.dtype == np.float16 else g.dtype
+    numbers = count.astype(wide)
+    if type(g) is Array:
+        numbers = Array(numbers, g.device)
+    return cast(cast(g, wide) / numbers, g.dtype) if wide != g.dtype else g / numbers
 
 
 def _amax_pull(g: Any, y: Any, inputs: Any, axes: tuple[int, ...]) -> tuple[Any]:

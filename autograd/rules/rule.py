@@ -77,7 +77,7 @@ class Rule:
         for array in arrays:
             if type(array) is Array:
                 wrapped = True
-                tracked = tracked or array.requires_grad
+                tracked = tracked or array.tracked
                 datas.append(array.data)
             else:
                 datas.append(array)
@@ -104,7 +104,7 @@ class Rule:
         if several:
             hang(results, line)
         else:
-            results[0].line, results[0].requires_grad = line, True
+            results[0].line, results[0].tracked = line, True
 
     def looked_at(self, sources: tuple[Any, ...]) -> Sequence[bool]:
         """Which inputs the derivative looks at, if those with a source are differentiated."""
@@ -199,7 +199,7 @@ def hang(results: list[Array], line: Line, which: Sequence[bool] | None = None) 
 def hang_one(result: Array, line: Line, index: int) -> Array:
     """Make ``result`` output ``index`` of ``line``."""
     result.line = Line(PART, (line,), (index,), result.data.shape, result.data.dtype)
-    result.requires_grad = True
+    result.tracked = True
     return result
 
 

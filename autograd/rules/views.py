@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from pynested.backends import strided_index
+
 from ..array import zeros_like
 from .kinds import Several
 from .movement import add_rows, concatenate, reshape, scatter, transpose
@@ -57,10 +59,30 @@ def strided_view(k: Any, flat: Any, sizes: Any, strides: Any, offset: int) -> An
 
 
 def _components(k: Any, x: Any, sizes: Any, strides: Any, offsets: Any) -> list[Any]:
-    return [
+    views = [
         strided_view(k, x, size, stride, offset)
         for size, stride, offset in zip(sizes.tolist(), strides.tolist(), offsets.tolist(), strict=True)
     ]
+    for i in _repeating(sizes, strides):
+        views[i].flags.writeable = False
+    return views
+
+
+def _repeating(sizes: Any, strides: Any) -> list[int]:
+    """The components that hold a place twice; strides and extents tell at once which cannot, row-major ones first."""
+    if (strides[:, :-1] >= sizes[:, 1:] * strides[:, 1:]).all() and (strides[:, -1:] > 0).all():
+        return []
+    order = np.argsort(strides, axis=1, kind="stable")
+    n, s = np.take_along_axis(sizes, order, 1), np.take_along_axis(strides, order, 1)
+    extents = (n - 1) * s
+    within = (n == 1) | (s > np.cumsum(extents, axis=1) - extents)
+    unsure = np.flatnonzero(~within.all(axis=1) & (sizes > 0).all(axis=1)).tolist()
+    return [i for i in unsure if _places(sizes[i], strides[i]) < sizes[i].prod()]
+
+
+def _places(size: Any, stride: Any) -> int:
+    """How many places a component of this size and these strides has."""
+    return int(np.unique(strided_index(size[None], stride[None], np.zeros(1, np.int64))).size)
 
 
 def _scattered(parts: Any, shape: tuple[int, ...], sizes: Any, strides: Any, offsets: Any) -> Any:

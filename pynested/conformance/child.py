@@ -24,14 +24,16 @@ from .session import Identity
 
 _WINDOW = 16
 _STDERR_LINES = 30
-_START_SECONDS = 120.0
 
 
 class Child:
-    """A session with an adapter in a child process."""
+    """A session with an adapter in a child process; ``patience`` is the timeout of its first answer."""
 
-    def __init__(self, command: Sequence[str], device: str = "cpu", timeout: float = 20.0) -> None:
-        self._command, self._device, self._timeout = list(command), device, timeout
+    def __init__(
+        self, command: Sequence[str], device: str = "cpu", timeout: float = 20.0, patience: float = 120.0
+    ) -> None:
+        self._command, self._device = list(command), device
+        self._timeout, self._patience = timeout, patience
         self._process: _Process | None = None
         self._seq = 0
         self.restarts = 0
@@ -79,17 +81,28 @@ class Child:
         except OSError as error:
             raise UsageError(f"cannot start the adapter {self._command[0]!r}: {error}") from error
         self._process.write(messages.start(self._device))
-        line = self._process.read(_START_SECONDS)
+        name = " ".join(self._command)
         try:
+            line = self._process.read(self._patience)
             return Identity.from_reply(json.loads(line or ""))
+        except TimeoutError:
+            self._abandon()
+            raise UsageError(f"the adapter {name} did not answer start within {self._patience:g} s") from None
+        except UsageError:
+            self._abandon()
+            raise
         except ValueError as error:
-            said = self._process.last_words()
-            self.close()
-            raise UsageError(f"the adapter {' '.join(self._command)} did not start: {said or line!r}") from error
+            said = repr(line.strip()[:120]) if line else self._process.last_words()
+            self._abandon()
+            raise UsageError(f"the adapter {name} did not start: {said}") from error
 
-    def _restart(self) -> None:
+    def _abandon(self) -> None:
         if self._process is not None:
             self._process.kill()
+            self._process = None
+
+    def _restart(self) -> None:
+        self._abandon()
         self.restarts += 1
         self._start()
 

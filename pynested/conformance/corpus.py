@@ -102,12 +102,12 @@ class Selection:
 def load_corpus(folder: Path = VECTORS, table: Mapping[str, Operator] | None = None) -> Corpus:
     """Read every vector file under ``folder``; whatever does not add up is a `KitError`."""
     table = load_table() if table is None else table
+    if not folder.is_dir() or not any(folder.glob("*/*.json")):
+        raise UsageError(f"{folder}: holds no vectors; give a folder of chapters with JSON files in them")
     try:
         files = read_vectors(folder)
     except (ValueError, KeyError, TypeError) as error:
         raise KitError(f"{folder}: vectors that cannot be read, or are cut short: {error}") from error
-    if not files:
-        raise KitError(f"{folder}: holds no vectors")
     order = {name: number for number, name in enumerate(table)}
     cases = [_case(op, entry) for op in sorted(files, key=lambda op: order.get(op, -1)) for entry in files[op]]
     _check(cases, table)

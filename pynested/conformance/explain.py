@@ -1,4 +1,4 @@
-"""A clause, or an operator, with its definition and the vectors that witness it."""
+"""A clause, or an operator, with its definition and the vectors that witness it; or one of these by its id."""
 
 from __future__ import annotations
 
@@ -21,11 +21,16 @@ _LONGEST = 72
 
 
 def explain(name: str, corpus: Corpus, verbose: int = 0) -> str:
-    """Return everything the specification holds about ``SOFTMAX-3``, or about ``softmax``."""
+    """Return what the specification holds about ``SOFTMAX-3``, ``softmax`` or ``softmax/float32/ragged/1``."""
+    case = next((one for one in corpus.cases if one.id == name), None)
+    if case is not None:
+        return "\n".join(_one_case(case, corpus)) + "\n"
+    if "/" in name:
+        raise unknown("case", name, [one.id for one in corpus.cases])
     by_fold = {one.casefold(): one for one in (*corpus.clauses, *corpus.table)}
     found = by_fold.get(name.casefold())
     if found is None:
-        raise unknown("clause or operator", name, by_fold.values())
+        raise unknown("clause, operator or case", name, by_fold.values())
     lines = _clause(found, corpus, verbose) if found in corpus.clauses else _operator(corpus.table[found], corpus)
     return "\n".join(lines) + "\n"
 
@@ -60,6 +65,17 @@ def _operator(operator: Operator, corpus: Corpus) -> Iterator[str]:
         yield from _paragraph(clause.text)
     yield ""
     yield from _definition(operator)
+
+
+def _one_case(case: Case, corpus: Corpus) -> Iterator[str]:
+    """Yield a case, and the clauses that it bears out."""
+    yield _place(corpus.table[case.op])
+    yield from _case(case, corpus.table[case.op])
+    yield from _gradient(case)
+    for id_ in case.clauses:
+        yield ""
+        yield f"{id_}   {_class(corpus.clauses[id_])}"
+        yield from _paragraph(corpus.clauses[id_].text)
 
 
 def _place(operator: Operator) -> str:

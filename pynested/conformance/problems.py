@@ -11,7 +11,7 @@ class UsageError(Exception):
 
 
 class KitError(Exception):
-    """The specification, its vectors, a record or an adapter is inconsistent; the command ends with exit code 3."""
+    """The specification or its vectors are inconsistent; the command ends with exit code 3."""
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> UsageError:

@@ -21,7 +21,7 @@ from pynested._version import __version__
 
 from .corpus import Corpus, Selection
 from .judge import ADAPTER, DIFFERS
-from .problems import KitError, UsageError
+from .problems import UsageError
 from .session import Identity
 
 FORMAT = "pynested-records/1"
@@ -95,20 +95,20 @@ def line(record: Mapping[str, Any]) -> str:
 
 
 def read(path: Path) -> Run:
-    """Read a stored run; a stream that is cut short or does not add up is a `KitError`."""
+    """Read a stored run; a stream that is cut short or does not add up is a `UsageError`."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     try:
         records = [json.loads(one) for one in text.splitlines()]
         kinds = [record["record"] for record in records]
     except (ValueError, KeyError, TypeError) as error:
-        raise KitError(f"{path}: not a stream of records, or cut short: {error}") from error
+        raise UsageError(f"{path}: not a stream of records, or cut short: {error}") from error
     if not records or kinds[0] != "header" or records[0].get("format") != FORMAT:
-        raise KitError(f"{path}: does not begin with a header of format {FORMAT}")
+        raise UsageError(f"{path}: does not begin with a header of format {FORMAT}")
     if kinds[-1] != "footer":
-        raise KitError(f"{path}: has no footer: the run did not finish, or the file is cut short")
+        raise UsageError(f"{path}: has no footer: the run did not finish, or the file is cut short")
     run = Run(records[0], records[1:-1], records[-1])
     _check(path, run, kinds[1:-1])
     return run
@@ -117,13 +117,13 @@ def read(path: Path) -> Run:
 def _check(path: Path, run: Run, kinds: Sequence[str]) -> None:
     """Hold the counts of header and footer to the results between them."""
     if set(kinds) - {"result"}:
-        raise KitError(f"{path}: unknown records {sorted(set(kinds) - {'result'})} between header and footer")
+        raise UsageError(f"{path}: unknown records {sorted(set(kinds) - {'result'})} between header and footer")
     seen = Counter((result["id"], result["layout"]) for result in run.results)
     twice = sorted(key for key, times in seen.items() if times > 1)
     if twice:
-        raise KitError(f"{path}: {len(twice)} results are there twice, the first is {twice[0]}")
+        raise UsageError(f"{path}: {len(twice)} results are there twice, the first is {twice[0]}")
     promised = {run.header["results"], run.footer["results"]}
     if promised != {len(run.results)}:
-        raise KitError(f"{path}: header and footer promise {sorted(promised)} results, but there are {len(kinds)}")
+        raise UsageError(f"{path}: header and footer promise {sorted(promised)} results, but there are {len(kinds)}")
     if counts(run.results) != run.footer["counts"]:
-        raise KitError(f"{path}: the counts of the footer are not those of the results")
+        raise UsageError(f"{path}: the counts of the footer are not those of the results")

@@ -169,13 +169,13 @@ def _cell(found: Counter[str]) -> str:
 def _legend(cells: str) -> list[str]:
     """Explain the signs that occur in the cells."""
     known = {
-        r"/": "31/34  31 of 34 agree",
-        r"\dp": "31/34p  the other 3 agree where packed",
-        r"\d\+": "12+3  3 more are not implemented",
+        r"/": "m/n  m of n agree",
+        r"\dp": "m/np  the others agree where packed",
+        r"\d\+": "n+k  k more are not implemented",
         r"none": "none  not implemented",
         r"·": "·  nothing to check",
     }
-    return _rows(["34  all 34 agree", *(text for sign, text in known.items() if re.search(sign, cells))])
+    return _rows(["n  all n agree", *(text for sign, text in known.items() if re.search(sign, cells))])
 
 
 def _rows(entries: Iterable[str]) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from .messages import PROTOCOL, Message, start
-from .problems import KitError, UsageError
+from .problems import UsageError
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,15 @@ class Identity:
     runtime: str = ""
 
     @classmethod
-    def from_reply(cls, reply: Mapping[str, Any]) -> Identity:
-        """Read the answer to `start`; a target that is not there is a `UsageError`."""
+    def from_reply(cls, reply: Any) -> Identity:
+        """Read the answer to `start`; another answer, or a target that is not there, is a `UsageError`."""
+        if not isinstance(reply, Mapping):
+            raise UsageError(f"the adapter answered start with {str(reply)[:120]!r}, expected a JSON object")
         if "unavailable" in reply:
             raise UsageError(str(reply["unavailable"]))
         if reply.get("protocol") != PROTOCOL or not {"name", "version"} <= set(reply):
             wanted = f"protocol {PROTOCOL}, name and version"
-            raise KitError(f"the adapter answered start with {dict(reply)}, expected {wanted}")
+            raise UsageError(f"the adapter answered start with {str(dict(reply))[:120]}, expected {wanted}")
         return cls(**{name: str(reply[name]) for name in cls.__dataclass_fields__ if name in reply})
 
     def as_fields(self) -> dict[str, str]:

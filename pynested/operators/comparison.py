@@ -119,6 +119,13 @@ def lt(self: Operand, other: Operand) -> NestedArray | Array:
     return dense.lt(self, other)
 
 
+def le(self: Operand, other: Operand) -> NestedArray | Array:
+    """``self <= other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``; False with NaN, else as `lt`."""
+    if type(self) is NestedArray or type(other) is NestedArray:
+        return elementwise("le", dense.le, self, other)
+    return dense.le(self, other)
+
+
 def equal(self: Operand, other: Operand) -> bool:
     """One Python bool: the same shape, and the same value everywhere: ``(B, *, D), (B, *, D) -> bool``.
 

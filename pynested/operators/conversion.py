@@ -178,7 +178,13 @@ def contiguous(self: Kind) -> Kind:
     return packing.contiguous(self) if isinstance(self, NestedArray) else dense.contiguous(self)
 
 
-def to(self: Kind, *targets: DType, layout: Layout | None = None) -> Kind:
+def to(
+    self: Kind,
+    *targets: DType,
+    dtype: DType | None = None,
+    device: str | None = None,
+    layout: Layout | None = None,
+) -> Kind:
     """The array in another dtype, layout, or both: ``(B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -188,6 +194,10 @@ def to(self: Kind, *targets: DType, layout: Layout | None = None) -> Kind:
     *targets : dtype, device or both
         What is not named stays. Values are converted as NumPy's ``astype`` does: floats lose their fraction in
         integers.
+    dtype : dtype, optional
+        The same by name.
+    device : str, optional
+        The same by name.
     layout : Layout, optional
         `strided` or `jagged`, of a nested array.
 
@@ -215,8 +225,8 @@ def to(self: Kind, *targets: DType, layout: Layout | None = None) -> Kind:
             raise StructureError(
                 "to: a dense array has no nested layout; nest it first: pn.as_nested_array(x, layout=…)."
             )
-        return dense.to(self, *targets)
-    x = NestedArray(dense.to(self.data, *targets), self.structure)
+        return dense.to(self, *targets, dtype=dtype, device=device)
+    x = NestedArray(dense.to(self.data, *targets, dtype=dtype, device=device), self.structure)
     return x if layout is None else packing.in_layout(x, canonical_layout("to", layout))
 
 

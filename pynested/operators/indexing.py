@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pynested.autograd import Array, dense
-from pynested.autograd.dense.canonical import canonical_int
+from pynested.autograd.dense.canonical import canonical_int, index_entry
 from pynested.backends.errors import ArgumentError, DimensionError
 from pynested.nested_array import NestedArray
 from pynested.operands import Index, Operand
@@ -38,8 +38,12 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     Notes
     -----
     An integer along the ragged dimension of a jagged array gives a dense array, as `select` does; what keeps the batch
-    keeps the layout otherwise. A slice that names nothing gives empty components. Results are views where memory
-    allows. Gradient: the cotangent goes to what was picked, all other elements get +0.
+    keeps the layout otherwise. A slice that names nothing gives empty components. Gradient: the cotangent goes to what
+    was picked, all other elements get +0.
+
+    The result is a view, into which a write is seen in ``self``, except in three cases, which are copies: along the
+    ragged dimension of a jagged array an integer, or a slice whose step is not 1, and of a strided array a slice
+    of negative step behind the batch. Assignment, ``self[index] = value``, writes into ``self`` in all cases.
 
     Clauses: GETITEM-1 to GETITEM-10. After `torch.Tensor.__getitem__`.
 
@@ -75,7 +79,7 @@ def _expanded(index: Any, ndim: int) -> list[Any]:
         if isinstance(item, slice):
             items[i] = _canonical_slice(item)
         elif item is not None and item is not Ellipsis:
-            items[i] = canonical_int("index", "an index", item)
+            items[i] = index_entry(item)
     named = len([item for item in items if item is not None and item is not Ellipsis])
     if named > ndim:
         raise DimensionError(f"index: {named} indices are too many for a nested array of {ndim} dimensions.")

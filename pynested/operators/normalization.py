@@ -15,6 +15,7 @@ from pynested.backends import Segments
 from pynested.backends.errors import DimensionError, ShapeError, StructureError
 from pynested.nested_array import NestedArray
 from pynested.operands import Dense, DType, Kind
+from pynested.operators.movement.axes import named_instead
 from pynested.packing import as_rows, from_rows, gathered, inverse, lead, packed
 from pynested.structure import Jagged, Strided, frozen, packed_strides
 
@@ -57,8 +58,8 @@ def softmax(self: Kind, dim: int, *, dtype: DType | None = None) -> Kind:
     at = canonical_dim("softmax", dim, self.ndim)
     if not at:
         raise DimensionError(
-            "softmax: dimension 0 is the batch dimension, along which components have nothing in common. Name one of "
-            f"1..{self.ndim - 1}."
+            "softmax: dimension 0 is the batch dimension, along which components have nothing in common. "
+            f"{named_instead(self.ndim)}"
         )
     x = packed(NestedArray(floating("softmax", self.data, dtype), self.structure))
     if isinstance(x.structure, Strided):

@@ -37,7 +37,7 @@ def matmul(self: Operand, other: Operand) -> NestedArray | Array:
         For nested operands whose numbers of components or inner sizes differ, naming the component and both sizes; and
         for components that are not at least matrices.
     ShapeError
-        For a dense operand whose inner size or batch size does not fit.
+        For a dense operand whose inner size or batch size does not fit, or of more dimensions than the nested one.
 
     Notes
     -----
@@ -68,6 +68,11 @@ def matmul(self: Operand, other: Operand) -> NestedArray | Array:
                 f"matmul: the components of a nested operand have {x.ndim - 1} dimensions; they must be matrices. Use "
                 "unsqueeze to make rows or columns of them."
             )
+    if a.ndim != b.ndim and type(a) is not type(b) and isinstance(a if a.ndim > b.ndim else b, Array):
+        raise ShapeError(
+            f"matmul: a dense operand of {max(a.ndim, b.ndim)} dimensions has more than the nested one, which has "
+            f"{min(a.ndim, b.ndim)}. Take it apart first, or unsqueeze the nested operand."
+        )
     dtype = np.result_type(a.dtype, b.dtype)
     if not isinstance(b, NestedArray):
         assert isinstance(a, NestedArray)
@@ -116,13 +121,15 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
         return dense.bmm(self, mat2)
     a = self if type(self) is NestedArray else as_array("bmm", self)
     b = mat2 if type(mat2) is NestedArray else as_array("bmm", mat2)
-    batches = [len(x) if type(x) is NestedArray else x.shape[0] for x in (a, b) if x.ndim == 3]
-    if len(batches) != 2 or batches[0] != batches[1]:
-        kind = StructureError if type(a) is type(b) or len(batches) != 2 else ShapeError
-        raise kind(
-            f"bmm: operands of {a.ndim} and {b.ndim} dimensions and batch sizes {batches} must have three dimensions "
-            "each and the same batch size."
+    if a.ndim != 3 or b.ndim != 3:
+        raise StructureError(
+            f"bmm: the operands have {a.ndim} and {b.ndim} dimensions, the batch among them; each must have three "
+            "dimensions. Use matmul."
         )
+    batches = [len(x) if type(x) is NestedArray else x.shape[0] for x in (a, b)]
+    if batches[0] != batches[1]:
+        kind = StructureError if type(a) is type(b) else ShapeError
+        raise kind(f"bmm: the operands have batch sizes {batches[0]} and {batches[1]}; they must be equal.")
     return matmul(a, b)
 
 

@@ -35,7 +35,7 @@ class Reduction:
 def reduced(x: NestedArray, dims: tuple[int, ...], keepdim: bool, how: Reduction) -> NestedArray | Array:
     """``x`` reduced over canonical ``dims``: whatever the layout, in as few calls as there are kinds of dimension."""
     if not dims:
-        return NestedArray(x.data, x.structure)
+        return NestedArray(moves.copy(x.data), x.structure)
     x = packed(x)
     rows = as_rows(x)
     if len(dims) == x.ndim:

@@ -6,34 +6,82 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd import Array, is_grad_enabled
+from pynested.autograd import Array, dense, is_grad_enabled
 from pynested.autograd.array import raw
-from pynested.autograd.dense.canonical import operand
+from pynested.autograd.dense.canonical import broadcast_shape, operand
 from pynested.autograd.dense.comparison import scalar
-from pynested.backends.errors import DTypeError, GradientError, StructureError
+from pynested.autograd.dense.writing import label, listed, unrecorded
+from pynested.backends import get_backend
+from pynested.backends.errors import DTypeError, GradientError, ShapeError, StructureError
 from pynested.mapping import elementwise
 from pynested.nested_array import NestedArray
-from pynested.packing import check_same_shape, unbound
+from pynested.operands import Index
+from pynested.packing import as_dense, check_same_shape, gathered, to_strided, unbound
 
 from .. import operators
 
 
-def overwrite(self: NestedArray, name: str, *arguments: Any) -> NestedArray:
+def overwrite(self: NestedArray, name: str, *arguments: Any, **options: Any) -> NestedArray:
     """Write the result of the operator ``name`` into the array itself."""
     _refuse(self, name, arguments)
     plain = [x.detach() if isinstance(x, NestedArray | Array) else x for x in arguments]
-    return _store(self, name, getattr(operators, name)(self.detach(), *plain))
+    return _store(self, name, getattr(operators, name)(self.detach(), *plain, **options))
 
 
 def write(self: Any, name: str, value: Any) -> Any:
     """Write ``value``, which broadcasts, into the array itself."""
-    if type(self) is not NestedArray:
-        return self.copy_(value)
-    _refuse(self, name, (value,))
-    given = value.detach() if isinstance(value, NestedArray) else operand(name, value)
-    if not isinstance(given, NestedArray | Array):
-        given = Array(np.asarray(scalar(f"{name}_", given, self.dtype)), self.device)
+    given = _given(name, value, self)
+    _refuse(self, name, (given,))
     return _store(self, name, elementwise(name, _second, self.detach(), given))
+
+
+def assign(self: NestedArray, index: Index, value: Any) -> None:
+    """Write ``value``, which broadcasts, to what ``index`` names, be it a view or not."""
+    name = "assignment"
+    given = _given(name, value, self)
+    _refuse_recorded(self, name, (given,))
+    target = operators.getitem(self.detach(), index)
+    if isinstance(target, Array) and isinstance(given, NestedArray):
+        given = as_dense(name, given)
+    memory = target.data.storage if isinstance(target, NestedArray) else target.storage
+    if memory is not self.data.storage:
+        _store_at(self, name, index, given)
+    elif isinstance(target, NestedArray):
+        write(target, name, given)
+    else:
+        dense.write(target, name, given)
+
+
+def _given(name: str, value: Any, self: NestedArray) -> Any:
+    """``value`` as a nested or dense array; a number in the dtype of ``self``."""
+    given = value if isinstance(value, NestedArray) else operand(name, listed(name, value, self.dtype))
+    if isinstance(given, NestedArray | Array):
+        return given
+    return Array(np.asarray(scalar(label(name), given, self.dtype)), self.device)
+
+
+def _store_at(self: NestedArray, name: str, index: Index, value: Any) -> None:
+    """Write where the same index of the elements' positions says that its elements lie."""
+    _refuse_read_only(self, name)
+    xp, data = get_backend(self.device).xp, self.data.data
+    counted = Array(xp.arange(data.size, dtype=np.int64).reshape(data.shape), self.device)
+    named = operators.getitem(NestedArray(counted, self.structure), index)
+    if isinstance(named, NestedArray):
+        spread = elementwise(name, _second, named, value.detach())
+        check_same_shape(name, named, spread)
+        places, new = gathered(to_strided(named)), gathered(to_strided(spread))
+    else:
+        places = named
+        new = value.detach()
+        if broadcast_shape(name, places.shape, new.shape) != places.shape:
+            raise ShapeError(f"{name}: a value of shape {new.shape} does not fit into the shape {places.shape}.")
+        new = _second(places, new)
+    _check_dtype(self, name, new)
+    if xp.unique(places.data).size != places.numel():
+        raise StructureError(f"{name}: components overlap, so one place would be written twice; clone the array first.")
+    with np.errstate(over="ignore"):
+        data[xp.unravel_index(places.data, data.shape)] = new.data
+    self.data.storage.wrote()
 
 
 def _second(x: Array, value: Any) -> Array:
@@ -42,27 +90,38 @@ def _second(x: Array, value: Any) -> Array:
 
 
 def _refuse(self: NestedArray, name: str, arguments: tuple[Any, ...]) -> None:
+    _refuse_recorded(self, name, arguments)
+    _refuse_read_only(self, name)
+    if self.structure.overlapping:
+        raise StructureError(
+            f"{label(name)}: components overlap, so one place would be written twice; clone the array first."
+        )
+
+
+def _refuse_recorded(self: NestedArray, name: str, arguments: tuple[Any, ...]) -> None:
     recorded = [x for x in (self, *arguments) if isinstance(x, NestedArray | Array) and x.requires_grad]
     if is_grad_enabled() and recorded:
         what = "this array requires grad" if recorded[0] is self else "an operand requires grad"
-        raise GradientError(
-            f"{name}_: {what}, and a write in place would not be recorded. Use the functional form, x = x.{name}(...), "
-            "or write inside pn.no_grad()."
-        )
+        raise unrecorded(name, what)
+
+
+def _refuse_read_only(self: NestedArray, name: str) -> None:
     if not self.data.data.flags.writeable:
-        raise GradientError(f"{name}_: the memory is read-only; clone the array first.")
-    if self.structure.overlapping:
-        raise StructureError(
-            f"{name}_: components overlap, so one place would be written twice; clone the array first."
+        raise GradientError(f"{label(name)}: the memory is read-only; clone the array first.")
+
+
+def _check_dtype(self: NestedArray, name: str, result: Any) -> None:
+    if not np.can_cast(result.dtype, self.dtype, "same_kind"):
+        raise DTypeError(
+            f"{label(name)}: a result of dtype {result.dtype} cannot be written into {self.dtype} without loss."
         )
 
 
 def _store(self: NestedArray, name: str, result: Any) -> NestedArray:
     if type(result) is not NestedArray:
-        raise StructureError(f"{name}_: the result is dense and cannot be written into a nested array.")
-    check_same_shape(f"{name}_", self, result)
-    if not np.can_cast(result.dtype, self.dtype, "same_kind"):
-        raise DTypeError(f"{name}_: a result of dtype {result.dtype} cannot be written into {self.dtype} without loss.")
+        raise StructureError(f"{label(name)}: the result is dense and cannot be written into a nested array.")
+    check_same_shape(label(name), self, result)
+    _check_dtype(self, name, result)
     if (
         self.structure.tiles
         and self.structure.same_placement(result.structure)

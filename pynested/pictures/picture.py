@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pynested.backends.errors import ArgumentError
 from pynested.nested_array import NestedArray
 from pynested.structure import Jagged
 
@@ -36,7 +37,9 @@ class Picture:
         return f'<img alt="{escape(self.alt)}" src="data:image/svg+xml;base64,{data}" style="max-width:100%"/>'
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the SVG document to `path`."""
+        """Write the SVG document to `path`, whose suffix is .svg."""
+        if Path(path).suffix.lower() != ".svg":
+            raise ArgumentError(f"save: {str(path)!r} does not end in .svg, and a picture is an SVG document.")
         Path(path).write_text(self.svg, encoding="utf-8", newline="\n")
 
 
@@ -50,6 +53,8 @@ def picture(array: NestedArray) -> Picture:
     >>> picture(pn.nested_array([[1.5, 2.0], [], [7.0]], layout=pn.jagged))
     <Picture: A jagged array: 3 components of lengths 2, 0, 1 in one buffer of 3 values; offsets 0, 2, 2, 3>
     """
+    if type(array) is not NestedArray:
+        raise ArgumentError(f"picture: only nested arrays are drawn, not {type(array).__name__}. Use pn.nested_array.")
     values, structure = array.values().detach().numpy(), array.structure
     if isinstance(structure, Jagged):
         rows = np.moveaxis(values, structure.ragged_dim - 1, 0)

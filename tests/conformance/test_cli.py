@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from pynested.cli import main
 from pynested.conformance.records import read
 
 Captured = pytest.CaptureFixture[str]
+PROGRAM = f"{sys.executable} -c '{{}}'"
 
 
 def conform(vectors: Path, command: Callable[[str], str], name: str, *more: str) -> int:
@@ -39,7 +42,7 @@ def test_a_kept_run_can_be_shown_again(
     assert capsys.readouterr().out == first
     assert read(kept).header["selection"]["layout"] == ["jagged"]
     kept.write_text("".join(kept.read_text().splitlines(keepends=True)[:-1]))
-    assert main(["report", str(kept)]) == 3
+    assert main(["report", str(kept)]) == 2
 
 
 @pytest.mark.parametrize(
@@ -49,18 +52,38 @@ def test_a_kept_run_can_be_shown_again(
         (["conform", "--target", "troch"], "no target 'troch'; did you mean torch"),
         (["conform", "--match", "nothing/*"], "no case is selected"),
         (["explain", "SOFTMAX-33"], "did you mean SOFTMAX-"),
+        (["explain", "amax/float32/minus-inf/9"], "did you mean amax/float32/minus-inf/1"),
         (["report", "no-such-file"], "cannot read no-such-file"),
+        (["report", __file__], "not a stream of records"),
+        (["report", os.devnull], "does not begin with a header"),
+        (["conform", "--vectors", "no-such-folder"], "no-such-folder: holds no vectors"),
+        (["conform", "--adapter", ""], "--adapter is empty"),
+        (["conform", "--adapter", "'"], "is not a command: No closing quotation"),
+        (["conform", "--adapter", "no-such-program"], "cannot start the adapter 'no-such-program'"),
+        (["conform", "--adapter", PROGRAM.format("print(1)")], "expected a JSON object"),
+        (["conform", "--adapter", PROGRAM.format("print([])")], "expected a JSON object"),
+        (["conform", "--adapter", PROGRAM.format("print(input())")], "expected protocol 1, name and version"),
+        (["conform", "--adapter", PROGRAM.format("print()")], "did not start"),
+        (["conform", "--adapter", PROGRAM.format("pass")], "did not start: exit code 0"),
+        (["conform", "--adapter", PROGRAM.format("input();input()"), "--timeout", "0.3"], "did not answer start"),
     ],
 )
 def test_wrong_usage_ends_with_2_and_one_line(arguments: list[str], text: str, vectors: Path, capsys: Captured) -> None:
-    more = ["--vectors", str(vectors)] if arguments[0] == "conform" else []
+    more = ["--vectors", str(vectors)] if arguments[0] == "conform" and "--vectors" not in arguments else []
     assert main([*arguments, *more]) == 2
     shown = capsys.readouterr()
     assert text in shown.err and shown.err.count("\n") == 1 and not shown.out
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["conform", "--layout", "padded"], ["conform", "--class", "style"], ["dance"]]
+    "arguments",
+    [
+        [],
+        ["dance"],
+        ["conform", "--layout", "padded"],
+        ["conform", "--class", "style"],
+        *(["conform", "--timeout", seconds] for seconds in ("-1", "0", "nan", "inf", "soon")),
+    ],
 )
 def test_the_parser_ends_with_2(arguments: list[str], capsys: Captured) -> None:
     with pytest.raises(SystemExit) as ended:

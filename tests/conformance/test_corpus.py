@@ -48,7 +48,7 @@ def test_a_file_that_is_cut_short(vectors: Path) -> None:
 
 
 def test_no_vectors_at_all(tmp_path: Path) -> None:
-    with pytest.raises(KitError, match="holds no vectors"):
+    with pytest.raises(UsageError, match="holds no vectors"):
         load_corpus(tmp_path)
 
 

@@ -45,3 +45,8 @@ def test_every_clause_can_be_explained(corpus: Corpus) -> None:
 def test_a_clause_that_does_not_exist(corpus: Corpus) -> None:
     with pytest.raises(UsageError, match="did you mean SOFTMAX-"):
         explain("SOFTMAX-99", corpus)
+
+
+def test_a_case_is_shown_with_its_clauses(corpus: Corpus) -> None:
+    text = explain("amax/float32/minus-inf/1", corpus)
+    assert text.startswith("amax, chapter reduction\n") and "expected  -inf 2" in text and "AMAX-1   value" in text

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pynested.conformance.problems import KitError, UsageError
+from pynested.conformance.problems import UsageError
 from pynested.conformance.records import Run, read
 from pynested.conformance.report import Report
 
@@ -54,7 +54,7 @@ def test_a_stream_that_does_not_add_up(kept: Path, name: str) -> None:
     change, text = BROKEN[name]
     lines = [json.loads(line) for line in kept.read_text().splitlines()]
     kept.write_text("".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in change(lines)))
-    with pytest.raises(KitError, match=text):
+    with pytest.raises(UsageError, match=text):
         read(kept)
 
 

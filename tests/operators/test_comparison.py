@@ -66,7 +66,12 @@ def test_logical_not(lay: Any) -> None:
     assert_same(pn.logical_not(lay(x)), [np.array([True, True, False]), np.array([False, False])])
     for kind in (np.bool_, np.int8, np.uint8, np.float16):
         flags = [np.array([0, 1], kind), np.array([], kind)]
-        assert_same(~lay(flags), [np.array([True, False]), np.array([], np.bool_)])
+        assert_same(pn.logical_not(lay(flags)), [np.array([True, False]), np.array([], np.bool_)])
+    assert_same(
+        ~lay([np.array([True, False]), np.array([], np.bool_)]), [np.array([False, True]), np.array([], np.bool_)]
+    )
+    with pytest.raises(DTypeError, match="logical_not"):
+        lay([np.array([0, 1]), np.array([2])]).__invert__()
 
 
 def test_equal_looks_at_components_only() -> None:
@@ -220,4 +225,6 @@ class TestMaskedFill:
 def test_layouts_are_kept() -> None:
     for layout in LAYOUTS:
         x = nest(X, layout)
-        assert {one.layout for one in (x == x, x < 1, ~x, pn.where(x > 0, x, 0.0), x.masked_fill(x > 0, 1))} == {layout}
+        assert {
+            one.layout for one in (x == x, x < 1, pn.logical_not(x), pn.where(x > 0, x, 0.0), x.masked_fill(x > 0, 1))
+        } == {layout}

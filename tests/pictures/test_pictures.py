@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
+from pynested.backends.errors import ArgumentError
 from pynested.pictures import Picture, draw_jagged, draw_strided, picture
 from pynested.pictures.palette import CELL_INK, FILLS, LINES, contrast
 from pynested.pictures.strip import lanes, pieces
@@ -192,6 +193,10 @@ def test_a_notebook_gets_an_image_and_a_file_the_document(tmp_path: Path) -> Non
     assert html.get("src", "").startswith("data:image/svg+xml;base64,")
     shown.save(tmp_path / "picture.svg")
     assert (tmp_path / "picture.svg").read_text(encoding="utf-8") == shown.svg
+    for name in ("picture.png", "picture"):
+        with pytest.raises(ArgumentError, match=r"does not end in \.svg"):
+            shown.save(tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == ["picture.svg"]
 
 
 if __name__ == "__main__":

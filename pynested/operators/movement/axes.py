@@ -16,13 +16,18 @@ from pynested.operands import Kind
 from pynested.structure import Ints, Jagged, Strided, frozen, packed_strides
 
 
+def named_instead(ndim: int) -> str:
+    """What to do for somebody who named the batch dimension."""
+    return f"Name one of 1..{ndim - 1}." if ndim > 1 else "The components have no dimensions of their own."
+
+
 def component_dim(name: str, dim: Any, ndim: int) -> int:
     """``dim`` counted from the front; the batch dimension is refused."""
     at = canonical_dim(name, dim, ndim)
     if not at:
         raise DimensionError(
-            f"{name}: dimension 0 is the batch dimension of a nested array, which cannot take part. Name one of "
-            f"1..{ndim - 1}."
+            f"{name}: dimension 0 is the batch dimension of a nested array, which cannot take part. "
+            f"{named_instead(ndim)}"
         )
     return at
 

@@ -12,7 +12,7 @@ from pynested.autograd.dense.canonical import canonical_dim
 from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import movement as moves
 from pynested.backends import strided_index
-from pynested.backends.errors import DimensionError, StructureError
+from pynested.backends.errors import ArgumentError, DimensionError, StructureError
 from pynested.mapping import check_devices
 from pynested.nested_array import NestedArray
 from pynested.packing import along, as_rows, check_same_shape, describe, gathered, packed, to_strided
@@ -21,9 +21,16 @@ from pynested.structure import Jagged, Strided, frozen, packed_strides
 from .axes import component_dim, unsqueeze
 
 
-def _joined(name: str, arrays: Any) -> list[NestedArray]:
+def _listed(name: str, arrays: Any) -> list[Any]:
+    """The arrays to join; one array is not a list of them."""
+    if isinstance(arrays, NestedArray | Array | np.ndarray):
+        raise ArgumentError(f"{name}: this is one array; give a list: pn.{name}([a, b]).")
+    return list(arrays)
+
+
+def _joined(name: str, arrays: list[Any]) -> list[NestedArray]:
     """Nested arrays, at least one, of one promoted dtype, rank and device."""
-    given = list(arrays)
+    given = arrays
     if not given:
         raise StructureError(f"{name}: there is nothing to join; give at least one array.")
     for i, x in enumerate(given):
@@ -69,7 +76,7 @@ def cat(arrays: Sequence[NestedArray | Array], dim: int = 0) -> NestedArray | Ar
     >>> pn.cat([a, b], 1).unbind()
     (array([1, 2, 4]), array([3, 5, 6]))
     """
-    given = list(arrays)
+    given = _listed("cat", arrays)
     if not any(type(x) is NestedArray for x in given):
         return dense.cat(given, dim)
     joined = _joined("cat", given)
@@ -184,7 +191,7 @@ def stack(arrays: Sequence[NestedArray | Array], dim: int = 0) -> NestedArray | 
     (array([[ 1, 10],
            [ 2, 20]]), array([[ 3, 30]]))
     """
-    given = list(arrays)
+    given = _listed("stack", arrays)
     if not any(type(x) is NestedArray for x in given):
         return dense.stack(given, dim)
     joined = _joined("stack", given)

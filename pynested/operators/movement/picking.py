@@ -59,8 +59,9 @@ def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
     Notes
     -----
     Along the ragged dimension of a jagged array the result is dense, with a row for each component; otherwise, but for
-    ``dim`` 0, it is nested in the same layout. Gradient: the cotangent goes to the selected elements, all others get
-    +0.
+    ``dim`` 0, it is nested in the same layout. That dense result is a copy, so that a method which writes in place
+    leaves ``self`` alone (``self[:, index] = value`` writes into it); all others are views. Gradient: the cotangent
+    goes to the selected elements, all others get +0.
 
     Clauses: SELECT-1 to SELECT-6. After `torch.select`.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +13,25 @@ from pynested.backends.errors import ShapeError
 from pynested.nested_array import NestedArray
 from pynested.operands import Kind, Operand
 from pynested.packing import describe, gathered, to_jagged, to_strided
+from pynested.sizes import RaggedSize
 from pynested.structure import Ints, Jagged, Strided, packed_strides
 
 from .axes import restructured
+
+
+def _plain_shape(name: str, x: NestedArray, shape: Any) -> tuple[int, ...]:
+    """``shape`` with -1 where it holds the ragged size that the dimension has already."""
+    sizes = list(shape) if isinstance(shape, Iterable) else [shape]
+    for dim, size in enumerate(sizes):
+        if not isinstance(size, RaggedSize):
+            continue
+        if not 0 < dim < x.ndim or size != RaggedSize(x.lengths_along(dim)):
+            raise ShapeError(
+                f"{name}: size {dim} of {tuple(sizes)} is a ragged size, and not the one that dimension {dim} has; "
+                f"this array has shape {x.shape}. Only -1, or the same ragged size, keeps an irregular dimension."
+            )
+        sizes[dim] = -1
+    return canonical_shape(name, (sizes,))
 
 
 def _target_sizes(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
@@ -56,7 +73,8 @@ def reshape(self: Kind, shape: Sequence[int]) -> Kind:
         Of any dtype; the layout stays.
     shape : sequence of int
         First the number of components, or -1. Then -1 keeps the size that a dimension has, in each component; it is
-        never computed from the others, and the only size that an irregular dimension takes.
+        never computed from the others, and the only size that an irregular dimension takes, but for its own, as
+        ``self.shape`` has it.
 
     Raises
     ------
@@ -79,7 +97,7 @@ def reshape(self: Kind, shape: Sequence[int]) -> Kind:
     """
     if not isinstance(self, NestedArray):
         return dense.reshape(self, shape)
-    return _reshaped("reshape", self, canonical_shape("reshape", (shape,)), True)
+    return _reshaped("reshape", self, _plain_shape("reshape", self, shape), True)
 
 
 def view(self: Kind, shape: Sequence[int]) -> Kind:
@@ -113,7 +131,7 @@ def view(self: Kind, shape: Sequence[int]) -> Kind:
     """
     if not isinstance(self, NestedArray):
         return dense.view(self, shape)
-    return _reshaped("view", self, canonical_shape("view", (shape,)), False)
+    return _reshaped("view", self, _plain_shape("view", self, shape), False)
 
 
 def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:

@@ -1,0 +1,34 @@
+"""The same values on another device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pynested.backends import transfer
+
+from ..array import Array
+from ..tape import state
+from .kinds import Linear
+from .samples import with_static
+
+
+class Move(Linear):
+    """A copy on another device; its cotangent is moved back."""
+
+    def apply(self, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
+        """Copy to the first device of ``static``, from the second, and write a line if a gradient is wanted."""
+        x = arrays[0]
+        if type(x) is not Array:
+            return transfer(x, static[0])
+        result = Array(transfer(x.data, static[0]), static[0])
+        if x.requires_grad and state.mode:
+            self.record([result], False, arrays, static)
+        return result
+
+
+to_device: Move = Move(
+    "to_device",
+    lambda k, x, target, source: transfer(x, target),
+    lambda g, shapes, target, source: to_device(g, source, target),
+    with_static(((3,), "cpu", "cpu"), ((2, 0), "cpu", "cpu")),
+)

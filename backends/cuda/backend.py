@@ -1,0 +1,54 @@
+"""The backend of a device with kernels: every verb, as a method."""
+
+from __future__ import annotations
+
+from . import attention as attending
+from . import elementwise, movement, placement, products, rows, segment
+from .device import Device
+
+
+class KernelBackend(Device):
+    """The verbs of the interface, and a few more; functions that are not here are those of the array module."""
+
+    relu = elementwise.relu
+    relu_backward = elementwise.relu_backward
+    sgn = elementwise.sgn
+    erf = elementwise.erf
+    gelu = elementwise.gelu
+    gelu_backward = elementwise.gelu_backward
+    silu = elementwise.silu
+    silu_backward = elementwise.silu_backward
+
+    segment_sum = segment.segment_sum
+    segment_prod = segment.segment_prod
+    segment_max = segment.segment_max
+    segment_min = segment.segment_min
+    segment_argmax = segment.segment_argmax
+    segment_argmin = segment.segment_argmin
+    segment_max_backward = segment.segment_max_backward
+    segment_softmax = segment.segment_softmax
+    segment_softmax_backward = segment.segment_softmax_backward
+    softmax_last = segment.softmax_last
+    softmax_last_backward = segment.softmax_last_backward
+    spread = segment.spread
+
+    layer_norm = rows.layer_norm
+    layer_norm_backward = rows.layer_norm_backward
+    cross_entropy = rows.cross_entropy
+    cross_entropy_backward = rows.cross_entropy_backward
+
+    copy = movement.copy
+    pad = movement.pad
+    unpad = movement.unpad
+    take_rows = movement.take_rows
+    add_rows = movement.add_rows
+    pack_list = movement.pack_list
+    gather_components = placement.gather_components
+    scatter_components = placement.scatter_components
+    strided_binary = placement.strided_binary
+
+    matmul_components = products.matmul_components
+    sum_all = products.sum_all
+    sum_last = products.sum_last
+    attention = attending.attention
+    attention_backward = attending.attention_backward

@@ -1,0 +1,106 @@
+"""The C++ compiler behind the emulation, and a cache of what it made.
+
+A library is kept under a hash of everything it was made of: the text of the kernels and of the emulation, the names
+of the instantiations, the flags, the compiler. So an edit compiles what it touches, and nothing is compiled twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+from ..errors import DeviceError, MissingDependency
+from .signatures import KERNELS
+from .sources import inlined
+
+EMULATOR = Path(__file__).resolve().parent / "emulator"
+FLAGS = ("-std=c++17", "-fPIC", "-g1", "-ffp-contract=off", "-Wall", "-Wextra", "-Wno-unknown-pragmas")
+MODES = {
+    "": ("-O1",),
+    "address": ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"),
+    "thread": ("-O1", "-fsanitize=thread"),
+}
+
+
+def cache_folder() -> Path:
+    """Where libraries are kept: PYNESTED_CACHE, or pynested in the user's cache folder."""
+    asked = os.environ.get("PYNESTED_CACHE")
+    if asked:
+        return Path(asked)
+    user = os.environ.get("XDG_CACHE_HOME")
+    return (Path(user) if user else Path.home() / ".cache") / "pynested"
+
+
+@cache
+def compiler() -> tuple[str, str]:
+    """The path of the C++ compiler and what it says of itself; MissingDependency where there is none."""
+    asked = os.environ.get("CXX", "g++")
+    found = shutil.which(asked)
+    if found is None:
+        raise MissingDependency(
+            f"the device 'emulated' compiles its kernels with a C++17 compiler, and {asked!r} is not on the path. "
+            "Install g++, or name a compiler in the environment variable CXX."
+        )
+    said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
+    return found, said.stdout.partition("\n")[0]
+
+
+def library(file: str, names: Sequence[str], mode: str = "", kernels: Path = KERNELS) -> Path:
+    """A shared library with these instantiations of a ``.cu`` file, as ``k0``, ``k1``, ...; from the cache if there."""
+    path, version = compiler()
+    flags = (*FLAGS, *MODES[mode])
+    unit = f'#include "{file}"\n' + "".join(f"EMULATION_EXPORT(k{i}, {name})\n" for i, name in enumerate(names))
+    emulator = (text.read_text(encoding="utf-8") for text in _emulator_texts())
+    key = _digest(unit, inlined(file, kernels), version, *flags, *emulator)
+
+    def make(target: Path, folder: Path) -> None:
+        (folder / "unit.cpp").write_text(unit, encoding="utf-8")
+        headers: list[str | Path] = ["-include", EMULATOR / "language.hpp", "-I", EMULATOR / "include", "-I", kernels]
+        source: list[str | Path] = ["-x", "c++", folder / "unit.cpp", "-x", "none", _runtime(path, version)]
+        _compile([path, *flags, *headers, "-shared", *source, "-o", target, "-pthread"], file)
+
+    return _kept(f"{Path(file).stem}-{key}.so", make)
+
+
+def _runtime(path: str, version: str) -> Path:
+    """The scheduler, without sanitizers."""
+    key = _digest(version, *(text.read_text(encoding="utf-8") for text in _emulator_texts()))
+
+    def make(target: Path, folder: Path) -> None:
+        _compile([path, "-std=c++17", "-O2", "-fPIC", "-c", EMULATOR / "runtime.cpp", "-o", target], "the emulation")
+
+    return _kept(f"runtime-{key}.o", make)
+
+
+def _emulator_texts() -> list[Path]:
+    return sorted(file for file in EMULATOR.rglob("*") if file.suffix in (".hpp", ".cpp", ".h"))
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+
+
+def _kept(name: str, make: Callable[[Path, Path], None]) -> Path:
+    """The file ``name`` of the cache, made where it is not there; complete or absent at any moment."""
+    folder = cache_folder()
+    kept = folder / name
+    if kept.exists():
+        return kept
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as place:
+        made = Path(place) / name
+        make(made, Path(place))
+        made.replace(kept)
+    return kept
+
+
+def _compile(command: Sequence[str | Path], what: str) -> None:
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    if done.returncode or "warning:" in done.stderr:
+        raise DeviceError(f"{what} does not compile cleanly:\n{done.stderr[-6000:]}")

@@ -1,0 +1,85 @@
+"""The launcher that runs kernels on the GPU, through CuPy's RawModule."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from ..errors import DeviceError, MissingDependency
+from .backend import KernelBackend
+from .checks import Triple
+from .signatures import KERNELS
+from .sources import inlined
+
+OPTIONS = ("-std=c++17", "-lineinfo")
+SHARED_BY_DEFAULT = 48 * 1024  # bytes; a kernel has to be told before it gets more
+BLAS_FROM = 64.0**3  # multiplications: below, a tile of our own kernel is sooner done than a call
+POISON = 0xFF  # in every byte of a new array, while launches are checked
+
+
+class Gpu:
+    """Kernels of a folder on CuPy's current device and stream, compiled when they are first launched.
+
+    CuPy keeps compiled modules under a hash of their text, not of files they include, so headers are put into the text.
+    With the environment variable PYNESTED_CHECK set to 1, every launch is waited for and new arrays are poisoned.
+    """
+
+    def __init__(self, cupy: Any, kernels: Path = KERNELS) -> None:
+        self.kernels = kernels
+        self.check = os.environ.get("PYNESTED_CHECK") == "1"
+        self._cupy = cupy
+        self._functions: dict[tuple[str, str], Any] = {}
+
+    def run(self, file: str, name: str, grid: Triple, block: Triple, args: Sequence[Any], shared: int) -> None:
+        """Launch a kernel; it runs when the stream comes to it."""
+        function = self._functions.get((file, name)) or self._load(file, name)
+        if shared > SHARED_BY_DEFAULT:
+            function.max_dynamic_shared_size_bytes = shared
+        # A null pointer is passed as a number of the same size.
+        given = tuple(np.uint64(0) if one is None else one for one in args)
+        function(grid, block, given, shared_mem=shared)
+        if self.check:
+            self._wait(name)
+
+    def new(self, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
+        """A new array from CuPy's pool."""
+        made = self._cupy.empty(shape, dtype)
+        if self.check:
+            made.reshape(-1).view(np.uint8).fill(POISON)
+        return made
+
+    def _wait(self, name: str) -> None:
+        try:
+            self._cupy.cuda.get_current_stream().synchronize()
+        except self._cupy.cuda.runtime.CUDARuntimeError as error:
+            raise DeviceError(f"{name} failed on the GPU: {error}") from error
+
+    def _load(self, file: str, name: str) -> Any:
+        module = self._cupy.RawModule(code=inlined(file, self.kernels), options=OPTIONS, name_expressions=(name,))
+        self._functions[file, name] = module.get_function(name)
+        return self._functions[file, name]
+
+
+def cuda_backend() -> KernelBackend:
+    """The backend of the device ``"cuda"``."""
+    try:
+        cupy = import_module("cupy")
+    except ImportError as error:
+        raise MissingDependency(
+            "the device 'cuda' needs CuPy, which cannot be imported: pip install 'pynested[cuda12]' or "
+            "'pynested[cuda13]'. The device 'emulated' runs the same kernels without a GPU."
+        ) from error
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise DeviceError(f"the device 'cuda' needs an NVIDIA driver and a GPU: {error}") from error
+    if not count:
+        raise DeviceError("the device 'cuda' needs a GPU, and the driver sees none.")
+    launcher = Gpu(cupy)
+    return KernelBackend("cuda", cupy, launcher, launcher.new, cupy, BLAS_FROM)

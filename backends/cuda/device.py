@@ -1,0 +1,110 @@
+"""The seam: everything above calls `Device.launch`, everything below is one of two launchers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ..errors import DeviceError
+from ..segments import Segments
+from .checks import Triple, check_arguments, checked_shape
+from .signatures import signature
+
+Array = Any  # an array of the device's xp
+
+
+class Launcher(Protocol):
+    """Runs one instantiation of a kernel; what it gets has been checked."""
+
+    kernels: Path
+
+    def run(self, file: str, name: str, grid: Triple, block: Triple, args: Sequence[Any], shared: int) -> None:
+        """Run ``name``, such as ``"spread<unsigned int, 32>"``, of ``file`` on the device."""
+
+
+class Device:
+    """An array module, memory, and kernels to launch.
+
+    Parameters
+    ----------
+    device : str
+        The name of the device.
+    xp : module
+        NumPy, or a module that follows it.
+    launcher : Launcher
+        What runs kernels on arrays of ``xp``.
+    new : callable
+        ``new(shape, dtype)``: a new array whose contents are arbitrary.
+    others : object
+        Has the functions that the backend does not define.
+    blas_from : float, optional
+        The number of multiplications from which a product of two float matrices is worth a call of ``xp.matmul``.
+    """
+
+    def __init__(
+        self,
+        device: str,
+        xp: Any,
+        launcher: Launcher,
+        new: Callable[..., Array],
+        others: Any,
+        blas_from: float | None = None,
+    ) -> None:
+        self.device = device
+        self.xp = xp
+        self.launcher = launcher
+        self.blas_from = blas_from
+        self.empty: Callable[[tuple[int, ...], DTypeLike], Array] = new
+        self._others = others
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        value = getattr(self._others, name)
+        setattr(self, name, value)  # so that the next look-up is an ordinary one
+        return value
+
+    def __repr__(self) -> str:
+        return f"<backend {self.device}>"
+
+    def launch(
+        self, file: str, name: str, grid: Sequence[int], block: Sequence[int], args: Sequence[Any], shared: int = 0
+    ) -> None:
+        """Run the kernel ``name`` of ``file`` over ``grid`` blocks of ``block`` threads, all of it checked first."""
+        blocks, threads = checked_shape(name, grid, block, shared)
+        check_arguments(name, signature(self.launcher.kernels, file, name), args, self.xp.ndarray)
+        self.launcher.run(file, name, blocks, threads, args, shared)
+
+    def own(self, x: Any) -> Array:
+        """``x``, which must lie on the device, contiguous."""
+        if isinstance(x, np.generic):
+            x = np.asarray(x)
+        if not isinstance(x, self.xp.ndarray):
+            raise DeviceError(
+                f"a {type(x).__module__}.{type(x).__qualname__} was given to the device {self.device!r}, whose arrays "
+                f"are {self.xp.__name__}.ndarray. Move all operands to one device first."
+            )
+        return self.xp.ascontiguousarray(x)
+
+    def matrix(self, x: Any) -> Array:
+        """(N, ...) -> (N, D), contiguous."""
+        return self.own(x).reshape(len(x), prod(x.shape[1:]))
+
+    def upload(self, numbers: NDArray[Any]) -> Array:
+        """A host array on the device."""
+        return self.xp.asarray(np.ascontiguousarray(numbers))
+
+    def offsets(self, segments: Segments) -> Array:
+        """The offsets of a partition, uploaded once."""
+        uploaded: Array = segments.remember((self.device, "offsets"), lambda: self.upload(segments.offsets))
+        return uploaded
+
+    def address(self, x: Array) -> int:
+        """Where the memory of an array begins."""
+        pointer: int = x.ctypes.data if isinstance(x, np.ndarray) else x.data.ptr
+        return pointer

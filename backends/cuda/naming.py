@@ -1,0 +1,47 @@
+"""How kernels are named: the C++ type of each dtype, and instantiations of templates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import DTypeError
+
+CTYPES = {
+    "bool": "bool",
+    "int8": "signed char",
+    "int16": "short",
+    "int32": "int",
+    "int64": "long long",
+    "uint8": "unsigned char",
+    "float16": "__half",
+    "float32": "float",
+    "float64": "double",
+}
+DTYPES = {ctype: np.dtype(name) for name, ctype in CTYPES.items()}
+FLOATS = ("float16", "float32", "float64")
+INTEGERS = ("bool", "int8", "int16", "int32", "int64", "uint8")
+WORDS = {16: "ulonglong2", 8: "unsigned long long", 4: "unsigned int", 2: "unsigned short", 1: "unsigned char"}
+"""Words of 1 to 16 bytes: what a kernel that only moves data is instantiated for."""
+
+
+def instance(kernel: str, *arguments: Any) -> str:
+    """The name of an instantiation: ``instance("pad", "float", 4)`` is ``"pad<float, 4>"``."""
+    return f"{kernel}<{', '.join(map(str, arguments))}>"
+
+
+def ctype(dtype: Any) -> str:
+    """The C++ type of a dtype; DTypeError where kernels know none."""
+    try:
+        return CTYPES[np.dtype(dtype).name]
+    except (KeyError, TypeError):
+        raise DTypeError(f"kernels know no dtype {dtype!r}: those they know are {', '.join(CTYPES)}.") from None
+
+
+def wide_dtype(dtype: Any) -> np.dtype[Any]:
+    """What kernels accumulate in: float32 for float16, int64 for bools and ints, otherwise the dtype itself."""
+    kind = np.dtype(dtype)
+    if kind.kind != "f":
+        return np.dtype(np.int64)
+    return np.dtype(np.float32) if kind == np.float16 else kind

@@ -1,0 +1,205 @@
+"""Components that lie anywhere in a buffer: gathered, scattered, combined. The host side."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..numpy.placement import strided_index
+from .device import Array, Device
+from .naming import WORDS, ctype, instance
+from .segment import BLOCK
+
+TILE = 1024  # elements of a tile: see strided.cuh
+MOST_DIMS = 3  # that kernels are instantiated for; beyond them an index of all elements is used
+LARGE_TILES = 16  # elements along both dims from which a transposition pays for going through shared memory
+SHORT_INDEX = 2**32  # elements a component reaches over; from there on positions in it take 64 bits
+
+Integers = NDArray[np.int64]
+
+
+class Placement(NamedTuple):
+    """Sizes (B, d), and for each array strides (B, d) and offsets (B,)."""
+
+    sizes: Integers
+    strides: tuple[Integers, ...]
+    offsets: tuple[Integers, ...]
+
+
+def gather_components(device: Device, buffer: Array, sizes: Integers, strides: Integers, offsets: Integers, /) -> Array:
+    """Flat -> flat: the components one after the other, each in row-major order."""
+    source, (places, total) = device.own(buffer), packed(sizes)
+    out = device.empty((total,), source.dtype)
+    if not out.size:
+        return out
+    where = collapsed(Placement(sizes, (strides, packed_strides(sizes)), (offsets, places)))
+    if where.sizes.shape[1] > MOST_DIMS:
+        index = device.upload(strided_index(sizes, strides, offsets))
+        return device.take_rows(source, index)
+    if _is_transposed(where):
+        _gather_transposed(device, source, where, out)
+        return out
+    size = _word(device, where, (source, out))
+    items = size // source.dtype.itemsize
+    if items > 1:
+        where = _in_words(where, items)
+    meta, starts, dims, index_type = described(where)
+    name = instance("gather_components", WORDS[size], dims, index_type)
+    args = device.upload(meta), device.upload(starts), np.int64(len(meta)), source, out
+    device.launch("gather_components.cu", name, (int(starts[-1]),), (BLOCK,), args)
+    return out
+
+
+def scatter_components(
+    device: Device, flat: Array, sizes: Integers, strides: Integers, offsets: Integers, buffer_size: int, /
+) -> Array:
+    """Flat -> (buffer_size,): zeros, and each element added where it came from: gather_components' adjoint."""
+    terms = device.own(flat)
+    if not terms.size:
+        return device.xp.zeros(buffer_size, terms.dtype)
+    where = collapsed(Placement(sizes, (packed_strides(sizes), strides), (packed(sizes)[0], offsets)))
+    if where.sizes.shape[1] > MOST_DIMS or not disjoint(where.sizes, where.strides[1], where.offsets[1]):
+        index = device.upload(strided_index(sizes, strides, offsets))
+        return device.add_rows(terms, index, buffer_size)
+    buffer = device.xp.zeros(buffer_size, terms.dtype)
+    meta, starts, dims, index_type = described(where)
+    name = instance("scatter_components", ctype(terms.dtype), dims, index_type)
+    args = device.upload(meta), device.upload(starts), np.int64(len(meta)), terms, buffer
+    device.launch("scatter_components.cu", name, (int(starts[-1]),), (BLOCK,), args)
+    return buffer
+
+
+def strided_binary(
+    device: Device,
+    op: str,
+    a: Array,
+    b: Array,
+    sizes: Integers,
+    left: tuple[Integers, Integers],
+    right: tuple[Integers, Integers],
+    /,
+) -> Array:
+    """Flat and flat -> flat: a op b of components at (strides, offsets), packed; op is add, sub, mul or div."""
+    first, second = device.own(a), device.own(b)
+    places, total = packed(sizes)
+    out = device.empty((total,), first.dtype)
+    if not out.size:
+        return out
+    strides = left[0], right[0], packed_strides(sizes)
+    where = collapsed(Placement(sizes, strides, (left[1], right[1], places)))
+    if where.sizes.shape[1] > MOST_DIMS:
+        zeros = np.zeros_like(sizes)
+        pair = (device.gather_components(x, sizes, *at) for x, at in ((first, left), (second, right)))
+        flat = np.array([[total]]), np.ones((1, 1), np.int64), zeros[:1, 0]
+        return device.strided_binary(op, *pair, flat[0], flat[1:], flat[1:])
+    meta, starts, dims, index_type = described(where)
+    name = instance("strided_binary", op.capitalize(), ctype(first.dtype), dims, index_type)
+    args = device.upload(meta), device.upload(starts), np.int64(len(meta)), first, second, out
+    device.launch("strided_binary.cu", name, (int(starts[-1]),), (BLOCK,), args)
+    return out
+
+
+def packed(sizes: Integers) -> tuple[Integers, int]:
+    """Where each component begins when they lie one after the other, and the number of all elements."""
+    ends = np.cumsum(sizes.prod(axis=1))
+    return ends - sizes.prod(axis=1), int(ends[-1]) if len(ends) else 0
+
+
+def packed_strides(sizes: Integers) -> Integers:
+    """The strides of components in row-major order."""
+    strides = np.ones_like(sizes)
+    for dim in range(sizes.shape[1] - 2, -1, -1):
+        strides[:, dim] = strides[:, dim + 1] * sizes[:, dim + 1]
+    return strides
+
+
+def collapsed(where: Placement) -> Placement:
+    """The same elements in the same order with as few dims as possible, at least one; empty components left out."""
+    sizes, strides, offsets = where
+    kept = sizes.all(axis=1)
+    sizes, strides, offsets = sizes[kept], tuple(s[kept] for s in strides), tuple(o[kept] for o in offsets)
+    if not sizes.shape[1]:  # numbers, as rows of one element
+        sizes = np.ones((len(sizes), 1), np.int64)
+        return Placement(sizes, tuple(np.ones_like(sizes) for _ in strides), offsets)
+    wide, steps, dims = sizes.copy(), [s.copy() for s in strides], [sizes.shape[1] - 1]
+    for dim in range(sizes.shape[1] - 2, -1, -1):
+        inner = dims[0]
+        if not _mergeable(wide, steps, dim, inner):
+            dims.insert(0, dim)
+            continue
+        for step in steps:  # where the inner dim has one element, the outer one says how far apart they are
+            step[:, inner] = np.where(wide[:, inner] == 1, step[:, dim], step[:, inner])
+        wide[:, inner] *= wide[:, dim]
+    return Placement(wide[:, dims], tuple(s[:, dims] for s in steps), offsets)
+
+
+def _mergeable(sizes: Integers, strides: list[Integers], dim: int, inner: int) -> bool:
+    """Whether two dims are one in all components: one step of the outer is a whole run of the inner one."""
+    single = (sizes[:, dim] == 1) | (sizes[:, inner] == 1)
+    return all(bool(((s[:, dim] == s[:, inner] * sizes[:, inner]) | single).all()) for s in strides)
+
+
+def described(where: Placement) -> tuple[Integers, Integers, int, str]:
+    """The rows of meta, the first tile of each component, the number of dims, and the type of positions."""
+    sizes, strides, offsets = where
+    parts = [part for s, o in zip(strides, offsets, strict=True) for part in (s, o[:, None])]
+    meta = np.concatenate([sizes, *parts], axis=1).astype(np.int64, copy=False)
+    starts = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(-(-sizes.prod(axis=1) // TILE), out=starts[1:])
+    reach = max(int(((sizes - 1) * s).sum(axis=1).max(initial=0)) for s in strides)
+    largest = max(reach, int(sizes.prod(axis=1).max(initial=0)))
+    return meta, starts, sizes.shape[1], "unsigned int" if largest < SHORT_INDEX - TILE else "long long"
+
+
+def disjoint(sizes: Integers, strides: Integers, offsets: Integers) -> bool:
+    """Whether no two elements surely share a place; False may also mean that it is not easy to see."""
+    if ((strides == 0) & (sizes > 1)).any():
+        return False
+    order = np.argsort(strides, axis=1, kind="stable")
+    steps, lengths = np.take_along_axis(strides, order, 1), np.take_along_axis(sizes, order, 1)
+    reach = np.zeros(len(sizes), np.int64)
+    for dim in range(sizes.shape[1]):  # each stride has to reach past what the smaller ones cover
+        if ((steps[:, dim] <= reach) & (lengths[:, dim] > 1)).any():
+            return False
+        reach += np.where(lengths[:, dim] > 1, steps[:, dim] * (lengths[:, dim] - 1), 0)
+    by_offset = np.argsort(offsets, kind="stable")
+    return bool((offsets[by_offset][1:] > (offsets + reach)[by_offset][:-1]).all())
+
+
+def _is_transposed(where: Placement) -> bool:
+    """Whether all components are matrices that lie column by column, and large enough for tiles."""
+    sizes, strides = where.sizes, where.strides[0]
+    if sizes.shape[1] != 2 or not (strides[:, 0] == 1).all():
+        return False
+    return bool((sizes.mean(axis=0) >= LARGE_TILES).all())
+
+
+def _gather_transposed(device: Device, source: Array, where: Placement, out: Array) -> None:
+    sizes, columns_apart = where.sizes, where.strides[0][:, 1:]
+    meta = np.concatenate([sizes, columns_apart, where.offsets[0][:, None], where.offsets[1][:, None]], axis=1)
+    starts = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum((-(-sizes // 32)).prod(axis=1), out=starts[1:])
+    name = instance("gather_transposed", WORDS[source.dtype.itemsize])
+    args = device.upload(meta), device.upload(starts), np.int64(len(meta)), source, out
+    device.launch("gather_components.cu", name, (int(starts[-1]),), (32, 8), args)
+
+
+def _word(device: Device, where: Placement, arrays: tuple[Array, ...]) -> int:
+    """The widest word that every row of every component is made of, in bytes."""
+    itemsize: int = arrays[0].dtype.itemsize
+    contiguous = all((s[:, -1] == 1).all() for s in where.strides)
+    if not contiguous:
+        return itemsize
+    numbers = [where.sizes[:, -1], *(s[:, :-1] for s in where.strides), *where.offsets]
+    common = int(np.gcd.reduce(np.concatenate([n.reshape(-1) for n in numbers]))) * itemsize
+    extents = [common, *(device.address(x) for x in arrays), *(x.nbytes for x in arrays)]
+    return next(size for size in WORDS if size <= itemsize or not any(extent % size for extent in extents))
+
+
+def _in_words(where: Placement, items: int) -> Placement:
+    """A placement whose rows are whole words of ``items`` elements, counted in words."""
+    sizes = np.concatenate([where.sizes[:, :-1], where.sizes[:, -1:] // items], axis=1)
+    strides = tuple(np.concatenate([s[:, :-1] // items, s[:, -1:]], axis=1) for s in where.strides)
+    return Placement(sizes, strides, tuple(offset // items for offset in where.offsets))

@@ -1,0 +1,140 @@
+"""Layer normalization and cross entropy of rows. The host side."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..segments import Segments
+from .device import Array, Device
+from .naming import ctype, instance, wide_dtype
+from .segment import BLOCK, MOST_TILES, reduce_into
+
+WIDE_ROW = 1024  # elements; from there on a block takes a row, below a warp
+CHUNK = 256  # rows whose parameter cotangents one block adds
+
+
+def layer_norm(
+    device: Device, x: Array, weight: Array | None, bias: Array | None, eps: float, /
+) -> tuple[Array, Array, Array]:
+    """(N, D) -> (N, D), and each row's mean and 1 / sqrt(variance + eps): (x - mean) * rstd * weight + bias."""
+    rows, wide = device.own(x), wide_dtype(x.dtype)
+    count, width = rows.shape
+    out = device.empty(rows.shape, x.dtype)
+    if not out.size:
+        nothing = device.xp.full((2, count), np.nan, wide)
+        return out, nothing[0], nothing[1]
+    mean, rstd = device.empty((count,), wide), device.empty((count,), wide)
+    group, grid = _groups(count, width)
+    parameters = _widened(device, weight, wide), _widened(device, bias, wide)
+    args = rows, *parameters, np.float64(eps), np.int64(count), np.int64(width), out, mean, rstd
+    device.launch("layer_norm.cu", instance("layer_norm", ctype(x.dtype), group), grid, (BLOCK,), args)
+    return out, mean, rstd
+
+
+def layer_norm_backward(
+    device: Device,
+    cotangent: Array,
+    x: Array,
+    weight: Array | None,
+    mean: Array,
+    rstd: Array,
+    /,
+    with_bias: bool = True,
+) -> tuple[Array, Array | None, Array | None]:
+    """The cotangents of x, of weight (None without one) and of bias (None unless ``with_bias``)."""
+    rows, cotangents, wide = device.own(x), device.own(cotangent), wide_dtype(x.dtype)
+    count, width = rows.shape
+    means, scales = device.own(mean), device.own(rstd)
+    out = device.empty(rows.shape, x.dtype)
+    if out.size:
+        group, grid = _groups(count, width)
+        numbers = np.int64(count), np.int64(width)
+        args = cotangents, rows, _widened(device, weight, wide), means, scales, *numbers, out
+        device.launch("layer_norm.cu", instance("layer_norm_backward", ctype(x.dtype), group), grid, (BLOCK,), args)
+    wanted = weight is not None, with_bias
+    dtypes = x.dtype if weight is None else weight.dtype, x.dtype
+    sums = _parameter_sums(device, cotangents, rows, means, scales, wanted) if any(wanted) else (None, None)
+    of_weight, of_bias = (
+        None if total is None else total.astype(dtype, copy=False) for total, dtype in zip(sums, dtypes, strict=True)
+    )
+    return out, of_weight, of_bias
+
+
+def _parameter_sums(
+    device: Device, cotangents: Array, rows: Array, mean: Array, rstd: Array, wanted: tuple[bool, bool]
+) -> tuple[Array | None, ...]:
+    """The sums over all rows of cotangent * normalized row and of cotangent: chunk by chunk, then of the chunks."""
+    (count, width), wide = rows.shape, wide_dtype(rows.dtype)
+    if not rows.size:
+        return tuple(device.xp.zeros(width, wide) if want else None for want in wanted)
+    chunk = max(CHUNK, -(-count // MOST_TILES))
+    chunks = -(-count // chunk)
+    partial = [device.empty((chunks, width), wide) if want else None for want in wanted]
+    grid = -(-width // 32), chunks
+    args = cotangents, rows, mean, rstd, np.int64(count), np.int64(width), np.int64(chunk), *partial
+    device.launch("layer_norm.cu", instance("layer_norm_parameters", ctype(rows.dtype)), grid, (32, 8), args)
+    whole = Segments(np.array([0, chunks]))
+    totals: list[Array | None] = []
+    for part in partial:
+        total = None if part is None else device.empty((1, width), wide)
+        if total is not None:
+            reduce_into(device, "Sum", part, whole, total)
+        totals.append(None if total is None else total[0])
+    return tuple(totals)
+
+
+def cross_entropy(
+    device: Device, x: Array, target: Array, weight: Array | None, ignore_index: int, label_smoothing: float, /
+) -> tuple[Array, Array]:
+    """(N, C) and int (N,) -> the loss of each row (0 where ignored, not reduced) and its scale: (2, N)."""
+    rows, wide = device.own(x), wide_dtype(x.dtype)
+    count, classes = rows.shape
+    if not rows.size:
+        return device.xp.zeros(count, x.dtype), device.xp.full((2, count), -np.inf, wide)
+    loss, scale = device.empty((count,), x.dtype), device.empty((2, count), wide)
+    group, grid = _groups(count, classes)
+    targets = device.own(target).astype(np.int64, copy=False)
+    numbers = np.int64(ignore_index), np.float64(label_smoothing), np.int64(count), np.int64(classes)
+    args = rows, targets, _widened(device, weight, wide), *numbers, loss, scale
+    device.launch("cross_entropy.cu", instance("cross_entropy", ctype(x.dtype), group), grid, (BLOCK,), args)
+    return loss, scale
+
+
+def cross_entropy_backward(
+    device: Device,
+    cotangent: Array,
+    x: Array,
+    target: Array,
+    weight: Array | None,
+    ignore_index: int,
+    label_smoothing: float,
+    scale: Array,
+    /,
+) -> Array:
+    """(N,) -> (N, C): the cotangent of x for the rows' losses; exactly 0 in ignored rows."""
+    rows, wide = device.own(x), wide_dtype(x.dtype)
+    out = device.empty(rows.shape, x.dtype)
+    if out.size:
+        count, classes = rows.shape
+        weights = _widened(device, weight, wide)
+        total = None
+        if weights is not None:
+            total = device.empty((1, 1), wide)
+            reduce_into(device, "Sum", weights.reshape(classes, 1), Segments(np.array([0, classes])), total)
+        targets = device.own(target).astype(np.int64, copy=False)
+        numbers = np.int64(ignore_index), np.float64(label_smoothing)
+        args = device.own(cotangent), rows, targets, weights, total, *numbers, device.own(scale)
+        grid = count, min(MOST_TILES, -(-classes // (4 * BLOCK)))
+        name = instance("cross_entropy_backward", ctype(x.dtype))
+        device.launch("cross_entropy.cu", name, grid, (BLOCK,), (*args, np.int64(count), np.int64(classes), out))
+    return out
+
+
+def _groups(rows: int, width: int) -> tuple[int, tuple[int]]:
+    """How many threads share a row, and the grid."""
+    group = 32 if width < WIDE_ROW else BLOCK
+    return group, (-(-rows // (BLOCK // group)),)
+
+
+def _widened(device: Device, parameter: Array | None, wide: np.dtype[np.generic]) -> Array | None:
+    return None if parameter is None else device.own(parameter).astype(wide, copy=False)

@@ -1,0 +1,199 @@
+"""Reductions and softmax of segments, and spread: the host side."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..segments import Segments
+from .device import Array, Device
+from .naming import ctype, instance, wide_dtype
+from .words import in_words
+
+BLOCK = 256  # threads of every block here
+MOST_TILES = 65535  # along the y axis of a grid
+SHORT = 1024  # elements of a mean segment; below, a warp takes it, from there on a block
+PIECE = 1 << 15  # elements of a piece, where segments are long enough to be cut
+KEPT_ROWS = 4  # rows a thread of a softmax keeps in registers
+
+
+class Shape(NamedTuple):
+    """How a launch spreads over segments: see Lanes in segment.cuh."""
+
+    group: int
+    lg: np.int32
+    grid: tuple[int, int, int]
+
+
+def launch_shape(count: int, rows: int, columns: int, pack: int = 1) -> Shape:
+    """Threads to a segment, lanes along its columns, and the grid; it depends on sizes alone, never on the hardware."""
+    group = 32 if rows * columns < SHORT * count else BLOCK
+    across = -(-columns // pack)
+    width = min(group, 1 << max(0, across - 1).bit_length())
+    tiles = -(-across // width)
+    grid = -(-count // (BLOCK // group)), min(tiles, MOST_TILES), -(-tiles // MOST_TILES)
+    return Shape(group, np.int32(width.bit_length() - 1), grid)
+
+
+def segment_sum(device: Device, x: Array, segments: Segments, /) -> Array:
+    """(N, ...) -> (B, ...): the sum of each run, +0 for an empty one; bools and ints give int64."""
+    return _reduced(device, "Sum", x, segments, x.dtype if x.dtype.kind == "f" else np.dtype(np.int64))
+
+
+def segment_prod(device: Device, x: Array, segments: Segments, /) -> Array:
+    """(N, ...) -> (B, ...): the product of each run, 1 for an empty one; bools and ints give int64."""
+    return _reduced(device, "Prod", x, segments, x.dtype if x.dtype.kind == "f" else np.dtype(np.int64))
+
+
+def segment_max(device: Device, x: Array, segments: Segments, /) -> Array:
+    """(N, ...) -> (B, ...): the maximum of each run; NaN wins; an empty run gives the least value of the dtype."""
+    return _reduced(device, "Max", x, segments, x.dtype)
+
+
+def segment_min(device: Device, x: Array, segments: Segments, /) -> Array:
+    """(N, ...) -> (B, ...): the minimum of each run; NaN wins; an empty run gives the greatest value of the dtype."""
+    return _reduced(device, "Min", x, segments, x.dtype)
+
+
+def segment_argmax(device: Device, x: Array, segments: Segments, /) -> Array:
+    """(N, ...) -> int64 (B, ...): the first row of each run that attains its maximum, counted from its first; or -1."""
+    return _argument(device, "Max", x, segments)
+
+
+def segment_argmin(device: Device, x: Array, segments: Segments, /) -> Array:
+    """(N, ...) -> int64 (B, ...): the first row of each run that attains its minimum, counted from its first; or -1."""
+    return _argument(device, "Min", x, segments)
+
+
+def segment_max_backward(device: Device, cotangent: Array, x: Array, maximum: Array, segments: Segments, /) -> Array:
+    """(B, ...) -> (N, ...): the cotangent of each run's maximum, shared evenly by the rows that attain it."""
+    rows = device.matrix(x)
+    out = device.empty(rows.shape, x.dtype)
+    if out.size:
+        shape = launch_shape(segments.count, *rows.shape)
+        name = instance("segment_max_backward", ctype(x.dtype), shape.group)
+        arrays = device.matrix(cotangent), rows, device.matrix(maximum), device.offsets(segments)
+        numbers = np.int64(segments.count), np.int64(rows.shape[1]), shape.lg
+        device.launch("segment_max_backward.cu", name, shape.grid, (BLOCK,), (*arrays, *numbers, out))
+    return out.reshape(x.shape)
+
+
+def segment_softmax(device: Device, x: Array, segments: Segments, /) -> Array:
+    """(N, ...) -> (N, ...): exp(x - max) / sum over each run; NaN where the run holds NaN, +inf, or -inf only."""
+    rows = device.matrix(x)
+    return softmax_of(device, (rows,), "segment_softmax", device.offsets(segments), segments.count).reshape(x.shape)
+
+
+def segment_softmax_backward(device: Device, cotangent: Array, y: Array, segments: Segments, /) -> Array:
+    """``y * (cotangent - sum of y * cotangent over the run)``, for y = segment_softmax(x)."""
+    pair = device.matrix(cotangent), device.matrix(y)
+    offsets = device.offsets(segments)
+    return softmax_of(device, pair, "segment_softmax_backward", offsets, segments.count).reshape(y.shape)
+
+
+def softmax_of(device: Device, arrays: tuple[Array, ...], kernel: str, offsets: Array, count: int) -> Array:
+    """A softmax kernel over runs of the rows of matrices of one shape."""
+    rows, columns = arrays[0].shape
+    out = device.empty((rows, columns), arrays[0].dtype)
+    if out.size:
+        shape = launch_shape(count, rows, columns)
+        name = instance(kernel, ctype(out.dtype), KEPT_ROWS, shape.group)
+        args = *arrays, offsets, np.int64(count), np.int64(columns), shape.lg, out
+        device.launch("segment_softmax.cu", name, shape.grid, (BLOCK,), args)
+    return out
+
+
+def softmax_last(device: Device, x: Array, /) -> Array:
+    """(..., D) -> (..., D): the softmax of each row; rows are runs of one column."""
+    return _softmax_of_rows(device, (x,), "segment_softmax")
+
+
+def softmax_last_backward(device: Device, cotangent: Array, y: Array, /) -> Array:
+    """``y * (cotangent - sum of y * cotangent over the row)``, for y = softmax_last(x)."""
+    return _softmax_of_rows(device, (cotangent, y), "segment_softmax_backward")
+
+
+def _softmax_of_rows(device: Device, arrays: tuple[Array, ...], kernel: str) -> Array:
+    x = arrays[0]
+    width = x.shape[-1]
+    count = x.size // max(1, width)
+    offsets = device.xp.arange(count + 1, dtype=np.int64) * width
+    flat = tuple(device.own(one).reshape(x.size, 1) for one in arrays)
+    return softmax_of(device, flat, kernel, offsets, count).reshape(x.shape)
+
+
+def spread(device: Device, y: Array, segments: Segments, /) -> Array:
+    """(B, ...) -> (N, ...): every row of a run is the run's entry of y; the adjoint of segment_sum."""
+    entries = device.matrix(y)
+    out = device.empty((segments.rows, entries.shape[1]), y.dtype)
+    if out.size:
+        word, columns = in_words(device, entries.shape[1] * y.dtype.itemsize, entries, out)
+        shape = launch_shape(segments.count, segments.rows, columns)
+        numbers = np.int64(segments.count), np.int64(columns), shape.lg
+        args = entries, device.offsets(segments), *numbers, out
+        device.launch("spread.cu", instance("spread", word, shape.group), shape.grid, (BLOCK,), args)
+    return out.reshape(segments.rows, *y.shape[1:])
+
+
+def _reduced(device: Device, op: str, x: Array, segments: Segments, dtype: np.dtype[Any]) -> Array:
+    rows = device.matrix(x)
+    out = device.empty((segments.count, rows.shape[1]), dtype)
+    if not out.size:
+        return out.reshape(segments.count, *x.shape[1:])
+    long = max(1, PIECE // rows.shape[1])
+    if segments.longest > 2 * long and op in ("Sum", "Max"):
+        pieces, starts = pieces_of(segments, long)
+        between = dtype if op == "Max" else wide_dtype(dtype)
+        partial = device.empty((pieces.count, rows.shape[1]), between)
+        reduce_into(device, op, rows, pieces, partial)
+        reduce_into(device, op, partial, starts, out)
+    else:
+        reduce_into(device, op, rows, segments, out)
+    return out.reshape(segments.count, *x.shape[1:])
+
+
+def pieces_of(segments: Segments, rows: int) -> tuple[Segments, Segments]:
+    """Runs cut into pieces of at most ``rows`` rows, and which pieces make up each run."""
+
+    def make() -> tuple[Segments, Segments]:
+        pieces = np.maximum(1, -(-segments.lengths // rows))
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(pieces)])
+        number: NDArray[np.int64] = np.arange(starts[-1]) - np.repeat(starts[:-1], pieces)
+        cuts = np.repeat(segments.offsets[:-1], pieces) + number * rows
+        return Segments(np.append(cuts, segments.rows)), Segments(starts)
+
+    return segments.remember(("pieces", rows), make)
+
+
+def reduce_into(device: Device, op: str, rows: Array, segments: Segments, out: Array) -> None:
+    """One launch: the runs of ``rows`` into ``out``."""
+    columns = rows.shape[1]
+    pack = _pack(device, rows, out) if op in ("Sum", "Max") else 1
+    shape = launch_shape(segments.count, segments.rows, columns, pack)
+    name = instance("segment_reduce", op, ctype(rows.dtype), ctype(out.dtype), pack, shape.group)
+    args = rows, device.offsets(segments), np.int64(segments.count), np.int64(columns), shape.lg, out
+    device.launch("segment_reduce.cu", name, shape.grid, (BLOCK,), args)
+
+
+def _pack(device: Device, rows: Array, out: Array) -> int:
+    """How many neighbours one access moves: 16 bytes of floats where rows are wide and aligned, otherwise 1."""
+    if rows.dtype.kind != "f":
+        return 1
+    pack: int = 16 // max(rows.dtype.itemsize, out.dtype.itemsize)
+    wide = rows.shape[1] % pack == 0 and rows.shape[1] // pack >= 32
+    aligned = not any(device.address(x) % (pack * x.dtype.itemsize) for x in (rows, out))
+    return pack if wide and aligned else 1
+
+
+def _argument(device: Device, op: str, x: Array, segments: Segments) -> Array:
+    rows = device.matrix(x)
+    out = device.empty((segments.count, rows.shape[1]), np.int64)
+    if out.size:
+        shape = launch_shape(segments.count, *rows.shape)
+        name = instance("segment_arg", op, ctype(x.dtype), shape.group)
+        numbers = np.int64(segments.count), np.int64(rows.shape[1]), shape.lg
+        args = rows, device.offsets(segments), *numbers, out
+        device.launch("segment_arg.cu", name, shape.grid, (BLOCK,), args)
+    return out.reshape(segments.count, *x.shape[1:])

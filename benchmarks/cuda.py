@@ -1,0 +1,164 @@
+"""The kernels on a GPU: that they agree with the NumPy backend, and how close they come to the speed of a copy.
+
+python benchmarks/cuda.py                      on the GPU; about two minutes, one table
+python benchmarks/cuda.py --device emulated    the same lines at toy sizes, to see that they run
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pynested.backends import Matrices, Segments, get_backend
+
+CHECKED_ROWS = 5000  # that are compared with the NumPy backend before anything is timed
+TOLERANCE = {"float32": 2e-5, "float16": 2e-2}
+
+
+class Line(NamedTuple):
+    """One line of the table: what is called, and the least number of bytes it has to move."""
+
+    name: str
+    nbytes: int
+    call: Callable[[], Any]
+
+
+class Clock:
+    """Seconds of a call: by events on a GPU, the median of several; otherwise by the clock, once."""
+
+    def __init__(self, backend: Any) -> None:
+        self.xp, self.gpu = backend.xp, backend.device == "cuda"
+
+    def __call__(self, call: Callable[[], Any], times: int = 20) -> float:
+        if not self.gpu:
+            start = time.perf_counter()
+            call()
+            return time.perf_counter() - start
+        cuda = self.xp.cuda
+        for _ in range(3):
+            call()
+        pairs = [(cuda.Event(), cuda.Event()) for _ in range(times)]
+        for before, after in pairs:
+            before.record()
+            call()
+            after.record()
+        cuda.get_current_stream().synchronize()
+        return float(np.median([cuda.get_elapsed_time(*pair) for pair in pairs])) / 1e3
+
+    def host(self, call: Callable[[], Any], times: int = 1000) -> float:
+        """Seconds that a call keeps the host busy."""
+        times = times if self.gpu else 20
+        call()
+        start = time.perf_counter()
+        for _ in range(times):
+            call()
+        return (time.perf_counter() - start) / times
+
+
+def drawn_lengths(rng: np.random.Generator, count: int, mean: int, kind: str) -> np.ndarray:
+    if kind == "even":
+        return np.full(count, mean)
+    if kind == "uniform":
+        return rng.integers(0, 2 * mean + 1, count)
+    return np.minimum(rng.pareto(1.2, count) * mean / 5, mean * 200).astype(np.int64)
+
+
+def segment_lines(backend: Any, nbytes: int, dtype: str, shape: tuple[int, int, str]) -> Iterator[Line]:
+    columns, mean, kind = shape
+    rng, item = np.random.default_rng(0), np.dtype(dtype).itemsize
+    segments = Segments.from_lengths(drawn_lengths(rng, max(4, nbytes // item // columns // mean), mean, kind))
+    host = rng.standard_normal((segments.rows, columns), np.float32).astype(dtype)
+    x, label = backend.xp.asarray(host), f"{dtype} D={columns} mean {mean} {kind}"
+    check(backend, host, dtype)
+    y, total = backend.segment_softmax(x, segments), backend.segment_sum(x, segments)
+    small = total.nbytes + segments.offsets.nbytes
+    yield Line(f"segment_sum {label}", x.nbytes + small, lambda: backend.segment_sum(x, segments))
+    yield Line(f"segment_max {label}", x.nbytes + small, lambda: backend.segment_max(x, segments))
+    yield Line(f"spread {label}", x.nbytes + small, lambda: backend.spread(total, segments))
+    yield Line(f"segment_softmax {label}", 2 * x.nbytes, lambda: backend.segment_softmax(x, segments))
+    yield Line(f"  its adjoint {label}", 3 * x.nbytes, lambda: backend.segment_softmax_backward(x, y, segments))
+    if segments.count * segments.longest <= 4 * segments.rows:
+        padded = backend.pad(x, segments, segments.longest, 0)
+        both = x.nbytes + padded.nbytes
+        yield Line(f"pad {label}", both, lambda: backend.pad(x, segments, segments.longest, 0))
+        yield Line(f"unpad {label}", 2 * x.nbytes, lambda: backend.unpad(padded, segments))
+
+
+def check(backend: Any, host: np.ndarray, dtype: str) -> None:
+    """The first rows, cut into runs of a few, on this backend and on NumPy's."""
+    part = host[:CHECKED_ROWS]
+    runs = Segments.from_lengths(np.diff(np.r_[0 : len(part) : 7, len(part)]))
+    for verb in ("segment_sum", "segment_max", "segment_softmax"):
+        got = getattr(backend, verb)(backend.xp.asarray(part), runs)
+        got = got.get() if hasattr(got, "get") else got
+        expected = getattr(get_backend("cpu"), verb)(part, runs).astype(np.float64)
+        assert np.abs(got - expected).max() <= TOLERANCE[dtype] * max(1, np.abs(expected).max()), verb
+
+
+def row_lines(backend: Any, nbytes: int, dtype: str, width: int) -> Iterator[Line]:
+    xp, item = backend.xp, np.dtype(dtype).itemsize
+    rows = max(2, nbytes // item // width)
+    x = xp.asarray(np.random.default_rng(1).standard_normal((rows, width), np.float32).astype(dtype))
+    ones, target = xp.ones(width, dtype), xp.zeros(rows, np.int64)
+    _, mean, rstd = backend.layer_norm(x, ones, ones, 1e-5)
+    label = f"{dtype} D={width}"
+    yield Line(f"softmax_last {label}", 2 * x.nbytes, lambda: backend.softmax_last(x))
+    yield Line(f"layer_norm {label}", 2 * x.nbytes, lambda: backend.layer_norm(x, ones, ones, 1e-5))
+    yield Line(f"  its adjoint {label}", 3 * x.nbytes, lambda: backend.layer_norm_backward(x, x, ones, mean, rstd))
+    yield Line(f"cross_entropy {label}", x.nbytes, lambda: backend.cross_entropy(x, target, None, -100, 0.0))
+    yield Line(f"gelu {label}", 2 * x.nbytes, lambda: backend.gelu(x))
+    index = xp.asarray(np.random.default_rng(2).permutation(rows))
+    yield Line(f"take_rows {label}", 2 * x.nbytes, lambda: backend.take_rows(x, index))
+    yield Line(f"add_rows {label}", 2 * x.nbytes, lambda: backend.add_rows(x, index, rows))
+
+
+def component_lines(backend: Any, nbytes: int) -> Iterator[Line]:
+    rng = np.random.default_rng(3)
+    sizes = rng.integers(100, 600, (max(2, nbytes // 4 // 350**2), 2))
+    ends = np.cumsum(sizes.prod(1))
+    starts = ends - sizes.prod(1)
+    buffer = backend.xp.asarray(rng.standard_normal(int(ends[-1]), np.float32))
+    by_row, by_column = np.ones_like(sizes), np.ones_like(sizes)
+    by_row[:, 0], by_column[:, 1] = sizes[:, 1], sizes[:, 0]
+    twice = 2 * buffer.nbytes
+    yield Line("gather, packed", twice, lambda: backend.gather_components(buffer, sizes, by_row, starts))
+    yield Line("gather, transposed", twice, lambda: backend.gather_components(buffer, sizes, by_column, starts))
+    pair = (by_row, starts), (by_column, starts)
+    three = 3 * buffer.nbytes
+    yield Line("add, one transposed", three, lambda: backend.strided_binary("add", buffer, buffer, sizes, *pair))
+    left, right = Matrices(starts, *sizes.T), Matrices(starts, *sizes.T[::-1], transposed=True)
+    yield Line("products with the transposed", twice, lambda: backend.matmul_components(buffer, buffer, left, right))
+    lengths = rng.integers(10, 200, max(2, nbytes // 4 // 8 // 64 // 400))
+    runs = Segments.from_lengths(lengths)
+    q = backend.xp.asarray(rng.standard_normal((runs.rows, 8, 64), np.float32))
+    yield Line("attention, 8 heads of 64", 4 * q.nbytes, lambda: backend.attention(q, q, q, runs, runs, 0.125))
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--device", default="cuda", choices=["cuda", "emulated"])
+    device = options.parse_args().device
+    backend, nbytes = get_backend(device), 1 << 30 if device == "cuda" else 1 << 17
+    clock, xp = Clock(backend), backend.xp
+    source, target = xp.ones(nbytes // 4, np.float32), xp.empty(nbytes // 4, np.float32)
+    ceiling = 2 * nbytes / clock(lambda: xp.copyto(target, source))
+    print(f"{'copy, the ceiling':60} {ceiling / 1e9:9.1f} GB/s")
+    shapes = ((1, 4096, "even"), (1, 16, "uniform"), (64, 128, "uniform"), (64, 128, "pareto"), (512, 32, "uniform"))
+    groups = [segment_lines(backend, nbytes, dtype, shape) for dtype in TOLERANCE for shape in shapes]
+    groups += [row_lines(backend, nbytes, dtype, width) for dtype in TOLERANCE for width in (128, 4096)]
+    for lines in [*groups, component_lines(backend, nbytes)]:
+        for line in lines:
+            seconds = clock(line.call)
+            speed = line.nbytes / seconds
+            print(f"{line.name:60} {speed / 1e9:9.1f} GB/s {speed / ceiling:7.1%} of a copy {seconds * 1e6:10.1f} us")
+    x, runs = xp.ones((64, 32), np.float32), Segments.from_lengths(np.full(8, 8))
+    busy = clock.host(lambda: backend.segment_sum(x, runs))
+    print(f"{'host time of a small segment_sum':60} {busy * 1e6:9.1f} us")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""NumPy's functions of nested arrays: those with a namesake of the same meaning here; all others are refused.
+
+Without them NumPy would make a dense array of a nested one, or fail, depending on the lengths of the components.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pynested import operators as ops
+from pynested.backends.errors import ArgumentError
+
+from . import likeness
+
+
+def _sum(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+    return ops.sum(a, axis, keepdims, dtype=dtype)
+
+
+def _mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+    return ops.mean(a, axis, keepdims, dtype=dtype)
+
+
+def _amax(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return ops.amax(a, axis, keepdims)
+
+
+def _concatenate(arrays: Sequence[Any], /, axis: int = 0) -> Any:
+    return ops.cat(arrays, axis)
+
+
+def _stack(arrays: Sequence[Any], axis: int = 0) -> Any:
+    return ops.stack(arrays, axis)
+
+
+def _where(condition: Any, x: Any, y: Any, /) -> Any:
+    return ops.where(condition, x, y)
+
+
+def _array_equal(a1: Any, a2: Any) -> bool:
+    return ops.equal(a1, a2)
+
+
+def _copy(a: Any) -> Any:
+    return ops.clone(a)
+
+
+def _shape(a: Any) -> Any:
+    return a.shape
+
+
+def _ndim(a: Any) -> int:
+    return int(a.ndim)
+
+
+def _size(a: Any, axis: int | None = None) -> Any:
+    return a.numel() if axis is None else a.size(axis)
+
+
+def _zeros_like(a: Any, dtype: Any = None) -> Any:
+    return likeness.zeros_like(a, dtype=dtype)
+
+
+def _ones_like(a: Any, dtype: Any = None) -> Any:
+    return likeness.ones_like(a, dtype=dtype)
+
+
+def _full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
+    return likeness.full_like(a, fill_value, dtype=dtype)
+
+
+_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.sum: _sum, np.mean: _mean, np.amax: _amax, np.max: _amax, np.concatenate: _concatenate, np.stack: _stack,
+    np.where: _where, np.array_equal: _array_equal, np.copy: _copy, np.shape: _shape, np.ndim: _ndim, np.size: _size,
+    np.zeros_like: _zeros_like, np.ones_like: _ones_like, np.full_like: _full_like,
+}  # fmt: skip
+_INSTEAD = {
+    np.dot: "pn.matmul(a, b)", np.vstack: "pn.cat([a, b], 0)", np.hstack: "pn.cat([a, b], 1)",
+    np.expand_dims: "pn.unsqueeze(x, dim)", np.reshape: "pn.reshape(x, shape)",
+    np.transpose: "pn.transpose(x, dim0, dim1)", np.swapaxes: "pn.transpose(x, dim0, dim1)",
+    np.split: "pn.chunk(x, chunks)", np.array_split: "pn.chunk(x, chunks)", np.ravel: "nt.values()",
+}  # fmt: skip
+
+
+def call(function: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Carry out NumPy's ``function`` of arguments of which at least one is nested."""
+    name = f"numpy.{function.__name__}"
+    own = _FUNCTIONS.get(function)
+    if own is None:
+        instead = _INSTEAD.get(
+            function, "pn.map_components(function, nt), nt.values(), or pn.to_padded_array(nt, padding)"
+        )
+        raise ArgumentError(f"{name}: NumPy's function does not take nested arrays. Use {instead}.")
+    try:
+        inspect.signature(own).bind(*inputs, **options)
+    except TypeError as error:
+        raise ArgumentError(
+            f"{name}: of nested arrays it takes {', '.join(inspect.signature(own).parameters)}; {error}."
+        ) from None
+    return own(*inputs, **options)

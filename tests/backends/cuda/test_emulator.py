@@ -1,0 +1,142 @@
+"""The emulation itself: what it promises of the language, and what it notices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pynested.backends.cuda.emulated import SCHEDULES, Emulator, emulated_backend
+from pynested.backends.errors import ArgumentError, DeviceError
+
+PLANTED = Path(__file__).parent / "planted"
+ORDERS = [("forward", 0), ("reverse", 0), ("random", 1), ("eager", 0), ("eager", 1)]
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+
+def planted(schedule: str = "forward", seed: int = 0, workers: int = 1) -> Any:
+    return emulated_backend(Emulator(schedule, seed, workers, kernels=PLANTED, units={}))
+
+
+@pytest.fixture(params=ORDERS, ids=str)
+def device(request: pytest.FixtureRequest) -> Any:
+    return planted(*request.param)
+
+
+def test_dynamic_shared_memory(device: Any) -> None:
+    x = np.arange(128.0)
+    out = np.empty_like(x)
+    device.launch("features.cu", "reversed<double>", (1,), (128,), (x, out, np.int32(128)), 1024)
+    assert (out == x[::-1]).all()
+
+
+def test_collectives(device: Any) -> None:
+    out = np.zeros((7, 64), np.int32)
+    device.launch("features.cu", "collectives<int>", (1,), (64,), (out,))
+    t = np.arange(64)
+    lane = t % 32
+    assert (out[0].view(np.uint32) == sum(1 << k for k in range(0, 32, 3))).all()
+    assert (out[1] == np.where(t >= 32, 3, 1)).all()
+    assert (out[2] == np.where(lane == 0, t, t - 1)).all()
+    assert (out[3] == np.where(t % 8 < 3, t + 5, t)).all()
+    assert (out[4] == t // 16 * 16 + 3).all()
+    assert (out[5] == 32 * 100 + 10 + 1).all()
+    assert (out[6] == np.where(lane < 16, t ^ 4, (t ^ 4) * 2)).all()
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_coordinates_in_three_dimensions(workers: int) -> None:
+    out = np.full(2 * 3 * 2 * 4 * 2 * 3, -1, np.int32)
+    planted(workers=workers).launch("features.cu", "coordinates<int>", (2, 3, 2), (4, 2, 3), (out,))
+    block, thread = np.divmod(np.arange(out.size), 24)
+    assert (out == thread + 1000 * block).all()
+
+
+def test_scalars_and_null_pointers(device: Any) -> None:
+    out = np.zeros(4)
+    numbers = np.int64(2**40), np.int32(-3), np.float64(0.25), np.float32(0.5)
+    device.launch("features.cu", "counted<double>", (1,), (4,), (out, *numbers))
+    assert (out == 2**40 - 3 + 0.75).all()
+    device.launch("features.cu", "counted<double>", (1,), (4,), (None, *numbers))
+
+
+def test_every_float16_is_converted_exactly() -> None:
+    device = planted()
+    halves = np.arange(65536, dtype=np.uint16).view(np.float16)
+    wide = np.empty(65536, np.float32)
+    device.launch("features.cu", "widened<__half>", (256,), (256,), (halves, wide, np.int32(65536)))
+    np.testing.assert_array_equal(wide, halves.astype(np.float32))
+    with np.errstate(all="ignore"):
+        between = (wide[:-1].astype(np.float64) + wide[1:]) / 2  # halfway cases, and their neighbours
+        floats = np.concatenate([x for k in (0, 1, -1) for x in [np.float32(between) * np.float32(1 + k * 2.0**-22)]])
+        expected = floats.astype(np.float16)
+    narrow = np.empty(floats.size, np.float16)
+    blocks = -(-floats.size // 256)
+    device.launch("features.cu", "narrowed<__half>", (blocks,), (256,), (floats, narrow, np.int32(floats.size)))
+    np.testing.assert_array_equal(narrow, expected)
+
+
+NOTICED = {
+    "divergent_barrier": "",
+    "different_barriers": "different __syncthreads",
+    "early_return": "",
+    "shuffle_of_dead_lanes": "",  # noticed when a lane returns or when all wait, as the schedule has it
+    "shuffle_from_outside": "it reads a lane outside",
+    "caller_outside_its_mask": "the caller is not in it",
+    "waits_for_ever": "",
+}
+
+
+def launch_fault(device: Any, fault: str, blocks: int = 1) -> np.ndarray:
+    x, out = np.arange(128, dtype=np.float32), device.empty((128,), np.float32)
+    device.launch("faults.cu", f"{fault}<float>", (blocks,), (128,), (x, out, np.int32(128)))
+    return np.asarray(out)
+
+
+@pytest.mark.parametrize("fault", NOTICED)
+def test_a_fault_is_reported_with_its_place(device: Any, fault: str) -> None:
+    with pytest.raises(DeviceError) as caught:
+        launch_fault(device, fault)
+    message = str(caught.value).replace(str(PLANTED) + "/", "")
+    text = (PLANTED / "faults.cu").read_text(encoding="utf-8").splitlines()
+    first = next(number for number, line in enumerate(text, 1) if f" {fault}(" in line)
+    last = next(number for number, line in enumerate(text[first:], first + 1) if line == "}")
+    assert message.startswith(f"{fault}<float>: ") and "[block (0, 0, 0), thread " in message, message
+    assert any(f"faults.cu:{line}" in message for line in range(first, last + 1)), message
+    assert NOTICED[fault] in message
+    assert launch_fault(device, "blocks_race") is not None  # the device works on after a fault
+
+
+@pytest.mark.parametrize("fault", ["missing_barrier", "missing_second_barrier"])
+def test_a_missing_barrier_gives_other_results_on_other_schedules(fault: str) -> None:
+    results = {launch_fault(planted(*order), fault).tobytes() for order in ORDERS}
+    assert len(results) > 1
+
+
+def test_what_a_kernel_leaves_out_is_poison(device: Any) -> None:
+    assert np.flatnonzero(np.isnan(launch_fault(device, "hole"))).tolist() == [7]
+
+
+def test_new_arrays_are_poisoned_and_aligned() -> None:
+    device = planted()
+    for dtype in ("float16", "float32", "float64"):
+        assert np.isnan(device.empty((3, 5), dtype)).all()
+    made = device.empty((7,), np.int32)
+    assert (made == -1).all() and made.ctypes.data % 64 == 0
+
+
+@pytest.mark.parametrize("wrong", [{"schedule": "sideways"}, {"mode": "memory"}], ids=str)
+def test_unknown_settings(wrong: dict[str, str]) -> None:
+    with pytest.raises(ArgumentError, match="the emulation has no"):
+        Emulator(**wrong)
+
+
+def test_settings_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("SCHEDULE", "random"), ("SEED", "7"), ("WORKERS", "2")):
+        monkeypatch.setenv(f"PYNESTED_EMULATOR_{name}", value)
+    made = Emulator.from_environment()
+    assert (made.schedule, made.seed, made.workers, made.mode) == ("random", 7, 2, "")
+    assert made.schedule in SCHEDULES

@@ -1,0 +1,66 @@
+"""Kernels and planted faults under the sanitizers of the C++ compiler, each in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+LIBRARIES = {"address": "libasan.so", "thread": "libtsan.so"}
+OPTIONS = {"ASAN_OPTIONS": "detect_leaks=0", "TSAN_OPTIONS": "exitcode=66"}
+FAULTS = {
+    "write_past_end": ("address", "heap-buffer-overflow"),
+    "read_past_end": ("address", "heap-buffer-overflow"),
+    "shared_past_end": ("address", "out of bounds"),
+    "misaligned": ("address", "misaligned address"),
+    "overflow_of_int": ("address", "signed integer overflow"),
+    "missing_barrier": ("thread", "data race"),
+    "missing_second_barrier": ("thread", "data race"),
+    "blocks_race": ("thread", "data race"),
+}
+# (mode, blocks at a time, verbs): two blocks at a time show races between blocks, at the price of many more threads.
+KERNELS = [
+    ("address", 1, "forward and (float32 or float16 or int8)"),
+    ("thread", 1, "random and float32"),
+    ("thread", 2, "random and float32 and (spread or segment_max or layer_norm_backward or pad)"),
+]
+
+pytestmark = [pytest.mark.usefixtures("compiled"), pytest.mark.sanitizer]
+
+
+def sanitized(mode: str, workers: int, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run Python with a sanitizer in it, over kernels that are built for it."""
+    found = subprocess.run(["g++", f"-print-file-name={LIBRARIES[mode]}"], capture_output=True, text=True, check=True)
+    library = found.stdout.strip()
+    if not Path(library).is_absolute():
+        pytest.skip(f"the compiler has no {LIBRARIES[mode]}")
+    settings = {"PYNESTED_EMULATOR_MODE": mode, "PYNESTED_EMULATOR_WORKERS": str(workers)}
+    environment = {**os.environ, **OPTIONS, **settings, "LD_PRELOAD": library}
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=500, check=False)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_found_on_its_line(fault: str) -> None:
+    mode, says = FAULTS[fault]
+    done = sanitized(mode, 2, HERE / "planted" / "run.py", fault)
+    assert done.returncode != 0
+    assert says in done.stderr and "faults.cu:" in done.stderr, done.stderr[-3000:]
+
+
+@pytest.mark.parametrize("mode", LIBRARIES)
+def test_nothing_is_found_where_nothing_is_wrong(mode: str) -> None:
+    done = sanitized(mode, 2, HERE / "planted" / "run.py", "hole")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("mode", "workers", "verbs"), KERNELS)
+def test_kernels_are_clean(mode: str, workers: int, verbs: str) -> None:
+    options = ["-q", "-x", "-p", "no:cacheprovider", "-k", verbs]
+    done = sanitized(mode, workers, "-m", "pytest", *options, HERE / "test_verbs.py")
+    assert done.returncode == 0, (done.stdout + done.stderr)[-5000:]
+    assert "data race" not in done.stderr

@@ -1,0 +1,107 @@
+"""Arguments of constructors and methods that a newcomer gets wrong, or spells another way."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.backends.errors import ArgumentError, DimensionError, DTypeError, ShapeError, StructureError
+from pynested.pictures import picture
+
+from .nests import LAYOUTS, assert_same
+
+X = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
+ROWS = pn.nested_array([[[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]]], layout=pn.jagged)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+@pytest.mark.parametrize("function", [pn.nested_array, pn.as_nested_array])
+@pytest.mark.parametrize(
+    "values",
+    [[300], [3], [-1], [0, 1], [1e6], [1.5], [True], [2**40], np.array([7], np.uint64), np.array([1.0], np.float32)],
+    ids=str,
+)
+def test_an_explicit_dtype_converts_each_entry_as_array_does(
+    layout: Any, function: Callable[..., Any], values: Any
+) -> None:
+    for dtype in (pn.bool, pn.int8, pn.uint8, pn.int64, pn.float16, pn.float64):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                wanted = pn.array(values, dtype=dtype)
+            except (OverflowError, DTypeError) as error:
+                with pytest.raises(type(error)) as caught:
+                    function([np.zeros(2, np.int8) != 0, values], dtype=dtype, layout=layout)
+                assert "Give dtype=" not in str(caught.value)
+            else:
+                made = function([np.zeros(2, np.int8) != 0, values], dtype=dtype, layout=layout)
+                assert_same(made, [np.zeros(2, dtype), wanted.numpy()])
+
+
+def test_nested_and_dense_arrays_convert_by_value_too() -> None:
+    for given in (np.array([[1, 300]]), pn.nested_array([[1, 300]]), pn.nested_array([[1, 300]], layout=pn.jagged)):
+        with pytest.raises(OverflowError):
+            pn.as_nested_array(given, dtype=pn.int8)
+        assert pn.as_nested_array(given, dtype=pn.int16).dtype == np.int16
+
+
+REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: pn.cat(X), ArgumentError, r"give a list: pn\.cat\(\[a, b\]\)"),
+    (lambda: pn.stack(pn.ones(2, 2)), ArgumentError, r"give a list: pn\.stack\(\[a, b\]\)"),
+    (lambda: pn.nested_array_from_jagged(pn.ones(5), [0, [2], 5]), StructureError, "offsets"),
+    (lambda: pn.nested_array_from_strided(pn.ones(5), [[1], [1, 2]]), StructureError, "sizes"),
+    (lambda: pn.narrow(pn.ones(2, 3), 1, [0, [1]], 1), StructureError, "start"),
+    (lambda: pn.nested_array_from_jagged(pn.ones(5), [0, 5], jagged_dim=3), DimensionError, "<=1, but got 3"),
+    (lambda: pn.map_components(lambda _: 3, X), ArgumentError, "component 0 .* int"),
+    (lambda: pn.layer_norm(ROWS, 2, eps=None), ArgumentError, "eps"),
+    (lambda: pn.layer_norm(ROWS, 2, eps="a"), ArgumentError, "eps"),
+    (lambda: pn.layer_norm(ROWS, 2, eps=-1), ArgumentError, "eps"),
+    (lambda: pn.randint_like(X, 0, 0), ArgumentError, "no integer"),
+    (lambda: picture(pn.ones(2)), ArgumentError, "only nested"),
+    (lambda: pn.NestedArray([1, 2], [0, 2]), ArgumentError, r"pn\.nested_array"),
+    (lambda: pn.linear(ROWS, ROWS), ArgumentError, "must be dense"),
+    (lambda: pn.embedding(pn.ones(3, 2), X), ArgumentError, "must be dense"),
+    (lambda: pn.nested_array_from_strided(X, [[1]]), ArgumentError, "must be dense"),
+    (lambda: pn.array(X), StructureError, "^array: component"),
+    (lambda: X[X > 2], ArgumentError, "a mask is not an index"),
+    (lambda: pn.ones(3)[np.ones(3) > 2], ArgumentError, "a mask is not an index"),
+    (lambda: pn.softmax(pn.nested_array([1.0, 2.0]), 0), DimensionError, "components have no dimensions"),
+    (lambda: pn.bmm(X, X), StructureError, "2 and 2 dimensions"),
+    (lambda: pn.matmul(ROWS, pn.ones(2, 2, 2, 2)), ShapeError, "4 dimensions"),
+    (lambda: pn.matmul(pn.ones(2, 2, 2, 2), ROWS), ShapeError, "4 dimensions"),
+    (lambda: ROWS.reshape(2, X.size(1), 2), ShapeError, "ragged size"),
+    (lambda: ROWS.reshape(X.size(1), 2), ShapeError, "ragged size"),
+    (lambda: pn.zeros_like(pn.ones(2), layout=pn.jagged), StructureError, "nest it"),
+    (lambda: X.transpose(), TypeError, r"^NestedArray\.transpose\(\)"),
+    (lambda: pn.ones(2).transpose(), TypeError, r"^Array\.transpose\(\)"),
+]
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=[f"{i} {case[2]}" for i, case in enumerate(REFUSED)])
+def test_what_is_refused(case: tuple[Callable[[], Any], type[Exception], str]) -> None:
+    call, kind, pattern = case
+    with pytest.raises(kind, match=pattern):
+        call()
+
+
+def test_what_is_accepted() -> None:
+    assert X.reshape(2, X.size(1), 1).shape == (2, X.size(1), 1)
+    assert pn.equal(pn.reshape(X, X.shape), X) and pn.equal(X.view(X.shape), X)
+    assert pn.equal(X.narrow(0, 1, 1), X[1:])
+    assert X.to(dtype=pn.float32, device="cpu").dtype == pn.ones(2).to(dtype=pn.float32).dtype == np.float32
+    assert pn.equal(X.clone().add_(1, alpha=2), X + 2) and pn.equal(X.clone().sub_(1, alpha=2), X - 2)
+    assert pn.equal(pn.add(X, X, alpha=np.float32(2)), X * 3) and pn.equal(pn.sub(X, X, alpha=np.int64(2)), -X)
+    assert pn.randint(5, (3,)).shape == pn.randint(2, 5, (3,)).shape == (3,)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+def test_likeness_in_another_layout(layout: Any) -> None:
+    for made in (pn.zeros_like, pn.ones_like, pn.empty_like, lambda x, **options: pn.full_like(x, 3, **options)):
+        result = made(X, layout=layout, requires_grad=True)
+        assert (result.layout, result.is_leaf, result.requires_grad) == (layout, True, True)
+        assert result.component_sizes().tolist() == [[2], [1]]

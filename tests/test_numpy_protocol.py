@@ -1,0 +1,69 @@
+"""NumPy's functions and ufuncs of nested arrays: what they mean here, or a refusal, whatever the lengths are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.backends.errors import ArgumentError, DimensionError
+
+from .nests import LAYOUTS, assert_same, nest
+
+RAGGED = [np.array([1.0, 2.0]), np.array([3.0])]
+EQUAL = [np.array([1.0, 2.0]), np.array([3.0, 4.0])]
+
+
+@pytest.fixture(params=LAYOUTS, ids=str)
+def layout(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+@pytest.mark.parametrize("components", [RAGGED, EQUAL], ids=["ragged", "equal"])
+class TestFunctions:
+    def test_namesakes(self, layout: Any, components: Any) -> None:
+        x = nest(components, layout)
+        assert pn.equal(np.sum(x, axis=1, keepdims=True), pn.sum(x, 1, True))
+        assert pn.equal(np.mean(x, 1), pn.mean(x, 1))
+        assert pn.equal(np.amax(x), pn.amax(x)) and pn.equal(np.max(x, 1), pn.amax(x, 1))
+        assert pn.equal(np.concatenate([x, x], axis=1), pn.cat([x, x], 1))
+        assert pn.equal(np.stack([x, x], axis=1), pn.stack([x, x], 1))
+        assert pn.equal(np.where(x > 1, x, 0), pn.where(x > 1, x, 0))
+        assert (np.shape(x), np.ndim(x), np.size(x)) == (x.shape, 2, x.numel())
+        assert np.array_equal(x, x) and pn.equal(np.copy(x), x)
+        assert pn.equal(np.zeros_like(x), x * 0) and pn.equal(np.ones_like(x), x * 0 + 1)
+        assert pn.equal(np.full_like(x, 7), x * 0 + 7) and np.size(x, 0) == 2
+
+    @pytest.mark.parametrize("function", [np.round, np.cumsum, np.sort, np.var, np.transpose, np.vstack, np.median])
+    def test_all_others_are_refused(self, layout: Any, components: Any, function: Callable[..., Any]) -> None:
+        x = nest(components, layout)
+        with pytest.raises(ArgumentError, match=rf"numpy\.{function.__name__}: .* Use .*(pn\.|nt\.)"):
+            function([x, x] if function is np.vstack else x)
+
+    def test_arguments_without_a_meaning_are_refused(self, layout: Any, components: Any) -> None:
+        x = nest(components, layout)
+        with pytest.raises(ArgumentError, match=r"numpy\.sum.*'where'"):
+            np.sum(x, where=np.True_)
+        with pytest.raises(DimensionError):
+            np.stack([x, x])
+        with pytest.raises(ArgumentError, match=r"numpy\.dot.*pn\.matmul"):
+            np.dot(x, x)
+
+    def test_comparisons(self, layout: Any, components: Any) -> None:
+        x = nest(components, layout)
+        for ufunc in (np.greater, np.greater_equal, np.less, np.less_equal, np.equal, np.not_equal):
+            assert_same(ufunc(x, 2), [ufunc(c, 2) for c in components])
+            assert_same(ufunc(np.float64(2), x), [ufunc(2, c) for c in components])
+
+
+def test_comparisons_as_operators_and_methods(layout: Any) -> None:
+    x = nest([np.array([1.0, np.nan]), np.array([3.0])], layout)
+    c = [np.array([1.0, np.nan]), np.array([3.0])]
+    assert_same(x <= 1, [a <= 1 for a in c])
+    assert_same(x >= 1, [a >= 1 for a in c])
+    assert_same(x >= 1, [a >= 1 for a in c])
+    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+        assert_same(getattr(x, name)(x), [getattr(np.ndarray, f"__{name}__")(a, a) for a in c])
