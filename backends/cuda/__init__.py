@@ -25,7 +25,7 @@ def emulated_kernels() -> KernelBackend:
 
 @cache
 def cuda_kernels() -> KernelBackend:
-    """The backend of the GPU; MissingDependency without CuPy, DeviceError without a driver or a GPU."""
+    """The backend of the GPU; DeviceError without CuPy, a driver or a GPU."""
     from .cupy import cuda_backend
 
     return cuda_backend()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..errors import DeviceError, MissingDependency
+from ..errors import DeviceError
 from .backend import KernelBackend
 from .checks import Triple
 from .signatures import KERNELS
@@ -71,7 +71,7 @@ def cuda_backend() -> KernelBackend:
     try:
         cupy = import_module("cupy")
     except ImportError as error:
-        raise MissingDependency(
+        raise DeviceError(
             "the device 'cuda' needs CuPy, which cannot be imported: pip install 'pynested[cuda12]' or "
             "'pynested[cuda13]'. The device 'emulated' runs the same kernels without a GPU."
         ) from error

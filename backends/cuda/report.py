@@ -40,7 +40,7 @@ def _launchers() -> Iterator[str]:
 
         backend = cuda_backend()
         yield f'device "cuda": CuPy {backend.xp.__version__}'
-    except (MissingDependency, DeviceError) as error:
+    except DeviceError as error:
         yield f'device "cuda": {error}'
     try:
         yield f"compile check: NVRTC {Nvrtc().version}"
