@@ -10,7 +10,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pynested.backends.cuda.report import ARCHITECTURES, listing, measured, table_text
 from pynested.conformance.adapters import TARGETS, open_session
 from pynested.conformance.conform import conform
 from pynested.conformance.corpus import VECTORS, Selection, check_kit, load_corpus
@@ -45,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
         "--resources",
         nargs="*",
         metavar="ARCHITECTURE",
-        help=f"compile every kernel with NVRTC and show what it takes (default: {' '.join(ARCHITECTURES)})",
+        help="compile every kernel with NVRTC and show what it takes (default: on every architecture of the table)",
     )
     return top
 
@@ -148,6 +147,9 @@ def _explain(options: argparse.Namespace) -> int:
 
 
 def _kernels(options: argparse.Namespace) -> int:
+    from pynested.backends.cuda import report  # of no use to the other commands
+
     asked = options.resources
-    sys.stdout.write(listing() if asked is None else table_text(measured(asked or ARCHITECTURES)))
+    text = report.listing() if asked is None else report.table_text(report.measured(asked or report.ARCHITECTURES))
+    sys.stdout.write(text)
     return 0

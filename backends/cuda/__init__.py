@@ -6,13 +6,15 @@ Nothing is imported, compiled or asked of a driver until one of the two devices 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import DTypeLike
 
 from ..allocator import register_allocator
 from ..registry import register_loader
-from .backend import KernelBackend
+
+if TYPE_CHECKING:
+    from .backend import KernelBackend
 
 
 @cache
