@@ -9,19 +9,19 @@ from __future__ import annotations
 import hashlib
 import threading
 
-from .structure import Ints, handed_out
+from .structure import Ints
 
 _names: dict[bytes, int] = {}
 _lock = threading.Lock()
 
 
 class RaggedSize:
-    """The sizes of all components along one dimension, compared by value."""
+    """The sizes of all components along one dimension, read-only, compared by value."""
 
     __slots__ = ("_key", "lengths")
 
     def __init__(self, lengths: Ints) -> None:
-        self.lengths = handed_out(lengths)
+        self.lengths = lengths
         self._key: bytes | None = None
 
     def _digest(self) -> bytes:
