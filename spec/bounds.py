@@ -11,7 +11,7 @@ smallest normal number. `E` is the operator itself run on absolute values, times
 |----------------------|------------------------------------------------------------|---------------------------|
 | exp, log, sin, tanh  | 8·abs(r)                                                   | 4 ulp, an ulp ≤ 2u·abs(r) |
 | silu                 | 12·abs(r)                                                  | exp, a sum, a quotient    |
-| gelu                 | 4·abs(x) + 4·abs(r); for the tanh form 8·abs(x) + 4·abs(r) | erf within 2u absolutely  |
+| gelu                 | 4·abs(x) + 4·abs(r); for the tanh form 8·abs(x) + 4·abs(r) | erf within 5u absolutely  |
 | sum                  | n·Σabs(x)                                                  | n - 1 sums, in any order  |
 | mean                 | (n + 1)·mean abs(x)                                        | ... and a quotient        |
 | matmul, linear       | (n + 1)·Σabs(x·w)                                          | ... and n products        |

@@ -12,7 +12,7 @@ import numpy as np
 from .activations import erf, gelu, gelu_backward, relu_backward, silu, silu_backward
 from .elementwise import exp, log, quiet_ufunc, relu, sgn, sin, tanh
 from .losses import cross_entropy, cross_entropy_backward
-from .movement import add_rows, copy, pack_list, pad, take_rows, unpad
+from .movement import add_rows, concatenate, pack_list, pad, take_rows, unpad
 from .normalization import (
     layer_norm,
     layer_norm_backward,
@@ -22,8 +22,8 @@ from .normalization import (
     softmax_last_backward,
 )
 from .placement import gather_components, scatter_components, strided_index
-from .products import matmul_components, sum_all, sum_last
-from .running import quietly
+from .products import matmul, matmul_components, sum_all, sum_last
+from .running import copy, quietly
 from .segment import (
     segment_max,
     segment_max_backward,
@@ -33,6 +33,7 @@ from .segment import (
 
 __all__ = [
     "add_rows",
+    "concatenate",
     "copy",
     "cross_entropy",
     "cross_entropy_backward",
@@ -45,6 +46,7 @@ __all__ = [
     "layer_norm",
     "layer_norm_backward",
     "log",
+    "matmul",
     "matmul_components",
     "pack_list",
     "pad",

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..memory import LARGE, empty
 from . import running
-from .running import blocks, computing_dtype, quiet, run, scratch
+from .running import blocks, computing_dtype, copy, pieces, quiet, run, scratch
 
 Kernel = Callable[..., None]
 
@@ -22,7 +23,7 @@ def blockwise(kernel: Kernel, *inputs: NDArray[Any], extra: int = 0) -> NDArray[
     The inputs share one shape and dtype; ``extra`` scratch arrays come with each block.
     """
     first = inputs[0]
-    out = np.empty(first.shape, first.dtype)
+    out = empty(first.shape, first.dtype)
     flat_out = out.reshape(-1)
     flat = [np.ascontiguousarray(x).reshape(-1) for x in inputs]
     dtype = computing_dtype(first.dtype)
@@ -42,62 +43,70 @@ def blockwise(kernel: Kernel, *inputs: NDArray[Any], extra: int = 0) -> NDArray[
 
 
 def quiet_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
-    """The ufunc without warnings, for positional operands and ``out``; hardly slower than itself on tiny arrays."""
+    """The ufunc without warnings, for positional operands and ``out``; hardly slower than itself on tiny arrays.
+
+    Large contiguous operands are cut into a piece for each thread; the result goes into memory that was used before.
+    """
 
     def unary(x: Any, /, out: Any = None) -> Any:
-        return enter().run(ufunc, x) if out is None else enter().run(ufunc, x, out)
+        if out is None:
+            return enter().run(ufunc, x) if getattr(x, "nbytes", 0) < LARGE else enter().run(_in_pieces, ufunc, x)
+        return enter().run(ufunc, x, out)
 
     def binary(x: Any, y: Any, /, out: Any = None) -> Any:
-        return enter().run(ufunc, x, y) if out is None else enter().run(ufunc, x, y, out)
+        if out is None:
+            if getattr(x, "nbytes", 0) < LARGE and getattr(y, "nbytes", 0) < LARGE:
+                return enter().run(ufunc, x, y)
+            return enter().run(_in_pieces, ufunc, x, y)
+        return enter().run(ufunc, x, y, out)
 
     enter = running.another_quiet_context
-    if ufunc.nout > 1 or ufunc.nin > 2:
+    if ufunc.nout > 1 or ufunc.nin > 2 or ufunc.signature is not None:
         return quiet(ufunc)
-    return _named(unary if ufunc.nin == 1 else binary, ufunc, "without warnings.")
+    call = unary if ufunc.nin == 1 else binary
+    call.__name__ = call.__qualname__ = ufunc.__name__
+    call.__doc__ = f"numpy.{ufunc.__name__}, without warnings; on all threads where operands are large."
+    return call
 
 
-def threaded_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
-    """A quiet ufunc of one argument that cuts large contiguous float arrays into one piece per thread."""
-    enter = running.another_quiet_context
+def _in_pieces(ufunc: np.ufunc, *operands: Any) -> Any:
+    """``ufunc(*operands)``, along the first dimension a piece for each thread."""
+    arrays = [x for x in operands if isinstance(x, np.ndarray)]
+    shape = np.broadcast_shapes(*[x.shape for x in arrays])
+    if not shape or not all(x.flags.c_contiguous for x in arrays):
+        return ufunc(*operands)
+    kinds = [getattr(x, "dtype", type(x)) for x in operands]
+    out = empty(shape, ufunc.resolve_dtypes((*kinds, None))[-1])
+    cut = [isinstance(x, np.ndarray) and x.ndim == len(shape) and len(x) == shape[0] for x in operands]
 
-    def unary(x: Any, /, out: Any = None) -> Any:
-        if x.nbytes < running.THREAD_BYTES or out is not None or x.dtype.kind != "f" or not x.flags.c_contiguous:
-            return enter().run(ufunc, x) if out is None else enter().run(ufunc, x, out)
-        result = np.empty(x.shape, x.dtype)
-        flat, flat_result = x.reshape(-1), result.reshape(-1)
+    def work(start: int, stop: int) -> None:
+        ufunc(*[x[start:stop] if c else x for x, c in zip(operands, cut, strict=True)], out[start:stop])
 
-        def work(start: int, stop: int) -> None:
-            ufunc(flat[start:stop], flat_result[start:stop])
-
-        step = max(1, -(-x.size // running.THREADS))
-        enter().run(run, work, [(start, min(start + step, x.size)) for start in range(0, x.size, step)], x.nbytes)
-        return result
-
-    return _named(unary, ufunc, "without warnings; on all threads where x is large.")
+    run(work, pieces(shape[0]), out.nbytes)
+    return out
 
 
-def _named(function: Callable[..., Any], ufunc: np.ufunc, what: str) -> Callable[..., Any]:
-    function.__name__ = function.__qualname__ = ufunc.__name__
-    function.__doc__ = f"numpy.{ufunc.__name__}, {what}"
-    return function
-
-
-exp, log, sin, tanh = map(threaded_ufunc, (np.exp, np.log, np.sin, np.tanh))
+exp, log, sin, tanh = map(quiet_ufunc, (np.exp, np.log, np.sin, np.tanh))
 
 
 def relu(x: NDArray[Any], /) -> NDArray[Any]:
     """max(x, 0), any real dtype; NaN stays NaN."""
     if x.dtype.kind == "b":
-        return x.copy()
+        return copy(x)
     if x.size < ROW_OF_ZEROS or not x.flags.c_contiguous:
         result: NDArray[Any] = np.maximum(x, 0)
         return result
     # np.maximum is vectorised for two contiguous operands, not for a scalar one.
-    out = np.empty(x.shape, x.dtype)
+    out = empty(x.shape, x.dtype)
     whole = x.size - x.size % ROW_OF_ZEROS
     flat, flat_out = x.reshape(-1), out.reshape(-1)
     rows, out_rows = flat[:whole].reshape(-1, ROW_OF_ZEROS), flat_out[:whole].reshape(-1, ROW_OF_ZEROS)
-    np.maximum(rows, np.zeros(ROW_OF_ZEROS, x.dtype), out=out_rows)
+    zeros = np.zeros(ROW_OF_ZEROS, x.dtype)
+
+    def work(start: int, stop: int) -> None:
+        np.maximum(rows[start:stop], zeros, out=out_rows[start:stop])
+
+    run(work, pieces(len(rows)), x.nbytes)
     np.maximum(flat[whole:], 0, out=flat_out[whole:])
     return out
 

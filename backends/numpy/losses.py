@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..memory import empty
 from .running import blocks, computing_dtype, quiet, run, scratch
 
 
@@ -74,7 +75,7 @@ def cross_entropy_backward(
     """
     rows, classes = np.ascontiguousarray(x), x.shape[1]
     dtype = computing_dtype(x.dtype)
-    out = np.empty(rows.shape, x.dtype)
+    out = empty(rows.shape, x.dtype)
     kept = target != ignore_index
     weights = None if weight is None else weight.astype(dtype, copy=False)
     total_weight = classes if weights is None else np.add.reduce(weights)

@@ -9,22 +9,18 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from ..memory import LARGE, empty
 from ..segments import Segments
-from .running import as_matrix, computing_dtype, quiet, widened
+from .running import as_matrix, computing_dtype, pieces, quiet, run, widened
 
 FEW_ELEMENTS = 256  # so few that preparing a selector costs more than adding them one by one
 LONG_RUN_BYTES = 16 * 1024  # a run of so many bytes is worth a Python call of its own
 
 
-def copy(x: NDArray[Any], /) -> NDArray[Any]:
-    """A C-contiguous copy."""
-    return x.copy()
-
-
 def pad(x: NDArray[Any], segments: Segments, length: int, fill: Any, /) -> NDArray[Any]:
     """(N, ...) -> (B, length, ...): each run from the left, then ``fill``; no run is longer than ``length``."""
     rows = as_matrix(x)
-    padded = np.empty((segments.count, length, rows.shape[1]), x.dtype)
+    padded = empty((segments.count, length, rows.shape[1]), x.dtype)
     if _long(rows, segments):
         for component, (start, stop) in zip(padded, segments.pairs, strict=True):
             component[: stop - start] = rows[start:stop]
@@ -38,7 +34,7 @@ def pad(x: NDArray[Any], segments: Segments, length: int, fill: Any, /) -> NDArr
 def unpad(padded: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
     """(B, length, ...) -> (N, ...): the rows that belong to runs; inverse of pad, and its adjoint."""
     inner = padded.shape[2:]
-    rows = np.empty((segments.rows, *inner), padded.dtype)
+    rows = empty((segments.rows, *inner), padded.dtype)
     if _long(rows, segments):
         for component, (start, stop) in zip(padded, segments.pairs, strict=True):
             rows[start:stop] = component[: stop - start]
@@ -48,9 +44,28 @@ def unpad(padded: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
     return every.take(_padded_places(segments, length), axis=0)
 
 
+def concatenate(arrays: Sequence[NDArray[Any]], axis: int = 0, /) -> NDArray[Any]:
+    """numpy.concatenate; a large result goes into memory that was used before, inner dimensions on all threads."""
+    if sum(x.nbytes for x in arrays) < LARGE:
+        return np.concatenate(arrays, axis=axis)
+    shape = list(arrays[0].shape)
+    shape[axis] = sum(x.shape[axis] for x in arrays)
+    out = empty(tuple(shape), np.result_type(*arrays))
+
+    def work(start: int, stop: int) -> None:
+        np.concatenate([x[start:stop] for x in arrays], axis=axis, out=out[start:stop])
+
+    if axis == 0:
+        return np.concatenate(arrays, out=out)
+    run(work, pieces(len(out)), out.nbytes)
+    return out
+
+
 def take_rows(x: NDArray[Any], index: NDArray[np.int64], /) -> NDArray[Any]:
     """(R, ...) -> (M, ...): the rows at ``index``, int64 (M,), each in 0..R-1."""
-    return x.take(index, axis=0)
+    shape = (len(index), *x.shape[1:])
+    # Every index is in range; told to clip, take writes straight into what it is given.
+    return x.take(index, axis=0, out=empty(shape, x.dtype), mode="clip")
 
 
 @quiet

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..memory import empty
 from ..segments import Segments
 from .running import as_matrix, blocks, computing_dtype, quiet, run, scratch
 from .segment import max_runs, spans_of, sum_runs, with_runs
@@ -21,7 +22,7 @@ TAME = {np.dtype(np.float32): 40.0, np.dtype(np.float64): 300.0}  # exp of +-thi
 def segment_softmax(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
     """(N, ...) -> (N, ...): exp(x - max) / sum over each run; NaN where the run holds NaN, +inf, or -inf only."""
     rows = as_matrix(x)
-    out = np.empty(rows.shape, x.dtype)
+    out = empty(rows.shape, x.dtype)
     dtype = computing_dtype(x.dtype)
 
     def work(start: int, stop: int, first: int, last: int) -> None:
@@ -42,7 +43,7 @@ def segment_softmax(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
 def segment_softmax_backward(cotangent: NDArray[Any], y: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
     """``y * (cotangent - sum of y * cotangent over the run)``, for y = segment_softmax(x)."""
     rows, cotangents = as_matrix(y), as_matrix(cotangent)
-    out = np.empty(rows.shape, y.dtype)
+    out = empty(rows.shape, y.dtype)
     dtype = computing_dtype(y.dtype)
 
     def work(start: int, stop: int, first: int, last: int) -> None:
@@ -65,7 +66,7 @@ def _rows_of_last(x: NDArray[Any]) -> NDArray[Any]:
 def softmax_last(x: NDArray[Any], /) -> NDArray[Any]:
     """(..., D) -> (..., D): the softmax of each row; NaN where the row holds NaN, +inf, or -inf only."""
     rows = _rows_of_last(x)
-    out = np.empty(rows.shape, x.dtype)
+    out = empty(rows.shape, x.dtype)
     dtype = computing_dtype(x.dtype)
     ones = np.ones(rows.shape[1], dtype)
 
@@ -88,7 +89,7 @@ def softmax_last(x: NDArray[Any], /) -> NDArray[Any]:
 def softmax_last_backward(cotangent: NDArray[Any], y: NDArray[Any], /) -> NDArray[Any]:
     """``y * (cotangent - sum of y * cotangent over the row)``, for y = softmax_last(x)."""
     rows, cotangents = _rows_of_last(y), _rows_of_last(cotangent)
-    out = np.empty(rows.shape, y.dtype)
+    out = empty(rows.shape, y.dtype)
     dtype = computing_dtype(y.dtype)
 
     def work(start: int, stop: int) -> None:
@@ -120,7 +121,7 @@ def layer_norm(
     Mean and rstd keep the dtype that is computed in, float32 for float16.
     """
     rows, width = np.ascontiguousarray(x), x.shape[1]
-    out = np.empty(rows.shape, x.dtype)
+    out = empty(rows.shape, x.dtype)
     dtype = computing_dtype(x.dtype)
     mean, rstd = np.empty((2, len(rows)), dtype)
     ones = np.ones(width, dtype)
@@ -164,7 +165,7 @@ def layer_norm_backward(
     With h = cotangent * weight and n the normalized rows, that of x is rstd (h - mean(h) - n mean(h n)).
     """
     rows, cotangents, width = np.ascontiguousarray(x), np.ascontiguousarray(cotangent), x.shape[1]
-    out = np.empty(rows.shape, x.dtype)
+    out = empty(rows.shape, x.dtype)
     dtype = computing_dtype(x.dtype)
     scale_of = np.ones(width, dtype) if weight is None else weight.astype(dtype, copy=False)
     cuts = blocks(len(rows), 2 * rows[:1].nbytes)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
+from ..memory import empty
 from .movement import add_rows
 from .running import quiet, widened
 
@@ -93,7 +94,7 @@ def _view(buffer: NDArray[Any], size: list[int], stride: list[int], offset: int)
 
 def _gather_one_by_one(buffer: NDArray[Any], sizes: Integers, strides: Integers, offsets: Integers) -> NDArray[Any]:
     buffer = np.ascontiguousarray(buffer)
-    flat = np.empty(int(sizes.prod(axis=1).sum()), buffer.dtype)
+    flat = empty((int(sizes.prod(axis=1).sum()),), buffer.dtype)
     start = 0
     for size, stride, offset in zip(sizes.tolist(), strides.tolist(), offsets.tolist(), strict=True):
         stop = start + prod(size)

@@ -10,12 +10,23 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from ..matrices import Matrices
-from .running import blocks, computing_dtype, quiet, run, widened
+from ..memory import LARGE, empty
+from .running import computing_dtype, pieces, quiet, run, widened
 
 LARGE_PRODUCT = 16384  # elements of both operands and the result; so many are worth a Python call of their own
 FEW_PRODUCTS = 4  # so few that grouping by size costs more than it saves
 LONGEST_DOT = 1024  # elements of a row; a dot product adds them up in a few dozen partial sums
 TOTAL_CHUNK = 1 << 20  # elements added pairwise before the partial totals are added
+
+
+@quiet
+def matmul(a: NDArray[Any], b: NDArray[Any], /) -> NDArray[Any]:
+    """numpy.matmul without warnings; a large product of two matrices goes into memory that was used before."""
+    if a.ndim == b.ndim == 2 and a.dtype == b.dtype and len(a) * b.shape[1] * a.itemsize >= LARGE:
+        product: NDArray[Any] = np.matmul(a, b, out=empty((len(a), b.shape[1]), a.dtype))
+    else:
+        product = np.matmul(a, b)
+    return product
 
 
 @quiet
@@ -26,7 +37,7 @@ def matmul_components(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: M
     places = ends - sizes
     dtype = np.result_type(a, b)
     a, b = widened(np.ascontiguousarray(a)), widened(np.ascontiguousarray(b))
-    out = np.empty(int(sizes.sum()), np.result_type(a, b))
+    out = empty((int(sizes.sum()),), np.result_type(a, b))
     elements = sizes + left.rows * left.cols + right.rows * right.cols
     if left.count <= FEW_PRODUCTS:
         single = np.arange(left.count)
@@ -77,7 +88,7 @@ def sum_last(x: NDArray[Any], /) -> NDArray[Any]:
     def work(start: int, stop: int) -> None:
         np.vecdot(widened(rows[start:stop]), ones, out=totals[start:stop])
 
-    run(work, blocks(len(rows), rows[:1].nbytes), rows.nbytes)
+    run(work, pieces(len(rows)), rows.nbytes)
     return totals.astype(x.dtype, copy=False).reshape(x.shape[:-1])
 
 

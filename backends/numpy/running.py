@@ -15,11 +15,13 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..memory import empty
+
 P = ParamSpec("P")
 Result = TypeVar("Result")
 
 # Of one operand: small enough for a cache, large enough that threads rarely wait for each other at the GIL.
-BLOCK_BYTES = 1024 * 1024
+BLOCK_BYTES = 768 * 1024
 KEPT_BYTES = 64 * 1024, 4 * 1024 * 1024  # scratch memory of sizes between is kept: malloc would fetch it page by page
 THREAD_BYTES = 1024 * 1024  # below this, handing work to another thread costs more than it saves
 MOST_THREADS = 4  # by default; more of them wait for the interpreter lock between the passes of a kernel
@@ -71,8 +73,7 @@ def run(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]], nbytes: int)
     if parts <= 1:
         _work_through(work, jobs)
         return
-    cuts = [len(jobs) * part // parts for part in range(parts + 1)]
-    stretches = [jobs[start:stop] for start, stop in pairwise(cuts)]
+    stretches = [jobs[len(jobs) * part // parts : len(jobs) * (part + 1) // parts] for part in range(parts)]
     others = [_threads().submit(quietly, _work_through, work, stretch) for stretch in stretches[1:]]
     try:
         _work_through(work, stretches[0])
@@ -127,6 +128,21 @@ def blocks(rows: int, row_bytes: int) -> list[tuple[int, int]]:
     """(first row, row after the last) of each block."""
     step = rows_in_block(row_bytes)
     return [(start, min(start + step, rows)) for start in range(0, rows, step)]
+
+
+def pieces(rows: int) -> list[tuple[int, int]]:
+    """(first row, row after the last) of a piece for each thread."""
+    cuts = [rows * part // THREADS for part in range(THREADS + 1)]
+    return list(pairwise(cuts))
+
+
+def copy(x: NDArray[Any], /) -> NDArray[Any]:
+    """A C-contiguous copy."""
+    if x.nbytes < THREAD_BYTES:
+        return x.copy()
+    out = empty(x.shape, x.dtype)
+    run(lambda start, stop: np.copyto(out[start:stop], x[start:stop]), pieces(len(x)), x.nbytes)
+    return out
 
 
 def as_matrix(x: NDArray[Any]) -> NDArray[Any]:

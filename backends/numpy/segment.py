@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from ..memory import empty
 from ..segments import Segments
 from .running import as_matrix, computing_dtype, quiet, rows_in_block, run, scratch, widened
 
@@ -23,7 +24,7 @@ def segment_sum(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
     rows = as_matrix(x)
     if x.dtype.kind != "f":
         return _integer_sum(rows, segments).reshape(segments.count, *x.shape[1:])
-    sums = np.empty((segments.count, rows.shape[1]), x.dtype)
+    sums = empty((segments.count, rows.shape[1]), x.dtype)
 
     def work(start: int, stop: int, first: int, last: int) -> None:
         sums[first:last] = sum_runs(widened(rows[start:stop]), segments, first, last)
@@ -36,7 +37,7 @@ def segment_sum(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
 def segment_max(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
     """(N, ...) -> (B, ...): the maximum of each run; NaN wins; an empty run gives the least value of the dtype."""
     rows = as_matrix(x)
-    maxima = np.empty((segments.count, rows.shape[1]), x.dtype)
+    maxima = empty((segments.count, rows.shape[1]), x.dtype)
 
     def work(start: int, stop: int, first: int, last: int) -> None:
         maxima[first:last] = max_runs(widened(rows[start:stop]), segments, first, last)
@@ -54,7 +55,7 @@ def segment_max_backward(
     No row attains a NaN, and the run's cotangent is NaN then.
     """
     rows, maxima, cotangents = as_matrix(x), as_matrix(maximum), as_matrix(cotangent)
-    out = np.empty(rows.shape, cotangent.dtype)
+    out = empty(rows.shape, cotangent.dtype)
     dtype = computing_dtype(cotangent.dtype)
 
     def work(start: int, stop: int, first: int, last: int) -> None:

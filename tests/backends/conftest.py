@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pynested.backends.numpy import movement, placement, products, running, segment
+from pynested.backends import memory
+from pynested.backends.numpy import elementwise, movement, placement, products, running, segment
 
 NEVER = 10**9
 
@@ -35,6 +36,7 @@ PATHS = {
         (running, "THREAD_BYTES"): 0,
         (running, "THREADS"): 2,
         (products, "TOTAL_CHUNK"): 2,
+        **{(module, "LARGE"): 1 for module in (memory, elementwise, movement, products)},
     },
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -155,11 +156,55 @@ def test_sgn() -> None:
 def test_threads_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     function, plain = getattr(cpu, name), getattr(np, name)
     for x in (np.linspace(0.5, 9, 101), np.linspace(0.5, 9, 64, dtype=np.float16).reshape(8, 8), np.arange(1, 9)):
-        monkeypatch.setattr(running, "THREAD_BYTES", 0)
-        monkeypatch.setattr(running, "THREADS", 3)
+        _everything_is_large(monkeypatch)
         np.testing.assert_allclose(function(x), plain(x), rtol=1e-15 if x.dtype != np.float16 else 1e-3)
         np.testing.assert_array_equal(function(x.T), plain(x.T))
         out = np.empty_like(plain(x))
         assert function(x, out=out) is out
         np.testing.assert_array_equal(out, plain(x))
     assert function.__name__ == name and name in function.__doc__
+
+
+def _everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elementwise, "LARGE", 1)
+    monkeypatch.setattr(running, "THREAD_BYTES", 0)
+    monkeypatch.setattr(running, "THREADS", 3)
+
+
+ROWS = np.arange(-17.0, 18).reshape(7, 5)
+OPERANDS: dict[str, tuple[Any, Any]] = {
+    "equal shapes": (ROWS, ROWS[::-1].copy()),
+    "a row": (ROWS, np.arange(1, 6, dtype=np.float32)),
+    "a column": (np.arange(7.0).reshape(7, 1), ROWS),
+    "both stretched": (np.arange(7).reshape(7, 1), np.arange(1.0, 6)),
+    "one row of a matrix": (np.arange(1.0, 6).reshape(1, 5), ROWS),
+    "more dimensions": (ROWS, np.arange(70.0).reshape(2, 7, 5)),
+    "a number": (ROWS.astype(np.float32), 0.1),
+    "a number first": (3, ROWS.astype(np.int8)),
+    "a scalar of NumPy": (ROWS.astype(np.float32), np.float64(0.1)),
+    "without dimensions": (np.array(2.0), np.array(3.0)),
+    "turned": (ROWS.T, ROWS.T),
+    "few rows": (ROWS[:1], ROWS[:1]),
+    "none": (ROWS[:0], ROWS[:0]),
+}
+
+
+@pytest.mark.parametrize("operands", OPERANDS.values(), ids=list(OPERANDS))
+def test_pieces_are_what_the_ufunc_says(operands: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    _everything_is_large(monkeypatch)
+    for name in ("add", "multiply", "divide", "less", "equal"):
+        with np.errstate(all="ignore"):
+            expected = getattr(np, name)(*operands)
+        got = getattr(cpu, name)(*operands)
+        assert np.asarray(got).dtype == expected.dtype
+        np.testing.assert_array_equal(got, expected, strict=True)
+
+
+def test_pieces_refuse_what_the_ufunc_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    _everything_is_large(monkeypatch)
+    with pytest.raises(OverflowError):
+        cpu.add(ROWS.astype(np.int8), 300)
+    with pytest.raises(TypeError):
+        cpu.subtract(ROWS > 0, ROWS > 1)
+    with pytest.raises(ValueError, match="broadcast"):
+        cpu.add(ROWS, ROWS[:, :3].copy())
