@@ -22,6 +22,7 @@ from pynested.spec.table import CLASSES
 
 from ._version import __version__
 
+_EMULATION = ("schedule", "seed", "workers", "sanitize")
 _EXIT_CODES = "exit codes: 0 agrees, 1 the target differs, 2 wrong usage, 3 the kit itself is inconsistent"
 
 
@@ -60,6 +61,7 @@ def _add_conform(command: argparse.ArgumentParser) -> None:
         "--class", dest="kind_class", default="", choices=CLASSES, help="cases about clauses of a class"
     )
     command.add_argument("--device", default="cpu", help="the device of the operands (default: cpu)")
+    _add_emulation(command.add_argument_group("with --device emulated", "how the CUDA kernels are run on the CPU"))
     command.add_argument(
         "--timeout",
         type=_seconds,
@@ -71,6 +73,15 @@ def _add_conform(command: argparse.ArgumentParser) -> None:
         "--vectors", type=Path, default=VECTORS, metavar="DIR", help="other vectors than the embedded ones"
     )
     _add_verbose(command, "show every difference in full, and refusals with other builtin errors")
+
+
+def _add_emulation(group: argparse._ArgumentGroup) -> None:
+    order = "how threads take turns between barriers: forward, reverse, random, or eager: each warp as far as it can"
+    group.add_argument("--schedule", metavar="NAME", help=order)
+    group.add_argument("--seed", type=int, metavar="NUMBER", help="of the schedules random and eager")
+    group.add_argument("--workers", type=int, metavar="NUMBER", help="blocks that run at the same time")
+    tools = "build the kernels for the sanitizers of the C++ compiler: address (memory, undefined behaviour) or thread"
+    group.add_argument("--sanitize", metavar="NAME", help=tools)
 
 
 def _add_verbose(command: argparse.ArgumentParser, help_: str) -> None:
@@ -111,7 +122,8 @@ def _conform(options: argparse.Namespace) -> int:
     selection = Selection(tuple(options.op), layouts, options.match, options.kind_class)
     selection.check(corpus)
     check_kit(corpus, options.vectors)
-    session = open_session(options.target, _command(options.adapter), options.device, options.timeout)
+    emulation = {name: getattr(options, name) for name in _EMULATION if getattr(options, name) is not None}
+    session = open_session(options.target, _command(options.adapter), options.device, options.timeout, emulation)
     try:
         run = conform(corpus, selection, session, options.json, sys.stderr)
     finally:

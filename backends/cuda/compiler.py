@@ -26,6 +26,12 @@ MODES = {
     "address": ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"),
     "thread": ("-O1", "-fsanitize=thread"),
 }
+# What a process that loads such a library has to start with: the sanitizer's own library, and how that is to behave.
+# What Python leaves at exit is no leak, and after a race no answer is to be trusted.
+RUNTIMES = {
+    "address": ("libasan.so", "ASAN_OPTIONS", "detect_leaks=0"),
+    "thread": ("libtsan.so", "TSAN_OPTIONS", "halt_on_error=1:exitcode=66"),
+}
 
 
 def cache_folder() -> Path:
@@ -49,6 +55,20 @@ def compiler() -> tuple[str, str]:
         )
     said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
     return found, said.stdout.partition("\n")[0]
+
+
+def sanitizer_environment(mode: str) -> dict[str, str]:
+    """The environment of a process that runs kernels built in a mode; MissingDependency where a library is missing."""
+    if mode not in RUNTIMES:
+        return {}
+    name, variable, options = RUNTIMES[mode]
+    path, _ = compiler()
+    asked = subprocess.run([path, f"-print-file-name={name}"], capture_output=True, text=True, check=False)
+    found = asked.stdout.strip()
+    if not Path(found).is_absolute():
+        raise MissingDependency(f"kernels built for a sanitizer need its {name}, which {path} does not come with.")
+    wanted = {"LD_PRELOAD": found, variable: options}
+    return {name: ":".join(filter(None, (one, os.environ.get(name)))) for name, one in wanted.items()}
 
 
 def library(file: str, names: Sequence[str], mode: str = "", kernels: Path = KERNELS) -> Path:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +15,17 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .. import numpy as cpu
-from ..allocator import allocate_cpu
 from ..errors import ArgumentError, DeviceError
+from ..memory import ALIGNMENT
 from .backend import KernelBackend
 from .catalogue import catalogue
 from .checks import Triple
-from .compiler import MODES, library
+from .compiler import compiler, library, sanitizer_environment
 from .signatures import KERNELS, signature
 
 SCHEDULES = ("forward", "reverse", "random", "eager")
+SETTINGS: Mapping[str, str | int] = {"schedule": "forward", "seed": 0, "workers": 1, "mode": ""}
+SANITIZERS = {"": "", "address": "AddressSanitizer and UndefinedBehaviorSanitizer", "thread": "ThreadSanitizer"}
 POISON = 0xFF  # in every byte of a new array: NaN as a float, -1 as an integer
 
 
@@ -54,21 +59,33 @@ class Emulator:
         kernels: Path = KERNELS,
         units: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        for what, given, known in (("schedule", schedule, SCHEDULES), ("mode", mode, tuple(MODES))):
+        for what, given, known in (("schedule", schedule, SCHEDULES), ("sanitizer", mode, SANITIZERS)):
             if given not in known:
-                raise ArgumentError(f"the emulation has no {what} {given!r}: it has {', '.join(map(repr, known))}.")
+                names = ", ".join(repr(one) for one in known if one)
+                raise ArgumentError(f"the emulation has no {what} {given!r}: it has {names}.")
+        for what, number, least in (("seed", seed, 0), ("workers", workers, 1)):
+            if number < least:
+                raise ArgumentError(f"the emulation needs {what} >= {least}, got {number}.")
         self.schedule, self.seed, self.workers, self.mode = schedule, seed, workers, mode
         self.kernels, self.units = kernels, catalogue() if units is None else units
         self._functions: dict[tuple[str, str], Any] = {}
 
     @classmethod
-    def from_environment(cls) -> Emulator:
-        """As PYNESTED_EMULATOR_SCHEDULE, _SEED, _WORKERS and _MODE say."""
+    def from_environment(cls, **given: str | int) -> Emulator:
+        """As PYNESTED_EMULATOR_SCHEDULE, _SEED, _WORKERS and _MODE say, where nothing else is given."""
+        asked: dict[str, Any] = {name: _from_environment(name, SETTINGS[name]) for name in SETTINGS}
+        return cls(**{**asked, **given})
 
-        def asked(name: str, otherwise: str) -> str:
-            return os.environ.get(f"PYNESTED_EMULATOR_{name}", otherwise)
+    def environment(self) -> dict[str, str]:
+        """The environment of a process in which `from_environment` returns one like this, sanitizer and all."""
+        named = {_variable(name): str(getattr(self, name)) for name in SETTINGS}
+        return {**os.environ, **named, **sanitizer_environment(self.mode)}
 
-        return cls(asked("SCHEDULE", "forward"), int(asked("SEED", "0")), int(asked("WORKERS", "1")), asked("MODE", ""))
+    def __str__(self) -> str:
+        """In words: the schedule, and what is out of the ordinary."""
+        seed = f", seed {self.seed}" if self.schedule in ("random", "eager") else ""
+        workers = f", {self.workers} blocks at a time" if self.workers > 1 else ""
+        return f"schedule {self.schedule}{seed}{workers}" + (f", {SANITIZERS[self.mode]}" if self.mode else "")
 
     def run(self, file: str, name: str, grid: Triple, block: Triple, args: Sequence[Any], shared: int) -> None:
         """Run a kernel to its end; DeviceError where the emulation noticed a fault in it."""
@@ -94,6 +111,11 @@ class Emulator:
         """Have all instantiations of a file ready."""
         library(file, self.units[file], self.mode, self.kernels)
 
+    def compile_all(self) -> None:
+        """Have every file ready; as many compilers at a time as there are cores."""
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(self.compile, self.units))
+
     def _load(self, file: str, name: str) -> Any:
         names = self.units.get(file, (name,))
         if name not in names:
@@ -118,13 +140,56 @@ class Emulator:
         return function
 
 
+class _Memory:
+    """Bytes from malloc itself, so that a sanitizer sees who runs over their end or comes when they are gone.
+
+    NumPy keeps small pieces for itself, and the CPU's arrays have a margin and are kept when they are large.
+    """
+
+    __slots__ = ("__array_interface__", "_free", "_place")
+
+    def __init__(self, nbytes: int) -> None:
+        allocate, self._free = _malloc()
+        self._place = ctypes.c_void_p()
+        if allocate(ctypes.byref(self._place), ctypes.c_size_t(ALIGNMENT), ctypes.c_size_t(nbytes)):
+            raise MemoryError(f"no {nbytes:,} bytes for an array of the device 'emulated'")
+        data = (self._place.value or 0, False)
+        self.__array_interface__ = {"version": 3, "typestr": "|u1", "shape": (nbytes,), "data": data}
+
+    def __del__(self) -> None:
+        self._free(self._place)
+
+
+@cache
+def _malloc() -> tuple[Any, Any]:
+    process = ctypes.CDLL(None)
+    return process.posix_memalign, process.free
+
+
+def _variable(name: str) -> str:
+    return f"PYNESTED_EMULATOR_{name.upper()}"
+
+
+def _from_environment(name: str, otherwise: str | int) -> str | int:
+    text = os.environ.get(_variable(name), str(otherwise))
+    try:
+        return type(otherwise)(text)
+    except ValueError:
+        raise ArgumentError(f"{_variable(name)} is {text!r}, which is not a whole number.") from None
+
+
 def poisoned(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """A new array that holds no number a kernel would leave there by accident."""
-    made = allocate_cpu(shape, dtype)
-    made.reshape(-1).view(np.uint8).fill(POISON)
-    return made
+    """A new array of numbers that no kernel would leave there by accident, which fills its memory to the last byte."""
+    kind = np.dtype(dtype)
+    memory = np.asarray(_Memory(prod(shape) * kind.itemsize))
+    memory.fill(POISON)
+    return np.ndarray(shape, kind, memory)
 
 
 def emulated_backend(launcher: Emulator | None = None) -> KernelBackend:
-    """The backend of the device ``"emulated"``; as the environment says unless a launcher is given."""
+    """The backend of the device ``"emulated"``; as the environment says unless a launcher is given.
+
+    MissingDependency without a compiler, before anything has to be compiled.
+    """
+    compiler()
     return KernelBackend("emulated", np, launcher or Emulator.from_environment(), poisoned, cpu)

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 import queue
+import re
 import signal
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import IO
 
 from . import messages
@@ -23,16 +24,22 @@ from .problems import UsageError
 from .session import Identity
 
 _WINDOW = 16
-_STDERR_LINES = 30
+_STDERR_LINES = 100
+_FINDING = re.compile(r"runtime error:|^SUMMARY:")  # of a sanitizer, which goes on to show stacks and memory
 
 
 class Child:
     """A session with an adapter in a child process; ``patience`` is the timeout of its first answer."""
 
     def __init__(
-        self, command: Sequence[str], device: str = "cpu", timeout: float = 20.0, patience: float = 120.0
+        self,
+        command: Sequence[str],
+        device: str = "cpu",
+        environment: Mapping[str, str] | None = None,
+        timeout: float = 20.0,
+        patience: float = 120.0,
     ) -> None:
-        self._command, self._device = list(command), device
+        self._command, self._device, self._environment = list(command), device, environment
         self._timeout, self._patience = timeout, patience
         self._process: _Process | None = None
         self._seq = 0
@@ -77,7 +84,7 @@ class Child:
 
     def _start(self) -> Identity:
         try:
-            self._process = _Process(self._command)
+            self._process = _Process(self._command, self._environment)
         except OSError as error:
             raise UsageError(f"cannot start the adapter {self._command[0]!r}: {error}") from error
         self._process.write(messages.start(self._device))
@@ -134,10 +141,17 @@ class Child:
 class _Process:
     """The pipes of one child: a thread each for writing, reading and stderr, so that nobody waits for a full pipe."""
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None) -> None:
         pipe = subprocess.PIPE
         self._popen = subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, encoding="utf-8", errors="replace"
+            command,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            env=environment,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
         )
         self._outgoing: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._incoming: queue.SimpleQueue[str | None] = queue.SimpleQueue()
@@ -159,7 +173,7 @@ class _Process:
             raise TimeoutError from None
 
     def last_words(self) -> str:
-        """Return how the child ended and the last line it wrote to stderr."""
+        """Return how the child ended, and of what it wrote to stderr what a sanitizer found, or the last line."""
         try:
             code = self._popen.wait(timeout=5)
         except subprocess.TimeoutExpired:
@@ -167,7 +181,8 @@ class _Process:
         self._threads[2].join(timeout=1)
         how = f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
         said = [line.strip() for line in self._stderr if line.strip()]
-        return how + (f": {said[-1]}" if said else "")
+        found = [line for line in said if _FINDING.search(line)]
+        return how + (f": {(found or said[-1:])[0]}" if said else "")
 
     def end(self) -> None:
         """Ask the child to stop; kill it if it does not."""

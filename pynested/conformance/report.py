@@ -46,6 +46,7 @@ class Report:
         return [
             f"{target['name']} {target['version']}{device} against specification {header['spec']}, "
             f"vectors {header['vectors'][:12]}",
+            *filter(None, [target["runtime"]]),
             f"Python {machine['python']}, NumPy {machine['numpy']}, {machine['system']} {machine['processor']}, "
             f"{machine['cores']} cores",
         ]

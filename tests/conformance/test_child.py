@@ -57,6 +57,11 @@ def test_a_crash_is_put_on_the_call_that_caused_it(in_child: InChild) -> None:
     assert finding["placements"] == ["packed", "holes-nan", "holes-max", "transposed"]
 
 
+def test_what_a_sanitizer_found_is_said(in_child: InChild) -> None:
+    run, _ = in_child("Found", selection=ONE_CASE)
+    assert run.results[0]["findings"][0]["got"] == "exit code 1: SUMMARY: ASan: overflow sum.c:12 in sum"
+
+
 def test_a_call_that_hangs_is_given_up(in_child: InChild) -> None:
     run, _ = in_child("Hangs", timeout=0.3)
     assert bad(run) == {("sum/float32/ragged/1", "forward", "hung")}

@@ -54,7 +54,7 @@ def made(*results: Record) -> Run:
     header = {
         "spec": "0.1",
         "vectors": "0123456789abcdef",
-        "target": {"name": "torch", "version": "2.13.0", "device": "cpu"},
+        "target": {"name": "torch", "version": "2.13.0", "device": "cpu", "runtime": ""},
         "selection": {"layout": ["jagged", "strided"]},
         "machine": {"python": "3.11", "numpy": "2.4", "system": "Linux", "processor": "x86_64", "cores": 2},
     }

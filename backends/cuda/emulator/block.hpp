@@ -1,5 +1,7 @@
 // A block that runs: its fibers, its warps, and where the round of its threads has come to.
 #pragma once
+#include <vector>
+
 #include "language.hpp"
 
 extern "C" {
@@ -27,6 +29,7 @@ inline void release(void *p) { if (TSAN) __tsan_release(p); }
 inline void acquire(void *p) { if (TSAN) __tsan_acquire(p); }
 
 struct Slot { char *stack; void *tsan; };
+struct Slots : std::vector<Slot> { ~Slots(); };
 
 struct Fiber {
   void *stack_pointer;
@@ -69,6 +72,7 @@ struct Block {
 };
 
 extern thread_local Block *current;
+extern thread_local Slots *idle;  // stacks that no thread is on
 
 void give_slot(Slot);
 int advance(Block &);    // the next thread of this round that can run, or -1 at its end

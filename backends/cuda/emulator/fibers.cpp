@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <sys/mman.h>
-#include <vector>
 
 #include "block.hpp"
 
@@ -15,24 +14,23 @@ extern "C" void emulation_switch(void **save, void *load);
 namespace emulation {
 thread_local Block *current = nullptr;
 
-struct Slots : std::vector<Slot> {
-  ~Slots() {
-    for (Slot &s : *this) {
-      if (s.tsan) __tsan_destroy_fiber(s.tsan);
-      if (s.stack) munmap(s.stack, STACK);
-    }
+thread_local Slots *idle = nullptr;
+
+Slots::~Slots() {
+  for (Slot &s : *this) {
+    if (s.tsan) __tsan_destroy_fiber(s.tsan);
+    if (s.stack) munmap(s.stack, STACK);
   }
-};
-static thread_local Slots idle;  // stacks kept between launches
+}
 
 static Slot take_slot(int i) {
   Slot s{nullptr, nullptr};
   if (TSAN) {  // one stack for ever with one TSan fiber
-    while ((int)idle.size() <= i) idle.push_back(s);
-    s = idle[i];
-  } else if (!idle.empty()) {
-    s = idle.back();
-    idle.pop_back();
+    while ((int)idle->size() <= i) idle->push_back(s);
+    s = (*idle)[i];
+  } else if (!idle->empty()) {
+    s = idle->back();
+    idle->pop_back();
     return s;
   }
   if (!s.stack) {
@@ -42,13 +40,13 @@ static Slot take_slot(int i) {
     mprotect(s.stack, 4096, PROT_NONE);  // a guard page catches overflow
     if (TSAN) {
       s.tsan = __tsan_create_fiber(0);
-      idle[i] = s;
+      (*idle)[i] = s;
     }
   }
   return s;
 }
 
-void give_slot(Slot s) { if (!TSAN) idle.push_back(s); }
+void give_slot(Slot s) { if (!TSAN) idle->push_back(s); }
 
 static void entry() {
   Block &b = *current;

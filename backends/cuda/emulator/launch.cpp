@@ -1,6 +1,7 @@
 // A launch: blocks taken one after the other by one or several OS threads.
 #include <atomic>
 #include <cstdlib>
+#include <deque>
 #include <string>
 #include <thread>
 #include <vector>
@@ -126,17 +127,23 @@ static std::string worker(const Launch &L, std::atomic<long long> &next, long lo
 const char *launch(const unsigned grid[3], const unsigned block[3], size_t shared, void (*body)(void *), void *args,
                    int order, uint64_t seed, int workers) {
   static thread_local std::string error;
+  static thread_local std::deque<Slots> stacks;  // of each worker, kept between launches: TSan is slow to make fibers
   const long long total = (long long)grid[0] * grid[1] * grid[2];
   const Launch L{grid, block, shared, body, args, order, seed};
   std::atomic<long long> next{0};
   const int n = (int)std::min<long long>(workers < 1 ? 1 : workers, total);
+  while ((int)stacks.size() < n) stacks.emplace_back();
   if (n == 1) {
+    idle = &stacks[0];
     error = worker(L, next, total);
     return error.c_str();
   }
   std::vector<std::string> errors(n);
   std::vector<std::thread> pool;
-  for (int i = 0; i < n; ++i) pool.emplace_back([&, i] { errors[i] = worker(L, next, total); });
+  for (int i = 0; i < n; ++i) pool.emplace_back([&, i, own = &stacks[i]] {
+    idle = own;
+    errors[i] = worker(L, next, total);
+  });
   for (auto &thread : pool) thread.join();
   error.clear();
   for (auto &one : errors)

@@ -3,27 +3,63 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..child import Child
-from ..problems import unknown
+from ..problems import UsageError, unknown
 from ..session import InProcess, Session
 from .base import PythonAdapter
 
 TARGETS = ("pynested", "torch")
+EMULATED = "emulated"
 
 
 def open_session(
-    target: str, command: Sequence[str] | None = None, device: str = "cpu", timeout: float | None = None
+    target: str,
+    command: Sequence[str] | None = None,
+    device: str = "cpu",
+    timeout: float | None = None,
+    emulation: Mapping[str, str | int] | None = None,
 ) -> Session:
-    """Start the adapter of a known target, or any program that speaks the protocol; ``timeout`` is for each answer."""
+    """Start the adapter of a known target, or any program that speaks the protocol.
+
+    ``timeout`` is for each answer. ``emulation`` says how kernels are run: what is given there for pynested on the
+    device ``"emulated"`` is wrong usage with anything else.
+    """
+    if emulation and (target, command, device) != ("pynested", None, EMULATED):
+        raise UsageError(f"--{next(iter(emulation))} is for pynested with --device {EMULATED}")
     times = () if timeout is None else (timeout, timeout)
     if command is not None:
-        return Child(command, device, *times)
+        return Child(command, device, None, *times)
     if target not in TARGETS:
         raise unknown("target", target, TARGETS)
+    if target == "pynested" and device == EMULATED:
+        return Child(_python(target), device, emulated_environment(emulation or {}), *times)
     if target == "pynested":
         from .pynested_adapter import PynestedTarget
 
         return InProcess(PythonAdapter(PynestedTarget()), device)
-    return Child([sys.executable, "-W", "ignore", "-m", f"{__name__}.{target}_adapter"], device, *times)
+    return Child(_python(target), device, None, *times)
+
+
+def emulated_environment(emulation: Mapping[str, str | int]) -> dict[str, str]:
+    """Compile what the emulation lacks, and return the environment of a process that runs it.
+
+    It is a process of its own because a wrong kernel may write anywhere, and because a sanitizer has to be in a process
+    from its start, and ends it. Compiling here keeps it out of the time that an answer may take.
+    """
+    from pynested.backends.cuda.emulated import Emulator  # of no use to the other devices
+    from pynested.backends.errors import PynestedError
+
+    given = {"mode" if name == "sanitize" else name: value for name, value in emulation.items()}
+    try:
+        launcher = Emulator.from_environment(**given)
+        environment = launcher.environment()
+        launcher.compile_all()
+    except PynestedError as error:
+        raise UsageError(str(error)) from error
+    return environment
+
+
+def _python(target: str) -> list[str]:
+    return [sys.executable, "-W", "ignore", "-m", f"{__name__}.{target}_adapter"]

@@ -9,12 +9,14 @@ import numpy as np
 
 import pynested as pn
 from pynested._version import __version__
+from pynested.backends.cuda import emulated_kernels
 from pynested.backends.errors import PynestedError
 from pynested.spec.encoding import Components, Index
 
 from ..messages import Message
 from ..placements import PACKED, place_jagged, place_strided, ragged_dim
-from .base import Operand, Place, Plain, Target
+from .base import Operand, Place, Plain, PythonAdapter, Target
+from .serve import serve
 
 # The constructors that take a layout; the others have it from what they are given.
 _WITH_LAYOUT = {"nested_array", "as_nested_array", "narrow"}
@@ -34,7 +36,8 @@ class PynestedTarget(Target):
         except PynestedError as error:
             return {"unavailable": str(error)}
         self._device = device
-        return {"name": "pynested", "version": __version__, "device": device}
+        runtime = str(emulated_kernels().launcher) if device == "emulated" else ""
+        return {"name": "pynested", "version": __version__, "device": device, "runtime": runtime}
 
     def operand(self, value: Plain, place: Place, tracked: bool) -> Operand:
         """Build an array, or a nested array in the wanted layout and placement."""
@@ -80,8 +83,8 @@ class PynestedTarget(Target):
             return [self.read(one) for one in result]
         if isinstance(result, pn.NestedArray):
             sizes = [result.regular_size(dim) for dim in range(result.ndim)]
-            return Components((one.detach().numpy() for one in result.unbind()), sizes, result.dtype)
-        return result.detach().numpy() if isinstance(result, pn.Array) else result
+            return Components((self.read(one) for one in result.unbind()), sizes, result.dtype)
+        return result.detach().to("cpu").numpy() if isinstance(result, pn.Array) else result
 
     def backward(self, results: Sequence[Any], cotangents: Sequence[Plain]) -> None:
         """Pull each cotangent back from its result; one that is cut off from the operands has nothing to pull."""
@@ -96,3 +99,7 @@ class PynestedTarget(Target):
                 dense = np.stack(list(cotangent)) if isinstance(cotangent, Components) else cotangent
                 seed = pn.array(dense, device=self._device)
             result.backward(seed, retain_graph=True)
+
+
+if __name__ == "__main__":
+    serve(PythonAdapter(PynestedTarget()))

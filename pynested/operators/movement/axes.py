@@ -18,7 +18,9 @@ from pynested.structure import Ints, Jagged, Strided, frozen, packed_strides
 
 def named_instead(ndim: int) -> str:
     """What to do for somebody who named the batch dimension."""
-    return f"Name one of 1..{ndim - 1}." if ndim > 1 else "The components have no dimensions of their own."
+    if ndim < 2:
+        return "The components have no dimensions of their own."
+    return "The only other one is 1." if ndim == 2 else f"Name one of 1..{ndim - 1}."
 
 
 def component_dim(name: str, dim: Any, ndim: int) -> int:

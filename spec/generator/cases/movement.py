@@ -80,6 +80,8 @@ def reshape() -> Book:
     book.error("ragged-number", "5", "ShapeError", batch, [x, (3, 2, 4)])
     level = integers("float32", [(2, 4), (2, 4), (2, 4)], "reshape l")
     book.error("ragged-equal", "5", "ShapeError", batch, [level, (3, 4, 2)], layouts=("jagged",))
+    twelve = integers("float32", [(2, 6), (3, 4)], "reshape t")
+    book.error("irregular-number", "5", "ShapeError", batch, [twelve, (2, 4, 3)], layouts=("strided",))
     book.error("flattened", "5", "ShapeError", merged, [deep("reshape d"), (3, 12, -1)])
     book.error("inferred", "6", "ShapeError", plain, [x, (3, -1, 2, -1)])
     book.error("elements", "7", "ShapeError", plain, [x, (3, -1, 3)])

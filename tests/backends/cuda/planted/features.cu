@@ -1,4 +1,5 @@
 // What the emulation promises of the language, a kernel for each part.
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 extern __shared__ unsigned char dynamic_shared[];
@@ -36,16 +37,21 @@ __global__ void coordinates(T *out) {
   out[block * blockDim.x * blockDim.y * blockDim.z + thread] = thread + 1000 * block;
 }
 
+__device__ float wide(__half x) { return __half2float(x); }
+__device__ float wide(__nv_bfloat16 x) { return __bfloat162float(x); }
+__device__ void narrow(float x, __half &out) { out = __float2half_rn(x); }
+__device__ void narrow(float x, __nv_bfloat16 &out) { out = __float2bfloat16_rn(x); }
+
 template <class T>
 __global__ void widened(const T *x, float *out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) out[i] = __half2float(x[i]);
+  if (i < n) out[i] = wide(x[i]);
 }
 
 template <class T>
 __global__ void narrowed(const float *x, T *out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) out[i] = __float2half_rn(x[i]);
+  if (i < n) narrow(x[i], out[i]);
 }
 
 template <class T>

@@ -16,7 +16,8 @@ def main(fault: str) -> None:
     device = emulated_backend(launcher)
     blocks = 2 if fault in ("blocks_race", "write_past_end") else 1
     n = 128
-    x, out = np.arange(n, dtype=np.float32).copy(), np.zeros(n, np.float32)
+    x, out = device.empty((n,), np.float32), device.empty((n,), np.float32)
+    x[...], out[...] = np.arange(n), 0
     device.launch("faults.cu", f"{fault}<float>", (blocks,), (128,), (x, out, np.int32(n)))
 
 

@@ -1,0 +1,118 @@
+"""pynested on the emulator: what ran is said, and a wrong kernel is a difference, whichever way it goes wrong."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pynested.backends.cuda.emulated import Emulator
+from pynested.cli import main
+
+from ..test_mutants import new_copy, place_of, python
+
+Captured = pytest.CaptureFixture[str]
+EMULATED = ["conform", "--device", "emulated"]
+NO_LIBRARIES = """#!/bin/sh
+case $1 in -print-file-name=*) echo "${1#*=}";; *) exec g++ "$@";; esac
+"""
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="the emulation needs g++")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ([], "schedule reverse"),
+        (["--schedule", "forward"], "schedule forward"),
+        (["--schedule", "eager"], "schedule eager, seed 4"),
+        (["--schedule", "random", "--seed", "3", "--workers", "2"], "schedule random, seed 3, 2 blocks at a time"),
+    ],
+)
+def test_the_report_says_how_kernels_ran(
+    options: list[str], says: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setenv("PYNESTED_EMULATOR_SCHEDULE", "reverse")
+    monkeypatch.setenv("PYNESTED_EMULATOR_SEED", "4")
+    assert main([*EMULATED, "--op", "relu", *options]) == 0
+    first, second, _ = capsys.readouterr().out.split("\n", 2)
+    assert " on emulated against" in first and second == says
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ([*EMULATED, "--schedule", "sideways"], "no schedule 'sideways': it has 'forward', 'reverse'"),
+        ([*EMULATED, "--sanitize", "memory"], "no sanitizer 'memory': it has 'address', 'thread'"),
+        ([*EMULATED, "--workers", "0"], "workers >= 1, got 0"),
+        ([*EMULATED, "--seed", "-1"], "seed >= 0, got -1"),
+        ([*EMULATED, "--target", "torch", "--schedule", "random"], "--schedule is for pynested with --device emulated"),
+        ([*EMULATED, "--adapter", "cat", "--seed", "1"], "--seed is for pynested with --device emulated"),
+        (["conform", "--workers", "2"], "--workers is for pynested with --device emulated"),
+        (["conform", "--device", "cpu", "--sanitize", "thread"], "--sanitize is for pynested with --device emulated"),
+    ],
+)
+def test_wrong_options_are_one_line_and_2(arguments: list[str], text: str, capsys: Captured) -> None:
+    assert main(arguments) == 2
+    shown = capsys.readouterr()
+    assert text in shown.err and shown.err.count("\n") == 1 and not shown.out
+
+
+@pytest.mark.parametrize(("sanitizer", "library"), [("address", "libasan.so"), ("thread", "libtsan.so")])
+def test_a_compiler_without_sanitizers_is_one_line_and_2(
+    sanitizer: str, library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "compiler").write_text(NO_LIBRARIES)
+    (tmp_path / "compiler").chmod(0o755)
+    monkeypatch.setenv("CXX", str(tmp_path / "compiler"))
+    command = [sys.executable, "-m", "pynested", *EMULATED, "--sanitize", sanitizer]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and not done.stdout
+    assert f"need its {library}" in done.stderr and done.stderr.count("\n") == 1
+
+
+PAST_THE_END = ("take_rows.cu", "row < rows &&", "row <= rows &&")
+NO_BARRIER = ("matmul_components.cu", "    __syncthreads();\n#pragma", "#pragma")
+EMBEDDING = ["--layout", "jagged", "--match", "embedding/float32/ragged/1"]
+MATMUL = ["--layout", "jagged", "--match", "matmul/float32/dense-batch/1"]
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "says"),
+    [
+        (NO_BARRIER, [*MATMUL, "--schedule", "random"], "elements differ)"),
+        pytest.param(
+            PAST_THE_END,
+            [*EMBEDDING, "--sanitize", "address"],
+            "SUMMARY: AddressSanitizer: heap-buffer-overflow",
+            marks=pytest.mark.sanitizer,
+        ),
+        pytest.param(
+            NO_BARRIER,
+            [*MATMUL, "--sanitize", "thread"],
+            "SUMMARY: ThreadSanitizer: data race",
+            marks=pytest.mark.sanitizer,
+        ),
+    ],
+    ids=["a value", "memory", "a race"],
+)
+def test_a_wrong_kernel_is_a_difference(
+    change: tuple[str, str, str], options: list[str], says: str, tmp_path: Path
+) -> None:
+    file, old, new = change
+    mode = options[-1] if "--sanitize" in options else ""
+    Emulator(mode=mode).compile_all()  # so that only the changed file is compiled in the time that the command has
+    copy = new_copy(tmp_path)
+    kernel = place_of(copy, f"backends/kernels/{file}")
+    text = kernel.read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    right = python(copy, "-m", "pynested", *EMULATED, *options)
+    assert right.returncode == 0, right.stdout + right.stderr
+    kernel.write_text(text.replace(old, new), encoding="utf-8")
+    wrong = python(copy, "-m", "pynested", *EMULATED, *options)
+    assert wrong.returncode == 1, wrong.stdout + wrong.stderr
+    assert "pynested differs in" in wrong.stdout and says in wrong.stdout and not wrong.stderr
+    assert not mode or f"{file}:" in wrong.stdout
