@@ -12,6 +12,8 @@ from .check import gradcheck
 from .checkpoint import checkpoint
 from .containers import flatten, register_container
 from .create import arange, array, empty, full, ones, rand, randint, randn, zeros
+from .default_device import get_default_device, set_default_device
+from .exchange import from_dlpack
 from .function import Function
 from .modes import anomaly, enable_grad, is_grad_enabled, no_grad
 from .random import manual_seed
@@ -19,6 +21,7 @@ from .show import tape
 
 __all__ = [
     "Array", "Function", "anomaly", "arange", "array", "backward", "checkpoint", "empty", "enable_grad", "flatten",
-    "full", "grad", "gradcheck", "hessian", "hvp", "is_grad_enabled", "jacobian", "jvp", "manual_seed", "no_grad",
-    "ones", "rand", "randint", "randn", "register_container", "tape", "vjp", "zeros",
+    "from_dlpack", "full", "get_default_device", "grad", "gradcheck", "hessian", "hvp", "is_grad_enabled", "jacobian",
+    "jvp", "manual_seed", "no_grad", "ones", "rand", "randint", "randn", "register_container", "set_default_device",
+    "tape", "vjp", "zeros",
 ]  # fmt: skip

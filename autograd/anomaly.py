@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pynested.backends.errors import GradientError
+from pynested.backends.host import to_host
 
 from .tape import Line
 from .walk import Pending
@@ -87,7 +88,7 @@ def _values(line: Line) -> list[Any]:
 
 def checksum(value: Any) -> int:
     """A number that another content of the memory of ``value`` very probably changes."""
-    return zlib.crc32(np.ascontiguousarray(_bare(value)).data)
+    return zlib.crc32(np.ascontiguousarray(to_host(_bare(value))).data)
 
 
 def has_nan(cotangent: Any) -> bool:

@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from pynested.backends.errors import ArgumentError, GradientError
+from pynested.backends.dtypes import is_float
+from pynested.backends.errors import ArgumentError, DeviceError, GradientError
+from pynested.backends.host import from_host
 
-from .array import Array, zeros_like
+from .array import Array, zeros, zeros_like
 from .containers import flatten, matched
 from .modes import Mode
 from .passes import backward, grad, ones_like
@@ -36,7 +38,7 @@ class _Recording:
         self.start = now()
         with Mode(state.mode or RECORDING):
             self.views = [alias(a) if a.requires_grad else a.detach() for a in self.primals]
-            self.wrt = [view for view in self.views if view.requires_grad or view.dtype.kind == "f"]
+            self.wrt = [view for view in self.views if view.requires_grad or is_float(view.dtype)]
             for view in self.wrt:
                 view.requires_grad = True
             self.outputs = function(*self.rebuild(self.views))
@@ -154,6 +156,11 @@ def _pushed(
 def _tangent(name: str, view: Array, tangent: Array) -> Array:
     if tangent.shape != view.shape:
         raise ArgumentError(f"{name}: a tangent of shape {tangent.shape} was given for a primal of shape {view.shape}.")
+    if tangent.device != view.device:
+        raise DeviceError(
+            f"{name}: a tangent on {tangent.device!r} was given for a primal on {view.device!r}. Move it: "
+            f"tangent.to({view.device!r})."
+        )
     return tangent if tangent.dtype == view.dtype else tangent.to(view.dtype)
 
 
@@ -192,9 +199,9 @@ def _rows(name: str, function: Callable[[Any], Any], x: Array) -> Array:
         what = type(output).__name__
         raise ArgumentError(f"{name}: the function must return one dense array, not a {what}; use vjp for others.")
     units = np.eye(output.numel(), dtype=output.dtype).reshape(output.numel(), *output.shape)
-    rows = [pull(Array(unit, output.device)) for unit in units]
+    rows = [pull(Array(from_host(unit, output.device), output.device)) for unit in units]
     if not rows:
-        return Array(np.zeros((*output.shape, *x.shape), x.dtype), x.device)
+        return zeros((*output.shape, *x.shape), x)  # type: ignore[no-any-return]
     return stack(rows, 0).reshape((*output.shape, *x.shape))
 
 

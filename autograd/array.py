@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from pynested.backends import get_backend
+from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, GradientError
+from pynested.backends.host import writable
 from pynested.backends.storage import Storage
 
 from . import methods
@@ -160,7 +162,7 @@ class Array(Protocols):
 
     def requires_grad_(self, requires_grad: bool = True) -> Array:
         """Ask for gradients of a leaf (or stop asking); returns the array itself."""
-        if requires_grad and self.dtype.kind != "f":
+        if requires_grad and not is_float(self.dtype):
             raise DTypeError(
                 f"requires_grad: only floating point arrays can require gradients, this one is {self.dtype}. "
                 "Convert it first: x.to(pn.float64)."
@@ -179,7 +181,7 @@ class Array(Protocols):
         with _one_at_a_time:
             if self._grad is None:
                 self._grad = cotangent
-            elif cotangent.requires_grad or self._grad.requires_grad or not self._grad.data.flags.writeable:
+            elif cotangent.requires_grad or self._grad.requires_grad or not writable(self._grad.data):
                 self._grad = self._grad + cotangent
             else:
                 np.add(self._grad.data, cotangent.data, out=self._grad.data)
@@ -251,15 +253,25 @@ def raw(value: Any) -> Any:
     return value.data if type(value) is Array else value
 
 
+def bare_on_cpu(value: Any) -> Any:
+    """A cotangent as a pass that nobody differentiates has it: bare on the CPU, an `Array` on any other device."""
+    return value.data if type(value) is Array and value.storage.device == "cpu" else value
+
+
+def zeros(shape: tuple[int, ...], like: Any) -> Any:
+    """Zeros in the dtype and on the device of ``like``, an `Array` or a bare array of the CPU."""
+    if type(like) is Array:
+        return Array(get_backend(like.device).xp.zeros(shape, like.dtype), like.device)
+    return np.zeros(shape, like.dtype)
+
+
 def zeros_like(value: Any) -> Any:
-    """Zeros of the shape and dtype of ``value``, an `Array` or a bare array."""
-    if type(value) is Array:
-        return Array(get_backend(value.device).xp.zeros(value.shape, value.dtype), value.device)
-    return np.zeros(value.shape, value.dtype)
+    """Zeros of the shape, dtype and device of ``value``."""
+    return zeros(value.shape, value)
 
 
 def wrapped(value: Any) -> Array:
-    """A bare array, or a scalar of one, as an `Array`; an `Array` as it is."""
+    """A bare array of the CPU, or a scalar of one, as an `Array`; an `Array` as it is."""
     return value if type(value) is Array else Array(np.asarray(value))
 
 

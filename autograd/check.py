@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from pynested.backends import transfer
 from pynested.backends.errors import GradientError
 
 from .api import vjp
@@ -64,13 +65,15 @@ def gradcheck(function: Callable[..., Any], *inputs: Any, order: int = 2, seed: 
     _check(probe, generator)
     if order > 1:
         weights = _drawn(generator, probe.values(probe.start))
-        rebuild = flatten(function(*probe.filled(probe.start)))[1]
+        outputs, rebuild = flatten(function(*probe.filled(probe.start)))
         _check_composite(probe, weights)
 
         def second(arguments: Any, cotangents: Any) -> Any:
             return vjp(function, *arguments)[1](rebuild(cotangents))
 
-        given = probe.filled(probe.start, tracked=True), [Array(weight).requires_grad_() for weight in weights]
+        floats = [output for output in outputs if output.dtype.kind == "f"]
+        moved = [Array(transfer(w, y.device), y.device) for w, y in zip(weights, floats, strict=True)]
+        given = probe.filled(probe.start, tracked=True), [one.requires_grad_() for one in moved]
         _check(Probe("second order: ", second, given), generator)
     return True
 

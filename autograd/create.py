@@ -1,9 +1,10 @@
 """New arrays: from data, filled, counted, random.
 
 The dtype is one of pynested's nine, float64 unless something else is said; DTypeError for every other. A shape is given
-as numbers or as one tuple; ArgumentError for a negative size. The device is ``"cpu"`` by default; DeviceError for one
-that is not there. With ``requires_grad`` operations on the array, a leaf, are recorded. Random numbers come from
-``generator``, a `numpy.random.Generator`, or from the default one, which `manual_seed` restarts.
+as numbers or as one tuple; ArgumentError for a negative size. The device is that of `set_default_device` unless one is
+named; DeviceError for one that is not there. With ``requires_grad`` operations on the array, a leaf, are recorded.
+Random numbers come from ``generator``, a `numpy.random.Generator`, or from the default one, which `manual_seed`
+restarts; they are the same on every device.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from pynested.backends import allocate, get_backend
+from pynested.backends.dtypes import is_bfloat16, is_float
 from pynested.backends.errors import ArgumentError, DTypeError, PynestedError
+from pynested.backends.host import overwrite
 
 from . import random
 from .array import Array
+from .default_device import chosen_device
 from .dense.canonical import canonical_dtype, canonical_int, canonical_shape
 from .dense.comparison import scalar
 
@@ -42,15 +46,15 @@ def array(
     Parameters
     ----------
     data : array_like
-        Copied, unless ``copy`` is False and neither dtype nor layout of the memory need a copy.
+        Copied, unless ``copy`` is False and neither dtype nor device need a copy.
     dtype : dtype, optional
         That of the data by default. Floats are rounded to a narrower one; every other change of a value is an error.
     device : str, optional
-        ``"cpu"`` by default.
+        By default that of an array, and for other data that of `set_default_device`.
     requires_grad : bool
         Whether to record operations on it.
     copy : bool
-        False shares the memory of an array of the same dtype.
+        False shares the memory of an array of the same dtype and device.
 
     Raises
     ------
@@ -68,22 +72,22 @@ def array(
     array([[1, 2],
            [3, 4]])
     """
-    place = "cpu" if device is None else device
+    place = chosen_device(device, (data,))
     get_backend(place)
-    values = data.data if type(data) is Array else _as_numpy(data)
-    kind = canonical_dtype(values.dtype if dtype is None else dtype)
-    check_conversion("array", values, kind)
-    if not copy and values.dtype == kind:
-        return _finished(Array(values, place), requires_grad)
-    memory = allocate(place, values.shape, kind)
+    given = data.detach() if type(data) is Array else Array(_as_numpy(data))
+    kind = canonical_dtype(given.dtype if dtype is None else dtype, place)
+    check_conversion("array", given.data, kind)
+    if not copy and given.dtype == kind and given.device == place:
+        return _finished(given, requires_grad)
+    memory = allocate(place, given.shape, kind)
     with np.errstate(over="ignore"):
-        memory[...] = values
+        overwrite(memory, given.data)
     return _finished(Array(memory, place), requires_grad)
 
 
 def check_conversion(name: str, values: Any, kind: np.dtype[Any]) -> None:
     """Refuse a conversion that would change values: floats to integers, integers out of range, numbers to bool."""
-    if (kind.kind == "f" and values.dtype.kind != "c") or np.can_cast(values.dtype, kind):
+    if (is_float(kind) and values.dtype.kind != "c") or np.can_cast(values.dtype, kind):
         return
     if values.dtype.kind not in "iu" or kind.kind not in "iub":
         raise DTypeError(f"{name}: {values.dtype} values cannot be held in dtype {kind} without loss.")
@@ -99,13 +103,15 @@ def _as_numpy(data: Any) -> np.ndarray[Any, Any]:
         raise
     except ValueError as error:
         raise ArgumentError(f"array: {error}. Ragged data makes a nested array: pn.nested_array([...]).") from None
-    if values.dtype.kind not in "biufc":
+    except TypeError as error:  # memory that NumPy cannot reach
+        raise ArgumentError(f"array: {error} An array on a GPU comes in with pn.from_dlpack.") from None
+    if values.dtype.kind not in "biufc" and not is_bfloat16(values.dtype):
         raise DTypeError(f"array: {type(data).__name__} with elements of dtype {values.dtype} is not numeric.")
     return values
 
 
 def empty(
-    *shape: int | Sequence[int], dtype: DTypeLike | None = None, device: str = "cpu", requires_grad: bool = False
+    *shape: int | Sequence[int], dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool = False
 ) -> Array:
     """An array with arbitrary values: ``empty(2, 3)`` or ``empty((2, 3))``.
 
@@ -114,12 +120,12 @@ def empty(
     >>> pn.empty(2, 3).shape
     (2, 3)
     """
-    sizes = _sizes("empty", shape)
-    return _finished(Array(allocate(device, sizes, _kind(dtype)), device), requires_grad)
+    sizes, place = _sizes("empty", shape), chosen_device(device)
+    return _finished(Array(allocate(place, sizes, _kind(dtype, place)), place), requires_grad)
 
 
-def _kind(dtype: DTypeLike | None) -> np.dtype[Any]:
-    return canonical_dtype(_DEFAULT if dtype is None else dtype)
+def _kind(dtype: DTypeLike | None, device: str | None) -> np.dtype[Any]:
+    return canonical_dtype(_DEFAULT if dtype is None else dtype, chosen_device(device))
 
 
 def _sizes(name: str, shape: tuple[Any, ...]) -> tuple[int, ...]:
@@ -134,7 +140,7 @@ def full(
     fill_value: float,
     *,
     dtype: DTypeLike | None = None,
-    device: str = "cpu",
+    device: str | None = None,
     requires_grad: bool = False,
 ) -> Array:
     """An array with ``fill_value`` everywhere, of its dtype unless another is given.
@@ -146,14 +152,14 @@ def full(
     >>> pn.full((2,), 7)
     array([7, 7])
     """
-    kind = canonical_dtype(np.asarray(fill_value).dtype if dtype is None else dtype)
+    kind = canonical_dtype(np.asarray(fill_value).dtype if dtype is None else dtype, chosen_device(device))
     filled = empty(_sizes("full", (shape,)), dtype=kind, device=device)
     filled.data[...] = scalar("full", fill_value, kind)
     return _finished(filled, requires_grad)
 
 
 def zeros(
-    *shape: int | Sequence[int], dtype: DTypeLike | None = None, device: str = "cpu", requires_grad: bool = False
+    *shape: int | Sequence[int], dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool = False
 ) -> Array:
     """An array of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``.
 
@@ -165,14 +171,14 @@ def zeros(
     return full(
         _sizes("zeros", shape),
         0,
-        dtype=_kind(dtype),
+        dtype=_kind(dtype, device),
         device=device,
         requires_grad=requires_grad,
     )
 
 
 def ones(
-    *shape: int | Sequence[int], dtype: DTypeLike | None = None, device: str = "cpu", requires_grad: bool = False
+    *shape: int | Sequence[int], dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool = False
 ) -> Array:
     """An array of ones: ``ones(2, 3)`` or ``ones((2, 3))``.
 
@@ -181,10 +187,12 @@ def ones(
     >>> pn.ones(2)
     array([1., 1.])
     """
-    return full(_sizes("ones", shape), 1, dtype=_kind(dtype), device=device, requires_grad=requires_grad)
+    return full(_sizes("ones", shape), 1, dtype=_kind(dtype, device), device=device, requires_grad=requires_grad)
 
 
-def arange(*limits: Any, dtype: DTypeLike | None = None, device: str = "cpu", requires_grad: bool = False) -> Array:
+def arange(
+    *limits: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool = False
+) -> Array:
     """Evenly spaced numbers: ``arange(stop)``, ``arange(start, stop)`` or ``arange(start, stop, step)``, without stop.
 
     The dtype is that of the limits, as in NumPy. ArgumentError for limits that are not finite, and a step of 0.
@@ -199,14 +207,14 @@ def arange(*limits: Any, dtype: DTypeLike | None = None, device: str = "cpu", re
         raise ArgumentError(f"arange: expected one to three numbers (start, stop, step), not {limits}.")
     if not np.isfinite(given).all() or (len(given) == 3 and not given[2]):
         raise ArgumentError(f"arange: limits and step must be finite, and the step not 0; these are {limits}.")
-    kind = None if dtype is None else canonical_dtype(dtype)
+    kind = None if dtype is None else canonical_dtype(dtype, chosen_device(device))
     return array(np.arange(*given, dtype=kind), device=device, requires_grad=requires_grad, copy=False)
 
 
 def rand(
     *shape: int | Sequence[int],
     dtype: DTypeLike | None = None,
-    device: str = "cpu",
+    device: str | None = None,
     requires_grad: bool = False,
     generator: np.random.Generator | None = None,
 ) -> Array:
@@ -220,7 +228,7 @@ def rand(
     >>> bool((0 <= drawn).all() and (drawn < 1).all())
     True
     """
-    kind = _floating("rand", dtype)
+    kind = _floating("rand", dtype, device)
     drawn = random.default(generator).random(_sizes("rand", shape))
     below_one = np.nextafter(kind.type(1), kind.type(0))  # a narrower dtype would round some of them to 1
     return array(np.minimum(drawn.astype(kind), below_one), device=device, requires_grad=requires_grad)
@@ -229,7 +237,7 @@ def rand(
 def randn(
     *shape: int | Sequence[int],
     dtype: DTypeLike | None = None,
-    device: str = "cpu",
+    device: str | None = None,
     requires_grad: bool = False,
     generator: np.random.Generator | None = None,
 ) -> Array:
@@ -244,12 +252,12 @@ def randn(
     True
     """
     drawn = random.default(generator).standard_normal(_sizes("randn", shape))
-    return array(drawn, dtype=_floating("randn", dtype), device=device, requires_grad=requires_grad)
+    return array(drawn, dtype=_floating("randn", dtype, device), device=device, requires_grad=requires_grad)
 
 
-def _floating(name: str, dtype: Any) -> np.dtype[Any]:
-    kind = _kind(dtype)
-    if kind.kind != "f":
+def _floating(name: str, dtype: Any, device: str | None) -> np.dtype[Any]:
+    kind = _kind(dtype, device)
+    if not is_float(kind):
         raise DTypeError(f"{name}: random real numbers need a floating point dtype, not {kind}.")
     return kind
 
@@ -260,7 +268,7 @@ def randint(
     size: int | Sequence[int] = (),
     *,
     dtype: DTypeLike | None = None,
-    device: str = "cpu",
+    device: str | None = None,
     generator: np.random.Generator | None = None,
 ) -> Array:
     """Random integers from ``low`` (0 if only one limit is given) to ``high`` - 1, int64 by default.

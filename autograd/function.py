@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from pynested.backends import get_backend
+from pynested.backends.dtypes import is_float
 from pynested.backends.errors import GradientError
 
-from .array import Array, owner, raw
+from .array import Array, bare_on_cpu, owner
 from .containers import flatten, matched
 from .dense.canonical import as_array
 from .modes import Mode, no_grad
@@ -149,7 +150,7 @@ class _Call(Rule):
         for source, one in zip(line.sources, pulled, strict=True):
             if source is not None and one is not None and (needed is None or source in needed):
                 pending.exposed.add(owner(one))
-                pending.add(source, one if pending.graph else raw(one))
+                pending.add(source, one if pending.graph else bare_on_cpu(one))
 
     def pulled(self, line: Line, cotangents: Sequence[Array | None], graph: bool) -> list[Array | None]:
         """What ``backward`` returns, one for each array among the arguments."""
@@ -201,9 +202,10 @@ class _Call(Rule):
         if self.function.jvp is None:
             return self.transposed(line, tangents)
         given, start = [], 0
+        device = next(tangent.device for tangent in tangents if tangent is not None)
         for _, count, rebuild in self.arguments:
             of_one = list(zip(line.sources[start : start + count], tangents[start : start + count], strict=True))
-            zeros = [_zeros(s.shape, s.dtype) if t is None and s is not None else t for s, t in of_one]
+            zeros = [_zeros(s.shape, s.dtype, device) if t is None and s is not None else t for s, t in of_one]
             given.append(None if not count or any(t is None for t in zeros) else rebuild(zeros))
             start += count
         answer = self.function.jvp(self.view(line, True), *given)
@@ -222,7 +224,7 @@ class _Call(Rule):
         with Mode(RECORDING):
             cotangents = [_zeros(*like) for like in self.likes]
             for one in cotangents:
-                one.requires_grad = one.dtype.kind == "f"
+                one.requires_grad = is_float(one.dtype)
             pulled = self.pulled(line, cotangents, True)
             pairs = [(p, t) for p, t in zip(pulled, tangents, strict=True) if p is not None and t is not None]
             if not all(p.requires_grad for p, _ in pairs):
@@ -247,5 +249,5 @@ def _as_arrays(name: str, outputs: Any) -> Any:
     return outputs
 
 
-def _zeros(shape: tuple[int, ...], dtype: Any, device: str = "cpu") -> Array:
+def _zeros(shape: tuple[int, ...], dtype: Any, device: str) -> Array:
     return Array(get_backend(device).xp.zeros(shape, dtype), device)

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from pynested.backends import get_backend
-from pynested.backends.errors import ArgumentError, GradientError
+from pynested.backends.dtypes import is_float
+from pynested.backends.errors import ArgumentError, DeviceError, GradientError
+from pynested.backends.host import writable
 
-from .array import Array, owner, raw, wrapped
+from .array import Array, bare_on_cpu, owner, wrapped
 from .containers import flatten, matched
 from .modes import Mode
 from .tape import OFF, RECORDING, source_of, state
@@ -71,12 +73,11 @@ def run(
 ) -> Pending:
     """One pass up the tape, recorded only if ``graph``; nothing in it warns."""
     seeds = list(seeds)
-    on_cpu = all(seed.device == "cpu" for _, seed in seeds)
     exposed = {owner(seed) for _, seed in seeds}
-    if not graph and on_cpu:
-        seeds = [(node, raw(seed)) for node, seed in seeds]
+    if not graph:
+        seeds = [(node, bare_on_cpu(seed)) for node, seed in seeds]
     with Mode((state.mode or RECORDING) if graph else OFF), np.errstate(all="ignore"):
-        done = pull_back(seeds, graph=graph or not on_cpu, keep=keep, wanted=wanted, needed=needed)
+        done = pull_back(seeds, graph=graph, keep=keep, wanted=wanted, needed=needed)
     done.exposed |= exposed
     return done
 
@@ -89,7 +90,7 @@ def _settled(leaf: Array, cotangent: Any, graph: bool, exposed: set[int]) -> Arr
 
 def owned(gradient: Array, exposed: set[int]) -> Array:
     """``gradient``, copied if somebody holds its memory already or it cannot be written; then it counts as held."""
-    if owner(gradient) in exposed or not gradient.is_contiguous() or not gradient.data.flags.writeable:
+    if owner(gradient) in exposed or not gradient.is_contiguous() or not writable(gradient.data):
         gradient = gradient.clone()
     exposed.add(owner(gradient))
     return gradient
@@ -120,7 +121,12 @@ def _seed(name: str, output: Array, gradient: Array | None, graph: bool, nested:
         raise GradientError(
             f"{name}: a gradient of shape {gradient.shape} was given for an output of shape {output.shape}."
         )
-    if gradient.dtype.kind != "f":
+    if gradient.storage.device != output.storage.device:
+        raise DeviceError(
+            f"{name}: a gradient on {gradient.device!r} was given for an output on {output.device!r}. Move it: "
+            f"gradient.to({output.device!r})."
+        )
+    if not is_float(gradient.dtype):
         raise GradientError(f"{name}: the gradient must be floating point, not {gradient.dtype}.")
     gradient = gradient if graph else gradient.detach()
     return gradient if gradient.dtype == output.dtype else gradient.to(output.dtype)

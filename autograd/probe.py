@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from pynested.backends import transfer
+from pynested.backends.dtypes import is_float
 from pynested.backends.errors import GradientError
+from pynested.backends.host import to_host
 
 from .api import jvp
-from .array import Array
+from .array import Array, zeros_like
 from .containers import flatten
 from .modes import enable_grad, no_grad
 from .passes import grad
@@ -30,15 +33,15 @@ class Probe:
             for i, one in enumerate(inputs)
             for j in range(len(flatten(one)[0]))
         ]
-        floats = [i for i, array in enumerate(self.arrays) if array.dtype.kind == "f"]
+        floats = [i for i, array in enumerate(self.arrays) if is_float(array.dtype)]
         self.varied = [i for i in floats if self.arrays[i].requires_grad] or floats
-        self.start = [self.arrays[i].data.astype(np.float64) for i in self.varied]
+        self.start = [to_host(self.arrays[i].data).astype(np.float64) for i in self.varied]
 
     def filled(self, xs: Arrays, tracked: bool = False) -> Any:
         """The arguments with ``xs`` in place of what is varied."""
         full = [array.detach() for array in self.arrays]
         for i, x in zip(self.varied, xs, strict=True):
-            full[i] = _read_only(x)
+            full[i] = _read_only(x, self.arrays[i].device)
             full[i].requires_grad = tracked
         return self.rebuild(full)
 
@@ -46,7 +49,7 @@ class Probe:
         """The floating point outputs."""
         with no_grad(), _told(self.prefix):
             outputs = flatten(self.function(*self.filled(xs)))[0]
-        return [output.data.copy() for output in outputs if output.dtype.kind == "f"]
+        return [to_host(output.data).copy() for output in outputs if is_float(output.dtype)]
 
     def pull(self, xs: Arrays, ws: Arrays, graph: bool = False) -> Arrays:
         """The cotangents of ``xs``; those of the outputs are read-only."""
@@ -54,21 +57,21 @@ class Probe:
         flat = flatten(arguments)[0]
         leaves = [flat[i] for i in self.varied]
         with enable_grad(), _told(self.prefix):
-            outputs = [output for output in flatten(self.function(*arguments))[0] if output.dtype.kind == "f"]
-            weights = [_read_only(w) for w in ws]
+            outputs = [output for output in flatten(self.function(*arguments))[0] if is_float(output.dtype)]
+            weights = [_read_only(w, y.device) for w, y in zip(ws, outputs, strict=True)]
             pairs = [(y, w) for y, w in zip(outputs, weights, strict=True) if y.requires_grad]
             tracked, given = [y for y, _ in pairs], [w for _, w in pairs]
             found = grad(tracked, leaves, given, create_graph=graph, allow_unused=True) if pairs else [None] * len(xs)
-        return [np.zeros_like(x) if one is None else one.data for one, x in zip(found, xs, strict=True)]
+        return [np.zeros_like(x) if one is None else to_host(one.data) for one, x in zip(found, xs, strict=True)]
 
     def push(self, xs: Arrays, vs: Arrays) -> Arrays:
         """The tangents of the floating point outputs."""
-        full: list[Any] = [Array(np.zeros_like(array.data)) for array in self.arrays]
+        full: list[Any] = [zeros_like(array) for array in self.arrays]
         for i, v in zip(self.varied, vs, strict=True):
-            full[i] = _read_only(v)
+            full[i] = _read_only(v, self.arrays[i].device)
         with _told(self.prefix):
             pushed = flatten(jvp(self.function, self.filled(xs), self.rebuild(full))[1])[0]
-        return [one.data for one in pushed if one.dtype.kind == "f"]
+        return [to_host(one.data) for one in pushed if is_float(one.dtype)]
 
     def equal(self, test: str, names: Sequence[str], expected: Arrays, found: Arrays, tolerance: float) -> None:
         """Raise where ``found`` is further than ``tolerance`` from ``expected``."""
@@ -85,10 +88,12 @@ class Probe:
         return GradientError(f"gradcheck: {self.prefix}{test}: {where}: expected {expected}, found {found}.{hint}")
 
 
-def _read_only(values: np.ndarray[Any, Any]) -> Array:
-    copy = np.array(values)
-    copy.flags.writeable = False
-    return Array(copy)
+def _read_only(values: np.ndarray[Any, Any], device: str) -> Array:
+    """A copy on ``device``, read-only where memory can be."""
+    copy = transfer(values, device)
+    if isinstance(copy, np.ndarray):
+        copy.flags.writeable = False
+    return Array(copy, device)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What Python and NumPy ask of an array: numbers, lists, lengths, printing, pickling, NumPy's protocols."""
+"""What Python, NumPy and others ask of an array: numbers, lists, lengths, printing, pickling, shared memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pynested.backends.errors import ArgumentError, DTypeError, GradientError
+from pynested.backends import transfer
+from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, ExchangeError, GradientError
+from pynested.backends.host import to_host
 
 from . import methods
 
@@ -23,13 +25,17 @@ class Protocols(methods.Methods):
     __hash__ = object.__hash__
 
     def numpy(self: Any) -> np.ndarray[Any, Any]:
-        """The values as a NumPy array that shares the memory; refused while gradients flow through it."""
+        """The values as a NumPy array that shares the memory; refused on a GPU, and while gradients flow through it."""
         if self.requires_grad:
             raise GradientError(
                 "numpy: this array requires grad, and NumPy would not record what you do with it. "
                 "Use x.detach().numpy()."
             )
-        return self.data  # type: ignore[no-any-return]
+        if not isinstance(self.data, np.ndarray):
+            raise DeviceError(
+                f"numpy: this array lies on {self.device!r}, where NumPy cannot reach. Copy it: x.to('cpu').numpy()."
+            )
+        return self.data
 
     def item(self: Any) -> Any:
         """The one element, as a Python number."""
@@ -47,12 +53,34 @@ class Protocols(methods.Methods):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.array(self.numpy(), dtype=dtype, copy=copy)
 
-    def __dlpack__(self, **options: Any) -> Any:
-        return self.numpy().__dlpack__(**options)
+    def __dlpack__(self: Any, **options: Any) -> Any:
+        self._check_shareable("dlpack")
+        backwards = any(step < 0 and size > 1 for step, size in zip(self.data.strides, self.shape, strict=True))
+        if backwards and not options.get("copy"):
+            raise ExchangeError(
+                f"dlpack: this array has a negative stride, {self.stride()}, with which PyTorch ends the process. "
+                "Copy it first: x.contiguous()."
+            )
+        return self.data.__dlpack__(**options)
 
     def __dlpack_device__(self: Any) -> tuple[int, int]:
         device: tuple[int, int] = self.data.__dlpack_device__()
         return device
+
+    @property
+    def __cuda_array_interface__(self: Any) -> dict[str, Any]:
+        if isinstance(self.data, np.ndarray):
+            raise AttributeError(f"__cuda_array_interface__: this array lies on {self.device!r}, not on a GPU.")
+        self._check_shareable("__cuda_array_interface__")
+        described: dict[str, Any] = self.data.__cuda_array_interface__
+        return described
+
+    def _check_shareable(self: Any, name: str) -> None:
+        if self.requires_grad:
+            raise ExchangeError(
+                f"{name}: this array requires grad, and the other library would not record what it does with it. "
+                "Use x.detach()."
+            )
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         function = methods.dense.UFUNCS.get(ufunc)
@@ -96,10 +124,10 @@ class Protocols(methods.Methods):
             tail += ", requires_grad=True"
         if self.device != "cpu":
             tail += f", device={self.device!r}"
-        return f"array({np.array2string(self.data, separator=', ', prefix='array(')}{tail})"
+        return f"array({np.array2string(to_host(self.data), separator=', ', prefix='array(')}{tail})"
 
     def __reduce__(self: Any) -> Any:
-        kept = np.ascontiguousarray(self.data).reshape(self.shape)
+        kept = np.ascontiguousarray(to_host(self.data)).reshape(self.shape)
         return _unpickled, (type(self), kept, self.device, self.requires_grad and self.is_leaf)
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Array:
@@ -117,6 +145,6 @@ class Protocols(methods.Methods):
 
 
 def _unpickled(kind: Any, data: Any, device: str, requires_grad: bool) -> Array:
-    array: Array = kind(data, device)
+    array: Array = kind(data if device == "cpu" else transfer(data, device), device)
     array.requires_grad = requires_grad
     return array

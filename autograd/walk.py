@@ -66,8 +66,9 @@ def pull_back(
     """Read the tape upwards from ``seeds`` (pairs of node and cotangent).
 
     The result's ``cotangents`` are those of the leaves, of the lines in ``wanted``, and of those in ``until``, where
-    the pass ends. With ``graph`` they are arrays and the pass itself is recorded; ``keep`` leaves the saved values in
-    place; ``needed`` limits the pass to its nodes.
+    the pass ends. With ``graph`` they are arrays and the pass itself is recorded; without, they are bare on the CPU,
+    which saves time, and arrays on every other device. ``keep`` leaves the saved values in place; ``needed`` limits the
+    pass to its nodes.
     """
     pending = Pending(graph)
     for node, cotangent in seeds:

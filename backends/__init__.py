@@ -13,7 +13,7 @@ from .allocator import allocate, allocator, register_allocator, transfer
 from .interface import Backend
 from .matrices import Matrices
 from .numpy.placement import strided_index
-from .registry import backend_of, get_backend, register_backend
+from .registry import get_backend, register_backend
 from .segments import Segments
 from .storage import Storage
 
@@ -24,7 +24,6 @@ __all__ = [
     "Storage",
     "allocate",
     "allocator",
-    "backend_of",
     "get_backend",
     "register_allocator",
     "register_backend",

@@ -34,6 +34,10 @@ class DeviceError(PynestedError, RuntimeError):
     """Arrays on different devices, or a device that is not there."""
 
 
+class ExchangeError(PynestedError, BufferError, RuntimeError):
+    """Memory that cannot be shared with another library as it is."""
+
+
 class LayoutError(PynestedError, RuntimeError, ValueError):
     """A layout that cannot express what was asked for."""
 

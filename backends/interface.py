@@ -4,8 +4,8 @@ Notation: ``N`` rows in ``B`` runs; ``(N, ...)`` is rows of any one shape, which
 is any array of ``xp``, contiguous or not; a result is a new C-contiguous one. Arguments fit together: the callers have
 checked shapes, ranges and dtypes, and a verb need not.
 
-Floats keep their dtype; float16 is computed in float32 and rounded once. No verb warns. What one run holds, NaN and
-infinities included, never changes the result of another.
+Floats keep their dtype; float16, and bfloat16 on the devices with kernels, are computed in float32 and rounded once. No
+verb warns. What one run holds, NaN and infinities included, never changes the result of another.
 """
 
 from __future__ import annotations

@@ -1,25 +1,20 @@
-"""Which backend computes for a device, and for an array."""
+"""Which backend computes for a device. An array alone does not tell: those of ``"emulated"`` are NumPy's too."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-
-import numpy as np
 
 from . import numpy as cpu
 from .errors import DeviceError
 from .interface import Backend
 
 _by_device: dict[str, Backend] = {}
-_by_type: dict[type, Backend] = {}
 _loaders: dict[str, Callable[[], Backend]] = {}
 
 
-def register_backend(backend: Backend, *array_types: type) -> None:
-    """Let ``backend`` compute for its device and for arrays of these types."""
+def register_backend(backend: Backend) -> None:
+    """Let ``backend`` compute for its device."""
     _by_device[backend.device] = backend
-    _by_type.update(dict.fromkeys(array_types, backend))
 
 
 def register_loader(device: str, load: Callable[[], Backend]) -> None:
@@ -40,18 +35,4 @@ def get_backend(device: str) -> Backend:
     return backend
 
 
-def backend_of(array: Any) -> Backend:
-    """The backend that computes for an array: that of its type, or of the nearest type it inherits from."""
-    kind = type(array)
-    try:
-        return _by_type[kind]
-    except KeyError:
-        found = next((_by_type[base] for base in kind.__mro__ if base in _by_type), None)
-    if found is None:
-        known = ", ".join(sorted(f"{known.__module__}.{known.__qualname__}" for known in _by_type))
-        raise DeviceError(f"no backend computes for {kind.__module__}.{kind.__qualname__}: known arrays are {known}.")
-    _by_type[kind] = found
-    return found
-
-
-register_backend(cpu, np.ndarray, np.generic)
+register_backend(cpu)

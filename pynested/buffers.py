@@ -1,7 +1,8 @@
 """Nested arrays as views of buffers that are there already.
 
 What a caller hands over is checked here, once: offsets, lengths, sizes and strides are copied and frozen, and every
-component lies inside its buffer, so that no kernel can read outside. The memory is shared: a write into it is seen.
+component lies inside its buffer, so that no kernel can read outside. The memory is shared: a write into it is seen. A
+buffer of NumPy goes to the device of `set_default_device`, and its memory is shared if that is the CPU.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.dense.canonical import as_array, canonical_int
+from pynested.autograd.default_device import placed
+from pynested.autograd.dense.canonical import canonical_int
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import (
     ArgumentError,
@@ -19,6 +21,7 @@ from pynested.backends.errors import (
     DTypeError,
     StructureError,
 )
+from pynested.backends.host import to_host
 
 from .nested_array import NestedArray
 from .operands import Dense, IntsLike
@@ -28,7 +31,7 @@ from .structure import Ints, Jagged, Strided, frozen
 def plain(name: str, what: str, value: Any) -> Any:
     """``value`` as a NumPy array; lists whose entries differ in length are refused."""
     try:
-        return np.asarray(value.data if type(value) is Array else value)
+        return np.asarray(to_host(value.data) if type(value) is Array else value)
     except ValueError:
         raise StructureError(f"{name}: {what} must be an array of integers; the entries differ in length.") from None
 
@@ -96,7 +99,7 @@ def nested_array_from_jagged(
     name = "nested_array_from_jagged"
     if isinstance(values, NestedArray):
         raise ArgumentError(f"{name}: values must be dense, this array is nested.")
-    data = as_array(name, values)
+    data = placed(name, values)
     if offsets is None and lengths is None:
         raise StructureError(f"{name}: At least one of offsets or lengths is required.")
     at = 1 if jagged_dim is None else canonical_int(name, "jagged_dim", jagged_dim)
@@ -213,7 +216,7 @@ def nested_array_from_strided(
            [5]]))
     """
     name = "nested_array_from_strided"
-    data = as_array(name, values)
+    data = placed(name, values)
     if data.ndim != 1 or not data.is_contiguous():
         raise StructureError(f"{name}: the buffer must be flat and contiguous, this one has shape {data.shape}.")
     shape = integers(name, "sizes", sizes, 2)

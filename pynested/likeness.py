@@ -1,9 +1,9 @@
 """New arrays like another one, nested or dense.
 
 A result has the shape, device and, unless ``layout`` or ``dtype`` says otherwise, the layout and dtype of ``x``; it is
-packed, so holes are gone, and empty components stay. With ``requires_grad`` operations on it, a leaf, are recorded;
-nothing flows back to ``x``. StructureError for a layout of a dense array; DTypeError for a dtype that pynested has not.
-After `torch.zeros_like` and its kin.
+packed, so holes are gone, and empty components stay. A NumPy array has no device; that of `set_default_device` is
+taken. With ``requires_grad`` operations on it, a leaf, are recorded; nothing flows back to ``x``. StructureError for a
+layout of a dense array; DTypeError for a dtype that pynested has not. After `torch.zeros_like` and its kin.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array, create
+from pynested.autograd.default_device import chosen_device
 from pynested.autograd.dense.canonical import as_array, canonical_dtype
 from pynested.backends.errors import StructureError
 
@@ -29,7 +30,7 @@ Make = Callable[[tuple[int, ...], np.dtype[Any], str], Array]
 def _like(x: Kind, dtype: DType | None, requires_grad: bool, make: Make, layout: Layout | None = None) -> Kind:
     """``make(shape, dtype, device)`` for the values that packed components of ``x``, in ``layout``, have."""
     given = x if isinstance(x, NestedArray) else as_array("like", x)
-    kind = given.dtype if dtype is None else canonical_dtype(dtype)
+    kind = given.dtype if dtype is None else canonical_dtype(dtype, given.device)
     if isinstance(given, NestedArray):
         if layout is not None:
             given = in_layout(given.detach(), canonical_layout("like", layout))
@@ -37,7 +38,7 @@ def _like(x: Kind, dtype: DType | None, requires_grad: bool, make: Make, layout:
         return nested.requires_grad_(requires_grad)
     if layout is not None:
         raise StructureError("like: a dense array has no nested layout; nest it: pn.as_nested_array(x, layout=…).")
-    return make(given.shape, kind, given.device).requires_grad_(requires_grad)
+    return make(given.shape, kind, chosen_device(None, (x,))).requires_grad_(requires_grad)
 
 
 def _packed_shape(x: NestedArray) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.array import zeros
 from pynested.autograd.dense.canonical import operand
 from pynested.autograd.dense.movement import stack
 from pynested.backends.errors import ArgumentError, DeviceError, ShapeError, StructureError
@@ -195,17 +196,17 @@ def _of_nothing(function: Callable[..., Any], operands: Sequence[Any], layout: L
     probes = []
     for x in operands:
         if isinstance(x, NestedArray):
-            probes.append(Array(np.zeros([x.regular_size(dim) or 0 for dim in range(1, x.ndim)], x.dtype), x.device))
+            probes.append(zeros(tuple(x.regular_size(dim) or 0 for dim in range(1, x.ndim)), x.data))
         elif type(x) is Array and x.ndim == first.ndim:
-            probes.append(Array(np.zeros(x.shape[1:], x.dtype), x.device))
+            probes.append(zeros(x.shape[1:], x))
         else:
             probes.append(x)
     result = function(*probes)
     if not result.ndim:
-        return Array(np.zeros(0, result.dtype), result.device)
+        return zeros((0,), result)  # type: ignore[no-any-return]
     if layout is jagged:
         at = min(first.structure.ragged_dim if isinstance(first.structure, Jagged) else 1, result.ndim)
         shape = (*result.shape[: at - 1], 0, *result.shape[at:])
-        return NestedArray(Array(np.zeros(shape, result.dtype), result.device), Jagged(frozen([0]), None, at))
+        return NestedArray(zeros(shape, result), Jagged(frozen([0]), None, at))
     empty = Strided.of_packed(np.zeros((0, result.ndim), np.int64))
-    return NestedArray(Array(np.zeros(0, result.dtype), result.device), empty)
+    return NestedArray(zeros((0,), result), empty)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array, register_container
+from pynested.autograd.default_device import placed
 from pynested.autograd.dense.canonical import canonical_dim
 from pynested.backends.errors import ArgumentError, GradientError, LayoutError, StructureError
 
@@ -177,14 +178,15 @@ class NestedArray(Protocols):
         return alias(self.data)
 
     def offsets(self) -> Array:
-        """Where components begin: int64 (B + 1,) of the jagged layout, (B,) of the strided one."""
-        return Array(handed_out(self.structure.offsets))
+        """Where components begin: int64 (B + 1,) of the jagged layout, (B,) of the strided one; a copy."""
+        return placed("offsets", Array(handed_out(self.structure.offsets)), self.device)
 
     def lengths(self) -> Array | None:
         """How long components are along the ragged dimension, where there may be holes; else None. Jagged only."""
         if isinstance(self.structure, Strided):
             raise LayoutError("lengths: only the jagged layout has lengths; see component_sizes().")
-        return None if self.structure.lengths is None else Array(handed_out(self.structure.lengths))
+        lengths = self.structure.lengths
+        return None if lengths is None else placed("lengths", Array(handed_out(lengths)), self.device)
 
     def component_strides(self) -> Ints:
         """The strides of each component, in elements: int64 (B, d). Strided only."""

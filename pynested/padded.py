@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from pynested.autograd.dense.canonical import as_array, broadcast_shape, canonical_dim
+from pynested.autograd.default_device import placed
+from pynested.autograd.dense.canonical import broadcast_shape, canonical_dim
 from pynested.autograd.dense.comparison import boolean
 from pynested.autograd.rules import movement as moves
+from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
+from pynested.backends.host import to_host
 from pynested.operators.slicing import batch_slice
 
 from .buffers import integers, plain
@@ -62,7 +66,7 @@ def narrow(
     chosen = canonical_layout("narrow", layout)
     if isinstance(array, NestedArray):
         return _narrow_nested(array, dim, start, length)
-    x = as_array("narrow", array)
+    x = placed("narrow", array)
     if x.ndim < 2:
         raise ArgumentError(f"narrow: a dense array needs 2 dimensions or more to be a batch, this one has {x.ndim}.")
     at = canonical_dim("narrow", dim, x.ndim)
@@ -156,16 +160,15 @@ def masked_select(array: Dense, mask: Dense) -> NestedArray:
     """
     if isinstance(array, NestedArray) or isinstance(mask, NestedArray):
         raise ArgumentError("masked_select: the array and the mask must be dense.")
-    x = as_array("masked_select", array)
-    chosen = boolean("masked_select", "mask", mask)
+    x = placed("masked_select", array)
+    chosen = boolean("masked_select", "mask", mask, x)
     if not x.ndim or broadcast_shape("masked_select", x.shape, chosen.shape) != x.shape:
         raise ShapeError(
             f"masked_select: a mask of shape {chosen.shape} does not broadcast to an array of shape {x.shape}."
         )
-    full = np.broadcast_to(chosen, x.shape)
-    lengths = (
-        full.reshape(-1, x.shape[-1]).sum(axis=1) if x.shape[-1] else np.zeros(int(np.prod(x.shape[:-1])), np.int64)
-    )
+    xp = get_backend(x.device).xp
+    full = xp.broadcast_to(chosen, x.shape)
+    lengths = to_host(full.reshape(prod(x.shape[:-1]), x.shape[-1]).sum(axis=1))
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    values = moves.take_rows(moves.reshape(x, (x.numel(),)), np.flatnonzero(full))
+    values = moves.take_rows(moves.reshape(x, (x.numel(),)), xp.flatnonzero(full))
     return NestedArray(values, Jagged(frozen(offsets)))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+
+from pynested.backends.host import to_host
 
 from .layouts import jagged
 from .nested_array import NestedArray
@@ -34,7 +34,7 @@ def _comma(text: str) -> list[str]:
 def _component(x: NestedArray, i: int) -> str:
     from pynested.operators.movement.picking import component_data
 
-    values: Any = component_data(x, i)
+    values = to_host(component_data(x, i))
     shape = f", shape={values.shape}" if not values.size and values.shape != (0,) else ""
     return f"array({np.array2string(values, separator=', ', prefix='array(')}{shape})"
 

@@ -28,6 +28,7 @@ KINDS = (
     "DeviceError",
     "DimensionError",
     "EmptyReductionError",
+    "ExchangeError",
     "GradientError",
     "IndexOutOfRange",
     "LayoutError",

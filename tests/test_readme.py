@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,9 @@ def blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
 
 
+needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="the emulation needs g++")
+
+
 @pytest.fixture(scope="module")
 def readme(root: Path) -> str:
     return (root / "README.md").read_text(encoding="utf-8")
@@ -30,6 +34,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
 
 
+@needs_compiler
 def test_python_examples(readme: str, root: Path, tmp_path: Path) -> None:
     examples = "\n".join(blocks(readme, "python"))
     assert examples.count(">>> ") > 15
@@ -38,6 +43,16 @@ def test_python_examples(readme: str, root: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     drawn = (tmp_path / "nested.svg").read_text(encoding="utf-8")
     assert drawn == (root / "docs" / "nested.svg").read_text(encoding="utf-8"), "docs/nested.svg is not current"
+
+
+@needs_compiler
+def test_python_examples_with_torch(readme: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    examples = "".join(blocks(readme, "(?:python|pycon)"))
+    assert "import torch" in examples
+    (tmp_path / "examples.txt").write_text(examples, encoding="utf-8")
+    done = run(tmp_path, "-m", "doctest", "-o", "ELLIPSIS", "examples.txt")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def sessions(text: str) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pynested.backends.dtypes import bfloat16, is_bfloat16
 from pynested.backends.errors import ArgumentError, DimensionError, DTypeError, ShapeError
 
 from ..array import Array
@@ -18,26 +19,31 @@ DTYPES = tuple(
     np.dtype(name) for name in ("bool", "int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64")
 )
 _KNOWN = frozenset(DTYPES)
+_NAMES = ", ".join(map(str, DTYPES))
 
 
-def canonical_dtype(dtype: Any) -> np.dtype[Any]:
-    """``dtype`` as a NumPy dtype, if it is one of those that pynested has."""
-    names = ", ".join(str(known) for known in DTYPES)
+def canonical_dtype(dtype: Any, device: str = "cpu") -> np.dtype[Any]:
+    """``dtype`` as a NumPy dtype, if it is one of those that pynested has on ``device``."""
     try:
-        found: np.dtype[Any] = np.dtype(dtype)
+        found: np.dtype[Any] = bfloat16() if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)
     except (TypeError, ValueError, SyntaxError):
-        raise DTypeError(f"{dtype!r} is not a dtype. Use one of {names}.") from None
-    if found not in _KNOWN:
-        raise DTypeError(f"dtype {found} is not supported. Convert to one of {names}.")
-    return found
+        raise DTypeError(f"{dtype!r} is not a dtype. Use one of {_NAMES}.") from None
+    if found in _KNOWN or (device != "cpu" and is_bfloat16(found)):
+        return found
+    if is_bfloat16(found):
+        raise DTypeError(
+            "bfloat16 is computed on the devices 'cuda' and 'emulated': give device= where an array is made, or "
+            "convert to float32 first: x.to(dtype=pn.float32)."
+        )
+    raise DTypeError(f"dtype {found} is not supported. Convert to one of {_NAMES}.")
 
 
-def operand(name: str, value: Any) -> Any:
-    """``value`` as an operand: an Array, or a Python number, which promotes weakly."""
+def operand(name: str, value: Any, device: str = "cpu") -> Any:
+    """``value`` as an operand: an Array, or a Python number, which promotes weakly; ``device`` is where it will go."""
     if type(value) is Array or type(value) in (int, float, bool):
         return value
     if isinstance(value, np.ndarray | np.generic):
-        canonical_dtype(value.dtype)
+        canonical_dtype(value.dtype, device)
         return Array(np.asarray(value))
     if isinstance(value, complex):
         raise DTypeError(f"{name}: complex numbers are not supported; operate on real and imaginary parts separately.")
@@ -60,9 +66,9 @@ def frozen(values: Any, *tracked: Any) -> Any:
     return values.copy() if wanted else values
 
 
-def as_array(name: str, value: Any) -> Array:
-    """``value`` as an Array; a number becomes one without dimensions."""
-    given = operand(name, value)
+def as_array(name: str, value: Any, device: str = "cpu") -> Array:
+    """``value`` as an Array; a number becomes one without dimensions; ``device`` is where it will go."""
+    given = operand(name, value, device)
     return given if type(given) is Array else Array(np.asarray(given))
 
 

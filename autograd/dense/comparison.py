@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from pynested.backends import get_backend
+from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DTypeError, ShapeError
+from pynested.backends.host import from_host
 
 from ..array import Array, raw
 from ..rules import elementwise as rules
@@ -67,23 +69,26 @@ def equal(self: Any, other: Any) -> bool:
     return a.shape == b.shape and bool((a.data == b.data).all())
 
 
-def boolean(name: str, what: str, value: Any) -> Any:
-    """``value`` as a bare bool array; another dtype is refused."""
+def boolean(name: str, what: str, value: Any, *others: Any) -> Any:
+    """``value`` as a bare bool array on the device of the arrays among ``others``; another dtype is refused."""
     given = operand(name, value)
     if type(given) is bool:
-        return np.asarray(given)
+        return from_host(np.asarray(given), same_device(name, others))
     if type(given) is not Array or given.dtype != np.bool_:
         kind = given.dtype if type(given) is Array else type(given).__name__
         raise DTypeError(f"{name}: {what} must be bool, not {kind}. Make one with a comparison, such as x < 0.")
+    if any(type(other) is Array and other.storage.device != given.storage.device for other in others):
+        same_device(name, (given, *others))
     return given.data
 
 
 def where(condition: Any, self: Any, other: Any) -> Array:
     """``self`` where ``condition`` holds, ``other`` elsewhere."""
-    chosen = boolean("where", "condition", condition)
     a, b = operand("where", self), operand("where", other)
     if type(a) is not Array and type(b) is not Array:
-        a = as_array("where", a)
+        device = condition.device if type(condition) is Array else "cpu"
+        a = Array(from_host(np.asarray(a), device), device)
+    chosen = boolean("where", "condition", condition, a, b)
     broadcast_shape("where", chosen.shape, np.shape(raw(a)), np.shape(raw(b)))
     result: Array = rules.where(a, b, frozen(chosen, a, b))
     return result
@@ -102,7 +107,7 @@ def masked_fill(self: Any, mask: Any, value: Any) -> Array:
 def filled_where(self: Any, mask: Any, value: Any) -> Array:
     """`masked_fill`, but for the shape of the result, which may be larger than that of ``self``."""
     x = as_array("masked_fill", self)
-    hidden = boolean("masked_fill", "mask", mask)
+    hidden = boolean("masked_fill", "mask", mask, x)
     broadcast_shape("masked_fill", x.shape, hidden.shape)
     return rules.where(x, scalar("masked_fill", value, x.dtype), ~hidden)
 
@@ -114,15 +119,14 @@ def scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
         if given.ndim or given.requires_grad:
             raise DTypeError(f"{name}: the value must be a plain number, not an array of shape {given.shape}.")
         given = given.item()
-    if type(given) is float and dtype.kind != "f" and given.is_integer():
+    if type(given) is float and not is_float(dtype) and given.is_integer():
         given = int(given)
-    if dtype.kind == "f":
+    if is_float(dtype):
         with np.errstate(over="ignore"):
             found = dtype.type(given)
         if np.isinf(found) and not np.isinf(given):
-            raise OverflowError(
-                f"{name}: {given} is out of bounds for {dtype}, whose greatest is {np.finfo(dtype).max}."
-            )
+            greatest = np.nextafter(dtype.type(np.inf), dtype.type(0))
+            raise OverflowError(f"{name}: {given} is out of bounds for {dtype}, whose greatest is {greatest}.")
         return found
     least, greatest = (0, 1) if dtype == np.bool_ else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     if type(given) is int and dtype != np.bool_ and not least <= given <= greatest:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from pynested.backends.dtypes import is_bfloat16, promoted
 from pynested.backends.errors import (
     ArgumentError,
     DimensionError,
@@ -158,7 +157,7 @@ def joined(name: str, arrays: Any) -> list[Array]:
     given = [as_array(name, array) for array in arrays]
     if not given:
         raise StructureError(f"{name}: there is nothing to join; give at least one array.")
-    dtype = np.result_type(*[array.dtype for array in given])
+    dtype = promoted(*[array.dtype for array in given])
     return [to_dtype(array, dtype) for array in given]
 
 
@@ -217,15 +216,19 @@ def as_strided(self: Any, size: Sequence[int], stride: Sequence[int], storage_of
 def to(self: Any, *targets: Any, dtype: Any = None, device: str | None = None) -> Array:
     """The array in another dtype, on another device, or both; itself where nothing changes."""
     x = as_array("to", self)
-    for target in (*targets, *[one for one in (dtype, device) if one is not None]):
+    place, kind = x.device, None
+    for target in (*targets, *[one for one in (device, dtype) if one is not None]):
         if isinstance(target, str) and target in ("cpu", "cuda", "emulated"):
-            if target != x.device:
-                x = to_device(x, target, x.device)
+            place = target
+        elif target is None:
+            raise DTypeError("to: None is neither a dtype nor a device.")
         else:
-            if target is None:
-                raise DTypeError("to: None is neither a dtype nor a device.")
-            x = to_dtype(x, canonical_dtype(target))
-    return x
+            kind = target
+    kind = canonical_dtype(x.dtype if kind is None else kind, place)
+    if not is_bfloat16(kind):  # which the device that x is moved to may have, and its own may lack
+        x = to_dtype(x, kind)
+    moved = x if place == x.device else to_device(x, place, x.device)
+    return to_dtype(moved, kind)
 
 
 def getitem(self: Any, index: Any) -> Array:

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from pynested.backends import get_backend
+from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError
+from pynested.backends.host import from_host
 
 from .. import random
 from ..array import Array, raw
@@ -22,8 +24,8 @@ from .reduction import to_dtype
 
 def floating(name: str, x: Array, dtype: Any = None) -> Array:
     """``x`` in ``dtype``, or as it is; either must be floating point."""
-    x = x if dtype is None else to_dtype(x, canonical_dtype(dtype))
-    if x.dtype.kind != "f":
+    x = x if dtype is None else to_dtype(x, canonical_dtype(dtype, x.device))
+    if not is_float(x.dtype):
         raise DTypeError(f"{name}: needs a floating point array, this one is {x.dtype}. Convert it: x.to(pn.float64).")
     return x
 
@@ -85,7 +87,7 @@ def dropout(self: Any, p: float = 0.5, training: bool = True, *, generator: Any 
     check_probability(p)
     if not training or p == 0:
         return moves.alias(x)
-    kept = random.default(generator).random(x.shape) >= p
+    kept = from_host(random.default(generator).random(x.shape) >= p, x.device)
     return of_elements.dropout(x, kept, p)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ShapeError
 
 from ..array import Array
@@ -19,7 +18,7 @@ from .reduction import to_dtype
 def _promoted(a: Array, b: Array) -> tuple[Array, Array]:
     if a.dtype == b.dtype:
         return a, b
-    dtype = np.result_type(a.dtype, b.dtype)
+    dtype = promoted(a.dtype, b.dtype)
     return to_dtype(a, dtype), to_dtype(b, dtype)
 
 

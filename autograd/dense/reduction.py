@@ -6,32 +6,30 @@ from typing import Any
 
 import numpy as np
 
+from pynested.backends.dtypes import computing_dtype, is_float
 from pynested.backends.errors import DTypeError, EmptyReductionError
 
-from ..array import Array
+from ..array import Array, zeros
 from ..rules import movement as moves
 from ..rules import reduction as rules
 from .canonical import as_array, canonical_dims, canonical_dtype
 
-# A sum of float16 is added up in float32, which no partial sum overflows, and rounded once.
-_ADDED: dict[np.dtype[Any], np.dtype[Any]] = {np.dtype(np.float16): np.dtype(np.float32)}
-
 
 def accumulated(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     """``x`` in a dtype in which it can be added up, and the dtype of the sum: that asked for, its own, or int64."""
-    wanted = canonical_dtype(dtype) if dtype is not None else x.dtype if x.dtype.kind == "f" else np.dtype(np.int64)
-    if wanted.kind != "f" and x.dtype.kind == "f":
+    own = x.dtype if is_float(x.dtype) else np.dtype(np.int64)
+    wanted = own if dtype is None else canonical_dtype(dtype, x.device)
+    if not is_float(wanted) and is_float(x.dtype):
         raise DTypeError(f"{name}: dtype={wanted} would truncate the {x.dtype} elements. Round them first.")
-    return to_dtype(
-        to_dtype(x, wanted), _ADDED.get(wanted, wanted if wanted.kind == "f" else np.dtype(np.int64))
-    ), wanted
+    added = computing_dtype(wanted) if is_float(wanted) else np.dtype(np.int64)
+    return to_dtype(to_dtype(x, wanted), added), wanted
 
 
 def to_dtype(x: Array, dtype: np.dtype[Any]) -> Array:
     """``x`` in ``dtype``, itself if that is its own; a gradient flows between floating point dtypes only."""
     if x.dtype == dtype:
         return x
-    return moves.cast(x if dtype.kind == "f" else x.detach(), dtype)
+    return moves.cast(x if is_float(dtype) else x.detach(), dtype)
 
 
 def _kept(x: Array, reduced: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
@@ -49,9 +47,9 @@ def sum(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None)
 def mean_dtype(name: str, x: Array, dtype: Any) -> np.dtype[Any]:
     """The dtype of a mean: that asked for, which must be floating, else the array's own, float64 for integers."""
     if dtype is None:
-        return x.dtype if x.dtype.kind == "f" else np.dtype(np.float64)
-    wanted = canonical_dtype(dtype)
-    if wanted.kind != "f":
+        return x.dtype if is_float(x.dtype) else np.dtype(np.float64)
+    wanted = canonical_dtype(dtype, x.device)
+    if not is_float(wanted):
         raise DTypeError(f"{name}: a mean is a floating point number; dtype={wanted} cannot hold one.")
     return wanted
 
@@ -61,7 +59,7 @@ def mean(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
     x = as_array("mean", self)
     dims = canonical_dims("mean", dim, x.ndim)
     kind = mean_dtype("mean", x, dtype)
-    x = to_dtype(x, _ADDED.get(kind, kind))
+    x = to_dtype(x, computing_dtype(kind))
     count = int(np.prod([x.shape[i] for i in dims], dtype=np.int64))
     total = rules.sum_axes(x, dims)
     return to_dtype(_kept(x, total / count if count else total * np.nan, dims, keepdim), kind)
@@ -81,7 +79,7 @@ def amax(self: Any, dim: Any = None, keepdim: bool = False) -> Array:
     if empty:
         return _kept(
             x,
-            rules.sum_axes(x, dims) if x.dtype.kind == "f" else Array(np.empty(_rest(x, dims), x.dtype)),
+            rules.sum_axes(x, dims) if is_float(x.dtype) else zeros(_rest(x, dims), x),
             dims,
             keepdim,
         )

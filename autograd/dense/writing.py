@@ -7,10 +7,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pynested.backends.errors import ArgumentError, DTypeError, GradientError, ShapeError
+from pynested.backends.host import from_host, writable
 
 from ..array import Array
+from ..rules.kinds import same_device
 from ..tape import state
-from .canonical import as_array, broadcast_shape, operand
+from .canonical import broadcast_shape, operand
 from .comparison import scalar
 
 Target = TypeVar("Target")  # an Array, or a class that only an Array will be of
@@ -37,9 +39,9 @@ def overwrite(self: Target, name: str, *arguments: Any, **options: Any) -> Targe
 def write(self: Target, name: str, value: Any) -> Target:
     """Write ``value``, which broadcasts, into the array itself."""
     array: Any = self
-    given = operand(name, listed(name, value, array.dtype))
+    given = written_value(name, value, array)
     _refuse(array, name, (given,))
-    _store(array, name, given if type(given) is Array else as_array(name, scalar(label(name), given, array.dtype)))
+    _store(array, name, given)
     return self
 
 
@@ -48,10 +50,19 @@ def label(name: str) -> str:
     return name if name == "assignment" else f"{name}_"
 
 
-def listed(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
-    """A list or tuple of numbers as a NumPy array, integers in the integer ``dtype`` they go to; else ``value``."""
-    if not isinstance(value, list | tuple):
-        return value
+def written_value(name: str, value: Any, target: Array) -> Array:
+    """What to write into ``target``, as an array on its device: numbers and lists are put there, arrays lie there."""
+    given = operand(name, _listed(name, value, target.dtype) if isinstance(value, list | tuple) else value)
+    if type(given) is Array and not isinstance(value, list | tuple):
+        if given.storage.device != target.storage.device:
+            same_device(label(name), (target, given))
+        return given
+    values = given.data if type(given) is Array else np.asarray(scalar(label(name), given, target.dtype))
+    return Array(from_host(values, target.device), target.device)
+
+
+def _listed(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
+    """A list or tuple of numbers as a NumPy array, integers in the integer ``dtype`` they go to."""
     try:
         made = np.asarray(value)
     except ValueError as error:
@@ -75,7 +86,7 @@ def _refuse(self: Array, name: str, arguments: tuple[Any, ...]) -> None:
     if state.mode and recorded:
         what = "this array requires grad" if recorded[0] is self else "an operand requires grad"
         raise unrecorded(name, what)
-    if not self.data.flags.writeable:
+    if not writable(self.data):
         raise GradientError(
             f"{label(name)}: the memory is read-only, or its places repeat (a broadcast view); clone the array first."
         )

@@ -10,14 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from pynested.backends import get_backend
-
 from ..array import raw
 from .kinds import Linear
 from .pointwise import Elementwise, Pull, per
 from .samples import arrays, pairs, positives, reals, with_static
 
-_cpu = get_backend("cpu")
 _HALF_SQRT = 0.7071067811865476  # 1 / sqrt(2)
 _DENSITY = 0.3989422804014327  # 1 / sqrt(2 pi)
 _TANH_SCALE, _TANH_CUBE = 0.7978845608028654, 0.044715
@@ -80,18 +77,18 @@ cos:  Elementwise = Elementwise("cos",  "cos",      "a",  lambda y, x: -sin(x), 
 tanh: Elementwise = Elementwise("tanh", "tanh",     "y",  lambda y, x: 1 - y * y,                            samples=reals)
 erf:  Elementwise = Elementwise("erf",  "erf",      "a",  lambda y, x: 1.1283791670955126 * exp(-(x * x)),   samples=reals)
 relu: Elementwise = Elementwise("relu", "relu",     "y",  Pull(_above_zero),                                 samples=reals,
-                                fused=lambda g, y, x: _cpu.relu_backward(g, y))
+                                fused=lambda k, g, y, x: k.relu_backward(g, y))
 silu: Elementwise = Elementwise("silu", "silu",     "a",  lambda y, x: _logistic(x),                         samples=reals,
-                                fused=lambda g, y, x: _cpu.silu_backward(g, x))
+                                fused=lambda k, g, y, x: k.silu_backward(g, x))
 gelu: Elementwise = Elementwise("gelu", "gelu",     "a",  lambda y, x: _normal(x),                           samples=reals,
-                                fused=lambda g, y, x: _cpu.gelu_backward(g, x))
+                                fused=lambda k, g, y, x: k.gelu_backward(g, x))
 gelu_tanh: Elementwise = Elementwise("gelu_tanh", lambda k, x: k.gelu(x, "tanh"), "a", lambda y, x: _normal_tanh(x),
-                                samples=reals, fused=lambda g, y, x: _cpu.gelu_backward(g, x, "tanh"))
+                                samples=reals, fused=lambda k, g, y, x: k.gelu_backward(g, x, "tanh"))
 # fmt: on
 
 where: Linear = Linear(
     "where",
-    lambda k, a, b, condition: k.xp.where(condition, a, b),
+    lambda k, a, b, condition: k.where(condition, a, b),
     (
         lambda g, shapes, condition: _chosen(g, condition, shapes[0]),
         lambda g, shapes, condition: _chosen(g, ~condition, shapes[1]),

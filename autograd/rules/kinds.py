@@ -18,8 +18,8 @@ from typing import Any
 from pynested.backends import get_backend
 
 from ..array import Array
-from ..tape import Line
-from .rule import PART, RULES, Rule, Samples, Verb, bound, same_device
+from ..tape import Line, state
+from .rule import PART, RULES, Rule, Samples, Verb, bound, fused_on_device, same_device
 
 __all__ = [
     "PART", "RULES", "Custom", "Linear", "Multilinear", "Rule", "Samples", "Several", "Variadic", "Verb", "bound",
@@ -117,7 +117,8 @@ class Multilinear(Rule):
 class Custom(Rule):
     """Both directions given: ``pulls(g, y, inputs, *static)`` and ``pushes(tangents, y, inputs, *static)``.
 
-    ``keeps`` says what a line keeps of the static arguments, where that is less than all.
+    ``fused(k, g, y, inputs, *static)`` is the pull by kernels of the backend ``k``, for passes that nobody wants to
+    differentiate. ``keeps`` says what a line keeps of the static arguments, where that is less than all.
     """
 
     def __init__(
@@ -130,8 +131,11 @@ class Custom(Rule):
         samples: Samples,
         arity: int = 1,
         keeps: Callable[..., tuple[Any, ...]] | None = None,
+        fused: Callable[..., Any] | None = None,
     ) -> None:
         super().__init__(name, verb, arity, saves, samples)
+        self.fused = fused
+        self.pulls_on_cpu = pulls if fused is None else bound(fused, "cpu")
         self.pulls = pulls
         self.pushes = pushes
         self.keeps = keeps
@@ -141,7 +145,11 @@ class Custom(Rule):
         return static if self.keeps is None else self.keeps(*static)
 
     def cotangents(self, line: Line, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
-        """What ``pulls`` says."""
+        """What ``pulls`` says, or ``fused``."""
+        if type(cotangent) is not Array:
+            return self.pulls_on_cpu(cotangent, output, inputs, *line.static)
+        if self.fused is not None and not state.mode:
+            return fused_on_device(self.fused, cotangent, output, inputs, *line.static)
         return self.pulls(cotangent, output, inputs, *line.static)
 
     def push(self, line: Line, tangents: list[Any]) -> Any:

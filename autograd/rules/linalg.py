@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pynested.backends import Matrices
+from pynested.backends.dtypes import is_half
 
 from .kinds import Multilinear
 from .movement import sum_to, transpose
@@ -14,9 +15,9 @@ from .samples import arrays
 
 
 def _product(k: Any, a: Any, b: Any) -> Any:
-    """The product; float16 is multiplied and added up in float32, and rounded once."""
-    if a.dtype == np.float16:
-        return k.matmul(a.astype(np.float32), b.astype(np.float32)).astype(np.float16)
+    """The product; float16 and bfloat16 are multiplied and added up in float32, and rounded once."""
+    if is_half(a.dtype):
+        return k.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
     return k.matmul(a, b)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pynested.backends import Segments
+from pynested.backends.dtypes import computing_dtype, is_float
 
 from ..array import zeros_like
 from .kinds import Linear, Several, Variadic
@@ -24,16 +25,16 @@ _OFFSETS = np.array([0, 2, 3])
 
 
 def total(k: Any, x: Any, axes: tuple[int, ...]) -> Any:
-    """The sum over ``axes``, in the dtype of x (int64 for bools and ints); float16 is added up in float32."""
+    """The sum over ``axes``, in the dtype of x (int64 for bools and ints); halves are added up in float32."""
     if len(axes) == x.ndim:
         return k.sum_all(x)
     if axes == (x.ndim - 1,):
         return k.sum_last(x)
-    if not axes and x.dtype.kind == "f":
+    if not axes and is_float(x.dtype):
         return x.copy()
-    if x.dtype == np.float16:
-        return k.xp.sum(x, axis=axes, dtype=np.float32).astype(np.float16)
-    return k.xp.sum(x, axis=axes, dtype=x.dtype if x.dtype.kind == "f" else np.int64)
+    if not is_float(x.dtype):
+        return k.xp.sum(x, axis=axes, dtype=np.int64)
+    return k.xp.sum(x, axis=axes, dtype=computing_dtype(x.dtype)).astype(x.dtype, copy=False)
 
 
 def _sum_to(k: Any, x: Any, shape: tuple[int, ...]) -> Any:
@@ -143,7 +144,7 @@ place: Linear = Linear(
 )
 concatenate: Variadic = Variadic(
     "concatenate",
-    lambda k, *arguments: k.xp.concatenate(arguments[:-1], axis=arguments[-1]),
+    lambda k, *arguments: k.concatenate(arguments[:-1], arguments[-1]),
     _split,
     lambda generator: [((x, y), 0) for x, y in arrays((((2, 3), (1, 3)),), (((2, 3), (0, 3)),))(generator)],
 )

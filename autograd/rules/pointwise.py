@@ -7,9 +7,11 @@ from typing import Any, overload
 
 import numpy as np
 
+from pynested.backends.memory import empty
+
 from ..array import Array, zeros_like
 from ..tape import ANOMALY, Line, state
-from .rule import Rule, Samples, Verb, bound, same_device
+from .rule import Rule, Samples, Verb, bound, fused_on_device, same_device
 
 Expression = Callable[..., Any]
 BLOCK = 1 << 17  # elements of a block: its operands and temporaries stay in the second-level cache
@@ -34,8 +36,8 @@ class Elementwise(Rule):
     """``partials[i](y, *inputs)`` is the derivative of the output with respect to input ``i``; an int is a constant.
 
     ``saves`` names what each partial looks at, in the order of the inputs and separated by ``|``: ``y`` the output,
-    ``a``, ``b`` the inputs; only what somebody will look at is saved. ``fused`` pulls to the one input of a rule with a
-    single kernel, where nobody wants to differentiate the pass itself.
+    ``a``, ``b`` the inputs; only what somebody will look at is saved. ``fused(k, g, y, x)`` pulls to the one input of a
+    rule with a single kernel of the backend ``k``, where nobody wants to differentiate the pass itself.
     """
 
     broadcasts = True
@@ -52,6 +54,7 @@ class Elementwise(Rule):
         super().__init__(name, verb, len(partials), saves, samples)
         self.partials = [_applied(partial) for partial in partials]
         self.fused = fused
+        self.fused_on_cpu = None if fused is None else bound(fused, "cpu")
         looks = [*saves.split("|"), ""]
         self.looks = {(True,): looks[0], (True, False): looks[0], (False, True): looks[1], (True, True): saves}
         self.looks[False, False] = self.looks[False,] = ""
@@ -133,9 +136,12 @@ class Elementwise(Rule):
             elif partial == 1:
                 pulled.append(cotangent)
             elif type(cotangent) is Array:
-                pulled.append(partial(cotangent, output, *inputs))
-            elif self.fused is not None:
-                pulled.append(self.fused(cotangent, output, *inputs))
+                if self.fused is None or state.mode:
+                    pulled.append(partial(cotangent, output, *inputs))
+                else:
+                    pulled.append(fused_on_device(self.fused, cotangent, output, *inputs))
+            elif self.fused_on_cpu is not None:
+                pulled.append(self.fused_on_cpu(cotangent, output, *inputs))
             else:
                 pulled.append(_blockwise(partial, cotangent, output, inputs))
         return pulled
@@ -175,7 +181,7 @@ def _blockwise(pull: Expression, cotangent: Any, output: Any, inputs: Any) -> An
     if any(x.shape != cotangent.shape or not x.flags.c_contiguous for x in arrays):
         return pull(cotangent, output, *inputs)
     flat = [x.reshape(-1) if isinstance(x, np.ndarray) else x for x in operands]
-    result = np.empty(cotangent.size, np.result_type(*arrays))
+    result = empty((cotangent.size,), np.result_type(*arrays))
     for start in range(0, cotangent.size, BLOCK):
         block = [x[start : start + BLOCK] if isinstance(x, np.ndarray) else x for x in flat]
         result[start : start + BLOCK] = pull(*block)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
+from pynested.backends.dtypes import computing_dtype
 
 from ..array import Array, raw
 from .elementwise import where
@@ -25,8 +25,8 @@ def attained(x: Any, top: Any) -> Any:
 
 
 def by_count(g: Any, count: Any) -> Any:
-    """``g`` by numbers of elements; in float32 for float16, which has no numbers beyond 65504."""
-    wide = np.dtype(np.float32) if g.dtype == np.float16 else g.dtype
+    """``g`` by numbers of elements; in float32 for float16, which has no numbers beyond 65504, and bfloat16."""
+    wide = computing_dtype(g.dtype)
     numbers = count.astype(wide)
     if type(g) is Array:
         numbers = Array(numbers, g.device)

@@ -20,8 +20,6 @@ from .reduction import sum_axes
 from .samples import arrays, numbers
 from .segment import over_last, softmax_last
 
-_cpu = get_backend("cpu")
-
 
 def _without_result(*static: Any) -> tuple[Any, ...]:
     """The static arguments of a line: of the last, ``kept``, all but the result."""
@@ -52,13 +50,15 @@ def _projected(t: Any, normal: Any, rstd: Any) -> Any:
 
 def _layer_norm_pull(g: Any, y: Any, inputs: Any, eps: float, kept: Any) -> tuple[Any, Any, Any]:
     x, weight, _ = inputs
-    if type(g) is not Array:
-        _, mean, rstd = kept or _cpu.layer_norm(x, weight, None, eps)
-        pulled: tuple[Any, Any, Any] = _cpu.layer_norm_backward(g, x, weight, mean, rstd)
-        return pulled
     normal, rstd = _normalized(x, eps)
     to_x = _projected(g if weight is None else g * weight, normal, rstd)
     return to_x, None if weight is None else sum_axes(g * normal, (0,)), sum_axes(g, (0,))
+
+
+def _layer_norm_fused(k: Any, g: Any, y: Any, inputs: Any, eps: float, kept: Any) -> Any:
+    x, weight, _ = inputs
+    _, mean, rstd = kept or k.layer_norm(x, weight, None, eps)
+    return k.layer_norm_backward(g, x, weight, mean, rstd)
 
 
 def _layer_norm_push(tangents: list[Any], y: Any, inputs: Any, eps: float, kept: Any) -> Any:
@@ -94,6 +94,7 @@ layer_norm = Custom(
     _norm_samples,
     arity=3,
     keeps=_without_result,
+    fused=_layer_norm_fused,
 )
 
 
@@ -115,9 +116,10 @@ def _gap(x: Any, target: Any, weight: Any, ignore: int, smoothing: float) -> Any
     The weights say what the loss weighs the log probabilities with: one class, or mostly one; nothing if ignored.
     """
     rows, classes = x.shape
-    share = get_backend(x.device).xp.full((rows, classes), smoothing / max(classes, 1), x.dtype)
+    xp = get_backend(x.device).xp
     valid = target != ignore
-    share[np.flatnonzero(valid), target[valid]] += 1 - smoothing
+    labelled = (target[:, None] == xp.arange(classes)).astype(x.dtype)
+    share = xp.full((rows, classes), smoothing / max(classes, 1), x.dtype) + labelled * x.dtype.type(1 - smoothing)
     shares = Array(share if weight is None else share * _like(x, weight), x.device)
     gap = softmax_last(x) * over_last(shares) - shares
     return where(gap, x.dtype.type(0), valid[:, None])
@@ -127,11 +129,16 @@ def _cross_entropy_pull(
     g: Any, y: Any, inputs: Any, target: Any, weight: Any, ignore: int, smoothing: float, kept: Any
 ) -> tuple[Any]:
     x = inputs[0]
-    if type(g) is not Array:
-        _, scale = kept or _cpu.cross_entropy(x, target, weight, ignore, smoothing)
-        return (_cpu.cross_entropy_backward(g, x, target, weight, ignore, smoothing, scale),)
     pulled = reshape(g, (x.shape[0], 1)) * _gap(x, target, weight, ignore, smoothing)
     return (where(pulled, x.dtype.type(0), (target != ignore)[:, None]),)
+
+
+def _cross_entropy_fused(
+    k: Any, g: Any, y: Any, inputs: Any, target: Any, weight: Any, ignore: int, smoothing: float, kept: Any
+) -> tuple[Any]:
+    x = inputs[0]
+    _, scale = kept or k.cross_entropy(x, target, weight, ignore, smoothing)
+    return (k.cross_entropy_backward(g, x, target, weight, ignore, smoothing, scale),)
 
 
 def _cross_entropy_push(
@@ -158,4 +165,5 @@ cross_entropy = Custom(
     _cross_entropy_push,
     _labelled,
     keeps=_without_result,
+    fused=_cross_entropy_fused,
 )

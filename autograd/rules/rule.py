@@ -9,6 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from pynested.backends import get_backend
+from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, GradientError
 
 from ..array import Array, raw
@@ -26,6 +27,22 @@ def bound(verb: Verb, device: str) -> Callable[..., Any]:
     backend = get_backend(device)
     function: Callable[..., Any] = getattr(backend, verb) if isinstance(verb, str) else partial(verb, backend)
     return function
+
+
+def fused_on_device(fused: Verb, g: Array, *saved: Any) -> Any:
+    """What a fused pull computes from a cotangent and saved values that lie on its device, as arrays."""
+    pulled = bound(fused, g.device)(*_opened((g, *saved)))
+    return _closed(pulled, g.device)
+
+
+def _opened(value: Any) -> Any:
+    return tuple([_opened(one) for one in value]) if type(value) is tuple else raw(value)
+
+
+def _closed(value: Any, device: str) -> Any:
+    if type(value) is tuple:
+        return tuple([_closed(one, device) for one in value])
+    return None if value is None else Array(value, device)
 
 
 class Rule:
@@ -116,7 +133,7 @@ class Rule:
 
     def pull(self, line: Line, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
         """Send what ``cotangent`` says of the output to the sources of ``line``."""
-        inputs, output = self.opened(line, pending.graph)
+        inputs, output = self.opened(line, type(cotangent) is Array)
         cotangents = self.cotangents(line, cotangent, inputs, output, needed)
         for i, source in enumerate(line.sources):
             if source is None or (needed is not None and source not in needed):
@@ -128,12 +145,12 @@ class Rule:
                 pulled = self.fitted(line, i, source, pulled)
             pending.add(source, pulled)
 
-    def opened(self, line: Line, graph: bool) -> tuple[Any, Any]:
-        """The saved values as the pass wants them: recorded arrays, or bare ones."""
+    def opened(self, line: Line, as_arrays: bool) -> tuple[Any, Any]:
+        """The saved values in the form that the cotangent has: arrays, or bare ones."""
         inputs, output = line.saved()
         if inputs is None:
             inputs = (None,) * len(line.sources)
-        if graph:
+        if as_arrays:
             return inputs, Array.made_by(line, output) if output is not None else None
         return tuple([raw(saved) for saved in inputs]), None if output is None else output.data
 
@@ -192,7 +209,7 @@ def hang(results: list[Array], line: Line, which: Sequence[bool] | None = None) 
     """Make ``results`` the outputs of ``line``, one after the other; only floating ones, and those of ``which``."""
     line.parts = len(results)
     for i, result in enumerate(results):
-        if result.dtype.kind == "f" and (which is None or which[i]):
+        if is_float(result.dtype) and (which is None or which[i]):
             hang_one(result, line, i)
 
 

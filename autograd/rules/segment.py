@@ -10,16 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from pynested.backends import Segments, backend_of, get_backend
+from pynested.backends import Segments, get_backend
 
-from ..array import Array, raw
+from ..array import raw
 from .elementwise import where
 from .kinds import Custom, Linear
 from .movement import broadcast_to, reshape
 from .reduction import attained, by_count, sum_axes
 from .samples import with_static
 
-_cpu = get_backend("cpu")
 _SEGMENTS = Segments(np.array([0, 2, 2, 5]))
 
 
@@ -34,14 +33,12 @@ def over_last(x: Any) -> Any:
 
 def _ties(x: Any, y: Any, segments: Segments) -> tuple[Any, Any]:
     """Where rows attain the maximum of their segment, and how many of each segment do (1 for an empty one)."""
-    backend = backend_of(raw(y))
+    backend = get_backend(y.device)
     ties = attained(x, backend.spread(raw(y), segments))
     return ties, backend.xp.maximum(backend.segment_sum(ties, segments), 1)
 
 
 def _max_pull(g: Any, y: Any, inputs: Any, segments: Segments) -> tuple[Any]:
-    if type(g) is not Array:
-        return (_cpu.segment_max_backward(g, inputs[0], y, segments),)
     ties, count = _ties(inputs[0], y, segments)
     return (where(spread(by_count(g, count), segments), g.dtype.type(0), ties),)
 
@@ -71,25 +68,16 @@ segment_max = Custom(
     _max_pull,
     _max_push,
     with_static(((5,), Segments(np.array([0, 2, 5]))), ((5, 2), Segments(np.array([0, 1, 5])))),
+    fused=lambda k, g, y, inputs, segments: (k.segment_max_backward(g, inputs[0], y, segments),),
 )
 
 
 # ---- softmax ------------------------------------------------------------------------------------------------------
 
 
-def _softmax_pull(g: Any, y: Any, inputs: Any, segments: Segments) -> tuple[Any]:
-    if type(g) is not Array:
-        return (_cpu.segment_softmax_backward(g, y, segments),)
-    return (_softmax_derivative(g, y, segments),)
-
-
 def _softmax_derivative(t: Any, y: Any, segments: Segments) -> Any:
     """For y the softmax, y (t - sum of y t): the Jacobian is symmetric, so this is the push as well as the pull."""
     return y * (t - spread(segment_sum(y * t, segments), segments))
-
-
-def _last_pull(g: Any, y: Any, inputs: Any) -> tuple[Any]:
-    return (_cpu.softmax_last_backward(g, y),) if type(g) is not Array else (_last_derivative(g, y),)
 
 
 def _last_derivative(t: Any, y: Any) -> Any:
@@ -100,15 +88,17 @@ segment_softmax = Custom(
     "segment_softmax",
     "segment_softmax",
     "y",
-    _softmax_pull,
+    lambda g, y, inputs, segments: (_softmax_derivative(g, y, segments),),
     lambda tangents, y, inputs, segments: _softmax_derivative(tangents[0], y, segments),
     with_static(((5,), _SEGMENTS), ((5, 2), _SEGMENTS), ((0, 2), Segments(np.array([0, 0])))),
+    fused=lambda k, g, y, inputs, segments: (k.segment_softmax_backward(g, y, segments),),
 )
 softmax_last = Custom(
     "softmax_last",
     "softmax_last",
     "y",
-    _last_pull,
+    lambda g, y, inputs: (_last_derivative(g, y),),
     lambda tangents, y, inputs: _last_derivative(tangents[0], y),
     with_static(((4,),), ((2, 3),), ((3, 0),), ((0, 2),)),
+    fused=lambda k, g, y, inputs: (k.softmax_last_backward(g, y),),
 )

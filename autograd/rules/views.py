@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from pynested.backends import strided_index
+from pynested.backends.host import repeating
 
-from ..array import zeros_like
+from ..array import zeros
 from .kinds import Several
 from .movement import add_rows, concatenate, reshape, scatter, transpose
 from .samples import with_static
@@ -27,9 +27,8 @@ def _pieces(k: Any, x: Any, axis: int, starts: tuple[int, ...], lengths: tuple[i
 def _joined(parts: Any, shape: tuple[int, ...], axis: int, starts: tuple[int, ...], lengths: tuple[int, ...]) -> Any:
     """The cotangents of pieces, added where the pieces came from; zeros elsewhere."""
     like = next(part for part in parts if part is not None)
-    nothing = zeros_like(like)
     full = [
-        _zeros(nothing, (*shape[:axis], length, *shape[axis + 1 :])) if part is None else part
+        zeros((*shape[:axis], length, *shape[axis + 1 :]), like) if part is None else part
         for part, length in zip(parts, lengths, strict=True)
     ]
     joined = concatenate(full, axis)
@@ -40,13 +39,6 @@ def _joined(parts: Any, shape: tuple[int, ...], axis: int, starts: tuple[int, ..
     order = (axis, *[i for i in range(len(shape)) if i != axis])
     rows = add_rows(transpose(joined, order), index, shape[axis])
     return transpose(rows, tuple(order.index(i) for i in range(len(order))))
-
-
-def _zeros(like: Any, shape: tuple[int, ...]) -> Any:
-    """Zeros of another shape on the device of ``like``."""
-    if isinstance(like, np.ndarray):
-        return np.zeros(shape, like.dtype)
-    return type(like)(np.zeros(shape, like.dtype), like.device)
 
 
 def strided_view(k: Any, flat: Any, sizes: Any, strides: Any, offset: int) -> Any:
@@ -63,34 +55,16 @@ def _components(k: Any, x: Any, sizes: Any, strides: Any, offsets: Any) -> list[
         strided_view(k, x, size, stride, offset)
         for size, stride, offset in zip(sizes.tolist(), strides.tolist(), offsets.tolist(), strict=True)
     ]
-    for i in _repeating(sizes, strides):
-        views[i].flags.writeable = False
+    if k.xp is np:
+        for i in repeating(sizes, strides):
+            views[i].flags.writeable = False
     return views
 
 
-def _repeating(sizes: Any, strides: Any) -> list[int]:
-    """The components that hold a place twice; strides and extents tell at once which cannot, row-major ones first."""
-    if (strides[:, :-1] >= sizes[:, 1:] * strides[:, 1:]).all() and (strides[:, -1:] > 0).all():
-        return []
-    order = np.argsort(strides, axis=1, kind="stable")
-    n, s = np.take_along_axis(sizes, order, 1), np.take_along_axis(strides, order, 1)
-    extents = (n - 1) * s
-    within = (n == 1) | (s > np.cumsum(extents, axis=1) - extents)
-    unsure = np.flatnonzero(~within.all(axis=1) & (sizes > 0).all(axis=1)).tolist()
-    return [i for i in unsure if _places(sizes[i], strides[i]) < sizes[i].prod()]
-
-
-def _places(size: Any, stride: Any) -> int:
-    """How many places a component of this size and these strides has."""
-    return int(np.unique(strided_index(size[None], stride[None], np.zeros(1, np.int64))).size)
-
-
 def _scattered(parts: Any, shape: tuple[int, ...], sizes: Any, strides: Any, offsets: Any) -> Any:
-    nothing = zeros_like(next(part for part in parts if part is not None))
+    like = next(part for part in parts if part is not None)
     numels = sizes.prod(axis=1).tolist()
-    flat = [
-        _zeros(nothing, (n,)) if part is None else reshape(part, (n,)) for part, n in zip(parts, numels, strict=True)
-    ]
+    flat = [zeros((n,), like) if part is None else reshape(part, (n,)) for part, n in zip(parts, numels, strict=True)]
     return scatter(concatenate(flat, 0), sizes, strides, offsets, shape[0])
 
 

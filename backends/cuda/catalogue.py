@@ -16,7 +16,7 @@ ALL_TYPES = tuple(CTYPES.values())
 WORD_TYPES = tuple(WORDS.values())
 DIMS = (1, 2, 3)
 POSITIONS = ("unsigned int", "long long")
-PACKS = {"__half": 8, "float": 4, "double": 2}
+PACKS = {"__half": 8, "__nv_bfloat16": 8, "float": 4, "double": 2}
 
 
 @cache
@@ -75,8 +75,9 @@ def _segment_reduce() -> Iterator[str]:
         for op, kind in product(("Sum", "Max"), FLOAT_TYPES):
             for pack in (1, PACKS[kind]):
                 yield instance("segment_reduce", op, kind, kind, pack, group)
-        for kinds, pack in product((("__half", "float"), ("float", "__half")), (1, 4)):
-            yield instance("segment_reduce", "Sum", *kinds, pack, group)
+        for half, pack in product(("__half", "__nv_bfloat16"), (1, 4)):  # into pieces, and from pieces
+            yield instance("segment_reduce", "Sum", half, "float", pack, group)
+            yield instance("segment_reduce", "Sum", "float", half, pack, group)
         for op, kind in product(("Prod", "Min"), FLOAT_TYPES):
             yield instance("segment_reduce", op, kind, kind, 1, group)
         for op, kind in product(("Sum", "Prod", "Max", "Min"), INTEGER_TYPES):

@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from ..errors import DeviceError
 from ..segments import Segments
 from .checks import Triple, check_arguments, checked_shape
+from .promotion import weakly
 from .signatures import signature
 
 Array = Any  # an array of the device's xp
@@ -66,6 +67,8 @@ class Device:
         if name.startswith("_"):
             raise AttributeError(name)
         value = getattr(self._others, name)
+        if name == "where" or isinstance(getattr(self.xp, name, None), self.xp.ufunc):
+            value = weakly(value)
         setattr(self, name, value)  # so that the next look-up is an ordinary one
         return value
 
@@ -98,6 +101,10 @@ class Device:
     def upload(self, numbers: NDArray[Any]) -> Array:
         """A host array on the device."""
         return self.xp.asarray(np.ascontiguousarray(numbers))
+
+    def index(self, numbers: Any) -> Array:
+        """Numbers of rows on the device: uploaded where they were worked out on the host, from a structure."""
+        return self.upload(numbers) if isinstance(numbers, np.ndarray) else self.own(numbers)
 
     def offsets(self, segments: Segments) -> Array:
         """The offsets of a partition, uploaded once."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..dtypes import is_float
 from .device import Array, Device
 from .naming import ctype, instance
 from .segment import BLOCK
@@ -29,7 +30,7 @@ def sgn(device: Device, x: Array, /) -> Array:
 
 def erf(device: Device, x: Array, /) -> Array:
     """The error function of floats; bools and ints are taken as float64."""
-    return _apply(device, "unary", "Erf", x if x.dtype.kind == "f" else x.astype(np.float64))
+    return _apply(device, "unary", "Erf", x if is_float(x.dtype) else x.astype(np.float64))
 
 
 def gelu(device: Device, x: Array, /, approximate: str = "none") -> Array:

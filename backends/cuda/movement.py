@@ -56,7 +56,7 @@ def take_rows(device: Device, x: Array, index: Array, /) -> Array:
         lg = min(8, max(0, (columns - 1).bit_length()))
         tiles = -(-columns >> lg)
         grid = -(-len(index) // (BLOCK >> lg)), min(tiles, MOST_TILES), -(-tiles // MOST_TILES)
-        args = rows, device.own(index), np.int64(len(index)), np.int64(columns), np.int32(lg), out
+        args = rows, device.index(index), np.int64(len(index)), np.int64(columns), np.int32(lg), out
         device.launch("take_rows.cu", instance("take_rows", word), grid, (BLOCK,), args)
     return out.reshape(len(index), *x.shape[1:])
 
@@ -66,7 +66,7 @@ def add_rows(device: Device, x: Array, index: Array, rows: int, /) -> Array:
     terms = device.matrix(x)
     out = device.empty((rows, terms.shape[1]), x.dtype)
     if out.size:
-        which = device.own(index)
+        which = device.index(index)
         order = device.xp.argsort(which, kind="stable").astype(np.int64, copy=False)
         starts = device.xp.searchsorted(which[order], device.xp.arange(rows + 1)).astype(np.int64, copy=False)
         shape = launch_shape(rows, *terms.shape)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DTypeError
+from ..dtypes import bfloat16, computing_dtype, is_float
+from ..errors import DTypeError, MissingDependency
 
 CTYPES = {
     "bool": "bool",
@@ -16,11 +17,21 @@ CTYPES = {
     "int64": "long long",
     "uint8": "unsigned char",
     "float16": "__half",
+    "bfloat16": "__nv_bfloat16",
     "float32": "float",
     "float64": "double",
 }
-DTYPES = {ctype: np.dtype(name) for name, ctype in CTYPES.items()}
-FLOATS = ("float16", "float32", "float64")
+
+
+def _dtype(name: str) -> np.dtype[Any]:
+    try:
+        return bfloat16() if name == "bfloat16" else np.dtype(name)
+    except MissingDependency:
+        return np.dtype("V2")  # as wide; without ml_dtypes there is no array that it could be compared with
+
+
+DTYPES = {ctype: _dtype(name) for name, ctype in CTYPES.items()}
+FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTEGERS = ("bool", "int8", "int16", "int32", "int64", "uint8")
 WORDS = {16: "ulonglong2", 8: "unsigned long long", 4: "unsigned int", 2: "unsigned short", 1: "unsigned char"}
 """Words of 1 to 16 bytes: what a kernel that only moves data is instantiated for."""
@@ -40,8 +51,6 @@ def ctype(dtype: Any) -> str:
 
 
 def wide_dtype(dtype: Any) -> np.dtype[Any]:
-    """What kernels accumulate in: float32 for float16, int64 for bools and ints, otherwise the dtype itself."""
+    """What kernels accumulate in: int64 for bools and ints, float32 for halves, otherwise the dtype itself."""
     kind = np.dtype(dtype)
-    if kind.kind != "f":
-        return np.dtype(np.int64)
-    return np.dtype(np.float32) if kind == np.float16 else kind
+    return computing_dtype(kind) if is_float(kind) else np.dtype(np.int64)

@@ -6,6 +6,7 @@ from math import prod
 
 import numpy as np
 
+from ..dtypes import is_float
 from ..matrices import Matrices
 from ..segments import Segments
 from .device import Array, Device
@@ -53,7 +54,7 @@ def sum_last(device: Device, x: Array, /) -> Array:
 
 def _large(device: Device, left: Matrices, right: Matrices, dtype: np.dtype[np.generic]) -> np.ndarray:
     """Which products go to the vendor's library: float ones with more multiplications than the device says."""
-    if device.blas_from is None or dtype.kind != "f":
+    if device.blas_from is None or not is_float(dtype):
         return np.zeros(left.count, bool)
     large: np.ndarray = left.rows.astype(float) * left.cols * right.cols >= device.blas_from
     return large

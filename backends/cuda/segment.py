@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..dtypes import is_float
 from ..segments import Segments
 from .device import Array, Device
 from .naming import ctype, instance, wide_dtype
@@ -39,12 +40,12 @@ def launch_shape(count: int, rows: int, columns: int, pack: int = 1) -> Shape:
 
 def segment_sum(device: Device, x: Array, segments: Segments, /) -> Array:
     """(N, ...) -> (B, ...): the sum of each run, +0 for an empty one; bools and ints give int64."""
-    return _reduced(device, "Sum", x, segments, x.dtype if x.dtype.kind == "f" else np.dtype(np.int64))
+    return _reduced(device, "Sum", x, segments, x.dtype if is_float(x.dtype) else np.dtype(np.int64))
 
 
 def segment_prod(device: Device, x: Array, segments: Segments, /) -> Array:
     """(N, ...) -> (B, ...): the product of each run, 1 for an empty one; bools and ints give int64."""
-    return _reduced(device, "Prod", x, segments, x.dtype if x.dtype.kind == "f" else np.dtype(np.int64))
+    return _reduced(device, "Prod", x, segments, x.dtype if is_float(x.dtype) else np.dtype(np.int64))
 
 
 def segment_max(device: Device, x: Array, segments: Segments, /) -> Array:
@@ -179,7 +180,7 @@ def reduce_into(device: Device, op: str, rows: Array, segments: Segments, out: A
 
 def _pack(device: Device, rows: Array, out: Array) -> int:
     """How many neighbours one access moves: 16 bytes of floats where rows are wide and aligned, otherwise 1."""
-    if rows.dtype.kind != "f":
+    if not is_float(rows.dtype):
         return 1
     pack: int = 16 // max(rows.dtype.itemsize, out.dtype.itemsize)
     wide = rows.shape[1] % pack == 0 and rows.shape[1] // pack >= 32

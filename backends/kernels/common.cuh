@@ -2,9 +2,10 @@
 //
 // Conventions. Offsets, sizes and strides are int64 and count elements. A kernel is a template in the global namespace;
 // its template arguments are operations first, then types, then integers; its parameters are inputs, sizes, outputs.
-// float16 is storage only: `up` widens to the accumulator, `down` rounds once, at the end. No kernel uses an atomic,
+// float16 and bfloat16 are storage only: `up` widens to the accumulator, `down` rounds once, at the end. No kernel uses an atomic,
 // so the order of additions follows from the launch alone and results are bitwise repeatable.
 #pragma once
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 typedef long long i64;
@@ -13,15 +14,20 @@ typedef unsigned long long u64;
 // ---- types: storage T, accumulator acc<T>
 template <class T> struct Acc { typedef i64 type; };
 template <> struct Acc<__half> { typedef float type; };
+template <> struct Acc<__nv_bfloat16> { typedef float type; };
 template <> struct Acc<float> { typedef float type; };
 template <> struct Acc<double> { typedef double type; };
 template <class T> using acc = typename Acc<T>::type;
 
 template <class T> __device__ __forceinline__ acc<T> up(T v) { return v; }
 template <> __device__ __forceinline__ float up(__half v) { return __half2float(v); }
+template <> __device__ __forceinline__ float up(__nv_bfloat16 v) { return __bfloat162float(v); }
 
 template <class T> struct Down { static __device__ __forceinline__ T of(acc<T> v) { return (T)v; } };
 template <> struct Down<__half> { static __device__ __forceinline__ __half of(float v) { return __float2half_rn(v); } };
+template <> struct Down<__nv_bfloat16> {
+  static __device__ __forceinline__ __nv_bfloat16 of(float v) { return __float2bfloat16_rn(v); }
+};
 template <> struct Down<bool> { static __device__ __forceinline__ bool of(i64 v) { return v != 0; } };
 template <class T> __device__ __forceinline__ T down(acc<T> v) { return Down<T>::of(v); }
 
@@ -34,6 +40,7 @@ template <class T> struct Limits;
   };
 PYNESTED_LIMITS(float, __int_as_float(0xff800000), __int_as_float(0x7f800000))
 PYNESTED_LIMITS(__half, __int_as_float(0xff800000), __int_as_float(0x7f800000))
+PYNESTED_LIMITS(__nv_bfloat16, __int_as_float(0xff800000), __int_as_float(0x7f800000))
 PYNESTED_LIMITS(double, __longlong_as_double(0xfff0000000000000ll), __longlong_as_double(0x7ff0000000000000ll))
 PYNESTED_LIMITS(bool, 0, 1)
 PYNESTED_LIMITS(signed char, -128, 127)

@@ -18,6 +18,7 @@ from pynested.autograd.rules import elementwise as rules
 from pynested.autograd.rules import movement as moves
 from pynested.backends import get_backend, strided_index
 from pynested.backends.errors import DeviceError, GradientError, ShapeError, StructureError
+from pynested.backends.host import from_host
 from pynested.buffers import nested_array_from_jagged, nested_array_from_strided
 from pynested.construct import as_nested_array, nested_array
 from pynested.layouts import Layout, canonical_layout
@@ -129,7 +130,7 @@ def _pad_rows(rows: Array, structure: Jagged, length: int, fill: Any) -> Array:
         return moves.pad(rows, structure.segments, length) if plain is None else Array(plain, rows.device)
     inside = np.arange(length) < structure.component_lengths[:, None]
     mask = inside.reshape(*inside.shape, *[1] * (rows.ndim - 1))
-    return rules.where(moves.pad(rows, structure.segments, length), fill, mask)
+    return rules.where(moves.pad(rows, structure.segments, length), fill, from_host(mask, rows.device))
 
 
 def _pad_places(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
@@ -142,7 +143,7 @@ def _pad_places(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
     total = int(np.prod(shape, dtype=np.int64))
     source = np.full(total, places.size, np.int64)
     source[places] = np.arange(places.size)
-    filler = Array(np.full(1, fill, x.dtype), x.device)
+    filler = Array(from_host(np.full(1, fill, x.dtype), x.device), x.device)
     flat = moves.concatenate([packing.gathered(x), filler], 0)
     return moves.reshape(moves.take_rows(flat, source), shape)  # type: ignore[no-any-return]
 
@@ -207,6 +208,8 @@ def to(
         For more than one irregular dimension in the jagged layout.
     StructureError
         For a layout of a dense array.
+    DTypeError
+        For bfloat16 on the CPU, which only the devices have; ``to("cpu", pn.float32)`` takes its values there.
 
     Notes
     -----

@@ -13,6 +13,7 @@ from pynested.autograd.dense.canonical import as_array
 from pynested.autograd.dense.normalization import floating
 from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import movement as moves
+from pynested.backends.dtypes import is_half
 from pynested.backends.errors import IndexOutOfRange, StructureError
 from pynested.nested_array import NestedArray
 from pynested.operands import Dense, Operand
@@ -139,12 +140,12 @@ def cross_entropy(
             self, target, weight=weight, reduction=reduction, ignore_index=ignore_index, label_smoothing=label_smoothing
         )
     losses.check_reduction(reduction)
-    if type(self) is NestedArray and self.dtype == np.float16:  # rounded once, after the reduction
+    if type(self) is NestedArray and is_half(self.dtype):  # rounded once, after the reduction
         wide = NestedArray(to_dtype(self.data, np.dtype(np.float32)), self.structure)
         found = cross_entropy(
             wide, target, weight=weight, reduction=reduction, ignore_index=ignore_index, label_smoothing=label_smoothing
         )
-        return found.to(np.float16)
+        return found.to(self.dtype)
     x, labels = _paired(self, target)
     sizes = x.component_sizes()
     classes = x.regular_size(x.ndim - 1)

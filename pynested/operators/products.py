@@ -11,6 +11,7 @@ from pynested.autograd.dense.canonical import as_array
 from pynested.autograd.dense.products import check_linear
 from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import linalg as rules
+from pynested.backends.dtypes import is_half, promoted
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.mapping import check_devices
 from pynested.nested_array import NestedArray
@@ -73,7 +74,7 @@ def matmul(self: Operand, other: Operand) -> NestedArray | Array:
             f"matmul: a dense operand of {max(a.ndim, b.ndim)} dimensions has more than the nested one, which has "
             f"{min(a.ndim, b.ndim)}. Take it apart first, or unsqueeze the nested operand."
         )
-    dtype = np.result_type(a.dtype, b.dtype)
+    dtype = promoted(a.dtype, b.dtype)
     if not isinstance(b, NestedArray):
         assert isinstance(a, NestedArray)
         return nested_dense(_as_dtype(a, dtype), _as_dtype(b, dtype))
@@ -178,8 +179,8 @@ def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> NestedArr
             f"linear: dimension {self.ndim - 1}, the last one, is irregular; weight needs it to be regular."
         )
     check_linear(features if len(self) or isinstance(self.structure, Jagged) else w.shape[-1], w, bias)
-    kind = np.result_type(self.dtype, w.dtype)
-    if kind == np.float16:  # added up in float32 and rounded once, bias included
+    kind = promoted(self.dtype, w.dtype)
+    if is_half(kind):  # added up in float32 and rounded once, bias included
         wide = np.dtype(np.float32)
         plain = None if bias is None else to_dtype(as_array("linear", bias), wide)
         return linear(_as_dtype(self, wide), to_dtype(w, wide), plain).to(kind)

@@ -20,6 +20,7 @@ from pynested.autograd.rules import reduction as rules
 from pynested.autograd.rules import segment
 from pynested.backends import Segments
 from pynested.backends.errors import EmptyReductionError
+from pynested.backends.host import from_host
 from pynested.nested_array import NestedArray
 from pynested.operands import Dims, DType, Operand
 
@@ -32,7 +33,7 @@ def _sum_of_segments(rows: Array, segments: Segments, weight: int, where: Where)
 
 def _mean_of_segments(rows: Array, segments: Segments, weight: int, where: Where) -> Array:
     counts = (segments.lengths * weight).astype(rows.dtype).reshape(-1, *[1] * (rows.ndim - 1))
-    return segment.segment_sum(rows, segments) / Array(counts, rows.device)
+    return segment.segment_sum(rows, segments) / Array(from_host(counts, rows.device), rows.device)
 
 
 def _max_of_segments(rows: Array, segments: Segments, weight: int, where: Where) -> Array:

@@ -8,11 +8,11 @@ import numpy as np
 
 from pynested.autograd import Array, dense, is_grad_enabled
 from pynested.autograd.array import raw
-from pynested.autograd.dense.canonical import broadcast_shape, operand
-from pynested.autograd.dense.comparison import scalar
-from pynested.autograd.dense.writing import label, listed, unrecorded
+from pynested.autograd.dense.canonical import broadcast_shape
+from pynested.autograd.dense.writing import label, unrecorded, written_value
 from pynested.backends import get_backend
 from pynested.backends.errors import DTypeError, GradientError, ShapeError, StructureError
+from pynested.backends.host import writable
 from pynested.mapping import elementwise
 from pynested.nested_array import NestedArray
 from pynested.operands import Index
@@ -54,10 +54,7 @@ def assign(self: NestedArray, index: Index, value: Any) -> None:
 
 def _given(name: str, value: Any, self: NestedArray) -> Any:
     """``value`` as a nested or dense array; a number in the dtype of ``self``."""
-    given = value if isinstance(value, NestedArray) else operand(name, listed(name, value, self.dtype))
-    if isinstance(given, NestedArray | Array):
-        return given
-    return Array(np.asarray(scalar(label(name), given, self.dtype)), self.device)
+    return value if isinstance(value, NestedArray) else written_value(name, value, self.data)
 
 
 def _store_at(self: NestedArray, name: str, index: Index, value: Any) -> None:
@@ -86,7 +83,8 @@ def _store_at(self: NestedArray, name: str, index: Index, value: Any) -> None:
 
 def _second(x: Array, value: Any) -> Array:
     """``value`` for every element of ``x``, in memory of its own: components are written one after another."""
-    return Array(np.array(np.broadcast_to(raw(value), x.shape), order="C"))
+    xp = get_backend(x.device).xp
+    return Array(xp.array(xp.broadcast_to(xp.asarray(raw(value)), x.shape), order="C"), x.device)
 
 
 def _refuse(self: NestedArray, name: str, arguments: tuple[Any, ...]) -> None:
@@ -106,7 +104,7 @@ def _refuse_recorded(self: NestedArray, name: str, arguments: tuple[Any, ...]) -
 
 
 def _refuse_read_only(self: NestedArray, name: str) -> None:
-    if not self.data.data.flags.writeable:
+    if not writable(self.data.data):
         raise GradientError(f"{label(name)}: the memory is read-only; clone the array first.")
 
 

@@ -12,6 +12,7 @@ from pynested.autograd.dense.canonical import canonical_dim
 from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import movement as moves
 from pynested.backends import strided_index
+from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ArgumentError, DimensionError, StructureError
 from pynested.mapping import check_devices
 from pynested.nested_array import NestedArray
@@ -42,7 +43,7 @@ def _joined(name: str, arrays: list[Any]) -> list[NestedArray]:
         if x.ndim != given[0].ndim:
             raise StructureError(f"{name}: array {i} has {x.ndim} dimensions and array 0 has {given[0].ndim}.")
     check_devices(name, given)
-    dtype = np.result_type(*[x.dtype for x in given])
+    dtype = promoted(*[x.dtype for x in given])
     return [NestedArray(to_dtype(x.data, dtype), x.structure) for x in given]
 
 

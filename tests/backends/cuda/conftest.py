@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
 
 import pytest
 
 from pynested.backends.cuda.backend import KernelBackend
 from pynested.backends.cuda.catalogue import catalogue
 from pynested.backends.cuda.emulated import Emulator, emulated_backend
+
+from . import stand_in
 
 SCHEDULES = {
     "forward": ("forward", 0),
@@ -34,3 +38,10 @@ def backend(request: pytest.FixtureRequest, compiled: None) -> KernelBackend:
     launcher = Emulator.from_environment()
     launcher.schedule, launcher.seed = SCHEDULES[request.param]
     return emulated_backend(launcher)
+
+
+@pytest.fixture
+def cupy(compiled: None) -> Iterator[ModuleType]:
+    """The stand-in for CuPy; during the test "cuda" is a device."""
+    with stand_in.installed() as module:
+        yield module

@@ -6,14 +6,15 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 
 import pynested as pn
 from pynested.backends import allocate, get_backend
-from pynested.backends.cuda import compiler, cupy
+from pynested.backends.cuda import compiler
 from pynested.backends.cuda.checks import checked_shape
 from pynested.backends.cuda.emulated import Emulator, emulated_backend
 from pynested.backends.cuda.report import listing
@@ -85,48 +86,43 @@ def test_without_cupy() -> None:
             ask("cuda")
 
 
-class NoDriver(Exception):
-    pass
-
-
-def pretended(count: int | None) -> SimpleNamespace:
-    """A CuPy on a machine with so many GPUs, or without a driver."""
-
-    def get_device_count() -> int:
+@pytest.mark.parametrize(("count", "says"), [(None, "needs an NVIDIA driver and a GPU"), (0, "the driver sees none")])
+def test_without_a_driver_or_a_gpu(
+    cupy: ModuleType, monkeypatch: pytest.MonkeyPatch, count: int | None, says: str
+) -> None:
+    def counted() -> int:
         if count is None:
-            raise NoDriver("cudaErrorInsufficientDriver")
+            raise cupy.cuda.runtime.CUDARuntimeError("cudaErrorInsufficientDriver")
         return count
 
-    runtime = SimpleNamespace(getDeviceCount=get_device_count, CUDARuntimeError=NoDriver)
-    return SimpleNamespace(cuda=SimpleNamespace(runtime=runtime), ndarray=np.ndarray)
-
-
-@pytest.mark.parametrize(("count", "says"), [(None, "needs an NVIDIA driver and a GPU"), (0, "the driver sees none")])
-def test_without_a_driver_or_a_gpu(monkeypatch: pytest.MonkeyPatch, count: int | None, says: str) -> None:
-    monkeypatch.setattr(cupy, "import_module", lambda name: pretended(count))
+    monkeypatch.setattr(cupy.cuda.runtime, "getDeviceCount", counted)
     with pytest.raises(DeviceError, match=says):
-        cupy.cuda_backend()
+        pn.zeros(2, device="cuda")
 
 
-def test_the_launcher_of_the_gpu_hands_over_text_and_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, launched = [], []
+def test_kernels_are_compiled_once_from_a_text_without_includes(
+    cupy: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    compiled_by = cupy.RawModule
 
-    def raw_module(**given: object) -> SimpleNamespace:
+    def noted(**given: Any) -> Any:
         made.append(given)
-        return SimpleNamespace(get_function=lambda name: lambda *args, **named: launched.append((name, args, named)))
+        return compiled_by(**given)
 
-    fake = pretended(1)
-    fake.RawModule = raw_module
-    monkeypatch.setattr(cupy, "import_module", lambda name: fake)
-    backend = cupy.cuda_backend()
-    x, out = np.ones(5, np.float32), np.ones(5, np.float32)
+    monkeypatch.setattr(cupy, "RawModule", noted)
     for _ in range(2):
-        backend.launch("elementwise.cu", "unary<Relu, float>", (1,), (256,), (x, np.int64(5), out))
+        pn.relu(pn.ones(5, dtype=pn.float32, device="cuda"))
     assert len(made) == 1 and made[0]["name_expressions"] == ("unary<Relu, float>",)
-    assert '#include "common.cuh"' not in str(made[0]["code"]) and "struct Limits" in str(made[0]["code"])
-    name, (grid, block, args), named = launched[1]
-    assert (name, grid, block, named) == ("unary<Relu, float>", (1, 1, 1), (256, 1, 1), {"shared_mem": 0})
-    assert args[0] is x and args[1] == 5
+    assert '#include "common.cuh"' not in made[0]["code"] and "struct Limits" in made[0]["code"]
+
+
+def test_a_launch_asks_for_more_shared_memory_than_there_is_by_default(cupy: ModuleType) -> None:
+    backend = get_backend("cuda")
+    x, out = cupy.ones(5, np.float32), cupy.zeros(5, np.float32)
+    for shared in (0, 100_000):
+        backend.launch("elementwise.cu", "unary<Relu, float>", (1,), (256,), (x, np.int64(5), out), shared)
+        assert out.sum().item() == 5
 
 
 def test_libraries_are_kept_by_their_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pynested.backends.cuda.emulated import SCHEDULES, Emulator, emulated_backend
+from pynested.backends.dtypes import bfloat16
 from pynested.backends.errors import ArgumentError, DeviceError
 
 PLANTED = Path(__file__).parent / "planted"
@@ -63,20 +64,27 @@ def test_scalars_and_null_pointers(device: Any) -> None:
     device.launch("features.cu", "counted<double>", (1,), (4,), (None, *numbers))
 
 
-def test_every_float16_is_converted_exactly() -> None:
-    device = planted()
-    halves = np.arange(65536, dtype=np.uint16).view(np.float16)
+HALVES = {"__half": np.dtype(np.float16), "__nv_bfloat16": bfloat16()}
+
+
+@pytest.mark.parametrize("ctype", HALVES)
+def test_every_half_and_every_float_around_one_is_converted_exactly(ctype: str) -> None:
+    device, dtype = planted(), HALVES[ctype]
+    halves = np.arange(65536, dtype=np.uint16).view(dtype)
     wide = np.empty(65536, np.float32)
-    device.launch("features.cu", "widened<__half>", (256,), (256,), (halves, wide, np.int32(65536)))
+    device.launch("features.cu", f"widened<{ctype}>", (256,), (256,), (halves, wide, np.int32(65536)))
     np.testing.assert_array_equal(wide, halves.astype(np.float32))
     with np.errstate(all="ignore"):
-        between = (wide[:-1].astype(np.float64) + wide[1:]) / 2  # halfway cases, and their neighbours
-        floats = np.concatenate([x for k in (0, 1, -1) for x in [np.float32(between) * np.float32(1 + k * 2.0**-22)]])
-        expected = floats.astype(np.float16)
-    narrow = np.empty(floats.size, np.float16)
+        between = ((wide[:-1].astype(np.float64) + wide[1:]) / 2).astype(np.float32)  # halfway cases
+        drawn = np.random.default_rng(0).integers(0, 2**32, 100_000, np.uint32).view(np.float32)
+        floats = np.concatenate([wide, between, np.nextafter(between, np.inf), np.nextafter(between, -np.inf), drawn])
+        expected = floats.astype(dtype)
+    narrow = np.empty(floats.size, dtype)
     blocks = -(-floats.size // 256)
-    device.launch("features.cu", "narrowed<__half>", (blocks,), (256,), (floats, narrow, np.int32(floats.size)))
-    np.testing.assert_array_equal(narrow, expected)
+    device.launch("features.cu", f"narrowed<{ctype}>", (blocks,), (256,), (floats, narrow, np.int32(floats.size)))
+    number = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.isnan(narrow), ~number)
+    np.testing.assert_array_equal(narrow.view(np.uint16)[number], expected.view(np.uint16)[number])
 
 
 NOTICED = {
@@ -122,7 +130,7 @@ def test_what_a_kernel_leaves_out_is_poison(device: Any) -> None:
 
 def test_new_arrays_are_poisoned_and_aligned() -> None:
     device = planted()
-    for dtype in ("float16", "float32", "float64"):
+    for dtype in ("float16", bfloat16(), "float32", "float64"):
         assert np.isnan(device.empty((3, 5), dtype)).all()
     made = device.empty((7,), np.int32)
     assert (made == -1).all() and made.ctypes.data % 64 == 0

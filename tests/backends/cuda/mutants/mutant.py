@@ -60,7 +60,7 @@ def units(dtype: str) -> dict[str, list[str]]:
     others = {f"<{c}," for d, c in CTYPES.items() if d not in (dtype, "int64", "uint8")}
     others |= {f" {c}{end}" for d, c in CTYPES.items() if d not in (dtype, "int64", "uint8") for end in ",>"}
     others |= {f"<{c}>" for d, c in CTYPES.items() if d not in (dtype, "int64", "uint8")}
-    if dtype == "float16":
+    if dtype in ("float16", "bfloat16"):  # pieces of a sum are float32
         others = {one for one in others if "float" not in one}
     return {file: [n for n in names if not any(one in n for one in others)] for file, names in catalogue().items()}
 

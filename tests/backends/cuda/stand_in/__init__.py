@@ -1,0 +1,54 @@
+"""A stand-in for the module `cupy`: what pynested relies on of CuPy, on a machine without a GPU, and no more.
+
+Its arrays lie in host memory and its kernels run by emulation, but it is as strict as CuPy, or stricter: an array does
+not become one of NumPy by accident and never mixes with one, results without dimensions are arrays, a function takes
+the keywords that CuPy's takes, and whatever makes CuPy wait for the GPU is counted in ``cupy.synchronized``.
+
+    array.py       ndarray          functions.py   the functions and ufuncs          driver.py   cuda and RawModule
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType, SimpleNamespace
+from unittest import mock
+
+from pynested.autograd.rules.rule import bound
+from pynested.backends import cuda, registry
+
+from .array import ndarray, synchronized
+from .driver import RawModule, runtime, stream
+from .functions import FUNCTIONS, array, as_strided, asarray, ascontiguousarray, ufunc
+
+
+def module() -> ModuleType:
+    """The module, as ``import cupy`` would find it."""
+    made = ModuleType("cupy")
+    made.__version__ = "14.2.0"  # type: ignore[attr-defined]
+    vars(made).update(FUNCTIONS, ndarray=ndarray, ufunc=ufunc)
+    vars(made).update(array=array, asarray=asarray, ascontiguousarray=ascontiguousarray)
+    vars(made).update(RawModule=RawModule, synchronized=synchronized)
+    vars(made).update(lib=SimpleNamespace(stride_tricks=SimpleNamespace(as_strided=as_strided)))
+    vars(made).update(cuda=SimpleNamespace(runtime=runtime, get_current_stream=lambda: stream))
+    return made
+
+
+@contextmanager
+def installed() -> Iterator[ModuleType]:
+    """Inside, ``import cupy`` finds the stand-in and ``"cuda"`` is a device; afterwards nobody remembers it."""
+    made = module()
+    with mock.patch.dict(sys.modules, cupy=made), mock.patch.dict(registry._by_device):
+        registry._by_device.pop("cuda", None)
+        _forget()
+        try:
+            yield made
+        finally:
+            _forget()
+
+
+def _forget() -> None:
+    cuda.cuda_kernels.cache_clear()
+    bound.cache_clear()
+    synchronized.clear()

@@ -1,0 +1,289 @@
+"""The array class: what CuPy's does, with a NumPy array in the place of device memory."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partialmethod
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+SCALARS = (bool, int, float, complex, np.generic)
+UNSUPPORTED = "Unsupported type {}"
+IMPLICIT = (
+    "Implicit conversion to a NumPy array is not allowed. "
+    "Please use `.get()` to construct a NumPy array explicitly."
+)  # fmt: skip
+
+synchronized: Counter[str] = Counter()  # what waited for the GPU, and how often
+
+
+def opened(value: Any) -> Any:
+    """The memory of an argument, or of each in a sequence; scalars and names as they are, NumPy's arrays refused."""
+    if isinstance(value, ndarray):
+        return value._memory
+    if isinstance(value, np.ndarray):
+        raise TypeError(UNSUPPORTED.format(type(value)))
+    return type(value)(map(opened, value)) if type(value) in (list, tuple) else value
+
+
+def givers(arguments: Any) -> Iterator[ndarray]:
+    """The arrays among arguments, and in sequences of them."""
+    for one in arguments:
+        if isinstance(one, ndarray):
+            yield one
+        elif type(one) in (list, tuple):
+            yield from givers(one)
+
+
+def closed(result: Any, *arguments: Any) -> Any:
+    """A result of NumPy's as one of CuPy's: numbers are arrays, and a view knows which of the arguments it is of."""
+    if isinstance(result, tuple | list):
+        return type(result)(closed(one, *arguments) for one in result)
+    if not isinstance(result, np.ndarray | np.generic):
+        return result
+    memory = np.asarray(result)
+    owners = (one if one.base is None else one.base for one in givers(arguments))
+    bases = (one for one in owners if _root(one._memory) is _root(memory))
+    return ndarray(memory, next(bases, None))
+
+
+def quietly(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Call NumPy; a GPU never warns."""
+    with np.errstate(all="ignore"):
+        return closed(function(*opened(arguments), **{name: opened(one) for name, one in options.items()}), arguments)
+
+
+def _root(memory: Any) -> Any:
+    while getattr(memory, "base", None) is not None:
+        memory = memory.base
+    return memory
+
+
+class ndarray:
+    """An array on the device. Made by functions of the module; ``base`` is the array that it is a view of."""
+
+    __slots__ = ("__weakref__", "_memory", "base")
+    __hash__ = None  # type: ignore[assignment]
+    __array_priority__ = 100
+
+    def __init__(self, memory: np.ndarray[Any, Any], base: ndarray | None = None) -> None:
+        self._memory = memory
+        self.base = base
+
+    shape = property(lambda self: self._memory.shape)
+    dtype = property(lambda self: self._memory.dtype)
+    strides = property(lambda self: self._memory.strides)
+    ndim = property(lambda self: self._memory.ndim)
+    size = property(lambda self: self._memory.size)
+    itemsize = property(lambda self: self._memory.itemsize)
+    nbytes = property(lambda self: self._memory.nbytes)
+    T = property(lambda self: self.transpose())
+    data = property(lambda self: SimpleNamespace(ptr=self._memory.ctypes.data))
+
+    @property
+    def flags(self) -> SimpleNamespace:
+        """CuPy's flags do not say whether an array may be written to: every one may."""
+        flags = self._memory.flags
+        names = "c_contiguous", "f_contiguous", "owndata"
+        return SimpleNamespace(**{name: getattr(flags, name) for name in names})
+
+    # ---- to the host and back -----------------------------------------------------------------------------------
+
+    def get(self) -> np.ndarray[Any, Any]:
+        """A copy on the host, C-contiguous."""
+        synchronized["get"] += 1
+        return np.array(self._memory, order="C")
+
+    def set(self, arr: np.ndarray[Any, Any]) -> None:
+        """Overwrite with an array of the host, of the same shape and dtype."""
+        if not isinstance(arr, np.ndarray):
+            raise TypeError("Only numpy.ndarray can be set to cupy.ndarray")
+        if arr.dtype != self.dtype:
+            raise TypeError(f"{arr.dtype} array cannot be set to {self.dtype} array")
+        if arr.shape != self.shape:
+            raise ValueError(f"Shape mismatch. Old shape: {self.shape}, new shape: {arr.shape}")
+        if not (self.flags.c_contiguous or self.flags.f_contiguous):
+            raise RuntimeError("Cannot set to non-contiguous array")
+        self._memory[...] = arr
+
+    def item(self) -> Any:
+        """The one element, as a Python number."""
+        return self.get().item()
+
+    def tolist(self) -> Any:
+        """Nested lists."""
+        return self.get().tolist()
+
+    def __bool__(self) -> bool:
+        return bool(self.get())
+
+    def __int__(self) -> int:
+        return int(self.get())
+
+    def __float__(self) -> float:
+        return float(self.get())
+
+    def __repr__(self) -> str:
+        return repr(self.get())
+
+    def __str__(self) -> str:
+        return str(self.get())
+
+    def __format__(self, format_spec: str) -> str:
+        return format(self.get(), format_spec)
+
+    def __reduce__(self) -> Any:
+        raise AssertionError("pynested does not pickle arrays of a device as such")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise TypeError(IMPLICIT)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        interface = self._memory.__array_interface__
+        return {name: interface[name] for name in ("shape", "typestr", "data", "strides", "version")} | {"stream": 1}
+
+    def __dlpack__(self, *, stream: Any = None, **options: Any) -> Any:
+        return self._memory.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0  # kDLCUDA
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        from .functions import FUNCTIONS
+
+        known = (*SCALARS, ndarray, np.ndarray)
+        if method != "__call__" or ufunc.__name__ not in FUNCTIONS or not all(isinstance(x, known) for x in inputs):
+            return NotImplemented
+        return FUNCTIONS[ufunc.__name__](*inputs, **options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        from .functions import FUNCTIONS
+
+        if function.__name__ not in FUNCTIONS or not all(issubclass(kind, ndarray | np.ndarray) for kind in types):
+            return NotImplemented
+        return FUNCTIONS[function.__name__](*args, **kwargs)
+
+    # ---- elements -----------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._memory)
+
+    def __iter__(self) -> Iterator[ndarray]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, index: Any) -> Any:
+        """Views also where NumPy would give a number; CuPy would wrap an index around that is out of bounds."""
+        items = _index(index)
+        if any(isinstance(one, np.ndarray) and one.dtype == bool for one in items):
+            synchronized["boolean indexing"] += 1
+        arrays = any(isinstance(one, np.ndarray) or one is Ellipsis for one in items)
+        try:
+            return closed(self._memory[items if arrays else (*items, ...)], self)
+        except IndexError as error:
+            raise _out_of_bounds(error, items) from error
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        items = _index(index)
+        if not isinstance(value, (*SCALARS, ndarray)):
+            raise TypeError(UNSUPPORTED.format(type(value)))
+        try:
+            with np.errstate(all="ignore"):
+                self._memory[items] = opened(value)
+        except IndexError as error:
+            raise _out_of_bounds(error, items) from error
+
+    def fill(self, value: Any) -> None:
+        """Overwrite every element with one number."""
+        self[...] = value
+
+    # ---- other arrays -------------------------------------------------------------------------------------------
+
+    def astype(self, dtype: Any, order: str = "K", casting: None = None, subok: None = None, copy: bool = True) -> Any:
+        """Another dtype; the array itself where ``copy`` is False and nothing changes."""
+        if casting is not None or subok is not None:
+            raise TypeError("casting is not supported yet")
+        return self if not copy and np.dtype(dtype) == self.dtype else quietly(_astype, self, dtype, order)
+
+    def view(self, dtype: Any = None) -> ndarray:
+        """The same memory, as another dtype."""
+        return closed(self._memory.view(self.dtype if dtype is None else dtype), self)  # type: ignore[no-any-return]
+
+    def copy(self, order: str = "C") -> ndarray:
+        """New memory."""
+        return ndarray(self._memory.copy(order))
+
+    def reshape(self, *shape: Any, order: str = "C") -> ndarray:
+        """A view where there can be one."""
+        return closed(self._memory.reshape(*shape, order=order), self)  # type: ignore[no-any-return]
+
+    def transpose(self, *axes: Any) -> ndarray:
+        """A view with its axes permuted."""
+        return closed(self._memory.transpose(*axes), self)  # type: ignore[no-any-return]
+
+    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> ndarray:
+        """The sum, an array also where no axis is left."""
+        return quietly(np.sum, self, axis, dtype, out, keepdims)  # type: ignore[no-any-return]
+
+    def max(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> ndarray:
+        """The maximum."""
+        return quietly(np.max, self, axis, out, keepdims)  # type: ignore[no-any-return]
+
+    def min(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> ndarray:
+        """The minimum."""
+        return quietly(np.min, self, axis, out, keepdims)  # type: ignore[no-any-return]
+
+    def all(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> ndarray:
+        """Whether all are true."""
+        return quietly(np.all, self, axis, out, keepdims)  # type: ignore[no-any-return]
+
+    def any(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> ndarray:
+        """Whether one is true."""
+        return quietly(np.any, self, axis, out, keepdims)  # type: ignore[no-any-return]
+
+
+def _index(index: Any) -> tuple[Any, ...]:
+    """An index opened. CuPy would copy lists and arrays of the host to the device each time; here they are refused."""
+    items = index if type(index) is tuple else (index,)
+    for one in items:
+        if not (one is None or one is Ellipsis or isinstance(one, slice | int | np.integer | ndarray)):
+            raise TypeError(f"an index of CuPy's should be its own: {UNSUPPORTED.format(type(one))}")
+    return tuple(map(opened, items))
+
+
+def _out_of_bounds(error: IndexError, items: tuple[Any, ...]) -> Exception:
+    inside = not any(isinstance(one, np.ndarray) for one in items)
+    return error if inside else AssertionError(f"CuPy would wrap around without a word: {error}")
+
+
+def _astype(memory: Any, dtype: Any, order: Any) -> Any:
+    return memory.astype(dtype, order=order, copy=True)
+
+
+def _unary(self: ndarray, function: Callable[..., Any]) -> Any:
+    return quietly(function, self)
+
+
+def _binary(function: Callable[..., Any], reflected: bool = False) -> Callable[..., Any]:
+    def method(self: ndarray, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            raise TypeError(UNSUPPORTED.format(type(other)))
+        if not isinstance(other, (*SCALARS, ndarray)):
+            return NotImplemented
+        return quietly(function, *((other, self) if reflected else (self, other)))
+
+    return method
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
+    _function = getattr(operator, f"{_name}_" if _name in ("and", "or") else _name)
+    setattr(ndarray, f"__{_name}__", _binary(_function))
+    setattr(ndarray, f"__r{_name}__", _binary(_function, reflected=True))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(ndarray, f"__{_name}__", _binary(getattr(operator, _name)))
+for _name in ("neg", "abs", "invert"):
+    setattr(ndarray, f"__{_name}__", partialmethod(_unary, getattr(operator, _name)))

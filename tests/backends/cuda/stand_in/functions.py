@@ -1,0 +1,107 @@
+"""The functions of the module: NumPy's, with CuPy's parameters, for arrays of the device and numbers only."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .array import closed, ndarray, quietly, synchronized
+
+PARAMETERS = {
+    "arange": "start, stop=None, step=1, dtype=None",
+    "argsort": "a, axis=-1, kind=None",
+    "array_equal": "a1, a2, equal_nan=False",
+    "broadcast_to": "array, shape",
+    "concatenate": "tup, axis=0, out=None, *, dtype=None, casting='same_kind'",
+    "empty": "shape, dtype=float, order='C'",
+    "flatnonzero": "a",
+    "full": "shape, fill_value, dtype=None, order='C'",
+    "max": "a, axis=None, out=None, keepdims=False",
+    "ones": "shape, dtype=float, order='C'",
+    "shape": "a",
+    "searchsorted": "a, v, side='left', sorter=None",
+    "sum": "a, axis=None, dtype=None, out=None, keepdims=False",
+    "unique": ("ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True"),
+    "unravel_index": "indices, dims, order='C'",
+    "where": "condition, x=None, y=None",
+    "zeros": "shape, dtype=float, order='C'",
+}
+WAITING = ("flatnonzero", "unique")  # for the number of elements of their results
+UFUNCS = (
+    "absolute", "add", "cos", "divide", "equal", "exp", "isnan", "less", "less_equal", "log", "logical_not", "maximum",
+    "multiply", "negative", "not_equal", "sin", "sqrt", "subtract", "tanh",
+)  # fmt: skip
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+
+
+def signature_of(parameters: str) -> inspect.Signature:
+    """The signature that is written so."""
+    return inspect.signature(eval(f"lambda {parameters}: None"))
+
+
+def _function(name: str, parameters: str) -> Callable[..., Any]:
+    signature, function = signature_of(parameters), getattr(np, name)
+
+    def call(*args: Any, **options: Any) -> Any:
+        given = signature.bind(*args, **options)
+        if given.arguments.get("kind") not in (None, "stable"):
+            raise ValueError("kind can only be None or 'stable'")
+        synchronized[name] += name in WAITING
+        return quietly(function, *given.args, **given.kwargs)
+
+    return call
+
+
+class ufunc:
+    """A function of elements."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+        self._function = getattr(np, name)
+
+    def __call__(self, *args: Any, out: Any = None, casting: str = "same_kind", dtype: Any = None) -> Any:
+        if isinstance(out, tuple):  # as NumPy hands it on
+            (out,) = out
+        if out is not None and not isinstance(out, ndarray):
+            raise TypeError(f"out must be an array of CuPy, not {type(out)}")
+        made = quietly(self._function, *args, **{} if out is None else {"out": out}, casting=casting, dtype=dtype)
+        return made if out is None else out
+
+
+def matmul(a: Any, b: Any, out: Any = None) -> Any:
+    """The product of matrices."""
+    return quietly(np.matmul, a, b) if out is None else quietly(np.matmul, a, b, out)
+
+
+def array(obj: Any, dtype: Any = None, copy: bool | None = True, order: str = "K") -> Any:
+    """An array in new memory, from the device or from the host."""
+    memory = obj._memory if isinstance(obj, ndarray) else obj
+    return closed(np.array(memory, dtype=dtype, copy=copy, order=order), obj)  # type: ignore[call-overload]
+
+
+def asarray(a: Any, dtype: Any = None, order: str | None = None) -> Any:
+    """The array itself if it lies on the device, otherwise a copy that does."""
+    if isinstance(a, ndarray) and dtype in (None, a.dtype) and order is None:
+        return a
+    return array(a, dtype=dtype, copy=None if isinstance(a, ndarray) else True, order=order or "K")
+
+
+def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
+    """In row-major order, the array itself where it is so already; at least one dimension, as NumPy's."""
+    if not isinstance(a, ndarray):
+        return array(np.ascontiguousarray(a, dtype))
+    same = a.flags.c_contiguous and a.ndim and dtype in (None, a.dtype)
+    return a if same else quietly(np.ascontiguousarray, a, dtype)
+
+
+def as_strided(x: Any, shape: Any = None, strides: Any = None) -> Any:
+    """A view with any sizes and strides, unchecked."""
+    return quietly(np.lib.stride_tricks.as_strided, x, shape, strides)
+
+
+FUNCTIONS.update({name: _function(name, parameters) for name, parameters in PARAMETERS.items()})
+FUNCTIONS.update({name: ufunc(name) for name in UFUNCS})
+FUNCTIONS["matmul"] = matmul

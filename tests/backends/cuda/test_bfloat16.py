@@ -1,0 +1,256 @@
+"""bfloat16 as users meet it: on devices, through operators and gradients, and what the CPU says of it."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.backends import dtypes
+from pynested.backends.errors import DTypeError, MissingDependency
+
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+ROUNDING = 2.0**-8  # half of what a number of 8 bits is apart from the next one, relative
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+
+def drawn(*shape: int) -> np.ndarray:
+    return np.random.default_rng(len(shape) + sum(shape)).normal(0, 1, shape).astype(BFLOAT16)
+
+
+COMPONENTS = [drawn(n, 4) for n in (3, 0, 2, 1)]
+LABELS = [np.arange(n) for n in (3, 0, 2, 1)]
+
+# An operator of a nested array, and of what makes a dense operand of values.
+Operator = Callable[[Any, Callable[[Any], Any]], Any]
+OPERATORS: dict[str, Operator] = {
+    "add and mul": lambda x, of: 1 - x * 2.5 + of(drawn(4)),
+    "div": lambda x, of: x / (x * x + 1.25),
+    "abs": lambda x, of: pn.abs(x),
+    "sgn": lambda x, of: pn.sgn(x) * x,
+    "exp": lambda x, of: pn.exp(x),
+    "log": lambda x, of: pn.log(pn.abs(x) + 1),
+    "sin": lambda x, of: pn.sin(x),
+    "tanh": lambda x, of: pn.tanh(-x),
+    "relu": lambda x, of: pn.relu(x),
+    "gelu": lambda x, of: pn.gelu(x),
+    "gelu tanh": lambda x, of: pn.gelu(x, "tanh"),
+    "silu": lambda x, of: pn.silu(x),
+    "where": lambda x, of: pn.where(x < 0.5, x, -1.5),
+    "masked_fill": lambda x, of: pn.masked_fill(x, x == 0.25, 2) * x,
+    "sum": lambda x, of: pn.sum(x),
+    "sum of the batch": lambda x, of: pn.sum(x, 0),
+    "sum of rows": lambda x, of: pn.sum(x, 2),
+    "sum of segments": lambda x, of: pn.sum(x, 1, keepdim=True),
+    "mean": lambda x, of: pn.mean(x),
+    "mean of segments": lambda x, of: pn.mean(x, (0, 1)),
+    "amax": lambda x, of: pn.amax(x, (0, 1)),
+    "amax of rows": lambda x, of: pn.amax(x, 2),
+    "softmax of segments": lambda x, of: pn.softmax(x, 1),
+    "softmax of rows": lambda x, of: pn.softmax(x, 2),
+    "layer_norm": lambda x, of: pn.layer_norm(x, (4,), of(drawn(4)), of(drawn(4))),
+    "dropout": lambda x, of: pn.dropout(x, 0.5, generator=np.random.default_rng(0)),
+    "matmul": lambda x, of: pn.matmul(x, of(drawn(4, 5))),
+    "matmul of a batch": lambda x, of: pn.matmul(x, of(drawn(4, 4, 3))),
+    "matmul of two": lambda x, of: pn.matmul(x, x.transpose(1, 2)),
+    "linear": lambda x, of: pn.linear(x, of(drawn(5, 4)), of(drawn(5))),
+    "movement": lambda x, of: pn.cat([x.unflatten(2, (2, 2)), x.unsqueeze(2).reshape((4, -1, 2, 2))], 1)[:, 1:],
+    "select and stack": lambda x, of: pn.stack([x, x], 1).select(3, 1),
+    "padded": lambda x, of: pn.to_padded_array(x, 1.5),
+    "embedding": lambda x, of: pn.embedding(pn.nested_array(LABELS, device=x.device), x.unbind()[0]),
+    "cross_entropy": lambda x, of: pn.cross_entropy(x, pn.nested_array(LABELS, layout=x.layout, device=x.device)),
+}
+
+
+def numbers(x: Any) -> list[np.ndarray]:
+    """The values in float64: those of the components of a nested array."""
+    arrays = x.unbind() if isinstance(x, pn.NestedArray) else [x]
+    return [one.detach().to(device="cpu", dtype=pn.float64).numpy() for one in arrays]
+
+
+def loss(operator: Operator, layout: Any, device: str, dtype: Any) -> tuple[Any, Any]:
+    """What the operator gives, and the gradient of the sum of its squares."""
+    x = pn.nested_array(COMPONENTS, dtype=dtype, layout=layout, device=device, requires_grad=True)
+    y = operator(x, lambda values: pn.array(values, dtype=dtype, device=device))
+    pn.sum(y * y).backward()
+    return y, x.grad
+
+
+@pytest.mark.parametrize("layout", [pn.strided, pn.jagged], ids=["strided", "jagged"])
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators_and_gradients(name: str, layout: Any) -> None:
+    got = loss(OPERATORS[name], layout, "emulated", BFLOAT16)
+    expected = loss(OPERATORS[name], layout, "cpu", np.float64)
+    for found, exact in zip(got, expected, strict=True):
+        assert (found.dtype, found.device) == (BFLOAT16, "emulated")
+        for one, wide in zip(numbers(found), numbers(exact), strict=True):
+            assert one.shape == wide.shape
+            assert (np.abs(one - wide) <= 6 * ROUNDING * np.abs(wide).max(initial=1)).all()
+
+
+def test_sums_and_products_are_rounded_once() -> None:
+    ones = pn.ones(1000, 3, dtype=BFLOAT16, device="emulated")
+    assert pn.sum(ones, 0).tolist() == pn.sum(ones, (0,)).tolist() == [1000] * 3
+    assert pn.matmul(ones[:, :1].transpose(0, 1), ones).tolist() == [[1000] * 3]
+    nested = pn.as_nested_array(ones.unsqueeze(0), layout=pn.jagged)
+    assert pn.sum(nested, 1).tolist() == [[1000] * 3] and pn.mean(nested).item() == 1
+    assert pn.sum(ones, dtype=pn.float32).item() == 3000
+    weight = pn.ones(3, dtype=BFLOAT16, device="emulated", requires_grad=True)
+    (ones * weight).backward(ones)
+    assert weight.grad.tolist() == [1000] * 3
+    rows = pn.nested_array([[[256, 0.9], [256, 0.9], [2, 0]]], dtype=BFLOAT16, device="emulated", layout=pn.jagged)
+    assert pn.sum(rows, (1, 2)).tolist() == [516]  # and not 512, which the sums of rows would give if they were stored
+
+
+@pytest.mark.parametrize("device", ["emulated", "cuda"])
+def test_promotion(device: str, cupy: ModuleType) -> None:
+    x = pn.array([1.0, 2.0], dtype=BFLOAT16, device=device)
+    for number in (True, 3, 0.1, 1e300):  # beside other dtypes they are weak too
+        for y in (x + number, number * x, x / number, pn.where(x > 1, x, number), pn.where(x > 1, number, x)):
+            assert y.dtype == BFLOAT16
+    third = pn.array([0.1], dtype=BFLOAT16, device=device)
+    assert (third == 0.1).tolist() == [True] and (third < 0.1).tolist() == [False]  # as float16 has it
+    for dtype, common in (
+        (np.int8, BFLOAT16),
+        (np.float16, np.float32),
+        (np.float32, np.float32),
+        (np.int64, np.float64),
+    ):
+        assert (x + pn.ones(2, dtype=dtype, device=device)).dtype == common
+
+
+@pytest.mark.parametrize("dtype", ["float16", "int64"])
+def test_promotion_of_products_and_joins(dtype: str) -> None:
+    common = np.float32 if dtype == "float16" else np.float64
+    x, y = pn.array(drawn(2, 3, 3), device="emulated"), pn.ones(2, 3, 3, dtype=dtype, device="emulated")
+    nested = pn.as_nested_array(x, layout=pn.jagged), pn.as_nested_array(y, layout=pn.jagged)
+    for a, b in ((x, y), nested, nested[::-1]):
+        for made in (a + b, pn.matmul(a, b), pn.cat([a, b, a]), pn.bmm(a, b)):
+            assert made.dtype == common
+    assert pn.linear(nested[0], y[0]).dtype == pn.linear(x, y[0]).dtype == common
+
+
+def test_new_arrays() -> None:
+    given = drawn(3, 2)
+    on = {"dtype": "bfloat16", "device": "emulated"}
+    for made in (pn.empty(2, **on), pn.zeros(2, **on), pn.rand(9, **on), pn.randn(2, **on), pn.arange(4, **on)):
+        assert (made.dtype, made.device) == (BFLOAT16, "emulated")
+    assert pn.full((2,), 300, **on).tolist() == [300, 300]
+    assert (pn.rand(2000, **on) < 1).numpy().all()
+    for values in (
+        pn.array(given, device="emulated"),
+        pn.array(given.astype(np.float64), **on),
+        pn.array(given.tolist(), **on),
+    ):
+        np.testing.assert_array_equal(values.numpy(), given)
+    with pn.set_default_device("emulated"):
+        assert pn.array(given).dtype == pn.nested_array([given]).dtype == BFLOAT16
+    with pytest.raises(OverflowError, match="1e[+]300 is out of bounds for bfloat16, whose greatest is 3.38953"):
+        pn.full((2,), 1e300, **on)
+
+
+@pytest.mark.parametrize("layout", [pn.strided, pn.jagged], ids=["strided", "jagged"])
+def test_new_nested_arrays(layout: Any) -> None:
+    on: dict[str, Any] = {"layout": layout, "device": "emulated"}
+    wide = [x.astype(np.float32) for x in COMPONENTS]
+    dense = drawn(2, 3, 4)
+    for make in (pn.nested_array, pn.as_nested_array):
+        for made in (make(COMPONENTS, **on), make(wide, dtype=BFLOAT16, **on)):
+            assert (made.dtype, made.device) == (BFLOAT16, "emulated")
+            assert all(np.array_equal(a, b) for a, b in zip(numbers(made), wide, strict=True))
+        assert (
+            make(dense, **on).dtype
+            == make([pn.array(x, device="emulated") for x in dense], layout=layout).dtype
+            == BFLOAT16
+        )
+    for like in (pn.zeros_like, pn.empty_like, pn.randn_like):
+        assert like(made).dtype == like(pn.nested_array(wide, **on), dtype=BFLOAT16).dtype == BFLOAT16
+
+
+def test_moves() -> None:
+    x = pn.nested_array([np.array([0.5, 1 / 3]), np.array([2.0])], layout=pn.jagged, requires_grad=True)
+    y = x.to("emulated", dtype=BFLOAT16)
+    assert (y.dtype, y.device) == (BFLOAT16, "emulated")
+    back = y.to("cpu", pn.float32)
+    assert (back.dtype, back.device) == (np.float32, "cpu")
+    pn.sum(back * back).backward()
+    assert x.grad.dtype == np.float64 and x.grad.values().tolist() == [1, 2 * 0.333984375, 4]
+
+
+def test_writes_in_place() -> None:
+    x = pn.array(drawn(2, 3), device="emulated")
+    x[0], x[1, :1] = 1.5, [0.25]
+    x += 1
+    assert x.dtype == BFLOAT16 and x[0].tolist() == [2.5] * 3 and x[1, 0].item() == 1.25
+    assert x.fill_(0.1).tolist() == [[0.10009765625] * 3] * 2
+
+
+def test_printed_pickled_and_copied() -> None:
+    x = pn.array([1.5, 2], dtype=BFLOAT16, device="emulated")
+    assert repr(x) == "array([1.5, 2], dtype=bfloat16, device='emulated')"
+    again = pickle.loads(pickle.dumps(x))
+    assert again.dtype == BFLOAT16 and pn.equal(again, x)
+
+
+REFUSED: dict[str, Callable[[], Any]] = {
+    "array": lambda: pn.array(drawn(2)),
+    "zeros": lambda: pn.zeros(2, dtype="bfloat16"),
+    "nested_array": lambda: pn.nested_array([drawn(2)]),
+    "as_nested_array": lambda: pn.as_nested_array([np.ones(2)], dtype=BFLOAT16),
+    "an operand": lambda: pn.ones(2) + drawn(2),
+    "to a dtype": lambda: pn.ones(2).to(dtype=BFLOAT16),
+    "to the CPU": lambda: pn.array(drawn(2), device="emulated").to("cpu"),
+    "nested to the CPU": lambda: pn.nested_array([drawn(2)], device="emulated").to("cpu"),
+    "a sum": lambda: pn.sum(pn.ones(2), dtype=BFLOAT16),
+    "zeros_like": lambda: pn.zeros_like(pn.ones(2), dtype=BFLOAT16),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_not_on_the_cpu(name: str) -> None:
+    with pytest.raises(DTypeError, match=r"computed on the devices 'cuda' and 'emulated'.*x\.to\(dtype=pn\.float32\)"):
+        REFUSED[name]()
+
+
+def test_values_of_it_can_be_converted_on_the_cpu() -> None:
+    assert pn.array(drawn(2), dtype=pn.float32).tolist() == drawn(2).tolist()
+
+
+def test_without_ml_dtypes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dtypes, "bfloat16", dtypes.bfloat16.__wrapped__)
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    with pytest.raises(MissingDependency, match="pip install ml_dtypes"):
+        dtypes.bfloat16()
+
+
+def test_the_devices_work_without_ml_dtypes() -> None:
+    program = """
+import sys
+sys.modules["ml_dtypes"] = None
+import pynested as pn
+from pynested.backends.errors import MissingDependency
+assert pn.sum(pn.ones(3, dtype=pn.float16, device="emulated")).item() == 3
+try:
+    pn.ones(3, dtype="bfloat16", device="emulated")
+except MissingDependency as error:
+    print(error)
+"""
+    root = Path(__file__).parents[3]
+    done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
+    assert "pip install ml_dtypes" in done.stdout
+
+
+def test_nothing_imports_ml_dtypes_before_it_is_needed() -> None:
+    program = "import sys, pynested as pn; pn.sum(pn.ones(3, dtype=pn.float16)); assert 'ml_dtypes' not in sys.modules"
+    root = Path(__file__).parents[3]
+    subprocess.run([sys.executable, "-c", program], cwd=root, check=True)

@@ -1,0 +1,227 @@
+"""The device "cuda" through a CuPy that forgives nothing: the specification, what waits for it, what is refused."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from inspect import signature
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.autograd import gradcheck
+from pynested.backends import get_backend
+from pynested.backends.errors import DeviceError, GradientError
+from pynested.cli import main
+
+from .stand_in import ndarray
+from .stand_in.functions import PARAMETERS, UFUNCS, signature_of
+
+
+def components() -> list[np.ndarray[Any, Any]]:
+    """Three of 2, 0 and 3 rows."""
+    return [np.linspace(-1, 2, n * 4).reshape(n, 4) for n in (2, 0, 3)]
+
+
+def on_gpu(layout: Any = pn.jagged, **options: Any) -> pn.NestedArray:
+    return pn.nested_array(components(), layout=layout, device="cuda", **options)
+
+
+def host(x: Any) -> Any:
+    """The values, wherever they lie: a list of those of the components of a nested array."""
+    return [host(one) for one in x.unbind()] if isinstance(x, pn.NestedArray) else x.detach().to("cpu").numpy()
+
+
+def test_the_specification_holds(cupy: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conform", "--device", "cuda"]) == 0
+    assert "pynested on cuda" not in capsys.readouterr().err
+
+
+# ---- the stand-in ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(find_spec("cupy") is None, reason="CuPy is not installed")
+def test_functions_have_cupys_parameters() -> None:
+    real = import_module("cupy")
+    for name, parameters in PARAMETERS.items():
+        assert list(signature(getattr(real, name)).parameters) == list(signature_of(parameters).parameters), name
+    for name in UFUNCS:
+        assert isinstance(getattr(real, name), real.ufunc), name
+    for name in vars(ndarray).keys() - vars(object).keys():
+        assert hasattr(real.ndarray, name) or name in ("_memory", "__slots__", "__weakref__"), name
+
+
+MIXTURES: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": lambda x, y: x + y,
+    "reflected product": lambda x, y: y * x,
+    "comparison": lambda x, y: x == y,
+    "ufunc": lambda x, y: np.add(x, y),
+    "function": lambda x, y: np.concatenate([x, y]),
+    "conversion": lambda x, y: np.asarray(x),
+    "assignment": lambda x, y: x.__setitem__(..., y),
+    "assignment to the host": lambda x, y: y.__setitem__(..., x),
+    "index": lambda x, y: x[y],
+    "ufunc that CuPy lacks": lambda x, y: np.cbrt(x),
+    "keyword that CuPy lacks": lambda x, y: np.sum(x, initial=1),
+    "index of a list": lambda x, y: [1, 2][x[0]],
+}
+
+
+@pytest.mark.parametrize("name", MIXTURES)
+def test_the_stand_in_refuses_what_cupy_refuses(cupy: ModuleType, name: str) -> None:
+    with pytest.raises(TypeError):
+        MIXTURES[name](cupy.arange(3), np.arange(3))
+
+
+def test_views_and_numbers_are_arrays_of_the_stand_in(cupy: ModuleType) -> None:
+    x = cupy.zeros((2, 3))
+    for view in (x[0, 1], x[1:], x.reshape(6), x.T, cupy.broadcast_to(x, (4, 2, 3)), x[:1].reshape(3)):
+        assert type(view) is ndarray and view.base is x
+    for other in (x.sum(), x + 1, x.copy(), x[cupy.arange(2)], np.exp(x), 2 - x, np.float64(2) * x):
+        assert type(other) is ndarray and other.base is None
+    x[0, 1] = 7
+    assert x.item.__self__ is x and x[0, 1].item() == 7 and not hasattr(x.flags, "writeable")
+    with pytest.raises(AssertionError, match="wrap around"):
+        x[cupy.arange(3)]
+
+
+# ---- what waits for the GPU -----------------------------------------------------------------------------------------
+
+OPERATORS = {
+    "add": lambda x: x + x * 2.0,
+    "relu": pn.relu,
+    "gelu": pn.gelu,
+    "softmax": lambda x: pn.softmax(x, 1),
+    "softmax of rows": lambda x: pn.softmax(x, 2),
+    "layer_norm": lambda x: pn.layer_norm(x, (4,)),
+    "dropout": lambda x: pn.dropout(x, 0.5),
+    "sum": lambda x: pn.sum(x, 1),
+    "total": lambda x: pn.sum(x),
+    "mean": lambda x: pn.mean(x, 2),
+    "amax": lambda x: pn.amax(x, 2),
+    "linear": lambda x: pn.linear(x, pn.ones(5, 4, device="cuda")),
+    "bmm": lambda x: pn.bmm(x, pn.transpose(x, 1, 2)),
+    "padded": lambda x: pn.to_padded_array(x, 0.0),
+    "select": lambda x: x[:, :, 0],
+    "cat": lambda x: pn.cat([x, x], 2),
+    "unbind": lambda x: x.unbind()[2],
+    "strided": lambda x: pn.relu(pn.transpose(x, 1, 2)),
+}
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize("layout", [pn.jagged, pn.strided], ids=str)
+def test_operators_do_not_wait(cupy: ModuleType, layout: Any, name: str) -> None:
+    x = on_gpu(layout, requires_grad=True)
+    result = OPERATORS[name](x)
+    seed = pn.ones_like(result)
+    cupy.synchronized.clear()
+    OPERATORS[name](x).backward(seed)
+    assert x.grad is not None and x.grad.device == "cuda"
+    assert +cupy.synchronized == {}
+
+
+def test_what_hands_out_values_waits(cupy: ModuleType) -> None:
+    x = pn.array([1.0, 2.0], device="cuda")
+    for look in (lambda: x.sum().item(), lambda: repr(x), lambda: pn.equal(x, x), lambda: pn.masked_select(x, x > 1)):
+        cupy.synchronized.clear()
+        look()
+        assert +cupy.synchronized
+
+
+# ---- as users meet it -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", [pn.jagged, pn.strided], ids=str)
+def test_writes_in_place(cupy: ModuleType, layout: Any) -> None:
+    def written(device: str) -> Any:
+        x = pn.nested_array(components(), layout=layout, device=device)
+        x.mul_(2.0).add_(x, alpha=0.5)
+        x[:, :, 1] = 7.0
+        x[2] = [1.0, 2.0, 3.0, 4.0]
+        x[0].copy_(x[2, :2] + 1)
+        x.masked_fill_(x > 5, -1.0)
+        return host(x)
+
+    for there, here in zip(written("cuda"), written("cpu"), strict=True):
+        np.testing.assert_array_equal(there, here)
+
+
+def test_places_that_repeat_are_not_written(cupy: ModuleType) -> None:
+    for device in ("cpu", "cuda"):
+        x = pn.array([1.0, 2.0], device=device)
+        with pytest.raises(GradientError, match="its places repeat"):
+            x.broadcast_to((3, 2)).add_(1.0)
+        overlapping = pn.nested_array_from_strided(pn.arange(4.0, device=device), [[2, 2]], [[1, 1]], [0])
+        with pytest.raises(GradientError, match="its places repeat"):
+            overlapping.unbind()[0].add_(1.0)
+
+
+def test_operands_of_other_devices(cupy: ModuleType) -> None:
+    x, dense = on_gpu(), pn.array([1.0, 2.0], device="cuda")
+    for mixed in (
+        lambda: x + x.to("cpu"),
+        lambda: dense * dense.to("cpu"),
+        lambda: dense + np.ones(2),
+        lambda: pn.where(dense.to("cpu") > 1, dense, 0.0),
+        lambda: pn.masked_fill(dense, dense.to("cpu") > 1, 0.0),
+        lambda: pn.masked_select(dense, dense.to("cpu") > 1),
+    ):
+        with pytest.raises(DeviceError, match=r"different devices: cpu, cuda"):
+            mixed()
+
+
+def test_conditions_on_the_device(cupy: ModuleType) -> None:
+    x = pn.array([1.0, 2.0], device="cuda")
+    for made in (pn.where(x > 1, 1.0, 0.0), pn.where(x > 1, x, 0.0) / 2, pn.where(True, x, 0.0) - 1):
+        assert made.device == "cuda"
+        np.testing.assert_array_equal(host(made), [0.0, 1.0])
+
+
+def test_printing_copying_pickling(cupy: ModuleType) -> None:
+    x = pn.array([[1.0, 2.0]], device="cuda")
+    assert repr(x) == "array([[1., 2.]], device='cuda')" and x.tolist() == [[1.0, 2.0]] and float(x[0, 1]) == 2
+    assert "1.72727273" in repr(on_gpu()) and f"{x[0, 0]:.1f}" == "1.0"
+    for again in (copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+        assert again.device == "cuda" and type(again.data) is ndarray
+        np.testing.assert_array_equal(host(again), host(x))
+
+
+def test_gradients_are_checked_where_the_arrays_lie(cupy: ModuleType) -> None:
+    met = []
+
+    def function(x: Any) -> Any:
+        met.append(x.device)
+        return (pn.softmax(x, 1) * x).sum()
+
+    gradcheck(function, on_gpu())
+    assert set(met) == {"cuda"}
+
+
+def test_structures_given_on_the_device(cupy: ModuleType) -> None:
+    values = pn.arange(6.0, device="cuda")
+    offsets = pn.array([0, 2, 6], device="cuda")
+    x = pn.nested_array_from_jagged(values, offsets)
+    assert [one.tolist() for one in x.unbind()] == [[0.0, 1.0], [2.0, 3.0, 4.0, 5.0]]
+
+
+def test_launches_are_waited_for_when_asked(cupy: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    launcher = get_backend("cuda").launcher
+    monkeypatch.setattr(launcher, "check", True)
+    made = pn.empty(3, device="cuda")
+    assert np.isnan(host(made)).all()
+    pn.relu(made)
+    assert cupy.synchronized["stream"] == 1
+
+    def broken() -> None:
+        raise cupy.cuda.runtime.CUDARuntimeError("cudaErrorIllegalAddress")
+
+    monkeypatch.setattr(cupy.cuda.get_current_stream(), "synchronize", broken)
+    with pytest.raises(DeviceError, match=r"unary<Relu, double> failed on the GPU: cudaErrorIllegalAddress"):
+        pn.relu(made)
