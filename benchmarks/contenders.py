@@ -75,13 +75,13 @@ class Contender:
     ones_like: Callable[[Any], Any] = lambda out: None
 
 
-def pynested(given: dict[str, Any], layout: Any, name: str) -> Contender:
+def pynested(given: dict[str, Any], layout: Any, name: str, device: str) -> Contender:
     def convert(value: Any, grad: bool) -> Any:
         kind = value[0].dtype if isinstance(value, list) else value.dtype
         wanted = grad and kind.kind == "f"
         if isinstance(value, list):
-            return pn.nested_array(value, layout=layout, requires_grad=wanted)
-        return pn.array(value, requires_grad=wanted)
+            return pn.nested_array(value, layout=layout, device=device, requires_grad=wanted)
+        return pn.array(value, device=device, requires_grad=wanted)
 
     def namespace(grad: bool) -> SimpleNamespace:
         return SimpleNamespace(**{name: convert(value, grad) for name, value in given.items()})

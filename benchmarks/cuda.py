@@ -62,6 +62,8 @@ class Clock:
 def drawn_lengths(rng: np.random.Generator, count: int, mean: int, kind: str) -> np.ndarray:
     if kind == "even":
         return np.full(count, mean)
+    if kind == "half":  # of all rows in one run
+        return np.r_[count * mean // 2, np.full(count // 2, mean)]
     if kind == "uniform":
         return rng.integers(0, 2 * mean + 1, count)
     return np.minimum(rng.pareto(1.2, count) * mean / 5, mean * 200).astype(np.int64)
@@ -86,6 +88,17 @@ def segment_lines(backend: Any, nbytes: int, dtype: str, shape: tuple[int, int, 
         both = x.nbytes + padded.nbytes
         yield Line(f"pad {label}", both, lambda: backend.pad(x, segments, segments.longest, 0))
         yield Line(f"unpad {label}", 2 * x.nbytes, lambda: backend.unpad(padded, segments))
+
+
+def skew_lines(backend: Any, nbytes: int, clock: Clock) -> Iterator[str]:
+    """How many times as long runs take of which one holds half of all elements, by runs of equal length."""
+    for columns, mean in ((1, 4096), (64, 256)):
+        tables = []
+        for kind in ("half", "even"):
+            lines = segment_lines(backend, nbytes, "float32", (columns, mean, kind))
+            tables.append({one.name.split(" float32")[0].strip(): clock(one.call) for one in lines})
+        for verb in sorted(tables[0].keys() & tables[1].keys()):
+            yield f"{f'{verb} D={columns}, half of all in one run':60} {tables[0][verb] / tables[1][verb]:9.2f} of even"
 
 
 def check(backend: Any, host: np.ndarray, dtype: str) -> None:
@@ -155,6 +168,8 @@ def main() -> None:
             seconds = clock(line.call)
             speed = line.nbytes / seconds
             print(f"{line.name:60} {speed / 1e9:9.1f} GB/s {speed / ceiling:7.1%} of a copy {seconds * 1e6:10.1f} us")
+    for text in skew_lines(backend, nbytes, clock):
+        print(text)
     x, runs = xp.ones((64, 32), np.float32), Segments.from_lengths(np.full(8, 8))
     busy = clock.host(lambda: backend.segment_sum(x, runs))
     print(f"{'host time of a small segment_sum':60} {busy * 1e6:9.1f} us")

@@ -1,6 +1,6 @@
 """How long operators take, against PyTorch's nested tensors, padding with masks, and plain NumPy.
 
-    python -m benchmarks.operators [--quick] [--op NAME] [--load NAME]
+    python -m benchmarks.operators [--quick] [--op NAME] [--load NAME] [--device NAME]
 
 All contenders of an operator run in turn, round after round, in one process, so that what else the machine does meets
 all of them alike. The tables give the median of our times, and how many times as long the others take: the median over
@@ -28,36 +28,49 @@ HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 
 def workloads() -> dict[str, Workload]:
-    """A tiny input, and two of about 50 MB: long components and short ones."""
+    """A tiny input, two of about 50 MB, of long components and of short ones, and one of 1 GB for a GPU."""
     generator = np.random.default_rng(1)
     return {
         "tiny": Workload("tiny: 4 components of 1-5 rows of 8", np.array([3, 1, 5, 2]), 8),
         "long": Workload("long: 256 components of 1-400 rows of 256", generator.integers(1, 401, 256), 256),
         "short": Workload("short: 24000 components of 1-15 rows of 64", generator.integers(1, 16, 24000), 64),
+        "huge": Workload("huge: 4096 components of 1-512 rows of 256", generator.integers(1, 513, 4096), 256),
     }
 
 
-def all_contenders(workload: Workload) -> list[Contender]:
+def all_contenders(workload: Workload, device: str) -> list[Contender]:
     """Ours first: the others are compared with it."""
     given = workload.operands()
     found = [
-        contenders.pynested(given, pn.jagged, "pynested"),
-        contenders.pynested(given, pn.strided, "our strided"),
-        contenders.numpy(given),
+        contenders.pynested(given, pn.jagged, "pynested", device),
+        contenders.pynested(given, pn.strided, "our strided", device),
     ]
+    if device != "cuda":
+        found.append(contenders.numpy(given))
     if HAS_TORCH:
         from . import torch_contenders
 
-        found += [make(given) for make in (torch_contenders.jagged, torch_contenders.strided, torch_contenders.padded)]
+        there = "cuda" if device == "cuda" else "cpu"
+        found += [
+            make(given, there) for make in (torch_contenders.jagged, torch_contenders.strided, torch_contenders.padded)
+        ]
     return found
 
 
-def timed(function: Callable[[], Any], repeat: int, clock: Callable[[], float] = perf_counter) -> float:
-    """Seconds that one call takes."""
-    start = clock()
-    for _ in range(repeat):
-        function()
-    return (clock() - start) / repeat
+class Clock:
+    """Seconds that one call takes, until its device has done what it was told."""
+
+    def __init__(self, device: str, now: Callable[[], float] = perf_counter) -> None:
+        self.now = now
+        self.wait = importlib.import_module("cupy").cuda.Device().synchronize if device == "cuda" else None
+
+    def __call__(self, function: Callable[[], Any], repeat: int) -> float:
+        start = self.now()
+        for _ in range(repeat):
+            function()
+        if self.wait:
+            self.wait()
+        return (self.now() - start) / repeat
 
 
 def prepared(contender: Contender, op: str, backward: bool) -> Callable[[], Any] | None:
@@ -91,17 +104,15 @@ def _supported(function: Callable[[], Any]) -> Callable[[], Any] | None:
     return function
 
 
-def measured(
-    calls: dict[str, Callable[[], Any]], rounds: int, clock: Callable[[], float] = perf_counter
-) -> dict[str, list[float]]:
+def measured(calls: dict[str, Callable[[], Any]], rounds: int, clock: Clock) -> dict[str, list[float]]:
     """The times of every call, round by round, in another order each time."""
-    quick = {name: min(timed(call, 1) for _ in range(3)) for name, call in calls.items()}
+    quick = {name: min(clock(call, 1) for _ in range(3)) for name, call in calls.items()}
     repeats = {name: max(1, round(SAMPLE / max(seconds, 1e-9))) for name, seconds in quick.items()}
     times: dict[str, list[float]] = {name: [] for name in calls}
     generator = np.random.default_rng(0)
     for _ in range(rounds):
         for name in generator.permutation(list(calls)):
-            times[name].append(timed(calls[name], repeats[name], clock))
+            times[name].append(clock(calls[name], repeats[name]))
     return times
 
 
@@ -123,10 +134,11 @@ def line(label: str, times: dict[str, list[float]], names: list[str]) -> str:
     return "".join(cells)
 
 
-def compare(workload: Workload, ops: list[str], rounds: int) -> None:
+def compare(workload: Workload, ops: list[str], rounds: int, device: str) -> None:
     """The two tables of one workload."""
-    found = all_contenders(workload)
-    clock = thread_time if workload.name.startswith("tiny") else perf_counter  # one thread does all of a tiny call
+    found = all_contenders(workload, device)
+    alone = device == "cpu" and workload.name.startswith("tiny")  # one thread does all of a tiny call
+    clock = Clock(device, thread_time if alone else perf_counter)
     names = [contender.name for contender in found]
     for backward in (False, True):
         print(f"\n{workload.name}, {'forward and backward' if backward else 'forward'}")
@@ -157,7 +169,7 @@ def building(count: int, rounds: int) -> None:
     names = list(calls)
     print(f"\nbuilding from a list of {count} arrays of 1-5 rows of 8, times by that of np.concatenate")
     print(f"{'':<20}{'numpy':>10}" + "".join(f"{name:>14}" for name in names[1:]))
-    print(line("nested_array", measured(calls, rounds), names))
+    print(line("nested_array", measured(calls, rounds, Clock("cpu")), names))
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -166,6 +178,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="few rounds, and no input larger than tiny")
     parser.add_argument("--op", action="append", choices=[*PYNESTED, "build"], help="only these; may be repeated")
     parser.add_argument("--load", action="append", choices=list(workloads()), help="only these inputs")
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda", "emulated"], help="of all operands")
     chosen = parser.parse_args(arguments)
     if HAS_TORCH:
         from . import torch_contenders
@@ -174,13 +187,13 @@ def main(arguments: list[str] | None = None) -> None:
     else:
         print(f"pynested {pn.__version__}; PyTorch is not installed, so only NumPy is compared with")
     loads = workloads()
-    for name in chosen.load or (["tiny"] if chosen.quick else list(loads)):
+    for name in chosen.load or (["tiny"] if chosen.quick else ["tiny", "long", "short"]):
         if HAS_TORCH:
             torch_contenders.set_threads(1 if name == "tiny" else 0)
         ops = [op for op in PYNESTED if not chosen.op or op in chosen.op]
         if ops:
-            compare(loads[name], ops, (5 if chosen.quick else 9) if name != "tiny" else 15)
-    if not chosen.op or "build" in chosen.op:
+            compare(loads[name], ops, (5 if chosen.quick else 9) if name != "tiny" else 15, chosen.device)
+    if chosen.device == "cpu" and (not chosen.op or "build" in chosen.op):
         building(5_000 if chosen.quick else 100_000, 5)
 
 

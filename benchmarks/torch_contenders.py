@@ -68,12 +68,13 @@ def _pull(out: Any, leaves: list[Any], cotangent: Any) -> Any:
     return torch.autograd.grad(out, leaves, cotangent)
 
 
-def _contender(name: str, operators: dict[str, Call], given: dict[str, Any], nest: Any) -> Contender:
+def _contender(name: str, operators: dict[str, Call], given: dict[str, Any], nest: Any, device: str) -> Contender:
     offsets = None
 
     def convert(value: Any, grad: bool) -> Any:
         nonlocal offsets
         made = nest(value, offsets) if isinstance(value, list) else torch.tensor(value)
+        made = made.to(device)
         if isinstance(value, list) and made.is_nested and made.layout is torch.jagged:
             offsets = made.offsets()  # shared, so that PyTorch takes the ragged sizes for equal
         return made.requires_grad_() if grad and made.is_floating_point() else made
@@ -84,38 +85,39 @@ def _contender(name: str, operators: dict[str, Call], given: dict[str, Any], nes
     return Contender(name, operators, namespace(False), namespace(True), _pull, torch.ones_like)
 
 
-def jagged(given: dict[str, Any]) -> Contender:
+def jagged(given: dict[str, Any], device: str) -> Contender:
     def nest(components: list[Any], offsets: Any) -> Any:
         tensors = [torch.tensor(one) for one in components]
         if offsets is None:
             return torch.nested.nested_tensor(tensors, layout=torch.jagged)
-        return torch.nested.nested_tensor_from_jagged(torch.cat(tensors), offsets).detach()
+        return torch.nested.nested_tensor_from_jagged(torch.cat(tensors).to(offsets.device), offsets).detach()
 
     able = dict(NESTED)
-    if sum(component.size for component in given["x"]) > MOST_TO_PAD:
+    if device == "cpu" and sum(component.size for component in given["x"]) > MOST_TO_PAD:
         del able["to_padded"]
-    return _contender("torch jagged", able, given, nest)
+    return _contender("torch jagged", able, given, nest, device)
 
 
-def strided(given: dict[str, Any]) -> Contender:
+def strided(given: dict[str, Any], device: str) -> Contender:
     return _contender(
         "torch strided",
         NESTED,
         given,
         lambda components, offsets: torch.nested.nested_tensor([torch.tensor(one) for one in components]),
+        device,
     )
 
 
-def padded(given: dict[str, Any]) -> Contender:
-    lengths = torch.tensor([len(component) for component in given["x"]])
+def padded(given: dict[str, Any], device: str) -> Contender:
+    lengths = torch.tensor([len(component) for component in given["x"]], device=device)
     longest = int(lengths.max())
 
     def nest(components: list[Any], offsets: Any) -> Any:
         filler = 0.0 if components[0].dtype.kind == "f" else 0
         return torch.nn.utils.rnn.pad_sequence([torch.tensor(one) for one in components], True, filler)
 
-    made = _contender("torch padded", PADDED, given, nest)
-    inside = torch.arange(longest)[None, :] < lengths[:, None]
+    made = _contender("torch padded", PADDED, given, nest, device)
+    inside = torch.arange(longest, device=device)[None, :] < lengths[:, None]
     for operands in (made.operands, made.tracked):
         assert operands is not None
         operands.mask = inside[:, :, None].float()

@@ -10,7 +10,7 @@ from ..draws import dense, integers, nest
 from .functions import function_books
 from .inputs import INF, INT64_MAX, INT64_MIN, NAN, all_empty, fine, no_components, small
 
-TINY = 2.0**-149  # the smallest float32 above 0
+TINY = 2.0**-1074  # the smallest float64 above 0; those of float32 may be flushed to zero
 
 
 def books() -> list[Book]:
@@ -97,7 +97,7 @@ def add() -> Book:
     )
     left, right = [[NAN, INF, 0.0], [-0.0, 1.0]], [[1.0, -INF, -0.0], [-0.0, -1.0]]
     book.value("float32/special", "1 NUMERICS-5 NUMERICS-6", [nest("float32", left), nest("float32", right)])
-    book.value("float32/subnormal", "1", [nest("float32", [[TINY], []]), nest("float32", [[2 * TINY], []])])
+    book.value("float64/subnormal", "1", [nest("float64", [[TINY], []]), nest("float64", [[2 * TINY], []])])
     most = nest("float16", [[65504.0], [65504.0, -65504.0]])
     book.value("float16/overflow", "1 NUMERICS-2", [most, nest("float16", [[32.0], [1.0, -65504.0]])], gradient=None)
     book.value(

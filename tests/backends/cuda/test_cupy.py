@@ -17,6 +17,10 @@ import pytest
 import pynested as pn
 from pynested.autograd import gradcheck
 from pynested.backends import get_backend
+from pynested.backends.cuda.catalogue import catalogue
+from pynested.backends.cuda.cupy import OPTIONS
+from pynested.backends.cuda.signatures import KERNELS
+from pynested.backends.cuda.sources import inlined
 from pynested.backends.errors import DeviceError, GradientError
 from pynested.cli import main
 
@@ -55,6 +59,17 @@ def test_functions_have_cupys_parameters() -> None:
         assert isinstance(getattr(real, name), real.ufunc), name
     for name in vars(ndarray).keys() - vars(object).keys():
         assert hasattr(real.ndarray, name) or name in ("_memory", "__slots__", "__weakref__"), name
+
+
+@pytest.mark.skipif(find_spec("cupy") is None, reason="CuPy is not installed")
+def test_cupy_compiles_every_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler, core = import_module("cupy.cuda.compiler"), import_module("cupy._core.core")
+    # It would ask the driver for the architecture; the rest needs no GPU.
+    monkeypatch.setattr(compiler, "_get_arch_for_options_for_nvrtc", lambda arch=None: ("-arch=sm_90", "cubin"))
+    options = (*core.assemble_cupy_compiler_options(OPTIONS), "-ftz=true")
+    for file, names in catalogue().items():
+        code, lowered = compiler.compile_using_nvrtc(inlined(file, KERNELS), options, name_expressions=tuple(names))
+        assert len(code) > 1000 and set(lowered) == set(names), file
 
 
 MIXTURES: dict[str, Callable[[Any, Any], Any]] = {

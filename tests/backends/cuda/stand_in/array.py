@@ -57,6 +57,15 @@ def quietly(function: Callable[..., Any], *arguments: Any, **options: Any) -> An
         return closed(function(*opened(arguments), **{name: opened(one) for name, one in options.items()}), arguments)
 
 
+def computed(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Call a function of elements: CuPy has its own compiled so that float32 results too small to be normal are 0."""
+    result = quietly(function, *arguments, **options)
+    if result.dtype == np.float32:
+        memory = result._memory
+        memory[abs(memory) < np.finfo(np.float32).tiny] *= 0
+    return result
+
+
 def _root(memory: Any) -> Any:
     while getattr(memory, "base", None) is not None:
         memory = memory.base
@@ -265,7 +274,7 @@ def _astype(memory: Any, dtype: Any, order: Any) -> Any:
 
 
 def _unary(self: ndarray, function: Callable[..., Any]) -> Any:
-    return quietly(function, self)
+    return computed(function, self)
 
 
 def _binary(function: Callable[..., Any], reflected: bool = False) -> Callable[..., Any]:
@@ -274,7 +283,7 @@ def _binary(function: Callable[..., Any], reflected: bool = False) -> Callable[.
             raise TypeError(UNSUPPORTED.format(type(other)))
         if not isinstance(other, (*SCALARS, ndarray)):
             return NotImplemented
-        return quietly(function, *((other, self) if reflected else (self, other)))
+        return computed(function, *((other, self) if reflected else (self, other)))
 
     return method
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .array import closed, ndarray, quietly, synchronized
+from .array import closed, computed, ndarray, quietly, synchronized
 
 PARAMETERS = {
     "arange": "start, stop=None, step=1, dtype=None",
@@ -67,7 +67,7 @@ class ufunc:
             (out,) = out
         if out is not None and not isinstance(out, ndarray):
             raise TypeError(f"out must be an array of CuPy, not {type(out)}")
-        made = quietly(self._function, *args, **{} if out is None else {"out": out}, casting=casting, dtype=dtype)
+        made = computed(self._function, *args, **{} if out is None else {"out": out}, casting=casting, dtype=dtype)
         return made if out is None else out
 
 
