@@ -7,7 +7,7 @@ copying as much. A piece that comes back is kept and handed out again, its old c
 from __future__ import annotations
 
 import os
-from collections import deque
+import threading
 from math import prod
 from typing import Any
 
@@ -22,12 +22,14 @@ EIGHTHS = 8  # sizes are rounded up to so many steps between powers of two, so t
 def _bytes_to_keep() -> int:
     """What the environment variable PYNESTED_KEPT_MIB says, otherwise 512 MiB."""
     asked = os.environ.get("PYNESTED_KEPT_MIB", "")
-    return (int(asked) if asked.isdigit() else 512) * 1024 * 1024
+    return (int(asked) if asked.isdecimal() else 512) * 1024 * 1024
 
 
 MOST_KEPT = _bytes_to_keep()
 
-_kept: dict[int, deque[NDArray[np.uint8]]] = {}  # by size; every access is one that threads cannot interrupt
+_waiting: dict[int, list[NDArray[np.uint8]]] = {}  # by size
+_waiting_bytes = 0
+_lock = threading.RLock()  # reentrant: a collection of garbage inside the lock may bring back another piece
 
 
 class Piece:
@@ -40,22 +42,32 @@ class Piece:
         self.__array_interface__ = memory.__array_interface__
 
     def __del__(self) -> None:
-        size = self.memory.nbytes
-        if size > MOST_KEPT:
-            return
-        if size + kept_bytes() > MOST_KEPT:
-            _kept.clear()  # what is asked for now has other sizes
-        _kept.setdefault(size, deque()).append(self.memory)
+        _keep(self.memory)
+
+
+def _keep(memory: NDArray[np.uint8]) -> None:
+    global _waiting_bytes
+    size = memory.nbytes
+    if size > MOST_KEPT:
+        return
+    with _lock:
+        if _waiting_bytes + size > MOST_KEPT:
+            forget_kept()  # what is asked for now has other sizes
+        _waiting.setdefault(size, []).append(memory)
+        _waiting_bytes += size
 
 
 def kept_bytes() -> int:
     """How much memory waits to be used again."""
-    return sum(size * len(pieces) for size, pieces in list(_kept.items()))
+    return _waiting_bytes
 
 
 def forget_kept() -> None:
     """Give the memory that waits back to the operating system."""
-    _kept.clear()
+    global _waiting_bytes
+    with _lock:
+        _waiting.clear()
+        _waiting_bytes = 0
 
 
 def empty(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
@@ -74,9 +86,25 @@ def allocate_cpu(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
 
 
 def _kept_or_new(nbytes: int) -> NDArray[np.uint8]:
+    global _waiting_bytes
     step = max(1, (1 << nbytes.bit_length() - 1) // EIGHTHS)
     size = -(-nbytes // step) * step
+    with _lock:
+        if pieces := _waiting.get(size):
+            _waiting_bytes -= size
+            return pieces.pop()
     try:
-        return _kept[size].pop()
-    except (KeyError, IndexError):
         return np.empty(size, np.uint8)
+    except MemoryError:
+        forget_kept()
+        return np.empty(size, np.uint8)
+
+
+def _new_lock() -> None:
+    """A forked child would wait for a thread that it does not have."""
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_new_lock)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..dtypes import computing_dtype
 from ..memory import LARGE, empty
 from . import running
-from .running import blocks, computing_dtype, copy, pieces, quiet, run, scratch
+from .running import blocks, copy, quiet, run, scratch, shares
 
 Kernel = Callable[..., None]
 
@@ -51,14 +52,14 @@ def quiet_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
     def unary(x: Any, /, out: Any = None) -> Any:
         if out is None:
             return enter().run(ufunc, x) if getattr(x, "nbytes", 0) < LARGE else enter().run(_in_pieces, ufunc, x)
-        return enter().run(ufunc, x, out)
+        return enter().run(ufunc, x, out=out)
 
     def binary(x: Any, y: Any, /, out: Any = None) -> Any:
         if out is None:
             if getattr(x, "nbytes", 0) < LARGE and getattr(y, "nbytes", 0) < LARGE:
                 return enter().run(ufunc, x, y)
             return enter().run(_in_pieces, ufunc, x, y)
-        return enter().run(ufunc, x, y, out)
+        return enter().run(ufunc, x, y, out=out)
 
     enter = running.another_quiet_context
     if ufunc.nout > 1 or ufunc.nin > 2 or ufunc.signature is not None:
@@ -75,14 +76,14 @@ def _in_pieces(ufunc: np.ufunc, *operands: Any) -> Any:
     shape = np.broadcast_shapes(*[x.shape for x in arrays])
     if not shape or not all(x.flags.c_contiguous for x in arrays):
         return ufunc(*operands)
-    kinds = [getattr(x, "dtype", type(x)) for x in operands]
+    kinds = [np.dtype(bool) if type(x) is bool else getattr(x, "dtype", type(x)) for x in operands]
     out = empty(shape, ufunc.resolve_dtypes((*kinds, None))[-1])
     cut = [isinstance(x, np.ndarray) and x.ndim == len(shape) and len(x) == shape[0] for x in operands]
 
     def work(start: int, stop: int) -> None:
-        ufunc(*[x[start:stop] if c else x for x, c in zip(operands, cut, strict=True)], out[start:stop])
+        ufunc(*[x[start:stop] if c else x for x, c in zip(operands, cut, strict=True)], out=out[start:stop])
 
-    run(work, pieces(shape[0]), out.nbytes)
+    run(work, shares(shape[0]), out.nbytes)
     return out
 
 
@@ -106,7 +107,7 @@ def relu(x: NDArray[Any], /) -> NDArray[Any]:
     def work(start: int, stop: int) -> None:
         np.maximum(rows[start:stop], zeros, out=out_rows[start:stop])
 
-    run(work, pieces(len(rows)), x.nbytes)
+    run(work, shares(len(rows)), x.nbytes)
     np.maximum(flat[whole:], 0, out=flat_out[whole:])
     return out
 

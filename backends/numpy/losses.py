@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..dtypes import computing_dtype
 from ..memory import empty
-from .running import blocks, computing_dtype, quiet, run, scratch
+from .running import blocks, quiet, run, scratch
 
 
 @quiet

@@ -9,9 +9,10 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from ..dtypes import computing_dtype
 from ..memory import LARGE, empty
 from ..segments import Segments
-from .running import as_matrix, computing_dtype, pieces, quiet, run, widened
+from .running import as_matrix, quiet, run, shares, widened
 
 FEW_ELEMENTS = 256  # so few that preparing a selector costs more than adding them one by one
 LONG_RUN_BYTES = 16 * 1024  # a run of so many bytes is worth a Python call of its own
@@ -55,9 +56,9 @@ def concatenate(arrays: Sequence[NDArray[Any]], axis: int = 0, /) -> NDArray[Any
     def work(start: int, stop: int) -> None:
         np.concatenate([x[start:stop] for x in arrays], axis=axis, out=out[start:stop])
 
-    if axis == 0:
-        return np.concatenate(arrays, out=out)
-    run(work, pieces(len(out)), out.nbytes)
+    if axis <= 0 or any(len(x) != len(out) for x in arrays):
+        return np.concatenate(arrays, axis=axis, out=out)
+    run(work, shares(len(out)), out.nbytes)
     return out
 
 

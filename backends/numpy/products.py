@@ -9,9 +9,10 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
+from ..dtypes import computing_dtype
 from ..matrices import Matrices
 from ..memory import LARGE, empty
-from .running import computing_dtype, pieces, quiet, run, widened
+from .running import quiet, run, shares, widened
 
 LARGE_PRODUCT = 16384  # elements of both operands and the result; so many are worth a Python call of their own
 FEW_PRODUCTS = 4  # so few that grouping by size costs more than it saves
@@ -88,7 +89,7 @@ def sum_last(x: NDArray[Any], /) -> NDArray[Any]:
     def work(start: int, stop: int) -> None:
         np.vecdot(widened(rows[start:stop]), ones, out=totals[start:stop])
 
-    run(work, pieces(len(rows)), rows.nbytes)
+    run(work, shares(len(rows)), rows.nbytes)
     return totals.astype(x.dtype, copy=False).reshape(x.shape[:-1])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import Context
 from functools import wraps
 from itertools import pairwise
@@ -30,7 +30,7 @@ MOST_THREADS = 4  # by default; more of them wait for the interpreter lock betwe
 def _threads_to_use() -> int:
     """What the environment variable PYNESTED_THREADS says, otherwise the cores that this process may use, up to 4."""
     asked = os.environ.get("PYNESTED_THREADS", "")
-    if asked.isdigit() and int(asked) > 0:
+    if asked.isdecimal() and int(asked) > 0:
         return int(asked)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, MOST_THREADS)
@@ -74,12 +74,22 @@ def run(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]], nbytes: int)
         _work_through(work, jobs)
         return
     stretches = [jobs[len(jobs) * part // parts : len(jobs) * (part + 1) // parts] for part in range(parts)]
-    others = [_threads().submit(quietly, _work_through, work, stretch) for stretch in stretches[1:]]
+    others = [_started(work, stretch) for stretch in stretches[1:]]
     try:
         _work_through(work, stretches[0])
     finally:
         for other in others:
             other.result()
+
+
+def _started(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]]) -> Future[None]:
+    """The jobs under way on another thread; done already where the interpreter is ending and starts none."""
+    try:
+        return _threads().submit(quietly, _work_through, work, jobs)
+    except RuntimeError:
+        done: Future[None] = Future()
+        done.set_result(quietly(_work_through, work, jobs))
+        return done
 
 
 def _work_through(work: Callable[..., None], jobs: Iterable[tuple[Any, ...]]) -> None:
@@ -104,7 +114,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_threads)
 
 
-_kept = threading.local()
+_scratch = threading.local()
 
 
 def scratch(slot: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -112,10 +122,10 @@ def scratch(slot: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[
     nbytes = prod(shape) * dtype.itemsize
     if not KEPT_BYTES[0] <= nbytes <= KEPT_BYTES[1]:
         return np.empty(shape, dtype)
-    memory: NDArray[np.uint8] | None = getattr(_kept, slot, None)
+    memory: NDArray[np.uint8] | None = getattr(_scratch, slot, None)
     if memory is None or memory.nbytes < nbytes:
         memory = np.empty(nbytes, np.uint8)
-        setattr(_kept, slot, memory)
+        setattr(_scratch, slot, memory)
     return memory[:nbytes].view(dtype).reshape(shape)
 
 
@@ -130,8 +140,8 @@ def blocks(rows: int, row_bytes: int) -> list[tuple[int, int]]:
     return [(start, min(start + step, rows)) for start in range(0, rows, step)]
 
 
-def pieces(rows: int) -> list[tuple[int, int]]:
-    """(first row, row after the last) of a piece for each thread."""
+def shares(rows: int) -> list[tuple[int, int]]:
+    """(first row, row after the last) of the share of each thread."""
     cuts = [rows * part // THREADS for part in range(THREADS + 1)]
     return list(pairwise(cuts))
 
@@ -141,7 +151,7 @@ def copy(x: NDArray[Any], /) -> NDArray[Any]:
     if x.nbytes < THREAD_BYTES:
         return x.copy()
     out = empty(x.shape, x.dtype)
-    run(lambda start, stop: np.copyto(out[start:stop], x[start:stop]), pieces(len(x)), x.nbytes)
+    run(lambda start, stop: np.copyto(out[start:stop], x[start:stop]), shares(len(x)), x.nbytes)
     return out
 
 
@@ -150,11 +160,6 @@ def as_matrix(x: NDArray[Any]) -> NDArray[Any]:
     if x.ndim == 2 and x.flags.c_contiguous:
         return x
     return np.ascontiguousarray(x).reshape(len(x), prod(x.shape[1:]))
-
-
-def computing_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """What a float dtype is computed in: float32 for float16, otherwise itself."""
-    return np.dtype(np.float32) if dtype == np.float16 else dtype
 
 
 def widened(x: NDArray[Any]) -> NDArray[Any]:

@@ -8,9 +8,10 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from ..dtypes import computing_dtype
 from ..memory import empty
 from ..segments import Segments
-from .running import as_matrix, computing_dtype, quiet, rows_in_block, run, scratch, widened
+from .running import as_matrix, quiet, rows_in_block, run, scratch, widened
 
 FEW_RUNS = 8  # so few that a Python call for each costs less than any preparation
 LONG_RUN_ELEMENTS = 4096  # a run of so many elements is worth a Python call of its own

@@ -208,3 +208,27 @@ def test_pieces_refuse_what_the_ufunc_refuses(monkeypatch: pytest.MonkeyPatch) -
         cpu.subtract(ROWS > 0, ROWS > 1)
     with pytest.raises(ValueError, match="broadcast"):
         cpu.add(ROWS, ROWS[:, :3].copy())
+
+
+def outcome(function: Any, *operands: Any) -> Any:
+    """The result and its dtype, or the class of the error."""
+    try:
+        with np.errstate(all="ignore"):
+            result = function(*operands)
+    except (TypeError, OverflowError) as error:
+        return OverflowError if isinstance(error, OverflowError) else TypeError
+    return result.dtype, result.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int16", "int32", "int64", "uint8", *FLOATS])
+def test_numbers_beside_a_large_array_are_as_weak_as_beside_a_small_one(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _everything_is_large(monkeypatch)
+    x = np.arange(6).astype(dtype)
+    numbers = (True, False, 1, -1, 0.1, 300, 2**63, 2**70, np.int64(3), np.float32(0.1), np.bool_(True), np.array(2.5))
+    for name in ("add", "multiply", "divide", "less", "equal", "maximum"):
+        function, plain = getattr(cpu, name), getattr(np, name)
+        for number in numbers:
+            for operands in ((x, number), (number, x)):
+                assert outcome(function, *operands) == outcome(plain, *operands), (name, operands)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from pynested.backends import memory
 from pynested.backends import numpy as cpu
 
+THRESHOLDS = gc.get_threshold()
 SHAPE = (600, 500)  # of float32: a little more than LARGE
 
 
@@ -81,7 +83,41 @@ def test_no_more_is_kept_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert memory.kept_bytes() == 0
 
 
-@pytest.mark.parametrize(("asked", "mib"), [("7", 7), ("0", 0), ("", 512), ("much", 512)])
+def test_garbage_may_come_back_at_any_moment() -> None:
+    for moment in range(1, 61):
+        memory.forget_kept()
+        waiting = [memory.Piece(np.empty(100 + size, np.uint8)) for size in range(60)]
+        waiting.clear()
+        gc.disable()
+        gc.collect()
+        for size in range(12):
+            cycle: list[Any] = [memory.Piece(np.empty(1000 + size, np.uint8))]
+            cycle.append(cycle)
+            del cycle
+        gc.set_threshold(gc.get_count()[0] + moment)
+        gc.enable()
+        memory.kept_bytes()
+        memory.empty(SHAPE, np.float32)
+        gc.set_threshold(*THRESHOLDS)
+    gc.collect()
+    assert memory.kept_bytes() == sum(size * len(pieces) for size, pieces in memory._waiting.items())
+
+
+def test_what_is_kept_is_given_up_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.empty(SHAPE, np.float32)
+    assert memory.kept_bytes() > 0
+    plain = np.empty
+
+    def short(size: Any, dtype: Any) -> Any:
+        if memory.kept_bytes():
+            raise MemoryError
+        return plain(size, dtype)
+
+    monkeypatch.setattr(np, "empty", short)
+    assert memory.empty((3000, 3000), np.float32).shape == (3000, 3000)
+
+
+@pytest.mark.parametrize(("asked", "mib"), [("7", 7), ("²", 512), ("0", 0), ("", 512), ("much", 512)])
 def test_what_the_environment_asks(asked: str, mib: int) -> None:
     text = "from pynested.backends import memory; print(memory.MOST_KEPT >> 20)"
     done = subprocess.run(

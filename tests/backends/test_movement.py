@@ -84,3 +84,13 @@ def test_copy_is_contiguous_and_apart() -> None:
     copied = cpu.copy(x)
     assert copied.flags.c_contiguous and not np.shares_memory(x, copied)
     np.testing.assert_array_equal(copied, x)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_concatenate_is_numpys(axis: int) -> None:
+    x, y = np.arange(12.0).reshape(4, 3), np.arange(12, dtype=np.float32).reshape(4, 3)
+    for arrays in ([x, y], [x], [x[:0], y[:0]], [y, x.T.copy().T, y]):
+        np.testing.assert_array_equal(cpu.concatenate(arrays, axis), np.concatenate(arrays, axis), strict=True)
+    with pytest.raises(ValueError, match="must match exactly"):
+        cpu.concatenate([x, y[1:, 1:]], axis)
+    np.testing.assert_array_equal(cpu.concatenate([x[0], y[1]], -1), np.concatenate([x[0], y[1]]), strict=True)

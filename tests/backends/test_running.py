@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -120,3 +122,27 @@ def test_a_forked_child_starts_its_own_threads(monkeypatch: pytest.MonkeyPatch) 
         running.run(done.append, [(2,), (3,)], running.THREAD_BYTES)
         os._exit(0 if sorted(done) == [0, 1, 2, 3] else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+AFTER_THE_END = """
+import atexit, threading, time
+import numpy as np
+import pynested as pn
+
+x = pn.array(np.ones(1 << 20))
+
+def late():
+    time.sleep(0.2)
+    print((x + 1).sum().item(), flush=True)
+
+threading.Thread(target=late).start()
+atexit.register(late)
+"""
+
+
+def test_threads_that_outlive_the_program_still_compute() -> None:
+    environment = {**os.environ, "PYNESTED_THREADS": "3"}
+    command = [sys.executable, "-c", AFTER_THE_END]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == [str(2.0 * 2**20)] * 2, done.stderr
+    assert not done.stderr
