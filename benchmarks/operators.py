@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import statistics
 from collections.abc import Callable
 from time import perf_counter, thread_time
@@ -180,6 +181,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--load", action="append", choices=list(workloads()), help="only these inputs")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda", "emulated"], help="of all operands")
     chosen = parser.parse_args(arguments)
+    # Threads of OpenMP look for work for a while after their own turn, and would take a core from whoever is next.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if HAS_TORCH:
         from . import torch_contenders
 
