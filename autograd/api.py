@@ -17,7 +17,7 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DeviceError, GradientError
 from pynested.backends.host import from_host
 
-from .array import Array, zeros, zeros_like
+from .array import Array, new_zeros, zeros_like
 from .containers import flatten, matched
 from .modes import Mode
 from .passes import backward, grad, ones_like
@@ -201,7 +201,7 @@ def _rows(name: str, function: Callable[[Any], Any], x: Array) -> Array:
     units = np.eye(output.numel(), dtype=output.dtype).reshape(output.numel(), *output.shape)
     rows = [pull(Array(from_host(unit, output.device), output.device)) for unit in units]
     if not rows:
-        return zeros((*output.shape, *x.shape), x)  # type: ignore[no-any-return]
+        return new_zeros((*output.shape, *x.shape), x)  # type: ignore[no-any-return]
     return stack(rows, 0).reshape((*output.shape, *x.shape))
 
 

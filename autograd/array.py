@@ -15,7 +15,7 @@ import numpy as np
 
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
-from pynested.backends.errors import ArgumentError, DTypeError, GradientError
+from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, GradientError
 from pynested.backends.host import writable
 from pynested.backends.storage import Storage
 
@@ -144,10 +144,19 @@ class Array(Protocols):
 
     @grad.setter
     def grad(self, value: Array | None) -> None:
+        if value is not None and type(value) is not Array:
+            raise GradientError(
+                f"grad: a gradient is a pn.Array, not a {type(value).__name__}. Make one: pn.array(value)."
+            )
         if value is not None and (value.shape != self.shape or value.dtype != self.dtype):
             raise GradientError(
                 f"grad: a gradient of shape {value.shape} and dtype {value.dtype} does not fit an array of shape "
                 f"{self.shape} and dtype {self.dtype}."
+            )
+        if value is not None and value.device != self.device:
+            raise DeviceError(
+                f"grad: a gradient on {value.device!r} does not fit an array on {self.device!r}. Move it: "
+                f"gradient.to({self.device!r})."
             )
         self._grad = value
 
@@ -258,7 +267,7 @@ def bare_on_cpu(value: Any) -> Any:
     return value.data if type(value) is Array and value.storage.device == "cpu" else value
 
 
-def zeros(shape: tuple[int, ...], like: Any) -> Any:
+def new_zeros(shape: tuple[int, ...], like: Any) -> Any:
     """Zeros in the dtype and on the device of ``like``, an `Array` or a bare array of the CPU."""
     if type(like) is Array:
         return Array(get_backend(like.device).xp.zeros(shape, like.dtype), like.device)
@@ -267,7 +276,7 @@ def zeros(shape: tuple[int, ...], like: Any) -> Any:
 
 def zeros_like(value: Any) -> Any:
     """Zeros of the shape, dtype and device of ``value``."""
-    return zeros(value.shape, value)
+    return new_zeros(value.shape, value)
 
 
 def wrapped(value: Any) -> Array:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from pynested.backends import transfer
+from pynested.backends.dtypes import is_float
 from pynested.backends.errors import GradientError
 
 from .api import vjp
@@ -71,7 +72,7 @@ def gradcheck(function: Callable[..., Any], *inputs: Any, order: int = 2, seed: 
         def second(arguments: Any, cotangents: Any) -> Any:
             return vjp(function, *arguments)[1](rebuild(cotangents))
 
-        floats = [output for output in outputs if output.dtype.kind == "f"]
+        floats = [output for output in outputs if is_float(output.dtype)]
         moved = [Array(transfer(w, y.device), y.device) for w, y in zip(weights, floats, strict=True)]
         given = probe.filled(probe.start, tracked=True), [one.requires_grad_() for one in moved]
         _check(Probe("second order: ", second, given), generator)

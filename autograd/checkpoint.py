@@ -12,6 +12,7 @@ from . import random
 from .anomaly import checksum
 from .array import Array
 from .containers import flatten
+from .default_device import get_default_device, set_default_device
 from .modes import Mode
 from .rules.rule import Rule, hang
 from .tape import ANOMALY, OFF, RECORDING, Line, held, now, source_of, state
@@ -21,8 +22,8 @@ from .walk import Pending, boundary, lines_between, pull_back, push_forward
 def checkpoint(function: Callable[..., Any], *arguments: Any) -> Any:
     """``function(*arguments)``, of which only the arguments are kept for the gradient; a pass computes it again.
 
-    Gradients of any order flow, also to arrays that the function uses without being given them. Random numbers from the
-    default generator are the same again; a generator of your own is yours to restore.
+    Gradients of any order flow, also to arrays that the function uses without being given them. The default device and
+    random numbers from the default generator are the same again; a generator of your own is yours to restore.
 
     Raises
     ------
@@ -49,6 +50,7 @@ class _Checkpoint(Rule):
         self.name = f"checkpoint of {getattr(function, '__name__', function)}"
         self.function = function
         self.generator = random.get_state()
+        self.device = get_default_device()
         self.arrays, self.rebuild = flatten(arguments)
 
     def recorded(self) -> Any:
@@ -67,7 +69,7 @@ class _Checkpoint(Rule):
 
     def again(self, line: Line) -> list[Array]:
         """The results of another call on what was saved."""
-        with Mode(state.mode or RECORDING), _generator_at(self.generator):
+        with Mode(state.mode or RECORDING), _generator_at(self.generator), set_default_device(self.device):
             results = flatten(self.function(*self.rebuild(line.saved()[0])))[0]
             signs = _signs(results)
         if any(a != b for a, b in zip(signs, self.signs, strict=False)) or len(signs) != len(self.signs):

@@ -1,10 +1,10 @@
 """New arrays: from data, filled, counted, random.
 
-The dtype is one of pynested's nine, float64 unless something else is said; DTypeError for every other. A shape is given
-as numbers or as one tuple; ArgumentError for a negative size. The device is that of `set_default_device` unless one is
-named; DeviceError for one that is not there. With ``requires_grad`` operations on the array, a leaf, are recorded.
-Random numbers come from ``generator``, a `numpy.random.Generator`, or from the default one, which `manual_seed`
-restarts; they are the same on every device.
+The dtype is one of nine, and bfloat16 on devices with kernels; float64 unless something else is said, and DTypeError
+for every other. A shape is given as numbers or as one tuple; ArgumentError for a negative size. The device is that of
+`set_default_device` unless one is named; DeviceError for one that is not there. With ``requires_grad`` operations on
+the array, a leaf, are recorded. Random numbers come from ``generator``, a `numpy.random.Generator`, or from the default
+one, which `manual_seed` restarts; they are the same on every device.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import DTypeLike
 from pynested.backends import allocate, get_backend
 from pynested.backends.dtypes import is_bfloat16, is_float
 from pynested.backends.errors import ArgumentError, DTypeError, PynestedError
-from pynested.backends.host import overwrite
+from pynested.backends.host import fill_from
 
 from . import random
 from .array import Array
@@ -81,7 +81,7 @@ def array(
         return _finished(given, requires_grad)
     memory = allocate(place, given.shape, kind)
     with np.errstate(over="ignore"):
-        overwrite(memory, given.data)
+        fill_from(memory, given.data)
     return _finished(Array(memory, place), requires_grad)
 
 
@@ -120,12 +120,23 @@ def empty(
     >>> pn.empty(2, 3).shape
     (2, 3)
     """
-    sizes, place = _sizes("empty", shape), chosen_device(device)
-    return _finished(Array(allocate(place, sizes, _kind(dtype, place)), place), requires_grad)
+    return _finished(_new("empty", shape, dtype, device), requires_grad)
 
 
-def _kind(dtype: DTypeLike | None, device: str | None) -> np.dtype[Any]:
-    return canonical_dtype(_DEFAULT if dtype is None else dtype, chosen_device(device))
+def _new(name: str, shape: Any, dtype: DTypeLike | None, device: str | None) -> Array:
+    """An array of this shape, of the dtype and on the device that are named, or of the default ones."""
+    place = chosen_device(device)
+    return Array(allocate(place, _sizes(name, shape), _kind(dtype, place)), place)
+
+
+def _filled(name: str, shape: Any, value: Any, dtype: DTypeLike | None, device: str | None) -> Array:
+    made = _new(name, shape, dtype, device)
+    made.data[...] = scalar(name, value, made.dtype)
+    return made
+
+
+def _kind(dtype: DTypeLike | None, place: str) -> np.dtype[Any]:
+    return canonical_dtype(_DEFAULT if dtype is None else dtype, place)
 
 
 def _sizes(name: str, shape: tuple[Any, ...]) -> tuple[int, ...]:
@@ -152,10 +163,8 @@ def full(
     >>> pn.full((2,), 7)
     array([7, 7])
     """
-    kind = canonical_dtype(np.asarray(fill_value).dtype if dtype is None else dtype, chosen_device(device))
-    filled = empty(_sizes("full", (shape,)), dtype=kind, device=device)
-    filled.data[...] = scalar("full", fill_value, kind)
-    return _finished(filled, requires_grad)
+    kind = np.asarray(fill_value).dtype if dtype is None else dtype
+    return _finished(_filled("full", (shape,), fill_value, kind, device), requires_grad)
 
 
 def zeros(
@@ -168,13 +177,7 @@ def zeros(
     >>> pn.zeros(2, dtype=pn.int8)
     array([0, 0], dtype=int8)
     """
-    return full(
-        _sizes("zeros", shape),
-        0,
-        dtype=_kind(dtype, device),
-        device=device,
-        requires_grad=requires_grad,
-    )
+    return _finished(_filled("zeros", shape, 0, dtype, device), requires_grad)
 
 
 def ones(
@@ -187,7 +190,7 @@ def ones(
     >>> pn.ones(2)
     array([1., 1.])
     """
-    return full(_sizes("ones", shape), 1, dtype=_kind(dtype, device), device=device, requires_grad=requires_grad)
+    return _finished(_filled("ones", shape, 1, dtype, device), requires_grad)
 
 
 def arange(
@@ -256,7 +259,7 @@ def randn(
 
 
 def _floating(name: str, dtype: Any, device: str | None) -> np.dtype[Any]:
-    kind = _kind(dtype, device)
+    kind = _kind(dtype, chosen_device(device))
     if not is_float(kind):
         raise DTypeError(f"{name}: random real numbers need a floating point dtype, not {kind}.")
     return kind

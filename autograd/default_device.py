@@ -15,28 +15,43 @@ from .rules.devices import to_device
 
 
 class _Thread(threading.local):
-    """The default device of the current thread; every thread begins with the CPU."""
+    """The default device of the current thread; every thread begins with the CPU.
 
-    device = "cpu"
+    Attributes
+    ----------
+    device : str
+        The default now.
+    fresh : DefaultDevice or None
+        What was set last, as long as no block has been entered or left since.
+    before : list of str
+        What is restored at the ends of the blocks that are open.
+    """
+
+    def __init__(self) -> None:
+        self.device = "cpu"
+        self.fresh: DefaultDevice | None = None
+        self.before: list[str] = []
 
 
 _thread = _Thread()
 
 
 class DefaultDevice:
-    """What `set_default_device` did, undone at the end of a ``with`` block."""
+    """What `set_default_device` did, undone at the end of a ``with`` block; later blocks do, and undo, it again."""
 
     def __init__(self, device: str) -> None:
         self._device, self._before = device, _thread.device
-        _thread.device = device
+        _thread.device, _thread.fresh = device, self
 
     def __enter__(self) -> None:
-        """The device is set already."""
+        """Set the device, unless the call has just done so."""
+        _thread.before.append(self._before if _thread.fresh is self else _thread.device)
+        _thread.device, _thread.fresh = self._device, None
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _thread.device = self._before
+        _thread.device, _thread.fresh = _thread.before.pop(), None
 
     def __repr__(self) -> str:
         return f"<default device {self._device!r}>"
@@ -53,7 +68,7 @@ def set_default_device(device: str | None) -> DefaultDevice:
     Returns
     -------
     DefaultDevice
-        For a ``with`` block, at whose end the device before it is the default again.
+        For a ``with`` block, at whose end the device before it is the default again; it can be kept for more blocks.
 
     Raises
     ------
@@ -66,8 +81,8 @@ def set_default_device(device: str | None) -> DefaultDevice:
     -----
     It is as if ``device=`` were given to every constructor: to those of lists and of NumPy arrays, to filled and to
     random arrays. Arrays have a place already, so what is made of them, or like them, lies where they do, and so does
-    what `from_dlpack` shares. Operators do not look at it: a number goes where the other operand is, and a NumPy array
-    among operands is on the CPU. Every thread has a default of its own, as in PyTorch.
+    what `from_dlpack` shares. Operators do not look at it: a number, NumPy's too, goes where the other operand is, and
+    a NumPy array among operands is on the CPU. Every thread has a default of its own, as in PyTorch.
 
     After `torch.set_default_device`, and, as a block, ``with torch.device(...)``.
 

@@ -48,7 +48,8 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     Nothing is recorded: the result is a leaf without gradient; ``requires_grad_`` asks for one. pynested counts its own
     writes, to notice one that would make a gradient wrong. It does not see those of the other side, or those through a
     second array that shares the same memory: write to shared memory before it is used, or after the backward pass.
-    Memory that the other side declares to be read-only is not written to.
+    pynested does not write to memory that the other side declares to be read-only; other libraries may, as PyTorch
+    does.
 
     After `torch.from_dlpack`, and ``from_dlpack`` of the Python array API standard.
 

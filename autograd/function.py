@@ -10,7 +10,8 @@ import numpy as np
 
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
-from pynested.backends.errors import GradientError
+from pynested.backends.errors import DeviceError, GradientError
+from pynested.backends.host import from_host
 
 from .array import Array, bare_on_cpu, owner
 from .containers import flatten, matched
@@ -106,7 +107,8 @@ class _Call(Rule):
         self.context = context
         opened = [flatten(argument) for argument in arguments]
         self.arguments = [
-            (type(one), len(arrays), rebuild) for one, (arrays, rebuild) in zip(arguments, opened, strict=True)
+            (type(one), [array.device for array in arrays], rebuild)
+            for one, (arrays, rebuild) in zip(arguments, opened, strict=True)
         ]
         self.several = isinstance(outputs, tuple)
         self.results, self.rebuild = flatten(outputs)
@@ -166,33 +168,41 @@ class _Call(Rule):
         found: list[Array | None] = []
         for i, one in enumerate(answers):
             found += self.opened_answer(i, one)
-        for source, one in zip(line.sources, found, strict=True):
-            self.check(source, one)
+        devices = [device for _, of_one, _ in self.arguments for device in of_one]
+        for source, one, device in zip(line.sources, found, devices, strict=True):
+            self.check(source, one, device)
         return found
 
     def opened_answer(self, i: int, answer: Any) -> Sequence[Array | None]:
         """The arrays of the gradient of argument ``i``, which has the argument's form."""
-        kind, count, rebuild = self.arguments[i]
+        kind, devices, rebuild = self.arguments[i]
         if answer is None:
-            return [None] * count
-        if not count:
+            return [None] * len(devices)
+        if not devices:
             raise GradientError(f"{self.name}.backward: argument {i} is a {kind.__name__}; return None for it.")
-        arrays = [Array(answer)] if isinstance(answer, np.ndarray) else flatten(answer)[0]
-        if len(arrays) != count:
+        if isinstance(answer, np.ndarray):
+            answer = Array(from_host(answer, devices[0]), devices[0])
+        arrays = flatten(answer)[0]
+        if len(arrays) != len(devices):
             raise GradientError(
                 f"{self.name}.backward returned a {type(answer).__name__} for argument {i}, a {kind.__name__}. "
                 "Return a gradient of the same form."
             )
         return arrays if kind is Array else matched(f"{self.name}.backward", rebuild(arrays), answer)
 
-    def check(self, source: Any, cotangent: Array | None) -> None:
-        """A gradient has the shape and the dtype of its array."""
+    def check(self, source: Any, cotangent: Array | None, device: str) -> None:
+        """A gradient has the shape and the dtype of its array, and lies on its device."""
         if source is None or cotangent is None:
             return
         if cotangent.shape != source.shape or cotangent.dtype != source.dtype:
             raise GradientError(
                 f"{self.name}.backward returned a gradient of shape {cotangent.shape} and dtype {cotangent.dtype} for "
                 f"an array of shape {source.shape} and dtype {source.dtype}."
+            )
+        if cotangent.device != device:
+            raise DeviceError(
+                f"{self.name}.backward returned a gradient on {cotangent.device!r} for an array on {device!r}. Move "
+                f"it: gradient.to({device!r})."
             )
 
     def push(self, line: Line, tangents: list[Any]) -> Any:
@@ -202,18 +212,23 @@ class _Call(Rule):
         if self.function.jvp is None:
             return self.transposed(line, tangents)
         given, start = [], 0
-        device = next(tangent.device for tangent in tangents if tangent is not None)
-        for _, count, rebuild in self.arguments:
-            of_one = list(zip(line.sources[start : start + count], tangents[start : start + count], strict=True))
-            zeros = [_zeros(s.shape, s.dtype, device) if t is None and s is not None else t for s, t in of_one]
-            given.append(None if not count or any(t is None for t in zeros) else rebuild(zeros))
-            start += count
+        for _, devices, rebuild in self.arguments:
+            end = start + len(devices)
+            of_one = zip(line.sources[start:end], tangents[start:end], devices, strict=True)
+            zeros = [_zeros(s.shape, s.dtype, at) if t is None and s is not None else t for s, t, at in of_one]
+            given.append(None if not devices or any(t is None for t in zeros) else rebuild(zeros))
+            start = end
         answer = self.function.jvp(self.view(line, True), *given)
         pushed = flatten(answer)[0]
         if [(one.shape, one.dtype) for one in pushed] != [like[:2] for like in self.likes]:
             raise GradientError(
                 f"{self.name}.jvp returned tangents of shapes {[one.shape for one in pushed]}; the outputs have "
                 f"{[like[0] for like in self.likes]}. Return one tangent for each output, of its shape and dtype."
+            )
+        if [one.device for one in pushed] != [like[2] for like in self.likes]:
+            raise DeviceError(
+                f"{self.name}.jvp returned tangents on {[one.device for one in pushed]}; the outputs are on "
+                f"{[like[2] for like in self.likes]}. Return each tangent where its output is."
             )
         return pushed
 

@@ -86,7 +86,7 @@ class Protocols(methods.Methods):
         function = methods.dense.UFUNCS.get(ufunc)
         if function is None or method != "__call__" or options:
             return NotImplemented
-        return function(*inputs)
+        return function(*as_scalars(inputs))
 
     def __len__(self: Any) -> int:
         if self.ndim == 0:
@@ -142,6 +142,14 @@ class Protocols(methods.Methods):
         again: Array = self.detach()
         again.line, again.tracked = self.line, self.tracked
         return again
+
+
+def as_scalars(inputs: tuple[Any, ...]) -> list[Any]:
+    """``inputs`` as NumPy's scalars where NumPy made arrays without dimensions of them, as for ``np.int64(3) < x``.
+
+    An array lies on the CPU, a scalar goes where the other operand is.
+    """
+    return [x[()] if type(x) is np.ndarray and not x.ndim else x for x in inputs]
 
 
 def _unpickled(kind: Any, data: Any, device: str, requires_grad: bool) -> Array:

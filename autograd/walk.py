@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
-from pynested.backends.errors import GradientError
+from pynested.backends.errors import DeviceError, GradientError
 
 from .tape import Hook, Line
 
@@ -110,7 +110,7 @@ def _visit(line: Line, cotangent: Any, pending: Pending) -> Any:
 
 
 def hooked(hooks: Sequence[Hook] | None, given: Array, exposed: set[int]) -> Array:
-    """The cotangent after ``hooks``; each may return a replacement of the same shape and dtype, or None."""
+    """The cotangent after ``hooks``; each may return a replacement of its shape and dtype, where it is, or None."""
     from .array import Array, owner
 
     for hook in hooks or ():
@@ -123,6 +123,11 @@ def hooked(hooks: Sequence[Hook] | None, given: Array, exposed: set[int]) -> Arr
             raise GradientError(
                 f"hook {getattr(hook, '__name__', hook)!r} returned {what}; the gradient has shape {given.shape} and "
                 f"dtype {given.dtype}. Return an array like it, or None."
+            )
+        if answer.device != given.device:
+            raise DeviceError(
+                f"hook {getattr(hook, '__name__', hook)!r} returned an array on {answer.device!r}; the gradient is on "
+                f"{given.device!r}. Move it: gradient.to({given.device!r})."
             )
         given = answer
         exposed.add(owner(given))

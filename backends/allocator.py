@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from numpy.typing import DTypeLike
 
 from .errors import DeviceError
-from .host import overwrite
+from .host import fill_from
 from .memory import allocate_cpu
 
 Allocator: TypeAlias = Callable[[tuple[int, ...], DTypeLike], Any]
@@ -38,7 +38,7 @@ def allocate(device: str, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
 def transfer(x: Any, device: str) -> Any:
     """A copy of an array in new memory on ``device``, wherever it lies."""
     memory = allocate(device, x.shape, x.dtype)
-    overwrite(memory, x)
+    fill_from(memory, x)
     return memory
 
 

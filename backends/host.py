@@ -22,7 +22,7 @@ def from_host(values: NDArray[Any], device: str) -> Any:
     return values if device == "cpu" else get_backend(device).xp.asarray(values)
 
 
-def overwrite(memory: Any, values: Any) -> None:
+def fill_from(memory: Any, values: Any) -> None:
     """Give a contiguous array the values of another of the same shape, cast, wherever each of them lies."""
     if isinstance(memory, np.ndarray):
         memory[...] = to_host(values)

@@ -97,10 +97,11 @@ def nested_array(
     if not arrays:
         return _of_nothing(chosen, dtype, where, requires_grad)
     check_ranks("nested_array", arrays)
-    kind = common_dtype("nested_array", arrays, dtype, where)
+    kind, mixed = common_dtype("nested_array", arrays, dtype, where)
     arrays, here = _gathered(arrays, where)
     with np.errstate(over="ignore"):  # a float beyond the range of a narrower dtype becomes an infinity
-        made = _packed_list(arrays, kind, chosen, here)
+        alike = [x.astype(kind, copy=False) for x in arrays] if mixed else arrays
+        made = _packed_list(alike, kind, chosen, here)
     made = made if here == where else made.to(where)
     return made.requires_grad_() if requires_grad else made
 
@@ -208,7 +209,7 @@ def as_nested_array(
         for x, y in zip(entries, arrays, strict=True)
     ]
     check_ranks("as_nested_array", given)
-    kind = common_dtype("as_nested_array", given, dtype, where)
+    kind, _ = common_dtype("as_nested_array", given, dtype, where)
     devices = {x.device for x in given}
     if len(devices) > 1:
         raise DeviceError(f"as_nested_array: the arrays lie on different devices: {', '.join(sorted(devices))}.")

@@ -69,8 +69,11 @@ def check_ranks(name: str, arrays: list[Any]) -> None:
         )
 
 
-def common_dtype(name: str, arrays: list[Any], dtype: Any, device: str) -> np.dtype[Any]:
-    """The dtype asked for, if it can hold the values, else that of the first array, if it holds all other dtypes."""
+def common_dtype(name: str, arrays: list[Any], dtype: Any, device: str) -> tuple[np.dtype[Any], bool]:
+    """The dtype asked for, if it can hold the values, else that of the first array, if it holds all other dtypes.
+
+    And whether the arrays have several dtypes, which may have nothing in common: they are converted one by one.
+    """
     kinds = {x.dtype for x in arrays}
     for kind in kinds:
         if dtype is None or (kind.kind not in "biufc" and not is_bfloat16(kind)):
@@ -88,4 +91,4 @@ def common_dtype(name: str, arrays: list[Any], dtype: Any, device: str) -> np.dt
         for i, x in enumerate(arrays):
             if x.dtype == kind:
                 check_conversion(f"{name}: array {i}", x.data if type(x) is Array else x, wanted)
-    return wanted
+    return wanted, len(kinds) > 1

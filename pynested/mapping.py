@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.array import zeros
+from pynested.autograd.array import new_zeros
 from pynested.autograd.dense.canonical import operand
 from pynested.autograd.dense.movement import stack
 from pynested.backends.errors import ArgumentError, DeviceError, ShapeError, StructureError
@@ -75,7 +75,7 @@ def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -
                 break
         else:
             return NestedArray(function(*datas), structure)
-    given = [x if type(x) is NestedArray else operand(name, x) for x in operands]
+    given = [x if type(x) is NestedArray else operand(name, x, first.device) for x in operands]
     check_devices(name, given)
     if isinstance(structure, Jagged):
         aligned = jagged_operands(name, first, structure, given)
@@ -147,8 +147,8 @@ def map_components(
     >>> pn.map_components(lambda c: c - c.mean(), nt).unbind()
     (array([-0.5,  0.5]), array([0.]))
     """
-    given = [x if isinstance(x, NestedArray) else operand("map_components", x) for x in operands]
-    first = _first_nested("map_components", given)
+    first = _first_nested("map_components", operands)
+    given = [x if isinstance(x, NestedArray) else operand("map_components", x, first.device) for x in operands]
     for x in given:
         if isinstance(x, NestedArray) and len(x) != len(first):
             raise StructureError(difference("map_components", first, x))
@@ -196,17 +196,17 @@ def _of_nothing(function: Callable[..., Any], operands: Sequence[Any], layout: L
     probes = []
     for x in operands:
         if isinstance(x, NestedArray):
-            probes.append(zeros(tuple(x.regular_size(dim) or 0 for dim in range(1, x.ndim)), x.data))
+            probes.append(new_zeros(tuple(x.regular_size(dim) or 0 for dim in range(1, x.ndim)), x.data))
         elif type(x) is Array and x.ndim == first.ndim:
-            probes.append(zeros(x.shape[1:], x))
+            probes.append(new_zeros(x.shape[1:], x))
         else:
             probes.append(x)
     result = function(*probes)
     if not result.ndim:
-        return zeros((0,), result)  # type: ignore[no-any-return]
+        return new_zeros((0,), result)  # type: ignore[no-any-return]
     if layout is jagged:
         at = min(first.structure.ragged_dim if isinstance(first.structure, Jagged) else 1, result.ndim)
         shape = (*result.shape[: at - 1], 0, *result.shape[at:])
-        return NestedArray(zeros(shape, result), Jagged(frozen([0]), None, at))
+        return NestedArray(new_zeros(shape, result), Jagged(frozen([0]), None, at))
     empty = Strided.of_packed(np.zeros((0, result.ndim), np.int64))
-    return NestedArray(zeros((0,), result), empty)
+    return NestedArray(new_zeros((0,), result), empty)

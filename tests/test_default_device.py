@@ -68,6 +68,62 @@ def test_constructors_without_the_argument_look_at_it(make: Callable[[], Any], o
     assert make().device == "emulated"
 
 
+def test_what_was_set_can_be_set_again() -> None:
+    def seen() -> str:
+        return pn.get_default_device()
+
+    kept = pn.set_default_device("emulated")
+    pn.set_default_device("cpu")
+    for _ in range(2):
+        with kept:
+            assert seen() == "emulated"
+        assert seen() == "cpu"
+    with kept, pn.set_default_device("cpu"):
+        with kept:
+            with kept:
+                assert seen() == "emulated"
+            assert seen() == "emulated"
+        assert seen() == "cpu"
+    assert seen() == "cpu"
+    made = pn.set_default_device("emulated")
+    with made:
+        with made:
+            assert seen() == "emulated"
+        assert seen() == "emulated"
+        here = pn.set_default_device("cpu")
+    assert seen() == "cpu"
+    with here:
+        assert seen() == "cpu"
+    assert seen() == "cpu"
+    here = pn.set_default_device("cpu")
+    pn.set_default_device("emulated")
+    with here:
+        assert seen() == "cpu"
+    assert seen() == "emulated"
+    with pn.set_default_device("cpu"):
+        assert seen() == "cpu"
+    assert seen() == "emulated"
+    pn.set_default_device(None)
+
+
+def test_every_thread_sets_and_restores_its_own() -> None:
+    kept = pn.set_default_device("emulated")
+    pn.set_default_device("cpu")
+    seen = []
+
+    def other() -> None:
+        with kept:
+            seen.append(pn.get_default_device())
+        seen.append(pn.get_default_device())
+
+    with kept:
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        assert seen == ["emulated", "cpu"] and pn.get_default_device() == "emulated"
+    assert pn.get_default_device() == "cpu"
+
+
 @pytest.mark.parametrize("name", [*FACTORIES, *WITHOUT_THE_ARGUMENT])
 def test_it_is_the_cpu_at_first(name: str) -> None:
     assert pn.get_default_device() == (FACTORIES | WITHOUT_THE_ARGUMENT)[name]().device == "cpu"

@@ -11,6 +11,7 @@ import numpy as np
 
 from pynested.backends.dtypes import bfloat16, is_bfloat16
 from pynested.backends.errors import ArgumentError, DimensionError, DTypeError, ShapeError
+from pynested.backends.host import from_host
 
 from ..array import Array
 from ..tape import state
@@ -20,6 +21,7 @@ DTYPES = tuple(
 )
 _KNOWN = frozenset(DTYPES)
 _NAMES = ", ".join(map(str, DTYPES))
+_AS_THEY_ARE = frozenset((Array, int, float, bool))
 
 
 def canonical_dtype(dtype: Any, device: str = "cpu") -> np.dtype[Any]:
@@ -27,7 +29,7 @@ def canonical_dtype(dtype: Any, device: str = "cpu") -> np.dtype[Any]:
     try:
         found: np.dtype[Any] = bfloat16() if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)
     except (TypeError, ValueError, SyntaxError):
-        raise DTypeError(f"{dtype!r} is not a dtype. Use one of {_NAMES}.") from None
+        raise DTypeError(f"{dtype!r} is not a dtype. Use one of {_names(device)}.") from None
     if found in _KNOWN or (device != "cpu" and is_bfloat16(found)):
         return found
     if is_bfloat16(found):
@@ -35,16 +37,26 @@ def canonical_dtype(dtype: Any, device: str = "cpu") -> np.dtype[Any]:
             "bfloat16 is computed on the devices 'cuda' and 'emulated': give device= where an array is made, or "
             "convert to float32 first: x.to(dtype=pn.float32)."
         )
-    raise DTypeError(f"dtype {found} is not supported. Convert to one of {_NAMES}.")
+    raise DTypeError(f"dtype {found} is not supported. Convert to one of {_names(device)}.")
+
+
+def _names(device: str) -> str:
+    return _NAMES if device == "cpu" else f"{_NAMES}, bfloat16"
 
 
 def operand(name: str, value: Any, device: str = "cpu") -> Any:
-    """``value`` as an operand: an Array, or a Python number, which promotes weakly; ``device`` is where it will go."""
-    if type(value) is Array or type(value) in (int, float, bool):
+    """``value`` as an operand: an Array, or a Python number, which promotes weakly.
+
+    A NumPy scalar has no place, so it goes to ``device``, that of the other operands; a NumPy array lies on the CPU.
+    """
+    if type(value) in _AS_THEY_ARE:
         return value
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, np.generic):
         canonical_dtype(value.dtype, device)
-        return Array(np.asarray(value))
+        return Array(from_host(np.asarray(value), device), device)
+    if isinstance(value, np.ndarray):
+        canonical_dtype(value.dtype, device)
+        return Array(value)
     if isinstance(value, complex):
         raise DTypeError(f"{name}: complex numbers are not supported; operate on real and imaginary parts separately.")
     if getattr(value, "is_nested", False):
@@ -57,6 +69,23 @@ def operand(name: str, value: Any, device: str = "cpu") -> Any:
     )
 
 
+def operands(name: str, a: Any, b: Any) -> tuple[Any, Any]:
+    """Two operands that meet: a NumPy scalar goes where the other one is."""
+    if type(a) not in _AS_THEY_ARE:
+        a = operand(name, a, device_of(b))
+    if type(b) not in _AS_THEY_ARE:
+        b = operand(name, b, device_of(a))
+    return a, b
+
+
+def device_of(*values: Any) -> str:
+    """Where the first Array among ``values`` lies; without one, the CPU."""
+    for value in values:
+        if type(value) is Array:
+            return value.storage.device
+    return "cpu"
+
+
 def frozen(values: Any, *tracked: Any) -> Any:
     """Bare ``values`` as a line may keep them: a copy if one of ``tracked`` wants a gradient, else themselves.
 
@@ -67,9 +96,9 @@ def frozen(values: Any, *tracked: Any) -> Any:
 
 
 def as_array(name: str, value: Any, device: str = "cpu") -> Array:
-    """``value`` as an Array; a number becomes one without dimensions; ``device`` is where it will go."""
+    """``value`` as an Array; a number, also NumPy's, becomes one without dimensions on ``device``."""
     given = operand(name, value, device)
-    return given if type(given) is Array else Array(np.asarray(given))
+    return given if type(given) is Array else Array(from_host(np.asarray(given), device), device)
 
 
 def canonical_int(name: str, what: str, value: Any) -> int:

@@ -8,19 +8,20 @@ from typing import Any
 import numpy as np
 
 from pynested.backends import get_backend
-from pynested.backends.dtypes import is_float
+from pynested.backends.dtypes import is_float, promoted
 from pynested.backends.errors import DTypeError, ShapeError
 from pynested.backends.host import from_host
 
 from ..array import Array, raw
 from ..rules import elementwise as rules
 from ..rules.kinds import same_device
-from .canonical import as_array, broadcast_shape, frozen, operand
+from .canonical import as_array, broadcast_shape, device_of, frozen, operand, operands
+from .reduction import to_dtype
 
 
 def _compared(name: str, ufunc: str, a: Any, b: Any) -> Array:
     """A bool array; comparisons have no gradient."""
-    a, b = operand(name, a), operand(name, b)
+    a, b = operands(name, a, b)
     if type(a) is not Array and type(b) is not Array:
         a = as_array(name, a)
     if type(a) is Array and type(b) is Array:
@@ -64,14 +65,14 @@ def inverted(self: Any, negation: Callable[[Any], Any]) -> Any:
 
 def equal(self: Any, other: Any) -> bool:
     """Whether shapes are equal and every element equals its counterpart."""
-    a, b = as_array("equal", self), as_array("equal", other)
+    a, b = as_array("equal", self, device_of(other)), as_array("equal", other, device_of(self))
     same_device("equal", (a, b))
     return a.shape == b.shape and bool((a.data == b.data).all())
 
 
 def boolean(name: str, what: str, value: Any, *others: Any) -> Any:
     """``value`` as a bare bool array on the device of the arrays among ``others``; another dtype is refused."""
-    given = operand(name, value)
+    given = value if type(value) is Array else operand(name, value, device_of(*others))
     if type(given) is bool:
         return from_host(np.asarray(given), same_device(name, others))
     if type(given) is not Array or given.dtype != np.bool_:
@@ -84,10 +85,13 @@ def boolean(name: str, what: str, value: Any, *others: Any) -> Any:
 
 def where(condition: Any, self: Any, other: Any) -> Array:
     """``self`` where ``condition`` holds, ``other`` elsewhere."""
-    a, b = operand("where", self), operand("where", other)
+    place = device_of(self, other, condition)
+    a, b = operand("where", self, place), operand("where", other, place)
     if type(a) is not Array and type(b) is not Array:
-        device = condition.device if type(condition) is Array else "cpu"
-        a = Array(from_host(np.asarray(a), device), device)
+        a = as_array("where", a, place)
+    if place != "cpu" and type(a) is Array and type(b) is Array:  # NumPy's where does not promote bfloat16
+        dtype = promoted(a.dtype, b.dtype)
+        a, b = to_dtype(a, dtype), to_dtype(b, dtype)
     chosen = boolean("where", "condition", condition, a, b)
     broadcast_shape("where", chosen.shape, np.shape(raw(a)), np.shape(raw(b)))
     result: Array = rules.where(a, b, frozen(chosen, a, b))
@@ -114,7 +118,7 @@ def filled_where(self: Any, mask: Any, value: Any) -> Array:
 
 def scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
     """``value``, a number or an array without dimensions, as a scalar of ``dtype``; refused where none equals it."""
-    given = operand(name, value)
+    given = operand(name, value.item() if isinstance(value, np.generic) else value)
     if type(given) is Array:
         if given.ndim or given.requires_grad:
             raise DTypeError(f"{name}: the value must be a plain number, not an array of shape {given.shape}.")
@@ -122,9 +126,10 @@ def scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
     if type(given) is float and not is_float(dtype) and given.is_integer():
         given = int(given)
     if is_float(dtype):
+        number = float(given)  # an integer beyond int64 too, which some dtypes do not take
         with np.errstate(over="ignore"):
-            found = dtype.type(given)
-        if np.isinf(found) and not np.isinf(given):
+            found = dtype.type(number)
+        if np.isinf(found) and not np.isinf(number):
             greatest = np.nextafter(dtype.type(np.inf), dtype.type(0))
             raise OverflowError(f"{name}: {given} is out of bounds for {dtype}, whose greatest is {greatest}.")
         return found

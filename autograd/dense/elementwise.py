@@ -12,14 +12,14 @@ from pynested.backends.errors import ArgumentError, DTypeError
 from ..array import Array
 from ..rules import elementwise as rules
 from ..rules.rule import Rule
-from .canonical import as_array, broadcast_shape, operand
+from .canonical import as_array, broadcast_shape, device_of, operand, operands
 
 BOOLS, INTEGERS = "b", "iu"  # kinds of dtype that an operator may refuse
 
 
 def _paired(name: str, a: Any, b: Any) -> tuple[Any, Any]:
     """Two operands, at least one of them an Array, whose shapes broadcast."""
-    a, b = operand(name, a), operand(name, b)
+    a, b = operands(name, a, b)
     if type(a) is Array and type(b) is Array:
         if a.data.shape != b.data.shape:
             broadcast_shape(name, a.data.shape, b.data.shape)
@@ -32,28 +32,28 @@ def _is_bool(value: Any) -> bool:
     return value.dtype == np.bool_ if type(value) is Array else type(value) is bool
 
 
-def scaled(name: str, other: Any, alpha: Any) -> Any:
-    """``alpha * other``, where alpha is 1 hardly ever otherwise."""
+def scaled(name: str, self: Any, other: Any, alpha: Any) -> Any:
+    """``alpha * other``, which meets ``self``; alpha is 1, hardly ever otherwise."""
     if type(alpha) is int and alpha == 1:
         return other
     if isinstance(alpha, np.number):
         alpha = alpha.item()
     if isinstance(alpha, bool) or not isinstance(alpha, int | float):
         raise ArgumentError(f"{name}: alpha must be a number, not {alpha!r}.")
-    given = operand(name, other)
+    given = operand(name, other, device_of(self))
     return given * alpha if type(given) is not Array else mul(given, alpha)
 
 
 def add(self: Any, other: Any, *, alpha: Any = 1) -> Array:
     """``self + alpha * other``; bools are or-ed."""
-    a, b = _paired("add", self, scaled("add", other, alpha))
+    a, b = _paired("add", self, scaled("add", self, other, alpha))
     result: Array = rules.add(a, b)
     return result
 
 
 def sub(self: Any, other: Any, *, alpha: Any = 1) -> Array:
     """``self - alpha * other``; two bools are refused."""
-    a, b = _paired("sub", self, scaled("sub", other, alpha))
+    a, b = _paired("sub", self, scaled("sub", self, other, alpha))
     if _is_bool(a) and _is_bool(b):
         raise DTypeError("sub: bools have no difference; use logical_not or convert to int8 first.")
     result: Array = rules.sub(a, b)

@@ -25,6 +25,7 @@ from .canonical import (
     canonical_dtype,
     canonical_int,
     canonical_shape,
+    device_of,
     index_entry,
     resolved_shape,
 )
@@ -154,7 +155,8 @@ def unbind(self: Any, dim: int = 0) -> tuple[Array, ...]:
 
 def joined(name: str, arrays: Any) -> list[Array]:
     """``arrays`` as Arrays of one promoted dtype; there must be at least one."""
-    given = [as_array(name, array) for array in arrays]
+    place = device_of(*arrays)
+    given = [as_array(name, array, place) for array in arrays]
     if not given:
         raise StructureError(f"{name}: there is nothing to join; give at least one array.")
     dtype = promoted(*[array.dtype for array in given])

@@ -9,7 +9,7 @@ import numpy as np
 from pynested.backends.dtypes import computing_dtype, is_float
 from pynested.backends.errors import DTypeError, EmptyReductionError
 
-from ..array import Array, zeros
+from ..array import Array, new_zeros
 from ..rules import movement as moves
 from ..rules import reduction as rules
 from .canonical import as_array, canonical_dims, canonical_dtype
@@ -79,7 +79,7 @@ def amax(self: Any, dim: Any = None, keepdim: bool = False) -> Array:
     if empty:
         return _kept(
             x,
-            rules.sum_axes(x, dims) if is_float(x.dtype) else zeros(_rest(x, dims), x),
+            rules.sum_axes(x, dims) if is_float(x.dtype) else new_zeros(_rest(x, dims), x),
             dims,
             keepdim,
         )

@@ -52,7 +52,8 @@ def label(name: str) -> str:
 
 def written_value(name: str, value: Any, target: Array) -> Array:
     """What to write into ``target``, as an array on its device: numbers and lists are put there, arrays lie there."""
-    given = operand(name, _listed(name, value, target.dtype) if isinstance(value, list | tuple) else value)
+    whole = _listed(name, value, target.dtype) if isinstance(value, list | tuple) else value
+    given = operand(name, whole, target.device)
     if type(given) is Array and not isinstance(value, list | tuple):
         if given.storage.device != target.storage.device:
             same_device(label(name), (target, given))

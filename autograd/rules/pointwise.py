@@ -7,14 +7,15 @@ from typing import Any, overload
 
 import numpy as np
 
-from pynested.backends.memory import empty
+from pynested.backends.memory import LARGE, empty
+from pynested.backends.numpy.running import run
 
 from ..array import Array, zeros_like
 from ..tape import ANOMALY, Line, state
 from .rule import Rule, Samples, Verb, bound, fused_on_device, same_device
 
 Expression = Callable[..., Any]
-BLOCK = 1 << 17  # elements of a block: its operands and temporaries stay in the second-level cache
+BLOCK_BYTES = LARGE // 2  # of one operand: those of a block and its temporaries stay in the second-level cache
 
 
 class Pull:
@@ -173,8 +174,8 @@ def _applied(partial: Partial) -> Any:
 
 
 def _blockwise(pull: Expression, cotangent: Any, output: Any, inputs: Any) -> Any:
-    """``pull``; block by block where everything is large, contiguous and of one shape."""
-    if cotangent.size < 2 * BLOCK:
+    """``pull``; block by block, on all threads, where everything is large, contiguous and of one shape."""
+    if cotangent.nbytes < 2 * BLOCK_BYTES:
         return pull(cotangent, output, *inputs)
     operands = (cotangent, output, *inputs)
     arrays = [x for x in operands if isinstance(x, np.ndarray)]
@@ -182,7 +183,11 @@ def _blockwise(pull: Expression, cotangent: Any, output: Any, inputs: Any) -> An
         return pull(cotangent, output, *inputs)
     flat = [x.reshape(-1) if isinstance(x, np.ndarray) else x for x in operands]
     result = empty((cotangent.size,), np.result_type(*arrays))
-    for start in range(0, cotangent.size, BLOCK):
-        block = [x[start : start + BLOCK] if isinstance(x, np.ndarray) else x for x in flat]
-        result[start : start + BLOCK] = pull(*block)
+    step = BLOCK_BYTES // cotangent.itemsize
+
+    def work(start: int) -> None:
+        block = [x[start : start + step] if isinstance(x, np.ndarray) else x for x in flat]
+        result[start : start + step] = pull(*block)
+
+    run(work, [(start,) for start in range(0, result.size, step)], result.nbytes)
     return result.reshape(cotangent.shape)

@@ -11,7 +11,7 @@ import numpy as np
 
 from pynested.backends.host import repeating
 
-from ..array import zeros
+from ..array import new_zeros
 from .kinds import Several
 from .movement import add_rows, concatenate, reshape, scatter, transpose
 from .samples import with_static
@@ -28,7 +28,7 @@ def _joined(parts: Any, shape: tuple[int, ...], axis: int, starts: tuple[int, ..
     """The cotangents of pieces, added where the pieces came from; zeros elsewhere."""
     like = next(part for part in parts if part is not None)
     full = [
-        zeros((*shape[:axis], length, *shape[axis + 1 :]), like) if part is None else part
+        new_zeros((*shape[:axis], length, *shape[axis + 1 :]), like) if part is None else part
         for part, length in zip(parts, lengths, strict=True)
     ]
     joined = concatenate(full, axis)
@@ -64,7 +64,10 @@ def _components(k: Any, x: Any, sizes: Any, strides: Any, offsets: Any) -> list[
 def _scattered(parts: Any, shape: tuple[int, ...], sizes: Any, strides: Any, offsets: Any) -> Any:
     like = next(part for part in parts if part is not None)
     numels = sizes.prod(axis=1).tolist()
-    flat = [zeros((n,), like) if part is None else reshape(part, (n,)) for part, n in zip(parts, numels, strict=True)]
+    flat = [
+        new_zeros((size,), like) if part is None else reshape(part, (size,))
+        for part, size in zip(parts, numels, strict=True)
+    ]
     return scatter(concatenate(flat, 0), sizes, strides, offsets, shape[0])
 
 

@@ -63,9 +63,11 @@ class Emulator:
             if given not in known:
                 names = ", ".join(repr(one) for one in known if one)
                 raise ArgumentError(f"the emulation has no {what} {given!r}: it has {names}.")
-        for what, number, least in (("seed", seed, 0), ("workers", workers, 1)):
+        for what, number, least, greatest in (("seed", seed, 0, 2**64 - 1), ("workers", workers, 1, 2**31 - 1)):
             if number < least:
                 raise ArgumentError(f"the emulation needs {what} >= {least}, got {number}.")
+            if number > greatest:
+                raise ArgumentError(f"the emulation needs {what} <= {greatest}, got {number}.")
         self.schedule, self.seed, self.workers, self.mode = schedule, seed, workers, mode
         self.kernels, self.units = kernels, catalogue() if units is None else units
         self._functions: dict[tuple[str, str], Any] = {}

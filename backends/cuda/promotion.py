@@ -21,7 +21,7 @@ def weakly(function: Callable[..., Any]) -> Callable[..., Any]:
         dtypes = (getattr(x, "dtype", None) for x in operands)
         number = next((dtype.type for dtype in dtypes if dtype is not None and is_bfloat16(dtype)), None)
         if number is not None:
-            operands = tuple(number(x) if type(x) in _NUMBERS else x for x in operands)
+            operands = tuple(number(float(x)) if type(x) in _NUMBERS else x for x in operands)
         return function(*operands, **options)
 
     return call

@@ -155,7 +155,7 @@ def equal(self: Operand, other: Operand) -> bool:
         return same_shape(self, other) and bool((_flat(self) == _flat(other)).all())
     nested, given = (self, other) if isinstance(self, NestedArray) else (other, self)
     assert isinstance(nested, NestedArray)
-    whole = as_array("equal", given)
+    whole = as_array("equal", given, nested.device)
     check_devices("equal", (nested, whole))
     sizes = nested.component_sizes()
     if len(nested) != (whole.shape[0] if whole.ndim else -1) or nested.ndim != whole.ndim:

@@ -240,3 +240,19 @@ def test_other_arguments_may_be_overwritten(kind: str) -> None:
     y = uses[kind]().sum()
     given.zero_()
     np.testing.assert_array_equal(grad(y, x).numpy(), expected.numpy())
+
+
+@pytest.mark.parametrize("dtype", [pn.float32, pn.float64])
+def test_large_arrays_are_pulled_in_blocks(dtype: Any) -> None:
+    generator = np.random.default_rng(0)
+    a, b, g = (generator.uniform(0.5, 2, 600_001).astype(dtype) for _ in range(3))
+    x, y, seed = pn.array(a, requires_grad=True), pn.array(b, requires_grad=True), pn.array(g)
+    cases = (
+        (x * y, (g * b, g * a)),
+        (x / y, (g / b, -g * a / b**2)),
+        (pn.tanh(x) + y.exp(), (g * (1 - np.tanh(a) ** 2), g * np.exp(b))),
+        (x.sin() - y.log(), (g * np.cos(a), -g / b)),
+    )
+    for output, expected in cases:
+        for slope, right in zip(pn.grad(output, (x, y), seed), expected, strict=True):
+            np.testing.assert_allclose(slope.numpy(), right, rtol=5e-6 if dtype == pn.float32 else 1e-14)

@@ -25,11 +25,13 @@ from pynested.nested_array import NestedArray
 from pynested.operands import Kind, Operand
 
 
-def _scaled(name: str, other: Any, alpha: float) -> Any:
-    """``alpha * other``, nested or not."""
-    if type(other) is not NestedArray or (type(alpha) is int and alpha == 1):
-        return scaled(name, other, alpha)
-    return elementwise(name, lambda x: scaled(name, x, alpha), other)
+def _scaled(name: str, self: Any, other: Any, alpha: float) -> Any:
+    """``alpha * other``, nested or not, which meets ``self``."""
+    if type(alpha) is int and alpha == 1:
+        return other
+    if type(other) is not NestedArray:
+        return scaled(name, self.data, other, alpha)
+    return elementwise(name, lambda x: scaled(name, x, x, alpha), other)
 
 
 def add(self: Operand, other: Operand, *, alpha: float = 1) -> NestedArray | Array:
@@ -65,7 +67,7 @@ def add(self: Operand, other: Operand, *, alpha: float = 1) -> NestedArray | Arr
     (array([21., 22.]), array([43.]))
     """
     if type(self) is NestedArray or type(other) is NestedArray:
-        return elementwise("add", dense.add, self, _scaled("add", other, alpha))
+        return elementwise("add", dense.add, self, _scaled("add", self, other, alpha))
     return dense.add(self, other, alpha=alpha)
 
 
@@ -100,7 +102,7 @@ def sub(self: Operand, other: Operand, *, alpha: float = 1) -> NestedArray | Arr
     (array([9., 8.]), array([7.]))
     """
     if type(self) is NestedArray or type(other) is NestedArray:
-        return elementwise("sub", dense.sub, self, _scaled("sub", other, alpha))
+        return elementwise("sub", dense.sub, self, _scaled("sub", self, other, alpha))
     return dense.sub(self, other, alpha=alpha)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array, dense
-from pynested.autograd.array import zeros
+from pynested.autograd.array import new_zeros
 from pynested.autograd.dense.canonical import canonical_dim, canonical_int
 from pynested.autograd.dense.movement import canonical_index, pieces
 from pynested.autograd.rules import movement as moves
@@ -92,7 +92,7 @@ def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
     size = self.data.shape[at - 1]
     values = dense.select(self.data, at - 1, index if -size <= index < size else 0) if size else None
     if values is None:
-        values = zeros(self.data.shape[: at - 1] + self.data.shape[at:], self.data)
+        values = new_zeros(self.data.shape[: at - 1] + self.data.shape[at:], self.data)
     return NestedArray(values, structure.with_ragged_dim(r - (at < r)))
 
 

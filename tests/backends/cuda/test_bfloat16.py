@@ -129,6 +129,48 @@ def test_promotion(device: str, cupy: ModuleType) -> None:
         assert (x + pn.ones(2, dtype=dtype, device=device)).dtype == common
 
 
+OTHERS = ("bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64")
+
+
+@pytest.mark.parametrize("dtype", OTHERS)
+@pytest.mark.parametrize("device", ["emulated", "cuda"])
+def test_every_dtype_beside_it(device: str, dtype: str, cupy: ModuleType) -> None:
+    x = pn.array([0.5, -2.0], dtype=BFLOAT16, device=device, requires_grad=True)
+    y = pn.ones(2, dtype=dtype, device=device)
+    common = (x + y).dtype
+    for of in (lambda a: a, lambda a: pn.as_nested_array([a], layout=pn.jagged)):
+        a, b = of(x), of(y)
+        for made, values in ((pn.where(a > 0, a, b), [0.5, 1]), (pn.where(a > 0, b, a), [1, -2])):
+            assert made.dtype == common and pn.equal(made, of(pn.array(values, device=device)))
+    assert pn.grad(pn.where(x > 0, x, y).sum(), x).tolist() == [1, 0]
+    for place in (device, "cpu"):
+        for layout in (pn.jagged, pn.strided):
+            for entries in ([x, y], [y, x], [x, y[:1]]):
+                nested = pn.nested_array(entries, dtype="float64", layout=layout, device=place)
+                assert nested.dtype == np.float64 and nested.device == place
+                assert [one.tolist() for one in nested] == [one.tolist() for one in entries]
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("device", ["emulated", "cuda"])
+def test_python_integers_of_any_size(device: str, dtype: str, cupy: ModuleType) -> None:
+    on: dict[str, Any] = {"dtype": dtype, "device": device}
+    for number in (2**63, 2**64, -(2**70)):
+        x = pn.full((2,), number, **on)
+        assert x.dtype == dtype and x.tolist() == [float(number)] * 2
+        assert (x == number).tolist() == [True] * 2 and (x < number).tolist() == [False] * 2
+        for made in (pn.ones(2, **on) * number, pn.zeros(2, **on).fill_(number), pn.masked_fill(x, x < 0, number)):
+            assert made.dtype == dtype and made.tolist() == [float(number)] * 2
+    for refused in (
+        lambda: x * 10**400,
+        lambda: x == 10**400,
+        lambda: pn.full((2,), 10**400, **on),
+        lambda: pn.masked_fill(x, x > 0, 10**400),
+    ):
+        with pytest.raises(OverflowError):
+            refused()
+
+
 @pytest.mark.parametrize("dtype", ["float16", "int64"])
 def test_promotion_of_products_and_joins(dtype: str) -> None:
     common = np.float32 if dtype == "float16" else np.float64

@@ -18,7 +18,7 @@ from pynested.backends.cuda import compiler
 from pynested.backends.cuda.checks import checked_shape
 from pynested.backends.cuda.emulated import Emulator, emulated_backend
 from pynested.backends.cuda.report import listing
-from pynested.backends.errors import DeviceError, MissingDependency
+from pynested.backends.errors import DeviceError, DTypeError, MissingDependency
 
 
 @pytest.fixture
@@ -48,6 +48,21 @@ def test_moves_are_copies_and_gradients_move_back(nested: pn.NestedArray) -> Non
 def test_operands_on_different_devices(nested: pn.NestedArray) -> None:
     with pytest.raises(DeviceError, match="different devices: cpu, emulated"):
         nested + nested.to("cpu")
+
+
+def test_a_dtype_that_is_refused_is_told_those_of_the_device(compiled: None) -> None:
+    for device, has in (("cpu", False), ("emulated", True)):
+        for dtype in ("complex64", "no dtype"):
+            with pytest.raises(DTypeError, match=r"one of bool, int8, .*float64") as refused:
+                pn.zeros(2, dtype=dtype, device=device)
+            assert ("bfloat16" in str(refused.value)) == has
+
+
+def test_gradcheck_takes_outputs_of_every_floating_dtype(compiled: None) -> None:
+    def function(x: Any) -> Any:
+        return x * x, (x * 0).to(dtype="bfloat16")
+
+    assert pn.gradcheck(function, pn.array([1.0, 2.0], device="emulated"), order=2)
 
 
 def test_gradients_agree_with_those_of_the_cpu(nested: pn.NestedArray) -> None:
