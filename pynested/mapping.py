@@ -16,7 +16,8 @@ from pynested.autograd import Array
 from pynested.autograd.array import new_zeros
 from pynested.autograd.dense.canonical import operand
 from pynested.autograd.dense.movement import stack
-from pynested.backends.errors import ArgumentError, DeviceError, ShapeError, StructureError
+from pynested.autograd.rules.rule import apart
+from pynested.backends.errors import ArgumentError, ShapeError, StructureError
 
 from .broadcasting import behind_runs, jagged_operands, mismatch, row_operands, strided_operands
 from .layouts import Layout, jagged, strided
@@ -107,7 +108,7 @@ def check_devices(name: str, operands: Sequence[Any]) -> None:
     """All arrays among ``operands`` lie on one device."""
     devices = {x.device for x in operands if isinstance(x, NestedArray | Array)}
     if len(devices) > 1:
-        raise DeviceError(f"{name}: the operands lie on different devices: {', '.join(sorted(devices))}.")
+        raise apart(name, devices)
 
 
 def map_components(

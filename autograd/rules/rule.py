@@ -224,7 +224,14 @@ def same_device(name: str, arrays: Iterable[Any]) -> str:
     """The one device on which all of ``arrays`` lie."""
     devices = {array.storage.device for array in arrays if type(array) is Array}
     if len(devices) != 1:
-        raise DeviceError(
-            f"{name}: the operands lie on different devices: {', '.join(sorted(devices))}. Move one with .to(device)."
-        )
+        raise apart(name, devices)
     return devices.pop()
+
+
+def apart(name: str, devices: Iterable[str]) -> DeviceError:
+    """The error for operands on several devices."""
+    places = sorted(devices)
+    return DeviceError(
+        f"{name}: the operands lie on different devices: {', '.join(places)}. Move one, as with x.to({places[-1]!r}); "
+        "an array of NumPy lies on the CPU."
+    )
