@@ -27,6 +27,15 @@ template <class T> struct Inputs {
   A scale;
   int causal;
 
+  __device__ __forceinline__ Inputs(const Part &part_, const T *q, const T *k, const T *v, const T *cotangent,
+                                    const A *log_sums_, const A *delta_, i64 heads_, i64 head_, i64 size,
+                                    i64 value_size, A scale_, int causal_)
+      : part(part_), queries(q, part.first_query, part.queries, heads_, head_, size),
+        keys(k, part.first_key, part.keys, heads_, head_, size),
+        values(v, part.first_key, part.keys, heads_, head_, value_size),
+        cotangents(cotangent, part.first_query, part.queries, heads_, head_, value_size), log_sums(log_sums_),
+        delta(delta_), heads(heads_), head(head_), scale(scale_), causal(causal_) {}
+
   __device__ __forceinline__ void scores(i64 q0, i64 k0, Tiles<A> &tiles, A (&p)[4], A (&ds)[4]) const {
     products(queries, q0, keys, k0, tiles, p);
     products(cotangents, q0, values, k0, tiles, ds);
@@ -55,12 +64,7 @@ attention_backward_queries(const i64 *__restrict__ meta, const i64 *__restrict__
   __shared__ A slopes[QUERIES][KEYS + 1], wide[KEYS][WIDE + 1];
   const i64 s = find_segment(starts, count, blockIdx.x), head = blockIdx.y, c0 = (i64)blockIdx.z * WIDE;
   const Part part(meta + 4 * s);
-  const Inputs<T> in = {part,
-                        Rows<T>(q, part.first_query, part.queries, heads, head, size),
-                        Rows<T>(k, part.first_key, part.keys, heads, head, size),
-                        Rows<T>(v, part.first_key, part.keys, heads, head, value_size),
-                        Rows<T>(cotangent, part.first_query, part.queries, heads, head, value_size),
-                        log_sums, delta, heads, head, (A)scale, causal};
+  const Inputs<T> in(part, q, k, v, cotangent, log_sums, delta, heads, head, size, value_size, (A)scale, causal);
   const int row = threadIdx.x / 8, lane = threadIdx.x % 8;
   const i64 q0 = (blockIdx.x - starts[s]) * QUERIES;
 
@@ -101,12 +105,7 @@ attention_backward_keys(const i64 *__restrict__ meta, const i64 *__restrict__ st
   __shared__ A ps[QUERIES][KEYS + 1], slopes[QUERIES][KEYS + 1], wide[QUERIES][WIDE + 1];
   const i64 s = find_segment(starts, count, blockIdx.x), head = blockIdx.y, c0 = (i64)blockIdx.z * WIDE;
   const Part part(meta + 4 * s);
-  const Inputs<T> in = {part,
-                        Rows<T>(q, part.first_query, part.queries, heads, head, size),
-                        Rows<T>(k, part.first_key, part.keys, heads, head, size),
-                        Rows<T>(v, part.first_key, part.keys, heads, head, value_size),
-                        Rows<T>(cotangent, part.first_query, part.queries, heads, head, value_size),
-                        log_sums, delta, heads, head, (A)scale, causal};
+  const Inputs<T> in(part, q, k, v, cotangent, log_sums, delta, heads, head, size, value_size, (A)scale, causal);
   const int row = threadIdx.x / 8, lane = threadIdx.x % 8, key = threadIdx.x / 4, quarter = threadIdx.x % 4;
   const i64 k0 = (blockIdx.x - starts[s]) * KEYS;
 

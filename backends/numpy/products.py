@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype
 from ..matrices import Matrices
 from ..memory import LARGE, empty
-from .running import quiet, run, shares, widened
+from .running import blocks, quiet, run, widened
 
 LARGE_PRODUCT = 16384  # elements of both operands and the result; so many are worth a Python call of their own
 FEW_PRODUCTS = 4  # so few that grouping by size costs more than it saves
@@ -89,7 +89,7 @@ def sum_last(x: NDArray[Any], /) -> NDArray[Any]:
     def work(start: int, stop: int) -> None:
         np.vecdot(widened(rows[start:stop]), ones, out=totals[start:stop])
 
-    run(work, shares(len(rows)), rows.nbytes)
+    run(work, blocks(len(rows), rows[:1].nbytes), rows.nbytes)
     return totals.astype(x.dtype, copy=False).reshape(x.shape[:-1])
 
 

@@ -15,6 +15,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..dtypes import computing_dtype
 from ..memory import empty
 
 P = ParamSpec("P")
@@ -73,7 +74,7 @@ def run(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]], nbytes: int)
     if parts <= 1:
         _work_through(work, jobs)
         return
-    stretches = [jobs[len(jobs) * part // parts : len(jobs) * (part + 1) // parts] for part in range(parts)]
+    stretches = [jobs[start:stop] for start, stop in _cut(len(jobs), parts)]
     others = [_started(work, stretch) for stretch in stretches[1:]]
     try:
         _work_through(work, stretches[0])
@@ -142,8 +143,12 @@ def blocks(rows: int, row_bytes: int) -> list[tuple[int, int]]:
 
 def shares(rows: int) -> list[tuple[int, int]]:
     """(first row, row after the last) of the share of each thread."""
-    cuts = [rows * part // THREADS for part in range(THREADS + 1)]
-    return list(pairwise(cuts))
+    return _cut(rows, THREADS)
+
+
+def _cut(count: int, parts: int) -> list[tuple[int, int]]:
+    """(first, one after the last) of each of so many parts, as equal as can be."""
+    return list(pairwise(count * part // parts for part in range(parts + 1)))
 
 
 def copy(x: NDArray[Any], /) -> NDArray[Any]:
@@ -164,4 +169,4 @@ def as_matrix(x: NDArray[Any]) -> NDArray[Any]:
 
 def widened(x: NDArray[Any]) -> NDArray[Any]:
     """x, or its float32 copy where it is float16."""
-    return x.astype(np.float32) if x.dtype == np.float16 else x
+    return x.astype(computing_dtype(x.dtype), copy=False)

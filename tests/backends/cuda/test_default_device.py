@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,6 @@ import pytest
 import pynested as pn
 from pynested.autograd import flatten
 from pynested.backends.host import to_host
-
-from . import stand_in
 
 TOKENS = [[0, 2, 1], [3], [], [2, 2]]
 
@@ -64,15 +62,6 @@ PROGRAMS: dict[str, Callable[[], Any]] = {
     "structure": structure,
     "second order": second_order,
 }
-
-
-@pytest.fixture(params=["emulated", "cuda"])
-def device(request: pytest.FixtureRequest, compiled: None) -> Iterator[str]:
-    if request.param == "emulated":
-        yield "emulated"
-        return
-    with stand_in.installed():
-        yield "cuda"
 
 
 def answers(program: Callable[[], Any], device: str) -> list[Any]:

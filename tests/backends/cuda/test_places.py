@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -14,8 +14,6 @@ import pytest
 import pynested as pn
 from pynested.autograd import flatten
 from pynested.backends.errors import DeviceError, GradientError
-
-from . import stand_in
 
 KINDS: dict[str, Callable[..., Any]] = {
     "dense": lambda **on: pn.array([1.0, -2.0, 3.0], **on),
@@ -58,15 +56,6 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "elementwise": lambda x, v: pn.elementwise("f", lambda a, b: a * b, pn.as_nested_array([x.sum()]), v),
     "map_components": lambda x, v: pn.map_components(lambda a, b: a * b, pn.as_nested_array([x.sum()]), v),
 }
-
-
-@pytest.fixture(params=["emulated", "cuda"])
-def device(request: pytest.FixtureRequest, compiled: None) -> Iterator[str]:
-    if request.param == "emulated":
-        yield "emulated"
-        return
-    with stand_in.installed():
-        yield "cuda"
 
 
 def numbers(x: Any) -> list[Any]:
