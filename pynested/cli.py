@@ -61,7 +61,8 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     help_ = "check an implementation against the specification"
     _add_conform(commands.add_parser("conform", help=help_, epilog=_EXIT_CODES))
-    report = commands.add_parser("report", help="show a run that was kept with conform --json")
+    help_ = "show a run that was kept with conform --json"
+    report = commands.add_parser("report", help=help_, epilog=_EXIT_CODES)
     report.add_argument("file", type=Path, metavar="FILE")
     _add_verbose(report, "show every difference in full, and refusals with other builtin errors")
     explained = commands.add_parser("explain", help="show a clause, an operator or a case")

@@ -206,8 +206,13 @@ def say(text: str) -> None:
 
 
 def grandchild(alone: bool) -> None:
-    """Start a process that keeps the pipes open, and lives until the lock file is gone."""
-    code = "import os, sys, time\nwhile os.path.exists(sys.argv[1]): time.sleep(0.05)"
+    """Start a process that keeps the pipes open, and lives until the lock file is gone, or for ten minutes."""
+    code = """if True:
+        import os, sys, time
+        until = time.monotonic() + 600
+        while os.path.exists(sys.argv[1]) and time.monotonic() < until:
+            time.sleep(0.05)
+    """
     subprocess.Popen([sys.executable, "-S", "-c", code, sys.argv[2]], start_new_session=alone, close_fds=False)
 
 

@@ -83,10 +83,10 @@ def test_a_signal_without_a_name_is_a_crash_like_others(in_child: InChild, hosti
 
 def test_a_call_that_hangs_is_paid_for_once(in_child: InChild, hostile: Hostile, lock: Path) -> None:
     """Its other placements are not asked, and the calls after it are."""
-    run, session = in_child(hostile("Hangs"), timeout=0.3)
+    run, session = in_child(hostile("Hangs"), timeout=1)
     assert bad(run) == {("sum/float32/ragged/1", "forward", "hung")} and session.starts == 2
     hung, unasked = run.results[0]["findings"]
-    assert (hung["got"], hung["placements"]) == ("no answer within 0.3 s", ["packed"])
+    assert (hung["got"], hung["placements"]) == ("no answer within 1 s", ["packed"])
     assert (unasked["verdict"], unasked["placements"]) == ("unasked", ["holes-nan", "holes-max", "transposed"])
     assert {one["parts"].get("forward", one["parts"].get("error")) for one in run.results[1:]} == {"missing"}
     assert is_gone(lock)
@@ -139,7 +139,7 @@ def test_what_is_no_reply_ends_nothing(in_child: InChild, hostile: Hostile) -> N
 
 @pytest.mark.parametrize("name", ["LineWithoutEnd", "Chatters", "StderrWithoutEnd"])
 def test_output_without_end_is_cut(in_child: InChild, hostile: Hostile, lock: Path, name: str) -> None:
-    run, _ = in_child(hostile(name), timeout=2 if name != "StderrWithoutEnd" else 0.3, selection=ONE_CASE)
+    run, _ = in_child(hostile(name), timeout=0.3 if name == "StderrWithoutEnd" else 60, selection=ONE_CASE)
     says = {
         "LineWithoutEnd": "wrote more than 8,388,608 bytes without the end of a line",
         "Chatters": "seq: expected",
