@@ -16,7 +16,7 @@ from .compare import Expected
 from .encoding import ANY_NAN, ANY_ZERO, WIDTHS, decode_value
 from .grammar import ANYTHING, Both, Malformed, Rule, check, tagged
 
-__all__ = ["CASE", "SCALARS", "arrays", "forms"]
+__all__ = ["CASE", "arrays"]
 
 _DEEPEST = 4  # how deep lists may lie in lists
 _MOST_DIMS, _MOST_ELEMENTS = 32, 2**20  # of an operand; the gaps between components are as wide as these
@@ -79,8 +79,8 @@ _NUMPY_DTYPES = {np.dtype(code).name for code in "?bhilqBHILQefdFD"}
 
 
 def _small(fields: Mapping[str, Any]) -> None:
-    for shape in fields.get("shapes", [fields["shape"]]):
-        if len(shape) > _MOST_DIMS or math.prod(max(size, 1) for size in shape) > _MOST_ELEMENTS:
+    for shape in (fields["shape"], *fields.get("shapes", [])):
+        if len(shape) > _MOST_DIMS or math.prod(size or 1 for size in shape) > _MOST_ELEMENTS:
             raise ValueError(f"an operand has at most {_MOST_DIMS} dimensions and {_MOST_ELEMENTS} elements: {shape}")
 
 

@@ -120,6 +120,8 @@ DAMAGE: list[tuple[Json, str, Any, str]] = [
     (ACCEPTED, "kwargs.dtype.dtype", "void", "kwargs.dtype.dtype: expected one of"),
     (ACCEPTED, "kwargs.pad.float", "1", "kwargs.pad.float: expected one of"),
     (ACCEPTED, "kwargs.weight.dense.shape", [0, 2**31], "at most 32 dimensions and 1048576 elements"),
+    (ACCEPTED, "kwargs.weight", encode_value(Components([], (0, None, 2**40), "int8")), "at most 32 dimensions and"),
+    (ACCEPTED, "kwargs.weight.dense.shape", [1] * 33, "at most 32 dimensions and"),
     (ACCEPTED, "expect", {}, "expect: has exactly one of"),
     (ACCEPTED, "expect.error", {"kind": "ShapeError"}, "this one has nested, error"),
     (ACCEPTED, "expect.kind.jagged", "list", "expect.kind.jagged: expected one of dense, nested"),
