@@ -1,6 +1,6 @@
 """The operators of an array as methods: each calls the function of the same name in `pynested.autograd.dense`.
 
-A method without a docstring has that of its function.
+A method has the docstring of its function; one without a function of its name has its own.
 """
 
 # ruff: noqa: D102, E501, E704
@@ -171,9 +171,9 @@ class Methods(InPlace):
 
 
 def describe() -> None:
-    """Give every method that has no docstring the one of its function."""
+    """Give every method the docstring of its function."""
     for name, method in vars(Methods).items():
         if callable(method):
             method.__qualname__ = f"Array.{name}"  # what Python calls it where an argument is missing
-        if callable(method) and not method.__doc__ and hasattr(dense, name):
+        if callable(method) and hasattr(dense, name):
             method.__doc__ = getattr(dense, name).__doc__

@@ -1,6 +1,6 @@
 """The operators of a nested array as methods: each calls the function of the same name in `pynested.operators`.
 
-A method without a docstring has that of its function.
+A method has the docstring of its function; one without a function of its name has its own.
 """
 
 # ruff: noqa: D102, E501, E704
@@ -146,9 +146,9 @@ def connect(operators: Any) -> None:
     for name, method in vars(Methods).items():
         if callable(method):
             method.__qualname__ = f"NestedArray.{name}"  # what Python calls it where an argument is missing
-        if name.startswith("_") or method.__doc__:
+        if name.startswith("_"):
             continue
         if name.endswith("_"):
             method.__doc__ = f"Write what `{name[:-1]}` gives into the array itself, whose shape and dtype stay."
-        else:
+        elif hasattr(ops, name):
             method.__doc__ = getattr(ops, name).__doc__
