@@ -19,6 +19,7 @@ from pynested.backends import allocate, get_backend
 from pynested.backends.dtypes import is_bfloat16, is_float
 from pynested.backends.errors import ArgumentError, DTypeError, PynestedError
 from pynested.backends.host import fill_from
+from pynested.backends.memory import with_room
 
 from . import random
 from .array import Array
@@ -193,6 +194,7 @@ def ones(
     return _finished(_filled("ones", shape, 1, dtype, device), requires_grad)
 
 
+@with_room
 def arange(
     *limits: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool = False
 ) -> Array:
@@ -232,7 +234,7 @@ def rand(
     True
     """
     kind = _floating("rand", dtype, device)
-    drawn = random.default(generator).random(_sizes("rand", shape))
+    drawn = with_room(random.default(generator).random)(_sizes("rand", shape))
     below_one = np.nextafter(kind.type(1), kind.type(0))  # a narrower dtype would round some of them to 1
     return array(np.minimum(drawn.astype(kind), below_one), device=device, requires_grad=requires_grad)
 
@@ -254,7 +256,7 @@ def randn(
     >>> pn.equal(x, y)
     True
     """
-    drawn = random.default(generator).standard_normal(_sizes("randn", shape))
+    drawn = with_room(random.default(generator).standard_normal)(_sizes("randn", shape))
     return array(drawn, dtype=_floating("randn", dtype, device), device=device, requires_grad=requires_grad)
 
 
@@ -290,5 +292,5 @@ def randint(
     least, end = canonical_int("randint", "low", least), canonical_int("randint", "high", end)
     if least >= end:
         raise ArgumentError(f"randint: there is no integer from {least} to {end} - 1; high must be above low.")
-    drawn = random.default(generator).integers(least, end, _sizes("randint", (shape,)), dtype=np.int64)
+    drawn = with_room(random.default(generator).integers)(least, end, _sizes("randint", (shape,)), dtype=np.int64)
     return array(drawn, dtype=np.int64 if dtype is None else dtype, device=device)

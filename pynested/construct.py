@@ -18,6 +18,7 @@ from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import movement as moves
 from pynested.backends import get_backend, transfer
 from pynested.backends.errors import DeviceError, StructureError
+from pynested.backends.memory import with_room
 
 from . import packing
 from .entries import bare_arrays, check_ranks, common_dtype, entries_of
@@ -27,6 +28,7 @@ from .operands import Components, DType
 from .structure import Jagged, Strided, frozen
 
 
+@with_room
 def nested_array(
     tensor_list: Components,
     *,

@@ -6,13 +6,13 @@ results of operators share the structure of their operands, and with it everythi
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pynested.backends import Segments, strided_index
+from pynested.backends.cached import cached_property
 
 from .layouts import Layout, jagged, strided
 

@@ -11,6 +11,7 @@ from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float, promoted
 from pynested.backends.errors import DTypeError, ShapeError
 from pynested.backends.host import from_host
+from pynested.backends.memory import with_room
 
 from ..array import Array, raw
 from ..rules import elementwise as rules
@@ -63,6 +64,7 @@ def inverted(self: Any, negation: Callable[[Any], Any]) -> Any:
     return negation(self)
 
 
+@with_room
 def equal(self: Any, other: Any) -> bool:
     """Whether shapes are equal and every element equals its counterpart."""
     a, b = as_array("equal", self, device_of(other)), as_array("equal", other, device_of(self))

@@ -11,6 +11,7 @@ from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError
 from pynested.backends.host import from_host
+from pynested.backends.memory import with_room
 
 from .. import random
 from ..array import Array, raw
@@ -87,7 +88,7 @@ def dropout(self: Any, p: float = 0.5, training: bool = True, *, generator: Any 
     check_probability(p)
     if not training or p == 0:
         return moves.alias(x)
-    kept = from_host(random.default(generator).random(x.shape) >= p, x.device)
+    kept = from_host(with_room(random.default(generator).random)(x.shape) >= p, x.device)
     return of_elements.dropout(x, kept, p)
 
 

@@ -7,7 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from pynested.backends.memory import LARGE, empty
+from pynested.backends.memory import LARGE, empty, once_more
 from pynested.backends.numpy.running import run
 
 from ..array import Array, zeros_like
@@ -66,9 +66,11 @@ class Elementwise(Rule):
     def __call__(self, *arguments: Any) -> Any: ...
     def __call__(self, *arguments: Any) -> Any:
         """Compute, and write a line if a gradient is wanted."""
-        if self.arity == 1:
-            return self._one(*arguments)
-        return self._two(*arguments)
+        call = self._one if self.arity == 1 else self._two
+        try:
+            return call(*arguments)
+        except MemoryError as error:
+            return once_more(error, call, *arguments)
 
     def _one(self, a: Any) -> Any:
         if type(a) is not Array:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dtypes import computing_dtype
-from ..memory import LARGE, empty
+from ..memory import LARGE, empty, once_more
 from . import running
 from .running import blocks, copy, quiet, run, scratch, shares
 
@@ -50,16 +50,22 @@ def quiet_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
     """
 
     def unary(x: Any, /, out: Any = None) -> Any:
-        if out is None:
+        if out is not None:
+            return enter().run(ufunc, x, out=out)
+        try:
             return enter().run(ufunc, x) if getattr(x, "nbytes", 0) < LARGE else enter().run(_in_pieces, ufunc, x)
-        return enter().run(ufunc, x, out=out)
+        except MemoryError as error:
+            return once_more(error, unary, x)
 
     def binary(x: Any, y: Any, /, out: Any = None) -> Any:
-        if out is None:
+        if out is not None:
+            return enter().run(ufunc, x, y, out=out)
+        try:
             if getattr(x, "nbytes", 0) < LARGE and getattr(y, "nbytes", 0) < LARGE:
                 return enter().run(ufunc, x, y)
             return enter().run(_in_pieces, ufunc, x, y)
-        return enter().run(ufunc, x, y, out=out)
+        except MemoryError as error:
+            return once_more(error, binary, x, y)
 
     enter = running.another_quiet_context
     if ufunc.nout > 1 or ufunc.nin > 2 or ufunc.signature is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import functools
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pynested import spec
+from pynested.backends.cached import cached_property
 from pynested.spec.check import lint, lint_cases, lint_table
 from pynested.spec.corpus import SPEC, load_vectors, read_vectors
 from pynested.spec.table import Clause, Operator, load_table
@@ -61,7 +61,7 @@ class Corpus:
     spec: str
     digest: str
 
-    @functools.cached_property
+    @cached_property
     def clauses(self) -> Mapping[str, Clause]:
         """Every clause by its id."""
         return {one.id: one for operator in self.table.values() for one in operator.clauses}

@@ -16,6 +16,7 @@ from pynested.autograd.array import raw
 from pynested.autograd.dense.canonical import as_array
 from pynested.autograd.dense.comparison import filled_where
 from pynested.backends.errors import ShapeError, StructureError
+from pynested.backends.memory import with_room
 from pynested.mapping import check_devices, elementwise, unary
 from pynested.nested_array import NestedArray
 from pynested.operands import Kind, Operand
@@ -126,6 +127,7 @@ def le(self: Operand, other: Operand) -> NestedArray | Array:
     return dense.le(self, other)
 
 
+@with_room
 def equal(self: Operand, other: Operand) -> bool:
     """One Python bool: the same shape, and the same value everywhere: ``(B, *, D), (B, *, D) -> bool``.
 
