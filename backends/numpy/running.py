@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dtypes import computing_dtype
+from ..forking import in_forked_children
 from ..memory import empty
 
 P = ParamSpec("P")
@@ -111,8 +112,7 @@ def _forget_threads() -> None:
     _pool = None
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_threads)
+in_forked_children(_forget_threads)
 
 
 _scratch = threading.local()
