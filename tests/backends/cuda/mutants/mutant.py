@@ -1,9 +1,10 @@
-"""One wrong kernel against its check: ``python -m tests.backends.cuda.mutants.mutant NAME FOLDER``."""
+"""Wrong kernels against their checks: ``python -m tests.backends.cuda.mutants.mutant`` reads names and folders."""
 
 from __future__ import annotations
 
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,9 +14,11 @@ from pynested.backends.cuda.naming import CTYPES
 from pynested.backends.cuda.signatures import KERNELS
 from pynested.backends.errors import DeviceError
 
+from ....forked import in_child
 from .. import agreement_more  # noqa: F401  enters its checks
 from ..agreement import CHECKS
 
+SECONDS = 120  # after which a mutant that does not end counts as rejected
 FOLDER = Path(__file__).parent
 SCHEDULES = (("forward", 0), ("reverse", 0), ("random", 1), ("eager", 0), ("eager", 1))
 
@@ -76,12 +79,19 @@ def judge(mutant: Mutant, kernels: Path) -> str:
     return "accepted"
 
 
-def main(name: str, folder: Path) -> None:
-    """Print the verdict on one mutant, or on the kernels as they are."""
+def verdict(name: str, folder: Path) -> str:
+    """What is said of one mutant, or of the kernels as they are, in a line."""
     unchanged = Mutant("nothing", "spread.cu", "segment_sum", "float32", "spread", "spread")
     mutant = MUTANTS.get(name, unchanged)
-    print(judge(mutant, mutated(mutant, folder)))
+    return judge(mutant, mutated(mutant, folder))
+
+
+def main() -> None:
+    """Print a verdict for each line read, which is a name, a tab and a folder to work in; each in a forked process."""
+    for line in sys.stdin:
+        name, folder = line.rstrip("\n").split("\t")
+        print(in_child(partial(verdict, name, Path(folder)), SECONDS), flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    main()
