@@ -69,16 +69,21 @@ class Operator:
         """True for a table that holds clauses only."""
         return self.chapter == IDEAS
 
-    @functools.cached_property
+    @property
     def call(self) -> inspect.Signature:
         """The parameters of the signature; a `ValueError` where it is not that of a function of this name."""
-        try:
-            (definition,) = ast.parse(f"def {self.signature}: ...").body
-        except SyntaxError as error:
-            raise ValueError(f"{self.name}: the signature {self.signature!r} cannot be read") from error
-        if not isinstance(definition, ast.FunctionDef) or definition.name != self.name:
-            raise ValueError(f"{self.name}: the signature is not that of a function {self.name}")
-        return _signature(definition.args)
+        return _call(self.name, self.signature)
+
+
+@functools.cache
+def _call(name: str, signature: str) -> inspect.Signature:
+    try:
+        (definition,) = ast.parse(f"def {signature}: ...").body
+    except SyntaxError as error:
+        raise ValueError(f"{name}: the signature {signature!r} cannot be read") from error
+    if not isinstance(definition, ast.FunctionDef) or definition.name != name:
+        raise ValueError(f"{name}: the signature is not that of a function {name}")
+    return _signature(definition.args)
 
 
 def _signature(arguments: ast.arguments) -> inspect.Signature:
