@@ -109,12 +109,7 @@ sum_to: Linear = Linear(
     lambda g, shapes, shape: broadcast_to(g, shapes[0]),
     with_static(((2, 3), (3,)), ((2, 4), (2, 1)), ((3,), ()), ((2, 0), (1, 0))),
 )
-cast: Linear = Linear(
-    "cast",
-    np.errstate(all="ignore")(lambda k, x, dtype: x.astype(dtype)),
-    lambda g, shapes, dtype: g,
-    with_static(((3,), np.dtype(np.float64))),
-)
+cast: Linear = Linear("cast", "cast", lambda g, shapes, dtype: g, with_static(((3,), np.dtype(np.float64))))
 alias: Linear = Linear("alias", lambda k, x: x[...], lambda g, shapes: g, with_static(((3,),), ((2, 0),), ((),)))
 copy: Linear = Linear("copy", "copy", lambda g, shapes: g, with_static(((3,),), ((2, 3),), ((0,),)))
 slice_: Linear = Linear(

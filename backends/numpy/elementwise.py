@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype
 from ..memory import LARGE, empty, once_more
 from . import running
-from .running import blocks, copy, quiet, run, scratch, shares
+from .running import blocks, copy, quiet, run, scratch, shares, widened
 
 Kernel = Callable[..., None]
 
@@ -94,6 +94,20 @@ def _in_pieces(ufunc: np.ufunc, *operands: Any) -> Any:
 
 
 exp, log, sin, tanh = map(quiet_ufunc, (np.exp, np.log, np.sin, np.tanh))
+
+
+@quiet
+def cast(x: NDArray[Any], dtype: np.dtype[Any], /) -> NDArray[Any]:
+    """Each number in another dtype, the same bits on every processor."""
+    if x.dtype.kind != "f" or dtype.kind not in "iu":
+        return x.astype(dtype, order="C")
+    wide = widened(x)  # float16 has no number as large as the ends of int32
+    ends = np.iinfo(dtype)
+    least, beyond = float(ends.min), float(ends.max // 2 + 1) * 2  # which every wider float dtype has exactly
+    result = wide.astype(dtype, order="C")
+    if wide.size and not (least <= wide.min() and wide.max() < beyond):  # there processors differ, and so with NaN
+        result[wide < least], result[wide >= beyond], result[wide != wide] = ends.min, ends.max, 0
+    return result
 
 
 def relu(x: NDArray[Any], /) -> NDArray[Any]:
