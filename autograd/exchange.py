@@ -14,6 +14,7 @@ from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, Exc
 from .array import Array
 from .create import array
 from .dense.canonical import canonical_dtype
+from .numbers import refuse_masked
 
 # DLPack's types of device: memory of the CPU, also pinned, and of CUDA, also managed.
 _DEVICES = {1: "cpu", 3: "cpu", 2: "cuda", 13: "cuda"}
@@ -99,6 +100,7 @@ def _home(x: Any) -> str:
 def _shared(x: Any, home: str) -> Any:
     """``x`` as a bare array of the device's array module."""
     xp = get_backend(home).xp
+    refuse_masked("from_dlpack", x)
     try:
         shared = xp.from_dlpack(x) if hasattr(x, "__dlpack__") else xp.asarray(x)
     except PynestedError:

@@ -23,11 +23,11 @@ def from_host(values: NDArray[Any], device: str) -> Any:
 
 
 def fill_from(memory: Any, values: Any) -> None:
-    """Give a contiguous array the values of another of the same shape, cast, wherever each of them lies."""
+    """Give a contiguous array the values of another of the same shape and dtype, wherever each of them lies."""
     if isinstance(memory, np.ndarray):
         memory[...] = to_host(values)
     elif isinstance(values, np.ndarray):
-        memory.set(np.asarray(values, memory.dtype, order="C"))
+        memory.set(np.asarray(values, order="C"))
     else:
         memory[...] = values
 

@@ -13,12 +13,13 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.default_device import placed
-from pynested.autograd.dense.canonical import canonical_int
+from pynested.autograd.dense.canonical import canonical_int, numpy_array
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import (
     ArgumentError,
     DimensionError,
     DTypeError,
+    PynestedError,
     StructureError,
 )
 from pynested.backends.host import to_host
@@ -31,7 +32,9 @@ from .structure import Ints, Jagged, Strided, frozen
 def plain(name: str, what: str, value: Any) -> Any:
     """``value`` as a NumPy array; lists whose entries differ in length are refused."""
     try:
-        return np.asarray(to_host(value.data) if type(value) is Array else value)
+        return to_host(value.data) if type(value) is Array else numpy_array(name, value)
+    except PynestedError:
+        raise
     except ValueError:
         raise StructureError(f"{name}: {what} must be an array of integers; the entries differ in length.") from None
 
@@ -39,7 +42,7 @@ def plain(name: str, what: str, value: Any) -> Any:
 def integers(name: str, what: str, value: Any, ndim: int) -> Ints:
     """``value`` as a frozen int64 array of ``ndim`` dimensions; anything but integers is refused."""
     given = plain(name, what, value)
-    if given.dtype.kind not in "iu" and given.size:
+    if given.dtype.kind not in "iu" and (given.size or given.dtype != np.float64):  # as NumPy makes of an empty list
         raise DTypeError(f"{name}: {what} must be integers, these are {given.dtype}.")
     if given.ndim != ndim:
         raise StructureError(f"{name}: {what} must have {ndim} dimension{'s' if ndim > 1 else ''}, not {given.ndim}.")

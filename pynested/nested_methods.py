@@ -62,9 +62,9 @@ class Methods:
     def __eq__(self, other: object) -> NestedArray: return _binary("eq", self, other)  # type: ignore[override]
     def __ne__(self, other: object) -> NestedArray: return _binary("ne", self, other)  # type: ignore[override]
     def __lt__(self, other: Operand) -> NestedArray: return _binary("lt", self, other)
-    def __gt__(self, other: Operand) -> NestedArray: return _binary("lt", other, self)
+    def __gt__(self, other: Operand) -> NestedArray: return _binary("gt", self, other)
     def __le__(self, other: Operand) -> NestedArray: return _binary("le", self, other)
-    def __ge__(self, other: Operand) -> NestedArray: return _binary("le", other, self)
+    def __ge__(self, other: Operand) -> NestedArray: return _binary("ge", self, other)
     def __getitem__(self, index: Index) -> NestedArray | Array: return ops.getitem(self, index)
     def add(self, other: Operand, *, alpha: float = 1) -> NestedArray: return ops.add(self, other, alpha=alpha)
     def sub(self, other: Operand, *, alpha: float = 1) -> NestedArray: return ops.sub(self, other, alpha=alpha)
@@ -103,12 +103,8 @@ class Methods:
     def chunk(self, chunks: int, dim: int = 0) -> tuple[NestedArray, ...]: return ops.chunk(self, chunks, dim)
     def ne(self, other: Operand) -> NestedArray: return ops.ne(self, other)
     def le(self, other: Operand) -> NestedArray: return ops.le(self, other)
-    def gt(self, other: Operand) -> NestedArray:
-        """``self > other``, element by element: `lt` with the operands exchanged."""
-        return ops.lt(other, self)
-    def ge(self, other: Operand) -> NestedArray:
-        """``self >= other``, element by element: `le` with the operands exchanged."""
-        return ops.le(other, self)
+    def gt(self, other: Operand) -> NestedArray: return ops.gt(self, other)
+    def ge(self, other: Operand) -> NestedArray: return ops.ge(self, other)
     def narrow(self, dim: int, start: int, length: int) -> NestedArray: return ops.narrow(self, dim, start, length)
     def unbind(self, dim: int = 0) -> tuple[Array, ...]: return ops.unbind(self, dim)
     def clone(self) -> NestedArray: return ops.clone(self)

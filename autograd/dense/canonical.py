@@ -14,6 +14,8 @@ from pynested.backends.errors import ArgumentError, DimensionError, DTypeError, 
 from pynested.backends.host import from_host
 
 from ..array import Array
+from ..numbers import canonical_number, dtype_of, refuse_masked, scalar
+from ..rules.kinds import same_device
 from ..tape import state
 
 DTYPES = tuple(
@@ -22,6 +24,7 @@ DTYPES = tuple(
 _KNOWN = frozenset(DTYPES)
 _NAMES = ", ".join(map(str, DTYPES))
 _AS_THEY_ARE = frozenset((Array, int, float, bool))
+_PLAIN = frozenset((int, float, bool))
 
 
 def canonical_dtype(dtype: Any, device: str = "cpu") -> np.dtype[Any]:
@@ -44,6 +47,51 @@ def _names(device: str) -> str:
     return _NAMES if device == "cpu" else f"{_NAMES}, bfloat16"
 
 
+def own_class(name: str, value: np.ndarray[Any, Any], device: str = "cpu") -> np.ndarray[Any, Any]:
+    """``value``, of whatever class, as one of NumPy's own, in the same memory; its dtype is one that ``device`` has."""
+    if type(value) is not np.ndarray:
+        refuse_masked(name, value)
+        value = value.view(np.ndarray)
+    canonical_dtype(value.dtype, device)
+    return value
+
+
+def numpy_array(name: str, value: Any) -> np.ndarray[Any, Any]:
+    """Anything that NumPy makes an array of, a list say, as one of its own arrays; the dtype may be none of ours.
+
+    What NumPy would drop, or round, on the way is refused: masks, and integers beyond int64.
+    """
+    if type(value) is np.ndarray:
+        return value
+    kinds = set(map(type, value)) if type(value) in (list, tuple) else {type(value)}
+    if not kinds <= _PLAIN:
+        kinds = _kinds_in(name, value)
+    made = np.asarray(value)
+    if made.size and made.dtype.kind not in "bi" and kinds <= {int, bool}:
+        raise OverflowError(f"{name}: there are integers beyond the range of int64, the widest dtype of integers.")
+    return made
+
+
+def _kinds_in(name: str, value: Any) -> set[type]:
+    """The types of all numbers and arrays in lists of lists, each looked at once, as a list may hold itself."""
+    kinds: set[type] = set()
+    seen: set[int] = set()
+    waiting: list[Any] = [[value]]
+    while waiting:
+        listed = waiting.pop()
+        if id(listed) in seen:
+            continue
+        seen.add(id(listed))
+        found = set(map(type, listed))
+        kinds |= found
+        for one in () if found <= _PLAIN else listed:
+            if isinstance(one, list | tuple):
+                waiting.append(one)
+            else:
+                refuse_masked(name, one)
+    return kinds - {list, tuple}
+
+
 def operand(name: str, value: Any, device: str = "cpu") -> Any:
     """``value`` as an operand: an Array, or a Python number, which promotes weakly.
 
@@ -55,8 +103,9 @@ def operand(name: str, value: Any, device: str = "cpu") -> Any:
         canonical_dtype(value.dtype, device)
         return Array(from_host(np.asarray(value), device), device)
     if isinstance(value, np.ndarray):
-        canonical_dtype(value.dtype, device)
-        return Array(value)
+        return Array(own_class(name, value, device))
+    if isinstance(value, int | float):
+        return canonical_number(name, "an operand", value)
     if isinstance(value, complex):
         raise DTypeError(f"{name}: complex numbers are not supported; operate on real and imaginary parts separately.")
     if getattr(value, "is_nested", False):
@@ -98,11 +147,27 @@ def frozen(values: Any, *tracked: Any) -> Any:
 def as_array(name: str, value: Any, device: str = "cpu") -> Array:
     """``value`` as an Array; a number, also NumPy's, becomes one without dimensions on ``device``."""
     given = operand(name, value, device)
-    return given if type(given) is Array else Array(from_host(np.asarray(given), device), device)
+    if type(given) is Array:
+        return given
+    return Array(from_host(np.asarray(scalar(name, given, dtype_of(given))), device), device)
+
+
+def together(name: str, *values: Any) -> list[Any]:
+    """``values`` as Arrays, all on one device: that of the first Array, which numbers go to; None stays None."""
+    place = device_of(*values)
+    given = [x if x is None or type(x) is Array else as_array(name, x, place) for x in values]
+    for x in given:
+        if x is not None and x.storage.device != place:
+            same_device(name, given)
+    return given
 
 
 def canonical_int(name: str, what: str, value: Any) -> int:
     """``value`` as an int; a bool or a float is refused."""
+    if type(value) is int:
+        return value
+    if isinstance(value, np.ndarray):
+        value = own_class(name, value)
     if isinstance(value, bool | np.bool_):
         raise ArgumentError(f"{name}: {what} must be an integer, not {value!r}.")
     try:
@@ -130,11 +195,16 @@ def canonical_dim(name: str, dim: Any, ndim: int) -> int:
     return given + ndim if given < 0 else given
 
 
+def several(value: Any) -> bool:
+    """Whether ``value`` holds numbers, and is not itself one, an array without dimensions say."""
+    return isinstance(value, Iterable) and getattr(value, "ndim", 1) > 0 and not isinstance(value, str | bytes | dict)
+
+
 def canonical_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
     """``dim`` (None, an int or several) as a sorted tuple without duplicates; None means every dimension."""
     if dim is None:
         return tuple(range(ndim))
-    given = tuple(dim) if isinstance(dim, Iterable) else (dim,)
+    given = tuple(dim) if several(dim) else (dim,)
     dims = sorted(canonical_dim(name, one, ndim) for one in given)
     for one, following in pairwise(dims):
         if one == following:
@@ -144,7 +214,7 @@ def canonical_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
 
 def canonical_shape(name: str, shape: Any) -> tuple[int, ...]:
     """``shape``, given as ``(2, 3)`` or as ``2, 3``, as a tuple of ints."""
-    if len(shape) == 1 and isinstance(shape[0], Iterable):
+    if len(shape) == 1 and several(shape[0]):
         shape = tuple(shape[0])
     return tuple(canonical_int(name, "a size", size) for size in shape)
 

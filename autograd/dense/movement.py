@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from pynested.backends.dtypes import is_bfloat16, promoted
 from pynested.backends.errors import (
     ArgumentError,
@@ -25,9 +27,9 @@ from .canonical import (
     canonical_dtype,
     canonical_int,
     canonical_shape,
-    device_of,
     index_entry,
     resolved_shape,
+    together,
 )
 from .reduction import to_dtype
 
@@ -155,8 +157,7 @@ def unbind(self: Any, dim: int = 0) -> tuple[Array, ...]:
 
 def joined(name: str, arrays: Any) -> list[Array]:
     """``arrays`` as Arrays of one promoted dtype; there must be at least one."""
-    place = device_of(*arrays)
-    given = [as_array(name, array, place) for array in arrays]
+    given = together(name, *arrays)
     if not given:
         raise StructureError(f"{name}: there is nothing to join; give at least one array.")
     dtype = promoted(*[array.dtype for array in given])
@@ -226,11 +227,15 @@ def to(self: Any, *targets: Any, dtype: Any = None, device: str | None = None) -
             raise DTypeError("to: None is neither a dtype nor a device.")
         else:
             kind = target
-    kind = canonical_dtype(x.dtype if kind is None else kind, place)
-    if not is_bfloat16(kind):  # which the device that x is moved to may have, and its own may lack
-        x = to_dtype(x, kind)
-    moved = x if place == x.device else to_device(x, place, x.device)
-    return to_dtype(moved, kind)
+    return converted(x, place, canonical_dtype(x.dtype if kind is None else kind, place))
+
+
+def converted(x: Array, device: str, dtype: np.dtype[Any]) -> Array:
+    """``x`` in ``dtype`` on ``device``; itself where nothing changes."""
+    if not is_bfloat16(dtype):  # which the device that x is moved to may have, and its own may lack
+        x = to_dtype(x, dtype)
+    moved = x if device == x.device else to_device(x, device, x.device)
+    return to_dtype(moved, dtype)
 
 
 def getitem(self: Any, index: Any) -> Array:

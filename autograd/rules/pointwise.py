@@ -11,6 +11,7 @@ from pynested.backends.memory import LARGE, empty, once_more
 from pynested.backends.numpy.running import run
 
 from ..array import Array, zeros_like
+from ..numbers import refused_operand
 from ..tape import ANOMALY, Line, state
 from .rule import Rule, Samples, Verb, bound, fused_on_device, same_device
 
@@ -99,7 +100,10 @@ class Elementwise(Rule):
                 right = b.line or b.stand_in()
         if device is None:
             return self.compute(a, b)
-        result = Array((self.compute if device == "cpu" else bound(self.verb, device))(x, y), device)
+        try:
+            result = Array((self.compute if device == "cpu" else bound(self.verb, device))(x, y), device)
+        except OverflowError:
+            raise refused_operand(self.name, a, b) from None
         if (left is not None or right is not None) and state.mode:
             self._write(result, (a, b), (left, right))
         return result

@@ -81,7 +81,7 @@ def arguments(
     for place, value in enumerate(request["args"]):
         decoded = decode_value(value)
         text = plain(decoded, names, spell)
-        named = 0 < place < len(labels) and not isinstance(decoded, (Components, np.ndarray, list))
+        named = 0 < place < len(labels) and not isinstance(decoded, (Components, np.ndarray, list, np.dtype))
         texts.append(f"{labels[place]}={text}" if named else text)
     keywords = ((name, decode_value(value)) for name, value in request["kwargs"].items())
     return [*texts, *(f"{name}={plain(value, names, spell)}" for name, value in keywords)]
