@@ -14,6 +14,7 @@ import numpy as np
 
 from pynested.backends import Segments
 from pynested.backends.dtypes import computing_dtype, is_float
+from pynested.backends.numpy.running import quiet
 
 from ..array import zeros_like
 from .kinds import Linear, Several, Variadic
@@ -24,6 +25,7 @@ _STRIDES = np.array([[3, 1], [1, 1], [0, 2]])
 _OFFSETS = np.array([0, 2, 3])
 
 
+@quiet
 def total(k: Any, x: Any, axes: tuple[int, ...]) -> Any:
     """The sum over ``axes``, in the dtype of x (int64 for bools and ints); halves are added up in float32."""
     if len(axes) == x.ndim:
