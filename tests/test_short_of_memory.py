@@ -79,6 +79,7 @@ OPERATORS: dict[str, Callable[[Any], Any]] = {
     "contiguous": lambda x: pn.contiguous(pn.transpose(x, 1, 2)),
     "getitem": lambda x: x[:, 1:, ::2],
     "embedding": lambda x: pn.embedding(pn.randint(6000, (8000,)), x.unbind()[2]),
+    "to": lambda x: pn.to(x, dtype=pn.float64),
     "cross_entropy": lambda x: pn.cross_entropy(x.unbind()[2], pn.randint(WIDTH, (6000,))),
 }
 OTHERS: dict[str, Callable[[Any], Any]] = {
@@ -93,7 +94,7 @@ OTHERS: dict[str, Callable[[Any], Any]] = {
     "softmax of float16": lambda x: pn.softmax(x.to(pn.float16), 1),
     "layer_norm of float16": lambda x: pn.layer_norm(x.to(pn.float16), (WIDTH,)),
     "cross_entropy of float16": lambda x: pn.cross_entropy(x.unbind()[2].to(pn.float16), pn.randint(WIDTH, (6000,))),
-    "to a dtype": lambda x: x.to(pn.float64),
+    "to integers": lambda x: x.to(pn.int64),
     "to a layout": lambda x: pn.transpose(x, 1, 2).to(layout=pn.strided) + 1.0,
     "mul_": lambda x: x.detach().clone().mul_(2.0),
     "fill_": lambda x: x.detach().clone().fill_(2.0),
