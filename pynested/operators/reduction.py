@@ -27,16 +27,16 @@ from pynested.operands import Dims, DType, Operand
 from .reducing import Reduction, Where, reduced
 
 
-def _sum_of_segments(rows: Array, segments: Segments, weight: int, where: Where) -> Array:
+def _sum_of_segments(rows: Array, segments: Segments, where: Where) -> Array:
     return segment.segment_sum(rows, segments)
 
 
-def _mean_of_segments(rows: Array, segments: Segments, weight: int, where: Where) -> Array:
-    counts = (segments.lengths * weight).astype(rows.dtype).reshape(-1, *[1] * (rows.ndim - 1))
+def _mean_of_segments(rows: Array, segments: Segments, where: Where) -> Array:
+    counts = segments.lengths.astype(rows.dtype).reshape(-1, *[1] * (rows.ndim - 1))
     return segment.segment_sum(rows, segments) / Array(from_host(counts, rows.device), rows.device)
 
 
-def _max_of_segments(rows: Array, segments: Segments, weight: int, where: Where) -> Array:
+def _max_of_segments(rows: Array, segments: Segments, where: Where) -> Array:
     if segments.any_empty and 0 not in rows.shape[1:]:
         i = int(np.flatnonzero(segments.lengths == 0)[0])
         raise EmptyReductionError(
@@ -46,9 +46,9 @@ def _max_of_segments(rows: Array, segments: Segments, weight: int, where: Where)
     return segment.segment_max(rows, segments)
 
 
-_SUM = Reduction("sum", rules.sum_axes, rules.sum_axes, _sum_of_segments)
-_MEAN = Reduction("mean", dense.mean, rules.sum_axes, _mean_of_segments)
-_AMAX = Reduction("amax", dense.amax, dense.amax, _max_of_segments)
+_SUM = Reduction("sum", rules.sum_axes, _sum_of_segments)
+_MEAN = Reduction("mean", dense.mean, _mean_of_segments)
+_AMAX = Reduction("amax", dense.amax, _max_of_segments)
 
 
 def _rounded(result: NestedArray | Array, dtype: np.dtype[Any]) -> NestedArray | Array:

@@ -216,6 +216,7 @@ def amax() -> Book:
     book.value(
         "float32/ties", "7 2", [nest("float32", [[5.0, 1.0], [5.0, 9.0]])], kw={"dim": 0}, kind="dense", **across
     )
+    _shared_at_once(book)
     empty = no_components("float32", None, 4)
     book.value("float32/batch0", "6", [empty], result=np.zeros((0, 4), "float32"), **along)
     book.value("float32/inner0", "6", [integers("float32", [(0, 0), (1, 0)], "amax")], **along)
@@ -238,6 +239,27 @@ def amax() -> Book:
     uncovered = integers("float32", IRREGULAR, "amax uncovered")
     book.error("absent", "5", "EmptyReductionError", "amax/float32/irregular/2", [uncovered], kw={"dim": 0})
     return book
+
+
+def _shared_at_once(book: Book) -> None:
+    """Add maxima that several elements attain, in more than one of the reduced dimensions."""
+    rows = [[[4.0, 4.0], [4.0, 1.0]], [[4.0, 4.0]], [[0.0, 4.0], [2.0, 1.0]]]
+    for dim, cotangent, gradient in (
+        ((1, 2), [6.0, -4.0, 5.0], [[[2.0, 2.0], [2.0, 0.0]], [[-2.0, -2.0]], [[0.0, 5.0], [0.0, 0.0]]]),
+        ((0, 2), [10.0, 6.0], [[[2.0, 2.0], [6.0, 0.0]], [[2.0, 2.0]], [[0.0, 2.0], [0.0, 0.0]]]),
+        ((0, 1), [6.0, -9.0], [[[2.0, -3.0], [2.0, 0.0]], [[2.0, -3.0]], [[0.0, -3.0], [0.0, 0.0]]]),
+        (None, 12.0, [[[2.0, 2.0], [2.0, 0.0]], [[2.0, 2.0]], [[0.0, 2.0], [0.0, 0.0]]]),
+    ):
+        hand = {"cotangent": np.array(cotangent, "float32"), "gradient": [gradient]}
+        book.value("float32/shared", "7 GRADIENTS-8", [nest("float32", rows)], kw={"dim": dim}, kind="dense", **hand)
+    three = [[[5.0, 5.0], [5.0, 1.0]], [[7.0], [7.0]]]  # the ragged dimension is the last
+    hand = {"cotangent": np.array([6.0, -4.0], "float32"), "gradient": [[[[2.0, 2.0], [2.0, 0.0]], [[-2.0], [-2.0]]]]}
+    last = nest("float32", three, shape=(2, 2, None))
+    book.value("float32/shared", "7 GRADIENTS-8", [last], kw={"dim": (1, 2)}, kind="dense", **hand)
+    deep = nest("float32", [[[[1.0, 0.0], [1.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]], [[[3.0, 3.0], [2.0, 3.0]]]])
+    spread = [[[[3.0, 0.0], [1.0, 1.0]], [[0.0, 3.0], [0.0, 1.0]]], [[[2.0, 2.0], [0.0, 8.0]]]]
+    hand = {"cotangent": nest("float32", [[6.0, 3.0], [4.0, 8.0]], None), "gradient": [spread]}
+    book.value("float32/shared", "7 GRADIENTS-8", [deep], kw={"dim": (1, 3)}, kind=RAGGED_KIND, **hand)
 
 
 def _full(dtype: str) -> Components:
