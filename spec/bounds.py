@@ -31,9 +31,10 @@ from typing import Any
 
 import numpy as np
 
+from .components import Components, each
 from .numerics import NDArray, maximum_along, mean_along, sum_along, wide
 
-__all__ = ["BOUNDS", "COMPUTING_ROUNDOFF", "NO_TOLERANCE", "ROUNDOFF", "allow", "each", "tolerance", "ulp"]
+__all__ = ["BOUNDS", "COMPUTING_ROUNDOFF", "NO_TOLERANCE", "ROUNDOFF", "allow", "tolerance", "ulp"]
 
 # Unit roundoff of a dtype, and of the dtype its results are computed in.
 ROUNDOFF = {"float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}
@@ -45,16 +46,9 @@ NO_TOLERANCE = ("exact", "correctly_rounded")
 _FLOOR = {"float16": 2.0**-23, "float32": 2.0**-126, "float64": 2.0**-1073}
 _PRECISION = {"float16": (11, -24), "float32": (24, -149), "float64": (53, -1074)}
 
-Nested = Any  # a list of components, or one dense array
+Nested = Any  # Components, or one dense array
 Define = Callable[..., Any]
 Arguments = Mapping[str, Any]
-
-
-def each(function: Callable[..., Any], *operands: Nested) -> Nested:
-    """Apply `function` to arrays, or component by component to lists of them."""
-    if isinstance(operands[0], list):
-        return [function(*arrays) for arrays in zip(*operands, strict=True)]
-    return function(*operands)
 
 
 def ulp(exact: Any, dtype: str) -> NDArray:
@@ -80,7 +74,7 @@ def allow(error: Any, exact: Any, roundoff: float, dtype: str) -> NDArray:
 
 
 def _is_operand(value: Any) -> bool:
-    return isinstance(value, (list, np.ndarray))
+    return isinstance(value, (Components, np.ndarray))
 
 
 def _on_absolutes(define: Define, arguments: Arguments) -> Nested:
@@ -185,11 +179,12 @@ def _cross_entropy(define: Define, arguments: Arguments, result: Nested) -> Nest
     heaviest = 1.0 if weight is None else float(np.max(np.abs(weight)))
     ignored = arguments.get("ignore_index", -100)
 
-    def of_rows(x: NDArray, target: NDArray) -> Any:
-        errors = heaviest * cross_entropy_row_error(x) if x.size else np.zeros(x.shape[:-1])
-        return np.where(target == ignored, 0.0, errors)
+    def of_rows(x: NDArray, y: NDArray) -> Any:
+        errors = heaviest * cross_entropy_row_error(x) if x.size else np.zeros(y.shape)
+        return np.where(y == ignored, 0.0, errors)
 
-    rows = each(of_rows, arguments["self"], arguments["target"])
+    target = arguments["target"]
+    rows = each(of_rows, arguments["self"], target, shape=target.shape)
     if arguments.get("reduction", "mean") == "none":
         return rows
     worst = max((float(np.max(row)) for row in rows if row.size), default=0.0)

@@ -110,8 +110,26 @@ def compare(got: Any, expected: Mapping[str, Any]) -> Difference | None:
         return Difference("form", "a single number", f"{len(wanted)} components")
     if len(components) != len(wanted):
         return Difference("count", f"{len(components)} components", f"{len(wanted)} components")
+    if not wanted:
+        return _compare_nothing(got, expected["nested"])
     pairs = enumerate(zip(components, wanted, strict=True))
     return _first(compare_array(mine, theirs, number) for number, (mine, theirs) in pairs)
+
+
+def _compare_nothing(got: Any, fields: Mapping[str, Any]) -> Difference | None:
+    """Compare what a batch of no components has: a dtype, a rank, and sizes where both sides call them regular."""
+    shape, dtype = tuple(fields["shape"]), np.dtype(fields["dtype"])
+    if got.dtype != dtype:
+        return Difference("dtype", got.dtype.name, dtype.name)
+    sizes = zip(got.shape, shape, strict=False)
+    if len(got.shape) == len(shape) and all(None in pair or pair[0] == pair[1] for pair in sizes):
+        return None
+    return Difference("shape", _logical(got.shape), _logical(shape))
+
+
+def _logical(shape: Sequence[int | None]) -> str:
+    """Return a logical shape as the chapters write it: (0, *, 4)."""
+    return f"({', '.join('*' if size is None else str(size) for size in shape)})"
 
 
 def _first(differences: Iterable[Difference | None]) -> Difference | None:

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .bounds import Arguments, Nested, each, layer_norm_error, layer_norm_parts, softmax_factor, trailing_axes
+from .bounds import Arguments, Nested, layer_norm_error, layer_norm_parts, softmax_factor, trailing_axes
+from .components import each
 from .numerics import NDArray, mean_along, sum_along, wide
 
 __all__ = ["GRADIENT_BOUNDS"]

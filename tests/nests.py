@@ -141,6 +141,8 @@ def _jagged(components: Components, placement: str, ragged: int) -> Any:
 
 
 def _strided(components: Components, placement: str, ragged: int) -> Any:
+    if not components:
+        return _nothing(components)
     rank = len(components.shape) - 1
     sizes = np.array([one.shape for one in components], np.int64).reshape(len(components), rank)
     starts, total = _starts([one.size for one in components], placement)
@@ -151,6 +153,13 @@ def _strided(components: Components, placement: str, ragged: int) -> Any:
     strides = np.array([_strides(one.shape, order) for one in components], np.int64).reshape(len(components), rank)
     buffer = np.full(total, poison(components.dtype), components.dtype)
     return buffer, counted, lambda leaf: pn.nested_array_from_strided(leaf, sizes, strides, np.array(starts, np.int64))
+
+
+def _nothing(components: Components) -> Any:
+    """A batch of no components that is cut out of another one, whose regular sizes it keeps."""
+    sizes = np.array([[n if size is None else size for size in components.shape[1:]] for n in (0, 1)], np.int64)
+    buffer = np.full(int(sizes.prod(axis=1).sum()), poison(components.dtype), components.dtype)
+    return buffer, [], lambda leaf: pn.nested_array_from_strided(leaf, sizes)[:0]
 
 
 def _strides(shape: tuple[int, ...], order: str) -> list[int]:

@@ -15,7 +15,7 @@ from ..table import load_table
 from .author import Case
 from .draws import word
 from .exact import MP, Exact, exactly, slopes_of
-from .trees import leaves, like, map_leaves
+from .trees import as_dtype, leaves, like
 from .words import bound_fields, exact_fields, representable
 
 __all__ = ["gradient_fields"]
@@ -35,7 +35,7 @@ def gradient_fields(case: Case, arguments: Mapping[str, Any], result: Any, exact
         fields = _by_hand(case, arguments, wanted)
     names = list(arguments)[: len(case.args)]
     entries = {
-        "cotangent": encode_value(map_leaves(lambda leaf: leaf.astype(dtype), cotangent)),
+        "cotangent": encode_value(as_dtype(cotangent, dtype)),
         "gradient": [fields.get(name) for name in names],
     }
     others = {name: entry for name, entry in fields.items() if name not in names}

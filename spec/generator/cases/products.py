@@ -67,8 +67,7 @@ def _common(book: Book, value: str, gradient: str, empty: str) -> str:
     book.value("float32/inner0", empty, [hollow, np.zeros((2, 0, 3), "float32")], zeros="signed")
     book.value("float32/batch1", value, [nest("float32", [[[2.0, -3.0]]]), np.array([[[5.0], [7.0]]], "float32")])
     nothing = no_components("float32", None, 4)
-    batch0 = {"result": no_components("float32", None, 5)}
-    book.value("float32/batch0", value, [nothing, np.zeros((0, 4, 5), "float32")], **batch0)
+    book.value("float32/batch0", value, [nothing, np.zeros((0, 4, 5), "float32")])
     return plain
 
 
@@ -171,7 +170,7 @@ def linear() -> Book:
     book.value("float32/in0", "5", [hollow, np.zeros((3, 0), "float32")], zeros="signed")
     book.value("float32/all-empty", "5 6", [integers("float32", [(0, 4), (0, 4)], "linear h"), weight, bias])
     empty = no_components("float32", None, 4)
-    book.value("float32/batch0", "5 6", [empty, weight, bias], result=no_components("float32", None, 5))
+    book.value("float32/batch0", "5 6", [empty, weight, bias])
     special = nest("float32", [[[NAN, 1.0]], [[INF, 2.0], [1.0, 1.0]]])
     book.value("float32/special", "1 VALUES-2", [special, np.array([[1.0, 0.0]], "float32")])
     book.error("irregular", "3", "StructureError", plain, [integers("float32", IRREGULAR, "linear i"), weight, bias])
