@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shutil
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,10 @@ from pynested.backends.errors import ArgumentError, DimensionError, DTypeError, 
 from ..nests import BOTH, KINDS, Kind, assert_same, batch, distinct, nest, place
 from ..slopes import check_gradients
 
+DEVICES = [
+    "cpu",
+    pytest.param("emulated", marks=pytest.mark.skipif(shutil.which("g++") is None, reason="the emulation needs g++")),
+]
 SHAPES = [(2, 3), (0, 3), (4, 3)]
 X = batch(SHAPES)
 TURNED = [x.T for x in X]
@@ -133,7 +138,28 @@ class TestLayerNorm:
             layer_norm(x.transpose(1, 0, 2), -1) for x in deep
         ], 1e-14)  # fmt: skip
 
+    @pytest.mark.parametrize("device", DEVICES)
+    @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64], ids=lambda dtype: dtype.__name__)
+    def test_every_way_to_a_gradient_is_right_at_every_magnitude(self, layout: Any, dtype: Any, device: str) -> None:
+        """Of rows that are one row times a power of two, with eps = 0: the gradient is divided by that power."""
+        row, g = np.array([1.0, -0.75, 0.25], dtype), np.array([[1.0, 2.0, -3.0]], dtype)
+        centred = row.astype(np.float64) - row.mean(dtype=np.float64)
+        normal = centred / np.sqrt((centred**2).mean())
+        due = (g[0] - g.mean() - normal * (g[0] * normal).mean()) / np.sqrt((centred**2).mean())
+        for exponent in (0, 9, np.finfo(dtype).maxexp // 2 + 3, np.finfo(dtype).maxexp - 1):
+            x = nest([np.ldexp(row, exponent, dtype=dtype)[None]], layout).to(device=device).requires_grad_()
+            direction, norm = nest([g], layout).to(device=device), lambda x: pn.layer_norm(x, 3, eps=0.0)
+            found = [pn.grad(norm(x), (x,), direction, create_graph=recorded)[0] for recorded in (False, True)]
+            found.append(pn.jvp(norm, (x.detach(),), (direction,))[1])
+            for one in found:
+                got = np.ldexp(one.detach().to(device="cpu")[0].numpy()[0].astype(np.float64), exponent)
+                far = 2.0 ** (exponent + np.finfo(dtype).minexp - 2)  # of a number that is less than the least
+                np.testing.assert_allclose(got, due, rtol=32 * float(np.finfo(dtype).eps), atol=far)
+
     def test_equal_elements_become_bias(self, lay: Any) -> None:
+        for number in (0.1, 12345.678, 1e200):
+            x = lay([np.full((2, 3), number), np.full((1, 3), -number)])
+            assert_same(pn.layer_norm(x, 3), [np.zeros((2, 3)), np.zeros((1, 3))])
         flat = lay([np.full((2, 3), 7.0), np.zeros((0, 3))])
         assert_same(pn.layer_norm(flat, 3), [np.zeros((2, 3)), np.zeros((0, 3))])
         assert_same(pn.layer_norm(flat, 3, None, np.arange(3.0)), [np.tile(np.arange(3.0), (2, 1)), np.zeros((0, 3))])
