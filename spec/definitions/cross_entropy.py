@@ -38,7 +38,7 @@ def cross_entropy(
     if reduction == "none":
         return losses
     total, count = (_total(one) for one in (losses, each(counted, self, target, shape=target.shape)))
-    return total if reduction == "sum" else total / count if count else np.full_like(total, np.nan)
+    return total if reduction == "sum" else total / count if count else total * np.nan
 
 
 def _total(x: Components) -> NDArray:

@@ -13,6 +13,7 @@ from ..bounds import NO_TOLERANCE, tolerance
 from ..components import Components, stacked
 from ..encoding import Index, encode_value
 from ..numerics import NDArray
+from ..overflow import overflowing
 from ..table import load_table
 from .author import Case, shapes_of
 from .exact import exactly, lift
@@ -115,8 +116,9 @@ class Run:
                 open_places=self.case.unspecified,
             )
         precision = load_table()[self.case.op].precision
-        allowed = tolerance(precision, self.define, exactly(self.arguments), self.unshaped, self.dtype)
-        return bound_fields(self.result, self.exact, self._shaped(allowed), self.dtype)
+        of_call = precision, self.define, exactly(self.arguments), self.unshaped, self.dtype
+        allowed, open_places = self._shaped(tolerance(*of_call)), self._shaped(overflowing(*of_call))
+        return bound_fields(self.result, self.exact, allowed, self.dtype, open_places)
 
 
 def _dtypes(value: Any) -> list[np.dtype[Any]]:

@@ -41,7 +41,7 @@ ACCEPTED: Json = {
     "gradient": [{"list": [expected(X, cmp="exact"), expected(X, cmp="exact")]}, None, None],
     "gradient_kwargs": {"weight": {"dense": {**within("3ff0000000000000" * 2), "shape": [2], "lo": "0" * 32}}},
 }
-ACCEPTED["gradient_kwargs"]["weight"]["dense"]["tol"] *= 2
+ACCEPTED["gradient_kwargs"]["weight"]["dense"] |= {"tol": "3e00000000000000" * 2, "open": "01"}
 REFUSED: Json = {
     **{name: ACCEPTED[name] for name in ("clauses", "layouts", "args", "kwargs")},
     "id": "cat/error/dim/1",
@@ -100,6 +100,9 @@ DAMAGE: list[tuple[Json, str, Any, str]] = [
     (ACCEPTED, "gradient_kwargs.weight.dense.shape", [1, 2], "gradient_kwargs.weight: is .* but its argument is"),
     (ACCEPTED, "gradient_kwargs.weight.dense.tol", "bff0000000000000" * 2, "tol: a tolerance is 0 or more"),
     (ACCEPTED, "gradient_kwargs.weight.dense.tol", "7ff8000000000000" * 2, "tol: a tolerance is 0 or more"),
+    (ACCEPTED, "gradient_kwargs.weight.dense.open", "1", "needs 2 words of 1 digits"),
+    (ACCEPTED, "gradient_kwargs.weight.dense.open", "12", "a bool is 0 or 1"),
+    (ACCEPTED, "expect.nested.open", ["0000", ""], "has no field 'open'"),
     (ACCEPTED, "gradient_kwargs.weight.dense.lo", GONE, "weight.dense: has no lo"),
     (ACCEPTED, "gradient_kwargs.weight.dense.bits", "", "weight.dense: has no field 'bits'"),
     (ACCEPTED, "args.0.list.0.nested.bits.0", "3f80000", r"args\[0\].list\[0\].nested: decode: shape"),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pynested.spec.bounds import ROUNDOFF, allow
+from pynested.spec.bounds import allow
 from pynested.spec.encoding import Components
 from pynested.spec.generator.build import definition
 from pynested.spec.generator.exact import MP, exactly, lift, slopes_of
@@ -89,7 +89,7 @@ def rejected(op: str, arguments: dict[str, Any], got: NDArray, cotangent: Any, d
             exact[key] += slope * MP.mpf(float(weight))
     values = np.array([float(value) for value in exact])
     terms = GRADIENT_BOUNDS[op](exactly(arguments), Components([cotangent]) if isinstance(result, list) else cotangent)
-    allowed = allow(terms["self"][0].ravel(), values, ROUNDOFF[dtype], dtype)
+    allowed = allow(terms["self"][0].ravel(), values, dtype, dtype)
     return ~(np.abs(got.astype(np.float64).ravel() - values) <= allowed)
 
 

@@ -15,6 +15,8 @@ from pynested.spec.generator.trees import leaves, like
 from pynested.spec.generator.write import books
 from pynested.spec.table import load_table
 
+from .test_vectors import overflows
+
 STEP = 1e-30
 NOT_ANALYTIC = {"abs"}
 BOOKS = {book.op: book for _, book in books()}
@@ -60,7 +62,7 @@ def test_gradients_are_complex_steps(op: str) -> None:
 def check(case: Case) -> int:
     vector = build(case)
     with np.errstate(all="ignore"):
-        if "gradient" not in vector or case.cotangent is not None:
+        if "gradient" not in vector or case.cotangent is not None or overflows(vector["expect"]):
             return 0
         run, cotangent = Run(case), cotangent_of(case, vector)
         if case.result is not None:

@@ -24,7 +24,15 @@ SEVERAL = ("chunk", "unbind")
 
 
 def accepted(op: str) -> list[Vector]:
-    return [vector for vector in load_vectors()[op] if "error" not in vector["expect"]]
+    """Return the cases with a result that the definition has in float64 too."""
+    vectors = [vector for vector in load_vectors()[op] if "error" not in vector["expect"]]
+    return [vector for vector in vectors if not overflows(vector["expect"])]
+
+
+def overflows(expect: dict[str, Any]) -> bool:
+    """Return whether the definition, run in float64, adds up more than any float64."""
+    words = expect.get("nested") or expect.get("dense") or {}
+    return "open" in words and words["dtype"] == "float64"
 
 
 def answer(op: str, vector: Vector) -> Any:

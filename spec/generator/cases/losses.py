@@ -85,19 +85,13 @@ def cross_entropy() -> Book:
         [deep, integers("int64", [(2, 3), (1, 3)], "deep target", 0, 3)],
         **_loss(reduction="none"),
     )
-    book.value(
-        "float32/large",
-        "1",
-        [nest("float32", [[[1000.0, 998.0]], [[-1000.0, -1001.0]]]), nest("int64", [[1], [0]])],
-        **_loss(),
-    )
+    _large(book)
     one = nest("float32", [[[3.0], [-2.0]], [[5.0]]])
     for reduction in ("mean", "sum", "none"):
         options = {"kw": {"reduction": reduction}}
         book.value("float32/one-class", "1 3", [one, nest("int64", [[0, 0], [0]])], **options)
     vanished = nest("int64", [[-100, -100, -100], [], [-100]])
-    zero = {"cotangent": np.array(3.0, "float32"), "gradient": [[np.zeros(shape).tolist() for shape in ROWS]]}
-    zero["gradient"] = [[np.zeros(shape) for shape in ROWS]]
+    zero = {"cotangent": np.array(3.0, "float32"), "gradient": [[np.zeros(shape) for shape in ROWS]]}
     book.value("float32/all-ignored", "6 13", [x, vanished], kw={"reduction": "mean"}, **zero)
     book.value("float32/all-ignored", "6 13", [x, vanished], kw={"reduction": "sum"}, **zero)
     hollow = integers("float32", [(0, 5), (0, 5)], "cross_entropy")
@@ -110,6 +104,17 @@ def cross_entropy() -> Book:
     book.value("float32/batch0", "3", pair, kw={"reduction": "none"})
     _refusals(book, plain, x, target)
     return book
+
+
+def _large(book: Book) -> None:
+    """Large scores, losses and weights."""
+    scores = nest("float32", [[[1000.0, 998.0]], [[-1000.0, -1001.0]]])
+    book.value("float32/large", "1", [scores, nest("int64", [[1], [0]])], **_loss())
+    beyond = [nest("float32", [[[3e38, 0.0], [3e38, 1.0]], [[1.0, 2.0]]]), nest("int64", [[1, 1], [0]])]
+    for reduction in ("mean", "none"):
+        book.value(f"float32/beyond-{reduction}", "1 NUMERICS-8", beyond, **_loss(reduction=reduction))
+    sure, heavy = nest("float64", [[[10.0, 0.0], [0.0, 10.0]]]), np.array([1e308, 1e308])
+    book.value("float64/beyond-weights", "2 NUMERICS-8", [sure, nest("int64", [[0, 1]])], **_loss(weight=heavy))
 
 
 def _refusals(book: Book, plain: str, x: Components, target: Components) -> None:

@@ -110,6 +110,9 @@ def layer_norm() -> Book:
         [nest("float32", [[[1000.0, 1001.0, 1002.5]], [[-500.0, -501.0, 3.0]]]), (3,)],
         cmp="bound",
     )
+    for dtype, large in (("float32", 1e30), ("float64", 1e200)):
+        beyond = nest(dtype, [[[large, -large, 0.25 * large]], [[1.0, -2.0, 3.0], [0.0, large, large]]])
+        book.value(f"{dtype}/beyond", "1 NUMERICS-8", [beyond, (3,)], cmp="bound")
     book.value(
         "float32/all-empty",
         "7 9",

@@ -61,6 +61,14 @@ def _common(book: Book, value: str, gradient: str, empty: str) -> str:
             _reals(dtype, (2, 33, 3), f"{op} {dtype} tall"),
         ]
         book.value(f"{dtype}/long", value, long, cmp="bound", gradient=None)
+    beyond = nest("float32", [[[3e19, 3e19, -3e19]], [[1.0, 2.0, 3.0]]])
+    book.value(
+        "float32/beyond",
+        f"{both} NUMERICS-8",
+        [beyond, np.full((2, 3, 1), 1e19, "float32")],
+        cmp="bound",
+        kind="nested",
+    )
     book.value("float64/ragged", both, [small("float64", f"{op} f"), _numbers("float64", (3, 4, 2), f"{op} g")])
     book.value("float16/ragged", both, [small("float16", f"{op} h"), _numbers("float16", (3, 4, 2), f"{op} i")])
     hollow = integers("float32", [(2, 0), (1, 0)], op)
@@ -165,6 +173,8 @@ def linear() -> Book:
         "float16/ragged", "1 6", [small("float16", "linear f"), weight.astype("float16"), bias.astype("float16")]
     )
     book.value("int32/ragged", "1", [small("int32", "linear g"), weight.astype("int32"), bias.astype("int32")])
+    beyond = [nest("float32", [[[3e38, 3e38]], [[1.0, 2.0]]]), np.array([[1.0, -1.0], [0.5, 0.25]], "float32")]
+    book.value("float32/beyond", "1 6 NUMERICS-8", [*beyond, np.array([-3e38, 3e38], "float32")], cmp="bound")
     hollow = integers("float32", [(2, 0), (1, 0)], "linear")
     book.value("float32/in0", "5", [hollow, np.zeros((3, 0), "float32"), np.array([1, -2, 3], "float32")])
     book.value("float32/in0", "5", [hollow, np.zeros((3, 0), "float32")], zeros="signed")

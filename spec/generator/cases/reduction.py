@@ -91,6 +91,9 @@ def _orders(book: Book, value: str) -> None:
         else:
             kept = floats(dtype, [(33, 2), (7, 2)], f"{op} {dtype} long")
             book.value(f"{dtype}/long", value, [kept], kw={"dim": 1}, kind=RAGGED_KIND, cmp="bound")
+    for dtype, large in (("float32", 3e38), ("float64", 1.5e308)):
+        beyond = nest(dtype, [[large, large, -large], [large], [-large, 1.0, -large, large]])
+        book.value(f"{dtype}/beyond", f"{value} NUMERICS-8", [beyond], kw={"dim": 1}, kind="dense", cmp="bound")
     mixed = nest("float32", [[1e8, 1.0, -1e8, 0.5], [3e-5, 7e4]])
     book.value("float32/mixed", value, [mixed], kw={"dim": 1}, kind="dense", cmp="bound", gradient=None)
 
