@@ -11,10 +11,10 @@ from pynested.spec.numerics import NDArray, wide
 
 
 def dropout(self: Components, p: float = 0.5, training: bool = True, generator: Any = None) -> Components:
-    """DROPOUT: each element is +0 with probability `p`, or else divided by 1 - p."""
+    """DROPOUT: each element is multiplied by 0 with probability `p`, or else divided by 1 - p."""
     draw = np.random.default_rng() if generator is None else generator
 
     def one(x: NDArray) -> NDArray:
-        return np.where(draw.random(x.shape) < p, 0.0, wide(x) / np.float64(1 - p))
+        return np.where(draw.random(x.shape) < p, 0 * wide(x), wide(x) / np.float64(1 - p))
 
     return each(one, self) if training else self

@@ -74,7 +74,6 @@ CHOOSERS: dict[str, tuple[Callable[[Array], Array], list[float], list[float]]] =
     "amax": (lambda x: x.amax(0), [3.0, 1.0, 3.0], [NAN, 0, NAN]),
     "segment_max": (lambda x: segment.segment_max(x, SEGMENTS), [3.0, 1.0, 3.0], [NAN, 0, NAN]),
     "select": (lambda x: x[1], [3.0, 1.0], [0, NAN]),
-    "dropout of all": (lambda x: x.dropout(1.0), [3.0, 1.0], [0, 0]),
 }
 
 
