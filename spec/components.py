@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, SupportsIndex, overload
+from typing import Any, SupportsIndex, TypeVar, overload
 
 import numpy as np
 
@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 Shape = Sequence[int | None]  # a logical shape: batch first, None where irregular
+Operand = TypeVar("Operand", "Components", NDArray)
 
 
 class Components(list[NDArray]):
@@ -152,9 +153,10 @@ def promoted(*operands: Any) -> list[Any]:
     return [each(lambda x: wide(x if x.dtype.kind in "fcO" else x.astype(common)), operand) for operand in met]
 
 
-def cast(x: Components, dtype: Any) -> Components:
-    """Return components in `dtype`, if there is one; complex and exact numbers keep their kind."""
-    return each(lambda one: one if dtype is None or one.dtype.kind in "cO" else one.astype(dtype), x)
+def cast(x: Operand, dtype: Any) -> Operand:
+    """Return components, or an array, in `dtype`, if there is one; complex and exact numbers keep their kind."""
+    found: Operand = each(lambda one: one if dtype is None or one.dtype.kind in "cO" else one.astype(dtype), x)
+    return found
 
 
 def dims_of(dim: int | Sequence[int] | None, shape: Shape) -> tuple[int, ...]:

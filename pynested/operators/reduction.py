@@ -70,21 +70,18 @@ def sum(self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType 
     keepdim : bool
         Whether a summed dimension stays, with size 1.
     dtype : dtype, optional
-        Every element is converted to it before the sum, and the result has it.
+        Every element is converted to it before the sum, as `to` does, and the result has it.
 
     Raises
     ------
     DimensionError
         For a dimension out of range, or named twice.
-    DTypeError
-        For a ``dtype`` of bools or integers where the elements are floats: it would truncate them.
-
     Notes
     -----
     A run without elements sums to +0; the sign of another sum that is zero is not specified. float16 is accumulated
     wider and rounded once. Gradient: every element gets the cotangent of its sum.
 
-    Clauses: SUM-1 to SUM-11. After `torch.sum`.
+    Clauses: SUM-1 to SUM-10. After `torch.sum`.
 
     Examples
     --------
@@ -98,7 +95,7 @@ def sum(self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType 
     if type(self) is not NestedArray:
         return dense.sum(self, dim, keepdim, dtype=dtype)
     dims = canonical_dims("sum", dim, self.ndim)
-    data, kind = accumulated("sum", self.data, dtype)
+    data, kind = accumulated(self.data, dtype)
     return _rounded(reduced(NestedArray(data, self.structure), dims, keepdim, _SUM), kind)
 
 
@@ -141,7 +138,7 @@ def mean(self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType
         return dense.mean(self, dim, keepdim, dtype=dtype)
     dims = canonical_dims("mean", dim, self.ndim)
     kind = mean_dtype("mean", self.data, dtype)
-    data, _ = accumulated("mean", self.data, kind)
+    data, _ = accumulated(self.data, kind)
     return _rounded(reduced(NestedArray(data, self.structure), dims, keepdim, _MEAN), kind)
 
 

@@ -13,6 +13,7 @@ def sum(self: Components, dim: Axis = None, keepdim: bool = False, dtype: Any = 
     x, dims = cast(self, dtype), dims_of(dim, self.shape)
     if 0 in dims:
         aligned, _ = left_align(x)
-        return sum_along(aligned, dims, keepdim)
+        return cast(sum_along(aligned, dims, keepdim), dtype)
     axes = tuple(d - 1 for d in dims)
-    return each(lambda component: sum_along(component, axes, keepdim), x, shape=without(x.shape, dims, keepdim))
+    sums = each(lambda component: sum_along(component, axes, keepdim), x, shape=without(x.shape, dims, keepdim))
+    return cast(sums, dtype)

@@ -49,6 +49,7 @@ PROMOTIONS: list[tuple[Callable[[], Any], str]] = [
     (lambda: I8.sgn(), "int8"),
     (lambda: U8.sum(), "int64"),
     (lambda: BOOL.sum(0), "int64"),
+    (lambda: F32.sum(dtype="int8"), "int8"),
     (lambda: BOOL.mean(), "float64"),
     (lambda: F16.sum(), "float16"),
     (lambda: F16.sum(dtype="float64"), "float64"),
@@ -81,7 +82,6 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: F32.softmax(0, dtype="int64"), DTypeError, "softmax"),
     (lambda: I8.dropout(), DTypeError, "dropout"),
     (lambda: I8.layer_norm(2), DTypeError, "layer_norm"),
-    (lambda: F32.sum(dtype="int64"), DTypeError, "truncate"),
     (lambda: F32.mean(dtype="int64"), DTypeError, "mean"),
     (lambda: I8 + 300, OverflowError, "300"),
     (lambda: U8 + -1, OverflowError, "-1"),
@@ -185,3 +185,8 @@ def test_means_of_half_precision_count_beyond_its_range() -> None:
     x.mean().backward()
     assert x.grad is not None
     np.testing.assert_allclose(x.grad.numpy(), 1 / 70_000, rtol=5e-3)
+
+
+def test_a_sum_in_integers_converts_every_element_first() -> None:
+    x = pn.array([-0.75, -100.25, -100.5])  # 0 - 100 - 100
+    assert [x.sum(dtype=kind).item() for kind in ("int64", "int8", "bool")] == [-200, 56, True]

@@ -135,8 +135,10 @@ def sum_() -> Book:
     )
     halves = nest("float32", [[0.5, 1.5], [2.75]])
     narrowed = {"kw": {"dim": 1, "dtype": np.dtype("float16")}, "kind": "dense", "gradient": None}
-    near = book.value("float32/dtype", "6", [halves], **narrowed)
-    book.error("truncation", "11", "DTypeError", near, [halves], kw={"dim": 1, "dtype": np.dtype("int64")})
+    book.value("float32/dtype", "6", [halves], **narrowed)
+    cut = nest("float32", [[0.5, 1.5], [-0.75, -100.25, -100.5], [0.0]])
+    for dtype in ("int64", "int8", "bool"):
+        book.value("float32/dtype", "6", [cut], kw={"dim": 1, "dtype": np.dtype(dtype)}, kind="dense")
     return book
 
 
