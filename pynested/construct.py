@@ -1,6 +1,6 @@
 """Nested arrays from lists of arrays, and from dense arrays: the components are copied into one buffer.
 
-dtypes are those of pynested (clauses DTYPES-1 and DTYPES-2). DeviceError: a device that is not there. The jagged layout
+dtypes are those of pynested (clause DTYPES-1). DeviceError: a device that is not there. The jagged layout
 has one irregular dimension, the strided one any number.
 """
 

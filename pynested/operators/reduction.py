@@ -76,6 +76,7 @@ def sum(self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType 
     ------
     DimensionError
         For a dimension out of range, or named twice.
+
     Notes
     -----
     A run without elements sums to +0; the sign of another sum that is zero is not specified. float16 is accumulated

@@ -120,9 +120,6 @@ def nested_array() -> Book:
     refuse("numbers", "7", "StructureError", plain, [[np.array(2.0), np.array(1.0)]], **jagged)
     refuse("number", "9", "ArgumentError", plain, [3.0], **jagged)
     refuse("nothing", "9", "ArgumentError", plain, [None], **jagged)
-    complex_dtype = {"layout": "jagged", "dtype": np.dtype("complex64")}
-    arrays = [_arrays("float32", ragged, "nested_array")]
-    refuse("complex", "DTYPES-2", "DTypeError", plain, arrays, kw=complex_dtype, layouts=("jagged",))
     return book
 
 
