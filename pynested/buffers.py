@@ -91,7 +91,7 @@ def nested_array_from_jagged(
     Equal neighbouring offsets make an empty component, the offsets [0] no components. Gradient: an element of
     ``values`` gets the sum of the cotangents of every component that holds it, +0 in a hole.
 
-    Clauses: NESTED_ARRAY_FROM_JAGGED-1 to NESTED_ARRAY_FROM_JAGGED-11. After `torch.nested.nested_tensor_from_jagged`.
+    Clauses: NESTED_ARRAY_FROM_JAGGED-1 to NESTED_ARRAY_FROM_JAGGED-13. After `torch.nested.nested_tensor_from_jagged`.
 
     Examples
     --------

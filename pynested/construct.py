@@ -82,7 +82,7 @@ def nested_array(
     Arrays of size 0 are components like every other. An empty list makes a strided float64 batch of no components.
     Gradient: accumulates in ``grad`` of the result; nothing reaches the arrays.
 
-    Clauses: NESTED_ARRAY-1 to NESTED_ARRAY-9, NESTED_ARRAY-11 to NESTED_ARRAY-13. After `torch.nested.nested_tensor`.
+    Clauses: NESTED_ARRAY-1 to NESTED_ARRAY-13. After `torch.nested.nested_tensor`.
 
     Examples
     --------

@@ -120,6 +120,10 @@ def nested_array() -> Book:
     refuse("numbers", "7", "StructureError", plain, [[np.array(2.0), np.array(1.0)]], **jagged)
     refuse("number", "9", "ArgumentError", plain, [3.0], **jagged)
     refuse("nothing", "9", "ArgumentError", plain, [None], **jagged)
+    unpinned = [_arrays("float32", ragged, "nested_array")]
+    for layout in LAYOUTS:
+        pinned = {"layout": layout, "pin_memory": True}
+        refuse("pinned", "10", "DeviceError", plain, unpinned, kw=pinned, layouts=(layout,))
     return book
 
 
@@ -175,9 +179,17 @@ def from_jagged() -> Book:
             gradient=None,
             **jagged,
         )
-    book.value("float32/batch0", "10", [np.zeros((0, 4), "float32"), ints(0)], **jagged)
+    nothing = [np.zeros((0, 4), "float32"), ints(0)]
+    book.value("float32/batch0", "10", nothing, **jagged)
+    cut = [values, ints(0, 2, 6)]
+    limited = book.value("float32/limits", "12", cut, kw={"min_seqlen": 2, "max_seqlen": 4}, **jagged)
+    book.value("float32/limits", "12", cut, kw={"min_seqlen": 0, "max_seqlen": 9}, **jagged)
+    book.value("float32/limits", "12 2", [values, ints(4, 0, 6), ints(2, 3)], kw={"max_seqlen": 3}, **jagged)
+    book.value("float32/limits-batch0", "12 10", nothing, kw={"min_seqlen": 5, "max_seqlen": 0}, **jagged)
     one = {"layouts": ("jagged",)}
     refuse = book.error
+    for limit in ({"max_seqlen": 3}, {"min_seqlen": 3}, {"min_seqlen": 5, "max_seqlen": 1}):
+        refuse("limits", "13", "StructureError", limited, cut, kw=limit, **one)
     for name, offsets in (("begin", (1, 2, 6)), ("decrease", (0, 4, 2, 6)), ("end", (0, 2, 5)), ("beyond", (0, 2, 7))):
         refuse(name, "5", "StructureError", plain, [values, ints(*offsets)], **one)
     for name, pair in (
