@@ -78,7 +78,7 @@ def softmax(self: Kind, dim: int, *, dtype: DType | None = None) -> Kind:
 
 
 def _softmax_strided(x: NestedArray, axis: int) -> NestedArray:
-    """The dimension brought last, every run is a segment of the flat buffer; the result is a view put back in order."""
+    """The dimension brought last, every run is a segment of the flat buffer; then a copy puts it back in order."""
     sizes = x.component_sizes()
     order = [k for k in range(x.ndim - 1) if k != axis] + [axis]
     runs = sizes[:, order[:-1]].prod(axis=1, dtype=np.int64)

@@ -26,6 +26,8 @@ def test_the_vectors_are_what_the_generator_writes() -> None:
 
 def test_a_changed_byte_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "FOLDER", tmp_path)
+    softmax = [(chapter, book) for chapter, book in writing.books() if book.op == "softmax"]
+    monkeypatch.setattr(writing, "books", lambda: softmax)
     assert writing.differences("softmax") == ["softmax.json is missing"]
     (path,) = writing.write("softmax")
     assert writing.differences("softmax") == []
@@ -152,6 +154,24 @@ def test_the_layouts_of_a_case_are_those_that_can_express_it() -> None:
     book.value("a", "1", [nest("float32", [[0.0], [1.0, 2.0]])])
     book.value("b", "1", [integers("float32", [(2, 3), (3, 2)], "key")])
     assert [case.layouts for case in book.cases] == [("strided", "jagged"), ("strided",)]
+
+
+def test_a_refusal_is_asked_without_components_too() -> None:
+    book = Book("where")
+    x, batch, row = nest("float32", [[1.0], [2.0, 3.0]]), np.zeros((2, 1), "float32"), np.zeros(2, "float32")
+    near = book.value("a", "1", [x])
+    book.error("wrong", "2 ERRORS-6", "DTypeError", near, [[x, batch], row, 5], kw={"mask": x}, layouts=("jagged",))
+    book.error_inside("long", "2", "StructureError", near, [x])
+    book.error("dense", "2", "ArgumentError", near, [row])
+    book.error("nothing", "2", "ArgumentError", near, [x[:0]])
+    ids = [case.id.removeprefix("where/error/") for case in book.cases[1:]]
+    assert ids == ["wrong/1", "wrong-batch0/1", "long/1", "dense/1", "nothing/1"]
+    asked, empty = book.cases[1:3]
+    assert (empty.clauses, empty.error, empty.near) == (asked.clauses, "DTypeError", near)
+    (none, dense), same, number = empty.args
+    assert none == [] and none.shape == (0, None) and none.dtype == np.float32 and empty.kwargs["mask"] == []
+    assert dense.shape == (0, 1) and same is row and number == 5
+    assert [case.layouts for case in (asked, empty)] == [("jagged",)] * 2
 
 
 def test_a_new_operator_has_cases_in_a_known_chapter() -> None:

@@ -25,8 +25,8 @@ def _mismatches(book: Book, clause: str, near: str, *before: Any) -> None:
     """Add the refusals of a nested operand that does not fit the one before it."""
     longer = integers("float32", [(3, 4), (0, 4), (1, 4)], "longer")
     fewer = integers("float32", [(2, 4), (0, 4)], "fewer")
-    book.error("lengths", clause, "StructureError", near, [*before, small("float32", "fits"), longer])
-    book.error("components", clause, "StructureError", near, [*before, small("float32", "fits"), fewer])
+    book.error_inside("lengths", clause, "StructureError", near, [*before, small("float32", "fits"), longer])
+    book.error_inside("components", clause, "StructureError", near, [*before, small("float32", "fits"), fewer])
 
 
 def logical_not() -> Book:
@@ -171,7 +171,7 @@ def where() -> Book:
     book.error("negative", "7", "OverflowError", fits, [mask, small("uint8", "where n"), -1])
     book.error("infinite", "7", "OverflowError", most, [mask, small("float16", "where m"), 1e5])
     _mismatches(book, "4", plain, mask)
-    book.error("mask-lengths", "4", "StructureError", plain, [_mask("m", [(3, 4), (0, 4), (1, 4)]), a, b])
+    book.error_inside("mask-lengths", "4", "StructureError", plain, [_mask("m", [(3, 4), (0, 4), (1, 4)]), a, b])
     return book
 
 
@@ -208,6 +208,6 @@ def masked_fill() -> Book:
     book.error("infinity", "4", "DTypeError", ints, [small("int8", "fill d"), mask, INF])
     book.error("bool", "4", "DTypeError", bools, [_mask("fill g"), mask, 2])
     book.error("range", "5", "OverflowError", ints, [small("int8", "fill d"), mask, 300])
-    book.error("lengths", "6", "StructureError", plain, [a, _mask("m", [(3, 4), (0, 4), (1, 4)]), -7.5])
-    book.error("components", "6", "StructureError", plain, [a, _mask("m", [(2, 4), (0, 4)]), -7.5])
+    book.error_inside("lengths", "6", "StructureError", plain, [a, _mask("m", [(3, 4), (0, 4), (1, 4)]), -7.5])
+    book.error_inside("components", "6", "StructureError", plain, [a, _mask("m", [(2, 4), (0, 4)]), -7.5])
     return book

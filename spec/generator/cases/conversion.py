@@ -56,9 +56,9 @@ def to_padded_array() -> Book:
     book.value("float32/batch0", "9", [empty, 1.0], layouts=("jagged",))
     out = np.zeros((3, 2, 4), "float32")
     into = book.value("float32/out", "1 5", [x, -1.0], kw={"out": out}, gradient=None)
-    refuse = book.error
-    refuse("batch", "4", "ShapeError", sized, [x, 9.0], kw={"output_size": (2, 5, 6)})
-    refuse("ragged", "4", "ShapeError", sized, [x, 9.0], kw={"output_size": (3, 1, 6)})
+    refuse, inside = book.error, book.error_inside
+    inside("batch", "4", "ShapeError", sized, [x, 9.0], kw={"output_size": (2, 5, 6)})
+    inside("ragged", "4", "ShapeError", sized, [x, 9.0], kw={"output_size": (3, 1, 6)})
     refuse("inner", "4", "ShapeError", sized, [x, 9.0], kw={"output_size": (3, 5, 3)})
     refuse("rank", "5", "ShapeError", sized, [x, 9.0], kw={"output_size": (5, 6)})
     refuse("out", "5", "ShapeError", into, [x, -1.0], kw={"out": np.zeros((3, 3, 4), "float32")})
@@ -136,7 +136,6 @@ def _refused_getitem(book: Book, x: Components, nears: dict[str, str]) -> None:
     for group, clauses, kind, near, items in (
         ("batch", "6", "IndexOutOfRange", "first", (4,)),
         ("batch", "6", "IndexOutOfRange", "first", (-5,)),
-        ("ragged", "6", "IndexOutOfRange", "row", (slice(None), 1)),
         ("inner", "6", "IndexOutOfRange", "row", (slice(None), slice(None), 4)),
         ("component-inside", "6", "IndexOutOfRange", "first", (3, 5)),
         ("too-many", "7", "DimensionError", "sliced", (slice(None), slice(None), slice(None), slice(None))),
@@ -150,3 +149,4 @@ def _refused_getitem(book: Book, x: Components, nears: dict[str, str]) -> None:
         ("step", "8", "ArgumentError", "whole", (slice(None), slice(None, None, 0))),
     ):
         book.error(group, clauses, kind, nears[near], [x, Index(items)])
+    book.error_inside("ragged", "6", "IndexOutOfRange", nears["row"], [x, Index((slice(None), 1))])

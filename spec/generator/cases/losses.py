@@ -41,9 +41,9 @@ def embedding() -> Book:
     book.value("float32/no-rows", "6", [nothing, np.zeros((0, 4), "float32")])
     empty = no_components("int64", None)
     book.value("float32/batch0", "6 7 VALUES-6", [empty, weight])
-    book.error("above", "3", "IndexOutOfRange", plain, [nest("int64", [[2, 0, 2], [], [6]]), weight])
-    book.error("below", "3", "IndexOutOfRange", plain, [nest("int64", [[2, -1, 2], [], [5]]), weight])
-    book.error("no-rows", "3", "IndexOutOfRange", plain, [nest("int64", [[0], []]), np.zeros((0, 4), "float32")])
+    book.error_inside("above", "3", "IndexOutOfRange", plain, [nest("int64", [[2, 0, 2], [], [6]]), weight])
+    book.error_inside("below", "3", "IndexOutOfRange", plain, [nest("int64", [[2, -1, 2], [], [5]]), weight])
+    book.error_inside("no-rows", "3", "IndexOutOfRange", plain, [nest("int64", [[0], []]), np.zeros((0, 4), "float32")])
     book.error("float", "4", "DTypeError", plain, [nest("float32", [[2, 0, 2], [], [5]]), weight])
     book.error("bool", "4", "DTypeError", plain, [nest("bool", [[1, 0], [1]]), weight])
     book.error("vector", "5", "ShapeError", plain, [indices, np.ones(6, "float32")])
@@ -118,15 +118,15 @@ def _large(book: Book) -> None:
 
 
 def _refusals(book: Book, plain: str, x: Components, target: Components) -> None:
-    refuse = book.error
+    refuse, inside = book.error, book.error_inside
     refuse("int", "8", "DTypeError", plain, [integers("int32", ROWS, "cross_entropy i"), target])
     refuse("bool", "8", "DTypeError", plain, [integers("bool", ROWS, "cross_entropy b"), target])
     refuse("target-float", "8", "DTypeError", plain, [x, nest("float32", TARGET)])
     refuse("target-bool", "8", "DTypeError", plain, [x, nest("bool", [[0, 1, 1], [], [0]])])
-    refuse("above", "9", "IndexOutOfRange", plain, [x, nest("int64", [[0, 5, 2], [], [2]])])
-    refuse("below", "9", "IndexOutOfRange", plain, [x, nest("int64", [[0, -1, 2], [], [2]])])
-    refuse("lengths", "10", "StructureError", plain, [x, nest("int64", [[0, 4], [], [2]])])
-    refuse("components", "10", "StructureError", plain, [x, nest("int64", [[0, 4, 2], []])])
+    inside("above", "9", "IndexOutOfRange", plain, [x, nest("int64", [[0, 5, 2], [], [2]])])
+    inside("below", "9", "IndexOutOfRange", plain, [x, nest("int64", [[0, -1, 2], [], [2]])])
+    inside("lengths", "10", "StructureError", plain, [x, nest("int64", [[0, 4], [], [2]])])
+    inside("components", "10", "StructureError", plain, [x, nest("int64", [[0, 4, 2], []])])
     rank = nest("int64", [[[0], [4], [2]], np.zeros((0, 1)), [[2]]])
     refuse("rank", "10", "StructureError", plain, [x, rank])
     irregular = [integers("float32", IRREGULAR, "cross_entropy c"), nest("int64", [[0, 0], [0], [0, 0, 0]])]

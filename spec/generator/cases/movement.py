@@ -104,8 +104,10 @@ def reshape_as() -> Book:
     book.value("float32/all-empty", "1 3", [all_empty("float32"), integers("int8", [(0, 4), (0, 4)], "pattern e")])
     empty = no_components("float32", None, 4)
     book.value("float32/batch0", "1", [empty, no_components("int8", None, 2, 2)])
-    book.error("components", "2", "ShapeError", plain, [x, integers("float32", [(2, 2, 2), (0, 2, 2)], "pattern f")])
-    book.error(
+    book.error_inside(
+        "components", "2", "ShapeError", plain, [x, integers("float32", [(2, 2, 2), (0, 2, 2)], "pattern f")]
+    )
+    book.error_inside(
         "elements", "2", "ShapeError", plain, [x, integers("float32", [(2, 2, 2), (1, 2, 2), (1, 2, 2)], "pattern g")]
     )
     return book
@@ -200,9 +202,9 @@ def select() -> Book:
     book.value("float32/special", "1 VALUES-2", [spoiled, 1, -1], kind=rows)
     empty = no_components("float32", None, 4)
     book.value("float32/batch0", "1 VALUES-6", [empty, 2, 1], kind="nested")
-    book.error("ragged", "4", "IndexOutOfRange", plain, [x, 1, 1])
-    book.error("ragged", "4", "IndexOutOfRange", last, [x, 1, -2])
-    book.error("empty", "4", "IndexOutOfRange", plain, [small("float32", "select e"), 1, 0])
+    book.error_inside("ragged", "4", "IndexOutOfRange", plain, [x, 1, 1])
+    book.error_inside("ragged", "4", "IndexOutOfRange", last, [x, 1, -2])
+    book.error_inside("empty", "4", "IndexOutOfRange", plain, [small("float32", "select e"), 1, 0])
     book.error("inner", "4", "IndexOutOfRange", inner, [x, 2, 4])
     book.error("batch", "5", "IndexOutOfRange", first, [x, 0, 3])
     book.error("batch", "5", "IndexOutOfRange", first, [x, 0, -4])

@@ -75,11 +75,11 @@ def cat() -> Book:
     book.value("float32/all-empty", "7 8", [[all_empty("float32"), integers("float32", [(2, 3), (0, 3)], "cat h")], 1])
     special = nest("float32", [[NAN, -0.0], [INF]])
     book.value("float32/special", "2", [[special, special], 1])
-    refuse = book.error
+    refuse, inside = book.error, book.error_inside
     refuse("rank", "5", "StructureError", plain, [[a, nest("float32", [[1.0], [2.0], [3.0]])]])
-    refuse("components", "5", "StructureError", ragged, [[a, b], 1])
+    inside("components", "5", "StructureError", ragged, [[a, b], 1])
     refuse("sizes", "5", "StructureError", ragged, [[a, wider], 1])
-    refuse("lengths", "5", "StructureError", inner, [[a, longer], 2])
+    inside("lengths", "5", "StructureError", inner, [[a, longer], 2])
     refuse("none", "6", "StructureError", plain, [[]])
     return book
 
@@ -100,11 +100,11 @@ def stack() -> Book:
     book.value("float32/all-empty", "1 6", [[all_empty("float32"), all_empty("float32")], 1])
     empty = no_components("float32", None, 4)
     book.value("float32/batch0", "1 VALUES-6", [[empty, empty], 1])
-    refuse = book.error
+    refuse, inside = book.error, book.error_inside
     lengths = integers("float32", [(2, 4), (1, 4), (1, 4)], "stack k")
-    refuse("lengths", "4", "StructureError", plain, [[a, lengths], 1])
+    inside("lengths", "4", "StructureError", plain, [[a, lengths], 1])
     refuse("sizes", "4", "StructureError", plain, [[a, integers("float32", [(2, 3), (0, 3), (1, 3)], "stack l")], 1])
-    refuse("components", "4", "StructureError", plain, [[a, integers("float32", [(2, 4), (0, 4)], "stack m")], 1])
+    inside("components", "4", "StructureError", plain, [[a, integers("float32", [(2, 4), (0, 4)], "stack m")], 1])
     refuse("none", "4", "StructureError", plain, [[], 1])
     refuse("batch", "5", "DimensionError", plain, [[a, b]])
     refuse("batch", "5", "DimensionError", plain, [[a, b], -4])

@@ -106,12 +106,12 @@ def matmul() -> Book:
     )
     special = nest("float32", [[[NAN, 1.0]], [[INF, 2.0], [1.0, -INF]], [[3.0, 4.0]]])
     book.value("float32/special", "1 VALUES-2", [special, np.array([[1.0], [0.0]], "float32")])
-    refuse = book.error
+    refuse, inside = book.error, book.error_inside
     longer = _columns("float32", "matmul o", 4, (2, 1))
-    refuse("components", "7", "StructureError", "matmul/float32/ragged-ragged/1", [x, longer])
+    inside("components", "7", "StructureError", "matmul/float32/ragged-ragged/1", [x, longer])
     rows = integers("float32", [(3, 5), (0, 5), (1, 5)], "matmul p")
-    refuse("inner", "7", "StructureError", "matmul/float32/ragged-summed/1", [_columns("float32", "matmul q"), rows])
-    refuse("inner-irregular", "7", "StructureError", inner, [pair[0], pair[0]])
+    inside("inner", "7", "StructureError", "matmul/float32/ragged-summed/1", [_columns("float32", "matmul q"), rows])
+    inside("inner-irregular", "7", "StructureError", inner, [pair[0], pair[0]])
     refuse("dense-inner", "8", "ShapeError", weight, [x, np.ones((3, 5), "float32")])
     refuse("dense-vector", "8", "ShapeError", weight, [x, np.ones(3, "float32")])
     refuse("dense-batch", "8", "ShapeError", plain, [x, np.ones((2, 4, 5), "float32")])
@@ -125,15 +125,15 @@ def bmm() -> Book:
     book = Book("bmm", zeros="either")
     plain = _common(book, "1", "6", "5")
     x = small("float32", "bmm x")
-    refuse = book.error
+    refuse, inside = book.error, book.error_inside
     refuse("dense-matrix", "2", "StructureError", plain, [x, np.ones((4, 5), "float32")])
     vectors = integers("float32", [(2,), (0,), (1,)], "bmm r")
     refuse("vectors", "2", "StructureError", plain, [vectors, np.ones((3, 2, 3), "float32")])
     refuse("dense-one", "4", "ShapeError", plain, [x, np.ones((1, 4, 5), "float32")])
-    refuse("components", "3", "StructureError", plain, [x, _columns("float32", "bmm o", 4, (2, 1))])
+    inside("components", "3", "StructureError", plain, [x, _columns("float32", "bmm o", 4, (2, 1))])
     refuse("inner", "4", "ShapeError", plain, [x, np.ones((3, 3, 5), "float32")])
     rows = integers("float32", [(3, 5), (0, 5), (1, 5)], "bmm p")
-    refuse("inner-ragged", "3", "StructureError", "bmm/float32/ragged-summed/1", [_columns("float32", "bmm q"), rows])
+    inside("inner-ragged", "3", "StructureError", "bmm/float32/ragged-summed/1", [_columns("float32", "bmm q"), rows])
     return book
 
 

@@ -235,13 +235,13 @@ def amax() -> Book:
         gradient=None,
     )
     refuse = {"kw": {"dim": 1}}
-    book.error("empty", "5", "EmptyReductionError", plain, [small("float32", "amax e")], **refuse)
-    book.error("all-empty", "5", "EmptyReductionError", plain, [all_empty("float32")], **refuse)
-    book.error("inner0", "5", "EmptyReductionError", plain, [hollow], kw={"dim": 2})
+    book.error_inside("empty", "5", "EmptyReductionError", plain, [small("float32", "amax e")], **refuse)
+    book.error_inside("all-empty", "5", "EmptyReductionError", plain, [all_empty("float32")], **refuse)
+    book.error_inside("inner0", "5", "EmptyReductionError", plain, [hollow], kw={"dim": 2})
     book.error("all", "5", "EmptyReductionError", "amax/float32/all/1", [all_empty("float32")])
     book.error("batch0", "5", "EmptyReductionError", "amax/float32/all/1", [empty])
     uncovered = integers("float32", IRREGULAR, "amax uncovered")
-    book.error("absent", "5", "EmptyReductionError", "amax/float32/irregular/2", [uncovered], kw={"dim": 0})
+    book.error_inside("absent", "5", "EmptyReductionError", "amax/float32/irregular/2", [uncovered], kw={"dim": 0})
     return book
 
 
