@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -58,12 +59,12 @@ def norm_rows(x: Array, shape: tuple[int, ...], weight: Any, bias: Any, eps: flo
     """`layer_norm` with its arguments checked, but for weight, bias and eps."""
     if isinstance(eps, bool) or not isinstance(eps, int | float | np.number) or not eps >= 0:
         raise ArgumentError(f"layer_norm: eps must be a number of 0 or more, not {eps!r}.")
-    size = int(np.prod(shape, dtype=np.int64))
+    size = prod(shape)
     flat = [
         None if p is None else _in_shape(_parameter(name, p, shape, x.dtype), (size,))
         for name, p in (("weight", weight), ("bias", bias))
     ]
-    rows = _in_shape(x, (x.numel() // size if size else int(np.prod(x.shape[: -len(shape)])), size))
+    rows = _in_shape(x, (x.numel() // max(size, 1), size))  # rows without elements are none, however many
     scale, shift = flat
     kept = get_backend(x.device).layer_norm(rows.data, raw(scale), raw(shift), eps)
     return _in_shape(of_rows.layer_norm(rows, scale, shift, eps, kept), x.shape)
