@@ -23,7 +23,7 @@ from pynested.backends.host import fill_from
 from . import random
 from .array import Array
 from .default_device import chosen_device
-from .dense.canonical import canonical_dtype, canonical_int, canonical_shape
+from .dense.canonical import canonical_dtype, canonical_int, canonical_shape, possible_shape
 from .dense.comparison import scalar
 
 _DEFAULT = np.dtype(np.float64)
@@ -75,6 +75,7 @@ def array(
     place = chosen_device(device, (data,))
     get_backend(place)
     given = data.detach() if type(data) is Array else Array(_as_numpy(data))
+    possible_shape("array", given.shape)
     kind = canonical_dtype(given.dtype if dtype is None else dtype, place)
     check_conversion("array", given.data, kind)
     if not copy and given.dtype == kind and given.device == place:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from pynested.backends.dtypes import bfloat16, is_bfloat16
 from pynested.backends.errors import ArgumentError, DimensionError, DTypeError, ShapeError
 from pynested.backends.host import from_host
+from pynested.backends.limits import MOST_DIMENSIONS, MOST_ELEMENTS
 
 from ..array import Array
 from ..tape import state
@@ -21,6 +23,7 @@ DTYPES = tuple(
 )
 _KNOWN = frozenset(DTYPES)
 _NAMES = ", ".join(map(str, DTYPES))
+_SLICE_ENDS = frozenset((int, type(None)))
 _AS_THEY_ARE = frozenset((Array, int, float, bool))
 
 
@@ -56,6 +59,8 @@ def operand(name: str, value: Any, device: str = "cpu") -> Any:
         return Array(from_host(np.asarray(value), device), device)
     if isinstance(value, np.ndarray):
         canonical_dtype(value.dtype, device)
+        if not 0 < value.size <= MOST_ELEMENTS:
+            possible_shape(name, value.shape)
         return Array(value)
     if isinstance(value, complex):
         raise DTypeError(f"{name}: complex numbers are not supported; operate on real and imaginary parts separately.")
@@ -121,6 +126,17 @@ def index_entry(value: Any) -> int:
     return canonical_int("index", "an index", value)
 
 
+def canonical_slice(part: slice) -> slice:
+    """A slice of ints or None whose step is not 0."""
+    ends = part.start, part.stop, part.step
+    if {*map(type, ends)} <= _SLICE_ENDS and part.step != 0:
+        return part
+    start, stop, step = [None if end is None else canonical_int("index", "an end of a slice", end) for end in ends]
+    if step == 0:
+        raise ArgumentError("index: a slice cannot have step 0.")
+    return slice(start, stop, step)
+
+
 def canonical_dim(name: str, dim: Any, ndim: int) -> int:
     """``dim`` counted from the front, in ``0 .. ndim - 1``."""
     given = canonical_int(name, "dim", dim)
@@ -142,18 +158,37 @@ def canonical_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
     return tuple(dims)
 
 
+def canonical_ints(name: str, what: str, given: Any) -> tuple[int, ...]:
+    """``given``, as ``((2, 3),)`` or as ``(2, 3)``, as a tuple of ints."""
+    if len(given) == 1 and isinstance(given[0], Iterable):
+        given = tuple(given[0])
+    return tuple(canonical_int(name, what, one) for one in given)
+
+
 def canonical_shape(name: str, shape: Any) -> tuple[int, ...]:
-    """``shape``, given as ``(2, 3)`` or as ``2, 3``, as a tuple of ints."""
-    if len(shape) == 1 and isinstance(shape[0], Iterable):
-        shape = tuple(shape[0])
-    return tuple(canonical_int(name, "a size", size) for size in shape)
+    """``shape``, given as ``(2, 3)`` or as ``2, 3``, as a tuple of sizes that an array can have, or -1."""
+    return possible_shape(name, canonical_ints(name, "a size", shape))
+
+
+def possible_ndim(name: str, ndim: int) -> None:
+    """Refuse more dimensions than any array can have."""
+    if ndim > MOST_DIMENSIONS:
+        raise ShapeError(f"{name}: an array has at most {MOST_DIMENSIONS} dimensions, this one would have {ndim}.")
+
+
+def possible_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """``shape``, unless no array can have so many dimensions or elements; sizes of 0 count as 1."""
+    possible_ndim(name, len(shape))
+    if prod([size for size in shape if size > 0]) > MOST_ELEMENTS:
+        raise ShapeError(f"{name}: shape {shape} has too many elements to be counted, also with 1 for sizes of 0.")
+    return shape
 
 
 def resolved_shape(name: str, shape: tuple[int, ...], numel: int, old: tuple[int, ...]) -> tuple[int, ...]:
     """``shape`` with its one -1, if any, worked out so that ``numel`` elements fit."""
     if any(size < -1 for size in shape) or shape.count(-1) > 1:
         raise ShapeError(f"{name}: shape {shape} may hold one -1 and otherwise sizes of 0 or more.")
-    known = int(np.prod([size for size in shape if size != -1], dtype=np.int64))
+    known = prod([size for size in shape if size != -1])
     if -1 in shape and known and numel % known == 0:
         return tuple(numel // known if size == -1 else size for size in shape)
     if -1 in shape or known != numel:
@@ -168,5 +203,6 @@ def broadcast_shape(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
     except ValueError:
         given = " and ".join(str(shape) for shape in shapes)
         raise ShapeError(
-            f"{name}: shapes {given} do not broadcast; aligned at the right, sizes must be equal or 1."
+            f"{name}: shapes {given} do not broadcast; aligned at the right, sizes must be equal or 1, and the result "
+            "an array that can exist."
         ) from None

@@ -24,9 +24,13 @@ from .canonical import (
     canonical_dim,
     canonical_dtype,
     canonical_int,
+    canonical_ints,
     canonical_shape,
+    canonical_slice,
     device_of,
     index_entry,
+    possible_ndim,
+    possible_shape,
     resolved_shape,
 )
 from .reduction import to_dtype
@@ -87,6 +91,7 @@ def unsqueeze(self: Any, dim: int) -> Array:
     """A view with a dimension of size 1 before ``dim``."""
     x = as_array("unsqueeze", self)
     at = canonical_dim("unsqueeze", dim, x.ndim + 1)
+    possible_ndim("unsqueeze", x.ndim + 1)
     return rules.reshape(x, (*x.shape[:at], 1, *x.shape[at:]))
 
 
@@ -95,7 +100,7 @@ def unflatten(self: Any, dim: int, sizes: Sequence[int]) -> Array:
     x = as_array("unflatten", self)
     at = canonical_dim("unflatten", dim, x.ndim)
     parts = resolved_shape("unflatten", canonical_shape("unflatten", (sizes,)), x.shape[at], x.shape[at : at + 1])
-    return rules.reshape(x, (*x.shape[:at], *parts, *x.shape[at + 1 :]))
+    return rules.reshape(x, possible_shape("unflatten", (*x.shape[:at], *parts, *x.shape[at + 1 :])))
 
 
 def canonical_index(name: str, index: Any, size: int, dim: int) -> int:
@@ -201,9 +206,9 @@ def contiguous(self: Any) -> Array:
 
 
 def as_strided(self: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int = 0) -> Array:
-    """A view of a contiguous array with other sizes and strides, in elements; it is read-only, as places may repeat."""
+    """A view of a contiguous array with other sizes and strides, in elements; where places repeat, it is read-only."""
     x = as_array("as_strided", self)
-    sizes, strides = canonical_shape("as_strided", (size,)), canonical_shape("as_strided", (stride,))
+    sizes, strides = canonical_shape("as_strided", (size,)), canonical_ints("as_strided", "a stride", (stride,))
     offset = canonical_int("as_strided", "storage_offset", storage_offset)
     if len(sizes) != len(strides) or min((*sizes, *strides, offset), default=0) < 0:
         raise ShapeError(f"as_strided: sizes {sizes} and strides {strides} must be as many, and none below 0.")
@@ -212,7 +217,8 @@ def as_strided(self: Any, size: Sequence[int], stride: Sequence[int], storage_of
         raise ShapeError(f"as_strided: the view reaches element {last} of an array of {x.numel()} elements.")
     if not x.is_contiguous():
         raise ShapeError("as_strided: the array is not contiguous; call contiguous() first.")
-    return rules.strided(x, sizes, strides, offset if 0 not in sizes else 0)
+    taken = tuple(step if n > 1 and 0 not in sizes else 0 for n, step in zip(sizes, strides, strict=True))
+    return rules.strided(x, sizes, taken, offset if 0 not in sizes else 0)
 
 
 def to(self: Any, *targets: Any, dtype: Any = None, device: str | None = None) -> Array:
@@ -236,12 +242,13 @@ def to(self: Any, *targets: Any, dtype: Any = None, device: str | None = None) -
 def getitem(self: Any, index: Any) -> Array:
     """A view by integers, slices, ``...`` and None, as in NumPy."""
     x = as_array("index", self)
-    items = index if isinstance(index, tuple) else (index,)
-    for item in items:
-        if item is None or item is Ellipsis or isinstance(item, slice):
-            continue
-        index_entry(item)
+    items = list(index) if isinstance(index, tuple) else [index]
+    for i, item in enumerate(items):
+        if isinstance(item, slice):
+            items[i] = canonical_slice(item)
+        elif item is not None and item is not Ellipsis:
+            items[i] = index_entry(item)
     try:
-        return rules.slice_(x, tuple(int(item) if hasattr(item, "__index__") else item for item in items))
-    except IndexError as error:
+        return rules.slice_(x, tuple(items))
+    except (IndexError, OverflowError) as error:  # the latter for an integer beyond int64
         raise IndexOutOfRange(f"index: {error} (the array has shape {x.shape}).") from None

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pynested.backends.errors import ArgumentError, DTypeError, GradientError, ShapeError
-from pynested.backends.host import from_host, writable
+from pynested.backends.host import from_host, written_to
 
 from ..array import Array
 from ..rules.kinds import same_device
@@ -87,7 +87,7 @@ def _refuse(self: Array, name: str, arguments: tuple[Any, ...]) -> None:
     if state.mode and recorded:
         what = "this array requires grad" if recorded[0] is self else "an operand requires grad"
         raise unrecorded(name, what)
-    if not writable(self.data):
+    if written_to(self.data) is None:
         raise GradientError(
             f"{label(name)}: the memory is read-only, or its places repeat (a broadcast view); clone the array first."
         )
@@ -104,5 +104,5 @@ def _store(self: Array, name: str, value: Array) -> None:
             f"{self.dtype} without loss."
         )
     with np.errstate(over="ignore"):
-        self.data[...] = value.data
+        written_to(self.data)[...] = value.data
     self.storage.wrote()
