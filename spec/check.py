@@ -34,6 +34,7 @@ KINDS = (
     "LayoutError",
     "MissingDependency",
     "OverflowError",
+    "ReadOnlyError",
     "ShapeError",
     "StructureError",
 )

@@ -48,8 +48,8 @@ class Batch:
         return self.kind.ragged
 
     def logical(self, rank: int = 2) -> tuple[int | None, ...]:
-        """The shape with None where it is irregular; the strided layout knows no sizes without components."""
-        if self.kind.both or (self.kind is STRIDED and not self.count):
+        """The shape with None where it is irregular."""
+        if self.kind.both:
             return (self.count, *[None] * rank)
         return (self.count, None, 2) if self.ragged == 1 else (self.count, 2, None)
 

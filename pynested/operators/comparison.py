@@ -19,7 +19,8 @@ from pynested.backends.errors import ShapeError, StructureError
 from pynested.mapping import check_devices, elementwise, unary
 from pynested.nested_array import NestedArray
 from pynested.operands import Kind, Operand
-from pynested.packing import packed, same_shape, to_strided
+from pynested.packing import packed, to_strided
+from pynested.shapes import apart, same_shape
 from pynested.structure import Jagged
 
 
@@ -157,10 +158,10 @@ def equal(self: Operand, other: Operand) -> bool:
     assert isinstance(nested, NestedArray)
     whole = as_array("equal", given, nested.device)
     check_devices("equal", (nested, whole))
-    sizes = nested.component_sizes()
     if len(nested) != (whole.shape[0] if whole.ndim else -1) or nested.ndim != whole.ndim:
         return False
-    return bool((sizes == np.array(whole.shape[1:])).all()) and bool((_flat(nested) == whole.data.reshape(-1)).all())
+    sizes = np.array([whole.shape[1:]], np.int64)
+    return apart(nested.outline, sizes) is None and bool((_flat(nested) == whole.data.reshape(-1)).all())
 
 
 def _flat(x: NestedArray) -> Any:

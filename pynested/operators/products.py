@@ -64,6 +64,8 @@ def matmul(self: Operand, other: Operand) -> NestedArray | Array:
     b = other if isinstance(other, NestedArray) else as_array("matmul", other)
     check_devices("matmul", (a, b))
     for x in (a, b):
+        if not x.ndim:
+            raise ShapeError("matmul: a dense operand has no dimensions; it needs one at least. Use mul.")
         if isinstance(x, NestedArray) and x.ndim < 3:
             raise StructureError(
                 f"matmul: the components of a nested operand have {x.ndim - 1} dimensions; they must be matrices. Use "
