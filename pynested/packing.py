@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.dense.canonical import possible_shape
 from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import views
@@ -202,4 +203,5 @@ def as_dense(name: str, x: NestedArray) -> Array:
             f"{name}: component {i} has shape {describe(outline[i])} and component 0 has shape {describe(outline[0])}; "
             "only components of one shape make a dense array. Use pn.to_padded_array(nt, 0.0), or nt.values()."
         )
-    return moves.reshape(gathered(to_strided(x)), (len(x), *np.maximum(outline[0], 0).tolist()))
+    shape = possible_shape(name, (len(x), *np.maximum(outline[0], 0).tolist()))
+    return moves.reshape(gathered(to_strided(x)), shape)

@@ -57,6 +57,11 @@ for device in ("cpu", "emulated"):
             if layout is pn.jagged or 0 not in sizes[:1]:
                 y = pn.layer_norm(x, sizes[-1])
                 y.backward(pn.zeros_like(y))
+    for sizes in ([[0, 2**31], [0, 3]], [[2**31, 0], [3, 0]]):
+        x = pn.nested_array_from_strided(pn.array(np.zeros(0), device=device), sizes).requires_grad_()
+        turned = x.transpose(1, 2).contiguous()
+        for y in (pn.softmax(x, 1), pn.softmax(x, 2), x + 1.0, x * x, turned, pn.cat([x, x], 2)):
+            y.backward(pn.zeros_like(y))
 print("held")
 """
 

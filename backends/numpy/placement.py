@@ -58,8 +58,6 @@ def scatter_components(
     width, outer_sizes, outer_strides = _common_rows(sizes, strides)
     if _worth_a_call(outer_sizes):
         return _scatter_one_by_one(flat, sizes, strides, offsets, buffer_size)
-    if not width:
-        return np.zeros(buffer_size, flat.dtype)
     index = strided_index(outer_sizes, outer_strides, offsets)
     if width > 1 and buffer_size % width == 0 and not (index % width).any():
         return add_rows(flat.reshape(-1, width), index // width, buffer_size // width).reshape(buffer_size)

@@ -13,7 +13,7 @@ import numpy as np
 
 from pynested import packing
 from pynested.autograd import Array, dense
-from pynested.autograd.dense.canonical import as_array, canonical_shape
+from pynested.autograd.dense.canonical import as_array, canonical_shape, possible_shape
 from pynested.autograd.dense.comparison import scalar
 from pynested.autograd.rules import elementwise as rules
 from pynested.autograd.rules import movement as moves
@@ -87,7 +87,7 @@ def to_padded_array(
         if output_size is None
         else _checked_size(input, canonical_shape("to_padded_array", (output_size,)), needed)
     )
-    padded = _padded(packed(input), shape, fill)
+    padded = _padded(packed(input), possible_shape("to_padded_array", shape), fill)
     return padded if out is None else _written(padded, out)
 
 

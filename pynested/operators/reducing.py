@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.dense.canonical import possible_shape
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import reduction as rules
 from pynested.backends import Segments, strided_index
@@ -135,7 +136,7 @@ def _over_batch(x: NestedArray, dims: tuple[int, ...], how: Reduction) -> Array:
     """Components aligned at the left: at each place of the kept dims, whatever elements are there."""
     sizes = x.component_sizes()
     outer = [k for k in range(x.ndim - 1) if k + 1 not in dims]
-    shape = tuple(int(x.outline[:, k].max(initial=0)) for k in outer)
+    shape = possible_shape(how.name, tuple(int(x.outline[:, k].max(initial=0)) for k in outer))
     place = _positions(sizes, outer, shape)
     counts = np.bincount(place, minlength=int(np.prod(shape, dtype=np.int64)))
     order = np.argsort(place, kind="stable")

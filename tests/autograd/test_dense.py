@@ -151,6 +151,8 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: X.as_strided((2,), (2**70,)), ShapeError, "reaches element"),
     (lambda: X.broadcast_to((2**60, 2, 3)), ShapeError, "broadcast_to: .* too many elements"),
     (lambda: pn.zeros(1, 1).broadcast_to((2**30, 1)) + pn.zeros(1).broadcast_to((2**40,)), ShapeError, "can exist"),
+    (lambda: pn.zeros(2**40, 0) @ pn.zeros(0, 2**40), ShapeError, "matmul: .* too many elements"),
+    (lambda: X.as_strided((2**40, 1), (0, 0)) @ X.as_strided((1, 2**40), (0, 0)), ShapeError, "matmul: .* too many"),
     (lambda: pn.zeros(2**70), ShapeError, "zeros: .* too many elements"),
     (lambda: pn.zeros(0, 2**62, 8), ShapeError, "zeros: .* too many elements"),
     (lambda: pn.rand(2**62), ShapeError, "rand: .* too many elements"),
