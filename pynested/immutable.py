@@ -19,12 +19,12 @@ def fixed(name: str) -> Any:
 
 
 class Immutable:
-    """A copy of what cannot change is itself; and what was pickled is checked like all that comes from outside."""
+    """A copy of what cannot change is itself; and what was pickled is checked like all that comes from outside.
+
+    Who makes it puts the attributes into its ``__dict__``.
+    """
 
     _fields: tuple[str, ...]
-
-    def _set(self, **fields: Any) -> None:
-        self.__dict__.update(fields)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise ReadOnlyError(

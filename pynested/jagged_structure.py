@@ -14,7 +14,7 @@ from pynested.backends.limits import MOST_DIMENSIONS
 
 from .immutable import Immutable
 from .layouts import Layout, jagged
-from .metadata import Ints, check_offsets, frozen, integers
+from .metadata import Ints, check_offsets, frozen, integers, sealed
 
 
 class Jagged(Immutable):
@@ -46,14 +46,18 @@ class Jagged(Immutable):
         at = canonical_int(name, "ragged_dim", ragged_dim)
         if at < 1:
             raise DimensionError(f"{name}: ragged_dim counts the batch as dimension 0, so it is at least 1, not {at}.")
-        self._set(offsets=starts, lengths=counted, ragged_dim=at, count=starts.size - 1, tiles=counted is None)
+        self.__dict__.update(
+            offsets=starts, lengths=counted, ragged_dim=at, count=starts.size - 1, tiles=counted is None
+        )
 
     @classmethod
     def derived(cls, offsets: Ints, lengths: Ints | None = None, ragged_dim: int = 1) -> Jagged:
         """Of offsets, and lengths, that are known to be valid."""
         made, starts = cls.__new__(cls), frozen(offsets)
         counted = None if lengths is None else frozen(lengths)
-        made._set(offsets=starts, lengths=counted, ragged_dim=ragged_dim, count=starts.size - 1, tiles=counted is None)
+        made.__dict__.update(
+            offsets=starts, lengths=counted, ragged_dim=ragged_dim, count=starts.size - 1, tiles=lengths is None
+        )
         return made
 
     @classmethod
@@ -61,7 +65,7 @@ class Jagged(Immutable):
         """Runs of these lengths one after the other."""
         offsets = np.zeros(len(lengths) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
-        return cls.derived(offsets, None, ragged_dim)
+        return cls.derived(sealed(offsets), None, ragged_dim)
 
     @cached_property
     def segments(self) -> Segments:
@@ -95,7 +99,7 @@ class Jagged(Immutable):
     @cached_property
     def _tight(self) -> Jagged:
         packed = Jagged.derived(self.segments.offsets, None, self.ragged_dim)
-        packed._set(segments=self.segments)
+        packed.__dict__.update(segments=self.segments)
         return packed
 
     @cached_property
@@ -118,9 +122,9 @@ class Jagged(Immutable):
         """The same runs along another dimension."""
         if ragged_dim == self.ragged_dim:
             return self
-        moved = Jagged.derived(self.offsets, self.lengths, ragged_dim)
-        if "segments" in self.__dict__:
-            moved._set(segments=self.segments)
+        moved = Jagged.__new__(Jagged)
+        moved.__dict__.update(**{**self.__dict__, "ragged_dim": ragged_dim})
+        moved.__dict__.pop("_tight", None)
         return moved
 
     def same_lengths(self, other: Jagged) -> bool:

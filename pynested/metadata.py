@@ -31,6 +31,12 @@ def frozen(numbers: Any) -> Ints:
     return array
 
 
+def sealed(numbers: Ints) -> Ints:
+    """``numbers``, which were just worked out and nobody else holds, so that nobody can change them from here on."""
+    numbers.setflags(write=False)
+    return numbers
+
+
 def handed_out(numbers: Ints) -> Ints:
     """A read-only copy of ``numbers``: whoever gets it cannot change a structure, by whatever means."""
     copy = np.array(numbers, order="C")[...]

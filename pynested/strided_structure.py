@@ -11,11 +11,12 @@ import numpy as np
 from pynested.autograd.dense.canonical import canonical_int
 from pynested.backends import strided_index
 from pynested.backends.errors import StructureError
+from pynested.backends.limits import MOST_DIMENSIONS
 
 from .immutable import Immutable
 from .jagged_structure import Jagged
 from .layouts import Layout, strided
-from .metadata import Ints, check_outline, check_possible, frozen, integers, placed_inside
+from .metadata import Ints, check_outline, check_possible, frozen, integers, placed_inside, sealed
 
 
 def packed_strides(sizes: Ints) -> Ints:
@@ -96,26 +97,35 @@ class Strided(Immutable):
                 "(B, d) and (B,)."
             )
         steps, starts = placed_inside(name, shapes, steps, starts, size)
-        self._set(outline=outline, sizes=shapes, strides=steps, offsets=starts, buffer_size=size, count=len(shapes))
+        self.__dict__.update(
+            outline=outline, sizes=shapes, strides=steps, offsets=starts, buffer_size=size, count=len(shapes)
+        )
 
     @classmethod
     def derived(cls, outline: Ints, strides: Ints, offsets: Ints, buffer_size: int) -> Strided:
         """Of numbers that are known to be valid; there are as many components as offsets."""
         made, shapes, starts = cls.__new__(cls), frozen(outline), frozen(offsets)
-        sizes = shapes if starts.size else shapes[:0]
-        made._set(outline=shapes, sizes=sizes, strides=frozen(strides), offsets=starts)
-        made._set(buffer_size=buffer_size, count=starts.size)
+        made.__dict__.update(
+            outline=shapes,
+            sizes=shapes if starts.size else shapes[:0],
+            strides=frozen(strides),
+            offsets=starts,
+            buffer_size=buffer_size,
+            count=starts.size,
+        )
         return made
 
     @classmethod
     def of_packed(cls, outline: Ints, count: int) -> Strided:
         """Row-major components of these sizes one after the other."""
-        check_possible("nested array", outline)
         sizes = outline if count else outline[:0]
-        ends = np.zeros(count + 1, np.int64)
-        np.cumsum(sizes.prod(axis=1, dtype=np.int64), out=ends[1:])
-        made = cls.derived(outline, packed_strides(sizes), ends[:-1], ends.item(-1))
-        made._set(contiguous=True, tiles=True)
+        numels, offsets = sizes.prod(axis=1, dtype=np.int64), np.zeros(count, np.int64)
+        if not numels.all() or not count or sizes.shape[1] >= MOST_DIMENSIONS:  # without a size of 0 there is memory
+            check_possible("nested array", outline)
+        np.cumsum(numels[:-1], out=offsets[1:])
+        total = offsets.item(-1) + numels.item(-1) if count else 0
+        made = cls.derived(outline, sealed(packed_strides(sizes)), sealed(offsets), total)
+        made.__dict__.update(contiguous=True, tiles=True, numels=sealed(numels))
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -53,12 +53,15 @@ def slice_dim(x: NestedArray, dim: int, part: slice) -> NestedArray:
 
 def _sliced(part: slice, sizes: Ints) -> tuple[Ints, Ints, int]:
     """Where ``part`` begins in each component, how many entries it names there, and its step; -1 of unknown sizes."""
-    found, longest = {-1: (0, -1)}, int(sizes.max(initial=1))
-    for size in np.unique(sizes[sizes >= 0]).tolist():
-        start, stop, step = part.indices(size)
-        found[size] = (start, len(range(start, stop, step)))
+    step = part.indices(0)[2]
+    found = {-1: (0, -1)}
+    for size in np.unique(sizes).tolist():
+        if size >= 0:
+            start, stop, _ = part.indices(size)
+            found[size] = (start, len(range(start, stop, step)))
     pairs = np.array([found[size] for size in sizes.tolist()], np.int64).reshape(len(sizes), 2)
-    step = min(max(part.indices(0)[2], -longest), longest)  # a longer one leads out of every component as well
+    longest = max(*found, 1)
+    step = min(max(step, -longest), longest)  # a longer one leads out of every component as well
     return np.where(pairs[:, 1] > 0, pairs[:, 0], 0), pairs[:, 1], step
 
 
