@@ -120,8 +120,8 @@ class Strided(Immutable):
         """Row-major components of these sizes one after the other."""
         sizes = outline if count else outline[:0]
         numels, offsets = sizes.prod(axis=1, dtype=np.int64), np.zeros(count, np.int64)
-        if not numels.all() or not count or sizes.shape[1] >= MOST_DIMENSIONS:  # without a size of 0 there is memory
-            check_possible("nested array", outline)
+        if np.count_nonzero(numels) < max(count, 1) or sizes.shape[1] >= MOST_DIMENSIONS:
+            check_possible("nested array", outline)  # where all have elements, they are in memory
         np.cumsum(numels[:-1], out=offsets[1:])
         total = offsets.item(-1) + numels.item(-1) if count else 0
         made = cls.derived(outline, sealed(packed_strides(sizes)), sealed(offsets), total)

@@ -32,7 +32,9 @@ def batch_slice(x: NestedArray, part: slice) -> NestedArray:
 def with_holes(x: NestedArray, structure: Jagged, starts: Ints, lengths: Ints) -> NestedArray:
     """A view of a jagged array whose components begin at ``starts`` and have ``lengths``."""
     end = int((starts + lengths).max(initial=0))
-    return NestedArray(moves.alias(x.data), Jagged.derived(np.append(starts, end), lengths, structure.ragged_dim))
+    made = Jagged.derived(np.append(starts, end), lengths, structure.ragged_dim)
+    made.__dict__["rows"] = end
+    return NestedArray(moves.alias(x.data), made)
 
 
 def slice_dim(x: NestedArray, dim: int, part: slice) -> NestedArray:
