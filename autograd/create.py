@@ -1,10 +1,11 @@
 """New arrays: from data, filled, counted, random.
 
 The dtype is one of nine, and bfloat16 on devices with kernels; float64 unless something else is said, and DTypeError
-for every other. A shape is given as numbers or as one tuple; ArgumentError for a negative size. The device is that of
-`set_default_device` unless one is named; DeviceError for one that is not there. With ``requires_grad`` operations on
-the array, a leaf, are recorded. Random numbers come from ``generator``, a `numpy.random.Generator`, or from the default
-one, which `manual_seed` restarts; they are the same on every device.
+for every other. A shape is given as numbers or as one tuple; ArgumentError for a negative size, ShapeError for more
+dimensions or elements than an array can have. The device is that of `set_default_device` unless one is named;
+DeviceError for one that is not there. With ``requires_grad`` operations on the array, a leaf, are recorded. Random
+numbers come from ``generator``, a `numpy.random.Generator`, or from the default one, which `manual_seed` restarts; they
+are the same on every device.
 """
 
 from __future__ import annotations

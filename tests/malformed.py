@@ -74,10 +74,14 @@ class Draw:
                 return np.array(given, np.int64).astype(dtype)
         return self.among((list, tuple))(given)
 
+    def several(self, count: int | None = None) -> Any:
+        """Mostly `numbers`, seldom a number alone."""
+        return self.number() if self.chance(0.03) else self.numbers(count)
+
     def offsets(self, count: int, end: int) -> Any:
         """Offsets that are often right."""
         if self.chance(0.4):
-            return self.numbers(count + 1)
+            return self.several(count + 1)
         cuts = np.sort(self.random.integers(0, end + 1, count + 1))
         cuts[0], cuts[-1] = 0, end if self.chance(0.8) else end + 1
         return cuts.tolist() if self.chance(0.5) else cuts
@@ -85,7 +89,7 @@ class Draw:
     def table(self, count: int, dims: int) -> Any:
         """Rows of numbers that are often right."""
         if self.chance(0.3):
-            return [self.numbers(dims) for _ in range(count)]
+            return [self.several(dims) for _ in range(count)]
         table = self.random.integers(0, 4, (count, dims))
         if table.size and self.chance(0.3):
             table[tuple(self.random.integers(0, table.shape))] = self.among((2**28, 2**31, 2**40, 2**59, 2**62, -1))
@@ -103,7 +107,7 @@ def jagged(draw: Draw) -> None:
     values = np.arange(float(2 * 7)).reshape(7, 2)
     count = int(draw.random.integers(0, 4))
     offsets = None if draw.chance(0.2) else draw.offsets(count, 7)
-    lengths = draw.numbers(count) if draw.chance(0.4) else None
+    lengths = draw.several(count) if draw.chance(0.4) else None
     x = pn.nested_array_from_jagged(values, offsets, lengths, draw.number() if draw.chance(0.1) else None)
     if x.structure.ragged_dim == 2:
         values = values.T
@@ -124,7 +128,7 @@ def strided(draw: Draw) -> None:
     count, dims = int(draw.random.integers(0, 4)), int(draw.random.integers(0, 4))
     sizes = draw.table(count, dims)
     strides = draw.table(count, dims) if draw.chance(0.7) else None
-    offsets = draw.numbers(count) if draw.chance(0.5) else None
+    offsets = draw.several(count) if draw.chance(0.5) else None
     x = pn.nested_array_from_strided(buffer, sizes, strides, offsets)
     for i, component in enumerate(x.unbind()):
         size = tuple(int(one) for one in sizes[i])
@@ -166,7 +170,7 @@ VIEWS: list[Call] = [  # which take no memory, however large the array
     lambda draw, x: x.select(draw.number(), draw.number()),
     lambda draw, x: x.transpose(draw.number(), draw.number()),
     lambda draw, x: x.unsqueeze(draw.number()),
-    lambda draw, x: x.unflatten(draw.number(), draw.numbers(2)),
+    lambda draw, x: x.unflatten(draw.number(), draw.several(2)),
     lambda draw, x: x.view(len(x) if x.ndim else 1, -1, *draw.numbers(1)),
     lambda draw, x: x.narrow(draw.number(), draw.number(), draw.number()),
     lambda draw, x: x.chunk(int(draw.random.integers(-1, 5)), draw.number()),
@@ -175,13 +179,13 @@ SMALL: list[Call] = [
     *VIEWS,
     lambda draw, x: x[draw.entry()],
     lambda draw, x: x[tuple(draw.entry() for _ in range(int(draw.random.integers(0, 4))))],
-    lambda draw, x: x.reshape(draw.numbers(x.ndim)),
+    lambda draw, x: x.reshape(draw.several(x.ndim)),
     lambda draw, x: x.reshape(len(x) if x.ndim else 1, *draw.numbers(x.ndim)),
     lambda draw, x: pn.stack([x, x], draw.number()),
-    lambda draw, x: pn.layer_norm(x, draw.numbers(1)),
+    lambda draw, x: pn.layer_norm(x, draw.several(1)),
     lambda draw, x: pn.softmax(x, draw.number()),
     lambda draw, x: pn.sum(x, draw.number()),
-    lambda draw, x: pn.amax(x, draw.numbers()),
+    lambda draw, x: pn.amax(x, draw.several()),
 ]
 NESTED: list[Call] = [
     *SMALL,
@@ -191,16 +195,16 @@ NESTED: list[Call] = [
 ]
 DENSE: list[Call] = [
     *SMALL,
-    lambda draw, x: x.as_strided(draw.numbers(2), draw.numbers(2), draw.number()),
-    lambda draw, x: x.broadcast_to(draw.numbers(3)),
-    lambda draw, x: x.permute(draw.numbers(3)),
-    lambda draw, x: pn.zeros(draw.numbers(3)),
+    lambda draw, x: x.as_strided(draw.several(2), draw.several(2), draw.number()),
+    lambda draw, x: x.broadcast_to(draw.several(3)),
+    lambda draw, x: x.permute(draw.several(3)),
+    lambda draw, x: pn.zeros(draw.several(3)),
     lambda draw, x: pn.empty(*draw.numbers(2)),
-    lambda draw, x: pn.full(draw.numbers(2), 1.0),
-    lambda draw, x: pn.rand(draw.numbers(2)),
-    lambda draw, x: pn.randint(3, size=draw.numbers(2)),
+    lambda draw, x: pn.full(draw.several(2), 1.0),
+    lambda draw, x: pn.rand(draw.several(2)),
+    lambda draw, x: pn.randint(3, size=draw.several(2)),
     lambda draw, x: pn.reshape(x, (1,) * int(draw.among((64, 65)))),
-    lambda draw, x: pn.narrow(x, draw.number(), draw.numbers(2), draw.numbers(2)).unbind(),
+    lambda draw, x: pn.narrow(x, draw.number(), draw.several(2), draw.several(2)).unbind(),
     lambda draw, x: pn.narrow(x, 1, draw.number(), draw.number(), layout=pn.jagged).unbind(),
 ]
 

@@ -14,7 +14,7 @@ from pynested import operators
 from pynested.backends.errors import PynestedError
 
 from .calls import CALLS, Batch, Call, Operand
-from .nests import PLACEMENTS, Kind, place
+from .nests import Kind, place
 
 
 @pytest.fixture(autouse=True)
@@ -28,11 +28,10 @@ def _nothing_collected() -> Iterator[None]:
 
 
 def left_by(call: Callable[[], object]) -> int:
-    """How many objects the collector finds after some calls; what is made once and kept is not among them."""
+    """How many objects the collector finds after a call; what is made once and kept is not among them."""
     call()
     gc.collect()
-    for _ in range(3):
-        call()
+    call()
     return gc.collect()
 
 
@@ -61,7 +60,7 @@ def one_call(call: Call, kind: Kind, lengths: tuple[int, ...], placement: str) -
         return  # which calls are refused is looked at elsewhere
 
 
-@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize("placement", ["packed", "holes"])
 def test_operators_and_their_gradients(placement: str) -> None:
     found = {
         f"{call} {kind}": count
@@ -87,4 +86,4 @@ def test_that_a_cycle_would_be_found() -> None:
         one: list[Any] = []
         one.append(one)
 
-    assert left_by(cycle) == 3
+    assert left_by(cycle) == 1

@@ -8,6 +8,7 @@ the same class of error; what they answer it has to answer, in the same layout, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,12 @@ def outcome(call: Call, kind: Kind, lengths: tuple[int, ...], change: tuple[int 
 def _made(value: Any, kind: Kind) -> Any:
     if isinstance(value, list):
         return [_made(one, kind) for one in value]
-    return place(value.components, kind.layout, "packed", value.ragged).array if isinstance(value, Operand) else value
+    return _placed(value, kind.layout) if isinstance(value, Operand) else value
+
+
+@lru_cache(2000)
+def _placed(operand: Operand, layout: Any) -> Any:
+    return place(operand.components, layout, "packed", operand.ragged).array
 
 
 def sizes_of(result: Any) -> list[tuple[int, ...]]:

@@ -48,9 +48,10 @@ def transpose(self: Any, dim0: int, dim1: int) -> Array:
 def permute(self: Any, dims: Sequence[int]) -> Array:
     """A view with the dimensions in the order ``dims``."""
     x = as_array("permute", self)
-    axes = tuple(canonical_dim("permute", dim, x.ndim) for dim in dims)
+    given = canonical_ints("permute", "dim", (dims,))
+    axes = tuple(canonical_dim("permute", dim, x.ndim) for dim in given)
     if sorted(axes) != list(range(x.ndim)):
-        raise DimensionError(f"permute: dims={tuple(dims)} must name each of the {x.ndim} dimensions once.")
+        raise DimensionError(f"permute: dims={given} must name each of the {x.ndim} dimensions once.")
     return rules.transpose(x, axes)
 
 
