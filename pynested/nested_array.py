@@ -28,7 +28,7 @@ class NestedArray(Protocols):
         The buffer. Jagged: the components one after another along ``structure.ragged_dim - 1``. Strided: flat. Only
         this is on the tape.
     structure : Jagged or Strided
-        Where each component lies; immutable, never differentiated.
+        Where each component lies; immutable, never differentiated. It fits ``data``, and neither can be set.
 
     Examples
     --------

@@ -57,6 +57,9 @@ for device in ("cpu", "emulated"):
             if layout is pn.jagged or 0 not in sizes[:1]:
                 y = pn.layer_norm(x, sizes[-1])
                 y.backward(pn.zeros_like(y))
+        scores = pn.as_nested_array(pn.array(np.zeros((1, 0, 2**31), np.float32), device=device), layout=layout)
+        labels = pn.as_nested_array(pn.array(np.zeros((1, 0), np.int64), device=device), layout=layout)
+        pn.cross_entropy(scores.requires_grad_(), labels, label_smoothing=0.5).backward()
     for sizes in ([[0, 2**31], [0, 3]], [[2**31, 0], [3, 0]]):
         x = pn.nested_array_from_strided(pn.array(np.zeros(0), device=device), sizes).requires_grad_()
         turned = x.transpose(1, 2).contiguous()
