@@ -241,10 +241,8 @@ class NestedArray(Protocols):
         if not isinstance(value, NestedArray):
             raise GradientError(f"{name}: the gradient of a nested array is nested, not {type(value).__name__}.")
         from .packing import placed_like
-        from .shapes import check_same_shape
 
-        check_same_shape(name, self, value)
-        return placed_like(value, self)
+        return placed_like(name, value, self)
 
     def backward(self, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False) -> None:
         """Accumulate the gradients of this array, weighted by ``gradient`` (nested, of equal shape)."""

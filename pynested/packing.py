@@ -15,7 +15,7 @@ from pynested.backends.errors import LayoutError, StructureError
 
 from .layouts import Layout, jagged, strided
 from .nested_array import NestedArray
-from .shapes import describe
+from .shapes import check_same_shape, describe
 from .structure import Ints, Jagged, Strided, regular_sizes
 
 
@@ -175,8 +175,9 @@ def strided_pieces(buffer: Array, structure: Strided) -> tuple[Array, ...]:
     return views.components(buffer, structure.sizes, structure.strides, structure.offsets)  # type: ignore[no-any-return]
 
 
-def placed_like(x: NestedArray, like: NestedArray) -> Array:
-    """The values of ``x`` where ``like`` has its own, zero in its holes; shapes are equal."""
+def placed_like(name: str, x: NestedArray, like: NestedArray) -> Array:
+    """The values of ``x`` where ``like`` has its own, zero in its holes; shapes have to be equal."""
+    check_same_shape(name, like, x)
     target = like.structure
     if target.tiles and x.structure.same_placement(target) and x.data.shape == like.data.shape:
         return x.data
