@@ -6,7 +6,6 @@ An array is dense and strided, lies on a backend, and is differentiable. What op
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, GradientError
+from pynested.backends.forking import Lock
 from pynested.backends.host import as_bare, writable
 from pynested.backends.storage import Storage
 
@@ -23,7 +23,7 @@ from . import methods
 from .protocols import Protocols
 from .tape import Hook, Line
 
-_one_at_a_time = threading.RLock()  # what several threads may do to one leaf
+_one_at_a_time = Lock()  # what several threads may do to one leaf
 
 
 class Array(Protocols):
@@ -55,7 +55,7 @@ class Array(Protocols):
 
     def __init__(self, data: Any, device: str = "cpu", storage: Storage | None = None) -> None:
         if data.__class__ is not np.ndarray:
-            data = as_bare(data)
+            data = as_bare("Array", data)
         self.data = data
         self.storage = storage if storage is not None else Storage(data, device)
         self.line = None

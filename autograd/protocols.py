@@ -135,7 +135,7 @@ class Protocols(methods.Methods):
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Array:
         if self.line is not None:
             raise GradientError("deepcopy: only leaves can be copied so; use x.detach().clone() for the values.")
-        copy: Array = type(self)(self.data.copy(), self.device)
+        copy: Array = type(self)(transfer(self.data, self.device), self.device)
         copy.tracked = self.tracked
         memo[id(self)] = copy
         return copy

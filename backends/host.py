@@ -1,4 +1,4 @@
-"""What array modules do not have in common: the way to the host and back, and whether an array can be written to."""
+"""What array modules do not have in common: what is an array, the way to the host and back, what can be written to."""
 
 from __future__ import annotations
 
@@ -13,13 +13,26 @@ from .numpy.placement import strided_index
 from .registry import get_backend
 
 
-def as_bare(data: Any) -> Any:
-    """What is no NumPy array as one, if it is a scalar; as it is, if it is an array of another module."""
+def as_bare(name: str, data: Any) -> Any:
+    """A scalar, or an array of whatever class, as one of NumPy's own, in the same memory; another module's as it is."""
     if isinstance(data, np.generic):
         return np.asarray(data)
+    if isinstance(data, np.ndarray):
+        refuse_masked(name, data)
+        return data.view(np.ndarray)
     if not hasattr(data, "dtype") or not hasattr(data, "strides"):
-        raise ArgumentError(f"Array: {type(data).__name__} is no array. Make one of it: pn.array(values).")
+        raise ArgumentError(f"{name}: {type(data).__name__} is no array. Make one of it: pn.array(values).")
     return data
+
+
+def refuse_masked(name: str, value: Any) -> None:
+    """Refuse a masked array, of which NumPy would drop the mask."""
+    known = type(value) is np.ndarray or not isinstance(value, np.ndarray)
+    if not known and isinstance(value, np.ma.MaskedArray):
+        raise ArgumentError(
+            f"{name}: a masked array is given, of which elements have no value. Give them one, m.filled(0), or choose "
+            "those that have one: pn.masked_select(m.data, ~np.ma.getmaskarray(m))."
+        )
 
 
 def to_host(x: Any) -> NDArray[Any]:
@@ -34,11 +47,11 @@ def from_host(values: NDArray[Any], device: str) -> Any:
 
 
 def fill_from(memory: Any, values: Any) -> None:
-    """Give a contiguous array the values of another of the same shape, cast, wherever each of them lies."""
+    """Give a contiguous array the values of another of the same shape and dtype, wherever each of them lies."""
     if isinstance(memory, np.ndarray):
         memory[...] = to_host(values)
     elif isinstance(values, np.ndarray):
-        memory.set(np.asarray(values, memory.dtype, order="C"))
+        memory.set(np.asarray(values, order="C"))
     else:
         memory[...] = values
 

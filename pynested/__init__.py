@@ -100,6 +100,7 @@ from pynested.operators import (  # noqa: E402
     sub,
     sum,
     tanh,
+    to,
     to_padded_array,
     transpose,
     unbind,
@@ -125,6 +126,6 @@ __all__ = [
     "masked_select", "matmul", "mean", "mul", "narrow", "ne", "neg", "nested_array", "nested_array_from_jagged",
     "nested_array_from_strided", "no_grad", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like",
     "randn", "randn_like", "relu", "reshape", "reshape_as", "select", "set_default_device", "sgn", "silu", "sin",
-    "softmax", "stack", "strided", "sub", "sum", "tanh", "tape", "to_padded_array", "transpose", "uint8", "unbind",
-    "unflatten", "unsqueeze", "view", "vjp", "where", "zeros", "zeros_like",
+    "softmax", "stack", "strided", "sub", "sum", "tanh", "tape", "to", "to_padded_array", "transpose", "uint8",
+    "unbind", "unflatten", "unsqueeze", "view", "vjp", "where", "zeros", "zeros_like",
 ]  # fmt: skip

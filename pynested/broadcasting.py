@@ -21,6 +21,7 @@ from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import segment
 from pynested.backends.errors import ShapeError, StructureError
 
+from .metadata import check_possible
 from .nested_array import NestedArray
 from .packing import as_rows, inverse, lead, packed, to_jagged, to_strided
 from .shapes import apart, broadcast_outlines, difference, stretching
@@ -46,9 +47,9 @@ def row_operands(name: str, first: NestedArray, structure: Strided, operands: Se
 def _meeting(name: str, aligned: list[Any], operands: Sequence[Any]) -> list[Any]:
     """The aligned ``operands``, if they broadcast against each other too."""
     try:
-        np.broadcast_shapes(*[x.shape for x in aligned if type(x) is Array])
-    except ValueError:
-        check_pairs(name, operands)
+        broadcast_shape(name, *[x.shape for x in aligned if type(x) is Array])
+    except ShapeError:
+        check_pairs(name, operands)  # which says where
         raise
     return aligned
 
@@ -179,6 +180,7 @@ def strided_operands(name: str, first: NestedArray, operands: Sequence[Any]) -> 
     outline, all_meet = broadcast_outlines([(x.outline, x.stretches) for x in placed if x is not None])
     if not all_meet:
         check_pairs(name, operands)
+    check_possible(name, outline)
     flats: list[Any] = []
     for x, found in zip(operands, placed, strict=True):
         if found is None:

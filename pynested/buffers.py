@@ -145,7 +145,7 @@ def nested_array_from_strided(
     Notes
     -----
     A component without elements reaches nowhere, and a stride is not taken where a size is 0 or 1; such numbers may be
-    anything. A component has at most 2**60 - 1 elements, sizes of 0 counted as 1. Gradient: an element of ``values``
+    anything. A component has at most 2**59 - 1 elements, sizes of 0 counted as 1. Gradient: an element of ``values``
     gets the sum of the cotangents of every place that shows it, +0 where none does.
 
     Clauses: NESTED_ARRAY_FROM_STRIDED-1 to NESTED_ARRAY_FROM_STRIDED-7. After `torch._nested_view_from_buffer`.

@@ -11,13 +11,17 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.create import array, check_conversion
+from pynested.autograd.create import array
 from pynested.autograd.default_device import chosen_device, placed
 from pynested.autograd.dense.canonical import canonical_dtype
+from pynested.autograd.dense.movement import converted
 from pynested.autograd.dense.reduction import to_dtype
+from pynested.autograd.numbers import check_fits
 from pynested.autograd.rules import movement as moves
 from pynested.backends import get_backend, transfer
+from pynested.backends.dtypes import is_bfloat16, promoted
 from pynested.backends.errors import DeviceError, StructureError
+from pynested.backends.memory import with_room
 
 from . import packing
 from .entries import bare_arrays, check_ranks, common_dtype, entries_of
@@ -27,6 +31,7 @@ from .operands import Components, DType
 from .structure import Jagged, Strided, regular_sizes
 
 
+@with_room
 def nested_array(
     tensor_list: Components,
     *,
@@ -44,8 +49,8 @@ def nested_array(
         The components, all of one rank; of a dense array its slices along dimension 0. Numbers, and nested lists of
         them, stand for what NumPy makes of them.
     dtype : dtype, optional
-        By default that of the first array, into which all others fit without loss. Floats are rounded to one that
-        is asked for; every other change of a value is an error, as for `array`.
+        By default that of the first array, into which all others fit without loss. Numbers are rounded to a floating
+        one that is asked for; every other change of a value is an error, as for `array`.
     layout : Layout, optional
         `strided`, the default, or `jagged`, whose ragged dimension is the irregular one, or 1 where all sizes agree.
     device : str, optional
@@ -66,7 +71,7 @@ def nested_array(
         For an array that the dtype of the first cannot hold without possible loss: float64 after int64; and floats in
         a ``dtype`` of integers.
     OverflowError
-        For an integer outside the range of ``dtype``.
+        For an integer that ``dtype`` cannot hold.
     ArgumentError
         For what is no sequence of arrays.
     DeviceError
@@ -77,7 +82,7 @@ def nested_array(
     Arrays of size 0 are components like every other. An empty list makes a strided float64 batch of no components.
     Gradient: accumulates in ``grad`` of the result; nothing reaches the arrays.
 
-    Clauses: NESTED_ARRAY-1 to NESTED_ARRAY-9. After `torch.nested.nested_tensor`.
+    Clauses: NESTED_ARRAY-1 to NESTED_ARRAY-9, NESTED_ARRAY-11 to NESTED_ARRAY-13. After `torch.nested.nested_tensor`.
 
     Examples
     --------
@@ -102,10 +107,11 @@ def nested_array(
     check_ranks("nested_array", arrays)
     kind, mixed = common_dtype("nested_array", arrays, dtype, where)
     arrays, here = _gathered(arrays, where)
-    with np.errstate(over="ignore"):  # a float beyond the range of a narrower dtype becomes an infinity
-        alike = [x.astype(kind, copy=False) for x in arrays] if mixed else arrays
-        made = _packed_list(alike, kind, chosen, here)
-    made = made if here == where else made.to(where)
+    if mixed:
+        common = promoted(*[x.dtype for x in arrays]) if here == "cpu" and is_bfloat16(kind) else kind
+        arrays = [x if x.dtype == common else get_backend(here).cast(x, common) for x in arrays]
+    packed = _packed_list(arrays, chosen, here)
+    made = NestedArray(converted(packed.data, where, kind), packed.structure)
     return made.requires_grad_() if requires_grad else made
 
 
@@ -130,7 +136,7 @@ def _of_nothing(layout: Layout, dtype: Any, device: str, requires_grad: bool) ->
     return NestedArray(values, Strided.of_packed(np.zeros((1, 0), np.int64), 0))
 
 
-def _packed_list(arrays: list[Any], dtype: np.dtype[Any], layout: Layout, device: str) -> NestedArray:
+def _packed_list(arrays: list[Any], layout: Layout, device: str) -> NestedArray:
     """One copy of everything; shapes are looked at as sets first, as most lists are uniform but for one dimension."""
     rank, backend = arrays[0].ndim, get_backend(device)
     if layout is jagged and not rank:
@@ -139,13 +145,13 @@ def _packed_list(arrays: list[Any], dtype: np.dtype[Any], layout: Layout, device
         )
     if layout is jagged and len({x.shape[1:] for x in arrays}) == 1:
         rows, lengths = backend.pack_list(arrays)
-        return NestedArray(Array(rows.astype(dtype, copy=False), device), Jagged.of_lengths(lengths))
+        return NestedArray(Array(rows, device), Jagged.of_lengths(lengths))
     sizes = np.array([x.shape for x in arrays], np.int64).reshape(len(arrays), rank)
     if layout is jagged:
         at = packing.irregular_dim(regular_sizes(sizes))
-        values = backend.xp.concatenate(arrays, axis=at - 1).astype(dtype, copy=False)
+        values = backend.xp.concatenate(arrays, axis=at - 1)
         return NestedArray(Array(values, device), Jagged.of_lengths(sizes[:, at - 1], at))
-    flat = backend.xp.concatenate(arrays, axis=None).astype(dtype, copy=False)
+    flat = backend.xp.concatenate(arrays, axis=None)
     return NestedArray(Array(flat, device), Strided.of_packed(sizes, len(arrays)))
 
 
@@ -213,16 +219,14 @@ def as_nested_array(
     devices = {x.device for x in given}
     if len(devices) > 1:
         raise DeviceError(f"as_nested_array: the arrays lie on different devices: {', '.join(sorted(devices))}.")
-    with np.errstate(over="ignore"):
-        return packing.nest([to_dtype(x, kind) for x in given], chosen)
+    return packing.nest([to_dtype(x, kind) for x in given], chosen)
 
 
 def _converted(x: Array, dtype: Any) -> Array:
     """``x`` in ``dtype``, if that can hold the values."""
     kind = canonical_dtype(dtype, x.device)
-    check_conversion("as_nested_array", x.data, kind)
-    with np.errstate(over="ignore"):
-        return to_dtype(x, kind)
+    check_fits("as_nested_array", x.data, kind)
+    return to_dtype(x, kind)
 
 
 def _of_dense(x: Array, dtype: Any, layout: Layout) -> NestedArray:

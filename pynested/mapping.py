@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pynested.autograd import Array
-from pynested.autograd.dense.canonical import operand
+from pynested.autograd.dense.canonical import as_array, operand
 from pynested.autograd.rules.rule import apart
 from pynested.backends.errors import ArgumentError
 
@@ -76,6 +76,17 @@ def first_nested(name: str, operands: Sequence[Any]) -> NestedArray:
         if type(x) is NestedArray:
             return x
     raise ArgumentError(f"{name}: no operand is nested; call the function itself, or nest one: pn.as_nested_array(x).")
+
+
+def together(name: str, a: Any, b: Any) -> tuple[Any, Any]:
+    """Two operands, nested or else dense arrays, that lie on one device; a number goes where the other one is."""
+    if type(a) is not NestedArray and type(a) is not Array:
+        a = as_array(name, a, b.device)
+    if type(b) is not NestedArray and type(b) is not Array:
+        b = as_array(name, b, a.device)
+    if a.device != b.device:
+        raise apart(name, {a.device, b.device})
+    return a, b
 
 
 def check_devices(name: str, operands: Sequence[Any]) -> None:

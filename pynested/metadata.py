@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.backends.errors import DTypeError, StructureError
+from pynested.autograd.dense.canonical import numpy_array
+from pynested.backends.errors import DTypeError, PynestedError, StructureError
 from pynested.backends.host import to_host
 from pynested.backends.limits import MOST_DIMENSIONS, MOST_ELEMENTS
 
@@ -45,9 +46,13 @@ def handed_out(numbers: Ints) -> Ints:
 
 
 def plain(name: str, what: str, value: Any) -> Any:
-    """``value`` as a NumPy array; lists whose entries differ in length are refused."""
+    """``value`` as a NumPy array; lists whose entries differ in length, or are beyond int64, are refused."""
     try:
-        return np.asarray(to_host(value.data) if type(value) is Array else value)
+        return to_host(value.data) if type(value) is Array else numpy_array(name, value)
+    except PynestedError:
+        raise
+    except OverflowError:
+        raise StructureError(f"{name}: {what} holds an integer that is beyond int64.") from None
     except ValueError:
         raise StructureError(f"{name}: {what} must be an array of integers; the entries differ in length.") from None
 

@@ -58,6 +58,8 @@ def test_nested_and_dense_arrays_convert_by_value_too() -> None:
 
 
 EMPTIES = pn.nested_array_from_strided(pn.ones(0), [[0, 2**40], [2**40, 0]])
+COLUMN = pn.nested_array_from_strided(pn.ones(1), [[2**40, 1]], [[0, 0]], [0])
+ROW = pn.ones(1).broadcast_to((2**20,))
 REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: pn.cat(X), ArgumentError, r"give a list: pn\.cat\(\[a, b\]\)"),
     (lambda: pn.stack(pn.ones(2, 2)), ArgumentError, r"give a list: pn\.stack\(\[a, b\]\)"),
@@ -90,7 +92,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: ROWS.unflatten(2, (2**32, 2**32)), ShapeError, "too many elements"),
     (lambda: ROWS.select(1, 2**70), IndexOutOfRange, "components 0 .*, 1 "),
     (lambda: ROWS.select(2, -(2**70)), IndexOutOfRange, "components 0 .*, 1 "),
-    (lambda: ROWS.narrow(0, 2**70, 1), DTypeError, "start must be integers"),
+    (lambda: ROWS.narrow(0, 2**70, 1), StructureError, "start holds an integer that is beyond int64"),
     (lambda: pn.to_padded_array(X, 0, (2**70, 2)), ShapeError, "too many elements"),
     (lambda: pn.to_padded_array(pn.nested_array([[1.0]]), 0, (2**32, 2**32)), ShapeError, "too many elements"),
     (lambda: pn.nested_array_from_strided(pn.ones(4), [[0, 2**62, 2**62]]), StructureError, "too many elements"),
@@ -105,7 +107,12 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: EMPTIES.sum(0), ShapeError, "sum: .* too many elements"),
     (lambda: pn.mean(EMPTIES, 0), ShapeError, "mean: .* too many elements"),
     (lambda: pn.to_padded_array(EMPTIES, 0.0), ShapeError, "to_padded_array: .* too many elements"),
-    (lambda: pn.nested_array_from_strided(pn.ones(0), [[0, 2**59]] * 9).to_dense(), ShapeError, "too many elements"),
+    (lambda: pn.nested_array_from_strided(pn.ones(0), [[0, 2**58]] * 9).to_dense(), ShapeError, "too many elements"),
+    (lambda: COLUMN + COLUMN.transpose(1, 2), StructureError, "add: .* too many elements"),
+    (lambda: COLUMN * ROW, StructureError, "mul: .* too many elements"),
+    (lambda: pn.nested_array_from_jagged(COLUMN[0], [0, 2**40]) - ROW, ShapeError, "sub: .* too many elements"),
+    (lambda: X[:0].chunk(2**40), ArgumentError, "chunk: of nothing .* at most 1048576"),
+    (lambda: pn.nested_array(np.zeros((3, 2, 0))).chunk(2**40, 2), ArgumentError, "chunk: of nothing"),
     (lambda: X.transpose(), TypeError, r"^NestedArray\.transpose\(\)"),
     (lambda: pn.ones(2).transpose(), TypeError, r"^Array\.transpose\(\)"),
 ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from pynested.backends.dtypes import is_bfloat16, promoted
 from pynested.backends.errors import (
     ArgumentError,
@@ -27,13 +29,15 @@ from .canonical import (
     canonical_ints,
     canonical_shape,
     canonical_slice,
-    device_of,
     index_entry,
     possible_ndim,
     possible_shape,
     resolved_shape,
+    together,
 )
 from .reduction import to_dtype
+
+MOST_EMPTY_PIECES = 2**20  # other pieces are no more than the entries that they hold
 
 
 def transpose(self: Any, dim0: int, dim1: int) -> Array:
@@ -144,6 +148,11 @@ def pieces(name: str, chunks: Any, size: int) -> list[tuple[int, int]]:
     count = canonical_int(name, "chunks", chunks)
     if count < 1:
         raise ArgumentError(f"{name}: chunks must be greater than 0, not {count}.")
+    if not size and count > MOST_EMPTY_PIECES:
+        raise ArgumentError(
+            f"{name}: of nothing there are as many pieces as chunks, and {count} are too many; give at most "
+            f"{MOST_EMPTY_PIECES}."
+        )
     step = max(-(-size // count), 1)
     starts = range(0, size, step) if size else range(count)
     return [(start, min(step, size - start)) if size else (0, 0) for start in starts]
@@ -161,8 +170,7 @@ def unbind(self: Any, dim: int = 0) -> tuple[Array, ...]:
 
 def joined(name: str, arrays: Any) -> list[Array]:
     """``arrays`` as Arrays of one promoted dtype; there must be at least one."""
-    place = device_of(*arrays)
-    given = [as_array(name, array, place) for array in arrays]
+    given = together(name, *arrays)
     if not given:
         raise StructureError(f"{name}: there is nothing to join; give at least one array.")
     dtype = promoted(*[array.dtype for array in given])
@@ -180,6 +188,7 @@ def cat(arrays: Sequence[Any], dim: int = 0) -> Array:
                 f"cat: array {i} has shape {array.shape} and array 0 has shape {first}; they may differ only along "
                 f"dimension {at}."
             )
+    possible_shape("cat", (*first[:at], sum(array.shape[at] for array in given), *first[at + 1 :]))
     result: Array = rules.concatenate(given, at)
     return result
 
@@ -191,6 +200,7 @@ def stack(arrays: Sequence[Any], dim: int = 0) -> Array:
     for i, array in enumerate(given):
         if array.shape != given[0].shape:
             raise ShapeError(f"stack: array {i} has shape {array.shape} and array 0 has shape {given[0].shape}.")
+    possible_shape("stack", (len(given), *given[0].shape))
     result: Array = rules.concatenate([unsqueeze(array, at) for array in given], at)
     return result
 
@@ -233,11 +243,15 @@ def to(self: Any, *targets: Any, dtype: Any = None, device: str | None = None) -
             raise DTypeError("to: None is neither a dtype nor a device.")
         else:
             kind = target
-    kind = canonical_dtype(x.dtype if kind is None else kind, place)
-    if not is_bfloat16(kind):  # which the device that x is moved to may have, and its own may lack
-        x = to_dtype(x, kind)
-    moved = x if place == x.device else to_device(x, place, x.device)
-    return to_dtype(moved, kind)
+    return converted(x, place, canonical_dtype(x.dtype if kind is None else kind, place))
+
+
+def converted(x: Array, device: str, dtype: np.dtype[Any]) -> Array:
+    """``x`` in ``dtype`` on ``device``; itself where nothing changes."""
+    if not is_bfloat16(dtype):  # which the device that x is moved to may have, and its own may lack
+        x = to_dtype(x, dtype)
+    moved = x if device == x.device else to_device(x, device, x.device)
+    return to_dtype(moved, dtype)
 
 
 def getitem(self: Any, index: Any) -> Array:
@@ -251,5 +265,6 @@ def getitem(self: Any, index: Any) -> Array:
             items[i] = index_entry(item)
     try:
         return rules.slice_(x, tuple(items))
-    except (IndexError, OverflowError) as error:  # the latter for an integer beyond int64
-        raise IndexOutOfRange(f"index: {error} (the array has shape {x.shape}).") from None
+    except (IndexError, OverflowError) as error:
+        why = error if isinstance(error, IndexError) else f"an integer of {tuple(items)} is beyond int64"
+        raise IndexOutOfRange(f"index: {why} (the array has shape {x.shape}).") from None

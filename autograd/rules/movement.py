@@ -15,6 +15,7 @@ import numpy as np
 from pynested.backends import Segments
 from pynested.backends.dtypes import computing_dtype, is_float
 from pynested.backends.host import repeats, window
+from pynested.backends.numpy.running import quiet
 
 from ..array import zeros_like
 from .kinds import Linear, Several, Variadic
@@ -25,6 +26,7 @@ _STRIDES = np.array([[3, 1], [1, 1], [0, 2]])
 _OFFSETS = np.array([0, 2, 3])
 
 
+@quiet
 def total(k: Any, x: Any, axes: tuple[int, ...]) -> Any:
     """The sum over ``axes``, in the dtype of x (int64 for bools and ints); halves are added up in float32."""
     if len(axes) == x.ndim:
@@ -120,12 +122,7 @@ sum_to: Linear = Linear(
     lambda g, shapes, shape: broadcast_to(g, shapes[0]),
     with_static(((2, 3), (3,)), ((2, 4), (2, 1)), ((3,), ()), ((2, 0), (1, 0))),
 )
-cast: Linear = Linear(
-    "cast",
-    np.errstate(all="ignore")(lambda k, x, dtype: x.astype(dtype)),
-    lambda g, shapes, dtype: g,
-    with_static(((3,), np.dtype(np.float64))),
-)
+cast: Linear = Linear("cast", "cast", lambda g, shapes, dtype: g, with_static(((3,), np.dtype(np.float64))))
 alias: Linear = Linear("alias", lambda k, x: x[...], lambda g, shapes: g, with_static(((3,),), ((2, 0),), ((),)))
 copy: Linear = Linear("copy", "copy", lambda g, shapes: g, with_static(((3,),), ((2, 3),), ((0,),)))
 slice_: Linear = Linear(

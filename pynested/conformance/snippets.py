@@ -141,12 +141,16 @@ def snippet(request: Mapping[str, Any], operator: Operator, dialect: str, gradie
         lines.append(f"{name} = {_operand(value, request, speak, track)}")
     lines += [f"out = {call}", "print(out)"]
     if gradient:
-        cotangent = decode_value(request["cotangent"])
-        several = isinstance(cotangent, list) and not isinstance(cotangent, Components)
-        lines += [f"out = {call}[0]"] if several else []
-        lines += [speak.backward(cotangent[0] if several else cotangent)]
+        lines += _backward(decode_value(request["cotangent"]), call, speak)
         lines += [f"print({name}.grad)" for (name, _), track in zip(names.found, tracked, strict=True) if track]
     return "\n".join(lines)
+
+
+def _backward(cotangent: Any, call: str, speak: Dialect) -> list[str]:
+    """Return the lines that pull back: from the first of several results, and none where there is no result."""
+    if isinstance(cotangent, Components) or not isinstance(cotangent, list):
+        return [speak.backward(cotangent)]
+    return [f"out = {call}[0]", speak.backward(cotangent[0])] if cotangent else []
 
 
 def _list(array: Array) -> str:

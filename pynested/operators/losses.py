@@ -9,7 +9,7 @@ import numpy as np
 from pynested.autograd import Array, dense
 from pynested.autograd.array import raw
 from pynested.autograd.dense import losses
-from pynested.autograd.dense.canonical import as_array
+from pynested.autograd.dense.canonical import together
 from pynested.autograd.dense.normalization import floating
 from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import movement as moves
@@ -68,7 +68,7 @@ def embedding(indices: Operand, weight: Dense) -> NestedArray | Array:
     """
     if type(indices) is not NestedArray:
         return dense.embedding(indices, weight)
-    table = as_array("embedding", weight)
+    _, table = together("embedding", indices.data, weight)
     x = contiguous(indices)
     try:
         rows = dense.embedding(x.data, table)
@@ -141,28 +141,30 @@ def cross_entropy(
             self, target, weight=weight, reduction=reduction, ignore_index=ignore_index, label_smoothing=label_smoothing
         )
     losses.check_reduction(reduction)
+    ignore, smoothing = losses.checked_options(ignore_index, label_smoothing)
     if type(self) is NestedArray and is_half(self.dtype):  # rounded once, after the reduction
         wide = NestedArray(to_dtype(self.data, np.dtype(np.float32)), self.structure)
         found = cross_entropy(
-            wide, target, weight=weight, reduction=reduction, ignore_index=ignore_index, label_smoothing=label_smoothing
+            wide, target, weight=weight, reduction=reduction, ignore_index=ignore, label_smoothing=smoothing
         )
         return found.to(self.dtype)
     x, labels = _paired(self, target)
+    *_, given = together("cross_entropy", x.data, labels.data, weight)
     classes = x.regular_size(x.ndim - 1)
     if classes is None:
         raise StructureError("cross_entropy: the last dimension, the classes, is irregular; every row needs as many.")
     scores = floating("cross_entropy", _flat(x))
     rows = moves.reshape(scores, (labels.numel(), classes))
     try:
-        rows, marked, shares = losses.prepared(rows, _flat(labels), weight, ignore_index, label_smoothing, classes)
+        rows, marked, shares = losses.prepared(rows, _flat(labels), given, ignore, classes)
     except IndexOutOfRange:
         raise IndexOutOfRange(
-            f"cross_entropy: target {_outside(labels, classes, ignore_index)} is not one of the {classes} classes "
-            f"0..{classes - 1}, nor ignore_index {ignore_index}."
+            f"cross_entropy: target {_outside(labels, classes, ignore)} is not one of the {classes} classes "
+            f"0..{classes - 1}, nor ignore_index {ignore}."
         ) from None
-    lost = losses.row_losses(rows, marked, shares, ignore_index, label_smoothing)
+    lost = losses.row_losses(rows, marked, shares, ignore, smoothing)
     if reduction != "none":
-        return losses.reduced(lost, marked, shares, ignore_index, reduction)
+        return losses.reduced(lost, marked, shares, ignore, reduction)
     if isinstance(labels.structure, Jagged) and labels.structure.ragged_dim == 1:
         return NestedArray(moves.reshape(lost, labels.data.shape), labels.structure)
     found = NestedArray(lost, Strided.of_packed(np.maximum(x.outline[:, :-1], labels.outline), len(x)))

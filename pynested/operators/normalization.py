@@ -9,7 +9,8 @@ import numpy as np
 
 from pynested.autograd import dense
 from pynested.autograd.dense.canonical import canonical_dim, canonical_shape
-from pynested.autograd.dense.normalization import check_probability, floating, norm_rows
+from pynested.autograd.dense.normalization import floating, norm_rows
+from pynested.autograd.numbers import canonical_real
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import segment
 from pynested.backends import Segments
@@ -152,8 +153,7 @@ def layer_norm(
     """
     if not isinstance(self, NestedArray):
         return dense.layer_norm(self, normalized_shape, weight, bias, eps)
-    given = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
-    shape: tuple[int, ...] = canonical_shape("layer_norm", (given,))
+    shape: tuple[int, ...] = canonical_shape("layer_norm", (normalized_shape,))
     floating("layer_norm", self.data)
     _check_trailing(self, shape)
     x = packed(self)
@@ -202,8 +202,8 @@ def dropout(self: Kind, p: float = 0.5, training: bool = True, *, generator: np.
     if not isinstance(self, NestedArray):
         return dense.dropout(self, p, training, generator=generator)
     floating("dropout", self.data)
-    check_probability(p)
-    if not training or p == 0:
+    share = canonical_real("dropout", "p", p, 0, 1)
+    if not training or share == 0:
         return NestedArray(moves.alias(self.data), self.structure)
     x = packed(self)
-    return NestedArray(dense.dropout(x.data, p, training, generator=generator), x.structure)
+    return NestedArray(dense.dropout(x.data, share, training, generator=generator), x.structure)

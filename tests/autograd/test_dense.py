@@ -70,6 +70,7 @@ def test_dtypes(number: int) -> None:
     assert function().dtype == dtype
 
 
+WINDOW = pn.zeros(1).broadcast_to((2**58,))
 REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: BOOL - BOOL, DTypeError, "sub: bools"),
     (lambda: -BOOL, DTypeError, "neg: takes numbers, not bool"),
@@ -110,6 +111,8 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: X.select(1, 3), IndexOutOfRange, "index 3 is out of bounds for dimension 1 with size 3"),
     (lambda: X.narrow(1, 2, 2), IndexOutOfRange, "exceeds dimension size"),
     (lambda: X.chunk(0), ArgumentError, "chunks"),
+    (lambda: pn.zeros(0, 2).chunk(2**20 + 1), ArgumentError, "at most 1048576"),
+    (lambda: X[2**63], IndexOutOfRange, "beyond int64"),
     (lambda: X[2], IndexOutOfRange, "index"),
     (lambda: X[0, 0, 0], IndexOutOfRange, "index"),
     (lambda: X[True], ArgumentError, "index"),
@@ -151,9 +154,17 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: X.as_strided((2,), (2**70,)), ShapeError, "reaches element"),
     (lambda: X.broadcast_to((2**60, 2, 3)), ShapeError, "broadcast_to: .* too many elements"),
     (lambda: pn.zeros(1, 1).broadcast_to((2**30, 1)) + pn.zeros(1).broadcast_to((2**40,)), ShapeError, "can exist"),
+    (lambda: WINDOW + pn.zeros(1, 1).broadcast_to((2, 1)), ShapeError, "add: .* too many elements"),
     (lambda: pn.zeros(2**40, 0) @ pn.zeros(0, 2**40), ShapeError, "matmul: .* too many elements"),
     (lambda: X.as_strided((2**40, 1), (0, 0)) @ X.as_strided((1, 2**40), (0, 0)), ShapeError, "matmul: .* too many"),
     (lambda: pn.zeros(2**70), ShapeError, "zeros: .* too many elements"),
+    (lambda: pn.zeros(2**59), ShapeError, "zeros: .* too many elements"),
+    (lambda: pn.arange(2**59), ArgumentError, "more numbers than fit anywhere"),
+    (lambda: pn.arange(2**62), ArgumentError, "more numbers than fit anywhere"),
+    (lambda: pn.arange(0, 2**62, 3), ArgumentError, "more numbers than fit anywhere"),
+    (lambda: pn.arange(0.0, 1e300), ArgumentError, "more numbers than fit anywhere"),
+    (lambda: pn.cat([WINDOW, WINDOW]), ShapeError, "cat: .* too many elements"),
+    (lambda: pn.stack([WINDOW, WINDOW], 1), ShapeError, "stack: .* too many elements"),
     (lambda: pn.zeros(0, 2**62, 8), ShapeError, "zeros: .* too many elements"),
     (lambda: pn.rand(2**62), ShapeError, "rand: .* too many elements"),
     (lambda: pn.full((2**62,), 1), ShapeError, "full: .* too many elements"),

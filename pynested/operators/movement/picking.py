@@ -130,13 +130,13 @@ def chunk(self: Kind, chunks: int, dim: int = 0) -> tuple[Kind, ...]:
     DimensionError
         For an irregular dimension.
     ArgumentError
-        For ``chunks`` below 1.
+        For ``chunks`` below 1, and for more than 2**20 pieces of nothing.
 
     Notes
     -----
     Of nothing (size 0, no components) there are ``chunks`` empty pieces. Gradient: the cotangents joined again.
 
-    Clauses: CHUNK-1 to CHUNK-7. After `torch.chunk`.
+    Clauses: CHUNK-1 to CHUNK-8. After `torch.chunk`.
 
     Examples
     --------

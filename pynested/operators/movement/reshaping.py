@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from pynested.autograd import Array, dense
-from pynested.autograd.dense.canonical import canonical_shape
+from pynested.autograd.dense.canonical import canonical_shape, several
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ShapeError
 from pynested.metadata import check_possible
@@ -25,7 +25,7 @@ from .axes import restructured
 
 def _plain_shape(name: str, x: NestedArray, shape: Any) -> tuple[int, ...]:
     """``shape`` with -1 where it holds the ragged size that the dimension has already."""
-    sizes = list(shape) if isinstance(shape, Iterable) else [shape]
+    sizes = list(shape) if several(shape) else [shape]
     for dim, size in enumerate(sizes):
         if not isinstance(size, RaggedSize):
             continue
