@@ -16,7 +16,7 @@ from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, GradientError
 from pynested.backends.forking import Lock
-from pynested.backends.host import writable
+from pynested.backends.host import as_bare, writable
 from pynested.backends.storage import Storage
 
 from . import methods
@@ -54,8 +54,8 @@ class Array(Protocols):
     tracked: bool  # requires_grad, without the check of what is asked for
 
     def __init__(self, data: Any, device: str = "cpu", storage: Storage | None = None) -> None:
-        if data.__class__ is not np.ndarray and isinstance(data, np.generic):
-            data = np.asarray(data)
+        if data.__class__ is not np.ndarray:
+            data = as_bare("Array", data)
         self.data = data
         self.storage = storage if storage is not None else Storage(data, device)
         self.line = None

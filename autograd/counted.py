@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike
 
 from pynested.backends.dtypes import is_float, promoted
 from pynested.backends.errors import ArgumentError
+from pynested.backends.limits import MOST_ELEMENTS
 from pynested.backends.memory import with_room
 
 from .array import Array
@@ -20,7 +21,6 @@ from .dense.canonical import canonical_dtype
 from .numbers import Number, canonical_number, check_fits, in_words, scalar, weak_dtype
 
 _FLOAT64, _INT64 = np.dtype(np.float64), np.dtype(np.int64)
-_MOST = 2**60  # numbers of 8 bytes: more bytes than int64 counts
 
 
 @with_room
@@ -47,7 +47,7 @@ def arange(
     wide = _FLOAT64 if is_float(kind) and float in map(type, given) else _INT64
     first, end, by = (scalar("arange", one, wide).item() for one in (start, stop, step))
     steps = (end - first) / by if wide is _FLOAT64 else -((first - end) // by)
-    if steps >= _MOST or abs(end - first) == math.inf:
+    if steps > MOST_ELEMENTS or abs(end - first) == math.inf:
         raise ArgumentError(
             f"arange: from {in_words(first)} to {in_words(end)} there are more numbers than fit anywhere."
         )

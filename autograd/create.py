@@ -1,10 +1,11 @@
 """New arrays: from data, filled, random; and, in `pynested.autograd.counted`, evenly spaced.
 
 The dtype is one of nine, and bfloat16 on devices with kernels; float64 unless something else is said, and DTypeError
-for every other. A shape is given as numbers or as one tuple; ArgumentError for a negative size. The device is that of
-`set_default_device` unless one is named; DeviceError for one that is not there. With ``requires_grad`` operations on
-the array, a leaf, are recorded. Random numbers come from ``generator``, a `numpy.random.Generator`, or from the default
-one, which `manual_seed` restarts; they are the same on every device.
+for every other. A shape is given as numbers or as one tuple; ArgumentError for a negative size, ShapeError for more
+dimensions or elements than an array can have. The device is that of `set_default_device` unless one is named;
+DeviceError for one that is not there. With ``requires_grad`` operations on the array, a leaf, are recorded. Random
+numbers come from ``generator``, a `numpy.random.Generator`, or from the default one, which `manual_seed` restarts; they
+are the same on every device.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pynested.backends.memory import with_room
 from . import random
 from .array import Array
 from .default_device import chosen_device
-from .dense.canonical import canonical_dtype, canonical_int, canonical_shape, numpy_array
+from .dense.canonical import canonical_dtype, canonical_int, canonical_shape, numpy_array, possible_shape
 from .dense.movement import converted
 from .numbers import canonical_number, check_fits, dtype_of, in_words, scalar
 
@@ -76,6 +77,7 @@ def array(
     place = chosen_device(device, (data,))
     get_backend(place)
     given = data.detach() if type(data) is Array else Array(_as_numpy(data))
+    possible_shape("array", given.shape)
     kind = canonical_dtype(given.dtype if dtype is None else dtype, place)
     check_fits("array", given.data, kind)
     made = converted(given, place, kind)

@@ -10,11 +10,11 @@ from typing import Any
 
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, ExchangeError, PynestedError
+from pynested.backends.host import refuse_masked
 
 from .array import Array
 from .create import array
 from .dense.canonical import canonical_dtype
-from .numbers import refuse_masked
 
 # DLPack's types of device: memory of the CPU, also pinned, and of CUDA, also managed.
 _DEVICES = {1: "cpu", 3: "cpu", 2: "cuda", 13: "cuda"}

@@ -13,6 +13,7 @@ import numpy as np
 
 from pynested.backends.dtypes import is_bfloat16, is_float
 from pynested.backends.errors import ArgumentError, DTypeError
+from pynested.backends.host import refuse_masked
 
 Number: TypeAlias = bool | int | float
 
@@ -50,16 +51,6 @@ def _of_array(name: str, what: str, value: Any, dtype: np.dtype[Any]) -> Number:
     if dtype.itemsize > 8:
         raise DTypeError(f"{name}: {what} must fit into float64, this one is {dtype}. Convert it: float(value).")
     return value.item()  # type: ignore[no-any-return]
-
-
-def refuse_masked(name: str, value: Any) -> None:
-    """Refuse a masked array, of which NumPy would drop the mask."""
-    known = type(value) is np.ndarray or not isinstance(value, np.ndarray)
-    if not known and isinstance(value, np.ma.MaskedArray):
-        raise ArgumentError(
-            f"{name}: a masked array is given, of which elements have no value. Give them one, m.filled(0), or choose "
-            "those that have one: pn.masked_select(m.data, ~np.ma.getmaskarray(m))."
-        )
 
 
 def canonical_real(name: str, what: str, value: Any, least: float, greatest: float = math.inf) -> float:

@@ -46,6 +46,7 @@ from pynested.autograd import (  # noqa: E402
 from pynested.backends import errors  # noqa: E402
 from pynested.buffers import nested_array_from_jagged, nested_array_from_strided  # noqa: E402
 from pynested.construct import as_nested_array, nested_array  # noqa: E402
+from pynested.extending import elementwise, map_components  # noqa: E402
 from pynested.layouts import Layout, jagged, strided  # noqa: E402
 from pynested.likeness import (  # noqa: E402
     empty_like,
@@ -56,7 +57,6 @@ from pynested.likeness import (  # noqa: E402
     randn_like,
     zeros_like,
 )
-from pynested.mapping import elementwise, map_components  # noqa: E402
 from pynested.nested_array import NestedArray  # noqa: E402
 from pynested.operators import (  # noqa: E402
     abs,

@@ -28,7 +28,7 @@ from .entries import bare_arrays, check_ranks, common_dtype, entries_of
 from .layouts import Layout, canonical_layout, jagged
 from .nested_array import NestedArray
 from .operands import Components, DType
-from .structure import Jagged, Strided, frozen
+from .structure import Jagged, Strided, regular_sizes
 
 
 @with_room
@@ -99,6 +99,9 @@ def nested_array(
     if pin_memory:
         raise DeviceError("nested_array: pin_memory=True needs an accelerator, and none is in use. Leave it out.")
     arrays = bare_arrays("nested_array", entries, dtype, where)
+    if not arrays and isinstance(tensor_list, Array | np.ndarray):  # whose slices would have had a shape
+        nothing = array(tensor_list, dtype=dtype, device=where)
+        return _of_dense(nothing, None, chosen).requires_grad_(requires_grad)
     if not arrays:
         return _of_nothing(chosen, dtype, where, requires_grad)
     check_ranks("nested_array", arrays)
@@ -130,7 +133,7 @@ def _of_nothing(layout: Layout, dtype: Any, device: str, requires_grad: bool) ->
             "pn.nested_array_from_jagged(values, offsets=[0]) for a jagged array without components."
         )
     values = array(np.zeros(0), dtype=dtype or np.float64, device=device, requires_grad=requires_grad)
-    return NestedArray(values, Strided.of_packed(np.zeros((0, 0), np.int64)))
+    return NestedArray(values, Strided.of_packed(np.zeros((1, 0), np.int64), 0))
 
 
 def _packed_list(arrays: list[Any], layout: Layout, device: str) -> NestedArray:
@@ -142,17 +145,14 @@ def _packed_list(arrays: list[Any], layout: Layout, device: str) -> NestedArray:
         )
     if layout is jagged and len({x.shape[1:] for x in arrays}) == 1:
         rows, lengths = backend.pack_list(arrays)
-        offsets = np.zeros(len(arrays) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        return NestedArray(Array(rows, device), Jagged(frozen(offsets)))
+        return NestedArray(Array(rows, device), Jagged.of_lengths(lengths))
     sizes = np.array([x.shape for x in arrays], np.int64).reshape(len(arrays), rank)
     if layout is jagged:
-        at = packing.irregular_dim(sizes, rank + 1)
-        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes[:, at - 1])])
+        at = packing.irregular_dim(regular_sizes(sizes))
         values = backend.xp.concatenate(arrays, axis=at - 1)
-        return NestedArray(Array(values, device), Jagged(frozen(offsets), None, at))
+        return NestedArray(Array(values, device), Jagged.of_lengths(sizes[:, at - 1], at))
     flat = backend.xp.concatenate(arrays, axis=None)
-    return NestedArray(Array(flat, device), Strided.of_packed(sizes))
+    return NestedArray(Array(flat, device), Strided.of_packed(sizes, len(arrays)))
 
 
 def as_nested_array(
@@ -236,8 +236,9 @@ def _of_dense(x: Array, dtype: Any, layout: Layout) -> NestedArray:
             f"as_nested_array: a dense array needs 2 dimensions or more to be a batch, this one has {x.ndim}."
         )
     x = x if dtype is None else _converted(x, dtype)
+    count, *shape = x.shape
+    outline = np.tile(np.array(shape, np.int64), (max(count, 1), 1))
     if layout is jagged:
-        offsets = frozen(np.arange(x.shape[0] + 1) * x.shape[1])
-        return NestedArray(moves.reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:])), Jagged(offsets))
-    sizes = np.tile(np.array(x.shape[1:], np.int64), (x.shape[0], 1))
-    return NestedArray(moves.reshape(x, (x.numel(),)), Strided.of_packed(sizes))
+        rows = Jagged.of_lengths(outline[:count, 0])
+        return NestedArray(moves.reshape(x, (count * shape[0], *shape[1:])), rows)
+    return NestedArray(moves.reshape(x, (x.numel(),)).contiguous(), Strided.of_packed(outline, count))

@@ -8,13 +8,14 @@ A method has the docstring of its function; one without a function of its name h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.dense import inverted
+from pynested.autograd.dense.canonical import several
 
 if TYPE_CHECKING:
     from .layouts import Layout
@@ -36,7 +37,7 @@ def _binary(name: str, a: Any, b: Any) -> Any:
 
 def _shape(given: tuple[Any, ...]) -> Any:
     """A shape that is given as ``(2, 3)`` or as ``2, 3``."""
-    return given[0] if len(given) == 1 and isinstance(given[0], Iterable) else given
+    return given[0] if len(given) == 1 and several(given[0]) else given
 
 
 class Methods:

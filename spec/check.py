@@ -32,6 +32,7 @@ KINDS = (
     "LayoutError",
     "MissingDependency",
     "OverflowError",
+    "ReadOnlyError",
     "ShapeError",
     "StructureError",
 )

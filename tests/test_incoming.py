@@ -12,6 +12,7 @@ import pytest
 
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DTypeError, ExchangeError
+from pynested.structure import Jagged, Strided
 
 from .nests import LAYOUTS, Numbers
 
@@ -20,6 +21,7 @@ NESTED = {layout.name: pn.nested_array([[[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]]],
 FLAT = {layout.name: pn.nested_array([[0, 1], [1]], layout=layout) for layout in LAYOUTS}
 ROW, MATRIX, CUBE = np.array([1.0, 2.0]), np.array([[1.0, 2.0], [3.0, 4.0]]), np.ones((2, 2, 2))
 FLAGS, NUMBERS = np.array([True, False]), np.array([1, 0])
+BARE = "the constructor, which is for bare arrays and does not look at their dtype"
 
 Place = tuple[Callable[[Any], Any], Numbers]
 
@@ -32,6 +34,7 @@ def assigned(x: Any, index: Any, value: Any) -> Any:
 # What takes an array of values, and one that fits there.
 VALUES: dict[str, Place] = {
     "array": (pn.array, ROW),
+    BARE: (pn.Array, ROW),
     "array without a copy": (lambda m: pn.array(m, copy=False), ROW),
     "an entry of a list": (lambda m: pn.array([[0.0, 0.0], m]), ROW),
     "an entry of lists in lists": (lambda m: pn.array([[[0.0, 0.0]], [m]]), ROW),
@@ -120,6 +123,11 @@ PLACES: dict[str, Place] = {
     "strided offsets": (lambda m: pn.nested_array_from_strided(ROW, [[2]], None, m), np.array([0])),
     "narrow, start": (lambda m: pn.narrow(DENSE, 1, m, 1), np.array([0, 1])),
     "narrow, length": (lambda m: pn.narrow(DENSE, 1, 0, m), np.array([0, 1])),
+    "Jagged, offsets": (lambda m: Jagged(m).offsets.tolist(), np.array([0, 1, 2])),
+    "Jagged, lengths": (lambda m: Jagged([0, 2], m).component_lengths.tolist(), np.array([1])),
+    "Strided, sizes": (lambda m: Strided(m, None, None, 2).sizes.tolist(), np.array([[1], [1]])),
+    "Strided, strides": (lambda m: Strided([[2]], m, None, 2).strides.tolist(), np.array([[1]])),
+    "Strided, offsets": (lambda m: Strided([[2]], None, m, 2).offsets.tolist(), np.array([0])),
 }
 BOTH = VALUES | PLACES
 
@@ -174,7 +182,7 @@ FOREIGN = (
 )
 
 
-@pytest.mark.parametrize("name", [name for name in BOTH if "entry" not in name])
+@pytest.mark.parametrize("name", [name for name in BOTH if "entry" not in name and name != BARE])
 def test_other_dtypes_are_refused(name: str) -> None:
     call, fits = BOTH[name]
     for kind in map(np.dtype, FOREIGN):

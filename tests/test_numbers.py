@@ -14,6 +14,7 @@ import pytest
 
 import pynested as pn
 from pynested.backends.errors import ArgumentError, PynestedError
+from pynested.structure import Jagged, Strided
 
 from .calls import nothing_warns
 from .nests import LAYOUTS
@@ -85,7 +86,31 @@ WHOLE: dict[str, Call] = {
     "narrow, start": lambda n: pn.narrow(DENSE, 1, n, 1),
     "narrow, length": lambda n: pn.narrow(DENSE, 1, 0, n),
     "normalized_shape": lambda n: pn.layer_norm(pn.ones(2, 1), n),
+    "unflatten": lambda n: pn.unflatten(DENSE, n, (n, 2)),
+    "unsqueeze": lambda n: pn.unsqueeze(DENSE, n),
+    "permute": lambda n: DENSE.permute((n, 0)),
+    "broadcast_to": lambda n: DENSE.broadcast_to((n, 2, 2)),
+    "strided size": lambda n: DENSE.as_strided((n,), (n,), n),
+    "padded size": lambda n: pn.to_padded_array(NESTED["jagged"][:1], 0.0, (1, n, 2)),
+    "size of a dimension": lambda n: NESTED["jagged"].size(n),
+    "stride of a dimension": lambda n: NESTED["jagged"].stride(n),
+    "ragged_dim": lambda n: Jagged([0, 1], None, n).ragged_dim,
+    "buffer_size": lambda n: Strided([[1]], None, None, n).buffer_size,
+    "a regular size": lambda n: Strided(np.zeros((0, 1), np.int64), None, None, 0, [n]).outline,
 }
+for _name, _x in NESTED.items():
+    WHOLE |= {
+        f"{_name} transpose": lambda n, x=_x: x.transpose(n, 2),
+        f"{_name} select": lambda n, x=_x: x.select(n, 0),
+        f"{_name} select, index": lambda n, x=_x: x.select(2, n),
+        f"{_name} reshape": lambda n, x=_x: x.reshape(2, -1, 2, n),
+        f"{_name} unsqueeze": lambda n, x=_x: x.unsqueeze(n),
+        f"{_name} unflatten": lambda n, x=_x: x.unflatten(2, (2, n)),
+        f"{_name} chunks": lambda n, x=_x: x.chunk(n)[0],
+        f"{_name} narrow": lambda n, x=_x: x.narrow(0, n, 1),
+        f"{_name} softmax": lambda n, x=_x: x.softmax(n),
+        f"{_name} stack": lambda n, x=_x: pn.stack([x, x], n),
+    }
 NUMBERS: dict[str, Call] = REAL | WHOLE
 
 
@@ -156,7 +181,7 @@ def test_what_is_no_number(name: str) -> None:
         assert len(str(caught.value)) > 20
 
 
-@pytest.mark.parametrize("name", [*REAL, "ignore_index", "low", "high"])
+@pytest.mark.parametrize("name", NUMBERS)
 def test_numbers_beyond_everything(name: str) -> None:
     """An answer, or an error of ours: never one that says no more than that C has no such number."""
     for value in (2**63, -(2**63) - 1, 2**70, 2**2000, -(2**2000), float("1e400"), float("nan"), 10**5000):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -58,13 +59,13 @@ def layer_norm(
 def norm_rows(x: Array, shape: tuple[int, ...], weight: Any, bias: Any, eps: float) -> Array:
     """`layer_norm` with its arguments checked, but for weight, bias and eps."""
     eps = canonical_real("layer_norm", "eps", eps, 0)
-    size = int(np.prod(shape, dtype=np.int64))
+    size = prod(shape)
     x, *given = together("layer_norm", x, weight, bias)
     flat = [
         None if p is None else _in_shape(_parameter(name, p, shape, x.dtype), (size,))
         for name, p in zip(("weight", "bias"), given, strict=True)
     ]
-    rows = _in_shape(x, (x.numel() // size if size else int(np.prod(x.shape[: -len(shape)])), size))
+    rows = _in_shape(x, (x.numel() // max(size, 1), size))  # rows without elements are none, however many
     scale, shift = flat
     kept = get_backend(x.device).layer_norm(rows.data, raw(scale), raw(shift), eps)
     return _in_shape(of_rows.layer_norm(rows, scale, shift, eps, kept), x.shape)

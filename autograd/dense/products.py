@@ -6,11 +6,12 @@ from typing import Any
 
 from pynested.backends.dtypes import computing_dtype, is_half, promoted
 from pynested.backends.errors import ShapeError
+from pynested.backends.limits import MOST_ELEMENTS
 
 from ..array import Array
 from ..rules import linalg as rules
 from ..rules import movement as moves
-from .canonical import broadcast_shape, together
+from .canonical import broadcast_shape, possible_shape, together
 from .elementwise import add
 from .reduction import to_dtype
 
@@ -36,6 +37,8 @@ def matmul(self: Any, other: Any) -> Array:
     left = a if a.ndim > 1 else moves.reshape(a, (1, *a.shape))
     right = b if b.ndim > 1 else moves.reshape(b, (*b.shape, 1))
     lead = broadcast_shape("matmul", left.shape[:-2], right.shape[:-2])
+    if not 0 < a.data.size * b.data.size <= MOST_ELEMENTS:
+        possible_shape("matmul", (*lead, left.shape[-2], right.shape[-1]))
     product = rules.matmul(left, right)
     rows = () if a.ndim == 1 else (left.shape[-2],)
     cols = () if b.ndim == 1 else (right.shape[-1],)

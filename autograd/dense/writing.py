@@ -8,7 +8,7 @@ import numpy as np
 
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, GradientError, PynestedError, ShapeError
-from pynested.backends.host import from_host, writable
+from pynested.backends.host import from_host, written_to
 
 from ..array import Array
 from ..numbers import check_fits, scalar
@@ -98,7 +98,7 @@ def _refuse(self: Array, name: str, arguments: tuple[Any, ...]) -> None:
     if state.mode and recorded:
         what = "this array requires grad" if recorded[0] is self else "an operand requires grad"
         raise unrecorded(name, what)
-    if not writable(self.data):
+    if written_to(self.data) is None:
         raise GradientError(
             f"{label(name)}: the memory is read-only, or its places repeat (a broadcast view); clone the array first."
         )
@@ -109,5 +109,5 @@ def _store(self: Array, name: str, value: Array) -> None:
         raise ShapeError(
             f"{label(name)}: a result of shape {value.shape} does not fit into an array of shape {self.shape}."
         )
-    self.data[...] = held(label(name), value, self.dtype)
+    written_to(self.data)[...] = held(label(name), value, self.dtype)
     self.storage.wrote()

@@ -14,6 +14,7 @@ import numpy as np
 
 from pynested.backends import Segments
 from pynested.backends.dtypes import computing_dtype, is_float
+from pynested.backends.host import repeats, window
 from pynested.backends.numpy.running import quiet
 
 from ..array import zeros_like
@@ -65,9 +66,19 @@ def _unstrided(k: Any, x: Any, shape: tuple[int, ...], sizes: Any, strides: Any,
     return flat.reshape(shape)
 
 
+def strided_view(k: Any, flat: Any, sizes: Any, strides: Any, offset: int) -> Any:
+    """A view of a flat contiguous array with sizes and strides of its own, in elements."""
+    item = flat.dtype.itemsize
+    steps = tuple(int(s) * item for s in strides)
+    if k.xp is np:
+        return np.ndarray(tuple(sizes), flat.dtype, flat, int(offset) * item if 0 not in sizes else 0, steps)
+    return k.xp.lib.stride_tricks.as_strided(flat[int(offset) :], tuple(sizes), steps)
+
+
 def _strided(k: Any, x: Any, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
-    item = x.dtype.itemsize
-    return k.xp.lib.stride_tricks.as_strided(x.reshape(-1)[offset:], sizes, tuple(s * item for s in strides))
+    flat = x.reshape(-1)
+    view = strided_view(k, flat, sizes, strides, offset)
+    return window(view, flat) if k.xp is np and repeats(view) else view
 
 
 def _split(g: Any, shapes: tuple[tuple[int, ...], ...], axis: int) -> tuple[Any, ...]:

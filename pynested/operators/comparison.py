@@ -19,7 +19,8 @@ from pynested.backends.memory import with_room
 from pynested.mapping import check_devices, elementwise, unary
 from pynested.nested_array import NestedArray
 from pynested.operands import Kind, Operand
-from pynested.packing import gathered, packed, same_shape, to_strided
+from pynested.packing import gathered, packed, to_strided
+from pynested.shapes import apart, same_shape
 from pynested.structure import Jagged
 
 
@@ -171,10 +172,10 @@ def equal(self: Operand, other: Operand) -> bool:
     nested, given = (self, other) if isinstance(self, NestedArray) else (other, self)
     assert isinstance(nested, NestedArray)
     _, whole = together("equal", nested.data, given)
-    sizes = nested.component_sizes()
     if len(nested) != (whole.shape[0] if whole.ndim else -1) or nested.ndim != whole.ndim:
         return False
-    same = bool((sizes == np.array(whole.shape[1:])).all())
+    sizes = np.array([whole.shape[1:]], np.int64)
+    same = apart(nested.outline, sizes) is None
     return same and same_elements(nested.device, _flat(nested), whole.data.reshape(-1))
 
 

@@ -6,13 +6,14 @@ What makes nested arrays out of others is in `pynested.construct`, `pynested.buf
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from pynested import packing
 from pynested.autograd import Array, dense
-from pynested.autograd.dense.canonical import canonical_shape, together
+from pynested.autograd.dense.canonical import canonical_shape, possible_shape, together
 from pynested.autograd.numbers import scalar
 from pynested.autograd.rules import elementwise as rules
 from pynested.autograd.rules import movement as moves
@@ -81,16 +82,13 @@ def to_padded_array(
         raise StructureError(f"to_padded_array: the input must be nested, not {type(input).__name__}.")
     fill = scalar("to_padded_array", padding, input.dtype)
     _, target = together("to_padded_array", input.data, out)
-    sizes = input.component_sizes()
-    needed = (len(input), *[int(sizes[:, k].max(initial=0)) for k in range(sizes.shape[1])])
-    if not len(input):
-        needed = (0, *[input.regular_size(dim) or 0 for dim in range(1, input.ndim)])
+    needed = (len(input), *input.outline.max(axis=0, initial=0).tolist())
     shape = (
         needed
         if output_size is None
         else _checked_size(input, canonical_shape("to_padded_array", (output_size,)), needed)
     )
-    padded = _padded(packed(input), shape, fill)
+    padded = _padded(packed(input), possible_shape("to_padded_array", shape), fill)
     return padded if target is None else _written(padded, target)
 
 
@@ -143,7 +141,7 @@ def _pad_places(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
     count = len(x)
     strides = np.broadcast_to(steps[1:], sizes.shape)
     places = strided_index(sizes, strides, np.arange(count) * steps[0])
-    total = int(np.prod(shape, dtype=np.int64))
+    total = prod(shape)
     source = np.full(total, places.size, np.int64)
     source[places] = np.arange(places.size)
     filler = Array(from_host(np.full(1, fill, x.dtype), x.device), x.device)

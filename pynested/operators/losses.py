@@ -18,6 +18,7 @@ from pynested.backends.errors import IndexOutOfRange, StructureError
 from pynested.nested_array import NestedArray
 from pynested.operands import Dense, Operand
 from pynested.packing import contiguous, gathered, to_jagged, to_strided
+from pynested.shapes import apart, describe
 from pynested.structure import Jagged, Strided
 
 
@@ -77,8 +78,8 @@ def embedding(indices: Operand, weight: Dense) -> NestedArray | Array:
         ) from None
     if isinstance(x.structure, Jagged):
         return NestedArray(rows, x.structure)
-    sizes = np.concatenate([x.structure.sizes, np.full((len(x), 1), table.shape[1])], axis=1)
-    return NestedArray(moves.reshape(rows, (rows.numel(),)), Strided.of_packed(sizes))
+    outline = np.concatenate([x.outline, np.full((len(x.outline), 1), table.shape[1])], axis=1)
+    return NestedArray(moves.reshape(rows, (rows.numel(),)), Strided.of_packed(outline, len(x)))
 
 
 def cross_entropy(
@@ -149,15 +150,11 @@ def cross_entropy(
         return found.to(self.dtype)
     x, labels = _paired(self, target)
     *_, given = together("cross_entropy", x.data, labels.data, weight)
-    sizes = x.component_sizes()
     classes = x.regular_size(x.ndim - 1)
-    if not len(x) and isinstance(x.structure, Strided) and given is not None:  # no component has a size yet
-        classes = given.numel()
     if classes is None:
         raise StructureError("cross_entropy: the last dimension, the classes, is irregular; every row needs as many.")
     scores = floating("cross_entropy", _flat(x))
-    rows_of = int(sizes[:, :-1].prod(axis=1).sum())
-    rows = moves.reshape(scores, (rows_of, classes))
+    rows = moves.reshape(scores, (labels.numel(), classes))
     try:
         rows, marked, shares = losses.prepared(rows, _flat(labels), given, ignore, classes)
     except IndexOutOfRange:
@@ -170,7 +167,7 @@ def cross_entropy(
         return losses.reduced(lost, marked, shares, ignore, reduction)
     if isinstance(labels.structure, Jagged) and labels.structure.ragged_dim == 1:
         return NestedArray(moves.reshape(lost, labels.data.shape), labels.structure)
-    found = NestedArray(lost, Strided.of_packed(sizes[:, :-1]))
+    found = NestedArray(lost, Strided.of_packed(np.maximum(x.outline[:, :-1], labels.outline), len(x)))
     return to_jagged(found, labels.structure.ragged_dim) if isinstance(labels.structure, Jagged) else found
 
 
@@ -191,11 +188,13 @@ def _paired(scores: Any, target: Any) -> tuple[NestedArray, NestedArray]:
             f"cross_entropy: scores of {x.ndim} dimensions and {len(x)} components need targets of {x.ndim - 1} "
             f"dimensions and as many components, not {labels.ndim} and {len(labels)}."
         )
-    sizes, wanted = x.component_sizes()[:, :-1], labels.component_sizes()
-    if not np.array_equal(sizes, wanted):
-        i = int(np.flatnonzero((sizes != wanted).any(axis=1))[0])
+    sizes, wanted = x.outline[:, :-1], labels.outline
+    differing = apart(sizes, wanted)
+    if differing:
+        i = differing[0]
+        which = f"component {i} has" if len(x) else "there are no components, but theirs would have"
         raise StructureError(
-            f"cross_entropy: component {i} has scores for positions {tuple(sizes[i].tolist())} and targets for "
-            f"{tuple(wanted[i].tolist())}; they must be equal."
+            f"cross_entropy: {which} scores for positions {describe(sizes[i])} and targets for {describe(wanted[i])}; "
+            "they must be equal."
         )
     return x, labels

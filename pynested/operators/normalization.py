@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -17,8 +18,8 @@ from pynested.backends.errors import DimensionError, ShapeError, StructureError
 from pynested.nested_array import NestedArray
 from pynested.operands import Dense, DType, Kind
 from pynested.operators.movement.axes import named_instead
-from pynested.packing import as_rows, from_rows, gathered, inverse, lead, packed
-from pynested.structure import Jagged, Strided, frozen, packed_strides
+from pynested.packing import as_rows, contiguous, from_rows, gathered, inverse, lead, packed
+from pynested.structure import Jagged, Strided
 
 
 def softmax(self: Kind, dim: int, *, dtype: DType | None = None) -> Kind:
@@ -81,19 +82,15 @@ def _softmax_strided(x: NestedArray, axis: int) -> NestedArray:
     """The dimension brought last, every run is a segment of the flat buffer; then a copy puts it back in order."""
     sizes = x.component_sizes()
     order = [k for k in range(x.ndim - 1) if k != axis] + [axis]
-    runs = sizes[:, order[:-1]].prod(axis=1, dtype=np.int64)
+    runs = np.where(sizes[:, axis] > 0, sizes[:, order[:-1]].prod(axis=1, dtype=np.int64), 0)
     segments = Segments.from_lengths(np.repeat(sizes[:, axis], runs))
     flat = segment.segment_softmax(gathered(x, order), segments)
     if order == list(range(x.ndim - 1)):
-        return NestedArray(flat, Strided.of_packed(sizes))
-    turned = Strided.of_packed(sizes[:, order])
-    strides = packed_strides(turned.sizes)[:, inverse(order)]
-    return packed_rows(NestedArray(flat, Strided(sizes, frozen(strides), turned.offsets, turned.buffer_size)))
-
-
-def packed_rows(x: NestedArray) -> NestedArray:
-    """A strided array row-major and in order."""
-    return NestedArray(gathered(x), Strided.of_packed(x.component_sizes()))
+        return NestedArray(flat, Strided.of_packed(x.outline, len(x)))
+    turned = Strided.of_packed(x.outline[:, order], len(x))
+    strides = turned.strides[:, inverse(order)]
+    back = Strided.derived(x.outline, strides, turned.offsets, turned.buffer_size)
+    return contiguous(NestedArray(flat, back))
 
 
 def _check_trailing(x: NestedArray, shape: tuple[int, ...]) -> None:
@@ -107,7 +104,7 @@ def _check_trailing(x: NestedArray, shape: tuple[int, ...]) -> None:
         found = x.regular_size(dim)
         if found is None:
             raise StructureError(f"layer_norm: normalized_shape {shape} has {size} where dimension {dim} is irregular.")
-        if found != size and len(x):
+        if found != size:
             raise ShapeError(f"layer_norm: normalized_shape {shape} has {size} where dimension {dim} has size {found}.")
 
 
@@ -162,8 +159,8 @@ def layer_norm(
     x = packed(self)
     if isinstance(x.structure, Jagged):
         return NestedArray(norm_rows(x.data, shape, weight, bias, eps), x.structure)
-    rows = int(x.component_sizes()[:, : -len(shape)].prod(axis=1).sum())
-    flat = moves.reshape(gathered(x), (rows, *shape))
+    flat = gathered(x)
+    flat = moves.reshape(flat, (flat.numel() // max(prod(shape), 1), *shape))
     normed = norm_rows(flat, shape, weight, bias, eps)
     return NestedArray(moves.reshape(normed, (normed.numel(),)), x.structure.packed)
 

@@ -62,6 +62,8 @@ def matmul(self: Operand, other: Operand) -> NestedArray | Array:
         return dense.matmul(self, other)
     a, b = together("matmul", self, other)
     for x in (a, b):
+        if not x.ndim:
+            raise ShapeError("matmul: a dense operand has no dimensions; it needs one at least. Use mul.")
         if isinstance(x, NestedArray) and x.ndim < 3:
             raise StructureError(
                 f"matmul: the components of a nested operand have {x.ndim - 1} dimensions; they must be matrices. Use "
@@ -175,7 +177,7 @@ def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> NestedArr
         raise StructureError(
             f"linear: dimension {self.ndim - 1}, the last one, is irregular; weight needs it to be regular."
         )
-    check_linear(features if len(self) or isinstance(self.structure, Jagged) else w.shape[-1], w, shift)
+    check_linear(features, w, shift)
     kind = promoted(self.dtype, w.dtype)
     if is_half(kind):  # added up in float32 and rounded once, bias included
         wide = np.dtype(np.float32)

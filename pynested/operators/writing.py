@@ -16,7 +16,8 @@ from pynested.backends.host import writable
 from pynested.mapping import check_devices, elementwise
 from pynested.nested_array import NestedArray
 from pynested.operands import Index
-from pynested.packing import as_dense, check_same_shape, gathered, to_strided, unbound
+from pynested.packing import as_dense, gathered, to_strided, unbound
+from pynested.shapes import check_same_shape
 
 from .. import operators
 

@@ -130,7 +130,7 @@ def equal() -> Book:
     )
     empty = no_components("float32", None, 4)
     book.value("float32/batch0", "5", [empty, empty])
-    book.value("float32/batch0", "5", [empty, no_components("float32", None, 3)], layouts=("jagged",))
+    book.value("float32/batch0", "5 VALUES-7", [empty, no_components("float32", None, 3)])
     return book
 
 

@@ -166,6 +166,7 @@ def from_jagged() -> Book:
     book.value("float32/overlap", "2 11", [values, ints(3, 0, 2, 6), ints(3, 4, 2)], **jagged)
     lengths = {"kw": {"lengths": ints(3, 0, 3)}, **jagged}
     book.value("float32/lengths", "3 11", [values], **lengths)
+    book.value("float32/tail", "3 11", [values], kw={"lengths": ints(2, 0, 3)}, **jagged)
     second = numbers("float32", (2, 5, 3), "jagged second")
     later = book.value("float32/second", "4 1 11", [second, ints(0, 1, 5)], kw={"jagged_dim": 2}, **jagged)
     book.value("float32/last", "4 2 11", [second, ints(1, 0, 3)], kw={"lengths": ints(2, 1), "jagged_dim": 3}, **jagged)

@@ -53,7 +53,7 @@ def to_padded_array() -> Book:
     book.value("float32/all-empty", "9 10", [all_empty("float32"), 1.0])
     book.value("float32/all-empty", "9 3", [all_empty("float32"), 1.0], kw={"output_size": (2, 1, 3)})
     empty = no_components("float32", None, 4)
-    book.value("float32/batch0", "9", [empty, 1.0], layouts=("jagged",))
+    book.value("float32/batch0", "9 VALUES-7", [empty, 1.0])
     out = np.zeros((3, 2, 4), "float32")
     into = book.value("float32/out", "1 5", [x, -1.0], kw={"out": out}, gradient=None)
     refuse, inside = book.error, book.error_inside
