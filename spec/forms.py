@@ -128,6 +128,8 @@ def _expected_nested(fields: Mapping[str, Any]) -> None:
     counts = {name: len(fields[name]) for name in ("shapes", "bits", "hi", "lo", "tol", "open") if name in fields}
     if len(set(counts.values())) > 1:
         raise ValueError(f"the components do not add up: {counts}")
+    if ("shape" in fields) == bool(fields["shapes"]) or fields.get("shape", [0])[:1] != [0]:
+        raise ValueError("a shape, which begins with 0, says what no components have; components say it themselves")
     for number in range(counts["shapes"]):
         _sound(Expected.from_words(fields, number))
 

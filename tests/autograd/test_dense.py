@@ -113,6 +113,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: X.chunk(0), ArgumentError, "chunks"),
     (lambda: pn.zeros(0, 2).chunk(2**20 + 1), ArgumentError, "at most 1048576"),
     (lambda: X[2**63], IndexOutOfRange, "beyond int64"),
+    (lambda: X[-(2**70)], IndexOutOfRange, "beyond int64"),
     (lambda: X[2], IndexOutOfRange, "index"),
     (lambda: X[0, 0, 0], IndexOutOfRange, "index"),
     (lambda: X[True], ArgumentError, "index"),

@@ -49,6 +49,11 @@ REFUSED: Json = {
     "near": "cat/float32/ragged/1",
     "placements": ["packed", "holes"],
 }
+EMPTY: Json = {
+    **REFUSED,
+    "expect": {"nested": {"dtype": "float32", "shape": [0, None], "shapes": [], "bits": [], "cmp": "exact"}},
+}
+del EMPTY["near"]
 SEVERAL: Json = {**ACCEPTED, "expect": {"list": [expected(X, cmp="exact")]}, "cotangent": encode_value([X])}
 ANSWERED = {name: one for name, one in REFUSED.items() if name != "near"} | {"expect": {"python": True}}
 
@@ -67,7 +72,7 @@ def changed(case: Json, path: str, value: Any) -> Json:
     return case
 
 
-@pytest.mark.parametrize("case", [ACCEPTED, REFUSED, SEVERAL, ANSWERED])
+@pytest.mark.parametrize("case", [ACCEPTED, REFUSED, EMPTY, SEVERAL, ANSWERED])
 def test_a_case_in_order_is_read(case: Json) -> None:
     check(case, CASE)
 
@@ -133,6 +138,10 @@ DAMAGE: list[tuple[Json, str, Any, str]] = [
     (ACCEPTED, "expect.nested.bits.0", "m" * 32, "is neither a lower-case hex word"),
     (ACCEPTED, "expect.nested.bits.0", "n" * 31, "expect.nested: decode"),
     (ACCEPTED, "expect.nested.bits", ["3f800000"], "the components do not add up"),
+    (ACCEPTED, "expect.nested.shape", [2, None, 2], "says what no components have"),
+    (EMPTY, "expect.nested.shape", GONE, "says what no components have"),
+    (EMPTY, "expect.nested.shape", [1, None], "begins with 0"),
+    (EMPTY, "expect.nested.shape", [], "begins with 0"),
     (ACCEPTED, "expect.nested.shapes.1", [2, 0], "cotangent: is .* but the result is"),
     (SEVERAL, "expect.list.0", 7, r"expect.list\[0\]: expected an object"),
     (SEVERAL, "cotangent", encode_value(X), "cotangent: is .* but the result is"),
