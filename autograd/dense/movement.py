@@ -201,7 +201,7 @@ def contiguous(self: Any) -> Array:
 
 
 def as_strided(self: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int = 0) -> Array:
-    """A view of a contiguous array with other sizes and strides, in elements; it is read-only, as places may repeat."""
+    """A view of a contiguous array with other sizes and strides, in elements; read-only where places repeat."""
     x = as_array("as_strided", self)
     sizes, strides = canonical_shape("as_strided", (size,)), canonical_shape("as_strided", (stride,))
     offset = canonical_int("as_strided", "storage_offset", storage_offset)

@@ -14,6 +14,7 @@ import numpy as np
 
 from pynested.backends import Segments
 from pynested.backends.dtypes import computing_dtype, is_float
+from pynested.backends.host import repeating
 
 from ..array import zeros_like
 from .kinds import Linear, Several, Variadic
@@ -63,9 +64,21 @@ def _unstrided(k: Any, x: Any, shape: tuple[int, ...], sizes: Any, strides: Any,
     return flat.reshape(shape)
 
 
+def strided_view(k: Any, flat: Any, sizes: Any, strides: Any, offset: int) -> Any:
+    """A view of a flat array with sizes and strides of its own, in elements of that array, wherever these lie."""
+    contiguous = flat.flags.c_contiguous
+    item = flat.dtype.itemsize if contiguous else flat.strides[0]
+    steps = tuple(int(s) * item for s in strides)
+    if k.xp is np and contiguous:  # the quicker way
+        return np.ndarray(tuple(sizes), flat.dtype, flat, int(offset) * item if 0 not in sizes else 0, steps)
+    return k.xp.lib.stride_tricks.as_strided(flat[int(offset) :], tuple(sizes), steps)
+
+
 def _strided(k: Any, x: Any, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
-    item = x.dtype.itemsize
-    return k.xp.lib.stride_tricks.as_strided(x.reshape(-1)[offset:], sizes, tuple(s * item for s in strides))
+    view = strided_view(k, x.reshape(-1), sizes, strides, offset)
+    if k.xp is np and repeating(np.array([sizes], np.int64), np.array([strides], np.int64)):
+        view.flags.writeable = False
+    return view
 
 
 def _split(g: Any, shapes: tuple[tuple[int, ...], ...], axis: int) -> tuple[Any, ...]:

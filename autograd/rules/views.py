@@ -13,7 +13,7 @@ from pynested.backends.host import repeating
 
 from ..array import new_zeros
 from .kinds import Several
-from .movement import add_rows, concatenate, reshape, scatter, transpose
+from .movement import add_rows, concatenate, reshape, scatter, strided_view, transpose
 from .samples import with_static
 
 
@@ -39,15 +39,6 @@ def _joined(parts: Any, shape: tuple[int, ...], axis: int, starts: tuple[int, ..
     order = (axis, *[i for i in range(len(shape)) if i != axis])
     rows = add_rows(transpose(joined, order), index, shape[axis])
     return transpose(rows, tuple(order.index(i) for i in range(len(order))))
-
-
-def strided_view(k: Any, flat: Any, sizes: Any, strides: Any, offset: int) -> Any:
-    """A view of a flat contiguous array with sizes and strides of its own, in elements."""
-    item = flat.dtype.itemsize
-    steps = tuple(int(s) * item for s in strides)
-    if k.xp is np:
-        return np.ndarray(tuple(sizes), flat.dtype, flat, int(offset) * item if 0 not in sizes else 0, steps)
-    return k.xp.lib.stride_tricks.as_strided(flat[int(offset) :], tuple(sizes), steps)
 
 
 def _components(k: Any, x: Any, sizes: Any, strides: Any, offsets: Any) -> list[Any]:

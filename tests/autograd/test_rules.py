@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pynested.autograd import Array, gradcheck
+from pynested.autograd import Array, grad, gradcheck, jvp
 from pynested.autograd.rules import views  # noqa: F401  (registers its rules)
 from pynested.autograd.rules.kinds import RULES, Variadic
 from pynested.autograd.rules.rule import Rule
+from pynested.backends import transfer
 
 
 def drawn(rule: Rule) -> list[tuple[Any, ...]]:
     return list(rule.samples(np.random.default_rng(0)))
 
 
-def called(rule: Rule, sample: tuple[Any, ...]) -> tuple[Any, list[Any]]:
+def called(rule: Rule, sample: tuple[Any, ...], device: str = "cpu") -> tuple[Any, list[Any]]:
     """The rule as a function of its arrays, and the arrays of a sample."""
+
+    def placed(x: Any) -> Any:
+        return None if x is None else Array(transfer(np.asarray(x), device), device)
+
     if isinstance(rule, Variadic):
-        return lambda *arrays: rule(list(arrays), *sample[1:]), [Array(np.asarray(a)) for a in sample[0]]
+        return lambda *arrays: rule(list(arrays), *sample[1:]), [placed(x) for x in sample[0]]
     static = sample[rule.arity :]
-    arrays = [None if a is None else Array(np.asarray(a)) for a in sample[: rule.arity]]
-    return lambda *given: rule(*given, *static), arrays
+    return lambda *given: rule(*given, *static), [placed(x) for x in sample[: rule.arity]]
 
 
 CASES = [(name, number) for name, rule in RULES.items() for number in range(len(drawn(rule)))]
@@ -78,3 +83,78 @@ def test_narrow_floats_stay(name: str, dtype: Any) -> None:
             one.backward(Array(np.ones(one.shape, dtype)), create_graph=True)
         for leaf in narrow:
             assert leaf is None or leaf.grad is None or leaf.grad.dtype == dtype
+
+
+# ---- cotangents and tangents that lie in memory in another way ----------------------------------------------------
+
+
+def constant(x: Any) -> Any:
+    """The first of the numbers everywhere, in one place."""
+    return np.broadcast_to(x.reshape(-1)[0] if x.size else 0.0, x.shape)
+
+
+def turned(x: Any) -> Any:
+    return np.array(x.T, order="C").T
+
+
+def backwards(x: Any) -> Any:
+    everywhere = (slice(None, None, -1),) * x.ndim
+    return x[everywhere].copy()[everywhere]
+
+
+def apart(x: Any) -> Any:
+    return np.stack([x, np.full(x.shape, np.nan)], -1)[..., 0]
+
+
+WAYS = {"constant": constant, "turned": turned, "backwards": backwards, "apart": apart}
+
+
+def results(result: Any) -> list[Any]:
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+def check_same(found: list[Any], expected: list[Any]) -> None:
+    for one, other in zip(found, expected, strict=True):
+        assert (one is None) == (other is None)
+        if one is not None:
+            np.testing.assert_allclose(one.data, other.data, rtol=1e-13, atol=1e-14)
+
+
+def check_ways(name: str, device: str) -> None:
+    """Pulls, recorded or not, and pushes give what they give for the same numbers one after the other."""
+    generator = np.random.default_rng(2)
+    for sample in drawn(RULES[name]):
+        function, arrays = called(RULES[name], sample, device)
+        leaves = [a.requires_grad_() for a in arrays if a is not None]
+        given = [generator.standard_normal(y.shape) for y in results(function(*arrays))]
+        moved = [generator.standard_normal(leaf.shape) for leaf in leaves]
+
+        def pulled(cotangents: list[Any], graph: bool) -> list[Any]:
+            outputs = results(function(*arrays))  # noqa: B023
+            weights = [Array(w, y.device) for w, y in zip(cotangents, outputs, strict=True)]
+            return grad(outputs, leaves, weights, create_graph=graph, allow_unused=True)  # noqa: B023
+
+        def pushed(tangents: list[Any]) -> list[Any]:
+            def of_leaves(*primals: Any) -> Any:
+                each = iter(primals)
+                return function(*[None if a is None else next(each) for a in arrays])  # noqa: B023
+
+            primals = tuple(leaf.detach() for leaf in leaves)  # noqa: B023
+            return results(jvp(of_leaves, primals, tuple(Array(v, device) for v in tangents))[1])
+
+        for way in WAYS.values():
+            cotangents, tangents = [way(w) for w in given], [way(v) for v in moved]
+            for graph in (False, True):
+                check_same(pulled(cotangents, graph), pulled([np.array(w, order="C") for w in cotangents], graph))
+            check_same(pushed(tangents), pushed([np.array(v, order="C") for v in tangents]))
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_cotangents_and_tangents_lie_anywhere(name: str) -> None:
+    check_ways(name, "cpu")
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="the emulation needs g++")
+@pytest.mark.parametrize("name", RULES)
+def test_cotangents_and_tangents_lie_anywhere_on_a_device(name: str) -> None:
+    check_ways(name, "emulated")
