@@ -20,7 +20,7 @@ class Storage:
         What must live as long as the memory where ``data`` alone does not keep it alive, else None.
     """
 
-    __slots__ = ("data", "device", "owner", "version")
+    __slots__ = ("__weakref__", "data", "device", "owner", "version")
 
     def __init__(self, data: Any, device: str = "cpu", owner: object = None) -> None:
         self.data = data
