@@ -139,7 +139,7 @@ def _pushed(
 ) -> tuple[Any, Any]:
     """`jvp` for the function ``name``."""
     call = _Recording(function, primals)
-    given = matched(name, primals, tangents)
+    given = matched(name, primals, tangents, along=True)
     outside = call.reaches_outside()
     moving = any(tangent is not None and tangent.requires_grad for tangent in given)
     nodes = {
