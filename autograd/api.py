@@ -37,7 +37,7 @@ class _Recording:
         self.primals, self.rebuild = flatten(primals)
         self.start = now()
         with Mode(state.mode or RECORDING):
-            self.views = [alias(a) if a.requires_grad else a.detach() for a in self.primals]
+            self.views = [alias(a) for a in self.primals]
             self.wrt = [view for view in self.views if view.requires_grad or is_float(view.dtype)]
             for view in self.wrt:
                 view.requires_grad = True

@@ -82,10 +82,12 @@ class _Checkpoint(Rule):
         ends = [source_of(result) for result in results]
         sources = boundary(ends, start)
         fresh = [result.detach() for result in results]
+        for one, result in zip(fresh, results, strict=True):
+            one.guard = result.guard
         self.differentiable = [result.requires_grad for result in results]
         if sources:
             used = _used(self.arrays, results, sources, lines_before(ends, start))
-            del results, ends  # and with them what the call made on its way
+            del results, result, ends  # and with them what the call made on its way
             self.used = [one for one in used if one.storage() is not None]
             line = Line(self, tuple(sources), (), (), None)
             inputs = held(self.arrays, [source_of(array) for array in self.arrays])

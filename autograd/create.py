@@ -54,7 +54,8 @@ def array(
     requires_grad : bool
         Whether to record operations on it.
     copy : bool
-        False shares the memory of an array of the same dtype and device.
+        False shares the memory of an array of the same dtype and device. Writes of pynested are noticed where they
+        would make a gradient wrong, those of NumPy are not.
 
     Raises
     ------
@@ -74,7 +75,7 @@ def array(
     """
     place = chosen_device(device, (data,))
     get_backend(place)
-    given = data.detach() if type(data) is Array else Array(_as_numpy(data))
+    given = data.detach() if type(data) is Array else (Array if copy else Array.over)(_as_numpy(data))
     kind = canonical_dtype(given.dtype if dtype is None else dtype, place)
     check_conversion("array", given.data, kind)
     if not copy and given.dtype == kind and given.device == place:

@@ -259,4 +259,7 @@ class NestedArray(Protocols):
 
 def around(values: Array, structure: Structure) -> NestedArray:
     """A nested array of these values; a flat buffer has to be contiguous, which a gradient need not be."""
-    return NestedArray(values.contiguous() if isinstance(structure, Strided) else values, structure)
+    if isinstance(structure, Strided) and not values.is_contiguous():
+        guard, values = values.guard, values.contiguous()
+        values.guard = guard
+    return NestedArray(values, structure)

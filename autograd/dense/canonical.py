@@ -56,7 +56,7 @@ def operand(name: str, value: Any, device: str = "cpu") -> Any:
         return Array(from_host(np.asarray(value), device), device)
     if isinstance(value, np.ndarray):
         canonical_dtype(value.dtype, device)
-        return Array(value)
+        return Array.over(value)
     if isinstance(value, complex):
         raise DTypeError(f"{name}: complex numbers are not supported; operate on real and imaginary parts separately.")
     if getattr(value, "is_nested", False):

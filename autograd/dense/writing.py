@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pynested.backends.errors import ArgumentError, DTypeError, GradientError, ShapeError
-from pynested.backends.host import from_host, writable
+from pynested.backends.host import from_host
 
-from ..array import Array
+from ..array import UNRECORDED, Array
 from ..rules.kinds import same_device
 from ..tape import state
 from .canonical import broadcast_shape, operand
@@ -77,9 +77,14 @@ def _listed(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
 def unrecorded(name: str, what: str) -> GradientError:
     """The refusal of a write that gradients would not know of, with what to do instead."""
     return GradientError(
-        f"{label(name)}: {what}, and a write in place would not be recorded. Use the functional form, "
-        f"{_INSTEAD.get(name, f'x = x.{name}(...)')}, or write inside pn.no_grad()."
+        f"{label(name)}: {what}, and a write in place would not be recorded. Use the functional form, {instead(name)}, "
+        "or write inside pn.no_grad()."
     )
+
+
+def instead(name: str) -> str:
+    """The functional form of the write ``name``."""
+    return _INSTEAD.get(name, f"x = x.{name}(...)")
 
 
 def _refuse(self: Array, name: str, arguments: tuple[Any, ...]) -> None:
@@ -87,9 +92,12 @@ def _refuse(self: Array, name: str, arguments: tuple[Any, ...]) -> None:
     if state.mode and recorded:
         what = "this array requires grad" if recorded[0] is self else "an operand requires grad"
         raise unrecorded(name, what)
-    if not writable(self.data):
+    if state.mode and self.guard == UNRECORDED:
+        raise unrecorded(name, "this array is a view, made inside no_grad, of one that requires grad")
+    if not self.is_writable():
         raise GradientError(
-            f"{label(name)}: the memory is read-only, or its places repeat (a broadcast view); clone the array first."
+            f"{label(name)}: the memory is read-only, as that of a gradient in a hook is, or its places repeat (a "
+            f"broadcast view). Use the functional form, {instead(name)}, or clone the array first."
         )
 
 

@@ -201,6 +201,8 @@ def on_cpu() -> tuple[int, int]:
 
 def asarray(x: Any) -> Any:
     """As CuPy's, of an object with the interface of CUDA."""
+    if not hasattr(x, "__cuda_array_interface__"):
+        return stand_in.asarray(x)
     interface = {name: one for name, one in x.__cuda_array_interface__.items() if name != "stream"}
     return stand_in.ndarray(np.asarray(SimpleNamespace(__array_interface__=interface)))
 
@@ -223,6 +225,28 @@ def test_memory_of_a_gpu_comes_in_and_goes_out(cupy: Any) -> None:
     assert theirs.tolist() == ours.tolist() == [[8, 8, 8], [8, 8, 8]]
     with pytest.raises(ExchangeError, match="detach"):
         cupy.from_dlpack(ours.requires_grad_())
+
+
+@pytest.mark.parametrize("way", ["dlpack", "interface", "a view"])
+def test_a_write_into_memory_of_a_gpu_is_noticed_through_every_array(cupy: Any, way: str) -> None:
+    x = pn.array([1.0, 2.0, 3.0], device="cuda", requires_grad=True)
+    y = (x * x).sum()
+    out = x.detach()
+    if way == "dlpack":
+        other = pn.from_dlpack(cupy.from_dlpack(out))
+    elif way == "interface":
+        other = pn.from_dlpack(SimpleNamespace(__cuda_array_interface__=out.__cuda_array_interface__))
+    else:
+        other = pn.from_dlpack(cupy.from_dlpack(out)[::-2])
+    other.mul_(100)
+    with pytest.raises(GradientError, match="overwritten in place"):
+        pn.grad(y, x)
+    theirs = cupy.zeros(3)
+    saved, other = pn.from_dlpack(theirs), pn.from_dlpack(theirs[1:])
+    y = (x * saved).sum()
+    other.fill_(1)
+    with pytest.raises(GradientError, match="overwritten in place"):
+        pn.grad(y, x)
 
 
 def test_the_stream_is_passed_on(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
