@@ -34,8 +34,8 @@ class Array(Protocols):
     Attributes
     ----------
     data : ndarray
-        The values, as the array module of the device sees them. A write into them is not noticed, and nobody is told
-        that somebody holds the memory: `numpy` hands it out.
+        The values, as the array module of the device sees them. A write into them is not noticed, nor is one through
+        another array that is made of them: hand memory out with `numpy`, which makes the latter known.
     storage : Storage
         The memory behind them, shared by all views, with a counter of writes.
     line : Line or None

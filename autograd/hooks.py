@@ -48,8 +48,9 @@ def hooked(hooks: Hooks | None, given: Array, pending: Pending) -> Array:
 
     A hook that is registered while the pass runs comes into force with the next one.
     """
-    for number, hook in list((hooks or {}).items()):
-        if number > pending.start or number not in (hooks or {}):  # new, or taken off by a hook before it
+    hooks = hooks or {}
+    for number, hook in list(hooks.items()):
+        if number > pending.start or number not in hooks:  # new, or taken off by a hook before it
             continue
         answer = hook(read_only(given))
         pending.exposed.add(owner(given))
