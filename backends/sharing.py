@@ -61,7 +61,7 @@ class _Book:
         region = [entry]
         first, last = bisect_right(self.stops, start), bisect_left(self.starts, stop)
         if first < last:
-            old = [one for region in self.regions[first:last] for one in region]
+            old = [one for joined in self.regions[first:last] for one in joined]
             region += [one for one in old if one[2]() is not None]
             start, stop = min([one[0] for one in region]), max([one[1] for one in region])
             self.count -= len(old)
