@@ -17,7 +17,7 @@ from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, DTypeError, GradientError
 from pynested.backends.host import writable
-from pynested.backends.sharing import came_in, root
+from pynested.backends.sharing import came_in, whole
 from pynested.backends.storage import Storage
 
 from . import methods
@@ -75,9 +75,9 @@ class Array(Protocols):
     @classmethod
     def of(cls, data: Any, device: str, sources: Sequence[Any]) -> Array:
         """Wrap the result of an operation; a view of one of ``sources`` shares its storage, and what guards it."""
-        memory = root(data)
+        memory = whole(data)
         for source in sources:
-            if isinstance(source, Array) and memory is root(source.data):
+            if isinstance(source, Array) and memory is whole(source.data):
                 view = cls(data, device, source.storage)
                 view.guard = source.guard or (UNRECORDED if source.tracked and not state.mode else OPEN)
                 return view
@@ -259,7 +259,7 @@ class Array(Protocols):
 
 def owner(array: Array) -> int:
     """The identity of the memory behind ``array``."""
-    return id(root(array.data))
+    return id(whole(array.data))
 
 
 def raw(value: Any) -> Any:

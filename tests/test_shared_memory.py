@@ -13,10 +13,19 @@ import numpy as np
 import pytest
 
 import pynested as pn
+from pynested.backends import sharing
 from pynested.backends.errors import GradientError
 
 Maker = Callable[[np.ndarray[Any, Any]], Any]
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="the emulation needs g++")
+
+
+@pytest.fixture(autouse=True, params=["owners", "addresses"])
+def book(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known of memory begins anew, by owners or by addresses."""
+    monkeypatch.setattr(sharing, "_book", sharing._Book())
+    if request.param == "addresses":
+        sharing._book.look_at_addresses()
 
 
 def pickled(x: Any) -> Any:

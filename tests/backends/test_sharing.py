@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pynested.backends import Storage, sharing
-from pynested.backends.sharing import addresses, came_in, went_out
+from pynested.backends import Storage, allocate, sharing
+from pynested.backends.sharing import addresses, came_in, went_out, whole
 
 SIZE = 200
 
@@ -33,10 +33,12 @@ def foreign(memory: np.ndarray[Any, Any], start: int, stop: int) -> np.ndarray[A
     return np.asarray(Foreign(memory, start, stop))
 
 
-@pytest.fixture(autouse=True)
-def book(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A book of its own for each test."""
+@pytest.fixture(autouse=True, params=["owners", "addresses"])
+def book(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A book of its own for each test, which goes by owners as long as it can, or by addresses from the beginning."""
     monkeypatch.setattr(sharing, "_book", sharing._Book())
+    if request.param == "addresses":
+        sharing._book.look_at_addresses()
     yield sharing._book
 
 
@@ -70,6 +72,8 @@ def test_views_have_the_storage_of_their_owner() -> None:
     for view in (whole, whole.T, whole[::-1, ::-2], whole[5], whole.view(np.int32), whole.reshape(-1)[7:9], whole[:0]):
         assert came_in(view, "cpu") is storage
     assert came_in(np.zeros((6, 8)), "cpu") is not storage
+    there = came_in(whole, "emulated")
+    assert (there.device, there.linked and there.linked[0]()) == ("emulated", storage)
 
 
 def test_one_file_and_one_buffer_are_one_memory(tmp_path: Path) -> None:
@@ -101,14 +105,14 @@ def test_nothing_has_an_address_and_no_neighbours() -> None:
     assert came_in(np.zeros(0), "cpu") is not came_in(np.zeros(0), "cpu")
     empty = Storage(np.zeros(0))
     went_out(empty)
-    assert empty.linked is None
+    assert empty.linked == ()
 
 
 def test_addresses_are_those_from_the_first_byte_to_the_last() -> None:
     memory = np.zeros(40, np.uint8)
     start = memory.__array_interface__["data"][0]
     inner = foreign(memory, 4, 36).view(np.int16)  # 16 numbers
-    assert addresses(inner) == addresses(inner[::-3]) == (start + 4, start + 36)
+    assert addresses(inner) == addresses(whole(inner[::-3])) == (start + 4, start + 36)
 
     class Apart:
         """Every third of them, from the last backwards, and nothing else."""
@@ -128,6 +132,29 @@ def test_storages_and_entries_are_gone_with_the_last_array(book: Any) -> None:
     assert book.count <= 2 * sharing.FEW
     assert all(storage.linked == () for storage in kept)
     assert len(book.regions) == len(book.starts) == len(book.stops)
+
+
+def test_two_storages_of_one_owner_are_linked() -> None:
+    memory = np.zeros(5)
+    first, second, third = Storage(memory[:3]), Storage(memory[2:]), Storage(memory)
+    for storage in (first, second, third):
+        went_out(storage)
+    second.wrote()
+    assert (first.version, second.version, third.version) == (1, 1, 1)
+    assert came_in(memory, "cpu") in (first, second, third)
+
+
+def test_addresses_are_looked_at_from_when_they_have_to_be(book: Any) -> None:
+    """What came before belongs together with what comes after, large arrays of pynested among it."""
+    by_owners = book.owned is not None
+    small, large = np.zeros(8), allocate("cpu", (200_000,), np.float64)
+    storages = [came_in(small, "cpu"), came_in(large, "cpu")]
+    assert [came_in(one[2:4], "cpu") for one in (small, large)] == storages
+    assert (book.owned is not None) == by_owners
+    for memory, storage in zip((small, large), storages, strict=True):
+        assert came_in(foreign(memory, 8, 16), "cpu") is storage
+        assert came_in(foreign(memory, 8, 16), "emulated") is not storage
+    assert book.owned is None
 
 
 def test_threads_find_one_storage() -> None:
