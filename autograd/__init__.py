@@ -11,7 +11,8 @@ from .array import Array
 from .check import gradcheck
 from .checkpoint import checkpoint
 from .containers import flatten, register_container
-from .create import arange, array, empty, full, ones, rand, randint, randn, zeros
+from .counted import arange
+from .create import array, empty, full, ones, rand, randint, randn, zeros
 from .default_device import get_default_device, set_default_device
 from .exchange import from_dlpack
 from .function import Function

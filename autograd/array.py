@@ -6,7 +6,6 @@ An array is dense and strided, lies on a backend, and is differentiable. What op
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,7 +15,8 @@ import numpy as np
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, DTypeError, GradientError
-from pynested.backends.host import writable
+from pynested.backends.forking import Lock
+from pynested.backends.host import as_bare, writable
 from pynested.backends.sharing import came_in, whole
 from pynested.backends.storage import Storage
 
@@ -25,7 +25,7 @@ from .protocols import Protocols
 from .tape import Hook, Hooks, Line, state
 
 OPEN, UNRECORDED, READ_ONLY = 0, 1, 2  # writes: allowed; not while recording, to such a view; never
-_one_at_a_time = threading.RLock()  # what several threads may do to one leaf
+_one_at_a_time = Lock()  # what several threads may do to one leaf
 
 
 class Array(Protocols):
@@ -60,8 +60,8 @@ class Array(Protocols):
     guard: int  # OPEN to writes, or why not
 
     def __init__(self, data: Any, device: str = "cpu", storage: Storage | None = None) -> None:
-        if data.__class__ is not np.ndarray and isinstance(data, np.generic):
-            data = np.asarray(data)
+        if data.__class__ is not np.ndarray:
+            data = as_bare("Array", data)
         self.data = data
         self.storage = storage if storage is not None else Storage(data, device)
         self.line = None

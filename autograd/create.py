@@ -1,10 +1,11 @@
-"""New arrays: from data, filled, counted, random.
+"""New arrays: from data, filled, random; and, in `pynested.autograd.counted`, evenly spaced.
 
 The dtype is one of nine, and bfloat16 on devices with kernels; float64 unless something else is said, and DTypeError
-for every other. A shape is given as numbers or as one tuple; ArgumentError for a negative size. The device is that of
-`set_default_device` unless one is named; DeviceError for one that is not there. With ``requires_grad`` operations on
-the array, a leaf, are recorded. Random numbers come from ``generator``, a `numpy.random.Generator`, or from the default
-one, which `manual_seed` restarts; they are the same on every device.
+for every other. A shape is given as numbers or as one tuple; ArgumentError for a negative size, ShapeError for more
+dimensions or elements than an array can have. The device is that of `set_default_device` unless one is named;
+DeviceError for one that is not there. With ``requires_grad`` operations on the array, a leaf, are recorded. Random
+numbers come from ``generator``, a `numpy.random.Generator`, or from the default one, which `manual_seed` restarts; they
+are the same on every device.
 """
 
 from __future__ import annotations
@@ -15,18 +16,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from pynested.backends import allocate, get_backend
+from pynested.backends import allocate, get_backend, transfer
 from pynested.backends.dtypes import is_bfloat16, is_float
 from pynested.backends.errors import ArgumentError, DTypeError, PynestedError
-from pynested.backends.host import fill_from
+from pynested.backends.memory import with_room
 
 from . import random
 from .array import Array
 from .default_device import chosen_device
-from .dense.canonical import canonical_dtype, canonical_int, canonical_shape
-from .dense.comparison import scalar
+from .dense.canonical import canonical_dtype, canonical_int, canonical_shape, numpy_array, possible_shape
+from .dense.movement import converted
+from .numbers import canonical_number, check_fits, dtype_of, in_words, scalar
 
-_DEFAULT = np.dtype(np.float64)
+_DEFAULT, _INTEGER = np.dtype(np.float64), np.dtype(np.int64)
 
 
 def _finished(array: Array, requires_grad: bool) -> Array:
@@ -48,7 +50,8 @@ def array(
     data : array_like
         Copied, unless ``copy`` is False and neither dtype nor device need a copy.
     dtype : dtype, optional
-        That of the data by default. Floats are rounded to a narrower one; every other change of a value is an error.
+        That of the data by default. Integers and wider floats are rounded to a floating one; every other change of a
+        value is an error, for which `Array.to` is there.
     device : str, optional
         By default that of an array, and for other data that of `set_default_device`.
     requires_grad : bool
@@ -60,12 +63,11 @@ def array(
     Raises
     ------
     DTypeError
-        For a dtype that pynested has not, one that the values do not fit without loss, and a gradient for other than
-        floats.
+        For a dtype that pynested has not, floats in a dtype of integers or bools, and a gradient for other than floats.
     OverflowError
-        For an integer outside the range of an integer dtype.
+        For an integer that the dtype has not, and one that not even int64 has.
     ArgumentError
-        For ragged lists, which make a nested array.
+        For ragged lists, which make a nested array, and for masked arrays, of which elements have no value.
 
     Examples
     --------
@@ -76,30 +78,18 @@ def array(
     place = chosen_device(device, (data,))
     get_backend(place)
     given = data.detach() if type(data) is Array else (Array if copy else Array.over)(_as_numpy(data))
+    possible_shape("array", given.shape)
     kind = canonical_dtype(given.dtype if dtype is None else dtype, place)
-    check_conversion("array", given.data, kind)
-    if not copy and given.dtype == kind and given.device == place:
-        return _finished(given, requires_grad)
-    memory = allocate(place, given.shape, kind)
-    with np.errstate(over="ignore"):
-        fill_from(memory, given.data)
-    return _finished(Array(memory, place), requires_grad)
-
-
-def check_conversion(name: str, values: Any, kind: np.dtype[Any]) -> None:
-    """Refuse a conversion that would change values: floats to integers, integers out of range, numbers to bool."""
-    if (is_float(kind) and values.dtype.kind != "c") or np.can_cast(values.dtype, kind):
-        return
-    if values.dtype.kind not in "iu" or kind.kind not in "iub":
-        raise DTypeError(f"{name}: {values.dtype} values cannot be held in dtype {kind} without loss.")
-    least, greatest = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
-    if values.size and not least <= values.min() <= values.max() <= greatest:
-        raise OverflowError(f"{name}: values from {values.min()} to {values.max()} do not all fit into dtype {kind}.")
+    check_fits("array", given.data, kind)
+    made = converted(given, place, kind)
+    if made is given and copy:
+        made = Array(transfer(given.data, place), place)
+    return _finished(made, requires_grad)
 
 
 def _as_numpy(data: Any) -> np.ndarray[Any, Any]:
     try:
-        values = np.asarray(data)
+        values = numpy_array("array", data)
     except PynestedError:
         raise
     except ValueError as error:
@@ -164,8 +154,9 @@ def full(
     >>> pn.full((2,), 7)
     array([7, 7])
     """
-    kind = np.asarray(fill_value).dtype if dtype is None else dtype
-    return _finished(_filled("full", (shape,), fill_value, kind, device), requires_grad)
+    number = canonical_number("full", "fill_value", fill_value)
+    kind = getattr(fill_value, "dtype", dtype_of(number)) if dtype is None else dtype
+    return _finished(_filled("full", (shape,), number, kind, device), requires_grad)
 
 
 def zeros(
@@ -194,27 +185,6 @@ def ones(
     return _finished(_filled("ones", shape, 1, dtype, device), requires_grad)
 
 
-def arange(
-    *limits: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool = False
-) -> Array:
-    """Evenly spaced numbers: ``arange(stop)``, ``arange(start, stop)`` or ``arange(start, stop, step)``, without stop.
-
-    The dtype is that of the limits, as in NumPy. ArgumentError for limits that are not finite, and a step of 0.
-
-    Examples
-    --------
-    >>> pn.arange(3), pn.arange(0, 1, 0.25)
-    (array([0, 1, 2]), array([0.  , 0.25, 0.5 , 0.75]))
-    """
-    given: list[Any] = [limit.item() if isinstance(limit, Array) else limit for limit in limits]
-    if not 1 <= len(given) <= 3 or not all(isinstance(one, int | float | np.integer | np.floating) for one in given):
-        raise ArgumentError(f"arange: expected one to three numbers (start, stop, step), not {limits}.")
-    if not np.isfinite(given).all() or (len(given) == 3 and not given[2]):
-        raise ArgumentError(f"arange: limits and step must be finite, and the step not 0; these are {limits}.")
-    kind = None if dtype is None else canonical_dtype(dtype, chosen_device(device))
-    return array(np.arange(*given, dtype=kind), device=device, requires_grad=requires_grad, copy=False)
-
-
 def rand(
     *shape: int | Sequence[int],
     dtype: DTypeLike | None = None,
@@ -233,9 +203,9 @@ def rand(
     True
     """
     kind = _floating("rand", dtype, device)
-    drawn = random.default(generator).random(_sizes("rand", shape))
-    below_one = np.nextafter(kind.type(1), kind.type(0))  # a narrower dtype would round some of them to 1
-    return array(np.minimum(drawn.astype(kind), below_one), device=device, requires_grad=requires_grad)
+    drawn = with_room(random.default(generator).random)(_sizes("rand", shape))
+    below_one = float(np.nextafter(kind.type(1), kind.type(0)))  # a narrower dtype would round some of them to 1
+    return array(np.minimum(drawn, below_one), dtype=kind, device=device, requires_grad=requires_grad)
 
 
 def randn(
@@ -255,7 +225,7 @@ def randn(
     >>> pn.equal(x, y)
     True
     """
-    drawn = random.default(generator).standard_normal(_sizes("randn", shape))
+    drawn = with_room(random.default(generator).standard_normal)(_sizes("randn", shape))
     return array(drawn, dtype=_floating("randn", dtype, device), device=device, requires_grad=requires_grad)
 
 
@@ -277,7 +247,8 @@ def randint(
 ) -> Array:
     """Random integers from ``low`` (0 if only one limit is given) to ``high`` - 1, int64 by default.
 
-    ``randint(5, (3,))`` is ``randint(0, 5, (3,))``. ArgumentError where there is no such integer.
+    ``randint(5, (3,))`` is ``randint(0, 5, (3,))``. ArgumentError where there is no such integer, OverflowError for a
+    dtype that has not all of them.
 
     Examples
     --------
@@ -290,6 +261,9 @@ def randint(
     least, end = (0, low) if high is None else (low, high)
     least, end = canonical_int("randint", "low", least), canonical_int("randint", "high", end)
     if least >= end:
-        raise ArgumentError(f"randint: there is no integer from {least} to {end} - 1; high must be above low.")
-    drawn = random.default(generator).integers(least, end, _sizes("randint", (shape,)), dtype=np.int64)
-    return array(drawn, dtype=np.int64 if dtype is None else dtype, device=device)
+        ends = f"{in_words(least)} to {in_words(end)} - 1"
+        raise ArgumentError(f"randint: there is no integer from {ends}; high must be above low.")
+    kind = _INTEGER if dtype is None else canonical_dtype(dtype, chosen_device(device))
+    check_fits("randint", numpy_array("randint", [least, end - 1]), kind)  # whichever of them will be drawn
+    drawn = with_room(random.default(generator).integers)(least, end, _sizes("randint", (shape,)), dtype=np.int64)
+    return array(drawn, dtype=kind, device=device)

@@ -10,6 +10,7 @@ from typing import Any
 
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, ExchangeError, PynestedError
+from pynested.backends.host import refuse_masked
 
 from .array import Array
 from .create import array
@@ -98,6 +99,7 @@ def _home(x: Any) -> str:
 def _shared(x: Any, home: str) -> Any:
     """``x`` as a bare array of the device's array module."""
     xp = get_backend(home).xp
+    refuse_masked("from_dlpack", x)
     try:
         shared = xp.from_dlpack(x) if hasattr(x, "__dlpack__") else xp.asarray(x)
     except PynestedError:

@@ -1,6 +1,6 @@
 """The operators of an array as methods: each calls the function of the same name in `pynested.autograd.dense`.
 
-A method without a docstring has that of its function.
+A method has the docstring of its function; one without a function of its name has its own.
 """
 
 # ruff: noqa: D102, E501, E704
@@ -19,7 +19,11 @@ else:
 
 
 class InPlace:
-    """Operators that write into the array: refused where a gradient would be wrong, counted everywhere else."""
+    """Operators that write into the array: refused where a gradient would be wrong, counted everywhere else.
+
+    What is written fits the dtype of the array: floats are rounded to a narrower one, an integer that it has not is an
+    OverflowError and a float in a dtype of integers a DTypeError, before anything is written.
+    """
 
     __slots__ = ()
 
@@ -95,9 +99,9 @@ class Methods(InPlace):
     def __eq__(self, other: object) -> Array: return dense.binary(dense.eq, self, other)  # type: ignore[override]
     def __ne__(self, other: object) -> Array: return dense.binary(dense.ne, self, other)  # type: ignore[override]
     def __lt__(self, other: Any) -> Array: return dense.binary(dense.lt, self, other)
-    def __gt__(self, other: Any) -> Array: return dense.binary(dense.lt, other, self)
+    def __gt__(self, other: Any) -> Array: return dense.binary(dense.gt, self, other)
     def __le__(self, other: Any) -> Array: return dense.binary(dense.le, self, other)
-    def __ge__(self, other: Any) -> Array: return dense.binary(dense.le, other, self)
+    def __ge__(self, other: Any) -> Array: return dense.binary(dense.ge, self, other)
     def add(self, other: Any, *, alpha: Any = 1) -> Array: return dense.add(self, other, alpha=alpha)
     def sub(self, other: Any, *, alpha: Any = 1) -> Array: return dense.sub(self, other, alpha=alpha)
     def mul(self, other: Any) -> Array: return dense.mul(self, other)
@@ -171,9 +175,9 @@ class Methods(InPlace):
 
 
 def describe() -> None:
-    """Give every method that has no docstring the one of its function."""
+    """Give every method the docstring of its function."""
     for name, method in vars(Methods).items():
         if callable(method):
             method.__qualname__ = f"Array.{name}"  # what Python calls it where an argument is missing
-        if callable(method) and not method.__doc__ and hasattr(dense, name):
+        if callable(method) and hasattr(dense, name):
             method.__doc__ = getattr(dense, name).__doc__

@@ -91,9 +91,11 @@ class Protocols(methods.Methods):
             )
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if any(getattr(x, "is_nested", False) for x in inputs):  # which takes dense operands too
+            return NotImplemented
         function = methods.dense.UFUNCS.get(ufunc)
         if function is None or method != "__call__" or options:
-            return NotImplemented
+            raise refused_ufunc(ufunc, method, options, "pn.array(np.{}(x.numpy()))")
         return function(*as_scalars(inputs))
 
     def __len__(self: Any) -> int:
@@ -142,7 +144,7 @@ class Protocols(methods.Methods):
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Array:
         if self.line is not None:
             raise GradientError("deepcopy: only leaves can be copied so; use x.detach().clone() for the values.")
-        copy: Array = type(self)(self.data.copy(), self.device)
+        copy: Array = type(self)(transfer(self.data, self.device), self.device)
         copy.tracked = self.tracked
         memo[id(self)] = copy
         return copy
@@ -151,6 +153,25 @@ class Protocols(methods.Methods):
         again: Array = self.detach()
         again.line, again.tracked, again.guard = self.line, self.tracked, self.guard
         return again
+
+
+_OPTIONS = {
+    "where": "pn.where(condition, result, x)", "out": "x.copy_(result), or x[...] = result", "dtype": "x.to(dtype)",
+}  # fmt: skip
+
+
+def refused_ufunc(ufunc: np.ufunc, method: str, options: dict[str, Any], instead: str) -> ArgumentError:
+    """The error for a ufunc that pynested has not, or for a way to call it that is NumPy's alone."""
+    name = f"numpy.{ufunc.__name__}"
+    if method != "__call__":
+        return ArgumentError(f"{name}.{method}: only calls of ufuncs are taken. Use pn.sum, pn.mean or pn.amax.")
+    if options:
+        advice = "; ".join(f"instead of {one}= use {_OPTIONS.get(one, 'an operator of pynested')}" for one in options)
+        return ArgumentError(f"{name}: the options {', '.join(options)} are not taken; {advice}.")
+    return ArgumentError(
+        f"{name}: pynested has no such function. Make it of operators of pynested, through which gradients flow, or "
+        f"take NumPy's: {instead.format(ufunc.__name__)}."
+    )
 
 
 def as_scalars(inputs: tuple[Any, ...]) -> list[Any]:

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
+from operator import add
 from typing import Any
 
 from pynested.backends.errors import GradientError
+from pynested.backends.memory import with_room
 
 from .tape import Line, now
+
+sum_of = with_room(add)
 
 
 class Pending:
@@ -39,7 +43,7 @@ class Pending:
         """Add what arrived at ``node`` to what is there already."""
         cotangents = self.cotangents
         if node in cotangents:
-            cotangents[node] = cotangents[node] + cotangent
+            cotangents[node] = sum_of(cotangents[node], cotangent)
             return
         cotangents[node] = cotangent
         if type(node) is Line:
@@ -51,7 +55,7 @@ class Pending:
         if parts is None:
             parts = self.cotangents[line] = [None] * line.parts
             heappush(self.heap, (-line.number, line))
-        parts[part] = cotangent if parts[part] is None else parts[part] + cotangent
+        parts[part] = cotangent if parts[part] is None else sum_of(parts[part], cotangent)
 
 
 def pull_back(

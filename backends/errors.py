@@ -54,5 +54,9 @@ class ArgumentError(PynestedError, TypeError, ValueError):
     """An argument of the wrong type, or a value outside its range."""
 
 
+class ReadOnlyError(PynestedError, AttributeError):
+    """An attribute that cannot be set, because whoever shares the object relies on it."""
+
+
 class MissingDependency(PynestedError, ImportError):
     """An optional package that is not installed."""

@@ -1,14 +1,38 @@
-"""What array modules do not have in common: the way to the host and back, and whether an array can be written to."""
+"""What array modules do not have in common: what is an array, the way to the host and back, what can be written to."""
 
 from __future__ import annotations
 
+from math import gcd
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .errors import ArgumentError
 from .numpy.placement import strided_index
 from .registry import get_backend
+
+
+def as_bare(name: str, data: Any) -> Any:
+    """A scalar, or an array of whatever class, as one of NumPy's own, in the same memory; another module's as it is."""
+    if isinstance(data, np.generic):
+        return np.asarray(data)
+    if isinstance(data, np.ndarray):
+        refuse_masked(name, data)
+        return data.view(np.ndarray)
+    if not hasattr(data, "dtype") or not hasattr(data, "strides"):
+        raise ArgumentError(f"{name}: {type(data).__name__} is no array. Make one of it: pn.array(values).")
+    return data
+
+
+def refuse_masked(name: str, value: Any) -> None:
+    """Refuse a masked array, of which NumPy would drop the mask."""
+    known = type(value) is np.ndarray or not isinstance(value, np.ndarray)
+    if not known and isinstance(value, np.ma.MaskedArray):
+        raise ArgumentError(
+            f"{name}: a masked array is given, of which elements have no value. Give them one, m.filled(0), or choose "
+            "those that have one: pn.masked_select(m.data, ~np.ma.getmaskarray(m))."
+        )
 
 
 def to_host(x: Any) -> NDArray[Any]:
@@ -23,11 +47,11 @@ def from_host(values: NDArray[Any], device: str) -> Any:
 
 
 def fill_from(memory: Any, values: Any) -> None:
-    """Give a contiguous array the values of another of the same shape, cast, wherever each of them lies."""
+    """Give a contiguous array the values of another of the same shape and dtype, wherever each of them lies."""
     if isinstance(memory, np.ndarray):
         memory[...] = to_host(values)
     elif isinstance(values, np.ndarray):
-        memory.set(np.asarray(values, memory.dtype, order="C"))
+        memory.set(np.asarray(values, order="C"))
     else:
         memory[...] = values
 
@@ -36,14 +60,49 @@ def writable(x: Any) -> bool:
     """Whether elements can be written one by one; only NumPy marks arrays that repeat a place."""
     if isinstance(x, np.ndarray):
         return x.flags.writeable
+    return not repeats(x)
+
+
+class Window:
+    """The base of a view that repeats places: the view is read-only, and `written_to` finds the memory."""
+
+    __slots__ = ("__array_interface__", "base")
+
+    def __init__(self, view: NDArray[Any], memory: NDArray[Any], read_only: bool) -> None:
+        described = view.__array_interface__
+        self.__array_interface__ = {**described, "data": (described["data"][0], read_only)}
+        self.base = memory
+
+
+def window(view: NDArray[Any], memory: NDArray[Any], read_only: bool = True) -> NDArray[Any]:
+    """A view of ``memory`` that repeats places, read-only; or the part of one, to be written."""
+    made = np.asarray(Window(view, memory, read_only))
+    return made if made.dtype == view.dtype else made.view(view.dtype)  # bfloat16 comes back as two bytes
+
+
+def written_to(x: Any) -> Any:
+    """``x``, if it can be written; the same places of a part of a `Window` in which none repeats; otherwise None."""
+    if writable(x):
+        return x
+    base = x.base
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if type(base) is not Window or not base.base.flags.writeable or repeats(x):
+        return None
+    return window(x, base.base, read_only=False)
+
+
+def repeats(x: Any) -> bool:
+    """Whether an array holds a place twice."""
     sizes, strides = np.array([x.shape], np.int64), abs(np.array([x.strides], np.int64)) // x.itemsize
-    return not repeating(sizes, strides)
+    return bool(repeating(sizes, strides))
 
 
 def repeating(sizes: NDArray[np.int64], strides: NDArray[np.int64]) -> list[int]:
     """The components of these sizes and strides, (B, d), that hold a place twice.
 
-    Strides and extents tell at once which cannot, row-major ones first.
+    Strides and extents tell at once which surely do, and which surely do not, row-major ones first. The places of the
+    few that are left are fewer than those between their first and their last one, which lie in memory.
     """
     if (strides[:, :-1] >= sizes[:, 1:] * strides[:, 1:]).all() and (strides[:, -1:] > 0).all():
         return []
@@ -51,10 +110,23 @@ def repeating(sizes: NDArray[np.int64], strides: NDArray[np.int64]) -> list[int]
     n, s = np.take_along_axis(sizes, order, 1), np.take_along_axis(strides, order, 1)
     extents = (n - 1) * s
     within = (n == 1) | (s > np.cumsum(extents, axis=1) - extents)
-    unsure = np.flatnonzero(~within.all(axis=1) & (sizes > 0).all(axis=1)).tolist()
-    return [i for i in unsure if _places(sizes[i], strides[i]) < sizes[i].prod()]
+    live = (sizes > 0).all(axis=1)
+    crowded = ((n > 1) & (s == 0)).any(axis=1) | (n.prod(axis=1) > extents.sum(axis=1) + 1)  # more elements than places
+    surely, unsure = live & crowded, live & ~crowded & ~within.all(axis=1)
+    found = [i for i in np.flatnonzero(unsure).tolist() if _meets_itself(n[i].tolist(), s[i].tolist())]
+    return sorted(np.flatnonzero(surely).tolist() + found)
 
 
-def _places(size: NDArray[np.int64], stride: NDArray[np.int64]) -> int:
-    """How many places a component of this size and these strides has."""
-    return int(np.unique(strided_index(size[None], stride[None], np.zeros(1, np.int64))).size)
+def _meets_itself(sizes: list[int], strides: list[int]) -> bool:
+    """Whether two elements lie at one place; strides are positive where sizes are not 1, and in increasing order."""
+    dims = [(step, size) for size, step in zip(sizes, strides, strict=True) if size > 1]
+    # Elements at one place agree in a dimension whose step is longer than all that the others can make up for.
+    while dims and dims[-1][0] > sum(step * (size - 1) for step, size in dims[:-1]):
+        dims.pop()
+    if len(dims) == 2:  # the least numbers of steps that are equally far
+        (short, many), (long, few) = dims
+        common = gcd(short, long)
+        return long // common < many and short // common < few
+    left = np.array([[size for _, size in dims]], np.int64), np.array([[step for step, _ in dims]], np.int64)
+    places = strided_index(*left, np.zeros(1, np.int64))
+    return len(np.unique(places)) < len(places)

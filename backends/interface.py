@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
 
+import numpy as np
+
 from .matrices import Matrices
 from .segments import Segments
 
@@ -34,6 +36,14 @@ class Backend(Protocol):
         """A function of ``xp`` that the backend does not define itself."""
 
     # elementwise
+
+    def cast(self, x: Array, dtype: np.dtype[Any], /) -> Array:
+        """Each number in another dtype, the same bits everywhere.
+
+        To a float it is rounded once, to the nearest, and what is too large becomes an infinity. A float to an integer
+        loses its fraction, and becomes the nearest end of the range where it lies outside, 0 where it is NaN. An
+        integer to a narrower one keeps its low bits. A bool is true for all but zeros.
+        """
 
     def relu(self, x: Array, /) -> Array:
         """max(x, 0), any real dtype; NaN stays NaN."""

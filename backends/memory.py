@@ -6,30 +6,30 @@ copying as much. A piece that comes back is kept and handed out again, its old c
 
 from __future__ import annotations
 
-import os
-import threading
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from functools import wraps
 from math import prod
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+
+from .environment import whole_number
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
 LARGE = 1024 * 1024  # bytes; malloc keeps what is smaller itself
 EIGHTHS = 8  # sizes are rounded up to so many steps between powers of two, so that similar arrays share pieces
 
+MOST_KEPT = whole_number("PYNESTED_KEPT_MIB", 512) * 1024 * 1024  # bytes
 
-def _bytes_to_keep() -> int:
-    """What the environment variable PYNESTED_KEPT_MIB says, otherwise 512 MiB."""
-    asked = os.environ.get("PYNESTED_KEPT_MIB", "")
-    return (int(asked) if asked.isdecimal() else 512) * 1024 * 1024
-
-
-MOST_KEPT = _bytes_to_keep()
-
-_waiting: dict[int, list[NDArray[np.uint8]]] = {}  # by size
-_waiting_bytes = 0
-_lock = threading.RLock()  # reentrant: a collection of garbage inside the lock may bring back another piece
+# By size. Pieces come back on any thread and at any moment, as garbage is collected, in the middle of every function
+# here too. So there is no lock: each step on its own is whole, and a size that was met stays.
+_waiting: dict[int, list[NDArray[np.uint8]]] = {}
 
 
 class Piece:
@@ -46,28 +46,44 @@ class Piece:
 
 
 def _keep(memory: NDArray[np.uint8]) -> None:
-    global _waiting_bytes
-    size = memory.nbytes
-    if size > MOST_KEPT:
+    if memory.nbytes > MOST_KEPT:
         return
-    with _lock:
-        if _waiting_bytes + size > MOST_KEPT:
-            forget_kept()  # what is asked for now has other sizes
-        _waiting.setdefault(size, []).append(memory)
-        _waiting_bytes += size
+    _waiting.setdefault(memory.nbytes, []).append(memory)
+    if kept_bytes() > MOST_KEPT:
+        forget_kept()  # what is asked for now has other sizes
 
 
 def kept_bytes() -> int:
     """How much memory waits to be used again."""
-    return _waiting_bytes
+    return sum(size * len(_waiting[size]) for size in list(_waiting))
 
 
 def forget_kept() -> None:
     """Give the memory that waits back to the operating system."""
-    global _waiting_bytes
-    with _lock:
-        _waiting.clear()
-        _waiting_bytes = 0
+    for size in list(_waiting):
+        _waiting[size].clear()
+
+
+def once_more(error: MemoryError, compute: Callable[..., Result], *args: Any, **kwargs: Any) -> Result:
+    """``compute(...)``, which met ``error``, after what waits has been given back; the error where nothing waits."""
+    if not kept_bytes():
+        raise error
+    traceback.clear_frames(error.__traceback__)  # what the failed call still holds
+    forget_kept()
+    return compute(*args, **kwargs)
+
+
+def with_room(compute: Callable[P, Result]) -> Callable[P, Result]:
+    """``compute``, which is called once more where memory is short and some waits."""
+
+    @wraps(compute)
+    def call(*args: P.args, **kwargs: P.kwargs) -> Result:
+        try:
+            return compute(*args, **kwargs)
+        except MemoryError as error:
+            return once_more(error, compute, *args, **kwargs)
+
+    return call
 
 
 def empty(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
@@ -80,31 +96,19 @@ def allocate_cpu(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """As `empty`, and its first element lies on a multiple of 64 bytes; the memory is a little more than asked for."""
     kind = np.dtype(dtype)
     nbytes = prod(shape) * kind.itemsize + ALIGNMENT
-    memory = np.empty(nbytes, np.uint8) if nbytes < LARGE else np.asarray(Piece(_kept_or_new(nbytes)))
+    memory = _new(nbytes) if nbytes < LARGE else np.asarray(Piece(_kept_or_new(nbytes)))
     address: int = memory.__array_interface__["data"][0]
     return np.ndarray(shape, kind, memory, -address % ALIGNMENT)
 
 
 def _kept_or_new(nbytes: int) -> NDArray[np.uint8]:
-    global _waiting_bytes
     step = max(1, (1 << nbytes.bit_length() - 1) // EIGHTHS)
     size = -(-nbytes // step) * step
-    with _lock:
-        if pieces := _waiting.get(size):
-            _waiting_bytes -= size
-            return pieces.pop()
-    try:
-        return np.empty(size, np.uint8)
-    except MemoryError:
-        forget_kept()
-        return np.empty(size, np.uint8)
+    with suppress(KeyError, IndexError):  # none of this size so far, or no more
+        return _waiting[size].pop()
+    return _new(size)
 
 
-def _new_lock() -> None:
-    """A forked child would wait for a thread that it does not have."""
-    global _lock
-    _lock = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_new_lock)
+@with_room
+def _new(nbytes: int) -> NDArray[np.uint8]:
+    return np.empty(nbytes, np.uint8)

@@ -11,8 +11,6 @@ on when memory comes of which NumPy does not know the owner: a buffer, a file, a
 
 from __future__ import annotations
 
-import os
-import threading
 import weakref
 from bisect import bisect_left, bisect_right
 from typing import Any
@@ -20,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from .forking import Lock, in_forked_children
+from .host import Window
 from .memory import Piece
 from .storage import Storage
 
@@ -35,7 +35,6 @@ class _Book:
     """
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()  # reentrant: a collection of garbage inside may end in a line that shares memory
         self.owned: dict[int, weakref.ref[Storage]] | None = {}  # by the owner's id; None once addresses are looked at
         self.regions: list[list[Entry]] = []
         self.starts: list[int] = []  # of the regions, ascending
@@ -129,18 +128,19 @@ class _Book:
 
 
 _book = _Book()
+_one_at_a_time = Lock()  # at the border; a collection of garbage inside may end in a line that shares memory
 
 
 def came_in(data: Any, device: str) -> Storage:
     """The storage of an array that somebody else made: the one it lies in, else a new one."""
-    with _book.lock:
+    with _one_at_a_time:
         return _book.find(data, device)
 
 
 def went_out(storage: Storage) -> None:
     """Let the memory be known again when it comes back."""
     if storage.linked is None:
-        with _book.lock:
+        with _one_at_a_time:
             if storage.linked is None:
                 _book.enter(storage, whole(storage.data))
 
@@ -148,7 +148,7 @@ def went_out(storage: Storage) -> None:
 def whole(data: Any) -> Any:
     """The array that an array is a view of, the last of its bases that is one; itself if it is no view."""
     base = data.base
-    while base is not None and (type(base) is type(data) or isinstance(base, np.ndarray)):
+    while base is not None and (type(base) is type(data) or isinstance(base, np.ndarray | Window)):
         data, base = base, base.base
     return data
 
@@ -169,11 +169,9 @@ def addresses(data: Any) -> tuple[int, int]:
     return start + sum(min(one, 0) for one in reach), start + sum(max(one, 0) for one in reach) + data.itemsize
 
 
-def _after_fork() -> None:
-    """A forked child would wait for a thread that it does not have, and which may have been in the middle of it."""
-    _book.lock = threading.RLock()
+def _order_again() -> None:
+    """A thread that a forked child does not have may have been in the middle of it."""
     _book.forget_the_dead()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+in_forked_children(_order_again)

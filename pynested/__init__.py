@@ -47,6 +47,7 @@ from pynested.autograd import (  # noqa: E402
 from pynested.backends import errors  # noqa: E402
 from pynested.buffers import nested_array_from_jagged, nested_array_from_strided  # noqa: E402
 from pynested.construct import as_nested_array, nested_array  # noqa: E402
+from pynested.extending import elementwise, map_components  # noqa: E402
 from pynested.layouts import Layout, jagged, strided  # noqa: E402
 from pynested.likeness import (  # noqa: E402
     empty_like,
@@ -57,7 +58,6 @@ from pynested.likeness import (  # noqa: E402
     randn_like,
     zeros_like,
 )
-from pynested.mapping import elementwise, map_components  # noqa: E402
 from pynested.nested_array import NestedArray  # noqa: E402
 from pynested.operators import (  # noqa: E402
     abs,
@@ -101,6 +101,7 @@ from pynested.operators import (  # noqa: E402
     sub,
     sum,
     tanh,
+    to,
     to_padded_array,
     transpose,
     unbind,
@@ -126,6 +127,6 @@ __all__ = [
     "masked_select", "matmul", "mean", "mul", "narrow", "ne", "neg", "nested_array", "nested_array_from_jagged",
     "nested_array_from_strided", "no_grad", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like",
     "randn", "randn_like", "relu", "reshape", "reshape_as", "select", "set_default_device", "sgn", "silu", "sin",
-    "softmax", "stack", "strided", "sub", "sum", "tanh", "tape", "to_padded_array", "transpose", "uint8", "unbind",
-    "unflatten", "unsqueeze", "view", "vjp", "where", "zeros", "zeros_like",
+    "softmax", "stack", "strided", "sub", "sum", "tanh", "tape", "to", "to_padded_array", "transpose", "uint8",
+    "unbind", "unflatten", "unsqueeze", "view", "vjp", "where", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -11,41 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd import Array
 from pynested.autograd.default_device import placed
 from pynested.autograd.dense.canonical import canonical_int
 from pynested.autograd.rules import movement as moves
-from pynested.backends.errors import (
-    ArgumentError,
-    DimensionError,
-    DTypeError,
-    StructureError,
-)
-from pynested.backends.host import to_host
+from pynested.backends.errors import ArgumentError, DimensionError, StructureError
 
+from .metadata import check_lengths, integers
 from .nested_array import NestedArray
 from .operands import Dense, IntsLike
-from .structure import Ints, Jagged, Strided, frozen
-
-
-def plain(name: str, what: str, value: Any) -> Any:
-    """``value`` as a NumPy array; lists whose entries differ in length are refused."""
-    try:
-        return np.asarray(to_host(value.data) if type(value) is Array else value)
-    except ValueError:
-        raise StructureError(f"{name}: {what} must be an array of integers; the entries differ in length.") from None
-
-
-def integers(name: str, what: str, value: Any, ndim: int) -> Ints:
-    """``value`` as a frozen int64 array of ``ndim`` dimensions; anything but integers is refused."""
-    given = plain(name, what, value)
-    if given.dtype.kind not in "iu" and given.size:
-        raise DTypeError(f"{name}: {what} must be integers, these are {given.dtype}.")
-    if given.ndim != ndim:
-        raise StructureError(f"{name}: {what} must have {ndim} dimension{'s' if ndim > 1 else ''}, not {given.ndim}.")
-    if given.dtype == np.uint64 and given.size and int(given.max()) > np.iinfo(np.int64).max:
-        raise StructureError(f"{name}: {what} holds {given.max()}, which is beyond int64.")
-    return frozen(given.astype(np.int64, copy=False)[...])  # a view, so copied: the caller may unfreeze his own
+from .structure import Jagged, Strided, misfit
 
 
 def nested_array_from_jagged(
@@ -66,7 +40,7 @@ def nested_array_from_jagged(
         Component ``i`` begins at ``offsets[i]`` and, without lengths, ends before ``offsets[i + 1]``.
     lengths : int array (B,), optional
         With offsets, component ``i`` has ``lengths[i]`` elements; holes, overlaps and any order are allowed. Alone, the
-        components follow each other from 0.
+        components follow each other from 0, and what is left at the end is a hole.
     jagged_dim : int, optional
         Counts the batch as dimension 0; 1 by default.
     min_seqlen, max_seqlen : int, optional
@@ -77,7 +51,7 @@ def nested_array_from_jagged(
     StructureError
         Without lengths, for offsets that do not begin at 0, decrease, or do not end at the size of ``values``. With
         them, for a component that is not inside ``values``. For neither of the two, other than one dimension, numbers
-        of them that do not fit, and bounds that do not hold.
+        of them that do not fit, and bounds that do not hold. For values of as many dimensions as an array can have.
     DimensionError
         For a ``jagged_dim`` below 1 or above the number of dimensions of ``values``.
     DTypeError
@@ -108,60 +82,27 @@ def nested_array_from_jagged(
             f"{name}: Expected jagged_dim >=1 and <={data.ndim}, but got {at}: it counts the batch as dimension 0, and "
             f"values with {data.ndim} dimension{'s' if data.ndim > 1 else ''} make a nested array with {data.ndim + 1}."
         )
-    rows = data.shape[at - 1]
     if offsets is None:
-        counted = integers(name, "lengths", lengths, 1)
-        _check_lengths(name, counted)
-        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counted)])
-        structure = Jagged(frozen(starts), None, at)
+        structure = _one_after_the_other(name, lengths, at, data.shape[at - 1])
     else:
-        structure = Jagged(
-            integers(name, "offsets", offsets, 1),
-            None if lengths is None else integers(name, "lengths", lengths, 1),
-            at,
-        )
-    _check_jagged(name, structure, rows)
+        structure = Jagged(offsets, lengths, at, name=name)
+    if not structure.fits(data.data):
+        raise misfit(name, data, structure)
     _check_limits(name, structure, min_seqlen, max_seqlen)
     return NestedArray(moves.alias(data), structure)
 
 
-def _check_lengths(name: str, lengths: Ints) -> None:
-    negative = np.flatnonzero(lengths < 0)
-    if negative.size:
+def _one_after_the_other(name: str, lengths: Any, at: int, rows: int) -> Jagged:
+    """Components that follow each other from 0; what they leave of the rows is a hole."""
+    counted = integers(name, "lengths", lengths, 1)
+    check_lengths(name, counted)
+    packed = Jagged.of_lengths(counted, at)
+    if packed.rows > rows:
         raise StructureError(
-            f"{name}: component {negative[0]} has length {lengths[negative[0]]}; no length is below 0."
+            f"{name}: lengths add up to {packed.rows}, and values have {rows} rows. Give offsets too where components "
+            "overlap."
         )
-
-
-def _check_jagged(name: str, structure: Jagged, rows: int) -> None:
-    offsets, lengths = structure.offsets, structure.lengths
-    if not offsets.size:
-        raise StructureError(f"{name}: offsets are empty; they have one entry more than there are components.")
-    if lengths is None:
-        down = np.flatnonzero(offsets[1:] < offsets[:-1])
-        if down.size:
-            i = int(down[0])
-            raise StructureError(f"{name}: offsets decrease at component {i}: {offsets[i]} to {offsets[i + 1]}.")
-        if offsets[0] != 0 or offsets[-1] != rows:
-            raise StructureError(
-                f"{name}: offsets run from {offsets[0]} to {offsets[-1]}; without lengths they must run from 0 to the "
-                f"{rows} rows of values. Slice the values, or give lengths."
-            )
-        return
-    if lengths.size != offsets.size - 1:
-        raise StructureError(
-            f"{name}: offsets and lengths batch sizes must match: offsets.shape[0] - 1 = {offsets.size - 1}, "
-            f"lengths.shape[0] = {lengths.size}."
-        )
-    _check_lengths(name, lengths)
-    starts = offsets[:-1]
-    outside = np.flatnonzero((starts < 0) | (starts > rows) | (lengths > rows - starts))
-    if outside.size:
-        i = int(outside[0])
-        raise StructureError(
-            f"{name}: component {i} begins at {starts[i]} and has length {lengths[i]}, which leaves the {rows} rows of "
-            "values."
-        )
+    return packed if packed.rows == rows else Jagged.derived(packed.offsets, counted, at)
 
 
 def _check_limits(name: str, structure: Jagged, shortest: Any, longest: Any) -> None:
@@ -203,8 +144,9 @@ def nested_array_from_strided(
 
     Notes
     -----
-    A component without elements reaches nowhere. Gradient: an element of ``values`` gets the sum of the cotangents of
-    every place that shows it, +0 where none does.
+    A component without elements reaches nowhere, and a stride is not taken where a size is 0 or 1; such numbers may be
+    anything. A component has at most 2**59 - 1 elements, sizes of 0 counted as 1. Gradient: an element of ``values``
+    gets the sum of the cotangents of every place that shows it, +0 where none does.
 
     Clauses: NESTED_ARRAY_FROM_STRIDED-1 to NESTED_ARRAY_FROM_STRIDED-7. After `torch._nested_view_from_buffer`.
 
@@ -219,47 +161,5 @@ def nested_array_from_strided(
     data = placed(name, values)
     if data.ndim != 1 or not data.is_contiguous():
         raise StructureError(f"{name}: the buffer must be flat and contiguous, this one has shape {data.shape}.")
-    shape = integers(name, "sizes", sizes, 2)
-    negative = np.argwhere(shape < 0)
-    if negative.size:
-        raise StructureError(f"{name}: component {negative[0][0]} has the negative size {shape[tuple(negative[0])]}.")
-    _check_counts(name, shape)
-    packed = Strided.of_packed(shape)
-    steps = packed.strides if strides is None else integers(name, "strides", strides, 2)
-    starts = packed.offsets if offsets is None else integers(name, "offsets", offsets, 1)
-    if steps.shape != shape.shape or starts.shape != shape.shape[:1]:
-        raise StructureError(
-            f"{name}: sizes {shape.shape}, strides {steps.shape} and offsets {starts.shape} must be (B, d), (B, d) and "
-            "(B,)."
-        )
-    live = (shape > 0).all(axis=1)
-    starts = frozen(np.where(live, starts, np.clip(starts, 0, data.numel())))  # an empty component lies nowhere
-    _check_strided(name, shape[live], steps[live], starts[live], data.numel(), np.flatnonzero(live))
-    return NestedArray(moves.alias(data), Strided(shape, steps, starts, data.numel()))
-
-
-# What float64 says is below this fits into int64, so that integer arithmetic may be trusted.
-_COUNTABLE = 2.0**62
-
-
-def _check_counts(name: str, sizes: Ints) -> None:
-    """No component has more elements than int64 can count, which strides of 0 would allow; nor have all together."""
-    counts = np.where((sizes > 0).all(axis=1), sizes.prod(axis=1, dtype=np.float64), 0.0)
-    if counts.sum() >= _COUNTABLE:
-        i = int(counts.argmax())
-        raise StructureError(f"{name}: component {i} of sizes {sizes[i].tolist()} has too many elements to be counted.")
-
-
-def _check_strided(name: str, sizes: Ints, strides: Ints, offsets: Ints, size: int, numbers: Ints) -> None:
-    """The first and the last element of each component (component ``numbers[i]``, not empty) are in the buffer."""
-    reach = ((sizes - 1.0) * strides).sum(axis=1) + offsets
-    last = offsets + ((sizes - 1) * strides).sum(axis=1)
-    wrong = np.flatnonzero((strides < 0).any(axis=1) | (offsets < 0) | (reach >= _COUNTABLE) | (last >= size))
-    if wrong.size:
-        i = int(wrong[0])
-        raise StructureError(
-            f"{name}: component {numbers[i]} of sizes {sizes[i].tolist()}, strides {strides[i].tolist()} and offset "
-            f"{offsets[i]} leaves the buffer of {size} elements; strides and offsets are 0 or more, and its last "
-            "element "
-            f"is at {reach[i]:.0f}."
-        )
+    structure = Strided(sizes, strides, offsets, data.numel(), name=name)
+    return NestedArray(moves.alias(data), structure)

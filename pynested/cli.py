@@ -1,39 +1,68 @@
-"""The command `pynested`: hold an implementation against the specification, and explain what it says."""
+"""The command `pynested`: hold an implementation against the specification, and explain what it says.
+
+How a command ends: 0, the target agrees; 1, the target differs, and nothing else is 1; 2, wrong usage, a target or a
+device that is not there; 3, the kit itself: vectors that are damaged, records or a report that cannot be written, an
+adapter or the kit with an error of its own; 128 + n, ended by signal n.
+"""
 
 from __future__ import annotations
 
 import argparse
-import math
-import os
+import contextlib
 import shlex
 import sys
+import threading
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from pynested.backends.errors import PynestedError
 from pynested.conformance.adapters import TARGETS, open_session
-from pynested.conformance.conform import conform
+from pynested.conformance.conform import BrokenOff, conform
 from pynested.conformance.corpus import VECTORS, Selection, check_kit, load_corpus
 from pynested.conformance.explain import explain
 from pynested.conformance.placements import LAYOUTS
-from pynested.conformance.problems import KitError, UsageError
+from pynested.conformance.printable import printable, write
+from pynested.conformance.problems import AGREES, KIT, SIGNAL, USAGE, KitError, OutputError, UsageError
 from pynested.conformance.records import Run, read
 from pynested.conformance.report import Report
+from pynested.conformance.session import Session
+from pynested.conformance.signals import Ended, raised
 from pynested.spec.table import CLASSES
 
 from ._version import __version__
 
 _EMULATION = ("schedule", "seed", "workers", "sanitize")
-_EXIT_CODES = "exit codes: 0 agrees, 1 the target differs, 2 wrong usage, 3 the kit itself is inconsistent"
+_EXIT_CODES = (
+    "exit codes: 0 agrees; 1 the target differs, and nothing else is 1; 2 wrong usage; 3 the kit itself (vectors that "
+    "are inconsistent or damaged, output that cannot be written, an error in the adapter or the kit); 128+n ended by "
+    "signal n"
+)
+
+
+_PIPE = 13  # the number of SIGPIPE, which Windows has not
+_SENTENCE = 300  # characters
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose help is written as any other text is."""
+
+    def _print_message(self, message: str, file: object = None) -> None:
+        if file is None or file is sys.stdout:
+            _write(message)
+        else:
+            _tell(message)
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    top = argparse.ArgumentParser(prog="pynested", description=__doc__, epilog=_EXIT_CODES)
+    top = _Parser(prog="pynested", description=__doc__, epilog=_EXIT_CODES)
     top.add_argument("--version", action="version", version=f"pynested {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     help_ = "check an implementation against the specification"
     _add_conform(commands.add_parser("conform", help=help_, epilog=_EXIT_CODES))
-    report = commands.add_parser("report", help="show a run that was kept with conform --json")
+    help_ = "show a run that was kept with conform --json"
+    report = commands.add_parser("report", help=help_, epilog=_EXIT_CODES)
     report.add_argument("file", type=Path, metavar="FILE")
     _add_verbose(report, "show every difference in full, and refusals with other builtin errors")
     explained = commands.add_parser("explain", help="show a clause, an operator or a case")
@@ -91,29 +120,53 @@ def _add_verbose(command: argparse.ArgumentParser, help_: str) -> None:
 def _seconds(text: str) -> float:
     """Return a time to wait; argparse shows what is wrong with any other."""
     seconds = float(text)
-    if not (seconds > 0 and math.isfinite(seconds)):
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number of seconds")
+    if not 0 < seconds <= threading.TIMEOUT_MAX:
+        most = f"at most {threading.TIMEOUT_MAX:.0f}"
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number of seconds that can be waited for, {most}")
     return seconds
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    options = parser().parse_args(argv)
     try:
-        run = {"conform": _conform, "report": _report, "explain": _explain, "kernels": _kernels}[options.command]
-        return run(options)
-    except UsageError as error:
-        sys.stderr.write(f"pynested {options.command}: {error}\n")
-        return 2
-    except KitError as error:
-        sys.stderr.write(f"pynested {options.command}: the kit is inconsistent: {error}\n")
-        return 3
-    except KeyboardInterrupt:
-        sys.stderr.write("\n")
-        return 130
+        with raised():
+            return _run(parser().parse_args(argv))
+    except Ended as ended:
+        _tell(f"pynested: ended by {ended}\n")
+        return SIGNAL + ended.number
     except BrokenPipeError:  # whoever read the report has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        return SIGNAL + _PIPE
+    except OutputError as error:  # not even the help
+        _tell(f"pynested: {error}\n")
+        return KIT
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Run one command; whatever keeps it from its end is told in a sentence."""
+    commands = {"conform": _conform, "report": _report, "explain": _explain, "kernels": _kernels}
+    try:
+        return commands[options.command](options)
+    except BrokenPipeError:
+        raise
+    except BrokenOff as broken:
+        _, text = _reason(broken.__cause__ or broken)
+        code, text = KIT, f"{text}; {broken}"
+    except Exception as error:
+        code, text = _reason(error)
+    _tell(f"pynested {options.command}: {text}\n")
+    return code
+
+
+def _reason(error: BaseException) -> tuple[int, str]:
+    """Return the exit code of an error, and a sentence; the traceback of one that nobody foresaw is shown first."""
+    if isinstance(error, (UsageError, PynestedError)):
+        return USAGE, str(error)
+    if isinstance(error, KitError):
+        return KIT, f"the kit is inconsistent: {error}"
+    if isinstance(error, OutputError):
+        return KIT, str(error)
+    _tell("".join(traceback.format_exception(error)))
+    return KIT, f"an error in the kit itself: {type(error).__name__}: {printable(str(error), _SENTENCE)}"
 
 
 def _conform(options: argparse.Namespace) -> int:
@@ -123,12 +176,17 @@ def _conform(options: argparse.Namespace) -> int:
     selection.check(corpus)
     check_kit(corpus, options.vectors)
     emulation = {name: getattr(options, name) for name in _EMULATION if getattr(options, name) is not None}
-    session = open_session(options.target, _command(options.adapter), options.device, options.timeout, emulation)
+    command = _command(options.adapter)
+
+    def start() -> Session:
+        return open_session(options.target, command, options.device, options.timeout, emulation)
+
     try:
-        run = conform(corpus, selection, session, options.json, sys.stderr)
-    finally:
-        session.close()
-    return _show(run, options.verbose)
+        return _show(conform(corpus, selection, start, options.json, sys.stderr), options.verbose)
+    except BrokenOff as broken:
+        if broken.run.results:
+            _show(broken.run, options.verbose)
+        raise
 
 
 def _command(text: str | None) -> list[str] | None:
@@ -149,19 +207,31 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _show(run: Run, verbose: int) -> int:
-    sys.stdout.write(Report(run).text(verbose))
+    _write(Report(run).text(verbose))
     return run.exit_code
 
 
 def _explain(options: argparse.Namespace) -> int:
-    sys.stdout.write(explain(options.name, load_corpus(), options.verbose))
-    return 0
+    _write(explain(options.name, load_corpus(), options.verbose))
+    return AGREES
 
 
 def _kernels(options: argparse.Namespace) -> int:
     from pynested.backends.cuda import report  # of no use to the other commands
 
     asked = options.resources
-    text = report.listing() if asked is None else report.table_text(report.measured(asked or report.ARCHITECTURES))
-    sys.stdout.write(text)
-    return 0
+    _write(report.listing() if asked is None else report.table_text(report.measured(asked or report.ARCHITECTURES)))
+    return AGREES
+
+
+def _write(text: str) -> None:
+    try:
+        write(text, sys.stdout)
+    except OutputError as error:
+        raise OutputError(f"cannot write to standard output: {error}") from error
+
+
+def _tell(text: str) -> None:
+    """Write to standard error; where nobody listens, the exit code has to do."""
+    with contextlib.suppress(OutputError, BrokenPipeError):
+        write(text, sys.stderr)

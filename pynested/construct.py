@@ -11,22 +11,27 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.create import array, check_conversion
+from pynested.autograd.create import array
 from pynested.autograd.default_device import chosen_device, placed
 from pynested.autograd.dense.canonical import canonical_dtype
+from pynested.autograd.dense.movement import converted
 from pynested.autograd.dense.reduction import to_dtype
+from pynested.autograd.numbers import check_fits
 from pynested.autograd.rules import movement as moves
 from pynested.backends import get_backend, transfer
+from pynested.backends.dtypes import is_bfloat16, promoted
 from pynested.backends.errors import DeviceError, StructureError
+from pynested.backends.memory import with_room
 
 from . import packing
 from .entries import bare_arrays, check_ranks, common_dtype, entries_of
 from .layouts import Layout, canonical_layout, jagged
 from .nested_array import NestedArray
 from .operands import Components, DType
-from .structure import Jagged, Strided, frozen
+from .structure import Jagged, Strided, regular_sizes
 
 
+@with_room
 def nested_array(
     tensor_list: Components,
     *,
@@ -44,8 +49,8 @@ def nested_array(
         The components, all of one rank; of a dense array its slices along dimension 0. Numbers, and nested lists of
         them, stand for what NumPy makes of them.
     dtype : dtype, optional
-        By default that of the first array, into which all others fit without loss. Floats are rounded to one that
-        is asked for; every other change of a value is an error, as for `array`.
+        By default that of the first array, into which all others fit without loss. Numbers are rounded to a floating
+        one that is asked for; every other change of a value is an error, as for `array`.
     layout : Layout, optional
         `strided`, the default, or `jagged`, whose ragged dimension is the irregular one, or 1 where all sizes agree.
     device : str, optional
@@ -66,7 +71,7 @@ def nested_array(
         For an array that the dtype of the first cannot hold without possible loss: float64 after int64; and floats in
         a ``dtype`` of integers.
     OverflowError
-        For an integer outside the range of ``dtype``.
+        For an integer that ``dtype`` cannot hold.
     ArgumentError
         For what is no sequence of arrays.
     DeviceError
@@ -77,7 +82,7 @@ def nested_array(
     Arrays of size 0 are components like every other. An empty list makes a strided float64 batch of no components.
     Gradient: accumulates in ``grad`` of the result; nothing reaches the arrays.
 
-    Clauses: NESTED_ARRAY-1 to NESTED_ARRAY-9. After `torch.nested.nested_tensor`.
+    Clauses: NESTED_ARRAY-1 to NESTED_ARRAY-9, NESTED_ARRAY-11 to NESTED_ARRAY-13. After `torch.nested.nested_tensor`.
 
     Examples
     --------
@@ -94,15 +99,19 @@ def nested_array(
     if pin_memory:
         raise DeviceError("nested_array: pin_memory=True needs an accelerator, and none is in use. Leave it out.")
     arrays = bare_arrays("nested_array", entries, dtype, where)
+    if not arrays and isinstance(tensor_list, Array | np.ndarray):  # whose slices would have had a shape
+        nothing = array(tensor_list, dtype=dtype, device=where)
+        return _of_dense(nothing, None, chosen).requires_grad_(requires_grad)
     if not arrays:
         return _of_nothing(chosen, dtype, where, requires_grad)
     check_ranks("nested_array", arrays)
     kind, mixed = common_dtype("nested_array", arrays, dtype, where)
     arrays, here = _gathered(arrays, where)
-    with np.errstate(over="ignore"):  # a float beyond the range of a narrower dtype becomes an infinity
-        alike = [x.astype(kind, copy=False) for x in arrays] if mixed else arrays
-        made = _packed_list(alike, kind, chosen, here)
-    made = made if here == where else made.to(where)
+    if mixed:
+        common = promoted(*[x.dtype for x in arrays]) if here == "cpu" and is_bfloat16(kind) else kind
+        arrays = [x if x.dtype == common else get_backend(here).cast(x, common) for x in arrays]
+    packed = _packed_list(arrays, chosen, here)
+    made = NestedArray(converted(packed.data, where, kind), packed.structure)
     return made.requires_grad_() if requires_grad else made
 
 
@@ -124,10 +133,10 @@ def _of_nothing(layout: Layout, dtype: Any, device: str, requires_grad: bool) ->
             "pn.nested_array_from_jagged(values, offsets=[0]) for a jagged array without components."
         )
     values = array(np.zeros(0), dtype=dtype or np.float64, device=device, requires_grad=requires_grad)
-    return NestedArray(values, Strided.of_packed(np.zeros((0, 0), np.int64)))
+    return NestedArray(values, Strided.of_packed(np.zeros((1, 0), np.int64), 0))
 
 
-def _packed_list(arrays: list[Any], dtype: np.dtype[Any], layout: Layout, device: str) -> NestedArray:
+def _packed_list(arrays: list[Any], layout: Layout, device: str) -> NestedArray:
     """One copy of everything; shapes are looked at as sets first, as most lists are uniform but for one dimension."""
     rank, backend = arrays[0].ndim, get_backend(device)
     if layout is jagged and not rank:
@@ -136,17 +145,14 @@ def _packed_list(arrays: list[Any], dtype: np.dtype[Any], layout: Layout, device
         )
     if layout is jagged and len({x.shape[1:] for x in arrays}) == 1:
         rows, lengths = backend.pack_list(arrays)
-        offsets = np.zeros(len(arrays) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        return NestedArray(Array(rows.astype(dtype, copy=False), device), Jagged(frozen(offsets)))
+        return NestedArray(Array(rows, device), Jagged.of_lengths(lengths))
     sizes = np.array([x.shape for x in arrays], np.int64).reshape(len(arrays), rank)
     if layout is jagged:
-        at = packing.irregular_dim(sizes, rank + 1)
-        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes[:, at - 1])])
-        values = backend.xp.concatenate(arrays, axis=at - 1).astype(dtype, copy=False)
-        return NestedArray(Array(values, device), Jagged(frozen(offsets), None, at))
-    flat = backend.xp.concatenate(arrays, axis=None).astype(dtype, copy=False)
-    return NestedArray(Array(flat, device), Strided.of_packed(sizes))
+        at = packing.irregular_dim(regular_sizes(sizes))
+        values = backend.xp.concatenate(arrays, axis=at - 1)
+        return NestedArray(Array(values, device), Jagged.of_lengths(sizes[:, at - 1], at))
+    flat = backend.xp.concatenate(arrays, axis=None)
+    return NestedArray(Array(flat, device), Strided.of_packed(sizes, len(arrays)))
 
 
 def as_nested_array(
@@ -213,16 +219,14 @@ def as_nested_array(
     devices = {x.device for x in given}
     if len(devices) > 1:
         raise DeviceError(f"as_nested_array: the arrays lie on different devices: {', '.join(sorted(devices))}.")
-    with np.errstate(over="ignore"):
-        return packing.nest([to_dtype(x, kind) for x in given], chosen)
+    return packing.nest([to_dtype(x, kind) for x in given], chosen)
 
 
 def _converted(x: Array, dtype: Any) -> Array:
     """``x`` in ``dtype``, if that can hold the values."""
     kind = canonical_dtype(dtype, x.device)
-    check_conversion("as_nested_array", x.data, kind)
-    with np.errstate(over="ignore"):
-        return to_dtype(x, kind)
+    check_fits("as_nested_array", x.data, kind)
+    return to_dtype(x, kind)
 
 
 def _of_dense(x: Array, dtype: Any, layout: Layout) -> NestedArray:
@@ -232,8 +236,9 @@ def _of_dense(x: Array, dtype: Any, layout: Layout) -> NestedArray:
             f"as_nested_array: a dense array needs 2 dimensions or more to be a batch, this one has {x.ndim}."
         )
     x = x if dtype is None else _converted(x, dtype)
+    count, *shape = x.shape
+    outline = np.tile(np.array(shape, np.int64), (max(count, 1), 1))
     if layout is jagged:
-        offsets = frozen(np.arange(x.shape[0] + 1) * x.shape[1])
-        return NestedArray(moves.reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:])), Jagged(offsets))
-    sizes = np.tile(np.array(x.shape[1:], np.int64), (x.shape[0], 1))
-    return NestedArray(moves.reshape(x, (x.numel(),)), Strided.of_packed(sizes))
+        rows = Jagged.of_lengths(outline[:count, 0])
+        return NestedArray(moves.reshape(x, (count * shape[0], *shape[1:])), rows)
+    return NestedArray(moves.reshape(x, (x.numel(),)).contiguous(), Strided.of_packed(outline, count))

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.create import check_conversion
 from pynested.autograd.default_device import chosen_device
-from pynested.autograd.dense.canonical import as_array, canonical_dtype
+from pynested.autograd.dense.canonical import as_array, canonical_dtype, numpy_array
+from pynested.autograd.numbers import check_fits
 from pynested.backends.dtypes import is_bfloat16
-from pynested.backends.errors import ArgumentError, DTypeError, StructureError
+from pynested.backends.errors import ArgumentError, DTypeError, PynestedError, StructureError
 
 from .nested_array import NestedArray
 
@@ -53,7 +53,9 @@ def _as_numpy(name: str, i: int, value: Any) -> np.ndarray[Any, Any]:
     if type(value) is NestedArray:
         raise StructureError(f"{name}: entry {i} is nested; there is one level of nesting only.")
     try:
-        return np.asarray(value)
+        return numpy_array(f"{name}: entry {i}", value)
+    except PynestedError:
+        raise
     except (ValueError, TypeError) as error:  # ragged lists, and memory that NumPy cannot reach
         raise ArgumentError(f"{name}: entry {i} is no array: {error}.") from None
 
@@ -90,5 +92,5 @@ def common_dtype(name: str, arrays: list[Any], dtype: Any, device: str) -> tuple
             )
         for i, x in enumerate(arrays):
             if x.dtype == kind:
-                check_conversion(f"{name}: array {i}", x.data if type(x) is Array else x, wanted)
+                check_fits(f"{name}: array {i}", x.data if type(x) is Array else x, wanted)
     return wanted, len(kinds) > 1

@@ -10,12 +10,13 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.default_device import placed
 from pynested.autograd.dense.canonical import canonical_dim
-from pynested.backends.errors import ArgumentError, GradientError, LayoutError, StructureError
+from pynested.backends.errors import GradientError, LayoutError, StructureError
 
+from .immutable import fixed
 from .layouts import Layout
 from .nested_protocols import Protocols
 from .sizes import RaggedSize
-from .structure import Ints, Jagged, Strided, Structure, handed_out
+from .structure import STRUCTURES, Ints, Jagged, Strided, Structure, handed_out, misfit
 
 
 class NestedArray(Protocols):
@@ -27,7 +28,7 @@ class NestedArray(Protocols):
         The buffer. Jagged: the components one after another along ``structure.ragged_dim - 1``. Strided: flat. Only
         this is on the tape.
     structure : Jagged or Strided
-        Where each component lies; immutable, never differentiated.
+        Where each component lies; immutable, never differentiated. It fits ``data``, and neither can be set.
 
     Examples
     --------
@@ -38,19 +39,16 @@ class NestedArray(Protocols):
     array([6., 6.])
     """
 
-    __slots__ = ("data", "structure")
+    __slots__ = ("_data", "_structure")
 
-    data: Array
-    structure: Structure
+    data: Array = fixed("data")
+    structure: Structure = fixed("structure")
 
     def __init__(self, data: Array, structure: Structure) -> None:
-        if type(data) is not Array:
-            raise ArgumentError(
-                f"NestedArray: it is made of an Array and a structure, not of {type(data).__name__}. Use "
-                "pn.nested_array([...]), or pn.nested_array_from_jagged(values, offsets)."
-            )
-        self.data = data
-        self.structure = structure
+        if type(data) is not Array or type(structure) not in STRUCTURES or not structure.fits(data.data):
+            raise misfit("NestedArray", data, structure)
+        self._data = data
+        self._structure = structure
 
     # ---- what it is ---------------------------------------------------------------------------------------------
 
@@ -89,10 +87,27 @@ class NestedArray(Protocols):
         """The shape of each component: int64 (B, d)."""
         if isinstance(self.structure, Strided):
             return handed_out(self.structure.sizes)
-        sizes = np.empty((self.structure.count, self.data.ndim), np.int64)
+        return handed_out(self.outline if self.structure.count else self.outline[:0])
+
+    @property
+    def outline(self) -> Ints:
+        """The shape of each component, or that which one would have, -1 where unknown: int64 (max(B, 1), d)."""
+        structure = self.structure
+        if isinstance(structure, Strided):
+            return structure.outline
+        sizes = np.empty((max(structure.count, 1), self.data.ndim), np.int64)
         sizes[:] = self.data.shape
-        sizes[:, self.structure.ragged_dim - 1] = self.structure.component_lengths
-        return handed_out(sizes)
+        sizes[:, structure.ragged_dim - 1] = structure.component_lengths if structure.count else -1
+        return sizes
+
+    @property
+    def regular(self) -> tuple[int | None, ...]:
+        """The sizes of the dimensions of components, None where they are irregular, as `regular_size` says."""
+        structure = self.structure
+        if isinstance(structure, Strided):
+            return structure.regular
+        shape: tuple[int | None, ...] = self.data.shape
+        return (*shape[: structure.ragged_dim - 1], None, *shape[structure.ragged_dim :])
 
     def component_shape(self, i: int) -> tuple[int, ...]:
         """The shape of component ``i``."""
@@ -112,22 +127,19 @@ class NestedArray(Protocols):
     def regular_size(self, dim: int) -> int | None:
         """The size along ``dim`` (canonical) if all components have the same there; None where it is ragged.
 
-        The ragged dimension of the jagged layout is ragged whatever the lengths are.
+        The ragged dimension of the jagged layout is ragged whatever the lengths are. A batch of no components has the
+        sizes of the batch that it is a part of; a dimension is irregular where nobody knows them.
         """
-        if dim == 0:
-            return self.structure.count
-        if isinstance(self.structure, Jagged):
-            return None if dim == self.structure.ragged_dim else self.data.shape[dim - 1]
-        column = self.structure.sizes[:, dim - 1]
-        if not column.size:
-            return 0
-        return int(column[0]) if bool((column == column[0]).all()) else None
+        return self.regular[dim - 1] if dim else self.structure.count
 
     @property
     def shape(self) -> tuple[int | RaggedSize, ...]:
         """The sizes; an irregular one is a `RaggedSize`, which prints as ``j1``."""
-        sizes = [self.regular_size(dim) for dim in range(self.ndim)]
-        return tuple(RaggedSize(self.lengths_along(dim)) if size is None else size for dim, size in enumerate(sizes))
+        sizes = enumerate(self.regular, 1)
+        return (
+            self.structure.count,
+            *[RaggedSize(self.lengths_along(dim)) if size is None else size for dim, size in sizes],
+        )
 
     def size(self, dim: int | None = None) -> Any:
         """The sizes as a tuple, or one of them; strided arrays have none along an irregular dimension."""
@@ -218,7 +230,7 @@ class NestedArray(Protocols):
     @property
     def grad(self) -> NestedArray | None:
         """The gradient that backward passes have accumulated: this structure around the gradient of the values."""
-        return None if self.data.grad is None else around(self.data.grad, self.structure)
+        return None if self.data.grad is None else laid_out(self.data.grad, self.structure)
 
     @grad.setter
     def grad(self, value: NestedArray | None) -> None:
@@ -228,10 +240,9 @@ class NestedArray(Protocols):
         """The values of a gradient of this shape, in this placement."""
         if not isinstance(value, NestedArray):
             raise GradientError(f"{name}: the gradient of a nested array is nested, not {type(value).__name__}.")
-        from .packing import check_same_shape, placed_like
+        from .packing import placed_like
 
-        check_same_shape(name, self, value)
-        return placed_like(value, self)
+        return placed_like(name, value, self)
 
     def backward(self, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False) -> None:
         """Accumulate the gradients of this array, weighted by ``gradient`` (nested, of equal shape)."""
@@ -251,13 +262,21 @@ class NestedArray(Protocols):
         """Call ``hook`` with the (nested) gradient of this array; returns a function that takes it off again."""
 
         def on_values(gradient: Array) -> Array | None:
-            answer = hook(around(gradient, self.structure))
+            answer = hook(laid_out(gradient, self.structure))
             return None if answer is None else self._as_gradient("hook", answer)
 
         return self.data.register_hook(on_values if callable(hook) else hook)
 
 
-def around(values: Array, structure: Structure) -> NestedArray:
+def around(data: Array, structure: Structure) -> NestedArray:
+    """A nested array of values that are known to fit the structure, for where every microsecond counts."""
+    made = NestedArray.__new__(NestedArray)
+    made._data = data
+    made._structure = structure
+    return made
+
+
+def laid_out(values: Array, structure: Structure) -> NestedArray:
     """A nested array of these values; a flat buffer has to be contiguous, which a gradient need not be."""
     if isinstance(structure, Strided) and not values.is_contiguous():
         guard, values = values.guard, values.contiguous()

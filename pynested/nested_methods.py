@@ -1,6 +1,6 @@
 """The operators of a nested array as methods: each calls the function of the same name in `pynested.operators`.
 
-A method without a docstring has that of its function.
+A method has the docstring of its function; one without a function of its name has its own.
 """
 
 # ruff: noqa: D102, E501, E704
@@ -8,13 +8,14 @@ A method without a docstring has that of its function.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.dense import inverted
+from pynested.autograd.dense.canonical import several
 
 if TYPE_CHECKING:
     from .layouts import Layout
@@ -36,7 +37,7 @@ def _binary(name: str, a: Any, b: Any) -> Any:
 
 def _shape(given: tuple[Any, ...]) -> Any:
     """A shape that is given as ``(2, 3)`` or as ``2, 3``."""
-    return given[0] if len(given) == 1 and isinstance(given[0], Iterable) else given
+    return given[0] if len(given) == 1 and several(given[0]) else given
 
 
 class Methods:
@@ -62,9 +63,9 @@ class Methods:
     def __eq__(self, other: object) -> NestedArray: return _binary("eq", self, other)  # type: ignore[override]
     def __ne__(self, other: object) -> NestedArray: return _binary("ne", self, other)  # type: ignore[override]
     def __lt__(self, other: Operand) -> NestedArray: return _binary("lt", self, other)
-    def __gt__(self, other: Operand) -> NestedArray: return _binary("lt", other, self)
+    def __gt__(self, other: Operand) -> NestedArray: return _binary("gt", self, other)
     def __le__(self, other: Operand) -> NestedArray: return _binary("le", self, other)
-    def __ge__(self, other: Operand) -> NestedArray: return _binary("le", other, self)
+    def __ge__(self, other: Operand) -> NestedArray: return _binary("ge", self, other)
     def __getitem__(self, index: Index) -> NestedArray | Array: return ops.getitem(self, index)
     def add(self, other: Operand, *, alpha: float = 1) -> NestedArray: return ops.add(self, other, alpha=alpha)
     def sub(self, other: Operand, *, alpha: float = 1) -> NestedArray: return ops.sub(self, other, alpha=alpha)
@@ -103,12 +104,8 @@ class Methods:
     def chunk(self, chunks: int, dim: int = 0) -> tuple[NestedArray, ...]: return ops.chunk(self, chunks, dim)
     def ne(self, other: Operand) -> NestedArray: return ops.ne(self, other)
     def le(self, other: Operand) -> NestedArray: return ops.le(self, other)
-    def gt(self, other: Operand) -> NestedArray:
-        """``self > other``, element by element: `lt` with the operands exchanged."""
-        return ops.lt(other, self)
-    def ge(self, other: Operand) -> NestedArray:
-        """``self >= other``, element by element: `le` with the operands exchanged."""
-        return ops.le(other, self)
+    def gt(self, other: Operand) -> NestedArray: return ops.gt(self, other)
+    def ge(self, other: Operand) -> NestedArray: return ops.ge(self, other)
     def narrow(self, dim: int, start: int, length: int) -> NestedArray: return ops.narrow(self, dim, start, length)
     def unbind(self, dim: int = 0) -> tuple[Array, ...]: return ops.unbind(self, dim)
     def clone(self) -> NestedArray: return ops.clone(self)
@@ -146,9 +143,9 @@ def connect(operators: Any) -> None:
     for name, method in vars(Methods).items():
         if callable(method):
             method.__qualname__ = f"NestedArray.{name}"  # what Python calls it where an argument is missing
-        if name.startswith("_") or method.__doc__:
+        if name.startswith("_"):
             continue
         if name.endswith("_"):
             method.__doc__ = f"Write what `{name[:-1]}` gives into the array itself, whose shape and dtype stay."
-        else:
+        elif hasattr(ops, name):
             method.__doc__ = getattr(ops, name).__doc__

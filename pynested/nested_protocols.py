@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.protocols import as_scalars
+from pynested.autograd.protocols import as_scalars, refused_ufunc
 from pynested.backends.errors import ArgumentError
 
 from . import nested_methods
@@ -41,7 +41,8 @@ class Protocols(nested_methods.Methods):
 
         function = UFUNCS.get(ufunc)
         if function is None or method != "__call__" or options:
-            return NotImplemented
+            instead = "pn.map_components(lambda component: pn.array(np.{}(component.numpy())), x)"
+            raise refused_ufunc(ufunc, method, options, instead)
         return function(*as_scalars(inputs))
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:

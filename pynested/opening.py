@@ -10,14 +10,14 @@ from pynested.autograd.passes import ones_like
 from pynested.backends.errors import StructureError
 from pynested.backends.host import from_host, to_host
 
-from .nested_array import NestedArray, around
+from .nested_array import NestedArray, around, laid_out
 from .packing import packed, placed_like
 
 
 def opened(x: NestedArray) -> tuple[list[Array], Rebuild]:
     """The values, and the way back to a nested array of this structure."""
     structure = x.structure
-    return [x.data], lambda arrays: None if arrays[0] is None else around(arrays[0], structure)
+    return [x.data], lambda arrays: None if arrays[0] is None else laid_out(arrays[0], structure)
 
 
 def cotangent(name: str, x: NestedArray, given: Any) -> list[Array]:
@@ -43,8 +43,8 @@ def shown(x: NestedArray) -> list[Any]:
     """Which values are no holes: those to which something comes that is sent to every component."""
     if x.structure.tiles:
         return [None]
-    ones = NestedArray(ones_like(x.data), x.structure)
-    mask = to_host(placed_like(packed(ones), x).data) != 0
+    ones = around(ones_like(x.data), x.structure)
+    mask = to_host(placed_like("holes", packed(ones), x).data) != 0
     return [None if mask.all() else mask]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.dense.canonical import possible_shape
 from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import views
@@ -14,12 +15,8 @@ from pynested.backends.errors import LayoutError, StructureError
 
 from .layouts import Layout, jagged, strided
 from .nested_array import NestedArray
-from .structure import Ints, Jagged, Strided, frozen
-
-
-def describe(shape: Sequence[int]) -> str:
-    """A component's shape for an error message."""
-    return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+from .shapes import check_same_shape, describe
+from .structure import Ints, Jagged, Strided, regular_sizes
 
 
 def lead(axis: int, ndim: int) -> tuple[int, ...]:
@@ -58,7 +55,7 @@ def gathered(x: NestedArray, order: Sequence[int] | None = None) -> Array:
         return x.data
     columns = list(range(structure.sizes.shape[1])) if order is None else list(order)
     sizes, strides = structure.sizes[:, columns], structure.strides[:, columns]
-    if Strided(sizes, strides, structure.offsets, structure.buffer_size).contiguous:
+    if Strided.derived(sizes, strides, structure.offsets, structure.buffer_size).contiguous:
         return x.data
     return moves.gather(x.data, sizes, strides, structure.offsets)
 
@@ -86,40 +83,30 @@ def to_strided(x: NestedArray) -> NestedArray:
     flat = moves.reshape(ordered, (values.numel(),))
     strides = np.array(values.stride(), np.int64)
     at = structure.ragged_dim - 1
-    return NestedArray(
-        flat,
-        Strided(
-            frozen(x.component_sizes()),
-            frozen(np.broadcast_to(strides, (structure.count, values.ndim))),
-            frozen(structure.offsets[:-1] * strides[at]),
-            values.numel(),
-        ),
-    )
+    steps = np.broadcast_to(strides, (structure.count, values.ndim))
+    made = Strided.derived(x.outline, steps, structure.offsets[:-1] * strides[at], values.numel())
+    return NestedArray(flat, made)
 
 
 def to_jagged(x: NestedArray, ragged_dim: int | None = None) -> NestedArray:
     """``x`` in the jagged layout; ``ragged_dim`` is the one irregular dimension, or 1 if there is none."""
     if isinstance(x.structure, Jagged):
         return x
-    sizes = x.structure.sizes
-    at = irregular_dim(sizes, x.ndim) if ragged_dim is None else ragged_dim
+    at = irregular_dim(x.regular) if ragged_dim is None else ragged_dim
     order = lead(at - 1, x.ndim - 1)
     flat = gathered(x, order)
-    first = sizes[0] if len(sizes) else np.zeros(x.ndim - 1, np.int64)
-    lengths = sizes[:, at - 1]
-    values = moves.reshape(flat, (int(lengths.sum()), *[int(first[i]) for i in order[1:]]))
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    turned = values if at == 1 else moves.transpose(values, inverse(order))
-    return NestedArray(turned, Jagged(frozen(offsets), None, at))
+    rows = Jagged.of_lengths(x.structure.sizes[:, at - 1], at)
+    values = moves.reshape(flat, (rows.rows, *[x.regular[i] or 0 for i in order[1:]]))
+    return NestedArray(values if at == 1 else moves.transpose(values, inverse(order)), rows)
 
 
-def irregular_dim(sizes: Ints, ndim: int) -> int:
+def irregular_dim(regular: Sequence[int | None]) -> int:
     """The one dimension along which components differ, or 1 if they do not."""
-    if ndim < 2:
+    if not regular:
         raise StructureError(
             "jagged: components without dimensions have none that could be ragged. Use layout=pn.strided."
         )
-    differing = [dim + 1 for dim in range(sizes.shape[1]) if len(sizes) and (sizes[:, dim] != sizes[0, dim]).any()]
+    differing = [dim for dim, size in enumerate(regular, 1) if size is None]
     if len(differing) > 1:
         raise LayoutError(
             f"jagged: dimensions {' and '.join(map(str, differing))} are irregular, and the jagged layout has a single "
@@ -142,7 +129,8 @@ def from_rows(values: Array, structure: Strided) -> NestedArray:
     if structure.rows is not None and structure.rows[1] == values.shape[1:]:
         return NestedArray(flat, structure.packed)
     rest = np.tile(np.array(values.shape[1:], np.int64), (structure.count, 1))
-    return NestedArray(flat, Strided.of_packed(np.concatenate([structure.sizes[:, :1], rest], axis=1)))
+    outline = np.concatenate([structure.sizes[:, :1], rest], axis=1)
+    return NestedArray(flat, Strided.of_packed(outline, structure.count))
 
 
 def in_layout(x: NestedArray, layout: Layout) -> NestedArray:
@@ -156,11 +144,10 @@ def nest(components: Sequence[Array], layout: Layout, ragged_dim: int | None = N
     given = [to_dtype(component, dtype) for component in components]
     sizes = np.array([component.shape for component in given], np.int64).reshape(len(given), given[0].ndim)
     if layout is jagged:
-        at = irregular_dim(sizes, given[0].ndim + 1) if ragged_dim is None else ragged_dim
-        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes[:, at - 1])])
-        return NestedArray(moves.concatenate(given, at - 1), Jagged(frozen(offsets), None, at))
+        at = irregular_dim(regular_sizes(sizes)) if ragged_dim is None else ragged_dim
+        return NestedArray(moves.concatenate(given, at - 1), Jagged.of_lengths(sizes[:, at - 1], at))
     flat = moves.concatenate([moves.reshape(component, (component.numel(),)) for component in given], 0)
-    return NestedArray(flat, Strided.of_packed(sizes))
+    return NestedArray(flat, Strided.of_packed(sizes, len(given)))
 
 
 def unbound(x: NestedArray) -> tuple[Array, ...]:
@@ -188,44 +175,9 @@ def strided_pieces(buffer: Array, structure: Strided) -> tuple[Array, ...]:
     return views.components(buffer, structure.sizes, structure.strides, structure.offsets)  # type: ignore[no-any-return]
 
 
-def same_shape(a: NestedArray, b: NestedArray) -> bool:
-    """Whether rank, number and sizes of components are equal, by value, whatever the layouts."""
-    if a.structure is b.structure and a.data.shape == b.data.shape:
-        return True
-    if a.ndim != b.ndim or len(a) != len(b):
-        return False
-    s, t = a.structure, b.structure
-    if isinstance(s, Jagged) and isinstance(t, Jagged) and s.ragged_dim == t.ragged_dim:
-        at = s.ragged_dim - 1
-        rest = a.data.shape[:at] + a.data.shape[at + 1 :] == b.data.shape[:at] + b.data.shape[at + 1 :]
-        return rest and s.same_lengths(t)
-    return np.array_equal(a.component_sizes(), b.component_sizes())
-
-
-def check_same_shape(name: str, a: NestedArray, b: NestedArray) -> None:
-    """Say where two nested arrays differ, if they do."""
-    if not same_shape(a, b):
-        raise StructureError(difference(name, a, b))
-
-
-def difference(name: str, a: NestedArray, b: NestedArray) -> str:
-    """Where the shapes of two nested arrays differ, in words."""
-    if a.ndim != b.ndim:
-        return f"{name}: the operands have {a.ndim} and {b.ndim} dimensions; they must have as many."
-    if len(a) != len(b):
-        return f"{name}: the operands have {len(a)} and {len(b)} components; they must have as many."
-    i, dim = (int(k) for k in np.argwhere(a.component_sizes() != b.component_sizes())[0])
-    return (
-        f"{name}: the operands differ at component {i}: lengths {a.component_shape(i)[dim]} and "
-        f"{b.component_shape(i)[dim]} along dimension {dim + 1} (shapes {describe(a.component_shape(i))} and "
-        f"{describe(b.component_shape(i))}). Components must have equal shapes; pad, narrow or select so that "
-        "component "
-        f"{i} has the same length in both."
-    )
-
-
-def placed_like(x: NestedArray, like: NestedArray) -> Array:
-    """The values of ``x`` where ``like`` has its own, zero in its holes; shapes are equal."""
+def placed_like(name: str, x: NestedArray, like: NestedArray) -> Array:
+    """The values of ``x`` where ``like`` has its own, zero in its holes; shapes have to be equal."""
+    check_same_shape(name, like, x)
     target = like.structure
     if target.tiles and x.structure.same_placement(target) and x.data.shape == like.data.shape:
         return x.data
@@ -245,14 +197,12 @@ def placed_like(x: NestedArray, like: NestedArray) -> Array:
 
 def as_dense(name: str, x: NestedArray) -> Array:
     """The components as one dense array, if all have one shape."""
-    sizes = x.component_sizes()
-    if len(sizes) and (sizes != sizes[0]).any():
-        i = int(np.flatnonzero((sizes != sizes[0]).any(axis=1))[0])
+    outline = x.outline
+    if (outline != outline[0]).any():
+        i = int(np.flatnonzero((outline != outline[0]).any(axis=1))[0])
         raise StructureError(
-            f"{name}: component {i} has shape {describe(x.component_shape(i))} and component 0 has shape "
-            f"{describe(x.component_shape(0))}; only components of one shape make a dense array. Use "
-            "pn.to_padded_array(nt, 0.0), or nt.values()."
+            f"{name}: component {i} has shape {describe(outline[i])} and component 0 has shape {describe(outline[0])}; "
+            "only components of one shape make a dense array. Use pn.to_padded_array(nt, 0.0), or nt.values()."
         )
-    shape = [x.regular_size(dim) for dim in range(1, x.ndim)]
-    first = [int(n) for n in sizes[0]] if len(sizes) else [n or 0 for n in shape]
-    return moves.reshape(gathered(to_strided(x)), (len(x), *first))
+    shape = possible_shape(name, (len(x), *np.maximum(outline[0], 0).tolist()))
+    return moves.reshape(gathered(to_strided(x)), shape)

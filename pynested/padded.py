@@ -16,12 +16,12 @@ from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, 
 from pynested.backends.host import to_host
 from pynested.operators.slicing import batch_slice
 
-from .buffers import integers, plain
 from .construct import as_nested_array
 from .layouts import Layout, canonical_layout, jagged, strided
+from .metadata import integers, plain
 from .nested_array import NestedArray
 from .operands import Dense, IntsLike
-from .structure import Ints, Jagged, Strided, frozen
+from .structure import Ints, Jagged, Strided
 
 
 def narrow(
@@ -77,20 +77,20 @@ def narrow(
             f"narrow: dimension {at} is refused; the jagged layout narrows dimension 1, the strided one any but the "
             "batch."
         )
-    starts, lengths = _per_entry("start", start, len(x)), _per_entry("length", length, len(x))
-    _check_range(starts, lengths, x.shape[at])
+    count = len(x)
+    firsts, each = _per_entry("start", start, count), _per_entry("length", length, count)
+    starts, lengths = _checked_range(firsts, each, count, x.shape[at])
     x = x.contiguous()
     if chosen is jagged:
-        rows = moves.reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:]))
-        offsets = np.append(starts + np.arange(len(x)) * x.shape[1], rows.shape[0])
-        return NestedArray(rows, Jagged(frozen(offsets), frozen(lengths)))
-    sizes = np.tile(np.array(x.shape[1:], np.int64), (len(x), 1))
-    sizes[:, at - 1] = lengths
-    strides = np.tile(np.array(x.stride()[1:], np.int64), (len(x), 1))
-    offsets = np.arange(len(x)) * x.stride(0) + starts * strides[:, at - 1]
-    offsets = np.where(sizes.prod(axis=1) > 0, offsets, 0)
-    flat = moves.reshape(x, (x.numel(),))
-    return NestedArray(flat, Strided(frozen(sizes), frozen(strides), frozen(offsets), x.numel()))
+        rows = moves.reshape(x, (count * x.shape[1], *x.shape[2:]))
+        offsets = np.append(starts + np.arange(count) * x.shape[1], rows.shape[0])
+        return NestedArray(rows, Jagged.derived(offsets, lengths))
+    outline = np.tile(np.array(x.shape[1:], np.int64), (max(count, 1), 1))
+    outline[:, at - 1] = each if each.size else -1
+    strides = np.tile(np.array(x.stride()[1:], np.int64), (count, 1))
+    offsets = np.arange(count) * x.stride(0) + starts * strides[:, at - 1]
+    offsets = np.where((outline[:count] > 0).all(axis=1), offsets, 0)
+    return NestedArray(moves.reshape(x, (x.numel(),)), Strided.derived(outline, strides, offsets, x.numel()))
 
 
 def _narrow_nested(x: NestedArray, dim: int, start: Any, length: Any) -> NestedArray:
@@ -99,13 +99,12 @@ def _narrow_nested(x: NestedArray, dim: int, start: Any, length: Any) -> NestedA
         raise DimensionError(
             "narrow: of a nested array only dimension 0 is narrowed, which picks components. Use x[:, a:b]."
         )
-    first, count = _per_entry("start", start, 1), _per_entry("length", length, 1)
-    _check_range(first, count, len(x))
+    first, count = _checked_range(_per_entry("start", start, 1), _per_entry("length", length, 1), 1, len(x))
     return batch_slice(x, slice(int(first[0]), int(first[0] + count[0])))
 
 
 def _per_entry(what: str, value: Any, count: int) -> Ints:
-    """``value``, an integer or one for each entry, as int64 (B,)."""
+    """``value``, an integer or one for each entry, as int64 () or (B,)."""
     if value is None:
         raise ArgumentError(f"narrow: {what} is missing; give an integer, or one for each of the {count} entries.")
     given = plain("narrow", what, value)
@@ -114,16 +113,19 @@ def _per_entry(what: str, value: Any, count: int) -> Ints:
         raise StructureError(
             f"narrow: {what} of shape {numbers.shape} must be an integer or one for each of the {count} entries."
         )
-    return np.broadcast_to(numbers, (count,))
+    return numbers
 
 
-def _check_range(starts: Ints, lengths: Ints, size: int) -> None:
+def _checked_range(starts: Ints, lengths: Ints, count: int, size: int) -> tuple[Ints, Ints]:
+    """Starts and lengths for each entry, inside of ``size``; numbers for all entries also where there is none."""
+    starts, lengths = (np.broadcast_to(given if given.size else 0, (max(count, 1),)) for given in (starts, lengths))
     wrong = np.flatnonzero((starts < 0) | (lengths < 0) | (starts > size) | (lengths > size - starts))
     if wrong.size:
         i = int(wrong[0])
         raise StructureError(
             f"narrow: entry {i}: start ({starts[i]}) + length ({lengths[i]}) is not inside dimension size ({size})."
         )
+    return starts[:count], lengths[:count]
 
 
 def masked_select(array: Dense, mask: Dense) -> NestedArray:
@@ -169,6 +171,5 @@ def masked_select(array: Dense, mask: Dense) -> NestedArray:
     xp = get_backend(x.device).xp
     full = xp.broadcast_to(chosen, x.shape)
     lengths = to_host(full.reshape(prod(x.shape[:-1]), x.shape[-1]).sum(axis=1))
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     values = moves.take_rows(moves.reshape(x, (x.numel(),)), xp.flatnonzero(full))
-    return NestedArray(values, Jagged(frozen(offsets)))
+    return NestedArray(values, Jagged.of_lengths(lengths))

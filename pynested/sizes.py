@@ -7,12 +7,13 @@ from.
 from __future__ import annotations
 
 import hashlib
-import threading
+
+from pynested.backends.forking import Lock
 
 from .structure import Ints
 
 _names: dict[bytes, int] = {}
-_lock = threading.Lock()
+_lock = Lock()
 
 
 class RaggedSize:

@@ -43,14 +43,19 @@ def _per_component(operand: Any, batch: int, rank: int) -> Sequence[Any]:
 
 
 def promoted(*operands: Any) -> list[tuple[NDArray, ...]]:
-    """Pair operands as `matched` does, for arithmetic: numbers take the dtype of the arrays, and floats are wide."""
+    """Pair operands as `matched` does, for arithmetic: of one dtype, numbers of that of the arrays, and floats wide."""
     arrays = [array for operand in operands for array in (operand if isinstance(operand, list) else [operand])]
     dtype = np.result_type(np.bool_, *(array.dtype for array in arrays if isinstance(array, np.ndarray)))
     met = [
         operand if isinstance(operand, (list, np.ndarray)) else np.asarray(operand, np.result_type(dtype, operand))
         for operand in operands
     ]
-    return [tuple(wide(array) for array in group) for group in matched(*met)]
+    common = np.result_type(dtype, *(operand.dtype for operand in met if isinstance(operand, np.ndarray)))
+    return [tuple(_in_common(array, common) for array in group) for group in matched(*met)]
+
+
+def _in_common(array: NDArray, common: np.dtype[Any]) -> NDArray:
+    return wide(array if array.dtype.kind in "fcO" else array.astype(common))
 
 
 def left_align(components: Sequence[NDArray]) -> tuple[NDArray, NDArray]:

@@ -43,7 +43,7 @@ def _signature(signature: str) -> list[str]:
         return [signature]
     name, _, rest = signature.partition("(")
     inside, _, returns = rest.rpartition(") -> ")
-    parameters = re.split(r", (?=\*$|\*,|\w+:)", inside)
+    parameters = re.split(r", (?=\*$|\*,|\*?\w+:)", inside)
     return [f"{name}(", *(f"    {parameter}," for parameter in parameters), f") -> {returns}"]
 
 

@@ -6,7 +6,9 @@ layouts, gradients ...); the file `ideas.toml` collects them, and each is a chap
 
 from __future__ import annotations
 
+import ast
 import functools
+import inspect
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,6 +33,8 @@ FAMILIES = (
 )
 
 _FOLDER = Path(__file__).parent / "operators"
+_NAMED, _SEVERAL = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL
+_BY_NAME = inspect.Parameter.KEYWORD_ONLY
 _FIELDS = {"signature", "summary", "since", "torch", "peers", "precision", "differentiable", "clauses"}
 _CLAUSE_FIELDS = {"class", "kind", "text"}
 
@@ -64,6 +68,40 @@ class Operator:
     def is_idea(self) -> bool:
         """True for a table that holds clauses only."""
         return self.chapter == IDEAS
+
+    @property
+    def call(self) -> inspect.Signature:
+        """The parameters of the signature; a `ValueError` where it is not that of a function of this name."""
+        return _call(self.name, self.signature)
+
+
+@functools.cache
+def _call(name: str, signature: str) -> inspect.Signature:
+    try:
+        (definition,) = ast.parse(f"def {signature}: ...").body
+    except SyntaxError as error:
+        raise ValueError(f"{name}: the signature {signature!r} cannot be read") from error
+    if not isinstance(definition, ast.FunctionDef) or definition.name != name:
+        raise ValueError(f"{name}: the signature is not that of a function {name}")
+    return _signature(definition.args)
+
+
+def _signature(arguments: ast.arguments) -> inspect.Signature:
+    """Return names, kinds and which have a default; nothing is evaluated."""
+
+    def parameter(name: str, kind: Any, default: bool) -> inspect.Parameter:
+        return inspect.Parameter(name, kind, default=... if default else inspect.Parameter.empty)
+
+    positional = [*arguments.posonlyargs, *arguments.args]
+    required = len(positional) - len(arguments.defaults)
+    by_name = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return inspect.Signature(
+        [
+            *(parameter(one.arg, _NAMED, number >= required) for number, one in enumerate(positional)),
+            *([parameter(arguments.vararg.arg, _SEVERAL, False)] if arguments.vararg else []),
+            *(parameter(one.arg, _BY_NAME, default is not None) for one, default in by_name),
+        ]
+    )
 
 
 def read_tables(folder: Path = _FOLDER) -> dict[str, Operator]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -18,6 +20,14 @@ from .nests import BOTH, JAGGED, JAGGED_2, STRIDED, Kind, Numbers, batch, distin
 REGULAR = (JAGGED, JAGGED_2, STRIDED)
 ROWS = (JAGGED, STRIDED)
 ALL = (*REGULAR, BOTH)
+
+
+@contextmanager
+def nothing_warns() -> Iterator[None]:
+    """Let warnings of NumPy, and those that Python's filters would show, be errors."""
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        yield
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +58,8 @@ class Batch:
         return self.kind.ragged
 
     def logical(self, rank: int = 2) -> tuple[int | None, ...]:
-        """The shape with None where it is irregular; the strided layout knows no sizes without components."""
-        if self.kind.both or (self.kind is STRIDED and not self.count):
+        """The shape with None where it is irregular."""
+        if self.kind.both:
             return (self.count, *[None] * rank)
         return (self.count, None, 2) if self.ragged == 1 else (self.count, 2, None)
 
@@ -233,6 +243,7 @@ def _conversion() -> Iterator[Call]:
     yield Call("to_padded_array", "", lambda b: (b.x(), 0.0))
     yield Call("to_padded_array", "seven", lambda b: (b.x(), 7.0))
     yield Call("to_padded_array", "larger", lambda b: (b.x(), 7.0, (b.count + 1, 4, 4)))
+    yield Call("to", "float64", lambda b: (b.x(), np.dtype(np.float64)))
     ranges = (
         slice(1, None),
         slice(None, None, -1),

@@ -15,6 +15,7 @@ import numpy as np
 
 import pynested as pn
 from pynested.spec.encoding import Components
+from pynested.structure import Strided
 
 Numbers = np.ndarray[Any, Any]
 
@@ -150,7 +151,14 @@ def _strided(components: Components, placement: str, ragged: int) -> Any:
     ]
     strides = np.array([_strides(one.shape, order) for one in components], np.int64).reshape(len(components), rank)
     buffer = np.full(total, poison(components.dtype), components.dtype)
-    return buffer, counted, lambda leaf: pn.nested_array_from_strided(leaf, sizes, strides, np.array(starts, np.int64))
+    regular = components.shape[1:]
+
+    def made(leaf: Any) -> Any:
+        x = pn.nested_array_from_strided(leaf, sizes, strides, np.array(starts, np.int64))
+        # A buffer alone does not say what is regular in no components.
+        return x if len(x) else pn.NestedArray(x.values(), Strided(sizes, strides, [], total, regular))
+
+    return buffer, counted, made
 
 
 def _strides(shape: tuple[int, ...], order: str) -> list[int]:

@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, DimensionError, DTypeError, ShapeError, StructureError
+from pynested.backends.errors import (
+    ArgumentError,
+    DimensionError,
+    DTypeError,
+    IndexOutOfRange,
+    ShapeError,
+    StructureError,
+)
 from pynested.pictures import picture
 
 from .nests import LAYOUTS, assert_same
@@ -50,6 +57,9 @@ def test_nested_and_dense_arrays_convert_by_value_too() -> None:
         assert pn.as_nested_array(given, dtype=pn.int16).dtype == np.int16
 
 
+EMPTIES = pn.nested_array_from_strided(pn.ones(0), [[0, 2**40], [2**40, 0]])
+COLUMN = pn.nested_array_from_strided(pn.ones(1), [[2**40, 1]], [[0, 0]], [0])
+ROW = pn.ones(1).broadcast_to((2**20,))
 REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: pn.cat(X), ArgumentError, r"give a list: pn\.cat\(\[a, b\]\)"),
     (lambda: pn.stack(pn.ones(2, 2)), ArgumentError, r"give a list: pn\.stack\(\[a, b\]\)"),
@@ -77,6 +87,32 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: ROWS.reshape(2, X.size(1), 2), ShapeError, "ragged size"),
     (lambda: ROWS.reshape(X.size(1), 2), ShapeError, "ragged size"),
     (lambda: pn.zeros_like(pn.ones(2), layout=pn.jagged), StructureError, "nest it"),
+    (lambda: ROWS.reshape(2, -1, 2**70), ShapeError, "too many elements"),
+    (lambda: pn.nested_array([np.zeros((0, 1))]).reshape(1, 2**32, 2**32), ShapeError, "too many elements"),
+    (lambda: ROWS.unflatten(2, (2**32, 2**32)), ShapeError, "too many elements"),
+    (lambda: ROWS.select(1, 2**70), IndexOutOfRange, "components 0 .*, 1 "),
+    (lambda: ROWS.select(2, -(2**70)), IndexOutOfRange, "components 0 .*, 1 "),
+    (lambda: ROWS.narrow(0, 2**70, 1), StructureError, "start holds an integer that is beyond int64"),
+    (lambda: pn.to_padded_array(X, 0, (2**70, 2)), ShapeError, "too many elements"),
+    (lambda: pn.to_padded_array(pn.nested_array([[1.0]]), 0, (2**32, 2**32)), ShapeError, "too many elements"),
+    (lambda: pn.nested_array_from_strided(pn.ones(4), [[0, 2**62, 2**62]]), StructureError, "too many elements"),
+    (lambda: pn.nested_array_from_strided(pn.ones(4), [[1] * 64]), StructureError, "at most 64"),
+    (lambda: pn.nested_array_from_jagged(pn.ones((1,) * 64), [0, 1]), StructureError, "64"),
+    (lambda: pn.nested_array_from_jagged(pn.ones(4), np.array([], "i8,i8")), DTypeError, "offsets must be integers"),
+    (lambda: pn.as_nested_array(pn.ones((1,) * 64)).unsqueeze(1), ShapeError, "at most 64"),
+    (lambda: pn.as_nested_array(pn.ones((1,) * 64), layout=pn.jagged)[:, None], ShapeError, "at most 64"),
+    (lambda: pn.stack([pn.as_nested_array(pn.ones((1,) * 64))], 1), ShapeError, "at most 64"),
+    (lambda: ROWS[(slice(None), *[None] * 62)], ShapeError, "at most 64"),
+    (lambda: ROWS.unflatten(2, (1,) * 62 + (2,)), ShapeError, "at most 64"),
+    (lambda: EMPTIES.sum(0), ShapeError, "sum: .* too many elements"),
+    (lambda: pn.mean(EMPTIES, 0), ShapeError, "mean: .* too many elements"),
+    (lambda: pn.to_padded_array(EMPTIES, 0.0), ShapeError, "to_padded_array: .* too many elements"),
+    (lambda: pn.nested_array_from_strided(pn.ones(0), [[0, 2**58]] * 9).to_dense(), ShapeError, "too many elements"),
+    (lambda: COLUMN + COLUMN.transpose(1, 2), StructureError, "add: .* too many elements"),
+    (lambda: COLUMN * ROW, StructureError, "mul: .* too many elements"),
+    (lambda: pn.nested_array_from_jagged(COLUMN[0], [0, 2**40]) - ROW, ShapeError, "sub: .* too many elements"),
+    (lambda: X[:0].chunk(2**40), ArgumentError, "chunk: of nothing .* at most 1048576"),
+    (lambda: pn.nested_array(np.zeros((3, 2, 0))).chunk(2**40, 2), ArgumentError, "chunk: of nothing"),
     (lambda: X.transpose(), TypeError, r"^NestedArray\.transpose\(\)"),
     (lambda: pn.ones(2).transpose(), TypeError, r"^Array\.transpose\(\)"),
 ]
@@ -87,6 +123,15 @@ def test_what_is_refused(case: tuple[Callable[[], Any], type[Exception], str]) -
     call, kind, pattern = case
     with pytest.raises(kind, match=pattern):
         call()
+
+
+def test_numbers_that_are_larger_than_any_size_are_clamped_in_slices() -> None:
+    for huge in (2**62, 2**63, 2**70):
+        assert_same(X[:, ::huge], [[1.0], [3.0]])
+        assert_same(X[:, ::-huge], [[2.0], [3.0]])
+        assert_same(X[:, -huge:huge], [[1.0, 2.0], [3.0]])
+        assert_same(ROWS[-huge:huge:huge, ..., ::huge], [[[1.0]]])
+        assert pn.ones(3)[-huge:huge:huge].tolist() == [1.0]
 
 
 def test_what_is_accepted() -> None:

@@ -136,6 +136,38 @@ class TestAsNestedArray:
             with pytest.raises(StructureError):
                 pn.as_nested_array(wrong)
 
+    @pytest.mark.parametrize("layout", LAYOUTS, ids=repr)
+    @pytest.mark.parametrize(
+        "view",
+        [
+            lambda x: x[:, :, :1], lambda x: x[:, :1, :], lambda x: x[:, :1, :1], lambda x: x[::2], lambda x: x[::-1],
+            lambda x: x[:, ::-1], lambda x: x[..., ::-2], lambda x: x.transpose(2, 0, 1), lambda x: x[:1, ::2],
+        ],
+        ids=range(9),
+    )  # fmt: skip
+    def test_memory_that_is_not_in_order(self, view: Any, layout: Any) -> None:
+        expected = view(distinct((4, 3, 2)))
+        given = pn.array(np.zeros((4, 3, 2)), requires_grad=True)
+        whole = pn.array(distinct((4, 3, 2)), requires_grad=True)
+        shown = whole.permute((2, 0, 1)) if expected.shape == (2, 4, 3) else view(whole)
+        for x in (pn.as_nested_array(expected, layout=layout), pn.as_nested_array(shown, layout=layout)):
+            assert_same(x, list(expected))
+            assert_same(x + 1.0, list(expected + 1))
+            assert x[0].tolist() == expected[0].tolist() and repr(x)
+        (x * x).sum().backward()
+        counted = view(np.arange(24.0).reshape(4, 3, 2)).astype(int).ravel()
+        wanted = np.zeros(24)
+        wanted[counted] = 2 * distinct((4, 3, 2)).ravel()[counted]
+        assert whole.grad.numpy().ravel().tolist() == wanted.tolist() and given.grad is None
+
+    def test_parts_of_memory_that_is_not_in_order(self) -> None:
+        thin = distinct((4, 3, 2))[:, :, :1]
+        assert_same(pn.narrow(thin, 0, 1, 2), list(thin[1:3]))
+        for layout in LAYOUTS:
+            assert_same(pn.narrow(thin, 1, [0, 1, 2, 3], [3, 1, 1, 0], layout), [
+                thin[0], thin[1, 1:2], thin[2, 2:], thin[3, 3:],
+            ])  # fmt: skip
+
     def test_a_nested_array_keeps_its_components(self) -> None:
         for a in LAYOUTS:
             for placement in PLACEMENTS:

@@ -34,6 +34,7 @@ def listed_parameters(operator: Operator) -> list[tuple[str, bool, Any]]:
     given = function.args
     defaults = [None] * (len(given.args) - len(given.defaults)) + given.defaults
     pairs = [(arg, default, False) for arg, default in zip(given.args, defaults, strict=True)]
+    pairs += [(given.vararg, None, False)] if given.vararg else []
     pairs += [(arg, default, True) for arg, default in zip(given.kwonlyargs, given.kw_defaults, strict=True)]
     return [(arg.arg, keyword, inspect.Parameter.empty if x is None else value(x)) for arg, x, keyword in pairs]
 

@@ -59,6 +59,36 @@ class TestFunctions:
             assert_same(ufunc(np.float64(2), x), [ufunc(2, c) for c in components])
 
 
+@pytest.mark.parametrize("nested", [True, False])
+def test_ways_to_call_ufuncs_that_are_numpys_alone(layout: Any, nested: bool) -> None:
+    x = nest(RAGGED, layout) if nested else pn.array(RAGGED[0])
+    for call, text in (
+        (lambda: np.add(x, 1, where=x > 1), r"numpy\.add: .*where.* use pn\.where"),
+        (lambda: np.add(x, 1, out=x), r"numpy\.add: .*out.* use x\.copy_"),
+        (lambda: np.sin(x, dtype=np.float32), r"numpy\.sin: .*dtype.* use x\.to"),
+        (lambda: np.add.reduce(x), r"numpy\.add\.reduce: .* Use pn\.sum"),
+        (lambda: np.multiply.outer(x, x), r"numpy\.multiply\.outer: .* Use"),
+        (lambda: np.floor(x), r"numpy\.floor: .*pn\.array\(np\.floor\(.*numpy\(\)\)"),
+        (lambda: np.hypot(1.0, x), r"numpy\.hypot: .*pn\.array\(np\.hypot\("),
+    ):
+        with pytest.raises(ArgumentError, match=text):
+            call()
+    written = np.zeros(2)
+    with pytest.raises(ArgumentError, match="out"):
+        written += x
+
+
+def test_dense_and_nested_operands_of_ufuncs(layout: Any) -> None:
+    """A dense operand on the left leaves the call to the nested one."""
+    x, dense = nest(RAGGED, layout), pn.array([[10.0], [20.0]])
+    assert_same(np.add(dense, x), [RAGGED[0] + 10, RAGGED[1] + 20])
+    assert_same(np.subtract(x, dense), [RAGGED[0] - 10, RAGGED[1] - 20])
+    with pytest.raises(ArgumentError, match="hypot"):
+        np.hypot(dense, x)
+    made = pn.map_components(lambda component: pn.array(np.floor(component.numpy())), x / 2)
+    assert_same(made, [np.floor(one / 2) for one in RAGGED])
+
+
 def test_comparisons_as_operators_and_methods(layout: Any) -> None:
     x = nest([np.array([1.0, np.nan]), np.array([3.0])], layout)
     c = [np.array([1.0, np.nan]), np.array([3.0])]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import gc
 import itertools
 import pickle
+import weakref
 from typing import Any
 
 import numpy as np
@@ -13,31 +15,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pynested as pn
+from pynested.backends.errors import ArgumentError, DimensionError, DTypeError, ReadOnlyError, StructureError
 from pynested.sizes import RaggedSize
 from pynested.spec.components import layouts
 from pynested.structure import Jagged, Strided, frozen, packed_strides
 
-from .nests import JAGGED, JAGGED_2, LAYOUTS, PLACEMENTS, batch, nest
-
-
-def jagged(offsets: list[int], lengths: list[int] | None = None, ragged_dim: int = 1) -> Jagged:
-    return Jagged(frozen(offsets), None if lengths is None else frozen(lengths), ragged_dim)
+from .nests import JAGGED, JAGGED_2, LAYOUTS, PLACEMENTS, assert_same, batch, nest, plain
 
 
 def strided(sizes: Any, strides: Any, offsets: Any, size: int, dims: int = 2) -> Strided:
     shape = (len(offsets), dims)
     arrays = [np.array(one, np.int64).reshape(shape) for one in (sizes, strides)]
-    return Strided(frozen(arrays[0]), frozen(arrays[1]), frozen(offsets), size)
+    return Strided(*arrays, np.array(offsets, np.int64), size)
 
 
-def places(structure: Strided) -> list[list[int]]:
-    """The elements of each component in the buffer, row-major; counted with loops."""
+def places(sizes: Any, strides: Any, offsets: Any) -> list[int]:
+    """The elements of each component in the buffer, row-major, one component after another; counted with loops."""
     return [
-        [
-            int(offset) + sum(int(k) * int(s) for k, s in zip(index, stride, strict=True))
-            for index in itertools.product(*map(range, size))
-        ]
-        for size, stride, offset in zip(structure.sizes, structure.strides, structure.offsets, strict=True)
+        int(offset) + sum(int(k) * int(s) for k, s in zip(index, stride, strict=True))
+        for size, stride, offset in zip(sizes, strides, offsets, strict=True)
+        for index in itertools.product(*map(range, size))
     ]
 
 
@@ -52,7 +49,7 @@ def rows(structure: Jagged) -> list[int]:
 
 def test_jagged_without_holes() -> None:
     for lengths in layouts():
-        structure = jagged([0, *np.cumsum(lengths).tolist()] if lengths else [0])
+        structure = Jagged([0, *np.cumsum(lengths).tolist()] if lengths else [0])
         assert (structure.count, structure.tiles, structure.overlapping) == (len(lengths), True, False)
         assert structure.component_lengths.tolist() == list(lengths)
         assert structure.packed is structure
@@ -61,7 +58,7 @@ def test_jagged_without_holes() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), max_size=5))
 def test_jagged_with_lengths(pairs: list[tuple[int, int]]) -> None:
-    structure = jagged([*[start for start, _ in pairs], 8], [n for _, n in pairs])
+    structure = Jagged([*[start for start, _ in pairs], 8], [n for _, n in pairs])
     assert structure.row_index.tolist() == rows(structure)
     assert structure.overlapping is (len(set(rows(structure))) < len(rows(structure)))
     tight = structure.packed
@@ -72,11 +69,11 @@ def test_jagged_with_lengths(pairs: list[tuple[int, int]]) -> None:
 
 
 def test_jagged_structures_are_compared_by_value() -> None:
-    a, b = jagged([0, 2, 5]), jagged([0, 2, 5])
-    holes = jagged([3, 0, 6], [2, 3])
+    a, b = Jagged([0, 2, 5]), Jagged([0, 2, 5])
+    holes = Jagged([3, 0, 6], [2, 3])
     assert a.same_lengths(b) and a.same_lengths(holes) and holes.same_lengths(a)
     assert a.same_placement(b) and not a.same_placement(holes) and not holes.same_placement(a)
-    assert not a.same_placement(jagged([0, 2, 5], None, 2)) and not a.same_lengths(jagged([0, 3, 5]))
+    assert not a.same_placement(Jagged([0, 2, 5], None, 2)) and not a.same_lengths(Jagged([0, 3, 5]))
     assert not a.same_placement(strided([[2, 1]], [[1, 1]], [0], 2))
 
 
@@ -86,14 +83,15 @@ steps_1 = st.tuples(st.integers(0, 4), st.integers(0, 4))
 
 @given(st.lists(st.tuples(sizes_1, steps_1, st.integers(0, 6)), max_size=4), st.integers(0, 3))
 def test_strided(parts: Any, more: int) -> None:
-    structure = strided([p[0] for p in parts], [p[1] for p in parts], [p[2] for p in parts], 0)
-    elements = [element for one in places(structure) for element in one]
-    structure.buffer_size = size = max(elements, default=-1) + 1 + more
+    columns = [[part[k] for part in parts] for k in range(3)]
+    elements = places(*columns)
+    size = max(elements, default=-1) + 1 + more
+    structure = strided(*columns, size)
     assert structure.contiguous is (elements == list(range(size)))
     assert structure.overlapping is (len(set(elements)) < len(elements))
     assert structure.tiles is (sorted(elements) == list(range(size)))
     packed = structure.packed
-    assert [one for row in places(packed) for one in row] == list(range(len(elements)))
+    assert places(packed.sizes, packed.strides, packed.offsets) == list(range(len(elements)))
     assert packed.contiguous and packed.tiles and packed.packed is packed
 
 
@@ -116,7 +114,7 @@ def test_frozen() -> None:
 
 
 @pytest.mark.parametrize(
-    "structure", [jagged([3, 0, 6], [2, 3]), strided([[2, 1]], [[1, 1]], [0], 2)], ids=["jagged", "strided"]
+    "structure", [Jagged([3, 0, 6], [2, 3]), strided([[2, 1]], [[1, 1]], [0], 2)], ids=["jagged", "strided"]
 )
 def test_copies_cannot_be_changed_either(structure: Any) -> None:
     assert copy.deepcopy(structure) is structure
@@ -151,3 +149,119 @@ def test_facts_of_small_batches(layout: Any) -> None:
                 assert x.regular_size(3 - kind.ragged) == 2 and x.size(0) == len(lengths)
                 irregular = layout is pn.jagged or len(set(lengths)) > 1
                 assert x.regular_size(kind.ragged) == (None if irregular else lengths[0])
+
+
+TAMPERED: list[tuple[Any, tuple[Any, ...], type[Exception]]] = [
+    (Jagged, ([], None, 1), StructureError),
+    (Jagged, ([1, 3], None, 1), StructureError),
+    (Jagged, ([0, 3, 2], None, 1), StructureError),
+    (Jagged, ([0, 3], [1, 2], 1), StructureError),
+    (Jagged, ([0, 3], [-1], 1), StructureError),
+    (Jagged, ([-1, 3], [1], 1), StructureError),
+    (Jagged, ([2**62, 0], [2**62], 1), StructureError),
+    (Jagged, ([0, 3], None, 0), DimensionError),
+    (Jagged, ([0, 3], None, 1.0), ArgumentError),
+    (Jagged, ([0.0, 3.0], None, 1), DTypeError),
+    (Strided, ([[2]], [[1]], [0], 1), StructureError),
+    (Strided, ([[2]], [[1]], [-1], 3), StructureError),
+    (Strided, ([[2]], [[-1]], [2], 3), StructureError),
+    (Strided, ([[-2]], [[1]], [0], 3), StructureError),
+    (Strided, ([[2]], [[1, 1]], [0], 3), StructureError),
+    (Strided, ([[2]], [[1]], [0, 1], 3), StructureError),
+    (Strided, ([[2**62, 4]], [[0, 0]], [0], 3), StructureError),
+    (Strided, ([[1] * 64], None, None, 3), StructureError),
+    (Strided, ([[2]], [[1]], [0], "3"), ArgumentError),
+    (Strided, (np.zeros((0, 2), int), None, None, 0, (1, 2, 3)), StructureError),
+    (Strided, (np.zeros((0, 2), int), None, None, 0, (1, -2)), StructureError),
+    (Strided, (np.zeros((0, 2), int), None, None, 0, (2**40, 2**40)), StructureError),
+]
+
+
+@pytest.mark.parametrize("number", range(len(TAMPERED)))
+def test_what_is_made_or_unpickled_is_checked(number: int) -> None:
+    kind, fields, error = TAMPERED[number]
+    with pytest.raises(error, match=kind.__name__):
+        kind(*fields)
+    with pytest.raises(error, match=kind.__name__):
+        pickle.loads(pickle.dumps(Unpickled(kind, fields)))
+
+
+class Unpickled:
+    """Pickles as somebody else's bytes would."""
+
+    def __init__(self, kind: Any, fields: tuple[Any, ...]) -> None:
+        self.parts = kind, fields
+
+    def __reduce__(self) -> Any:
+        return self.parts
+
+
+VALUES = pn.array(np.arange(6.0).reshape(3, 2))
+
+
+@pytest.mark.parametrize(
+    ("data", "structure"),
+    [
+        (VALUES, Jagged([0, 2])),
+        (VALUES, Jagged([0, 4])),
+        (VALUES, Jagged([0, 3], None, 2)),
+        (VALUES, Jagged([0, 3], None, 3)),
+        (VALUES, Jagged([1, 0], [3])),
+        (VALUES, strided([[3, 2]], [[2, 1]], [0], 6)),
+        (VALUES[0], strided([[1, 2]], [[2, 1]], [0], 3)),
+        (VALUES[:, 0], strided([[1, 3]], [[3, 1]], [0], 3)),
+        (pn.zeros((1,) * 64), Jagged([0, 1])),
+        (np.zeros(3), Jagged([0, 3])),
+        (VALUES, None),
+        (VALUES, "jagged"),
+        (VALUES, Jagged),
+    ],
+    ids=itertools.count(),
+)
+def test_a_nested_array_that_exists_fits_its_values(data: Any, structure: Any) -> None:
+    with pytest.raises((StructureError, ArgumentError), match="NestedArray: "):
+        pn.NestedArray(data, structure)
+
+
+def test_nothing_of_it_can_be_set() -> None:
+    for x in (nest([VALUES.numpy()]), nest([VALUES.numpy()], pn.strided), nest([VALUES.numpy()], pn.jagged, "holes")):
+        for owner, names in ((x, ("data", "structure")), (x.structure, ("offsets", "count", "tiles", "new"))):
+            for name in names:
+                with pytest.raises(ReadOnlyError, match=f"{type(owner).__name__}.{name}"):
+                    setattr(owner, name, None)
+                with pytest.raises(AttributeError):
+                    delattr(owner, name)
+        assert copy.copy(x.structure) is x.structure
+        assert_same(copy.copy(x), [VALUES.numpy()])
+        assert_same(copy.deepcopy(x), [VALUES.numpy()])
+        assert_same(pickle.loads(pickle.dumps(x)), [VALUES.numpy()])
+
+
+def test_numbers_that_say_nothing_cannot_overflow() -> None:
+    """A stride with no second element, and the offset of an empty component, lead nowhere."""
+    far = 2**62
+    strides = [[far, 1], [far, -far], [far, far]]
+    x = pn.nested_array_from_strided(VALUES[0], [[1, 2], [0, 5], [1, 1]], strides, [0, far, 1])
+    assert_same(x, [VALUES.numpy()[:1], np.zeros((0, 5)), VALUES.numpy()[:1, 1:]])
+    assert_same(x.transpose(1, 2)[:, :, None], [one.T[:, None] for one in plain(x)])
+    assert_same(x * 2.0, [2 * one for one in plain(x)])
+    assert pn.arange(3).as_strided((1, 2), (far, 1)).tolist() == [[0, 1]]
+
+
+def test_facts_hold_no_reference_to_their_structure() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        for make in (
+            lambda: Jagged([0, 2]),
+            lambda: Jagged([0, 2], [1]),
+            lambda: strided([[2, 2]], [[2, 1]], [0], 4),
+            lambda: strided([[2, 2]], [[1, 2]], [0], 4),
+        ):
+            made = make()
+            gone = weakref.ref(made)
+            assert made.packed.packed is made.packed
+            del made
+            assert gone() is None
+    finally:
+        gc.enable()

@@ -6,7 +6,7 @@ One module per chapter of the specification, with the names that `pynested.opera
 import numpy as np
 
 from .canonical import canonical_dim, canonical_dims, operand
-from .comparison import eq, equal, inverted, le, logical_not, lt, masked_fill, ne, where
+from .comparison import eq, equal, ge, gt, inverted, le, logical_not, lt, masked_fill, ne, where
 from .elementwise import (
     UFUNCS,
     abs,
@@ -56,14 +56,14 @@ from .writing import overwrite, write
 
 UFUNCS |= {
     np.matmul: matmul, np.logical_not: logical_not, np.equal: eq, np.not_equal: ne, np.less: lt, np.less_equal: le,
-    np.greater: lambda x1, x2: lt(x2, x1), np.greater_equal: lambda x1, x2: le(x2, x1),
+    np.greater: gt, np.greater_equal: ge,
 }  # fmt: skip
 
 __all__ = [
     "UFUNCS", "abs", "add", "amax", "as_strided", "binary", "bmm", "broadcast_to", "canonical_dim", "canonical_dims",
     "cat", "chunk", "clone", "contiguous", "cos", "cross_entropy", "div", "dropout", "embedding", "eq", "equal", "exp",
-    "gelu", "getitem", "inverted", "layer_norm", "le", "linear", "log", "logical_not", "lt", "masked_fill", "matmul",
-    "mean", "mul", "narrow", "ne", "neg", "operand", "overwrite", "permute", "relu", "reshape", "reshape_as", "select",
-    "sgn", "silu", "sin", "softmax", "sqrt", "stack", "sub", "sum", "tanh", "to", "transpose", "unbind", "unflatten",
-    "unsqueeze", "view", "where", "write",
+    "ge", "gelu", "getitem", "gt", "inverted", "layer_norm", "le", "linear", "log", "logical_not", "lt", "masked_fill",
+    "matmul", "mean", "mul", "narrow", "ne", "neg", "operand", "overwrite", "permute", "relu", "reshape", "reshape_as",
+    "select", "sgn", "silu", "sin", "softmax", "sqrt", "stack", "sub", "sum", "tanh", "to", "transpose", "unbind",
+    "unflatten", "unsqueeze", "view", "where", "write",
 ]  # fmt: skip

@@ -11,12 +11,16 @@ from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float, promoted
 from pynested.backends.errors import DTypeError, ShapeError
 from pynested.backends.host import from_host
+from pynested.backends.memory import with_room
 
 from ..array import Array, raw
+from ..numbers import nearest_float, scalar, weak_dtype
 from ..rules import elementwise as rules
 from ..rules.kinds import same_device
-from .canonical import as_array, broadcast_shape, device_of, frozen, operand, operands
+from .canonical import as_array, broadcast_shape, device_of, frozen, operand, operands, together
 from .reduction import to_dtype
+
+_INT64 = np.dtype(np.int64)
 
 
 def _compared(name: str, ufunc: str, a: Any, b: Any) -> Array:
@@ -27,7 +31,11 @@ def _compared(name: str, ufunc: str, a: Any, b: Any) -> Array:
     if type(a) is Array and type(b) is Array:
         broadcast_shape(name, a.shape, b.shape)
     device = same_device(name, (a, b))
-    return Array(getattr(get_backend(device), ufunc)(raw(a), raw(b)), device)
+    compare = getattr(get_backend(device), ufunc)
+    try:
+        return Array(compare(raw(a), raw(b)), device)
+    except OverflowError:  # beside an integer that float64 does not hold: on the same side of everything, or rounded
+        return Array(compare(*[nearest_float(x) if type(x) is int else raw(x) for x in (a, b)]), device)
 
 
 def eq(self: Any, other: Any) -> Array:
@@ -50,6 +58,16 @@ def lt(self: Any, other: Any) -> Array:
     return _compared("lt", "less", self, other)
 
 
+def gt(self: Any, other: Any) -> Array:
+    """Where ``self`` is greater than ``other``."""
+    return _compared("gt", "less", other, self)
+
+
+def ge(self: Any, other: Any) -> Array:
+    """Where ``self`` is at least ``other``."""
+    return _compared("ge", "less_equal", other, self)
+
+
 def logical_not(self: Any) -> Array:
     """Where an element is zero (or false)."""
     x = as_array("logical_not", self)
@@ -63,11 +81,23 @@ def inverted(self: Any, negation: Callable[[Any], Any]) -> Any:
     return negation(self)
 
 
+@with_room
 def equal(self: Any, other: Any) -> bool:
     """Whether shapes are equal and every element equals its counterpart."""
-    a, b = as_array("equal", self, device_of(other)), as_array("equal", other, device_of(self))
-    same_device("equal", (a, b))
-    return a.shape == b.shape and bool((a.data == b.data).all())
+    a, b = together("equal", self, other)
+    return a.shape == b.shape and same_elements(a.device, a.data, b.data)
+
+
+def same_elements(device: str, a: Any, b: Any) -> bool:
+    """Whether bare arrays of one shape hold the same numbers: exactly, though float64 has not every int64."""
+    same = a == b
+    if a.dtype != b.dtype and _INT64 in (a.dtype, b.dtype):
+        floats, integers = (b, a) if a.dtype == _INT64 else (a, b)
+        if is_float(floats.dtype):
+            k = get_backend(device)
+            wide = k.cast(floats, np.dtype(np.float64))
+            same = same & (wide < 2.0**63) & (k.cast(wide, _INT64) == integers)
+    return bool(same.all())
 
 
 def boolean(name: str, what: str, value: Any, *others: Any) -> Any:
@@ -89,7 +119,11 @@ def where(condition: Any, self: Any, other: Any) -> Array:
     a, b = operand("where", self, place), operand("where", other, place)
     if type(a) is not Array and type(b) is not Array:
         a = as_array("where", a, place)
-    if place != "cpu" and type(a) is Array and type(b) is Array:  # NumPy's where does not promote bfloat16
+    if type(a) is not Array:
+        a = scalar("where", a, weak_dtype(a, b.dtype))
+    elif type(b) is not Array:
+        b = scalar("where", b, weak_dtype(b, a.dtype))
+    elif place != "cpu":  # NumPy's where does not promote bfloat16
         dtype = promoted(a.dtype, b.dtype)
         a, b = to_dtype(a, dtype), to_dtype(b, dtype)
     chosen = boolean("where", "condition", condition, a, b)
@@ -114,28 +148,3 @@ def filled_where(self: Any, mask: Any, value: Any) -> Array:
     hidden = boolean("masked_fill", "mask", mask, x)
     broadcast_shape("masked_fill", x.shape, hidden.shape)
     return rules.where(x, scalar("masked_fill", value, x.dtype), ~hidden)
-
-
-def scalar(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
-    """``value``, a number or an array without dimensions, as a scalar of ``dtype``; refused where none equals it."""
-    given = operand(name, value.item() if isinstance(value, np.generic) else value)
-    if type(given) is Array:
-        if given.ndim or given.requires_grad:
-            raise DTypeError(f"{name}: the value must be a plain number, not an array of shape {given.shape}.")
-        given = given.item()
-    if type(given) is float and not is_float(dtype) and given.is_integer():
-        given = int(given)
-    if is_float(dtype):
-        number = float(given)  # an integer beyond int64 too, which some dtypes do not take
-        with np.errstate(over="ignore"):
-            found = dtype.type(number)
-        if np.isinf(found) and not np.isinf(number):
-            greatest = np.nextafter(dtype.type(np.inf), dtype.type(0))
-            raise OverflowError(f"{name}: {given} is out of bounds for {dtype}, whose greatest is {greatest}.")
-        return found
-    least, greatest = (0, 1) if dtype == np.bool_ else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-    if type(given) is int and dtype != np.bool_ and not least <= given <= greatest:
-        raise OverflowError(f"{name}: {given} is out of bounds for {dtype}.")
-    if not least <= given <= greatest or given != int(given):
-        raise DTypeError(f"{name}: no element of an array of dtype {dtype} can equal {given!r}.")
-    return dtype.type(int(given))

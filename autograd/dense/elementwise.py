@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from pynested.backends.dtypes import is_float, promoted
 from pynested.backends.errors import ArgumentError, DTypeError
 
 from ..array import Array
+from ..numbers import canonical_number, in_words, scalar, weak_dtype
 from ..rules import elementwise as rules
+from ..rules.kinds import same_device
 from ..rules.rule import Rule
-from .canonical import as_array, broadcast_shape, device_of, operand, operands
+from .canonical import as_array, broadcast_shape, device_of, operands
+from .reduction import to_dtype
 
 BOOLS, INTEGERS = "b", "iu"  # kinds of dtype that an operator may refuse
 
@@ -32,30 +36,41 @@ def _is_bool(value: Any) -> bool:
     return value.dtype == np.bool_ if type(value) is Array else type(value) is bool
 
 
-def scaled(name: str, self: Any, other: Any, alpha: Any) -> Any:
-    """``alpha * other``, which meets ``self``; alpha is 1, hardly ever otherwise."""
-    if type(alpha) is int and alpha == 1:
-        return other
-    if isinstance(alpha, np.number):
-        alpha = alpha.item()
-    if isinstance(alpha, bool) or not isinstance(alpha, int | float):
-        raise ArgumentError(f"{name}: alpha must be a number, not {alpha!r}.")
-    given = operand(name, other, device_of(self))
-    return given * alpha if type(given) is not Array else mul(given, alpha)
+def _scaled(name: str, a: Any, b: Any, alpha: Any) -> Array:
+    """``alpha * b`` in the dtype that ``a`` and ``b`` have in common, beside which alpha is weak."""
+    factor = canonical_number(name, "alpha", alpha)
+    if type(factor) is bool:
+        raise ArgumentError(f"{name}: alpha must be a number, not {factor!r}.")
+    if type(a) is Array and type(b) is Array:
+        same_device(name, (a, b))
+        kind = promoted(a.dtype, b.dtype)
+    elif type(b) is Array:
+        kind = weak_dtype(a, b.dtype)
+    else:
+        kind = weak_dtype(b, a.dtype)
+        b = as_array(name, scalar(name, b, np.dtype(np.float64) if is_float(kind) else kind), device_of(a))
+    try:
+        return mul(to_dtype(b, kind), factor)
+    except OverflowError:
+        raise OverflowError(f"{name}: alpha={in_words(factor)} is out of bounds for {kind}.") from None
 
 
 def add(self: Any, other: Any, *, alpha: Any = 1) -> Array:
     """``self + alpha * other``; bools are or-ed."""
-    a, b = _paired("add", self, scaled("add", self, other, alpha))
+    a, b = _paired("add", self, other)
+    if type(alpha) is not int or alpha != 1:
+        b = _scaled("add", a, b, alpha)
     result: Array = rules.add(a, b)
     return result
 
 
 def sub(self: Any, other: Any, *, alpha: Any = 1) -> Array:
     """``self - alpha * other``; two bools are refused."""
-    a, b = _paired("sub", self, scaled("sub", self, other, alpha))
+    a, b = _paired("sub", self, other)
     if _is_bool(a) and _is_bool(b):
         raise DTypeError("sub: bools have no difference; use logical_not or convert to int8 first.")
+    if type(alpha) is not int or alpha != 1:
+        b = _scaled("sub", a, b, alpha)
     result: Array = rules.sub(a, b)
     return result
 
@@ -112,11 +127,14 @@ def gelu(self: Any, approximate: str = "none") -> Array:
 
 
 _OPERANDS = frozenset((Array, int, float, bool, complex, np.ndarray))
+_OPERANDS_TOO = (np.generic, np.ndarray, int, float)  # and what is derived from them
 
 
 def binary(function: Callable[[Any, Any], Array], a: Any, b: Any) -> Array:
     """``function`` as Python's infix operators need it: NotImplemented for operands of another class."""
-    if (type(a) in _OPERANDS and type(b) in _OPERANDS) or isinstance(a, np.generic) or isinstance(b, np.generic):
+    if type(a) in _OPERANDS and type(b) in _OPERANDS:
+        return function(a, b)
+    if isinstance(a, _OPERANDS_TOO) or isinstance(b, _OPERANDS_TOO):
         return function(a, b)
     return NotImplemented  # type: ignore[no-any-return]
 

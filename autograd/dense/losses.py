@@ -7,23 +7,27 @@ from typing import Any
 import numpy as np
 
 from pynested.backends import get_backend
+from pynested.backends.dtypes import computing_dtype, is_half
 from pynested.backends.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError
 
 from ..array import Array, raw
+from ..numbers import canonical_real, in_words
 from ..rules import movement as moves
 from ..rules import rows as rules
-from .canonical import as_array, canonical_int
+from .canonical import canonical_int, together
 from .normalization import floating
 from .reduction import sum as total
+from .reduction import to_dtype
 
 
 def embedding(indices: Any, weight: Any) -> Array:
     """The rows of ``weight`` at ``indices``: (...), (V, E) -> (..., E)."""
-    index, table = as_array("embedding", indices), as_array("embedding", weight)
+    index, table = together("embedding", indices, weight)
     if table.ndim != 2:
         raise ShapeError(f"embedding: weight must have shape (V, E), not {table.shape}.")
     flat = rows_of("embedding", index, table.shape[0])
-    return moves.reshape(moves.take_rows(table, flat), (*index.shape, table.shape[1]))
+    rows: Array = moves.take_rows(table, flat)
+    return moves.reshape(rows, (*index.shape, table.shape[1]))
 
 
 def rows_of(name: str, index: Array, rows: int) -> Any:
@@ -49,17 +53,25 @@ def cross_entropy(
     label_smoothing: float = 0.0,
 ) -> Array:
     """-log softmax(x)[target] of each row: (..., C), (...) -> () or (...); classes are last."""
-    x, labels = floating("cross_entropy", as_array("cross_entropy", self)), as_array("cross_entropy", target)
+    x, labels, weight = together("cross_entropy", self, target, weight)
+    x = floating("cross_entropy", x)
+    if is_half(x.dtype):  # rounded once, after the reduction
+        wide = to_dtype(x, computing_dtype(x.dtype))
+        found = cross_entropy(
+            wide, labels, weight=weight, reduction=reduction, ignore_index=ignore_index, label_smoothing=label_smoothing
+        )
+        return to_dtype(found, x.dtype)
     if not x.ndim or x.shape[:-1] != labels.shape:
         raise ShapeError(
             f"cross_entropy: scores of shape {x.shape} need targets of shape {x.shape[:-1]}, not {labels.shape}."
         )
     classes = x.shape[-1]
-    rows, marked, shares = prepared(x, labels, weight, ignore_index, label_smoothing, classes)
-    losses = row_losses(rows, marked, shares, ignore_index, label_smoothing)
+    ignore, smoothing = checked_options(ignore_index, label_smoothing)
+    rows, marked, shares = prepared(x, labels, weight, ignore, classes)
+    losses = row_losses(rows, marked, shares, ignore, smoothing)
     if check_reduction(reduction) == "none":
         return moves.reshape(losses, labels.shape)
-    return reduced(losses, marked, shares, ignore_index, reduction)
+    return reduced(losses, marked, shares, ignore, reduction)
 
 
 def check_reduction(reduction: str) -> str:
@@ -69,11 +81,16 @@ def check_reduction(reduction: str) -> str:
     return reduction
 
 
-def prepared(x: Array, labels: Array, weight: Any, ignore: Any, smoothing: Any, classes: int) -> tuple[Array, Any, Any]:
+def checked_options(ignore_index: Any, label_smoothing: Any) -> tuple[int, float]:
+    """An integer that a target may equal, and a number from 0 to 1."""
+    ignore = canonical_int("cross_entropy", "ignore_index", ignore_index)
+    if not -(2**63) <= ignore < 2**63:
+        raise OverflowError(f"cross_entropy: ignore_index {in_words(ignore)} is out of bounds for int64.")
+    return ignore, canonical_real("cross_entropy", "label_smoothing", label_smoothing, 0, 1)
+
+
+def prepared(x: Array, labels: Array, weight: Array | None, ignore: int, classes: int) -> tuple[Array, Any, Any]:
     """Rows of scores, their targets (int64, in range or ignored), and the weight of each class or None."""
-    canonical_int("cross_entropy", "ignore_index", ignore)
-    if isinstance(smoothing, bool) or not isinstance(smoothing, int | float) or not 0 <= smoothing <= 1:
-        raise ArgumentError(f"cross_entropy: label_smoothing must be a number from 0 to 1, not {smoothing!r}.")
     if labels.dtype.kind not in "iu":
         raise DTypeError(f"cross_entropy: targets must be class numbers, these are {labels.dtype}.")
     marked = labels.data.reshape(-1).astype(np.int64)  # a copy, which no write into the targets changes
@@ -85,10 +102,9 @@ def prepared(x: Array, labels: Array, weight: Any, ignore: Any, smoothing: Any, 
         )
     shares = None
     if weight is not None:
-        given = as_array("cross_entropy", weight)
-        if given.shape != (classes,):
-            raise ShapeError(f"cross_entropy: weight must have shape ({classes},), not {given.shape}.")
-        shares = given.data.astype(x.dtype)
+        if weight.shape != (classes,):
+            raise ShapeError(f"cross_entropy: weight must have shape ({classes},), not {weight.shape}.")
+        shares = get_backend(x.device).cast(weight.data, x.dtype)  # a copy too
     return moves.reshape(x, (marked.size, classes)), marked, shares
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from pynested.backends.dtypes import is_bfloat16, promoted
 from pynested.backends.errors import (
     ArgumentError,
@@ -24,12 +26,18 @@ from .canonical import (
     canonical_dim,
     canonical_dtype,
     canonical_int,
+    canonical_ints,
     canonical_shape,
-    device_of,
+    canonical_slice,
     index_entry,
+    possible_ndim,
+    possible_shape,
     resolved_shape,
+    together,
 )
 from .reduction import to_dtype
+
+MOST_EMPTY_PIECES = 2**20  # other pieces are no more than the entries that they hold
 
 
 def transpose(self: Any, dim0: int, dim1: int) -> Array:
@@ -44,9 +52,10 @@ def transpose(self: Any, dim0: int, dim1: int) -> Array:
 def permute(self: Any, dims: Sequence[int]) -> Array:
     """A view with the dimensions in the order ``dims``."""
     x = as_array("permute", self)
-    axes = tuple(canonical_dim("permute", dim, x.ndim) for dim in dims)
+    given = canonical_ints("permute", "dim", (dims,))
+    axes = tuple(canonical_dim("permute", dim, x.ndim) for dim in given)
     if sorted(axes) != list(range(x.ndim)):
-        raise DimensionError(f"permute: dims={tuple(dims)} must name each of the {x.ndim} dimensions once.")
+        raise DimensionError(f"permute: dims={given} must name each of the {x.ndim} dimensions once.")
     return rules.transpose(x, axes)
 
 
@@ -87,6 +96,7 @@ def unsqueeze(self: Any, dim: int) -> Array:
     """A view with a dimension of size 1 before ``dim``."""
     x = as_array("unsqueeze", self)
     at = canonical_dim("unsqueeze", dim, x.ndim + 1)
+    possible_ndim("unsqueeze", x.ndim + 1)
     return rules.reshape(x, (*x.shape[:at], 1, *x.shape[at:]))
 
 
@@ -95,7 +105,7 @@ def unflatten(self: Any, dim: int, sizes: Sequence[int]) -> Array:
     x = as_array("unflatten", self)
     at = canonical_dim("unflatten", dim, x.ndim)
     parts = resolved_shape("unflatten", canonical_shape("unflatten", (sizes,)), x.shape[at], x.shape[at : at + 1])
-    return rules.reshape(x, (*x.shape[:at], *parts, *x.shape[at + 1 :]))
+    return rules.reshape(x, possible_shape("unflatten", (*x.shape[:at], *parts, *x.shape[at + 1 :])))
 
 
 def canonical_index(name: str, index: Any, size: int, dim: int) -> int:
@@ -138,6 +148,11 @@ def pieces(name: str, chunks: Any, size: int) -> list[tuple[int, int]]:
     count = canonical_int(name, "chunks", chunks)
     if count < 1:
         raise ArgumentError(f"{name}: chunks must be greater than 0, not {count}.")
+    if not size and count > MOST_EMPTY_PIECES:
+        raise ArgumentError(
+            f"{name}: of nothing there are as many pieces as chunks, and {count} are too many; give at most "
+            f"{MOST_EMPTY_PIECES}."
+        )
     step = max(-(-size // count), 1)
     starts = range(0, size, step) if size else range(count)
     return [(start, min(step, size - start)) if size else (0, 0) for start in starts]
@@ -155,8 +170,7 @@ def unbind(self: Any, dim: int = 0) -> tuple[Array, ...]:
 
 def joined(name: str, arrays: Any) -> list[Array]:
     """``arrays`` as Arrays of one promoted dtype; there must be at least one."""
-    place = device_of(*arrays)
-    given = [as_array(name, array, place) for array in arrays]
+    given = together(name, *arrays)
     if not given:
         raise StructureError(f"{name}: there is nothing to join; give at least one array.")
     dtype = promoted(*[array.dtype for array in given])
@@ -174,6 +188,7 @@ def cat(arrays: Sequence[Any], dim: int = 0) -> Array:
                 f"cat: array {i} has shape {array.shape} and array 0 has shape {first}; they may differ only along "
                 f"dimension {at}."
             )
+    possible_shape("cat", (*first[:at], sum(array.shape[at] for array in given), *first[at + 1 :]))
     result: Array = rules.concatenate(given, at)
     return result
 
@@ -185,6 +200,7 @@ def stack(arrays: Sequence[Any], dim: int = 0) -> Array:
     for i, array in enumerate(given):
         if array.shape != given[0].shape:
             raise ShapeError(f"stack: array {i} has shape {array.shape} and array 0 has shape {given[0].shape}.")
+    possible_shape("stack", (len(given), *given[0].shape))
     result: Array = rules.concatenate([unsqueeze(array, at) for array in given], at)
     return result
 
@@ -201,9 +217,9 @@ def contiguous(self: Any) -> Array:
 
 
 def as_strided(self: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int = 0) -> Array:
-    """A view of a contiguous array with other sizes and strides, in elements; read-only where places repeat."""
+    """A view of a contiguous array with other sizes and strides, in elements; where places repeat, it is read-only."""
     x = as_array("as_strided", self)
-    sizes, strides = canonical_shape("as_strided", (size,)), canonical_shape("as_strided", (stride,))
+    sizes, strides = canonical_shape("as_strided", (size,)), canonical_ints("as_strided", "a stride", (stride,))
     offset = canonical_int("as_strided", "storage_offset", storage_offset)
     if len(sizes) != len(strides) or min((*sizes, *strides, offset), default=0) < 0:
         raise ShapeError(f"as_strided: sizes {sizes} and strides {strides} must be as many, and none below 0.")
@@ -212,7 +228,8 @@ def as_strided(self: Any, size: Sequence[int], stride: Sequence[int], storage_of
         raise ShapeError(f"as_strided: the view reaches element {last} of an array of {x.numel()} elements.")
     if not x.is_contiguous():
         raise ShapeError("as_strided: the array is not contiguous; call contiguous() first.")
-    return rules.strided(x, sizes, strides, offset if 0 not in sizes else 0)
+    taken = tuple(step if n > 1 and 0 not in sizes else 0 for n, step in zip(sizes, strides, strict=True))
+    return rules.strided(x, sizes, taken, offset if 0 not in sizes else 0)
 
 
 def to(self: Any, *targets: Any, dtype: Any = None, device: str | None = None) -> Array:
@@ -226,22 +243,28 @@ def to(self: Any, *targets: Any, dtype: Any = None, device: str | None = None) -
             raise DTypeError("to: None is neither a dtype nor a device.")
         else:
             kind = target
-    kind = canonical_dtype(x.dtype if kind is None else kind, place)
-    if not is_bfloat16(kind):  # which the device that x is moved to may have, and its own may lack
-        x = to_dtype(x, kind)
-    moved = x if place == x.device else to_device(x, place, x.device)
-    return to_dtype(moved, kind)
+    return converted(x, place, canonical_dtype(x.dtype if kind is None else kind, place))
+
+
+def converted(x: Array, device: str, dtype: np.dtype[Any]) -> Array:
+    """``x`` in ``dtype`` on ``device``; itself where nothing changes."""
+    if not is_bfloat16(dtype):  # which the device that x is moved to may have, and its own may lack
+        x = to_dtype(x, dtype)
+    moved = x if device == x.device else to_device(x, device, x.device)
+    return to_dtype(moved, dtype)
 
 
 def getitem(self: Any, index: Any) -> Array:
     """A view by integers, slices, ``...`` and None, as in NumPy."""
     x = as_array("index", self)
-    items = index if isinstance(index, tuple) else (index,)
-    for item in items:
-        if item is None or item is Ellipsis or isinstance(item, slice):
-            continue
-        index_entry(item)
+    items = list(index) if isinstance(index, tuple) else [index]
+    for i, item in enumerate(items):
+        if isinstance(item, slice):
+            items[i] = canonical_slice(item)
+        elif item is not None and item is not Ellipsis:
+            items[i] = index_entry(item)
     try:
-        return rules.slice_(x, tuple(int(item) if hasattr(item, "__index__") else item for item in items))
-    except IndexError as error:
-        raise IndexOutOfRange(f"index: {error} (the array has shape {x.shape}).") from None
+        return rules.slice_(x, tuple(items))
+    except (IndexError, OverflowError) as error:
+        why = error if isinstance(error, IndexError) else f"an integer of {tuple(items)} is beyond int64"
+        raise IndexOutOfRange(f"index: {why} (the array has shape {x.shape}).") from None

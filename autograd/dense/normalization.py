@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
-from pynested.backends.errors import ArgumentError, DTypeError, ShapeError
+from pynested.backends.errors import DTypeError, ShapeError
 from pynested.backends.host import from_host
+from pynested.backends.memory import with_room
 
 from .. import random
 from ..array import Array, raw
+from ..numbers import canonical_real
 from ..rules import elementwise as of_elements
 from ..rules import movement as moves
 from ..rules import rows as of_rows
 from ..rules import segment as rules
-from .canonical import as_array, canonical_dim, canonical_dtype, canonical_shape
+from .canonical import as_array, canonical_dim, canonical_dtype, canonical_shape, together
 from .reduction import to_dtype
 
 
@@ -47,8 +50,7 @@ def layer_norm(
 ) -> Array:
     """Each trailing block of ``normalized_shape`` less its mean, by its standard deviation, times weight, plus bias."""
     x = as_array("layer_norm", self)
-    given = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
-    shape = canonical_shape("layer_norm", (given,))
+    shape = canonical_shape("layer_norm", (normalized_shape,))
     if not shape or x.shape[max(x.ndim - len(shape), 0) :] != shape:
         raise ShapeError(f"layer_norm: normalized_shape {shape} must be the last sizes of an array of shape {x.shape}.")
     return norm_rows(floating("layer_norm", x), shape, weight, bias, eps)
@@ -56,14 +58,14 @@ def layer_norm(
 
 def norm_rows(x: Array, shape: tuple[int, ...], weight: Any, bias: Any, eps: float) -> Array:
     """`layer_norm` with its arguments checked, but for weight, bias and eps."""
-    if isinstance(eps, bool) or not isinstance(eps, int | float | np.number) or not eps >= 0:
-        raise ArgumentError(f"layer_norm: eps must be a number of 0 or more, not {eps!r}.")
-    size = int(np.prod(shape, dtype=np.int64))
+    eps = canonical_real("layer_norm", "eps", eps, 0)
+    size = prod(shape)
+    x, *given = together("layer_norm", x, weight, bias)
     flat = [
         None if p is None else _in_shape(_parameter(name, p, shape, x.dtype), (size,))
-        for name, p in (("weight", weight), ("bias", bias))
+        for name, p in zip(("weight", "bias"), given, strict=True)
     ]
-    rows = _in_shape(x, (x.numel() // size if size else int(np.prod(x.shape[: -len(shape)])), size))
+    rows = _in_shape(x, (x.numel() // max(size, 1), size))  # rows without elements are none, however many
     scale, shift = flat
     kept = get_backend(x.device).layer_norm(rows.data, raw(scale), raw(shift), eps)
     return _in_shape(of_rows.layer_norm(rows, scale, shift, eps, kept), x.shape)
@@ -74,8 +76,7 @@ def _in_shape(x: Array, shape: tuple[int, ...]) -> Array:
     return x if x.shape == shape else moves.reshape(x, shape)
 
 
-def _parameter(name: str, value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    parameter = as_array("layer_norm", value)
+def _parameter(name: str, parameter: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     if parameter.shape != shape:
         raise ShapeError(f"layer_norm: {name} must have shape {shape}, not {parameter.shape}.")
     return to_dtype(floating("layer_norm", parameter), dtype)
@@ -84,14 +85,8 @@ def _parameter(name: str, value: Any, shape: tuple[int, ...], dtype: np.dtype[An
 def dropout(self: Any, p: float = 0.5, training: bool = True, *, generator: Any = None) -> Array:
     """Each element zeroed with probability ``p``, and the others scaled by 1 / (1 - p); nothing unless ``training``."""
     x = floating("dropout", as_array("dropout", self))
-    check_probability(p)
-    if not training or p == 0:
+    share = canonical_real("dropout", "p", p, 0, 1)
+    if not training or share == 0:
         return moves.alias(x)
-    kept = from_host(random.default(generator).random(x.shape) >= p, x.device)
-    return of_elements.dropout(x, kept, p)
-
-
-def check_probability(p: Any) -> None:
-    """A probability is a number from 0 to 1."""
-    if isinstance(p, bool) or not isinstance(p, int | float) or not 0 <= p <= 1:
-        raise ArgumentError(f"dropout: p must be a number from 0 to 1, not {p!r}.")
+    kept = from_host(with_room(random.default(generator).random)(x.shape) >= share, x.device)
+    return of_elements.dropout(x, kept, share)

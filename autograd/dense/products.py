@@ -6,11 +6,12 @@ from typing import Any
 
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ShapeError
+from pynested.backends.limits import MOST_ELEMENTS
 
 from ..array import Array
 from ..rules import linalg as rules
 from ..rules import movement as moves
-from .canonical import as_array, broadcast_shape
+from .canonical import broadcast_shape, possible_shape, together
 from .elementwise import add
 from .reduction import to_dtype
 
@@ -24,7 +25,7 @@ def _promoted(a: Array, b: Array) -> tuple[Array, Array]:
 
 def matmul(self: Any, other: Any) -> Array:
     """The matrix product over the last two dimensions; those before broadcast, and a vector is a row or a column."""
-    a, b = _promoted(as_array("matmul", self), as_array("matmul", other))
+    a, b = _promoted(*together("matmul", self, other))
     if not a.ndim or not b.ndim:
         raise ShapeError(f"matmul: shapes {a.shape} and {b.shape}: both operands need at least one dimension; use mul.")
     inner = b.shape[-2] if b.ndim > 1 else b.shape[0]
@@ -36,6 +37,8 @@ def matmul(self: Any, other: Any) -> Array:
     left = a if a.ndim > 1 else moves.reshape(a, (1, *a.shape))
     right = b if b.ndim > 1 else moves.reshape(b, (*b.shape, 1))
     lead = broadcast_shape("matmul", left.shape[:-2], right.shape[:-2])
+    if not 0 < a.data.size * b.data.size <= MOST_ELEMENTS:
+        possible_shape("matmul", (*lead, left.shape[-2], right.shape[-1]))
     product = rules.matmul(left, right)
     rows = () if a.ndim == 1 else (left.shape[-2],)
     cols = () if b.ndim == 1 else (right.shape[-1],)
@@ -44,7 +47,7 @@ def matmul(self: Any, other: Any) -> Array:
 
 def bmm(self: Any, mat2: Any) -> Array:
     """(B, N, K), (B, K, M) -> (B, N, M)."""
-    a, b = as_array("bmm", self), as_array("bmm", mat2)
+    a, b = together("bmm", self, mat2)
     if a.ndim != 3 or b.ndim != 3 or a.shape[0] != b.shape[0]:
         raise ShapeError(
             f"bmm: shapes {a.shape} and {b.shape} must have three dimensions each and the same batch size."
@@ -54,18 +57,18 @@ def bmm(self: Any, mat2: Any) -> Array:
 
 def linear(self: Any, weight: Any, bias: Any = None) -> Array:
     """``x @ weight.T + bias``: (..., I), (O, I), (O,) -> (..., O)."""
-    x, w = as_array("linear", self), as_array("linear", weight)
+    x, w, bias = together("linear", self, weight, bias)
     check_linear(x.shape[-1] if x.ndim else None, w, bias)
     product = matmul(x, rules.swapped(w))
     return product if bias is None else add(product, bias)
 
 
-def check_linear(features: int | None, weight: Array, bias: Any) -> None:
+def check_linear(features: int | None, weight: Array, bias: Array | None) -> None:
     """A weight is (out, in), ``in`` is the input's last size, and a bias is (out,)."""
     if weight.ndim != 2 or features != weight.shape[1]:
         raise ShapeError(
             f"linear: the input's last dimension has size {features}; weight must have shape (out, {features}), not "
             f"{weight.shape}."
         )
-    if bias is not None and as_array("linear", bias).shape != weight.shape[:1]:
-        raise ShapeError(f"linear: bias must have shape {weight.shape[:1]}, not {as_array('linear', bias).shape}.")
+    if bias is not None and bias.shape != weight.shape[:1]:
+        raise ShapeError(f"linear: bias must have shape {weight.shape[:1]}, not {bias.shape}.")

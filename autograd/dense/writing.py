@@ -6,14 +6,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pynested.backends.errors import ArgumentError, DTypeError, GradientError, ShapeError
-from pynested.backends.host import from_host
+from pynested.backends import get_backend
+from pynested.backends.errors import ArgumentError, GradientError, PynestedError, ShapeError
+from pynested.backends.host import from_host, written_to
 
-from ..array import UNRECORDED, Array
+from ..array import READ_ONLY, UNRECORDED, Array
+from ..numbers import check_fits, scalar
 from ..rules.kinds import same_device
 from ..tape import state
-from .canonical import broadcast_shape, operand
-from .comparison import scalar
+from .canonical import as_array, broadcast_shape, numpy_array, operand, own_class
 
 Target = TypeVar("Target")  # an Array, or a class that only an Array will be of
 
@@ -52,26 +53,36 @@ def label(name: str) -> str:
 
 def written_value(name: str, value: Any, target: Array) -> Array:
     """What to write into ``target``, as an array on its device: numbers and lists are put there, arrays lie there."""
-    whole = _listed(name, value, target.dtype) if isinstance(value, list | tuple) else value
-    given = operand(name, whole, target.device)
-    if type(given) is Array and not isinstance(value, list | tuple):
-        if given.storage.device != target.storage.device:
-            same_device(label(name), (target, given))
-        return given
-    values = given.data if type(given) is Array else np.asarray(scalar(label(name), given, target.dtype))
-    return Array(from_host(values, target.device), target.device)
+    if isinstance(value, list | tuple):
+        listed = own_class(label(name), _listed(name, value))
+        return Array(from_host(listed, target.device), target.device)
+    given = operand(label(name), value, target.device)
+    if type(given) is not Array:
+        return as_array(label(name), scalar(label(name), given, target.dtype), target.device)
+    if given.storage.device != target.storage.device:
+        same_device(label(name), (target, given))
+    return given
 
 
-def _listed(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
-    """A list or tuple of numbers as a NumPy array, integers in the integer ``dtype`` they go to."""
+def _listed(name: str, value: Any) -> np.ndarray[Any, Any]:
+    """A list or tuple of numbers as a NumPy array."""
     try:
-        made = np.asarray(value)
+        return numpy_array(label(name), value)
+    except PynestedError:
+        raise
     except ValueError as error:
         raise ArgumentError(
             f"{name}: a list with parts of different lengths is no array ({error}). Nest it first: "
             "pn.nested_array(value)."
         ) from None
-    return np.asarray(value, dtype) if made.dtype.kind in "iu" and dtype.kind in "iu" else made
+
+
+def held(name: str, values: Array, dtype: np.dtype[Any]) -> Any:
+    """The bare ``values`` in ``dtype``, which must be able to hold them; floats are rounded to a narrower one."""
+    if values.dtype == dtype:
+        return values.data
+    check_fits(name, values.data, dtype)
+    return get_backend(values.device).cast(values.data, dtype)
 
 
 def unrecorded(name: str, what: str) -> GradientError:
@@ -94,7 +105,7 @@ def _refuse(self: Array, name: str, arguments: tuple[Any, ...]) -> None:
         raise unrecorded(name, what)
     if state.mode and self.guard == UNRECORDED:
         raise unrecorded(name, "this array is a view, made inside no_grad, of one that requires grad")
-    if not self.is_writable():
+    if self.guard == READ_ONLY or written_to(self.data) is None:
         raise GradientError(
             f"{label(name)}: the memory is read-only, as that of a gradient in a hook is, or its places repeat (a "
             f"broadcast view). Use the functional form, {instead(name)}, or clone the array first."
@@ -106,11 +117,5 @@ def _store(self: Array, name: str, value: Array) -> None:
         raise ShapeError(
             f"{label(name)}: a result of shape {value.shape} does not fit into an array of shape {self.shape}."
         )
-    if not np.can_cast(value.dtype, self.dtype, "same_kind"):
-        raise DTypeError(
-            f"{label(name)}: a result of dtype {value.dtype} cannot be written into an array of dtype "
-            f"{self.dtype} without loss."
-        )
-    with np.errstate(over="ignore"):
-        self.data[...] = value.data
+    written_to(self.data)[...] = held(label(name), value, self.dtype)
     self.storage.wrote()

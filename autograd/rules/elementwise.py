@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from pynested.backends.numpy.running import quiet
+
 from ..array import raw
 from .kinds import Linear
 from .pointwise import Elementwise, Pull, per
 from .samples import arrays, pairs, positives, reals, with_static
 
+_WIDE = np.dtype(np.float64)
 _HALF_SQRT = 0.7071067811865476  # 1 / sqrt(2)
 _DENSITY = 0.3989422804014327  # 1 / sqrt(2 pi)
 _TANH_SCALE, _TANH_CUBE = 0.7978845608028654, 0.044715
@@ -50,12 +53,12 @@ def _chosen(g: Any, condition: Any, shape: tuple[int, ...]) -> Any:
     return sum_to(where(g, g.dtype.type(0), condition), shape)
 
 
+@quiet
 def _dropped(k: Any, x: Any, kept: Any, p: float) -> Any:
     """X / (1 - p), divided in float64 and rounded once, where it is kept."""
     if p == 1:
         return k.xp.zeros(x.shape, x.dtype)
-    with np.errstate(over="ignore"):
-        scaled = (x.astype(np.float64, copy=False) / (1 - p)).astype(x.dtype, copy=False)
+    scaled = x / (1 - p) if x.dtype == _WIDE else k.cast(k.cast(x, _WIDE) / (1 - p), x.dtype)
     return k.xp.where(kept, scaled, x.dtype.type(0))
 
 

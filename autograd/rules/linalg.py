@@ -8,12 +8,14 @@ import numpy as np
 
 from pynested.backends import Matrices
 from pynested.backends.dtypes import is_half
+from pynested.backends.numpy.running import quiet
 
 from .kinds import Multilinear
 from .movement import sum_to, transpose
 from .samples import arrays
 
 
+@quiet
 def _product(k: Any, a: Any, b: Any) -> Any:
     """The product; float16 and bfloat16 are multiplied and added up in float32, and rounded once."""
     if is_half(a.dtype):

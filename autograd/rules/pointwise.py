@@ -7,10 +7,11 @@ from typing import Any, overload
 
 import numpy as np
 
-from pynested.backends.memory import LARGE, empty
+from pynested.backends.memory import LARGE, empty, once_more
 from pynested.backends.numpy.running import run
 
 from ..array import Array, zeros_like
+from ..numbers import refused_operand
 from ..tape import ANOMALY, Line, state
 from .rule import Rule, Samples, Verb, bound, fused_on_device, same_device
 
@@ -66,9 +67,11 @@ class Elementwise(Rule):
     def __call__(self, *arguments: Any) -> Any: ...
     def __call__(self, *arguments: Any) -> Any:
         """Compute, and write a line if a gradient is wanted."""
-        if self.arity == 1:
-            return self._one(*arguments)
-        return self._two(*arguments)
+        call = self._one if self.arity == 1 else self._two
+        try:
+            return call(*arguments)
+        except MemoryError as error:
+            return once_more(error, call, *arguments)
 
     def _one(self, a: Any) -> Any:
         if type(a) is not Array:
@@ -97,7 +100,10 @@ class Elementwise(Rule):
                 right = b.line or b.stand_in()
         if device is None:
             return self.compute(a, b)
-        result = Array((self.compute if device == "cpu" else bound(self.verb, device))(x, y), device)
+        try:
+            result = Array((self.compute if device == "cpu" else bound(self.verb, device))(x, y), device)
+        except OverflowError:
+            raise refused_operand(self.name, a, b) from None
         if (left is not None or right is not None) and state.mode:
             self._write(result, (a, b), (left, right))
         return result

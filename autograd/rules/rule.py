@@ -11,6 +11,7 @@ import numpy as np
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, GradientError
+from pynested.backends.memory import once_more
 
 from ..array import Array, raw
 from ..tape import Line, held, source_of, state
@@ -98,10 +99,14 @@ class Rule:
                 datas.append(array.data)
             else:
                 datas.append(array)
+        device = same_device(self.name, arrays) if wrapped else "cpu"
+        compute = self.compute if device == "cpu" else bound(self.verb, device)
+        try:
+            output = compute(*datas, *static)
+        except MemoryError as error:
+            output = once_more(error, compute, *datas, *static)
         if not wrapped:
-            return self.compute(*datas, *static)
-        device = same_device(self.name, arrays)
-        output = (self.compute if device == "cpu" else bound(self.verb, device))(*datas, *static)
+            return output
         several = type(output) is tuple or type(output) is list
         results = [Array.of(one, device, arrays) for one in (output if several else [output])]
         if tracked and state.mode and results:
@@ -134,7 +139,10 @@ class Rule:
     def pull(self, line: Line, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
         """Send what ``cotangent`` says of the output to the sources of ``line``."""
         inputs, output = self.opened(line, type(cotangent) is Array)
-        cotangents = self.cotangents(line, cotangent, inputs, output, needed)
+        try:
+            cotangents = self.cotangents(line, cotangent, inputs, output, needed)
+        except MemoryError as error:
+            cotangents = once_more(error, self.cotangents, line, cotangent, inputs, output, needed)
         for i, source in enumerate(line.sources):
             if source is None or (needed is not None and source not in needed):
                 continue

@@ -77,7 +77,7 @@ segment_max = Custom(
 
 def _softmax_derivative(t: Any, y: Any, segments: Segments) -> Any:
     """For y the softmax, y (t - sum of y t): the Jacobian is symmetric, so this is the push as well as the pull."""
-    return y * (t - spread(segment_sum(y * t, segments), segments))
+    return y * (t - spread(segment_sum(y * t, segments), segments)) if 0 not in y.shape else y * t
 
 
 def _last_derivative(t: Any, y: Any) -> Any:

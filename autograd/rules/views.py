@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pynested.backends.host import repeating
+from pynested.backends.host import repeating, window
 
 from ..array import new_zeros
 from .kinds import Several
@@ -48,7 +48,7 @@ def _components(k: Any, x: Any, sizes: Any, strides: Any, offsets: Any) -> list[
     ]
     if k.xp is np:
         for i in repeating(sizes, strides):
-            views[i].flags.writeable = False
+            views[i] = window(views[i], x)
     return views
 
 

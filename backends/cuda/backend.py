@@ -10,6 +10,7 @@ from .device import Device
 class KernelBackend(Device):
     """The verbs of the interface, and a few more; functions that are not here are those of the array module."""
 
+    cast = elementwise.cast
     relu = elementwise.relu
     relu_backward = elementwise.relu_backward
     sgn = elementwise.sgn

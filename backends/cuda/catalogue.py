@@ -32,6 +32,7 @@ def catalogue() -> dict[str, tuple[str, ...]]:
         ),
         "spread.cu": _each("spread", WORD_TYPES, GROUPS),
         "elementwise.cu": tuple(_elementwise()),
+        "cast.cu": _each("cast", ALL_TYPES, ALL_TYPES),
         "layer_norm.cu": (
             *_each("layer_norm", FLOAT_TYPES, GROUPS),
             *_each("layer_norm_backward", FLOAT_TYPES, GROUPS),

@@ -1,4 +1,4 @@
-"""The C++ compiler behind the emulation, and a cache of what it made.
+"""The C++ compiler behind the emulation.
 
 A library is kept under a hash of everything it was made of: the text of the kernels and of the emulation, the names
 of the instantiations, the flags, the compiler. So an edit compiles what it touches, and nothing is compiled twice.
@@ -10,12 +10,12 @@ import hashlib
 import os
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from ..errors import DeviceError, MissingDependency
+from .cache import kept
 from .signatures import KERNELS
 from .sources import inlined
 
@@ -32,15 +32,6 @@ RUNTIMES = {
     "address": ("libasan.so", "ASAN_OPTIONS", "detect_leaks=0"),
     "thread": ("libtsan.so", "TSAN_OPTIONS", "halt_on_error=1:exitcode=66"),
 }
-
-
-def cache_folder() -> Path:
-    """Where libraries are kept: PYNESTED_CACHE, or pynested in the user's cache folder."""
-    asked = os.environ.get("PYNESTED_CACHE")
-    if asked:
-        return Path(asked)
-    user = os.environ.get("XDG_CACHE_HOME")
-    return (Path(user) if user else Path.home() / ".cache") / "pynested"
 
 
 @cache
@@ -79,23 +70,26 @@ def library(file: str, names: Sequence[str], mode: str = "", kernels: Path = KER
     emulator = (text.read_text(encoding="utf-8") for text in _emulator_texts())
     key = _digest(unit, inlined(file, kernels), version, *flags, *emulator)
 
-    def make(target: Path, folder: Path) -> None:
-        (folder / "unit.cpp").write_text(unit, encoding="utf-8")
+    def make(target: Path, place: Path) -> None:
+        text = place / "unit.cpp"
+        text.touch()
+        text.chmod(0o600)  # whatever the umask says
+        text.write_text(unit, encoding="utf-8")
         headers: list[str | Path] = ["-include", EMULATOR / "language.hpp", "-I", EMULATOR / "include", "-I", kernels]
-        source: list[str | Path] = ["-x", "c++", folder / "unit.cpp", "-x", "none", _runtime(path, version)]
+        source: list[str | Path] = ["-x", "c++", text, "-x", "none", _runtime(path, version)]
         _compile([path, *flags, *headers, "-shared", *source, "-o", target, "-pthread"], file)
 
-    return _kept(f"{Path(file).stem}-{key}.so", make)
+    return kept(f"{Path(file).stem}-{key}.so", make)
 
 
 def _runtime(path: str, version: str) -> Path:
     """The scheduler, without sanitizers."""
     key = _digest(version, *(text.read_text(encoding="utf-8") for text in _emulator_texts()))
 
-    def make(target: Path, folder: Path) -> None:
+    def make(target: Path, place: Path) -> None:
         _compile([path, "-std=c++17", "-O2", "-fPIC", "-c", EMULATOR / "runtime.cpp", "-o", target], "the emulation")
 
-    return _kept(f"runtime-{key}.o", make)
+    return kept(f"runtime-{key}.o", make)
 
 
 def _emulator_texts() -> list[Path]:
@@ -106,21 +100,8 @@ def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
 
 
-def _kept(name: str, make: Callable[[Path, Path], None]) -> Path:
-    """The file ``name`` of the cache, made where it is not there; complete or absent at any moment."""
-    folder = cache_folder()
-    kept = folder / name
-    if kept.exists():
-        return kept
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as place:
-        made = Path(place) / name
-        make(made, Path(place))
-        made.replace(kept)
-    return kept
-
-
 def _compile(command: Sequence[str | Path], what: str) -> None:
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    words = [str(word) for word in command]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, umask=0o077)
     if done.returncode or "warning:" in done.stderr:
         raise DeviceError(f"{what} does not compile cleanly:\n{done.stderr[-6000:]}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from ..environment import whole_number
 from ..errors import DeviceError
 from .backend import KernelBackend
 from .checks import Triple
@@ -32,7 +32,7 @@ class Gpu:
 
     def __init__(self, cupy: Any, kernels: Path = KERNELS) -> None:
         self.kernels = kernels
-        self.check = os.environ.get("PYNESTED_CHECK") == "1"
+        self.check = whole_number("PYNESTED_CHECK", 0, greatest=1) == 1
         self._cupy = cupy
         self._functions: dict[tuple[str, str], Any] = {}
 

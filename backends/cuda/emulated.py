@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .. import numpy as cpu
+from ..environment import whole_number
 from ..errors import ArgumentError, DeviceError
 from ..memory import ALIGNMENT
 from .backend import KernelBackend
+from .cache import loaded
 from .catalogue import catalogue
 from .checks import Triple
 from .compiler import compiler, library, sanitizer_environment
@@ -25,6 +27,7 @@ from .signatures import KERNELS, signature
 
 SCHEDULES = ("forward", "reverse", "random", "eager")
 SETTINGS: Mapping[str, str | int] = {"schedule": "forward", "seed": 0, "workers": 1, "mode": ""}
+LIMITS = {"seed": (0, 2**64 - 1), "workers": (1, 2**31 - 1)}
 SANITIZERS = {"": "", "address": "AddressSanitizer and UndefinedBehaviorSanitizer", "thread": "ThreadSanitizer"}
 POISON = 0xFF  # in every byte of a new array: NaN as a float, -1 as an integer
 
@@ -63,7 +66,8 @@ class Emulator:
             if given not in known:
                 names = ", ".join(repr(one) for one in known if one)
                 raise ArgumentError(f"the emulation has no {what} {given!r}: it has {names}.")
-        for what, number, least, greatest in (("seed", seed, 0, 2**64 - 1), ("workers", workers, 1, 2**31 - 1)):
+        for what, number in (("seed", seed), ("workers", workers)):
+            least, greatest = LIMITS[what]
             if number < least:
                 raise ArgumentError(f"the emulation needs {what} >= {least}, got {number}.")
             if number > greatest:
@@ -122,18 +126,18 @@ class Emulator:
         names = self.units.get(file, (name,))
         if name not in names:
             raise DeviceError(f"{name} is not in the catalogue of {file}.")
-        loaded = ctypes.CDLL(str(library(file, names, self.mode, self.kernels)))
+        code = loaded(library(file, names, self.mode, self.kernels))
         for number, one in enumerate(names):
-            self._functions[file, one] = self._function(loaded, number, file, one)
+            self._functions[file, one] = self._function(code, number, file, one)
         return self._functions[file, name]
 
-    def _function(self, loaded: ctypes.CDLL, number: int, file: str, name: str) -> Any:
-        describe = getattr(loaded, f"k{number}_signature")
+    def _function(self, code: ctypes.CDLL, number: int, file: str, name: str) -> Any:
+        describe = getattr(code, f"k{number}_signature")
         describe.restype = ctypes.c_char_p
         compiled, read = describe().decode(), "".join(one.code for one in signature(self.kernels, file, name))
         if compiled != read:
             raise DeviceError(f"{name}: its text was read as taking {read}, the compiler says {compiled}.")
-        function = getattr(loaded, f"k{number}_launch")
+        function = getattr(code, f"k{number}_launch")
         function.restype = ctypes.c_char_p
         function.argtypes = [
             ctypes.POINTER(ctypes.c_uint), ctypes.POINTER(ctypes.c_uint), ctypes.c_size_t,
@@ -173,11 +177,9 @@ def _variable(name: str) -> str:
 
 
 def _from_environment(name: str, otherwise: str | int) -> str | int:
-    text = os.environ.get(_variable(name), str(otherwise))
-    try:
-        return type(otherwise)(text)
-    except ValueError:
-        raise ArgumentError(f"{_variable(name)} is {text!r}, which is not a whole number.") from None
+    if isinstance(otherwise, int):
+        return whole_number(_variable(name), otherwise, *LIMITS[name])
+    return os.environ.get(_variable(name), otherwise)
 
 
 def poisoned(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:

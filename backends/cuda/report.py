@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..errors import DeviceError, MissingDependency
+from .cache import cache_folder
 from .catalogue import catalogue
-from .compiler import cache_folder, compiler
+from .compiler import compiler
 from .nvrtc import Nvrtc, Resources
 from .signatures import KERNELS, templates
 
@@ -33,7 +34,7 @@ def _launchers() -> Iterator[str]:
     try:
         _, version = compiler()
         yield f'device "emulated": {version}; libraries in {cache_folder()}'
-    except MissingDependency as error:
+    except (DeviceError, MissingDependency) as error:
         yield f'device "emulated": {error}'
     try:
         from .cupy import cuda_backend

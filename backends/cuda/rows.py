@@ -46,13 +46,15 @@ def layer_norm_backward(
     count, width = rows.shape
     means, scales = device.own(mean), device.own(rstd)
     out = device.empty(rows.shape, x.dtype)
-    if out.size:
-        group, grid = _groups(count, width)
-        numbers = np.int64(count), np.int64(width)
-        args = cotangents, rows, _widened(device, weight, wide), means, scales, *numbers, out
-        device.launch("layer_norm.cu", instance("layer_norm_backward", ctype(x.dtype), group), grid, (BLOCK,), args)
     wanted = weight is not None, with_bias
     dtypes = x.dtype if weight is None else weight.dtype, x.dtype
+    if not out.size:  # zeros that take no memory, as there may be many columns
+        zeros = [device.xp.broadcast_to(device.xp.zeros((), dtype), width) for dtype in dtypes]
+        return out, zeros[0] if wanted[0] else None, zeros[1] if wanted[1] else None
+    group, grid = _groups(count, width)
+    numbers = np.int64(count), np.int64(width)
+    args = cotangents, rows, _widened(device, weight, wide), means, scales, *numbers, out
+    device.launch("layer_norm.cu", instance("layer_norm_backward", ctype(x.dtype), group), grid, (BLOCK,), args)
     sums = _parameter_sums(device, cotangents, rows, means, scales, wanted) if any(wanted) else (None, None)
     of_weight, of_bias = (
         None if total is None else total.astype(dtype, copy=False) for total, dtype in zip(sums, dtypes, strict=True)
@@ -65,8 +67,6 @@ def _parameter_sums(
 ) -> tuple[Array | None, ...]:
     """The sums over all rows of cotangent * normalized row and of cotangent: chunk by chunk, then of the chunks."""
     (count, width), wide = rows.shape, wide_dtype(rows.dtype)
-    if not rows.size:
-        return tuple(device.xp.zeros(width, wide) if want else None for want in wanted)
     chunk = max(CHUNK, -(-count // MOST_TILES))
     chunks = -(-count // chunk)
     partial = [device.empty((chunks, width), wide) if want else None for want in wanted]

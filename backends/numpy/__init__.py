@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .activations import erf, gelu, gelu_backward, relu_backward, silu, silu_backward
-from .elementwise import exp, log, quiet_ufunc, relu, sgn, sin, tanh
+from .elementwise import cast, exp, log, quiet_ufunc, relu, sgn, sin, tanh
 from .losses import cross_entropy, cross_entropy_backward
 from .movement import add_rows, concatenate, pack_list, pad, take_rows, unpad
 from .normalization import (
@@ -33,6 +33,7 @@ from .segment import (
 
 __all__ = [
     "add_rows",
+    "cast",
     "concatenate",
     "copy",
     "cross_entropy",

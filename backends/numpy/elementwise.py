@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dtypes import computing_dtype
-from ..memory import LARGE, empty
+from ..memory import LARGE, empty, once_more
 from . import running
-from .running import blocks, copy, quiet, run, scratch, shares
+from .running import blocks, copy, quiet, run, scratch, shares, widened
 
 Kernel = Callable[..., None]
 
@@ -50,16 +50,22 @@ def quiet_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
     """
 
     def unary(x: Any, /, out: Any = None) -> Any:
-        if out is None:
+        if out is not None:
+            return enter().run(ufunc, x, out=out)
+        try:
             return enter().run(ufunc, x) if getattr(x, "nbytes", 0) < LARGE else enter().run(_in_pieces, ufunc, x)
-        return enter().run(ufunc, x, out=out)
+        except MemoryError as error:
+            return once_more(error, unary, x)
 
     def binary(x: Any, y: Any, /, out: Any = None) -> Any:
-        if out is None:
+        if out is not None:
+            return enter().run(ufunc, x, y, out=out)
+        try:
             if getattr(x, "nbytes", 0) < LARGE and getattr(y, "nbytes", 0) < LARGE:
                 return enter().run(ufunc, x, y)
             return enter().run(_in_pieces, ufunc, x, y)
-        return enter().run(ufunc, x, y, out=out)
+        except MemoryError as error:
+            return once_more(error, binary, x, y)
 
     enter = running.another_quiet_context
     if ufunc.nout > 1 or ufunc.nin > 2 or ufunc.signature is not None:
@@ -88,6 +94,20 @@ def _in_pieces(ufunc: np.ufunc, *operands: Any) -> Any:
 
 
 exp, log, sin, tanh = map(quiet_ufunc, (np.exp, np.log, np.sin, np.tanh))
+
+
+@quiet
+def cast(x: NDArray[Any], dtype: np.dtype[Any], /) -> NDArray[Any]:
+    """Each number in another dtype, the same bits on every processor."""
+    if x.dtype.kind != "f" or dtype.kind not in "iu":
+        return x.astype(dtype, order="C")
+    wide = widened(x)  # float16 has no number as large as the ends of int32
+    ends = np.iinfo(dtype)
+    least, beyond = float(ends.min), float(ends.max // 2 + 1) * 2  # which every wider float dtype has exactly
+    result = wide.astype(dtype, order="C")
+    if wide.size and not (least <= wide.min() and wide.max() < beyond):  # there processors differ, and so with NaN
+        result[wide < least], result[wide >= beyond], result[wide != wide] = ends.min, ends.max, 0
+    return result
 
 
 def relu(x: NDArray[Any], /) -> NDArray[Any]:

@@ -29,6 +29,8 @@ def cross_entropy(
     """
     rows, classes = np.ascontiguousarray(x), x.shape[1]
     dtype = computing_dtype(x.dtype)
+    if not rows.size:
+        return np.zeros(len(rows), x.dtype), np.full((2, len(rows)), -np.inf, dtype)
     loss, scale = np.empty(len(rows), x.dtype), np.empty((2, len(rows)), dtype)
     kept = target != ignore_index
     weights = None if weight is None else weight.astype(dtype, copy=False)
@@ -43,9 +45,6 @@ def cross_entropy(
         np.exp(below, out=powers)
         log_sum = np.log(np.vecdot(powers, ones))
         scale[0, start:stop], scale[1, start:stop] = maximum, log_sum
-        if not classes:
-            loss[start:stop] = 0
-            return
         row_loss = log_sum - below[np.arange(stop - start), which]
         if weights is not None:
             row_loss *= weights[which]

@@ -24,6 +24,8 @@ def segment_softmax(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
     """(N, ...) -> (N, ...): exp(x - max) / sum over each run; NaN where the run holds NaN, +inf, or -inf only."""
     rows = as_matrix(x)
     out = empty(rows.shape, x.dtype)
+    if not out.size:  # nor is a number wanted for each of the columns, of which there may be many
+        return out.reshape(x.shape)
     dtype = computing_dtype(x.dtype)
 
     def work(start: int, stop: int, first: int, last: int) -> None:
@@ -45,6 +47,8 @@ def segment_softmax_backward(cotangent: NDArray[Any], y: NDArray[Any], segments:
     """``y * (cotangent - sum of y * cotangent over the run)``, for y = segment_softmax(x)."""
     rows, cotangents = as_matrix(y), as_matrix(cotangent)
     out = empty(rows.shape, y.dtype)
+    if not out.size:
+        return out.reshape(y.shape)
     dtype = computing_dtype(y.dtype)
 
     def work(start: int, stop: int, first: int, last: int) -> None:
@@ -68,6 +72,8 @@ def softmax_last(x: NDArray[Any], /) -> NDArray[Any]:
     """(..., D) -> (..., D): the softmax of each row; NaN where the row holds NaN, +inf, or -inf only."""
     rows = _rows_of_last(x)
     out = empty(rows.shape, x.dtype)
+    if not out.size:
+        return out.reshape(x.shape)
     dtype = computing_dtype(x.dtype)
     ones = np.ones(rows.shape[1], dtype)
 
@@ -81,8 +87,7 @@ def softmax_last(x: NDArray[Any], /) -> NDArray[Any]:
         np.divide(1, sums, out=sums)
         np.multiply(target, sums[:, None], out=out[start:stop], casting="same_kind")
 
-    if out.size:
-        run(work, blocks(len(rows), rows[:1].nbytes), rows.nbytes)
+    run(work, blocks(len(rows), rows[:1].nbytes), rows.nbytes)
     return out.reshape(x.shape)
 
 
@@ -124,6 +129,8 @@ def layer_norm(
     rows, width = np.ascontiguousarray(x), x.shape[1]
     out = empty(rows.shape, x.dtype)
     dtype = computing_dtype(x.dtype)
+    if not out.size:
+        return out, *np.full((2, len(rows)), np.nan, dtype)
     mean, rstd = np.empty((2, len(rows)), dtype)
     ones = np.ones(width, dtype)
 
@@ -167,6 +174,9 @@ def layer_norm_backward(
     """
     rows, cotangents, width = np.ascontiguousarray(x), np.ascontiguousarray(cotangent), x.shape[1]
     out = empty(rows.shape, x.dtype)
+    if not out.size:
+        zeros = np.broadcast_to(x.dtype.type(0), width)  # which takes no memory, as there may be many columns
+        return out, None if weight is None else zeros.astype(weight.dtype, copy=False), zeros if with_bias else None
     dtype = computing_dtype(x.dtype)
     scale_of = np.ones(width, dtype) if weight is None else weight.astype(dtype, copy=False)
     cuts = blocks(len(rows), 2 * rows[:1].nbytes)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from ..memory import empty
+from ..memory import empty, with_room
 from .movement import add_rows
 from .running import quiet, widened
 
@@ -19,10 +19,11 @@ LONG_COMPONENT = 256  # rows (or elements, if not contiguous); so many on averag
 Integers = NDArray[np.int64]
 
 
+@with_room
 def strided_index(sizes: Integers, strides: Integers, offsets: Integers) -> Integers:
     """Where each element of each component lies: int64, component by component, each in row-major order."""
-    index = offsets
-    component = np.arange(len(offsets))
+    component = np.flatnonzero((sizes > 0).all(axis=1))  # an empty one may be long in other dims
+    index = offsets[component]
     for dim in range(sizes.shape[1]):
         # Every place so far becomes the first of a run of sizes[component, dim] places, a stride apart.
         lengths = sizes[component, dim]
@@ -42,10 +43,11 @@ def gather_components(buffer: NDArray[Any], sizes: Integers, strides: Integers, 
     width, outer_sizes, outer_strides = _common_rows(sizes, strides)
     if _worth_a_call(outer_sizes):
         return _gather_one_by_one(buffer, sizes, strides, offsets)
+    if not width:
+        return np.zeros(0, buffer.dtype)
     index = strided_index(outer_sizes, outer_strides, offsets)
-    if width == 1:
-        return buffer.take(index)
-    return _windows(buffer, width)[index].reshape(-1)
+    taken: NDArray[Any] = buffer.take(index) if width == 1 else _windows(buffer, width)[index].reshape(-1)
+    return taken
 
 
 @quiet

@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import Context
 from functools import wraps
 from itertools import pairwise
 from math import prod
+from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..dtypes import computing_dtype
+from ..environment import whole_number
+from ..forking import in_forked_children
 from ..memory import empty
 
 P = ParamSpec("P")
@@ -29,12 +33,13 @@ MOST_THREADS = 4  # by default; more of them wait for the interpreter lock betwe
 
 
 def _threads_to_use() -> int:
-    """What the environment variable PYNESTED_THREADS says, otherwise the cores that this process may use, up to 4."""
-    asked = os.environ.get("PYNESTED_THREADS", "")
-    if asked.isdecimal() and int(asked) > 0:
-        return int(asked)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, MOST_THREADS)
+    """What the environment variable PYNESTED_THREADS says, otherwise the cores that this process may use, up to 4.
+
+    More than the machine has cores are of no use to anybody, and are as many as it has cores.
+    """
+    cores = os.cpu_count() or 1
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
+    return min(cores, whole_number("PYNESTED_THREADS", min(own, MOST_THREADS), least=1))
 
 
 THREADS = _threads_to_use()
@@ -68,29 +73,40 @@ def quiet(function: Callable[P, Result]) -> Callable[P, Result]:
 def run(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]], nbytes: int) -> None:
     """``work(*job)`` for each job; on all threads, a stretch of jobs each, where ``nbytes`` are enough to pay.
 
-    Worth it because NumPy, SciPy and BLAS let go of the interpreter inside their loops. Jobs must not call ``run``.
+    Worth it because NumPy, SciPy and BLAS let go of the interpreter inside their loops. Jobs must not call ``run``. All
+    of them are over when it returns, or raises what one of them raised.
     """
     parts = min(THREADS, len(jobs)) if nbytes >= THREAD_BYTES else 1
     if parts <= 1:
         _work_through(work, jobs)
         return
-    stretches = [jobs[start:stop] for start, stop in _cut(len(jobs), parts)]
-    others = [_started(work, stretch) for stretch in stretches[1:]]
+    left = [jobs[start:stop] for start, stop in _cut(len(jobs), parts)]
+    ended: SimpleQueue[BaseException | None] = SimpleQueue()
+
+    def take() -> None:
+        """Work through what no other thread has taken; a thread that comes late finds nothing, and does no harm."""
+        while left:
+            with suppress(IndexError):
+                ended.put(_error_in(work, left.pop()))
+
     try:
-        _work_through(work, stretches[0])
-    finally:
-        for other in others:
-            other.result()
+        for _ in range(parts - 1):
+            _threads().submit(take)
+    except RuntimeError:  # no thread can be started: the interpreter is ending, or the system has no more of them
+        _forget_threads()  # and with them what waits for one
+    take()
+    errors = [error for error in [ended.get() for _ in range(parts)] if error is not None]
+    if errors:
+        raise errors.pop()  # a name for it would be a cycle: it holds this frame
 
 
-def _started(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]]) -> Future[None]:
-    """The jobs under way on another thread; done already where the interpreter is ending and starts none."""
+def _error_in(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]]) -> BaseException | None:
+    """What ends the jobs early, None where nothing does."""
     try:
-        return _threads().submit(quietly, _work_through, work, jobs)
-    except RuntimeError:
-        done: Future[None] = Future()
-        done.set_result(quietly(_work_through, work, jobs))
-        return done
+        quietly(_work_through, work, jobs)
+    except BaseException as error:
+        return error
+    return None
 
 
 def _work_through(work: Callable[..., None], jobs: Iterable[tuple[Any, ...]]) -> None:
@@ -106,13 +122,12 @@ def _threads() -> ThreadPoolExecutor:
 
 
 def _forget_threads() -> None:
-    """A forked child has none of its parent's threads."""
+    """Begin anew when threads are next asked for; the old ones end when they have nothing to do."""
     global _pool
     _pool = None
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_threads)
+in_forked_children(_forget_threads)
 
 
 _scratch = threading.local()
@@ -142,8 +157,8 @@ def blocks(rows: int, row_bytes: int) -> list[tuple[int, int]]:
 
 
 def shares(rows: int) -> list[tuple[int, int]]:
-    """(first row, row after the last) of the share of each thread."""
-    return _cut(rows, THREADS)
+    """(first row, row after the last) of the share of each thread; of fewer threads where there are fewer rows."""
+    return _cut(rows, max(1, min(THREADS, rows)))
 
 
 def _cut(count: int, parts: int) -> list[tuple[int, int]]:

@@ -1,9 +1,19 @@
-"""The conformance kit: hold any implementation of nested arrays against the specification, and explain what differs.
+"""The conformance kit: hold any implementation against the specification, and explain what differs.
 
-- `corpus`: the vectors, read and counted; `placements`: where components lie in memory
-- `messages`: what an adapter is told; `adapters`: pynested in process, PyTorch in a child process
-- `session`: an adapter in this process; `child`: any program that speaks the protocol, and that may crash
-- `runner`: every case, layout and placement; `judge`: an answer against its expectation
+A call goes down this list, and what came of it comes up again:
+
+- `corpus`: the vectors, whose forms were checked as they were read; `placements`: where components lie in memory
+- `runner`: every case, layout and placement as a request; `conform`: a whole run, which may break off
+- `messages`: what an adapter is told, and that it is told no more than the call
+- `session`: who answers. `adapters`: pynested in this process, PyTorch in a child process, and what they share
+- `child`: an adapter in a child process. What is under way, who is to blame for a crash, when it is given up
+- `process`: one such process, and that nothing of it is left; `pipes`: its lines, as many as are asked for
+- `replies`: the one door through which answers come in. What is no reply is *garbled*, which is a reply like others
+- `judge`: a reply against its expectation; `literals` and `snippets`: the call in words and as code to paste
 - `records`: what a run leaves behind; `report` and `differences`: the views, made from the records
-- `literals` and `snippets`: a call in words and as code to paste; `explain`: a clause and its witnesses
+- `explain`: a clause and its witnesses
+
+Three things hold everywhere. A difference is found by `judge` and by nobody else, and nothing else makes the command
+end with 1; `problems` has the other ends, and `signals` those that come from outside. No reply, and no silence, ends a
+run. Text of strangers is `printable` before it is kept or shown.
 """

@@ -4,28 +4,35 @@ Requests and replies are one JSON object a line. Up to a window of requests is u
 the oldest unanswered request is the suspect; it is asked once more, alone, in a fresh child. If that one dies too, the
 crash is its own; if not, its reply is marked `unsteady`, for then an earlier request has damaged the memory. Whatever
 else was under way is asked again.
+
+A hang costs the whole timeout. So it is paid once for a call, whose other placements are not asked; and after several
+calls in a row that hang, or very many requests without a reply, the adapter is given up and nothing more is asked.
 """
 
 from __future__ import annotations
 
 import json
-import queue
-import re
-import signal
-import subprocess
-import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import IO
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import TracebackType
+
+from pynested.spec.grammar import parse
 
 from . import messages
 from .messages import Message
+from .pipes import LONGEST_LINE, Overlong
+from .printable import printable
 from .problems import UsageError
+from .process import Process
+from .replies import CRASHED, GARBLED, HUNG, LOST, UNASKED, Reply, read_line
 from .session import Identity
 
 _WINDOW = 16
-_STDERR_LINES = 100
-_FINDING = re.compile(r"runtime error:|^SUMMARY:")  # of a sanitizer, which goes on to show stacks and memory
+_SILENT, _LOST = 5, 100  # calls that hang, and requests that bring no reply, in a row
+_OVERLONG = f"wrote more than {LONGEST_LINE:,} bytes without the end of a line"
+_CLOSED = "closed its output and went on"
+_SHOWN = 300  # characters of what a child says when it dies
 
 
 class Child:
@@ -41,199 +48,166 @@ class Child:
     ) -> None:
         self._command, self._device, self._environment = list(command), device, environment
         self._timeout, self._patience = timeout, patience
-        self._process: _Process | None = None
+        self._process: Process | None = None
         self._seq = 0
-        self.restarts = 0
+        self.starts = 0
         self.identity = self._start()
 
-    def answers(self, requests: Iterable[Message]) -> Iterator[Message]:
-        """Yield one reply for each request, in order; a crash, a hang or garbage is a reply too."""
-        source = iter(requests)
-        again: deque[Message] = deque()  # asked before, lost when a child died
-        waiting: deque[Message] = deque()
-        suspect: Message | None = None
-        died = ""
-        while True:
-            window = 1 if suspect is not None else _WINDOW
-            while len(waiting) < window and (request := again.popleft() if again else next(source, None)) is not None:
-                self._send(request)
-                waiting.append(request)
-            if not waiting:
-                return
-            reply = self._receive(waiting[0])
-            oldest = waiting.popleft()
-            if not {"crashed", "hung", "garbled"} & set(reply):
-                yield reply if suspect is None else {**reply, "unsteady": died}
-                suspect = None
-                continue
-            again.extendleft(reversed(waiting))
-            waiting.clear()
-            self._restart()
-            if "crashed" in reply and suspect is not oldest:
-                suspect, died = oldest, str(reply["crashed"])
-                again.appendleft(oldest)
-                continue
-            suspect = None
-            yield reply
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        """End the child; where something went wrong it is not asked to stop, which would take time."""
+        if kind is None:
+            self.close()
+        else:
+            self._kill()
 
     def close(self) -> None:
         """Ask the child to stop, and see to it."""
         if self._process is not None:
+            self._process.write(json.dumps(messages.stop()))
             self._process.end()
             self._process = None
 
-    def _start(self) -> Identity:
-        try:
-            self._process = _Process(self._command, self._environment)
-        except OSError as error:
-            raise UsageError(f"cannot start the adapter {self._command[0]!r}: {error}") from error
-        self._process.write(messages.start(self._device))
-        name = " ".join(self._command)
-        try:
-            line = self._process.read(self._patience)
-            return Identity.from_reply(json.loads(line or ""))
-        except TimeoutError:
-            self._abandon()
-            raise UsageError(f"the adapter {name} did not answer start within {self._patience:g} s") from None
-        except UsageError:
-            self._abandon()
-            raise
-        except ValueError as error:
-            said = repr(line.strip()[:120]) if line else self._process.last_words()
-            self._abandon()
-            raise UsageError(f"the adapter {name} did not start: {said}") from error
+    def answers(self, requests: Iterable[Message]) -> Iterator[Reply]:
+        """Yield one reply for each request, in order; a crash, a hang or garbage is a reply too."""
+        line = _Line(requests)
+        died = ""  # how the child died of the request that is now asked once more, alone
+        hung = lost = 0
+        while oldest := self._ask(line, 1 if died else _WINDOW):
+            reply = self._receive(oldest)
+            if reply.outcome not in LOST:
+                line.answered()
+                yield replace(reply, unsteady=died)
+                died, hung, lost = "", 0, 0
+                continue
+            self._kill()
+            line.take_back()
+            hung, lost = hung + (reply.outcome == HUNG), lost + 1
+            why = self._given_up(hung, lost) or self._start_again()
+            if reply.outcome == CRASHED and not died and not why:
+                died = reply.text
+                continue
+            died = ""
+            line.next()
+            yield reply
+            if reply.outcome == HUNG:
+                yield from (Reply(UNASKED, "the call hung in another placement") for _ in line.others_of(oldest))
+            if why:
+                yield from (Reply(UNASKED, why) for _ in line.rest())
 
-    def _abandon(self) -> None:
+    def _ask(self, line: _Line, window: int) -> Message | None:
+        """Send requests until a window of them is under way; return the oldest, or None where there are no more."""
+        while len(line.under_way) < window and (request := line.next()) is not None:
+            self._seq += 1
+            request["seq"] = self._seq
+            line.under_way.append(request)
+            self._running.write(json.dumps(request, allow_nan=False))
+        return line.under_way[0] if line.under_way else None
+
+    def _receive(self, request: Message) -> Reply:
+        """Return the reply to the oldest request, or what happened instead of one."""
+        try:
+            text = self._running.read(self._timeout)
+        except TimeoutError:
+            return Reply(HUNG, f"no answer within {self._timeout:g} s")
+        except Overlong:
+            return Reply(GARBLED, _OVERLONG)
+        if text is None:
+            return Reply(CRASHED, self._last_words()) if self._running.gone() else Reply(HUNG, _CLOSED)
+        return read_line(text, request)
+
+    def _given_up(self, hung: int, lost: int) -> str:
+        """Return why nothing more is asked, or nothing."""
+        if hung == _SILENT:
+            return f"given up, since {hung} calls in a row hung"
+        return f"given up, since {lost} times in a row the adapter ended or wrote no reply" if lost == _LOST else ""
+
+    @property
+    def _running(self) -> Process:
+        assert self._process is not None
+        return self._process
+
+    def _start(self) -> Identity:
+        """Start a child and return who it says that it is; a child that does not say so is a `UsageError`."""
+        self.starts += 1
+        name = printable(" ".join(self._command))
+        try:
+            self._process = Process(self._command, self._environment)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"cannot start the adapter {name!r}: {error}") from error
+        try:
+            self._process.write(json.dumps(messages.start(self._device)))
+            return self._introduced(name)
+        except BaseException:
+            self._kill()
+            raise
+
+    def _introduced(self, name: str) -> Identity:
+        try:
+            line = self._running.read(self._patience)
+        except TimeoutError:
+            raise UsageError(f"the adapter {name} did not answer start within {self._patience:g} s") from None
+        except Overlong:
+            raise UsageError(f"the adapter {name} did not start: it {_OVERLONG}") from None
+        if line is None:
+            how = self._last_words() if self._running.gone() else f"it {_CLOSED}"
+            raise UsageError(f"the adapter {name} did not start: {how}")
+        try:
+            return Identity.from_reply(parse(line))
+        except ValueError as error:
+            raise UsageError(f"the adapter {name} did not start: it wrote {line.strip()[:120]!r}: {error}") from error
+
+    def _last_words(self) -> str:
+        return printable(self._running.last_words(), _SHOWN)
+
+    def _start_again(self) -> str:
+        """Start another child; return why that cannot be done, or nothing."""
+        try:
+            self._start()
+        except UsageError as error:
+            return str(error)
+        return ""
+
+    def _kill(self) -> None:
         if self._process is not None:
             self._process.kill()
             self._process = None
 
-    def _restart(self) -> None:
-        self._abandon()
-        self.restarts += 1
-        self._start()
 
-    def _send(self, request: Message) -> None:
-        self._seq += 1
-        request["seq"] = self._seq
-        assert self._process is not None
-        self._process.write(request)
+class _Line:
+    """The requests in the order of their replies: those under way, those to be asked again, those still to come."""
 
-    def _receive(self, request: Message) -> Message:
-        """Return the reply to the oldest request, or what happened instead of one."""
-        assert self._process is not None
-        try:
-            line = self._process.read(self._timeout)
-        except TimeoutError:
-            return {"hung": f"no answer within {self._timeout:g} s"}
-        if line is None:
-            return {"crashed": self._process.last_words()}
-        try:
-            reply = json.loads(line)
-            if reply["seq"] != request["seq"]:
-                raise ValueError(f"expected seq {request['seq']}, got {reply['seq']}")
-            messages.outcome(reply)
-        except (ValueError, KeyError, TypeError) as error:
-            return {"garbled": f"wrote {line.strip()[:120]!r}, which is not a reply: {type(error).__name__}: {error}"}
-        return dict(reply)
+    def __init__(self, requests: Iterable[Message]) -> None:
+        self.under_way: deque[Message] = deque()
+        self._again: deque[Message] = deque()
+        self._source = iter(requests)
 
+    def next(self) -> Message | None:
+        """Return the next request that is not under way, and take it out."""
+        return self._again.popleft() if self._again else next(self._source, None)
 
-class _Process:
-    """The pipes of one child: a thread each for writing, reading and stderr, so that nobody waits for a full pipe."""
+    def answered(self) -> None:
+        """Take out the oldest request under way."""
+        self.under_way.popleft()
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None) -> None:
-        pipe = subprocess.PIPE
-        self._popen = subprocess.Popen(
-            command,
-            stdin=pipe,
-            stdout=pipe,
-            stderr=pipe,
-            env=environment,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-        )
-        self._outgoing: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self._incoming: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self._stderr: deque[str] = deque(maxlen=_STDERR_LINES)
-        work: tuple[Callable[[], None], ...] = (self._pump, self._drain, self._listen)
-        self._threads = [threading.Thread(target=one, daemon=True) for one in work]
-        for thread in self._threads:
-            thread.start()
+    def take_back(self) -> None:
+        """Let everything under way be asked again."""
+        self._again.extendleft(reversed(self.under_way))
+        self.under_way.clear()
 
-    def write(self, message: Message) -> None:
-        """Queue one message."""
-        self._outgoing.put(json.dumps(message, allow_nan=False) + "\n")
+    def others_of(self, request: Message) -> Iterator[Message]:
+        """Take out and yield the other placements of a request, which follow it."""
+        while (other := self.next()) is not None and _call(other) == _call(request):
+            yield other
+        if other is not None:
+            self._again.appendleft(other)
 
-    def read(self, seconds: float) -> str | None:
-        """Return the next line, or None when the child has closed its output; `TimeoutError` when neither happens."""
-        try:
-            return self._incoming.get(timeout=seconds)
-        except queue.Empty:
-            raise TimeoutError from None
-
-    def last_words(self) -> str:
-        """Return how the child ended, and of what it wrote to stderr what a sanitizer found, or the last line."""
-        try:
-            code = self._popen.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            code = 0
-        self._threads[2].join(timeout=1)
-        how = f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
-        said = [line.strip() for line in self._stderr if line.strip()]
-        found = [line for line in said if _FINDING.search(line)]
-        return how + (f": {(found or said[-1:])[0]}" if said else "")
-
-    def end(self) -> None:
-        """Ask the child to stop; kill it if it does not."""
-        self.write(messages.stop())
-        self._outgoing.put(None)
-        try:
-            self._popen.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            self._popen.kill()
-        self._close()
-
-    def kill(self) -> None:
-        """End the child at once."""
-        self._popen.kill()
-        self._outgoing.put(None)
-        self._close()
-
-    def _close(self) -> None:
-        self._popen.wait()
-        for thread in self._threads:
-            thread.join(timeout=2)
-        for stream in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
-            _quietly_close(stream)
-
-    def _pump(self) -> None:
-        stream = self._popen.stdin
-        assert stream is not None
-        while (text := self._outgoing.get()) is not None:
-            try:
-                stream.write(text)
-                stream.flush()
-            except OSError:  # the child is gone; the reader tells
-                return
-        _quietly_close(stream)
-
-    def _drain(self) -> None:
-        assert self._popen.stdout is not None
-        for line in self._popen.stdout:
-            self._incoming.put(line)
-        self._incoming.put(None)
-
-    def _listen(self) -> None:
-        assert self._popen.stderr is not None
-        self._stderr.extend(self._popen.stderr)
+    def rest(self) -> Iterator[Message]:
+        """Take out and yield everything that is left."""
+        return iter(self.next, None)
 
 
-def _quietly_close(stream: IO[str] | None) -> None:
-    """Close a pipe; what could not be written to a child that is gone does not matter."""
-    if stream is None:
-        return
-    try:
-        stream.close()
-    except OSError:
-        return
+def _call(request: Message) -> Message:
+    return {name: value for name, value in request.items() if name not in ("seq", "placement")}

@@ -3,60 +3,91 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
 from .corpus import Corpus, Selection
-from .problems import KitError, UsageError
+from .problems import KitError, OutputError, UsageError
 from .records import Record, Run, footer, header, line
-from .runner import plan, results
+from .runner import Job, plan, results
 from .session import Session
 
+Write = Callable[[Record], None]
 
-def conform(corpus: Corpus, selection: Selection, session: Session, keep: Path | None, screen: TextIO) -> Run:
-    """Run what is selected; records go to the file ``keep`` one by one, and a run that breaks off has no footer."""
+
+class BrokenOff(Exception):
+    """The kit could not finish a run; ``run`` is what was found until then, the cause is what happened."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(f"the run broke off after {len(run.results)} results")
+        self.run = run
+
+
+def conform(
+    corpus: Corpus, selection: Selection, start: Callable[[], Session], keep: Path | None, screen: TextIO | None
+) -> Run:
+    """Run what is selected, against the session that ``start`` opens once everything else is known to be right.
+
+    Records go to the file ``keep`` one by one; a run that breaks off has no footer, and is raised as `BrokenOff`.
+    """
     jobs = plan(corpus, selection)
-    started = time.perf_counter()
-    with _writer(keep) as write:
+    with _writer(keep) as write, start() as session:
         first = header(corpus, session.identity, selection, len(jobs))
-        write(first)
         found: list[Record] = []
-        progress = Progress(screen, len(jobs))
+        try:
+            last = _run(corpus, jobs, session, first, found, write, Progress(screen, len(jobs)))
+        except Exception as error:
+            raise BrokenOff(Run(first, found)) from error
+    return Run(first, found, last)
+
+
+def _run(
+    corpus: Corpus,
+    jobs: list[Job],
+    session: Session,
+    first: Record,
+    found: list[Record],
+    write: Write,
+    progress: Progress,
+) -> Record:
+    """Write the records, add the results to ``found``, and return the footer."""
+    started = time.perf_counter()
+    write(first)
+    with progress:
         for record in results(jobs, session, corpus):
             found.append(record)
             write(record)
             progress.at(len(found), record)
-        progress.done()
-        last = footer(found, time.perf_counter() - started)
-        write(last)
     if len(found) != len(jobs):
         raise KitError(f"{len(jobs)} cases were to be run, but there are {len(found)} results")
-    return Run(first, found, last)
-
-
-class _Writer:
-    def __init__(self, stream: TextIO | None) -> None:
-        self._stream = stream
-
-    def __call__(self, record: Record) -> None:
-        if self._stream is not None:
-            self._stream.write(line(record))
+    last = footer(found, time.perf_counter() - started)
+    write(last)
+    return last
 
 
 @contextmanager
-def _writer(path: Path | None) -> Iterator[_Writer]:
-    """Yield what writes records to the file, or nowhere."""
+def _writer(path: Path | None) -> Iterator[Write]:
+    """Yield what writes records to the file at once, or nowhere."""
     if path is None:
-        yield _Writer(None)
+        yield lambda record: None
         return
     try:
-        stream = path.open("w", encoding="utf-8")
+        stream = path.open("wb", buffering=0)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
+
+    def write(record: Record) -> None:
+        left = line(record)
+        try:
+            while left:
+                left = left[stream.write(left) :]
+        except OSError as error:
+            raise OutputError(f"cannot write {path}: {error.strerror}") from error
+
     with stream:
-        yield _Writer(stream)
+        yield write
 
 
 class Progress:
@@ -64,21 +95,29 @@ class Progress:
 
     _EVERY = 0.1
 
-    def __init__(self, screen: TextIO, total: int) -> None:
-        self._screen, self._total, self._last = screen, total, 0.0
-        self._shown = screen.isatty()
+    def __init__(self, screen: TextIO | None, total: int) -> None:
+        self._screen = screen if screen is not None and screen.isatty() else None
+        self._total, self._last = total, 0.0
+
+    def __enter__(self) -> None:
+        """Show nothing yet."""
+
+    def __exit__(self, *_: object) -> None:
+        """Clear the line."""
+        self._show("\r" + " " * 60 + "\r")
 
     def at(self, number: int, record: Record) -> None:
         """Show how far the run is."""
         now = time.perf_counter()
-        if self._shown and now - self._last > self._EVERY:
+        if now - self._last > self._EVERY:
             self._last = now
             text = f"{number:,} of {self._total:,}  {record['op']}, {record['layout']}"
-            self._screen.write(f"\r{text:<60}")
-            self._screen.flush()
+            self._show(f"\r{text:<60}")
 
-    def done(self) -> None:
-        """Clear the line."""
-        if self._shown:
-            self._screen.write("\r" + " " * 60 + "\r")
-            self._screen.flush()
+    def _show(self, text: str) -> None:
+        if self._screen is not None:
+            try:
+                self._screen.write(text)
+                self._screen.flush()
+            except OSError:  # the terminal is gone; the run is not about it
+                self._screen = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import functools
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,17 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from pynested import spec
-from pynested.spec.check import lint, lint_table
-from pynested.spec.corpus import SPEC, read_vectors
+from pynested.backends.cached import cached_property
+from pynested.spec.check import lint, lint_cases, lint_table
+from pynested.spec.corpus import SPEC, load_vectors, read_vectors
 from pynested.spec.table import Clause, Operator, load_table
 
 from .placements import LAYOUTS
 from .problems import KitError, UsageError, unknown
 
 VECTORS = Path(spec.__file__).parent / "vectors"
-
-_REQUIRED = {"id", "clauses", "layouts", "args", "kwargs", "expect"}
-_OPTIONAL = {"near", "cotangent", "gradient", "gradient_kwargs", "placements"}
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,7 @@ class Corpus:
     spec: str
     digest: str
 
-    @functools.cached_property
+    @cached_property
     def clauses(self) -> Mapping[str, Clause]:
         """Every clause by its id."""
         return {one.id: one for operator in self.table.values() for one in operator.clauses}
@@ -100,23 +97,27 @@ class Selection:
 
 
 def load_corpus(folder: Path = VECTORS, table: Mapping[str, Operator] | None = None) -> Corpus:
-    """Read every vector file under ``folder``; whatever does not add up is a `KitError`."""
+    """Read every vector file under ``folder`` and all that is in it; whatever does not add up is a `KitError`."""
     table = load_table() if table is None else table
     if not folder.is_dir() or not any(folder.glob("*/*.json")):
         raise UsageError(f"{folder}: holds no vectors; give a folder of chapters with JSON files in them")
     try:
-        files = read_vectors(folder)
-    except (ValueError, KeyError, TypeError) as error:
-        raise KitError(f"{folder}: vectors that cannot be read, or are cut short: {error}") from error
+        files = load_vectors() if folder == VECTORS else read_vectors(folder)
+        digest = _digest(folder)
+    except (ValueError, OSError) as damaged:
+        raise KitError(f"{folder}: damaged vectors: {damaged}") from damaged
+    _refuse(lint_cases(table, files))
     order = {name: number for number, name in enumerate(table)}
-    cases = [_case(op, entry) for op in sorted(files, key=lambda op: order.get(op, -1)) for entry in files[op]]
-    _check(cases, table)
-    return Corpus(table, tuple(cases), SPEC, _digest(folder))
+    cases = tuple(_case(op, entry) for op in sorted(files, key=order.__getitem__) for entry in files[op])
+    return Corpus(table, cases, SPEC, digest)
 
 
 def check_kit(corpus: Corpus, folder: Path) -> None:
     """Refuse to judge anybody by a specification that contradicts itself; other vectors than its own are not linted."""
-    problems = lint() if folder == VECTORS else lint_table(corpus.table)
+    _refuse(lint() if folder == VECTORS else lint_table(corpus.table))
+
+
+def _refuse(problems: Sequence[str]) -> None:
     if problems:
         more = f" (and {len(problems) - 1} more; python -m pynested.spec.check)" if len(problems) > 1 else ""
         raise KitError(f"{problems[0]}{more}")
@@ -131,37 +132,6 @@ def _digest(folder: Path) -> str:
 
 
 def _case(op: str, entry: Mapping[str, Any]) -> Case:
-    name = entry.get("id", f"a case of {op} without id")
-    missing, unknown_fields = _REQUIRED - set(entry), set(entry) - _REQUIRED - _OPTIONAL
-    if missing or unknown_fields:
-        raise KitError(f"{name}: missing fields {sorted(missing)}, unknown fields {sorted(unknown_fields)}")
-    if not set(entry["layouts"]) <= set(LAYOUTS) or not entry["layouts"]:
-        raise KitError(f"{name}: layouts are {entry['layouts']}, expected some of {LAYOUTS}")
-    return Case(
-        id=entry["id"],
-        op=op,
-        clauses=tuple(entry["clauses"]),
-        layouts=tuple(entry["layouts"]),
-        args=entry["args"],
-        kwargs=entry["kwargs"],
-        expect=entry["expect"],
-        near=entry.get("near"),
-        cotangent=entry.get("cotangent"),
-        gradient=entry.get("gradient", ()),
-        gradient_kwargs=entry.get("gradient_kwargs", {}),
-        placements=tuple(entry.get("placements", ())),
-    )
-
-
-def _check(cases: Sequence[Case], table: Mapping[str, Operator]) -> None:
-    """Hold ids, operators and clauses of the cases to the table."""
-    known = {one.id for operator in table.values() for one in operator.clauses}
-    seen: set[str] = set()
-    for case in cases:
-        if case.id in seen:
-            raise KitError(f"{case.id}: two cases have this id")
-        if case.op not in table:
-            raise KitError(f"{case.id}: the operator table has no {case.op!r}")
-        if not case.clauses or not set(case.clauses) <= known:
-            raise KitError(f"{case.id}: cites clauses that do not exist: {sorted(set(case.clauses) - known)}")
-        seen.add(case.id)
+    """Return the case of an entry, whose form was checked when it was read."""
+    lists = {name: tuple(entry[name]) for name in ("clauses", "layouts", "placements") if name in entry}
+    return Case(op=op, **{**entry, **lists})

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from pynested.backends import errors
 from pynested.spec.compare import Difference, compare
-from pynested.spec.encoding import WIDTHS, Components, decode_value
+from pynested.spec.encoding import Components
 
 from .corpus import Case
-from .messages import Message, outcome
+from .printable import printable
+from .replies import CRASHED, ERRORED, GARBLED, HUNG, MISSING, VALUE, Other, Refusal, Reply
 
 FORWARD, GRADIENT, ERROR = "forward", "gradient", "error"
 PARTS = (FORWARD, GRADIENT, ERROR)
 
-OK, MISSING, UNREACHED, ADAPTER = "ok", "missing", "unreached", "adapter"
+OK, UNREACHED, ADAPTER = "ok", "unreached", "adapter"
 
 # The ways to differ, most telling first; the text finishes the sentence "the target ...".
 DIFFERS: Mapping[str, str] = {
-    "crashed": "ended its process",
-    "hung": "did not answer in time",
-    "garbled": "wrote something that is not a reply",
+    CRASHED: "ended its process",
+    HUNG: "did not answer in time",
+    GARBLED: "wrote something that is not a reply",
     "value": "gives another value",
     "accepted": "accepts a call that must be refused",
     "shape": "gives another shape",
@@ -36,6 +36,7 @@ DIFFERS: Mapping[str, str] = {
 }
 
 _ASPECTS = {"form": "kind", "count": "shape", "shape": "shape", "dtype": "dtype", "value": "value"}
+_MOST = 500  # characters of a result in words
 _REJECTIONS = {"RuntimeError", "ValueError", "IndexError", "TypeError", "NotImplementedError", "OverflowError"}
 
 
@@ -50,23 +51,19 @@ class Finding:
     note: str = ""
 
 
-def judge(case: Case, layout: str, reply: Message, errors_are: str = "kind") -> list[Finding]:
+def judge(case: Case, layout: str, reply: Reply, errors_are: str = "kind") -> list[Finding]:
     """Return a finding for each part of the case: the error, or the forward and, where there is one, the gradient."""
     part = ERROR if case.is_error else FORWARD
-    came = outcome(reply)
-    if came in ("crashed", "hung", "garbled"):
-        findings = [Finding(part, came, _wanted(case), str(reply[came]))]
-    elif came == "errored":
-        findings = [Finding(part, ADAPTER, _wanted(case), str(reply["errored"]))]
-    elif came == "missing":
-        findings = [Finding(part, MISSING, _wanted(case), str(reply["missing"]))]
-    elif came == "error":
-        findings = [_refused(case, reply["error"], errors_are)]
-    else:
+    if reply.unsteady:
+        text = f"{reply.unsteady}; alone in a fresh process it is answered, so an earlier call damaged the process"
+        findings = [Finding(part, CRASHED, _wanted(case), text)]
+    elif reply.refusal is not None:
+        findings = [_refused(case, reply.refusal, errors_are)]
+    elif reply.outcome == VALUE:
         findings = list(_answered(case, layout, reply))
-    if "unsteady" in reply:
-        text = f"{reply['unsteady']}; alone in a fresh process it is answered, so an earlier call damaged the process"
-        findings[0] = Finding(part, "crashed", _wanted(case), text)
+    else:
+        verdict = ADAPTER if reply.outcome == ERRORED else reply.outcome
+        findings = [Finding(part, verdict, _wanted(case), reply.text)]
     if case.gradient_expected and len(findings) == 1:
         findings.append(Finding(GRADIENT, UNREACHED))
     return findings
@@ -76,22 +73,21 @@ def _wanted(case: Case) -> str:
     """Return in a few words what the case must give."""
     if case.is_error:
         return f"{case.expect['error']['kind']}"
-    form = next(form for form in ("nested", "dense", "list", "python") if form in case.expect)
-    return {"nested": "a nested result", "dense": "a dense result", "list": "a list"}.get(form, "a Python value")
+    return {"list": "a list", "python": "a Python value"}.get(form := form_of(case.expect), f"a {form} result")
 
 
-def _refused(case: Case, refusal: Message, errors_are: str) -> Finding:
-    got = f"{refusal['kind']}: {refusal['message']}"
-    if not case.is_error or refusal.get("phase") == "construct":
-        where = {"construct": " (while building the operand)"}.get(str(refusal.get("phase")), "")
+def _refused(case: Case, refusal: Refusal, errors_are: str) -> Finding:
+    got = str(refusal)
+    if not case.is_error or refusal.phase == "construct":
+        where = " (while building the operand)" if refusal.phase == "construct" else ""
         return Finding(ERROR if case.is_error else FORWARD, "refused", _wanted(case), got + where)
     wanted = str(case.expect["error"]["kind"])
     if errors_are == "kind":
-        return Finding(ERROR, OK if refusal["kind"] == wanted else "error-kind", wanted, got)
-    allowed, bases = builtins_of(wanted), set(refusal.get("bases", ()))
-    if not bases & (_REJECTIONS | set(allowed)):
+        return Finding(ERROR, OK if refusal.kind == wanted else "error-kind", wanted, got)
+    allowed = builtins_of(wanted)
+    if not refusal.bases & (_REJECTIONS | set(allowed)):
         return Finding(ERROR, "error-kind", " or ".join(allowed), got)
-    note = "" if bases & set(allowed) else f"{refusal['kind']} where the specification has {' or '.join(allowed)}"
+    note = "" if refusal.bases & set(allowed) else f"{refusal.kind} where the specification has {' or '.join(allowed)}"
     return Finding(ERROR, OK, wanted, got, note)
 
 
@@ -105,61 +101,67 @@ def builtins_of(kind: str) -> tuple[str, ...]:
     return tuple(name for name in names if name not in generic | {"LookupError"}) or (kind,)
 
 
-def _answered(case: Case, layout: str, reply: Message) -> Iterator[Finding]:
+def _answered(case: Case, layout: str, reply: Reply) -> Iterator[Finding]:
     if case.is_error:
-        yield Finding(ERROR, "accepted", _wanted(case), "a result: " + describe(reply["value"]))
+        yield Finding(ERROR, "accepted", _wanted(case), "a result: " + describe(reply.value))
         return
-    forward = _compared(FORWARD, reply["value"], case.expect, layout)
+    forward = _compared(FORWARD, reply.value, case.expect, layout)
     yield forward
     if case.gradient_expected and forward.verdict in (OK, "value"):
-        yield _gradient(case, layout, reply.get("gradient", {"missing": "no gradient came back"}))
+        yield _gradient(case, layout, reply.gradient or Reply(MISSING, "no gradient came back"))
 
 
-def _gradient(case: Case, layout: str, gradient: Message) -> Finding:
-    if "missing" in gradient:
-        return Finding(GRADIENT, MISSING, "a gradient", str(gradient["missing"]))
-    if "error" in gradient:
-        refusal = gradient["error"]
-        return Finding(GRADIENT, "refused", "a gradient", f"{refusal['kind']}: {refusal['message']}")
-    pairs = [(f"argument {number}", gradient["args"][number], one) for number, one in enumerate(case.gradient) if one]
-    pairs += [(name, gradient["kwargs"].get(name), one) for name, one in case.gradient_kwargs.items() if one]
-    for place, got, wanted in pairs:
+def _gradient(case: Case, layout: str, gradient: Reply) -> Finding:
+    if gradient.refusal is not None:
+        return Finding(GRADIENT, "refused", "a gradient", str(gradient.refusal))
+    if gradient.outcome == MISSING:
+        return Finding(GRADIENT, MISSING, "a gradient", gradient.text)
+    pairs: list[tuple[int | str, Any]] = [*enumerate(case.gradient), *case.gradient_kwargs.items()]
+    for place, wanted in pairs:
+        if wanted is None:
+            continue
+        got = gradient.value.get(place)
         found = _compared(GRADIENT, _filled(got, wanted), wanted, layout, kinds=False)
         if found.verdict != OK:
-            came = found.got if got else "no gradient, which counts as zero"
-            return Finding(GRADIENT, found.verdict, f"{found.want}, the gradient of {place}", came)
+            came = "no gradient, which counts as zero" if got is None else found.got
+            where = f"argument {place}" if isinstance(place, int) else place
+            return Finding(GRADIENT, found.verdict, f"{found.want}, the gradient of {where}", came)
     return Finding(GRADIENT, OK)
 
 
-def _filled(got: Message | None, wanted: Mapping[str, Any]) -> Message:
+def _filled(got: Any, wanted: Mapping[str, Any]) -> Any:
     """Return a gradient with zeros where nothing flowed back, which is what that means."""
-    if "list" in wanted and (got is None or "list" in got):
-        found = got["list"] if got else [None] * len(wanted["list"])
-        return {"list": [_filled(*pair) for pair in zip(found, wanted["list"], strict=True)]}
+    if "list" in wanted and (got is None or is_list(got)):
+        found = [None] * len(wanted["list"]) if got is None else got
+        return [_filled(*pair) for pair in zip(found, wanted["list"], strict=True)]
     if got is not None:
         return got
     ((form, fields),) = wanted.items()
-    width = WIDTHS[fields["dtype"]]
     if form == "dense":
-        return {form: {**fields, "bits": "0" * (width * prod(fields["shape"]))}}
-    bits = ["0" * (width * prod(one)) for one in fields["shapes"]]
-    return {form: {**fields, "shape": [len(bits)], "bits": bits}}
+        return np.zeros(fields["shape"], fields["dtype"])
+    return Components((np.zeros(one, fields["dtype"]) for one in fields["shapes"]), dtype=fields["dtype"])
 
 
-def _compared(part: str, got: Message, wanted: Mapping[str, Any], layout: str, kinds: bool = True) -> Finding:
+def _compared(part: str, got: Any, wanted: Mapping[str, Any], layout: str, kinds: bool = True) -> Finding:
     """Compare a result with an expectation: values first, then whether it is nested or dense."""
-    if "other" in got:
-        dtype = wanted.get("nested", wanted.get("dense", {})).get("dtype", "")
-        return Finding(part, "dtype" if dtype and got.get("dtype") else "kind", dtype or "another kind", got["other"])
-    try:
-        plain = decode_result(got)
-    except (ValueError, TypeError, KeyError) as error:
-        return Finding(part, "garbled", "a value", f"{type(error).__name__}: {error}")
-    difference = compare(plain, wanted)
+    misfit = _misfit(got, wanted)
+    if misfit is not None:
+        return Finding(part, *misfit)
+    difference = compare(got, wanted)
     if difference is not None:
-        return Finding(part, _ASPECTS[difference.aspect], *_texts(difference))
+        return Finding(part, _ASPECTS[difference.aspect], *map(_cut, _texts(difference)))
     mismatch = _kind_mismatch(got, wanted, layout) if kinds else None
     return Finding(part, "kind", *mismatch) if mismatch else Finding(part, OK)
+
+
+def _misfit(got: Any, wanted: Mapping[str, Any]) -> tuple[str, str, str] | None:
+    """Return verdict, what is wanted and what came for a result that cannot be compared number by number."""
+    if is_list(got) and "list" in wanted:
+        return next((bad for pair in zip(got, wanted["list"], strict=False) if (bad := _misfit(*pair))), None)
+    if isinstance(got, Other):
+        dtype = wanted.get("nested", wanted.get("dense", {})).get("dtype", "")
+        return ("dtype" if dtype and got.dtype else "kind"), dtype or "another kind", got.text
+    return ("kind", f"a {form_of(wanted)} result", describe(got)) if is_list(got) else None
 
 
 def _texts(difference: Difference) -> tuple[str, str]:
@@ -178,34 +180,41 @@ def _texts(difference: Difference) -> tuple[str, str]:
     return wanted, got
 
 
-def _kind_mismatch(got: Message, wanted: Mapping[str, Any], layout: str) -> tuple[str, str] | None:
-    if "list" in wanted and "list" in got:
-        pairs = zip(got["list"], wanted["list"], strict=True)
+def _kind_mismatch(got: Any, wanted: Mapping[str, Any], layout: str) -> tuple[str, str] | None:
+    if is_list(got) and "list" in wanted:
+        pairs = zip(got, wanted["list"], strict=True)
         return next((bad for pair in pairs if (bad := _kind_mismatch(*pair, layout))), None)
-    form = next(form for form in ("nested", "dense", "python", "list") if form in wanted)
-    form = wanted.get("kind", {}).get(layout, form)
-    came = next(iter(got))
-    if came == form:
-        return None
-    return f"a {form} result", f"a {came} result with the right numbers"
+    form, came = wanted.get("kind", {}).get(layout, form_of(wanted)), _kind(got)
+    return None if came == form else (f"a {form} result", f"a {came} result with the right numbers")
 
 
-def decode_result(result: Message) -> Any:
-    """Return the components, array, list or Python value that a result stands for."""
-    if "python" in result:
-        return decode_value(result["python"])
-    if "list" in result:
-        return [decode_result(one) for one in result["list"]]
-    return decode_value(result)
+def _kind(got: Any) -> str:
+    if isinstance(got, Components):
+        return "nested"
+    return "dense" if isinstance(got, np.ndarray) else "list" if is_list(got) else "python"
 
 
-def describe(result: Message) -> str:
+def form_of(wanted: Mapping[str, Any]) -> str:
+    """Return which form an expectation has."""
+    return next(form for form in ("nested", "dense", "list", "python") if form in wanted)
+
+
+def is_list(got: Any) -> bool:
+    """Return whether a result is a list of results, which components are not."""
+    return isinstance(got, list) and not isinstance(got, Components)
+
+
+def describe(got: Any) -> str:
     """Return a result in a few words."""
-    if "other" in result:
-        return str(result["other"])
-    plain = decode_result(result)
-    if isinstance(plain, Components):
-        return f"nested {plain.dtype.name} with components {', '.join(str(one.shape) for one in plain) or 'none'}"
-    if isinstance(plain, np.ndarray):
-        return f"dense {plain.dtype.name} of shape {plain.shape}"
-    return f"a list of {len(plain)}" if isinstance(plain, list) else repr(plain)
+    if isinstance(got, Other):
+        return got.text
+    if isinstance(got, Components):
+        shapes = ", ".join(str(one.shape) for one in got) or "none"
+        return _cut(f"nested {got.dtype.name} with components {shapes}")
+    if isinstance(got, np.ndarray):
+        return f"dense {got.dtype.name} of shape {got.shape}"
+    return f"a list of {len(got)}" if is_list(got) else _cut(repr(got))
+
+
+def _cut(text: str) -> str:
+    return printable(text, _MOST)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -60,15 +59,6 @@ def plain(value: Any, array: Callable[[Any], str], name: Callable[[str], str]) -
     return number(value) if isinstance(value, float) else repr(value)
 
 
-def parameters(operator: Operator) -> list[str]:
-    """Return the names of the parameters of an operator, from its signature in the table."""
-    (definition,) = ast.parse(f"def {operator.signature}: ...").body
-    assert isinstance(definition, ast.FunctionDef)
-    arguments = definition.args
-    named = [*arguments.posonlyargs, *arguments.args, *([arguments.vararg] if arguments.vararg else [])]
-    return [one.arg for one in (*named, *arguments.kwonlyargs)]
-
-
 class Names:
     """Gives the arrays of a call the names x, y, z, ... in the order in which they are met."""
 
@@ -91,7 +81,7 @@ def arguments(
     for place, value in enumerate(request["args"]):
         decoded = decode_value(value)
         text = plain(decoded, names, spell)
-        named = 0 < place < len(labels) and not isinstance(decoded, (Components, np.ndarray, list))
+        named = 0 < place < len(labels) and not isinstance(decoded, (Components, np.ndarray, list, np.dtype))
         texts.append(f"{labels[place]}={text}" if named else text)
     keywords = ((name, decode_value(value)) for name, value in request["kwargs"].items())
     return [*texts, *(f"{name}={plain(value, names, spell)}" for name, value in keywords)]
@@ -101,11 +91,11 @@ def call_in_words(request: Mapping[str, Any], operator: Operator) -> str:
     """Return a call on one line: the call with names, then what the names stand for."""
     names = Names()
     if request["op"] == "getitem":
-        array, where = decode_value(request["args"][0]), decode_value(request["args"][1])
+        array, where = map(decode_value, request["args"])
         inside = index(where.items) if isinstance(where, Index) else repr(where)
         text = f"{names(array)}[{inside}]"
     else:
-        text = f"{request['op']}({', '.join(arguments(request, names, str, parameters(operator)))})"
+        text = f"{request['op']}({', '.join(arguments(request, names, str, list(operator.call.parameters)))})"
     return "; ".join([text, *(f"{name}: {in_words(value)}" for name, value in names.found)])
 
 

@@ -11,7 +11,8 @@
     -> {"cmd": "stop"}
 
 `wrt` names the positions and keywords to differentiate, as the operator table lists them. `gradient` may itself be an
-`error` or `missing`. A request holds the call and nothing else: what must come out stays with the runner.
+`error` or `missing`. A request holds the call and nothing else: what must come out stays with the runner. This module
+writes the requests; what a reply may be is in `replies`, what answers `start` in `session`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from typing import Any
 from pynested.spec.table import Operator
 
 from .corpus import Case
-from .literals import parameters
 from .problems import KitError
 
 PROTOCOL = 1
@@ -31,7 +31,6 @@ Message = dict[str, Any]
 # What a run request and the values in it may consist of; anything else could tell the adapter what is expected.
 _RUN_KEYS = {"cmd", "seq", "op", "layout", "placement", "args", "kwargs", "wrt", "cotangent"}
 _VALUE_KEYS = {"nested", "dense", "list", "dtype", "float", "index", "slice", "shape", "shapes", "bits"}
-_OUTCOMES = {"value", "error", "missing", "errored", "crashed", "hung", "garbled"}
 
 
 def start(device: str) -> Message:
@@ -57,7 +56,7 @@ def run(case: Case, layout: str, placement: str, wrt: list[int | str]) -> Messag
     }
     if case.cotangent is not None:
         message["wrt"] = wrt
-        message["cotangent"] = shaped(_bare(case.cotangent))
+        message["cotangent"] = _bare(case.cotangent)
     seal(message)
     return message
 
@@ -67,17 +66,6 @@ def _bare(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _bare(one) for key, one in value.items() if key != "show"}
     return [_bare(one) for one in value] if isinstance(value, list) else value
-
-
-def shaped(cotangent: Any) -> Any:
-    """Return the cotangent with the logical shape that arguments have and expectations have not."""
-    if "list" in cotangent:
-        return {"list": [shaped(one) for one in cotangent["list"]]}
-    if "nested" not in cotangent or "shape" in cotangent["nested"]:
-        return cotangent
-    sizes = [set(column) for column in zip(*cotangent["nested"]["shapes"], strict=True)]
-    shape = [len(cotangent["nested"]["shapes"]), *(one.pop() if len(one) == 1 else None for one in sizes)]
-    return {"nested": {"shape": shape, **cotangent["nested"]}}
 
 
 def seal(message: Mapping[str, Any]) -> None:
@@ -103,7 +91,7 @@ def differentiated(case: Case, operator: Operator) -> list[int | str]:
     """Return the positions and keywords of a case to differentiate: floats, by the table or the vector."""
     if case.cotangent is None:
         return []
-    names = parameters(operator)
+    names = list(operator.call.parameters)
     names += names[-1:] * (len(case.args) - len(names))  # the last parameter may take several
     gradients: list[tuple[int | str, Any]] = [*enumerate(case.gradient), *case.gradient_kwargs.items()]
     expected = {place for place, gradient in gradients if gradient is not None}
@@ -128,11 +116,3 @@ def _is_float(value: Any) -> bool:
     if form == "list":
         return any(_is_float(one) for one in fields)
     return form in ("nested", "dense") and str(fields["dtype"]).startswith("float")
-
-
-def outcome(reply: Mapping[str, Any]) -> str:
-    """Return which of the outcomes a reply is; a reply that is none of them, or several, is a `ValueError`."""
-    found = sorted(_OUTCOMES & set(reply))
-    if len(found) != 1:
-        raise ValueError(f"a reply has exactly one of {', '.join(sorted(_OUTCOMES))}; this one has {found}")
-    return found[0]

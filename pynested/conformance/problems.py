@@ -1,9 +1,12 @@
-"""What ends a conformance run early: a question that cannot be answered, or a kit that contradicts itself."""
+"""What ends a conformance run early: a question that cannot be answered, a kit that contradicts itself, a full disk."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+
+# The exit codes of the command; 1 is for nothing but a difference.
+AGREES, DIFFERS, USAGE, KIT, SIGNAL = 0, 1, 2, 3, 128
 
 
 class UsageError(Exception):
@@ -12,6 +15,10 @@ class UsageError(Exception):
 
 class KitError(Exception):
     """The specification or its vectors are inconsistent; the command ends with exit code 3."""
+
+
+class OutputError(Exception):
+    """A report or a record cannot be written; the command ends with exit code 3."""
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> UsageError:

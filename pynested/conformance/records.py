@@ -1,7 +1,8 @@
 """What a run leaves behind: one JSON object a line, a header, a result per case and layout, and a footer that counts.
 
 Every view is made from these records and nothing else, so a stored run can be looked at again later and elsewhere. A
-stream without its footer, or whose counts do not add up, is no record of a run.
+stream without its footer is a run that broke off, perhaps in the middle of a line. One whose records do not have the
+forms below, or whose counts do not add up, is no record of a run.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import os
 import platform
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,29 +19,73 @@ from typing import Any
 import numpy as np
 
 from pynested._version import __version__
+from pynested.spec.encoding import WIDTHS
+from pynested.spec.grammar import ANYTHING, Both, Malformed, check, parse
 
+from . import problems
 from .corpus import Corpus, Selection
-from .judge import ADAPTER, DIFFERS
+from .judge import ADAPTER, DIFFERS, OK, PARTS, UNREACHED
+from .placements import LAYOUTS, PLACEMENTS
 from .problems import UsageError
+from .replies import MISSING, UNASKED
 from .session import Identity
 
 FORMAT = "pynested-records/1"
 Record = dict[str, Any]
 
 
+def _explained(finding: Mapping[str, Any]) -> None:
+    """A difference carries what a reader needs to understand it."""
+    if finding["verdict"] in DIFFERS:
+        check(finding, dict.fromkeys(("want", "clause", "text", "call", "snippet"), str) | {"*": ANYTHING})
+
+
+# What the records are; they may say more.
+_VERDICT = {OK, ADAPTER, MISSING, UNASKED, UNREACHED, *DIFFERS}
+_PLACED = [set(PLACEMENTS)]
+_FINDING = {"part": set(PARTS), "verdict": _VERDICT, "placements": _PLACED, "got": str, "*": ANYTHING}
+_TARGET = dict.fromkeys(("name", "version", "device", "runtime"), str) | {"*": ANYTHING}
+_MACHINE = dict.fromkeys(("system", "processor", "python", "numpy"), str) | {"cores": int, "*": ANYTHING}
+_RECORDS: Mapping[str, Any] = {
+    "header": {
+        "format": {FORMAT},
+        "spec": str,
+        "vectors": str,
+        "results": int,
+        "target": _TARGET,
+        "selection": {"layout": [set(LAYOUTS)], "*": ANYTHING},
+        "machine": _MACHINE,
+        "*": ANYTHING,
+    },
+    "result": {
+        **dict.fromkeys(("id", "op", "chapter"), str),
+        "layout": set(LAYOUTS),
+        "dtypes": [set(WIDTHS)],
+        "placements": _PLACED,
+        "parts": {f"{part}?": _VERDICT for part in PARTS},
+        "findings": [Both(_FINDING, _explained)],
+        "notes": [str],
+        "*": ANYTHING,
+    },
+    "footer": {"results": int, "seconds": (int, float), "counts": {"*": {"*": int}}, "*": ANYTHING},
+}
+
+
 @dataclass(frozen=True)
 class Run:
-    """A whole run, as read back."""
+    """A whole run, as read back; one that broke off has no footer."""
 
     header: Record
     results: Sequence[Record]
-    footer: Record
+    footer: Record | None = None
 
     @property
     def exit_code(self) -> int:
-        """0 where the target agrees, 1 where it differs, 3 where an adapter failed."""
+        """0 where the target agrees, 1 where it differs, 3 where an adapter failed or the run broke off."""
         verdicts = {verdict for result in self.results for verdict in result["parts"].values()}
-        return 3 if ADAPTER in verdicts else int(bool(verdicts & set(DIFFERS)))
+        if self.footer is None or ADAPTER in verdicts:
+            return problems.KIT
+        return problems.DIFFERS if verdicts & set(DIFFERS) else problems.AGREES
 
 
 def header(corpus: Corpus, identity: Identity, selection: Selection, results: int) -> Record:
@@ -89,41 +134,61 @@ def counts(results: Iterable[Record]) -> dict[str, dict[str, int]]:
     return {part: dict(sorted(one.items())) for part, one in sorted(found.items())}
 
 
-def line(record: Mapping[str, Any]) -> str:
-    """Return one record as it is written."""
-    return json.dumps(record, allow_nan=False, ensure_ascii=False) + "\n"
+def line(record: Mapping[str, Any]) -> bytes:
+    """Return one record as it is written; what is no text, as a command line may hold, becomes its JSON escape."""
+    return (json.dumps(record, allow_nan=False, ensure_ascii=False) + "\n").encode(errors="backslashreplace")
 
 
 def read(path: Path) -> Run:
-    """Read a stored run; a stream that is cut short or does not add up is a `UsageError`."""
+    """Read a stored run; a stream that is none, or does not add up, is a `UsageError`."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     try:
-        records = [json.loads(one) for one in text.splitlines()]
-        kinds = [record["record"] for record in records]
-    except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path}: not a stream of records, or cut short: {error}") from error
-    if not records or kinds[0] != "header" or records[0].get("format") != FORMAT:
-        raise UsageError(f"{path}: does not begin with a header of format {FORMAT}")
-    if kinds[-1] != "footer":
-        raise UsageError(f"{path}: has no footer: the run did not finish, or the file is cut short")
-    run = Run(records[0], records[1:-1], records[-1])
-    _check(path, run, kinds[1:-1])
+        records = list(_records(text))
+        run = _run(records)
+        _check(run)
+    except ValueError as error:
+        raise UsageError(f"{path}: not a stream of records: {error}") from error
     return run
 
 
-def _check(path: Path, run: Run, kinds: Sequence[str]) -> None:
+def _records(text: str) -> Iterator[Record]:
+    """Yield the records of a stream, but the last one if it was cut in the middle."""
+    lines = text.split("\n")
+    for number, one in enumerate(lines, 1):
+        try:
+            record = parse(one)
+            check(record, {"record": set(_RECORDS), "*": ANYTHING})
+            check(record, {"record": str, **_RECORDS[record["record"]]})
+        except ValueError as error:
+            if number == len(lines):
+                return
+            raise Malformed(f"line {number}", str(error)) from error
+        yield record
+
+
+def _run(records: Sequence[Record]) -> Run:
+    kinds = [record["record"] for record in records]
+    if kinds[:1] != ["header"]:
+        raise ValueError("it does not begin with a header")
+    ended = kinds[-1] == "footer"
+    if set(kinds[1:-1] if ended else kinds[1:]) - {"result"}:
+        raise ValueError("between header and footer are records that are no results")
+    return Run(records[0], records[1:-1], records[-1]) if ended else Run(records[0], records[1:])
+
+
+def _check(run: Run) -> None:
     """Hold the counts of header and footer to the results between them."""
-    if set(kinds) - {"result"}:
-        raise UsageError(f"{path}: unknown records {sorted(set(kinds) - {'result'})} between header and footer")
     seen = Counter((result["id"], result["layout"]) for result in run.results)
     twice = sorted(key for key, times in seen.items() if times > 1)
     if twice:
-        raise UsageError(f"{path}: {len(twice)} results are there twice, the first is {twice[0]}")
-    promised = {run.header["results"], run.footer["results"]}
-    if promised != {len(run.results)}:
-        raise UsageError(f"{path}: header and footer promise {sorted(promised)} results, but there are {len(kinds)}")
+        raise ValueError(f"{len(twice)} results are there twice, the first is {twice[0]}")
+    promised = run.header["results"]
+    if run.footer is None and len(run.results) <= promised:
+        return
+    if run.footer is None or {promised, run.footer["results"]} != {len(run.results)}:
+        raise ValueError(f"header and footer promise {promised} results, but there are {len(run.results)}")
     if counts(run.results) != run.footer["counts"]:
-        raise UsageError(f"{path}: the counts of the footer are not those of the results")
+        raise ValueError("the counts of the footer are not those of the results")

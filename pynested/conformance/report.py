@@ -8,9 +8,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from .differences import WIDTH, groups, in_brief, in_full
-from .judge import ADAPTER, DIFFERS, ERROR, FORWARD, GRADIENT, MISSING, OK
+from .judge import ADAPTER, DIFFERS, ERROR, FORWARD, GRADIENT, OK
 from .placements import PACKED
 from .records import Record, Run
+from .replies import MISSING, UNASKED
 
 _NAME, _CELL, _SUFFIX = 28, 11, 3
 _IN_FULL, _IN_BRIEF = 2, 24
@@ -35,7 +36,8 @@ class Report:
 
     def text(self, verbose: int = 0) -> str:
         """Return the whole report."""
-        blocks = [self._title(), self._table(), self._exercised(), self._missing(), self._adapter(), self._verdict()]
+        blocks = [self._title(), self._broken_off(), self._table(), self._exercised(), self._missing()]
+        blocks += [self._unasked(), self._adapter(), self._verdict()]
         blocks += [self._in_full(verbose), self._in_brief(verbose), self._notes() if verbose else []]
         return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
@@ -50,6 +52,14 @@ class Report:
             f"Python {machine['python']}, NumPy {machine['numpy']}, {machine['system']} {machine['processor']}, "
             f"{machine['cores']} cores",
         ]
+
+    def _broken_off(self) -> list[str]:
+        """Say how far a run came that has no end."""
+        if self._run.footer is not None:
+            return []
+        results, promised = self._run.results, self._run.header["results"]
+        last = f" The last is {results[-1]['id']}, {results[-1]['layout']}." if results else ""
+        return [f"This run broke off: it has {len(results):,} of {promised:,} results.{last}"]
 
     def _table(self) -> list[str]:
         cells, chapters = self._counted()
@@ -80,16 +90,19 @@ class Report:
 
     def _exercised(self) -> list[str]:
         results = self._run.results
-        placements = Counter(one for result in results for one in result["placements"])
+        placements = Counter(one for result in results for one in _asked(result))
         dtypes = Counter(one for result in results for one in result["dtypes"])
         calls = sum(placements.values())
         cases = len({result["id"] for result in results})
         placed = ", ".join(f"{_PLACEMENTS.get(one, one)} {count:,}" for one, count in placements.items())
         text = (
-            f"{cases:,} cases, {calls:,} calls in {self._run.footer['seconds']:.1f} s. Placements: {placed}. "
+            f"{cases:,} cases, {calls:,} calls{self._seconds()}. Placements: {placed}. "
             f"Dtypes: {', '.join(f'{one} {count:,}' for one, count in sorted(dtypes.items(), key=_by_kind))}."
         )
         return textwrap.wrap(text, WIDTH)
+
+    def _seconds(self) -> str:
+        return "" if self._run.footer is None else f" in {self._run.footer['seconds']:.1f} s"
 
     def _missing(self) -> list[str]:
         """Name the operators, or their gradients, that the target does not have."""
@@ -109,6 +122,19 @@ class Report:
         names = [name for name, found in verdicts.items() if MISSING in found]
         return [name if verdicts[name] == {MISSING} else f"{name} (in part)" for name in names]
 
+    def _unasked(self) -> list[str]:
+        """Say what was not asked, and why."""
+        left: dict[str, list[tuple[Record, Record]]] = defaultdict(list)
+        for pair in self._findings():
+            if pair[1]["verdict"] == UNASKED:
+                left[pair[1]["got"]].append(pair)
+        lines = []
+        for why, pairs in left.items():
+            calls, first = sum(len(finding["placements"]) for _, finding in pairs), pairs[0][0]
+            text = f"Not asked: {calls:,} calls, the first of {first['id']}, {first['layout']}; {why}"
+            lines += textwrap.wrap(text, WIDTH, subsequent_indent="  ")
+        return lines
+
     def _adapter(self) -> list[str]:
         """Show where the adapter itself failed, which says nothing about the target."""
         bad = [one for one in self._findings() if one[1]["verdict"] == ADAPTER]
@@ -126,8 +152,10 @@ class Report:
         bad = sum(verdicts[one] for one in DIFFERS)
         asked, missing = bad + verdicts[OK], verdicts[MISSING]
         rest = f" {missing:,} more need what it does not implement." if missing else ""
+        rest += f" Not asked: {verdicts[UNASKED]:,}." if verdicts[UNASKED] else ""
         if not bad:
-            return [f"{self._target} agrees with the specification in all {asked:,} checks.{rest}"]
+            until = " until the run broke off" if self._run.footer is None else ""
+            return [f"{self._target} agrees with the specification in all {asked:,} checks{until}.{rest}"]
         clauses = len({group.clause for group in self._groups})
         placed = sum(
             verdict in DIFFERS and _agrees_where_packed(result, part)
@@ -155,12 +183,18 @@ class Report:
         return [title, *(f"  {count:>5}  {note}" for note, count in notes.most_common())] if notes else []
 
 
+def _asked(result: Record) -> list[str]:
+    """Return the placements in which a call was made."""
+    left = {one for finding in result["findings"] if finding["verdict"] == UNASKED for one in finding["placements"]}
+    return [one for one in result["placements"] if one not in left]
+
+
 def _cell(found: Counter[str]) -> str:
     """Return how many checks agree, of how many, and after them what is to be said about the others."""
     bad = sum(found[one] for one in (*DIFFERS, ADAPTER, _PLACED))
     good, missing = found[OK], found[MISSING]
     if not good and not bad:
-        number, suffix = "none" if missing else "·", ""
+        number, suffix = "none" if missing else "unasked" if found[UNASKED] else "·", ""
     else:
         number = f"{good}/{good + bad}" if bad else f"{good}"
         suffix = f"+{missing}" if missing else "p" if bad and bad == found[_PLACED] else ""
@@ -174,6 +208,7 @@ def _legend(cells: str) -> list[str]:
         r"\dp": "m/np  the others agree where packed",
         r"\d\+": "n+k  k more are not implemented",
         r"none": "none  not implemented",
+        r"unasked": "unasked  not asked",
         r"·": "·  nothing to check",
     }
     return _rows(["n  all n agree", *(text for sign, text in known.items() if re.search(sign, cells))])

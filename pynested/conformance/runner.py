@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pynested.spec.encoding import decode_value
 from pynested.spec.table import Clause
 
 from . import messages
 from .corpus import Case, Corpus, Selection
-from .judge import ADAPTER, DIFFERS, ERROR, FORWARD, GRADIENT, MISSING, OK, UNREACHED, Finding, judge
+from .judge import ADAPTER, DIFFERS, ERROR, FORWARD, GRADIENT, OK, UNREACHED, Finding, judge
 from .literals import call_in_words
 from .messages import Message
 from .placements import placements_for
 from .problems import KitError
 from .records import Record
+from .replies import MISSING, UNASKED
 from .session import Session
 from .snippets import snippet
 
 # Where the placements of one case come to different verdicts, the first of these is the verdict of the case.
-_RANK = {verdict: rank for rank, verdict in enumerate([ADAPTER, *DIFFERS, MISSING, OK, UNREACHED])}
+_RANK = {verdict: rank for rank, verdict in enumerate([ADAPTER, *DIFFERS, UNASKED, MISSING, OK, UNREACHED])}
 
 # Which clause of a case a difference is about: the first one of a class that fits.
 _BLAME: Mapping[str, tuple[str, ...]] = {
@@ -58,20 +58,11 @@ def plan(corpus: Corpus, selection: Selection) -> list[Job]:
 
 
 def _job(case: Case, layout: str, corpus: Corpus) -> Job:
-    values = [_decoded(case, value) for value in (*case.args, *case.kwargs.values())]
-    placements = tuple(
-        one for one in placements_for(values) if not case.placements or one.partition("-")[0] in case.placements
-    )
-    if case.cotangent is not None:
-        _decoded(case, messages.shaped(case.cotangent))
+    placed = placements_for(decode_value(value) for value in (*case.args, *case.kwargs.values()))
+    placements = tuple(one for one in placed if not case.placements or one.partition("-")[0] in case.placements)
+    if not placements:
+        raise KitError(f"{case.id}: its placements are {case.placements}, but its operands can only be {placed}")
     return Job(case, layout, placements, messages.differentiated(case, corpus.table[case.op]))
-
-
-def _decoded(case: Case, value: Any) -> Any:
-    try:
-        return decode_value(value)
-    except (ValueError, KeyError, TypeError) as error:
-        raise KitError(f"{case.id}: an operand or cotangent cannot be read: {error}") from error
 
 
 def results(jobs: Sequence[Job], session: Session, corpus: Corpus) -> Iterator[Record]:
@@ -151,9 +142,17 @@ def _finding(job: Job, group: Sequence[tuple[str, Finding]], corpus: Corpus, dia
         "want": finding.want,
         "clause": clause.id,
         "text": clause.text,
-        "call": call_in_words(request, operator),
-        "snippet": snippet(request, operator, dialect, gradient=finding.part == GRADIENT),
+        "call": _explained(lambda: call_in_words(request, operator)),
+        "snippet": _explained(lambda: snippet(request, operator, dialect, gradient=finding.part == GRADIENT)),
     }
+
+
+def _explained(explanation: Callable[[], str]) -> str:
+    """Return an explanation, or why there is none: it must not cost the difference that it explains."""
+    try:
+        return explanation()
+    except Exception as error:
+        return f"# the kit cannot write this call down: {type(error).__name__}: {error}"
 
 
 def _blame(case: Case, finding: Finding, corpus: Corpus) -> Clause:

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import traceback
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from pynested.spec.grammar import ANYTHING, Both, Malformed, check, short
 
 from .messages import PROTOCOL, Message, start
+from .printable import printable
 from .problems import UsageError
+from .replies import ERRORED, Reply, read_reply
+
+_SENTENCE = 300  # characters of a name or a reason
+
+
+def _ours(protocol: int) -> None:
+    if protocol != PROTOCOL:
+        raise ValueError(f"expected {PROTOCOL}, got {protocol}")
+
+
+# What answers `start`: a target that is there, or why it is not. An adapter may say more.
+_PRESENT = {"protocol": Both(int, _ours), "name": str, "version": str, "errors?": {"kind", "builtin"}}
+_PRESENT |= dict.fromkeys(("language?", "device?", "dialect?", "runtime?"), str) | {"*": ANYTHING}
+_ABSENT = {"unavailable": str, "*": ANYTHING}
 
 
 @dataclass(frozen=True)
@@ -29,14 +48,15 @@ class Identity:
     @classmethod
     def from_reply(cls, reply: Any) -> Identity:
         """Read the answer to `start`; another answer, or a target that is not there, is a `UsageError`."""
-        if not isinstance(reply, Mapping):
-            raise UsageError(f"the adapter answered start with {str(reply)[:120]!r}, expected a JSON object")
+        try:
+            check(reply, _ABSENT if isinstance(reply, dict) and "unavailable" in reply else _PRESENT)
+        except Malformed as malformed:
+            wanted = f"protocol {PROTOCOL}, name and version" if isinstance(reply, dict) else "a JSON object"
+            text = f"the adapter answered start with {short(reply)}, expected {wanted}: {malformed}"
+            raise UsageError(printable(text)) from malformed
         if "unavailable" in reply:
-            raise UsageError(str(reply["unavailable"]))
-        if reply.get("protocol") != PROTOCOL or not {"name", "version"} <= set(reply):
-            wanted = f"protocol {PROTOCOL}, name and version"
-            raise UsageError(f"the adapter answered start with {str(dict(reply))[:120]}, expected {wanted}")
-        return cls(**{name: str(reply[name]) for name in cls.__dataclass_fields__ if name in reply})
+            raise UsageError(printable(reply["unavailable"], _SENTENCE))
+        return cls(**{name: printable(reply[name], _SENTENCE) for name in cls.__dataclass_fields__ if name in reply})
 
     def as_fields(self) -> dict[str, str]:
         """Return the identity as it is written into a record."""
@@ -54,15 +74,18 @@ class Adapter(Protocol):
 
 
 class Session(Protocol):
-    """A started adapter that answers requests in order."""
+    """A started adapter that answers requests in order; as a context it ends with it."""
 
     identity: Identity
 
-    def answers(self, requests: Iterable[Message]) -> Iterator[Message]:
-        """Yield one reply for each request, in order."""
+    def __enter__(self) -> Self:
+        """Return the session."""
 
-    def close(self) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
         """End the session."""
+
+    def answers(self, requests: Iterable[Message]) -> Iterator[Reply]:
+        """Yield one reply for each request, in order."""
 
 
 class InProcess:
@@ -72,10 +95,17 @@ class InProcess:
         self._adapter = adapter
         self.identity = Identity.from_reply(adapter.start(str(start(device)["device"])))
 
-    def answers(self, requests: Iterable[Message]) -> Iterator[Message]:
-        """Yield one reply for each request, in order."""
-        for request in requests:
-            yield self._adapter.run(request)
+    def __enter__(self) -> Self:
+        return self
 
-    def close(self) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
         """Nothing to end."""
+
+    def answers(self, requests: Iterable[Message]) -> Iterator[Reply]:
+        """Yield one reply for each request, in order; an adapter that raises has failed itself."""
+        for request in requests:
+            try:
+                reply = read_reply(self._adapter.run(request), request)
+            except Exception:
+                reply = Reply(ERRORED, traceback.format_exc())
+            yield reply

@@ -22,6 +22,7 @@ class Dialect(Protocol):
     from_jagged: str
     from_strided: str
     lists_of_nothing: tuple[str, ...]  # layouts in which a batch of no components is made from an empty list
+    nothing_to_strided: str  # makes a strided batch of no components of a jagged one, which says what is regular
 
     def array(self, array: Array) -> str:
         """Return a dense array."""
@@ -52,6 +53,7 @@ class PynestedDialect:
         "pn.nested_array_from_strided",
     )
     lists_of_nothing: tuple[str, ...] = ()
+    nothing_to_strided = ".to(layout=pn.strided)"
 
     def array(self, array: Array) -> str:
         """Return a NumPy array."""
@@ -91,6 +93,7 @@ class TorchDialect:
         "torch._nested_view_from_buffer",
     )
     lists_of_nothing: tuple[str, ...] = ("strided",)
+    nothing_to_strided = ""
     _implied = ("float32", "int64", "bool")
 
     def array(self, array: Array) -> str:
@@ -138,12 +141,16 @@ def snippet(request: Mapping[str, Any], operator: Operator, dialect: str, gradie
         lines.append(f"{name} = {_operand(value, request, speak, track)}")
     lines += [f"out = {call}", "print(out)"]
     if gradient:
-        cotangent = decode_value(request["cotangent"])
-        several = isinstance(cotangent, list) and not isinstance(cotangent, Components)
-        lines += [f"out = {call}[0]"] if several else []
-        lines += [speak.backward(cotangent[0] if several else cotangent)]
+        lines += _backward(decode_value(request["cotangent"]), call, speak)
         lines += [f"print({name}.grad)" for (name, _), track in zip(names.found, tracked, strict=True) if track]
     return "\n".join(lines)
+
+
+def _backward(cotangent: Any, call: str, speak: Dialect) -> list[str]:
+    """Return the lines that pull back: from the first of several results, and none where there is no result."""
+    if isinstance(cotangent, Components) or not isinstance(cotangent, list):
+        return [speak.backward(cotangent)]
+    return [f"out = {call}[0]", speak.backward(cotangent[0])] if cotangent else []
 
 
 def _list(array: Array) -> str:
@@ -182,7 +189,10 @@ def _operand(value: Any, request: Mapping[str, Any], speak: Dialect, tracked: bo
     if (placement == PACKED and value) or (not value and layout in speak.lists_of_nothing):
         grad = ", requires_grad=True" if tracked else ""
         return f"{speak.from_list}([{', '.join(map(speak.array, value))}], layout={speak.name(layout)}{grad})"
-    built = _strided(value, placement, speak) if layout == "strided" else _jagged(value, placement, speak)
+    if layout == "strided" and not value and value.shape.count(None) == 1 and speak.nothing_to_strided:
+        built = _jagged(value, placement, speak) + speak.nothing_to_strided
+    else:
+        built = _strided(value, placement, speak) if layout == "strided" else _jagged(value, placement, speak)
     return built + (".requires_grad_()" if tracked else "")
 
 

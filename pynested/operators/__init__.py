@@ -8,7 +8,7 @@ import numpy as np
 
 from pynested import nested_methods
 
-from .comparison import eq, equal, le, logical_not, lt, masked_fill, ne, where
+from .comparison import eq, equal, ge, gt, le, logical_not, lt, masked_fill, ne, where
 from .conversion import contiguous, narrow, pin_memory, to, to_dense, to_padded_array
 from .elementwise import abs, add, div, exp, gelu, log, mul, neg, relu, sgn, silu, sin, sub, tanh
 from .indexing import getitem
@@ -36,16 +36,16 @@ from .writing import assign, overwrite, write
 UFUNCS: dict[Any, Callable[..., Any]] = {
     np.add: add, np.subtract: sub, np.multiply: mul, np.divide: div, np.negative: neg, np.absolute: abs, np.sign: sgn,
     np.exp: exp, np.log: log, np.sin: sin, np.tanh: tanh, np.logical_not: logical_not, np.equal: eq, np.less: lt,
-    np.not_equal: ne, np.matmul: matmul, np.less_equal: le, np.greater: lambda a, b: lt(b, a),
-    np.greater_equal: lambda a, b: le(b, a),
+    np.not_equal: ne, np.matmul: matmul, np.less_equal: le, np.greater: gt, np.greater_equal: ge,
 }  # fmt: skip
 
 __all__ = [
     "UFUNCS", "abs", "add", "amax", "assign", "bmm", "cat", "chunk", "clone", "contiguous", "cross_entropy", "detach",
-    "div", "dropout", "embedding", "eq", "equal", "exp", "gelu", "getitem", "layer_norm", "le", "linear", "log",
-    "logical_not", "lt", "masked_fill", "matmul", "mean", "mul", "narrow", "ne", "neg", "overwrite", "pin_memory",
-    "relu", "reshape", "reshape_as", "select", "sgn", "silu", "sin", "softmax", "stack", "sub", "sum", "tanh", "to",
-    "to_dense", "to_padded_array", "transpose", "unbind", "unflatten", "unsqueeze", "view", "where", "write",
+    "div", "dropout", "embedding", "eq", "equal", "exp", "ge", "gelu", "getitem", "gt", "layer_norm", "le", "linear",
+    "log", "logical_not", "lt", "masked_fill", "matmul", "mean", "mul", "narrow", "ne", "neg", "overwrite",
+    "pin_memory", "relu", "reshape", "reshape_as", "select", "sgn", "silu", "sin", "softmax", "stack", "sub", "sum",
+    "tanh", "to", "to_dense", "to_padded_array", "transpose", "unbind", "unflatten", "unsqueeze", "view", "where",
+    "write",
 ]  # fmt: skip
 
 # The methods call functions that are written in terms of NestedArray, so they are connected here.

@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array, dense
-from pynested.autograd.array import raw
-from pynested.autograd.dense.canonical import as_array
-from pynested.autograd.dense.comparison import filled_where
+from pynested.autograd.dense.canonical import together
+from pynested.autograd.dense.comparison import filled_where, same_elements
 from pynested.backends.errors import ShapeError, StructureError
+from pynested.backends.memory import with_room
 from pynested.mapping import check_devices, elementwise, unary
 from pynested.nested_array import NestedArray
 from pynested.operands import Kind, Operand
-from pynested.packing import packed, same_shape, to_strided
+from pynested.packing import gathered, packed, to_strided
+from pynested.shapes import apart, same_shape
 from pynested.structure import Jagged
 
 
@@ -126,6 +127,21 @@ def le(self: Operand, other: Operand) -> NestedArray | Array:
     return dense.le(self, other)
 
 
+def gt(self: Operand, other: Operand) -> NestedArray | Array:
+    """``self > other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``; what ``other < self`` says."""
+    if type(self) is NestedArray or type(other) is NestedArray:
+        return elementwise("gt", dense.gt, self, other)
+    return dense.gt(self, other)
+
+
+def ge(self: Operand, other: Operand) -> NestedArray | Array:
+    """``self >= other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``; what ``other <= self`` says."""
+    if type(self) is NestedArray or type(other) is NestedArray:
+        return elementwise("ge", dense.ge, self, other)
+    return dense.ge(self, other)
+
+
+@with_room
 def equal(self: Operand, other: Operand) -> bool:
     """One Python bool: the same shape, and the same value everywhere: ``(B, *, D), (B, *, D) -> bool``.
 
@@ -136,11 +152,11 @@ def equal(self: Operand, other: Operand) -> bool:
 
     Notes
     -----
-    Layout, placement and dtype take no part. Arrays of different shapes are not equal, which is no error; nothing is
-    broadcast. NaN equals nothing, and +0 equals -0. Two batches of no components are equal where their other dimensions
-    agree. No gradient.
+    Layout, placement and dtype take no part: numbers of different dtypes are compared exactly. Arrays of different
+    shapes are not equal, which is no error; nothing is broadcast. NaN equals nothing, and +0 equals -0. Two batches of
+    no components are equal where their other dimensions agree. No gradient.
 
-    Clauses: EQUAL-1 to EQUAL-5. After `torch.equal`.
+    Clauses: EQUAL-1 to EQUAL-6. After `torch.equal`.
 
     Examples
     --------
@@ -152,26 +168,24 @@ def equal(self: Operand, other: Operand) -> bool:
         return dense.equal(self, other)
     if isinstance(self, NestedArray) and isinstance(other, NestedArray):
         check_devices("equal", (self, other))
-        return same_shape(self, other) and bool((_flat(self) == _flat(other)).all())
+        return same_shape(self, other) and same_elements(self.device, _flat(self), _flat(other))
     nested, given = (self, other) if isinstance(self, NestedArray) else (other, self)
     assert isinstance(nested, NestedArray)
-    whole = as_array("equal", given, nested.device)
-    check_devices("equal", (nested, whole))
-    sizes = nested.component_sizes()
+    _, whole = together("equal", nested.data, given)
     if len(nested) != (whole.shape[0] if whole.ndim else -1) or nested.ndim != whole.ndim:
         return False
-    return bool((sizes == np.array(whole.shape[1:])).all()) and bool((_flat(nested) == whole.data.reshape(-1)).all())
+    sizes = np.array([whole.shape[1:]], np.int64)
+    same = apart(nested.outline, sizes) is None
+    return same and same_elements(nested.device, _flat(nested), whole.data.reshape(-1))
 
 
 def _flat(x: NestedArray) -> Any:
-    """The elements, component by component, each row-major, without history."""
+    """The bare elements, component by component, each row-major."""
     plain = NestedArray(x.data.detach(), x.structure)
     tight = packed(plain)
     if isinstance(tight.structure, Jagged) and tight.structure.ragged_dim == 1:
         return tight.data.data.reshape(-1)
-    from pynested.packing import gathered
-
-    return raw(gathered(to_strided(tight)))
+    return gathered(to_strided(tight)).data
 
 
 def where(condition: Operand, self: Operand, other: Operand) -> NestedArray | Array:
@@ -188,6 +202,8 @@ def where(condition: Operand, self: Operand, other: Operand) -> NestedArray | Ar
     ------
     DTypeError
         For a condition that is not bool.
+    OverflowError
+        For a number that the promoted dtype cannot hold: 300 for int8, 1e5 for float16.
     StructureError
         For nested arguments that differ in lengths or numbers of components.
 
@@ -196,7 +212,7 @@ def where(condition: Operand, self: Operand, other: Operand) -> NestedArray | Ar
     The promoted dtype of ``self`` and ``other``. What is not chosen does not show, NaN and infinities included.
     Gradient: the cotangent goes to the operand that was chosen and +0 to the other, even where the cotangent is NaN.
 
-    Clauses: WHERE-1 to WHERE-6. After `torch.where`.
+    Clauses: WHERE-1 to WHERE-7. After `torch.where`.
 
     Examples
     --------

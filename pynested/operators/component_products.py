@@ -2,74 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pynested.autograd import Array, dense
 from pynested.autograd.rules import linalg as rules
 from pynested.autograd.rules import movement as moves
 from pynested.backends import Matrices
 from pynested.backends.errors import ShapeError, StructureError
-from pynested.layouts import jagged, strided
-from pynested.mapping import map_components
+from pynested.extending import map_components
+from pynested.layouts import strided
 from pynested.nested_array import NestedArray
-from pynested.packing import as_dense, describe, difference, gathered, packed, to_jagged, to_strided
-from pynested.structure import Ints, Jagged, Strided, frozen
+from pynested.packing import gathered, packed, to_jagged, to_strided
+from pynested.shapes import apart, broadcast_outlines, describe, difference
+from pynested.structure import Ints, Jagged, Strided
+
+
+def _refused(a: Any, b: Any, i: int, text: str) -> StructureError | ShapeError:
+    """The error for component ``i`` of nested operands, or where a dense one does not fit it."""
+    kind = StructureError if type(a) is type(b) else ShapeError
+    where = f"component {i}" if len(a if isinstance(a, NestedArray) else b) else "components, though there are none"
+    return kind(f"matmul: at {where}, {text}")
 
 
 def _check_inner(a: Any, b: Any, left: Ints, right: Ints) -> None:
-    wrong = np.flatnonzero(left != right)
-    if wrong.size:
-        i = int(wrong[0])
-        kind = StructureError if type(a) is type(b) else ShapeError
-        raise kind(
-            f"matmul: at component {i} the last dimension of the left operand has length {left[i]} and the dimension "
-            f"of the right one that it meets has length {right[i]}; they must be equal."
-        )
+    """The sizes that are summed over are equal; those of a dense operand are given once for all components."""
+    found = apart(left[:, None], right[:, None])
+    if found:
+        i = found[0]
+        raise _refused(
+            a, b, i,
+            f"the last dimension of the left operand has length {left[i % len(left)]} and the dimension of the right "
+            f"one that it meets has length {right[i % len(right)]}; they must be equal.",
+        )  # fmt: skip
 
 
 def nested_nested(a: NestedArray, b: NestedArray) -> NestedArray | Array:
     """Component ``i`` times component ``i``."""
     if len(a) != len(b):
         raise StructureError(difference("matmul", a, b))
-    if a.ndim != b.ndim:
+    s, t = a.outline, b.outline
+    if a.ndim != b.ndim or apart(s[:, :-2], t[:, :-2]):
         return _by_components(a, b)
-    _check_inner(a, b, a.lengths_along(a.ndim - 1), b.lengths_along(b.ndim - 2))
-    s, t = a.component_sizes(), b.component_sizes()
-    if not np.array_equal(s[:, :-2], t[:, :-2]):
-        return _by_components(a, b)
+    _check_inner(a, b, s[:, -1], t[:, -2])
     left, left_flat = _matrices(a)
     right, right_flat = _matrices(b)
     flat = rules.matmul_components(left_flat, right_flat, left, right)
-    sizes = np.concatenate([s[:, :-1], t[:, -1:]], axis=1)
-    return _from_packed(flat, sizes, _ragged_of_product(a, b), (*_known(a)[:-1], _known(b)[-1]))
-
-
-def _known(x: NestedArray) -> list[int]:
-    """The sizes of components as far as they are known without any: 0 where they are irregular."""
-    return [x.regular_size(dim) or 0 for dim in range(1, x.ndim)]
+    outline = np.concatenate([np.maximum(s[:, :-2], t[:, :-2]), s[:, -2:-1], t[:, -1:]], axis=1)
+    return _from_packed(flat, outline, len(a), _ragged_of_product(a, b))
 
 
 def _by_components(a: Any, b: Any) -> NestedArray | Array:
     """Ranks that differ, vectors, and leading dims that broadcast: one dense product for each component."""
-    for i, (x, y) in enumerate(zip(_shapes(a, b), _shapes(b, a), strict=True)):
-        try:
-            np.matmul(np.empty(x, np.bool_), np.empty(y, np.bool_))
-        except ValueError:
-            kind = StructureError if type(a) is type(b) else ShapeError
-            raise kind(f"matmul: component {i} has no product: shapes {describe(x)} and {describe(y)}.") from None
-    ragged = _ragged_of_product(a, b)
-    result = map_components(dense.matmul, a, b, layout=strided if ragged is None or ragged == "dense" else jagged)
-    return as_dense("matmul", result) if ragged == "dense" and isinstance(result, NestedArray) else result
+    outline = _outline_of_product(a, b)
+    nested = a if isinstance(a, NestedArray) else b
+    if len(nested):
+        flat = gathered(map_components(dense.matmul, a, b, layout=strided))  # type: ignore[arg-type]
+    else:
+        values = [x.data if isinstance(x, NestedArray) else x for x in (a, b)]
+        flat = moves.concatenate([moves.reshape(x, (x.numel(),))[:0] for x in values], 0)
+    return _from_packed(flat, outline, len(nested), _ragged_of_product(a, b))
 
 
-def _shapes(x: Any, other: Any) -> list[tuple[int, ...]]:
-    """The shape that each component of a product takes from ``x``."""
-    if type(x) is NestedArray:
-        return [x.component_shape(i) for i in range(len(x))]
-    return [x.shape[1:] if x.ndim == other.ndim else x.shape] * len(other)
+def _outline_of_product(a: Any, b: Any) -> Ints:
+    """The outline of products that are taken one by one; dimensions before the last two are equal, or regular and 1."""
+    (s, s_sizes), (t, t_sizes) = _as_component(a, b), _as_component(b, a)
+    _check_inner(a, b, s[:, -1], t[:, -2:][:, 0])
+    dims = max(s.shape[1], t.shape[1], 2) - 2
+    before = [_leading(s, s_sizes, dims), _leading(t, t_sizes, dims)]
+    leading, all_meet = broadcast_outlines(before)
+    if not all_meet:
+        (u, u_free), (v, v_free) = before
+        found = apart(np.where(u_free | v_free, -1, u), v)
+        i = 0 if found is None else found[0]
+        raise _refused(
+            a, b, i,
+            f"there is no product of shapes {describe(s[i % len(s)])} and {describe(t[i % len(t)])}: dimensions before "
+            "the last two must be equal, or regular and 1.",
+        )  # fmt: skip
+    rows, cols = s[:, -2:-1], t[:, -1:] if t.shape[1] > 1 else t[:, :0]
+    count = len(leading)
+    return np.concatenate([np.broadcast_to(x, (count, x.shape[1])) for x in (leading, rows, cols)], axis=1)
+
+
+def _as_component(x: Any, other: Any) -> tuple[Ints, tuple[int | None, ...]]:
+    """The outline and the regular sizes of what each component of a product takes from ``x``."""
+    if isinstance(x, NestedArray):
+        return x.outline, x.regular
+    shape = x.shape[1:] if x.ndim == other.ndim else x.shape
+    return np.array([shape], np.int64), shape
+
+
+def _leading(outline: Ints, regular: tuple[int | None, ...], dims: int) -> tuple[Ints, NDArray[np.bool_]]:
+    """The sizes before the last two, aligned at the right in ``dims`` columns, and which of them may stretch."""
+    own = outline[:, :-2]
+    added = dims - own.shape[1]
+    free = [True] * added + [size == 1 for size in regular[:-2]]
+    return np.concatenate([np.ones((len(own), added), np.int64), own], axis=1), np.array(free, np.bool_)
 
 
 def _matrices(x: NestedArray) -> tuple[Matrices, Array]:
@@ -98,21 +129,19 @@ def _ragged_of_product(a: Any, b: Any) -> Any:
     found = set()
     for x, summed in ((a, a.ndim - 1), (b, b.ndim - 2)):
         if isinstance(x, NestedArray) and isinstance(x.structure, Jagged) and x.structure.ragged_dim != summed:
-            found.add(x.structure.ragged_dim + rank - x.ndim)
+            r = x.structure.ragged_dim
+            found.add(r + rank - x.ndim - (a.ndim == 1 and r > summed))  # a row vector leaves no dimension behind
     if len(found) == 2:
         return None
     return found.pop() if found else "dense"
 
 
-def _from_packed(flat: Array, sizes: Ints, ragged: Any, known: Sequence[int]) -> NestedArray | Array:
-    """A packed flat product in the layout it goes into; ``known`` are the sizes where there are no components."""
-    if ragged is None:
-        return NestedArray(flat, Strided.of_packed(sizes))
+def _from_packed(flat: Array, outline: Ints, count: int, ragged: Any) -> NestedArray | Array:
+    """A packed flat product in the layout it goes into."""
     if ragged == "dense":
-        return moves.reshape(flat, (len(sizes), *(sizes[0].tolist() if len(sizes) else known)))
-    if len(sizes):
-        return to_jagged(NestedArray(flat, Strided.of_packed(sizes)), ragged)
-    return NestedArray(moves.reshape(flat, tuple(known)), Jagged(frozen([0]), None, ragged))
+        return moves.reshape(flat, (count, *np.maximum(outline[0], 0).tolist()))
+    made = NestedArray(flat, Strided.of_packed(outline, count))
+    return made if ragged is None else to_jagged(made, ragged)
 
 
 def nested_dense(a: NestedArray, b: Array) -> NestedArray | Array:
@@ -120,19 +149,17 @@ def nested_dense(a: NestedArray, b: Array) -> NestedArray | Array:
     last = a.ndim - 1
     if b.ndim not in (1, 2):
         return _nested_batch(a, b)
-    inner = np.full(len(a), b.shape[0])
-    _check_inner(a, b, a.lengths_along(last), inner)
+    _check_inner(a, b, a.outline[:, -1], np.array(b.shape[:1]))
     x = packed(a)
     if isinstance(x.structure, Jagged):
         if x.structure.ragged_dim == last:
             return _by_components(a, b)
         return NestedArray(dense.matmul(x.data, b), x.structure)
-    sizes = x.component_sizes()
-    rows = int(sizes[:, :-1].prod(axis=1).sum())
+    rows = int(x.component_sizes()[:, :-1].prod(axis=1).sum())
     product = dense.matmul(moves.reshape(gathered(x), (rows, b.shape[0])), b)
-    left = sizes[:, :-1] if b.ndim == 1 else np.concatenate([sizes[:, :-1], np.full((len(a), 1), b.shape[1])], axis=1)
-    flat = moves.reshape(product, (product.numel(),))
-    return flat if not left.shape[1] else NestedArray(flat, Strided.of_packed(left))
+    left = x.outline[:, :-1]
+    outline = left if b.ndim == 1 else np.concatenate([left, np.full((len(left), 1), b.shape[1])], axis=1)
+    return NestedArray(moves.reshape(product, (product.numel(),)), Strided.of_packed(outline, len(a)))
 
 
 def _nested_batch(a: NestedArray, b: Array) -> NestedArray | Array:
@@ -145,11 +172,12 @@ def _nested_batch(a: NestedArray, b: Array) -> NestedArray | Array:
         return _by_components(a, b)
     if b.shape[0] == 1 != len(a):
         return nested_dense(a, moves.reshape(b, b.shape[1:]))
-    _check_inner(a, b, a.lengths_along(2), np.full(len(a), b.shape[1]))
+    _check_inner(a, b, a.outline[:, -1], np.array(b.shape[1:2]))
     left, flat = _matrices(a)
     product = rules.matmul_components(flat, moves.reshape(b, (b.numel(),)), left, _slices(b))
-    sizes = np.concatenate([a.component_sizes()[:, :1], np.full((len(a), 1), b.shape[2])], axis=1)
-    return _from_packed(product, sizes, _ragged_of_product(a, b), (_known(a)[0], b.shape[2]))
+    rows = a.outline[:, :1]
+    outline = np.concatenate([rows, np.full((len(rows), 1), b.shape[2])], axis=1)
+    return _from_packed(product, outline, len(a), _ragged_of_product(a, b))
 
 
 def _slices(b: Array) -> Matrices:
@@ -160,15 +188,16 @@ def _slices(b: Array) -> Matrices:
 def dense_nested(a: Array, b: NestedArray) -> NestedArray | Array:
     """A dense left operand, for all components or a slice for each."""
     if b.ndim == 3 and a.ndim == 2:
-        _check_inner(a, b, np.full(len(b), a.shape[1]), b.lengths_along(1))
+        _check_inner(a, b, np.array(a.shape[1:]), b.outline[:, 0])
         product = nested_dense(_swapped(b), rules.swapped(a))
         return _swapped(product) if isinstance(product, NestedArray) else rules.swapped(product)
     if b.ndim == 3 and a.ndim == 3 and a.shape[0] == len(b):
-        _check_inner(a, b, np.full(len(b), a.shape[2]), b.lengths_along(1))
+        _check_inner(a, b, np.array(a.shape[2:]), b.outline[:, 0])
         right, flat = _matrices(b)
         product = rules.matmul_components(moves.reshape(a, (a.numel(),)), flat, _slices(a), right)
-        sizes = np.concatenate([np.full((len(b), 1), a.shape[1]), b.component_sizes()[:, 1:]], axis=1)
-        return _from_packed(product, sizes, _ragged_of_product(a, b), (a.shape[1], _known(b)[1]))
+        cols = b.outline[:, 1:]
+        outline = np.concatenate([np.full((len(cols), 1), a.shape[1]), cols], axis=1)
+        return _from_packed(product, outline, len(b), _ragged_of_product(a, b))
     if a.ndim == b.ndim and a.shape[0] not in (1, len(b)):
         raise ShapeError(f"matmul: a dense operand of shape {a.shape} has no slice for each of {len(b)} components.")
     return _by_components(a, b)
@@ -179,12 +208,7 @@ def _swapped(x: NestedArray) -> NestedArray:
     structure = x.structure
     if isinstance(structure, Jagged):
         return NestedArray(rules.swapped(x.data), structure.with_ragged_dim(3 - structure.ragged_dim))
-    return NestedArray(
-        x.data,
-        Strided(
-            frozen(structure.sizes[:, ::-1]),
-            frozen(structure.strides[:, ::-1]),
-            structure.offsets,
-            structure.buffer_size,
-        ),
+    made = Strided.derived(
+        structure.outline[:, ::-1], structure.strides[:, ::-1], structure.offsets, structure.buffer_size
     )
+    return NestedArray(x.data, made)

@@ -6,14 +6,15 @@ What makes nested arrays out of others is in `pynested.construct`, `pynested.buf
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from pynested import packing
 from pynested.autograd import Array, dense
-from pynested.autograd.dense.canonical import as_array, canonical_shape
-from pynested.autograd.dense.comparison import scalar
+from pynested.autograd.dense.canonical import canonical_shape, possible_shape, together
+from pynested.autograd.numbers import scalar
 from pynested.autograd.rules import elementwise as rules
 from pynested.autograd.rules import movement as moves
 from pynested.backends import get_backend, strided_index
@@ -80,17 +81,15 @@ def to_padded_array(
     if type(input) is not NestedArray:
         raise StructureError(f"to_padded_array: the input must be nested, not {type(input).__name__}.")
     fill = scalar("to_padded_array", padding, input.dtype)
-    sizes = input.component_sizes()
-    needed = (len(input), *[int(sizes[:, k].max(initial=0)) for k in range(sizes.shape[1])])
-    if not len(input):
-        needed = (0, *[input.regular_size(dim) or 0 for dim in range(1, input.ndim)])
+    _, target = together("to_padded_array", input.data, out)
+    needed = (len(input), *input.outline.max(axis=0, initial=0).tolist())
     shape = (
         needed
         if output_size is None
         else _checked_size(input, canonical_shape("to_padded_array", (output_size,)), needed)
     )
-    padded = _padded(packed(input), shape, fill)
-    return padded if out is None else _written(padded, out)
+    padded = _padded(packed(input), possible_shape("to_padded_array", shape), fill)
+    return padded if target is None else _written(padded, target)
 
 
 def _checked_size(x: NestedArray, shape: tuple[int, ...], needed: tuple[int, ...]) -> tuple[int, ...]:
@@ -125,12 +124,14 @@ def _padded(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
 
 
 def _pad_rows(rows: Array, structure: Jagged, length: int, fill: Any) -> Array:
-    if fill == 0 or not rows.requires_grad:
-        plain = get_backend(rows.device).pad(rows.data, structure.segments, length, fill) if fill != 0 else None
-        return moves.pad(rows, structure.segments, length) if plain is None else Array(plain, rows.device)
+    if not rows.requires_grad:
+        return Array(get_backend(rows.device).pad(rows.data, structure.segments, length, fill), rows.device)
+    padded = moves.pad(rows, structure.segments, length)
+    if fill == 0 and not np.signbit(fill):
+        return padded
     inside = np.arange(length) < structure.component_lengths[:, None]
     mask = inside.reshape(*inside.shape, *[1] * (rows.ndim - 1))
-    return rules.where(moves.pad(rows, structure.segments, length), fill, from_host(mask, rows.device))
+    return rules.where(padded, fill, from_host(mask, rows.device))
 
 
 def _pad_places(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
@@ -140,7 +141,7 @@ def _pad_places(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
     count = len(x)
     strides = np.broadcast_to(steps[1:], sizes.shape)
     places = strided_index(sizes, strides, np.arange(count) * steps[0])
-    total = int(np.prod(shape, dtype=np.int64))
+    total = prod(shape)
     source = np.full(total, places.size, np.int64)
     source[places] = np.arange(places.size)
     filler = Array(from_host(np.full(1, fill, x.dtype), x.device), x.device)
@@ -148,9 +149,8 @@ def _pad_places(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
     return moves.reshape(moves.take_rows(flat, source), shape)  # type: ignore[no-any-return]
 
 
-def _written(padded: Array, out: Array) -> Array:
-    """``padded`` in the memory of ``out``."""
-    target = as_array("to_padded_array", out)
+def _written(padded: Array, target: Array) -> Array:
+    """``padded`` in the memory of ``target``."""
     if target.shape != padded.shape or target.dtype != padded.dtype:
         raise ShapeError(
             f"to_padded_array: out has shape {target.shape} and dtype {target.dtype}; it must have shape "
@@ -188,13 +188,14 @@ def to(
 ) -> Kind:
     """The array in another dtype, layout, or both: ``(B, *, D) -> (B, *, D)``.
 
+    The one operator that is there to make numbers narrower, and the same bits come out on every processor and device.
+
     Parameters
     ----------
     self : NestedArray or Array
         Of any dtype.
     *targets : dtype, device or both
-        What is not named stays. Values are converted as NumPy's ``astype`` does: floats lose their fraction in
-        integers.
+        What is not named stays, and where nothing changes the result is ``self``.
     dtype : dtype, optional
         The same by name.
     device : str, optional
@@ -209,19 +210,24 @@ def to(
     StructureError
         For a layout of a dense array.
     DTypeError
-        For bfloat16 on the CPU, which only the devices have; ``to("cpu", pn.float32)`` takes its values there.
+        For a dtype that pynested has not, and bfloat16 on the CPU, which only the devices have; ``to("cpu",
+        pn.float32)`` takes its values there.
 
     Notes
     -----
-    Gradient: the cotangent, in the dtype and layout of ``self``.
+    To a float: rounded once, an infinity beyond the largest. A float to an integer: without its fraction; the nearest
+    end of the range where it lies outside, and 0 for NaN. An integer to a narrower one: its low bits. To bool: False
+    for zeros only. Gradient: between floats the cotangent, in the dtype and layout of ``self``.
 
-    Clauses: AS_NESTED_ARRAY-3. After `torch.Tensor.to`.
+    Clauses: TO-1 to TO-9. After `torch.Tensor.to`.
 
     Examples
     --------
     >>> nt = pn.nested_array([[1, 2], [3]]).to(pn.float32, layout=pn.jagged)
     >>> nt.dtype, nt.layout
     (dtype('float32'), pynested.jagged)
+    >>> pn.to(pn.array([2.9, -1e30, np.nan]), pn.int8), pn.array([300, -1]).to(pn.uint8)
+    (array([   2, -128,    0], dtype=int8), array([ 44, 255], dtype=uint8))
     """
     if not isinstance(self, NestedArray):
         if layout is not None:

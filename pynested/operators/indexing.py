@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pynested.autograd import Array, dense
-from pynested.autograd.dense.canonical import canonical_int, index_entry
-from pynested.backends.errors import ArgumentError, DimensionError
+from pynested.autograd.dense.canonical import canonical_slice, index_entry
+from pynested.backends.errors import DimensionError
 from pynested.nested_array import NestedArray
 from pynested.operands import Index, Operand
 from pynested.operators.movement import select, unsqueeze
@@ -77,7 +77,7 @@ def _expanded(index: Any, ndim: int) -> list[Any]:
     items = list(index) if isinstance(index, tuple) else [index]
     for i, item in enumerate(items):
         if isinstance(item, slice):
-            items[i] = _canonical_slice(item)
+            items[i] = canonical_slice(item)
         elif item is not None and item is not Ellipsis:
             items[i] = index_entry(item)
     named = len([item for item in items if item is not None and item is not Ellipsis])
@@ -88,17 +88,6 @@ def _expanded(index: Any, ndim: int) -> list[Any]:
         raise DimensionError("index: an index can hold one ellipsis (...) only.")
     fill = [slice(None)] * (ndim - named)
     return items[: dots[0]] + fill + items[dots[0] + 1 :] if dots else items
-
-
-def _canonical_slice(part: slice) -> slice:
-    """A slice of ints or None whose step is not 0."""
-    ends = [
-        None if end is None else canonical_int("index", "an end of a slice", end)
-        for end in (part.start, part.stop, part.step)
-    ]
-    if ends[2] == 0:
-        raise ArgumentError("index: a slice cannot have step 0.")
-    return slice(*ends)
 
 
 def _new_dimension(x: NestedArray, dim: int) -> NestedArray:

@@ -9,7 +9,7 @@ import numpy as np
 from pynested.autograd import Array, dense
 from pynested.autograd.array import raw
 from pynested.autograd.dense import losses
-from pynested.autograd.dense.canonical import as_array
+from pynested.autograd.dense.canonical import together
 from pynested.autograd.dense.normalization import floating
 from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import movement as moves
@@ -18,6 +18,7 @@ from pynested.backends.errors import IndexOutOfRange, StructureError
 from pynested.nested_array import NestedArray
 from pynested.operands import Dense, Operand
 from pynested.packing import contiguous, gathered, to_jagged, to_strided
+from pynested.shapes import apart, describe
 from pynested.structure import Jagged, Strided
 
 
@@ -67,7 +68,7 @@ def embedding(indices: Operand, weight: Dense) -> NestedArray | Array:
     """
     if type(indices) is not NestedArray:
         return dense.embedding(indices, weight)
-    table = as_array("embedding", weight)
+    _, table = together("embedding", indices.data, weight)
     x = contiguous(indices)
     try:
         rows = dense.embedding(x.data, table)
@@ -77,8 +78,8 @@ def embedding(indices: Operand, weight: Dense) -> NestedArray | Array:
         ) from None
     if isinstance(x.structure, Jagged):
         return NestedArray(rows, x.structure)
-    sizes = np.concatenate([x.structure.sizes, np.full((len(x), 1), table.shape[1])], axis=1)
-    return NestedArray(moves.reshape(rows, (rows.numel(),)), Strided.of_packed(sizes))
+    outline = np.concatenate([x.outline, np.full((len(x.outline), 1), table.shape[1])], axis=1)
+    return NestedArray(moves.reshape(rows, (rows.numel(),)), Strided.of_packed(outline, len(x)))
 
 
 def cross_entropy(
@@ -140,35 +141,33 @@ def cross_entropy(
             self, target, weight=weight, reduction=reduction, ignore_index=ignore_index, label_smoothing=label_smoothing
         )
     losses.check_reduction(reduction)
+    ignore, smoothing = losses.checked_options(ignore_index, label_smoothing)
     if type(self) is NestedArray and is_half(self.dtype):  # rounded once, after the reduction
         wide = NestedArray(to_dtype(self.data, np.dtype(np.float32)), self.structure)
         found = cross_entropy(
-            wide, target, weight=weight, reduction=reduction, ignore_index=ignore_index, label_smoothing=label_smoothing
+            wide, target, weight=weight, reduction=reduction, ignore_index=ignore, label_smoothing=smoothing
         )
         return found.to(self.dtype)
     x, labels = _paired(self, target)
-    sizes = x.component_sizes()
+    *_, given = together("cross_entropy", x.data, labels.data, weight)
     classes = x.regular_size(x.ndim - 1)
-    if not len(x) and isinstance(x.structure, Strided) and weight is not None:  # no component has a size yet
-        classes = as_array("cross_entropy", weight).numel()
     if classes is None:
         raise StructureError("cross_entropy: the last dimension, the classes, is irregular; every row needs as many.")
     scores = floating("cross_entropy", _flat(x))
-    rows_of = int(sizes[:, :-1].prod(axis=1).sum())
-    rows = moves.reshape(scores, (rows_of, classes))
+    rows = moves.reshape(scores, (labels.numel(), classes))
     try:
-        rows, marked, shares = losses.prepared(rows, _flat(labels), weight, ignore_index, label_smoothing, classes)
+        rows, marked, shares = losses.prepared(rows, _flat(labels), given, ignore, classes)
     except IndexOutOfRange:
         raise IndexOutOfRange(
-            f"cross_entropy: target {_outside(labels, classes, ignore_index)} is not one of the {classes} classes "
-            f"0..{classes - 1}, nor ignore_index {ignore_index}."
+            f"cross_entropy: target {_outside(labels, classes, ignore)} is not one of the {classes} classes "
+            f"0..{classes - 1}, nor ignore_index {ignore}."
         ) from None
-    lost = losses.row_losses(rows, marked, shares, ignore_index, label_smoothing)
+    lost = losses.row_losses(rows, marked, shares, ignore, smoothing)
     if reduction != "none":
-        return losses.reduced(lost, marked, shares, ignore_index, reduction)
+        return losses.reduced(lost, marked, shares, ignore, reduction)
     if isinstance(labels.structure, Jagged) and labels.structure.ragged_dim == 1:
         return NestedArray(moves.reshape(lost, labels.data.shape), labels.structure)
-    found = NestedArray(lost, Strided.of_packed(sizes[:, :-1]))
+    found = NestedArray(lost, Strided.of_packed(np.maximum(x.outline[:, :-1], labels.outline), len(x)))
     return to_jagged(found, labels.structure.ragged_dim) if isinstance(labels.structure, Jagged) else found
 
 
@@ -189,11 +188,13 @@ def _paired(scores: Any, target: Any) -> tuple[NestedArray, NestedArray]:
             f"cross_entropy: scores of {x.ndim} dimensions and {len(x)} components need targets of {x.ndim - 1} "
             f"dimensions and as many components, not {labels.ndim} and {len(labels)}."
         )
-    sizes, wanted = x.component_sizes()[:, :-1], labels.component_sizes()
-    if not np.array_equal(sizes, wanted):
-        i = int(np.flatnonzero((sizes != wanted).any(axis=1))[0])
+    sizes, wanted = x.outline[:, :-1], labels.outline
+    differing = apart(sizes, wanted)
+    if differing:
+        i = differing[0]
+        which = f"component {i} has" if len(x) else "there are no components, but theirs would have"
         raise StructureError(
-            f"cross_entropy: component {i} has scores for positions {tuple(sizes[i].tolist())} and targets for "
-            f"{tuple(wanted[i].tolist())}; they must be equal."
+            f"cross_entropy: {which} scores for positions {describe(sizes[i])} and targets for {describe(wanted[i])}; "
+            "they must be equal."
         )
     return x, labels

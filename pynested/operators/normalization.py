@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
 from pynested.autograd import dense
 from pynested.autograd.dense.canonical import canonical_dim, canonical_shape
-from pynested.autograd.dense.normalization import check_probability, floating, norm_rows
+from pynested.autograd.dense.normalization import floating, norm_rows
+from pynested.autograd.numbers import canonical_real
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import segment
 from pynested.backends import Segments
@@ -16,8 +18,8 @@ from pynested.backends.errors import DimensionError, ShapeError, StructureError
 from pynested.nested_array import NestedArray
 from pynested.operands import Dense, DType, Kind
 from pynested.operators.movement.axes import named_instead
-from pynested.packing import as_rows, from_rows, gathered, inverse, lead, packed
-from pynested.structure import Jagged, Strided, frozen, packed_strides
+from pynested.packing import as_rows, contiguous, from_rows, gathered, inverse, lead, packed
+from pynested.structure import Jagged, Strided
 
 
 def softmax(self: Kind, dim: int, *, dtype: DType | None = None) -> Kind:
@@ -80,19 +82,15 @@ def _softmax_strided(x: NestedArray, axis: int) -> NestedArray:
     """The dimension brought last, every run is a segment of the flat buffer; the result is a view put back in order."""
     sizes = x.component_sizes()
     order = [k for k in range(x.ndim - 1) if k != axis] + [axis]
-    runs = sizes[:, order[:-1]].prod(axis=1, dtype=np.int64)
+    runs = np.where(sizes[:, axis] > 0, sizes[:, order[:-1]].prod(axis=1, dtype=np.int64), 0)
     segments = Segments.from_lengths(np.repeat(sizes[:, axis], runs))
     flat = segment.segment_softmax(gathered(x, order), segments)
     if order == list(range(x.ndim - 1)):
-        return NestedArray(flat, Strided.of_packed(sizes))
-    turned = Strided.of_packed(sizes[:, order])
-    strides = packed_strides(turned.sizes)[:, inverse(order)]
-    return packed_rows(NestedArray(flat, Strided(sizes, frozen(strides), turned.offsets, turned.buffer_size)))
-
-
-def packed_rows(x: NestedArray) -> NestedArray:
-    """A strided array row-major and in order."""
-    return NestedArray(gathered(x), Strided.of_packed(x.component_sizes()))
+        return NestedArray(flat, Strided.of_packed(x.outline, len(x)))
+    turned = Strided.of_packed(x.outline[:, order], len(x))
+    strides = turned.strides[:, inverse(order)]
+    back = Strided.derived(x.outline, strides, turned.offsets, turned.buffer_size)
+    return contiguous(NestedArray(flat, back))
 
 
 def _check_trailing(x: NestedArray, shape: tuple[int, ...]) -> None:
@@ -106,7 +104,7 @@ def _check_trailing(x: NestedArray, shape: tuple[int, ...]) -> None:
         found = x.regular_size(dim)
         if found is None:
             raise StructureError(f"layer_norm: normalized_shape {shape} has {size} where dimension {dim} is irregular.")
-        if found != size and len(x):
+        if found != size:
             raise ShapeError(f"layer_norm: normalized_shape {shape} has {size} where dimension {dim} has size {found}.")
 
 
@@ -155,15 +153,14 @@ def layer_norm(
     """
     if not isinstance(self, NestedArray):
         return dense.layer_norm(self, normalized_shape, weight, bias, eps)
-    given = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
-    shape: tuple[int, ...] = canonical_shape("layer_norm", (given,))
+    shape: tuple[int, ...] = canonical_shape("layer_norm", (normalized_shape,))
     floating("layer_norm", self.data)
     _check_trailing(self, shape)
     x = packed(self)
     if isinstance(x.structure, Jagged):
         return NestedArray(norm_rows(x.data, shape, weight, bias, eps), x.structure)
-    rows = int(x.component_sizes()[:, : -len(shape)].prod(axis=1).sum())
-    flat = moves.reshape(gathered(x), (rows, *shape))
+    flat = gathered(x)
+    flat = moves.reshape(flat, (flat.numel() // max(prod(shape), 1), *shape))
     normed = norm_rows(flat, shape, weight, bias, eps)
     return NestedArray(moves.reshape(normed, (normed.numel(),)), x.structure.packed)
 
@@ -205,8 +202,8 @@ def dropout(self: Kind, p: float = 0.5, training: bool = True, *, generator: np.
     if not isinstance(self, NestedArray):
         return dense.dropout(self, p, training, generator=generator)
     floating("dropout", self.data)
-    check_probability(p)
-    if not training or p == 0:
+    share = canonical_real("dropout", "p", p, 0, 1)
+    if not training or share == 0:
         return NestedArray(moves.alias(self.data), self.structure)
     x = packed(self)
-    return NestedArray(dense.dropout(x.data, p, training, generator=generator), x.structure)
+    return NestedArray(dense.dropout(x.data, share, training, generator=generator), x.structure)

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array, dense
-from pynested.autograd.dense.canonical import as_array
+from pynested.autograd.dense import canonical
 from pynested.autograd.dense.products import check_linear
 from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import linalg as rules
 from pynested.backends.dtypes import is_half, promoted
 from pynested.backends.errors import ShapeError, StructureError
-from pynested.mapping import check_devices
+from pynested.mapping import together
 from pynested.nested_array import NestedArray
 from pynested.operands import Dense, Kind, Operand
 from pynested.operators.elementwise import add
@@ -60,10 +60,10 @@ def matmul(self: Operand, other: Operand) -> NestedArray | Array:
     """
     if type(self) is not NestedArray and type(other) is not NestedArray:
         return dense.matmul(self, other)
-    a = self if isinstance(self, NestedArray) else as_array("matmul", self)
-    b = other if isinstance(other, NestedArray) else as_array("matmul", other)
-    check_devices("matmul", (a, b))
+    a, b = together("matmul", self, other)
     for x in (a, b):
+        if not x.ndim:
+            raise ShapeError("matmul: a dense operand has no dimensions; it needs one at least. Use mul.")
         if isinstance(x, NestedArray) and x.ndim < 3:
             raise StructureError(
                 f"matmul: the components of a nested operand have {x.ndim - 1} dimensions; they must be matrices. Use "
@@ -120,8 +120,7 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
     """
     if type(self) is not NestedArray and type(mat2) is not NestedArray:
         return dense.bmm(self, mat2)
-    a = self if type(self) is NestedArray else as_array("bmm", self)
-    b = mat2 if type(mat2) is NestedArray else as_array("bmm", mat2)
+    a, b = together("bmm", self, mat2)
     if a.ndim != 3 or b.ndim != 3:
         raise StructureError(
             f"bmm: the operands have {a.ndim} and {b.ndim} dimensions, the batch among them; each must have three "
@@ -170,7 +169,7 @@ def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> NestedArr
     """
     if type(self) is not NestedArray:
         return dense.linear(self, weight, bias)
-    w = as_array("linear", weight)
+    _, w, shift = canonical.together("linear", self.data, weight, bias)
     if self.ndim < 2:
         raise StructureError("linear: the components have no dimensions; the last one is what weight multiplies.")
     features = self.regular_size(self.ndim - 1)
@@ -178,14 +177,14 @@ def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> NestedArr
         raise StructureError(
             f"linear: dimension {self.ndim - 1}, the last one, is irregular; weight needs it to be regular."
         )
-    check_linear(features if len(self) or isinstance(self.structure, Jagged) else w.shape[-1], w, bias)
+    check_linear(features, w, shift)
     kind = promoted(self.dtype, w.dtype)
     if is_half(kind):  # added up in float32 and rounded once, bias included
         wide = np.dtype(np.float32)
-        plain = None if bias is None else to_dtype(as_array("linear", bias), wide)
+        plain = None if shift is None else to_dtype(shift, wide)
         return linear(_as_dtype(self, wide), to_dtype(w, wide), plain).to(kind)
     if isinstance(self.structure, Jagged):
         x = packed(_as_dtype(self, kind))
-        return NestedArray(dense.linear(x.data, to_dtype(w, kind), bias), x.structure)
+        return NestedArray(dense.linear(x.data, to_dtype(w, kind), shift), x.structure)
     product = nested_dense(_as_dtype(self, kind), rules.swapped(to_dtype(w, kind)))
-    return product if bias is None else add(product, bias)
+    return product if shift is None else add(product, shift)

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.dense.canonical import possible_shape
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import reduction as rules
 from pynested.backends import Segments, strided_index
 from pynested.backends.errors import EmptyReductionError
 from pynested.nested_array import NestedArray
-from pynested.packing import as_rows, describe, from_rows, gathered, lead, packed, to_strided
+from pynested.packing import as_rows, from_rows, gathered, lead, packed, to_strided
+from pynested.shapes import describe
 from pynested.structure import Ints, Jagged, Strided
 
 Where = Callable[[int], str]  # the number of a run -> the component it belongs to, in words
@@ -94,7 +96,7 @@ def _back_from_rows(result: NestedArray | Array, x: NestedArray) -> NestedArray 
     if result.ndim == 1:
         return result
     sizes = np.tile(np.array(result.shape[1:], np.int64), (len(x), 1))
-    return NestedArray(moves.reshape(result, (result.numel(),)), Strided.of_packed(sizes))
+    return NestedArray(moves.reshape(result, (result.numel(),)), Strided.of_packed(sizes, len(x)))
 
 
 def _component(x: NestedArray, i: int) -> str:
@@ -116,8 +118,9 @@ def _over_strided(x: NestedArray, dims: tuple[int, ...], keepdim: bool, how: Red
     result = how.segments(gathered(x, outer + inner), Segments.from_lengths(lengths), 1, where)
     if not outer and not keepdim:
         return result
-    left = np.where(np.isin(np.arange(x.ndim - 1), inner), 1, sizes) if keepdim else sizes[:, outer]
-    return NestedArray(result, Strided.of_packed(left))
+    outline = x.outline
+    left = np.where(np.isin(np.arange(x.ndim - 1), inner), 1, outline) if keepdim else outline[:, outer]
+    return NestedArray(result, Strided.of_packed(left, len(x)))
 
 
 def _positions(sizes: Ints, outer: list[int], shape: tuple[int, ...]) -> Ints:
@@ -133,7 +136,7 @@ def _over_batch(x: NestedArray, dims: tuple[int, ...], how: Reduction) -> Array:
     """Components aligned at the left: at each place of the kept dims, whatever elements are there."""
     sizes = x.component_sizes()
     outer = [k for k in range(x.ndim - 1) if k + 1 not in dims]
-    shape = tuple(int(sizes[:, k].max(initial=0)) if len(sizes) else (x.regular_size(k + 1) or 0) for k in outer)
+    shape = possible_shape(how.name, tuple(int(x.outline[:, k].max(initial=0)) for k in outer))
     place = _positions(sizes, outer, shape)
     counts = np.bincount(place, minlength=int(np.prod(shape, dtype=np.int64)))
     order = np.argsort(place, kind="stable")

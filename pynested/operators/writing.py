@@ -9,13 +9,14 @@ import numpy as np
 from pynested.autograd import Array, dense, is_grad_enabled
 from pynested.autograd.array import UNRECORDED, raw
 from pynested.autograd.dense.canonical import broadcast_shape
-from pynested.autograd.dense.writing import instead, label, unrecorded, written_value
+from pynested.autograd.dense.writing import held, instead, label, unrecorded, written_value
 from pynested.backends import get_backend
-from pynested.backends.errors import DTypeError, GradientError, ShapeError, StructureError
-from pynested.mapping import elementwise
+from pynested.backends.errors import GradientError, ShapeError, StructureError
+from pynested.mapping import check_devices, elementwise
 from pynested.nested_array import NestedArray
 from pynested.operands import Index
-from pynested.packing import as_dense, check_same_shape, gathered, to_strided, unbound
+from pynested.packing import as_dense, gathered, to_strided, unbound
+from pynested.shapes import check_same_shape
 
 from .. import operators
 
@@ -52,8 +53,11 @@ def assign(self: NestedArray, index: Index, value: Any) -> None:
 
 
 def _given(name: str, value: Any, self: NestedArray) -> Any:
-    """``value`` as a nested or dense array; a number in the dtype of ``self``."""
-    return value if isinstance(value, NestedArray) else written_value(name, value, self.data)
+    """``value`` as a nested or dense array on the device of ``self``; a number in its dtype."""
+    if not isinstance(value, NestedArray):
+        return written_value(name, value, self.data)
+    check_devices(label(name), (self, value))
+    return value
 
 
 def _store_at(self: NestedArray, name: str, index: Index, value: Any) -> None:
@@ -72,11 +76,9 @@ def _store_at(self: NestedArray, name: str, index: Index, value: Any) -> None:
         if broadcast_shape(name, places.shape, new.shape) != places.shape:
             raise ShapeError(f"{name}: a value of shape {new.shape} does not fit into the shape {places.shape}.")
         new = _second(places, new)
-    _check_dtype(self, name, new)
     if xp.unique(places.data).size != places.numel():
         raise StructureError(f"{name}: components overlap, so one place would be written twice; clone the array first.")
-    with np.errstate(over="ignore"):
-        data[xp.unravel_index(places.data, data.shape)] = new.data
+    data[xp.unravel_index(places.data, data.shape)] = held(label(name), new, self.dtype)
     self.data.storage.wrote()
 
 
@@ -112,26 +114,16 @@ def _refuse_read_only(self: NestedArray, name: str) -> None:
         )
 
 
-def _check_dtype(self: NestedArray, name: str, result: Any) -> None:
-    if not np.can_cast(result.dtype, self.dtype, "same_kind"):
-        raise DTypeError(
-            f"{label(name)}: a result of dtype {result.dtype} cannot be written into {self.dtype} without loss."
-        )
-
-
 def _store(self: NestedArray, name: str, result: Any) -> NestedArray:
     if type(result) is not NestedArray:
         raise StructureError(f"{label(name)}: the result is dense and cannot be written into a nested array.")
     check_same_shape(label(name), self, result)
-    _check_dtype(self, name, result)
-    if (
-        self.structure.tiles
-        and self.structure.same_placement(result.structure)
-        and self.data.shape == result.data.shape
-    ):
-        self.data.data[...] = result.data.data
+    structure, values = result.structure, held(label(name), result.data, self.dtype)
+    if self.structure.tiles and self.structure.same_placement(structure) and self.data.shape == result.data.shape:
+        self.data.data[...] = values
     else:
-        for own, new in zip(unbound(self.detach()), unbound(result), strict=True):
-            own.data[...] = new.data
+        new = NestedArray(Array(values, self.device), structure)
+        for place, component in zip(unbound(self.detach()), unbound(new), strict=True):
+            place.data[...] = component.data
     self.data.storage.wrote()
     return self

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pynested.backends.cached import cached_property
 
 from .elide import Gap, cell_label, ends, with_gaps
 from .strip import Owners, Piece, pieces

@@ -6,8 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from pynested.spec.numerics import NDArray
+
 
 def equal(self: Any, other: Any) -> bool:
     """EQUAL: the same number of components, the same shapes, and the same elements."""
-    same = (a.shape == b.shape and bool(np.all(a == b)) for a, b in zip(self, other, strict=False))
+    same = (a.shape == b.shape and bool(np.all(exactly(a) == exactly(b))) for a, b in zip(self, other, strict=False))
     return len(self) == len(other) and all(same)
+
+
+def exactly(x: NDArray) -> NDArray:
+    """Return the elements as Python's numbers, which know that 2**53 + 1 is not 2.0**53."""
+    return x.astype(object)

@@ -223,6 +223,7 @@ OPERATORS: dict[str, Operator] = {
     "sub": sub,
     "sum": reduction(torch.sum, batch_sum),
     "tanh": elementwise(torch.tanh),
+    "to": elementwise(lambda c, dtype: c.to(getattr(torch, dtype.name))),
     "to_padded_array": to_padded_array,
     "transpose": transpose,
     "unbind": lambda x: tuple(x),

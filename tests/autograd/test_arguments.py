@@ -30,7 +30,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "to a number": (lambda: X.to(5), DTypeError, "5 is not a dtype"),
     "sum in a dtype that is none": (lambda: N.sum(dtype="foo"), DTypeError, "'foo' is not a dtype"),
     "no step": (lambda: pn.arange(0, 1, 0), ArgumentError, "the step not 0"),
-    "a limit that is no number": (lambda: pn.arange("a"), ArgumentError, "one to three numbers"),
+    "a limit that is no number": (lambda: pn.arange("a"), ArgumentError, "a limit must be a number, not 'a'"),
     "no limit": (lambda: pn.arange(), ArgumentError, "one to three numbers"),
     "a seed in words": (lambda: pn.manual_seed("a"), ArgumentError, "'a'"),  # type: ignore[arg-type]
     "a negative seed": (lambda: pn.manual_seed(-1), ArgumentError, "-1"),

@@ -50,7 +50,7 @@ def test_every_dtype(dtype: str) -> None:
         ([1], "uint16", DTypeError),
         (["a"], None, DTypeError),
         ([None], None, DTypeError),
-        ([2**70], None, DTypeError),
+        ([2**70], None, OverflowError),
         (np.zeros(2, np.uint32), None, DTypeError),
     ],
 )

@@ -30,6 +30,8 @@ LAYOUTS: dict[str, Layout] = {
     "scalars": ([[], [], []], [[], [], []], [3, 0, 3]),
     "steps": ([[2], [3]], [[5], [2]], [1, 3]),
     "size 1 with any stride": ([[1, 2], [2, 1]], [[99, 1], [1, 99]], [0, 4]),
+    "many without a last size": ([[4, 0]] * 9, [[9, 1]] * 9, [0] * 9),
+    "many without an inner size": ([[3, 0, 2]] * 9 + [[2, 0, 2]], [[9, 2, 1]] * 10, [0] * 10),
 }
 
 
@@ -72,7 +74,8 @@ def check(layout: Layout, dtype: str, buffer_size: int) -> None:
 @pytest.mark.parametrize("name", LAYOUTS)
 @pytest.mark.parametrize("dtype", ["int32", "float16", "float32", "float64"])
 def test_gather_and_scatter(name: str, dtype: str) -> None:
-    for buffer_size in (12, 15, 16):
+    least = max(places(LAYOUTS[name]), default=-1) + 1
+    for buffer_size in (least, 12, 15, 16):
         check(LAYOUTS[name], dtype, buffer_size)
 
 
@@ -89,7 +92,16 @@ def layouts(draw: st.DrawFn) -> Any:
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(layouts())
 def test_any_layout(layout: Layout) -> None:
-    check(layout, "float32", 5 + 27 + 1)
+    check(layout, "float32", max(places(layout), default=-1) + 1)
+
+
+def test_what_is_empty_is_not_counted() -> None:
+    """However many elements it would have: no memory holds an index of them."""
+    layout = (np.array([[2**40, 0], [0, 2**40], [1, 1]]), np.ones((3, 2), np.int64), np.array([0, 0, 1]))
+    assert cpu.strided_index(*layout).tolist() == [1]
+    nine = tuple(np.repeat(one, 5, axis=0) for one in layout)
+    assert cpu.gather_components(np.arange(2.0), *nine).tolist() == [1] * 5
+    assert cpu.scatter_components(np.ones(5), *nine, 2).tolist() == [0, 5]
 
 
 def test_no_neighbour_is_read_or_written() -> None:

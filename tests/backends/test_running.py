@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import re
 import subprocess
 import sys
+import threading
+import time
 import warnings
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,6 +18,7 @@ import numpy as np
 import pytest
 
 from pynested.backends import numpy as cpu
+from pynested.backends.errors import ArgumentError
 from pynested.backends.numpy import running
 
 UNARY = ["exp", "log", "sin", "tanh", "negative", "sqrt", "reciprocal", "square"]
@@ -84,6 +90,47 @@ def test_an_error_in_a_job_comes_out(bad: int, monkeypatch: pytest.MonkeyPatch) 
         running.run(work, [(job,) for job in range(4)], running.THREAD_BYTES)
 
 
+def test_everything_is_over_when_an_error_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "THREADS", 3)
+    failed, done = threading.Event(), []
+
+    def work(job: int) -> None:
+        if job == 1:
+            failed.set()
+            raise ZeroDivisionError
+        failed.wait()
+        time.sleep(0.01 * job)  # so that whoever does not wait for this is gone
+        done.append(job)
+
+    with pytest.raises(ZeroDivisionError):
+        running.run(work, [(0,), (1,), (2,)], running.THREAD_BYTES)
+    assert sorted(done) == [0, 2]
+
+
+def test_work_that_no_thread_could_be_started_for_is_done_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(running, "THREADS", 2)
+    monkeypatch.setattr(running, "_pool", None)
+    done: list[int] = []
+
+    def work(job: int) -> None:
+        done.append(job)
+
+    held = weakref.ref(work)
+    with monkeypatch.context() as full:
+        full.setattr(threading.Thread, "start", refuse)
+        running.run(work, [(0,), (1,)], running.THREAD_BYTES)
+    assert sorted(done) == [0, 1]
+    del work
+    gc.collect()
+    assert held() is None
+    running.run(done.append, [(2,), (3,)], running.THREAD_BYTES)  # now threads start
+    running._threads().submit(int).result()
+    assert sorted(done) == [0, 1, 2, 3]
+
+
 def test_scratch_is_kept_by_its_thread_and_slot(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "KEPT_BYTES", (16, 64))
     kind = np.dtype(np.float32)
@@ -105,10 +152,27 @@ def test_blocks_cover_all_rows() -> None:
         assert [row for start, stop in cuts for row in range(start, stop)] == list(range(rows))
 
 
-@pytest.mark.parametrize("asked, cores", [("3", 3), ("64", 64), ("0", None), ("many", None), ("", None)])
-def test_the_number_of_threads_can_be_asked_for(asked: str, cores: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("asked, threads", [("1", 1), ("3", 3), ("8", 8), ("1000000", 8), ("", 4)])
+def test_the_number_of_threads_can_be_asked_for(asked: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYNESTED_THREADS", asked)
-    assert running._threads_to_use() == (cores or min(4, len(os.sched_getaffinity(0))))
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(6)), raising=False)
+    assert running._threads_to_use() == threads
+
+
+@pytest.mark.parametrize("asked", ["0", "many", "-1", "3.5", "1e9"])
+def test_other_numbers_of_threads_are_refused(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYNESTED_THREADS", asked)
+    with pytest.raises(ArgumentError, match=rf"PYNESTED_THREADS is '{re.escape(asked)}'.* from 1 to"):
+        running._threads_to_use()
+
+
+@pytest.mark.parametrize(("rows", "shares"), [(0, 1), (1, 1), (5, 5), (8, 8), (100, 8)])
+def test_no_thread_has_an_empty_share(rows: int, shares: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "THREADS", 8)
+    cuts = running.shares(rows)
+    assert len(cuts) == shares and all(start < stop for start, stop in cuts) == (rows > 0)
+    assert [row for start, stop in cuts for row in range(start, stop)] == list(range(rows))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -128,7 +192,9 @@ AFTER_THE_END = """
 import atexit, threading, time
 import numpy as np
 import pynested as pn
+from pynested.backends.numpy import running
 
+running.THREADS = 3
 x = pn.array(np.ones(1 << 20))
 
 def late():
@@ -141,8 +207,6 @@ atexit.register(late)
 
 
 def test_threads_that_outlive_the_program_still_compute() -> None:
-    environment = {**os.environ, "PYNESTED_THREADS": "3"}
-    command = [sys.executable, "-c", AFTER_THE_END]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", AFTER_THE_END], capture_output=True, text=True, check=False)
     assert done.stdout.split() == [str(2.0 * 2**20)] * 2, done.stderr
     assert not done.stderr

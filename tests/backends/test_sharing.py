@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Event
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,8 @@ import pytest
 
 from pynested.backends import Storage, allocate, sharing
 from pynested.backends.sharing import addresses, came_in, went_out, whole
+
+from ..forked import in_child
 
 SIZE = 200
 
@@ -173,13 +174,19 @@ def test_threads_find_one_storage() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_child_waits_for_no_thread_of_its_parent(book: Any) -> None:
+def test_a_forked_child_knows_what_its_parent_knew_and_waits_for_no_thread_of_it() -> None:
     kept = came_in(np.zeros(5), "cpu")
+    held, ends = Event(), Event()
+
+    def hold() -> None:
+        with sharing._one_at_a_time:
+            held.set()
+            ends.wait()
+
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(book.lock.acquire).result()
-        child = os.fork()
-        if not child:
-            signal.alarm(10)
-            os._exit(0 if came_in(kept.data, "cpu") is kept else 1)
-        assert os.waitpid(child, 0)[1] == 0
-        pool.submit(book.lock.release).result()
+        holding = pool.submit(hold)
+        held.wait()
+        said = in_child(lambda: str(came_in(kept.data, "cpu") is kept))
+        ends.set()
+        holding.result()
+    assert said == "True"

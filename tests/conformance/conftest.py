@@ -1,12 +1,14 @@
-"""Three hand-written vectors of `sum`, and ways to run an adapter on them."""
+"""Three hand-written vectors of `sum`, and ways to run an adapter on them, a good one or a hostile one."""
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import io
 import json
 import shlex
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +25,7 @@ from pynested.conformance.session import InProcess
 from pynested.spec.encoding import Components, encode_value
 
 MINIATURE = Path(__file__).with_name("miniature.py")
+HOSTILE = Path(__file__).with_name("hostile.py")
 
 
 def f32(*components: Any) -> Components:
@@ -116,11 +119,35 @@ def command() -> Callable[[str], str]:
 
 
 @pytest.fixture
+def lock(tmp_path: Path) -> Path:
+    """The file that a hostile adapter, and whatever it starts, locks for as long as it lives."""
+    return tmp_path / "lock"
+
+
+@pytest.fixture
+def hostile(lock: Path) -> Callable[[str], list[str]]:
+    """Return the command of a hostile adapter."""
+    return lambda name: [sys.executable, "-S", "-E", str(HOSTILE), name, str(lock)]
+
+
+def is_gone(lock: Path) -> bool:
+    """Whether nothing holds the lock, or not for long: what was killed may take a moment to be gone."""
+    with lock.open() as file:
+        for _ in range(100):
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+            except BlockingIOError:
+                time.sleep(0.05)
+    return False
+
+
+@pytest.fixture
 def run(vectors: Path, miniature: ModuleType) -> Callable[..., Run]:
     """Run one of the miniatures in this process on the sample vectors."""
 
     def run(name: str, selection: Selection | None = None, keep: Path | None = None) -> Run:
         session = InProcess(PythonAdapter(getattr(miniature, name)()))
-        return conform(load_corpus(vectors), selection or Selection(), session, keep, io.StringIO())
+        return conform(load_corpus(vectors), selection or Selection(), lambda: session, keep, io.StringIO())
 
     return run

@@ -5,10 +5,7 @@ Run as a program it is an adapter: `python miniature.py NAME` answers on stdin a
 
 from __future__ import annotations
 
-import json
-import os
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -167,64 +164,8 @@ class BrokenAdapter(Right):
         raise ZeroDivisionError("a bug in the adapter")
 
 
-class Crashes(Right):
-    def one(self, number: int) -> Any:
-        if np.isinf(self.x.components[number]).any():
-            sys.stderr.write("about to die\n")
-            sys.stderr.flush()
-            os.abort()
-        return super().one(number)
-
-
-class Found(Right):
-    """Is ended by a sanitizer, which names its finding in the middle of what it says."""
-
-    def one(self, number: int) -> Any:
-        sys.stderr.write("#0 in sum\nSUMMARY: ASan: overflow sum.c:12 in sum\nShadow bytes\n" + "00 00\n" * 40)
-        sys.stderr.flush()
-        os._exit(1)
-
-
-class Hangs(Right):
-    def one(self, number: int) -> Any:
-        if np.isinf(self.x.components[number]).any():
-            time.sleep(60)
-        return super().one(number)
-
-
-class CrashesLater(Right):
-    """Damages the process in one call and dies in another, as a write outside an array does."""
-
-    damaged = False
-
-    def call(self, op: str, layout: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        if self.damaged:
-            os._exit(7)
-        self.damaged = any(np.isinf(one).any() for one in args[0].components)
-        return super().call(op, layout, args, kwargs)
-
-
-def garble(name: str) -> None:
-    """Answer the start message as an adapter should and every other one with what is not a reply to it."""
-    for line in sys.stdin:
-        if json.loads(line)["cmd"] == "start":
-            reply: dict[str, Any] | None = {"protocol": 1, "name": name, "version": "0"}
-        else:
-            reply = {"seq": -1, "missing": "x"} if name == "WrongSeq" else None
-        print("Welcome to Garbage!" if reply is None else json.dumps(reply), flush=True)
-
-
 def main() -> None:
-    name = sys.argv[1]
-    if name in ("Garbage", "WrongSeq"):
-        garble(name)
-    elif name == "Absent":
-        sys.stdin.readline()
-        print(json.dumps({"protocol": 1, "unavailable": "there is no Absent here"}), flush=True)
-    elif name == "DiesAtStart":
-        sys.exit("cannot find my library")
-    else:
-        serve(PythonAdapter(globals()[name]()))
+    serve(PythonAdapter(globals()[sys.argv[1]]()))
 
 
 if __name__ == "__main__":

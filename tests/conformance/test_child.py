@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import shlex
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,10 @@ from pynested.conformance.conform import conform
 from pynested.conformance.corpus import Selection, load_corpus
 from pynested.conformance.problems import UsageError
 from pynested.conformance.records import Run
+from pynested.conformance.report import Report
+
+from .conftest import is_gone
+from .hostile import NO_REPLIES
 
 Command = Callable[[str], str]
 JAGGED = Selection(layouts=("jagged",))
@@ -21,18 +26,16 @@ ONE_CASE = Selection(layouts=("jagged",), match="*/ragged/2")
 
 
 @pytest.fixture
-def in_child(vectors: Path, command: Command) -> Callable[..., tuple[Run, Child]]:
-    def run(name: str, timeout: float = 20.0, selection: Selection = JAGGED) -> tuple[Run, Child]:
-        session = Child(shlex.split(command(name)), timeout=timeout)
-        try:
-            return conform(load_corpus(vectors), selection, session, None, io.StringIO()), session
-        finally:
-            session.close()
+def in_child(vectors: Path) -> Callable[..., tuple[Run, Child]]:
+    def run(command: list[str], timeout: float = 20.0, selection: Selection = JAGGED) -> tuple[Run, Child]:
+        session = Child(command, timeout=timeout)
+        return conform(load_corpus(vectors), selection, lambda: session, None, io.StringIO()), session
 
     return run
 
 
 InChild = Callable[..., tuple[Run, Child]]
+Hostile = Callable[[str], list[str]]
 
 
 def verdicts(run: Run) -> set[tuple[str, str, str]]:
@@ -40,57 +43,164 @@ def verdicts(run: Run) -> set[tuple[str, str, str]]:
 
 
 def bad(run: Run) -> set[tuple[str, str, str]]:
-    return {one for one in verdicts(run) if one[2] not in ("ok", "unreached")}
+    return {one for one in verdicts(run) if one[2] not in ("ok", "missing", "unreached")}
 
 
-def test_noise_is_not_penalised(in_child: InChild) -> None:
-    run, session = in_child("Noisy")
-    assert run.exit_code == 0 and session.restarts == 0 and len(run.results) == 3
+def got(run: Run) -> list[str]:
+    return [finding["got"] for one in run.results for finding in one["findings"]]
 
 
-def test_a_crash_is_put_on_the_call_that_caused_it(in_child: InChild) -> None:
-    run, session = in_child("Crashes")
+def test_noise_is_not_penalised(in_child: InChild, command: Command) -> None:
+    run, session = in_child(shlex.split(command("Noisy")))
+    assert run.exit_code == 0 and session.starts == 1 and len(run.results) == 3
+
+
+def test_a_crash_is_put_on_the_call_that_caused_it(in_child: InChild, hostile: Hostile) -> None:
+    run, session = in_child(hostile("Crashes"))
     assert bad(run) == {("sum/float32/ragged/1", "forward", "crashed")}
-    assert run.exit_code == 1 and session.restarts > 0
+    assert run.exit_code == 1 and session.starts > 1
     finding = run.results[0]["findings"][0]
-    assert "SIGABRT" in finding["got"] and "about to die" in finding["got"]
+    assert finding["got"] == "SIGABRT: about to die"
     assert finding["placements"] == ["packed", "holes-nan", "holes-max", "transposed"]
 
 
-def test_what_a_sanitizer_found_is_said(in_child: InChild) -> None:
-    run, _ = in_child("Found", selection=ONE_CASE)
-    assert run.results[0]["findings"][0]["got"] == "exit code 1: SUMMARY: ASan: overflow sum.c:12 in sum"
+def test_what_a_sanitizer_found_is_said(in_child: InChild, hostile: Hostile) -> None:
+    run, _ = in_child(hostile("Found"), selection=ONE_CASE)
+    assert got(run) == ["exit code 1: SUMMARY: ASan: overflow sum.c:12 in sum"]
 
 
-def test_a_call_that_hangs_is_given_up(in_child: InChild) -> None:
-    run, _ = in_child("Hangs", timeout=0.3)
-    assert bad(run) == {("sum/float32/ragged/1", "forward", "hung")}
-    assert "no answer within 0.3 s" in run.results[0]["findings"][0]["got"]
-
-
-def test_a_process_that_dies_of_an_earlier_call_is_said_to(in_child: InChild) -> None:
-    run, _ = in_child("CrashesLater")
-    texts = {finding["got"] for one in run.results for finding in one["findings"]}
+def test_a_process_that_dies_of_an_earlier_call_is_said_to(in_child: InChild, hostile: Hostile) -> None:
+    run, _ = in_child(hostile("CrashesLater"))
     assert run.exit_code == 1
-    assert any("alone in a fresh process it is answered" in text for text in texts)
+    assert any("alone in a fresh process it is answered" in text for text in got(run))
 
 
-@pytest.mark.parametrize("name", ["Garbage", "WrongSeq"])
-def test_what_is_not_a_reply_is_reported_as_that(in_child: InChild, name: str) -> None:
-    run, _ = in_child(name, selection=ONE_CASE)
-    assert {verdict for _, _, verdict in verdicts(run)} == {"garbled"}
-    assert "which is not a reply" in run.results[0]["findings"][0]["got"]
+def test_a_signal_without_a_name_is_a_crash_like_others(in_child: InChild, hostile: Hostile, lock: Path) -> None:
+    run, _ = in_child(hostile("RealTimeSignal"), selection=ONE_CASE)
+    assert bad(run) == {("sum/float32/ragged/2", "forward", "crashed")}
+    assert got(run) == [f"signal {signal.SIGRTMIN + 6}"] and is_gone(lock)
+
+
+def test_a_call_that_hangs_is_paid_for_once(in_child: InChild, hostile: Hostile, lock: Path) -> None:
+    """Its other placements are not asked, and the calls after it are."""
+    run, session = in_child(hostile("Hangs"), timeout=1)
+    assert bad(run) == {("sum/float32/ragged/1", "forward", "hung")} and session.starts == 2
+    hung, unasked = run.results[0]["findings"]
+    assert (hung["got"], hung["placements"]) == ("no answer within 1 s", ["packed"])
+    assert (unasked["verdict"], unasked["placements"]) == ("unasked", ["holes-nan", "holes-max", "transposed"])
+    assert {one["parts"].get("forward", one["parts"].get("error")) for one in run.results[1:]} == {"missing"}
+    assert is_gone(lock)
+
+
+@pytest.mark.parametrize("name", ["Stopped", "ClosesOutput"])
+def test_silence_of_any_kind_is_a_hang(in_child: InChild, hostile: Hostile, lock: Path, name: str) -> None:
+    run, _ = in_child(hostile(name), timeout=0.3, selection=ONE_CASE)
+    assert bad(run) == {("sum/float32/ragged/2", "forward", "hung")} and is_gone(lock)
+
+
+def test_a_target_that_never_answers_is_given_up(in_child: InChild, hostile: Hostile, lock: Path) -> None:
+    run, session = in_child(hostile("Silent"), timeout=0.05, selection=Selection())
+    assert [one["parts"].get("forward") or one["parts"]["error"] for one in run.results] == ["hung"] * 5 + ["unasked"]
+    assert session.starts == 5 and lock.read_text().count("start") == 5 and is_gone(lock)
+    text = " ".join(Report(run).text().split())
+    assert run.exit_code == 1 and "3 cases, 5 calls in" in text and "Silent differs in 5 of 5 checks" in text
+    assert (
+        "Not asked: 4 calls, the first of sum/float32/error/3, strided; given up, since 5 calls in a row hung" in text
+    )
+
+
+def test_a_target_without_a_single_reply_is_given_up(
+    in_child: InChild, hostile: Hostile, lock: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pynested.conformance.child._LOST", 6)
+    run, session = in_child(hostile("Garbage"))
+    assert session.starts == 6 and lock.read_text().count("start") == 6
+    assert [one["parts"].get("forward") or one["parts"]["error"] for one in run.results] == ["garbled"] * 2 + [
+        "unasked"
+    ]
+    assert "given up, since 6 times in a row" in Report(run).text()
+
+
+def test_an_adapter_that_cannot_be_started_again_ends_nothing(in_child: InChild, hostile: Hostile) -> None:
+    run, _ = in_child(hostile("StartOnce"))
+    first, *others = run.results
+    assert first["parts"]["forward"] == "crashed" and "exit code 7" in got(run)
+    assert {one["parts"].get("forward") or one["parts"]["error"] for one in others} == {"unasked"}
+    assert got(run)[-1].endswith("did not start: exit code 1: only once") and run.exit_code == 1
+
+
+def test_what_is_no_reply_ends_nothing(in_child: InChild, hostile: Hostile) -> None:
+    """Every kind of it comes once, each to a process of its own."""
+    everything = Selection()
+    run, session = in_child(hostile("Everything"), selection=everything)
+    assert {verdict for _, _, verdict in verdicts(run)} == {"garbled", "unreached"}
+    assert session.starts == 25 and len(NO_REPLIES) > 24
+
+
+@pytest.mark.parametrize("name", ["LineWithoutEnd", "Chatters", "StderrWithoutEnd"])
+def test_output_without_end_is_cut(in_child: InChild, hostile: Hostile, lock: Path, name: str) -> None:
+    run, _ = in_child(hostile(name), timeout=0.3 if name == "StderrWithoutEnd" else 60, selection=ONE_CASE)
+    says = {
+        "LineWithoutEnd": "wrote more than 8,388,608 bytes without the end of a line",
+        "Chatters": "seq: expected",
+        "StderrWithoutEnd": "no answer within 0.3 s",
+    }
+    assert says[name] in got(run)[0] and is_gone(lock)
+
+
+@pytest.mark.parametrize("name", ["Holds", "GetsAway"])
+def test_nobody_waits_for_processes_that_an_adapter_leaves(
+    in_child: InChild, hostile: Hostile, lock: Path, name: str
+) -> None:
+    """They hold its pipes open. What is in the session of the adapter is ended with it."""
+    run, _ = in_child(hostile(name), selection=ONE_CASE)
+    assert run.exit_code == 0 and [one["parts"] for one in run.results] == [{"forward": "ok"}]
+    assert name == "GetsAway" or is_gone(lock)
+    lock.unlink()  # which ends a process that got away
+
+
+def test_a_crash_is_seen_though_the_pipes_stay_open(
+    hostile: Hostile, lock: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pynested.conformance.process._LINGER", 0.1)
+    with Child(hostile("GetsAwayAndDies"), timeout=10) as session:
+        (reply,) = session.answers([{"cmd": "run", "args": []}])
+        assert (reply.outcome, reply.text) == ("crashed", "exit code 7")
+    lock.unlink()  # which ends the processes that got away
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("Absent", "there is no Absent here"), ("DiesAtStart", "cannot find my library")],
+    [
+        ("StartAbsent", "there is no StartAbsent here"),
+        ("StartDies", "exit code 1: cannot find my library"),
+        ("StartDeep", "nested too deep"),
+        ("StartWithoutEnd", "wrote more than 8,388,608 bytes"),
+        ("StartSilent", "did not answer start within 0.3 s"),
+    ],
 )
-def test_a_target_that_does_not_start_is_wrong_usage(command: Command, name: str, text: str) -> None:
+def test_a_target_that_does_not_start_is_wrong_usage(hostile: Hostile, lock: Path, name: str, text: str) -> None:
     with pytest.raises(UsageError, match=text):
-        Child(shlex.split(command(name)))
+        Child(hostile(name), patience=0.3 if name == "StartSilent" else 20)
+    assert is_gone(lock)
 
 
 def test_a_program_that_does_not_exist_is_wrong_usage() -> None:
     with pytest.raises(UsageError, match="cannot start the adapter 'no-such-program'"):
         Child(["no-such-program"])
+
+
+def test_an_error_of_the_kit_leaves_no_adapter(hostile: Hostile, lock: Path) -> None:
+    with pytest.raises(ZeroDivisionError), Child(hostile("Right")) as session:
+        next(session.answers([{"cmd": "run", "args": []}]))
+        1 / 0  # noqa: B018
+    assert is_gone(lock) and "stop" not in lock.read_text()  # which would take its time
+
+
+@pytest.mark.parametrize("name", ["Escapes", "Surrogate", "Exits"])
+def test_a_terminal_is_not_commanded(in_child: InChild, hostile: Hostile, name: str) -> None:
+    run, _ = in_child(hostile(name), selection=ONE_CASE)
+    lines = Report(run).text(verbose=1).splitlines()
+    assert all(map(str.isprintable, lines)) and "OK, all agree" not in {line.strip() for line in lines}
+    strange = {"Escapes": r"\x1b[2JValueError: \x1b]0;owned\x07 \u202e gpj.exe\nOK", "Surrogate": r"half \ud800 a pair"}
+    assert strange.get(name, r"exit code 1: \x1b[31mred\x1b[0m") in got(run)[0]

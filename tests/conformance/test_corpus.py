@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pynested.conformance.corpus import Selection, load_corpus
 from pynested.conformance.messages import differentiated
 from pynested.conformance.problems import KitError, UsageError
+from pynested.conformance.runner import plan
+from pynested.spec.encoding import encode_value
+
+from .conftest import exact
 
 Rewrite = Callable[..., Path]
 
@@ -22,14 +28,28 @@ def broken(key: str, value: Any) -> Callable[[Any], Any]:
 
 BROKEN: dict[str, tuple[Callable[[Any], Any], dict[str, Any], str]] = {
     "a case is lost": (lambda cases: cases[:-1], {"count": 3}, "announces 3 cases and holds 2"),
-    "another format": (lambda cases: cases, {"format": "pynested-vectors/2"}, "format pynested-vectors/2"),
+    "another format": (
+        lambda cases: cases,
+        {"format": "pynested-vectors/2"},
+        "reduction/sum.json: format: expected pynested-vectors/1",
+    ),
     "another operator": (lambda cases: cases, {"op": "mean"}, "holds the cases of mean"),
-    "an id twice": (lambda cases: [*cases, cases[0]], {}, "two cases have this id"),
+    "an id twice": (lambda cases: [*cases, cases[0]], {}, "sum/float32/ragged/1: the id of 2 cases"),
     "a clause too many": (broken("clauses", ["SUM-999"]), {}, "SUM-999"),
-    "no clause": (broken("clauses", []), {}, "clauses"),
-    "a strange layout": (broken("layouts", ["padded"]), {}, "layouts are"),
-    "no layout": (broken("layouts", []), {}, "layouts are"),
-    "a strange field": (broken("expected", {}), {}, "expected"),
+    "no clause": (broken("clauses", []), {}, "sum.json: sum/float32/ragged/1: clauses: is empty"),
+    "a strange layout": (broken("layouts", ["padded"]), {}, r"sum/float32/ragged/1: layouts\[0\]: expected one of"),
+    "no layout": (broken("layouts", []), {}, "layouts: is empty"),
+    "a strange field": (broken("expected", {}), {}, "has no field 'expected'"),
+    "no call to accept": (
+        lambda cases: cases[2:],
+        {},
+        "sum/float32/error/3: near: 'sum/float32/ragged/2' is no accepted",
+    ),
+    "a call that nobody takes": (
+        broken("kwargs", {"axis": 1}),
+        {},
+        "sum/float32/ragged/1: args and kwargs: got an unexp",
+    ),
 }
 
 
@@ -43,7 +63,7 @@ def test_vectors_that_do_not_add_up(rewrite: Rewrite, name: str) -> None:
 def test_a_file_that_is_cut_short(vectors: Path) -> None:
     path = vectors / "reduction" / "sum.json"
     path.write_text(path.read_text()[:-40])
-    with pytest.raises(KitError, match="cut short"):
+    with pytest.raises(KitError, match="damaged vectors: reduction/sum.json: Unterminated string"):
         load_corpus(vectors)
 
 
@@ -78,8 +98,24 @@ def test_an_unknown_operator_is_named_with_its_neighbours(vectors: Path) -> None
         Selection(ops=("softmx",)).check(load_corpus(vectors))
 
 
-def test_a_gradient_for_what_the_table_does_not_differentiate(rewrite: Rewrite) -> None:
-    folder = rewrite(lambda cases: [{**cases[0], "gradient": [None, {"python": 1}]}])
-    corpus = load_corpus(folder)
+def whole_numbers(cases: Any) -> Any:
+    text = json.dumps(cases[:1]).replace("float32", "int32").replace("int32/ragged", "float32/ragged")
+    return json.loads(text)
+
+
+def test_a_gradient_for_what_has_none(rewrite: Rewrite) -> None:
+    corpus = load_corpus(rewrite(whole_numbers))
     with pytest.raises(KitError, match="expects gradients for"):
         differentiated(corpus.cases[0], corpus.table["sum"])
+
+
+def test_placements_that_no_operand_has(rewrite: Rewrite) -> None:
+    """One that is all dense lies packed and nowhere else."""
+    dense = {"args": [encode_value(np.float32([1, 2])), 0], "expect": exact(np.array(3, np.float32))}
+
+    def change(cases: Any) -> Any:
+        case = {name: one for name, one in cases[1].items() if name != "kind"}
+        return [{**case, **dense, "placements": ["holes"]}]
+
+    with pytest.raises(KitError, match=r"its placements are \('holes',\), but its operands can only be \('packed',\)"):
+        plan(load_corpus(rewrite(change)), Selection())

@@ -118,6 +118,23 @@ def test_no_line_is_too_wide(many: Run, verbose: int) -> None:
     assert max(map(len, Report(many).text(verbose).splitlines())) <= WIDTH
 
 
+def test_what_was_not_asked_is_counted() -> None:
+    hung = finding("hung", "SUM-1", got="no answer within 20 s")
+    left = {
+        "part": "forward",
+        "verdict": "unasked",
+        "placements": ["packed", "transposed"],
+        "got": "given up, since ...",
+    }
+    rows = [result(1, hung), *({**result(number, left), "placements": left["placements"]} for number in (2, 3))]
+    rows += [{**result(4, left, op="mean", layout="strided"), "placements": left["placements"]}]
+    text = Report(made(*rows)).text()
+    assert "Not asked: 6 calls, the first of sum/float32/ragged/2, jagged; given up, since ..." in text
+    assert "torch differs in 1 of 1 checks, about 1 clause. Not asked: 3." in text and "4 cases, 1 calls in" in text
+    row = next(line for line in text.splitlines() if line.startswith("  mean"))
+    assert row.split()[4:] == ["unasked", "·", "·"] and "unasked  not asked" in text
+
+
 def test_remarks_are_for_those_who_ask(run: Callable[..., Run]) -> None:
     one = result(1, error="ok")
     one["notes"] = ["TypeError where the specification has IndexError"]

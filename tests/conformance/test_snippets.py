@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from pynested.conformance import literals
+from pynested.conformance.corpus import Selection, load_corpus
 from pynested.conformance.placements import HOLES_NAN, PACKED, PLACEMENTS, TRANSPOSED
+from pynested.conformance.runner import plan
 from pynested.conformance.snippets import snippet
 from pynested.spec.encoding import Components, Index, encode_value
 from pynested.spec.table import load_table
@@ -106,6 +108,24 @@ def gradient_request(layout: str, placement: str) -> dict[str, Any]:
     values = Components([np.array([[1, 2], [3, 4]], np.float32), np.array([[5, 6]], np.float32)])
     call = request("exp", values, layout=layout, placement=placement)
     return {**call, "wrt": [0], "cotangent": encode_value(values)}
+
+
+def test_every_case_can_be_written_down() -> None:
+    """In one of its placements and one dialect, with its gradient; a list of no results has none to pull back."""
+    corpus = load_corpus()
+    for number, job in enumerate(plan(corpus, Selection())):
+        call = job.requests()[number // 2 % len(job.placements)]
+        operator, dialect = corpus.table[job.case.op], ("pynested", "torch")[number % 2]
+        assert literals.call_in_words(call, operator)
+        assert "out = " in snippet(call, operator, dialect, gradient="cotangent" in call), job.case.id
+
+
+def test_a_list_of_nothing_has_nothing_to_pull_back() -> None:
+    nothing = Components([], (0, None), np.float32)
+    call = {**request("unbind", nothing), "wrt": [0], "cotangent": encode_value([])}
+    for dialect in ("pynested", "torch"):
+        code = snippet(call, load_table()["unbind"], dialect, gradient=True)
+        assert "backward" not in code and code.endswith("print(x.grad)")
 
 
 @pytest.mark.parametrize("dialect", ["pynested", "torch"])

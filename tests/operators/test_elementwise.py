@@ -12,7 +12,7 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
 
-from ..nests import assert_same, batch, distinct, nest
+from ..nests import LAYOUTS, assert_same, batch, distinct, nest
 
 SHAPES = [(2, 2), (0, 2), (3, 2)]
 X = batch(SHAPES)
@@ -152,6 +152,58 @@ def test_alpha(lay: Any) -> None:
     assert_same(pn.add(lay(X), distinct((2,)), alpha=-1), [x - distinct((2,)) for x in X])
     with pytest.raises(ArgumentError, match="alpha"):
         pn.add(lay(X), lay(Y), alpha="2")
+
+
+FORMS: dict[str, Any] = {
+    "dense": lambda *numbers: pn.array(np.array(numbers)),
+    **{one.name: lambda *numbers, k=one: pn.nested_array([np.array(numbers)], layout=k) for one in LAYOUTS},
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("function", "sign"), [(pn.add, 1), (pn.sub, -1)], ids=["add", "sub"])
+def test_alpha_multiplies_after_promotion(form: str, function: Any, sign: int) -> None:
+    def result(a: Any, b: Any, alpha: Any) -> tuple[Any, Any]:
+        made = function(a, b, alpha=alpha)
+        return made.dtype, (made.values() if made.is_nested else made).tolist()
+
+    of = FORMS[form]
+    small, half = of(np.int8(100), np.int8(-100)), of(np.float16(6e4))
+    for wide in (of(0, 5), of(0, 5) if form == "jagged" else np.array([0, 5])):
+        assert result(wide, small, 2) == (np.int64, [sign * 200, 5 - sign * 200])
+        assert result(wide, small, 300) == (np.int64, [sign * 30000, 5 - sign * 30000])
+    assert result(of(np.float32(0)), half, 2) == (np.float32, [sign * 120000.0])  # beyond float16
+    assert result(of(0.0), of(2**62), 4) == (np.float64, [sign * 2.0**64])
+    assert result(of(0.0), of(np.uint8(3)), -1) == (np.float64, [-sign * 3.0])
+    assert result(1.5, small, 2) == (np.float64, [1.5 + sign * 200, 1.5 - sign * 200])
+    assert result(small, small, 0.5) == (np.float64, [100 + sign * 50, -100 - sign * 50])
+    # within a dtype the product wraps, as every product of integers
+    assert result(of(np.int8(0)), of(np.int8(100)), 2) == (np.int8, [sign * -56])
+    assert result(of(np.int8(0)), 100, 2) == (np.int8, [sign * -56])
+    assert result(1, of(np.int8(100)), 2) == (np.int8, [1 + sign * -56])
+    for a, b, alpha in (
+        (small, small, 300),
+        (small, 1, 128),
+        (3, small, -(2**70)),
+        (small, 300, 2),
+        (of(1, 1), small, 2**63),
+    ):
+        with pytest.raises(OverflowError, match=f"^{function.__name__}: .* out of bounds for int"):
+            function(a, b, alpha=alpha)
+    flags = of(True, False)
+    assert result(flags, of(1, 1), 2) == (np.int64, [1 + sign * 2, sign * 2])
+    if function is pn.sub:
+        with pytest.raises(DTypeError, match="bools"):
+            pn.sub(flags, flags, alpha=2)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_gradient_of_what_alpha_multiplies(form: str) -> None:
+    leaf = pn.array(np.array([1, 2], np.float16), requires_grad=True)
+    other = leaf if form == "dense" else pn.as_nested_array([leaf], layout=getattr(pn, form))
+    self = pn.ones_like(other, dtype=pn.float64)
+    pn.sub(self, other, alpha=3).sum().backward()
+    assert leaf.grad is not None and leaf.grad.dtype == np.float16 and leaf.grad.tolist() == [-3, -3]
 
 
 def test_promotion(lay: Any) -> None:

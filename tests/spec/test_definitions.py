@@ -13,6 +13,8 @@ from pynested.spec.components import layouts, split_rows
 from pynested.spec.generator.build import definition
 from pynested.spec.generator.draws import word
 
+from ..conversions import converted, telling
+
 LAYOUTS = [lengths for lengths in layouts() if lengths]
 WIDTH = 2
 Rows = list[list[list[int]]]  # component, row, column
@@ -198,3 +200,33 @@ def test_losses(lengths: tuple[int, ...]) -> None:
     weight = np.array([[1.0, 2.0], [3.0, 4.0]])
     picked = [[weight[index].tolist() for index in one] for one in target]
     assert same(definition("embedding")(target, weight), picked)
+
+
+DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64")
+
+
+@pytest.mark.parametrize("source", DTYPES)
+def test_conversions(source: str) -> None:
+    x = telling(np.dtype(source))
+    for name in DTYPES:
+        target = np.dtype(name)
+        found = definition("to")([x, x[:0]], target)
+        assert [one.shape for one in found] == [x.shape, (0,)]
+        with np.errstate(all="ignore"):
+            rounded = [one.astype(target) for one in found]  # by whoever compares; NumPy rounds once
+            np.testing.assert_array_equal(rounded[0], np.array(converted(x.tolist(), target), target))
+
+
+def test_equality_is_exact() -> None:
+    near, wide = [np.array([2**53 + 1])], [np.array([2.0**53])]
+    assert definition("equal")(near, wide) is False and definition("equal")(near, near) is True
+    assert definition("equal")([np.array([2**53])], wide) is True
+    nan = [np.array([math.nan])]
+    assert definition("equal")(nan, nan) is False
+
+
+def test_products_with_alpha_are_taken_after_promotion() -> None:
+    small, wide = [np.array([100], "int8")], [np.array([1])]
+    assert [one.tolist() for one in definition("add")(wide, small, 300)] == [[30001]]
+    assert [one.tolist() for one in definition("sub")([np.array([0.0])], [np.array([2**62])], 4)] == [[-(2.0**64)]]
+    assert [one.tolist() for one in definition("add")(small, small, 2)] == [[44]]

@@ -28,9 +28,26 @@ def folder(tmp_path: Path, **files: str) -> Path:
 
 def test_the_table_knows_every_operator_of_the_first_version() -> None:
     operators = [operator for operator in load_table().values() if not operator.is_idea]
-    assert len(operators) == 53
+    assert len(operators) == 54
     assert load_table()["softmax"].chapter == "normalization"
     assert load_table()["softmax"].differentiable == ("self",)
+
+
+def test_a_signature_says_what_an_operator_takes(tmp_path: Path) -> None:
+    narrow = load_table()["narrow"].call
+    assert list(narrow.parameters)[:2] == ["array", "dim"] and narrow.bind(1, 1, 0, 2)
+    text = TABLE.replace("(self: Nested | Array)", "(self: Nested, *sizes: int, dim: int = 1, layout: Layout)")
+    double = read_tables(folder(tmp_path, doubling=text))["double"].call
+    assert double.bind(1, 2, 3, layout=4).arguments == {"self": 1, "sizes": (2, 3), "layout": 4}
+    with pytest.raises(TypeError, match="missing a required"):
+        double.bind(1, 2)
+
+
+@pytest.mark.parametrize("signature", ["double(self", "twice(self) -> Array", "double", ""])
+def test_a_signature_that_is_none_is_said_to_be(tmp_path: Path, signature: str) -> None:
+    text = TABLE.replace("double(self: Nested | Array) -> Nested | Array", signature)
+    with pytest.raises(ValueError, match="double: the signature"):
+        _ = read_tables(folder(tmp_path, doubling=text))["double"].call
 
 
 def test_chapters_are_ideas_and_then_families() -> None:

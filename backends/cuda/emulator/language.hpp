@@ -111,5 +111,6 @@ extern thread_local unsigned char dynamic_shared[];
 
 inline float __int_as_float(int i) { float f; memcpy(&f, &i, 4); return f; }
 inline double __longlong_as_double(long long i) { double f; memcpy(&f, &i, 8); return f; }
+inline int __clzll(long long i) { return i ? __builtin_clzll((unsigned long long)i) : 64; }
 using std::max;
 using std::min;

@@ -49,15 +49,11 @@ def emulated_environment(emulation: Mapping[str, str | int]) -> dict[str, str]:
     from its start, and ends it. Compiling here keeps it out of the time that an answer may take.
     """
     from pynested.backends.cuda.emulated import Emulator  # of no use to the other devices
-    from pynested.backends.errors import PynestedError
 
     given = {"mode" if name == "sanitize" else name: value for name, value in emulation.items()}
-    try:
-        launcher = Emulator.from_environment(**given)
-        environment = launcher.environment()
-        launcher.compile_all()
-    except PynestedError as error:
-        raise UsageError(str(error)) from error
+    launcher = Emulator.from_environment(**given)
+    environment = launcher.environment()
+    launcher.compile_all()
     return environment
 
 

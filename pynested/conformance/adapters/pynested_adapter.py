@@ -53,15 +53,16 @@ class PynestedTarget(Target):
         natural = layout == "strided" or ragged_dim(components) == ragged_dim(Components(components, dtype=np.int8))
         if placement == PACKED and components and natural:
             return pn.nested_array(list(components), layout=self._layouts[layout], device=self._device)
-        if layout == "strided":
+        regular = not components and components.shape.count(None) == 1  # sizes that no component has, but jagged values
+        if layout == "strided" and not regular:
             placed = place_strided(components, placement)
             return pn.nested_array_from_strided(
                 pn.array(placed.buffer, device=self._device), placed.sizes, placed.strides, placed.offsets
             )
         jagged = place_jagged(components, placement)
-        return pn.nested_array_from_jagged(
-            pn.array(jagged.values, device=self._device), jagged.offsets, jagged.lengths, jagged_dim=jagged.ragged_dim
-        )
+        values = pn.array(jagged.values, device=self._device)
+        made = pn.nested_array_from_jagged(values, jagged.offsets, jagged.lengths, jagged_dim=jagged.ragged_dim)
+        return made.to(layout=self._layouts[layout])
 
     def other(self, value: Any) -> Any:
         """Translate layouts, dtypes and indices."""

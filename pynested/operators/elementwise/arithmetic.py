@@ -16,22 +16,18 @@ A gradient is summed over the elements that its operand was broadcast to; bools 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 from pynested.autograd import Array, dense
-from pynested.autograd.dense.elementwise import scaled
 from pynested.mapping import elementwise, unary
 from pynested.nested_array import NestedArray
 from pynested.operands import Kind, Operand
 
 
-def _scaled(name: str, self: Any, other: Any, alpha: float) -> Any:
-    """``alpha * other``, nested or not, which meets ``self``."""
-    if type(alpha) is int and alpha == 1:
-        return other
-    if type(other) is not NestedArray:
-        return scaled(name, self.data, other, alpha)
-    return elementwise(name, lambda x: scaled(name, x, x, alpha), other)
+def _with_alpha(function: Callable[..., Array], alpha: float) -> Callable[..., Array]:
+    """``function`` of two operands, with an alpha that is hardly ever there."""
+    return function if type(alpha) is int and alpha == 1 else partial(function, alpha=alpha)
 
 
 def add(self: Operand, other: Operand, *, alpha: float = 1) -> NestedArray | Array:
@@ -42,7 +38,7 @@ def add(self: Operand, other: Operand, *, alpha: float = 1) -> NestedArray | Arr
     self, other : NestedArray, Array or number
         They broadcast, as the module says.
     alpha : number
-        ``other`` is multiplied by it first.
+        ``other`` is multiplied by it first, in the promoted dtype.
 
     Raises
     ------
@@ -51,14 +47,14 @@ def add(self: Operand, other: Operand, *, alpha: float = 1) -> NestedArray | Arr
     ShapeError
         For a dense operand that does not broadcast; for ``(B, *, D) + (B, D)`` the message names ``v[:, None, :]``.
     OverflowError
-        For a Python integer that the integer dtype of the array cannot hold: int8 + 300.
+        For a Python integer that the integer dtype of the array cannot hold, int8 + 300, and for such an ``alpha``.
 
     Notes
     -----
     Promoted dtype; integers wrap in it, and bool + bool is ``or``. Floats are rounded once (with ``alpha``, perhaps
     before the addition too). Gradient: ``g`` for ``self``, ``alpha * g`` for ``other``.
 
-    Clauses: ADD-1 to ADD-9. After `torch.add`.
+    Clauses: ADD-1 to ADD-11. After `torch.add`.
 
     Examples
     --------
@@ -67,7 +63,7 @@ def add(self: Operand, other: Operand, *, alpha: float = 1) -> NestedArray | Arr
     (array([21., 22.]), array([43.]))
     """
     if type(self) is NestedArray or type(other) is NestedArray:
-        return elementwise("add", dense.add, self, _scaled("add", self, other, alpha))
+        return elementwise("add", _with_alpha(dense.add, alpha), self, other)
     return dense.add(self, other, alpha=alpha)
 
 
@@ -79,7 +75,7 @@ def sub(self: Operand, other: Operand, *, alpha: float = 1) -> NestedArray | Arr
     self, other : NestedArray, Array or number
         They broadcast, as the module says.
     alpha : number
-        ``other`` is multiplied by it first.
+        ``other`` is multiplied by it first, in the promoted dtype.
 
     Raises
     ------
@@ -87,13 +83,15 @@ def sub(self: Operand, other: Operand, *, alpha: float = 1) -> NestedArray | Arr
         For nested operands that differ.
     DTypeError
         For bool - bool; `eq` and `logical_not` say what is meant.
+    OverflowError
+        For a number, ``alpha`` too, that the integer dtype cannot hold.
 
     Notes
     -----
     Promoted dtype; integers wrap in it: 0 - 1 is 255 for uint8. inf - inf is NaN, and x - x is +0 for finite x.
     Gradient: ``g`` for ``self``, ``-alpha * g`` for ``other``.
 
-    Clauses: SUB-1 to SUB-6. After `torch.sub`.
+    Clauses: SUB-1 to SUB-8. After `torch.sub`.
 
     Examples
     --------
@@ -102,7 +100,7 @@ def sub(self: Operand, other: Operand, *, alpha: float = 1) -> NestedArray | Arr
     (array([9., 8.]), array([7.]))
     """
     if type(self) is NestedArray or type(other) is NestedArray:
-        return elementwise("sub", dense.sub, self, _scaled("sub", self, other, alpha))
+        return elementwise("sub", _with_alpha(dense.sub, alpha), self, other)
     return dense.sub(self, other, alpha=alpha)
 
 

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import dense
-from pynested.autograd.dense.canonical import canonical_dim, canonical_shape, resolved_shape
+from pynested.autograd.dense.canonical import canonical_dim, canonical_shape, possible_ndim, resolved_shape
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import DimensionError
+from pynested.metadata import check_possible
 from pynested.nested_array import NestedArray
 from pynested.operands import Kind
-from pynested.structure import Ints, Jagged, Strided, frozen, packed_strides
+from pynested.structure import Ints, Jagged, Strided, packed_strides
 
 
 def named_instead(ndim: int) -> str:
@@ -34,10 +35,9 @@ def component_dim(name: str, dim: Any, ndim: int) -> int:
     return at
 
 
-def restructured(x: NestedArray, sizes: Ints, strides: Ints, offsets: Ints) -> NestedArray:
+def restructured(x: NestedArray, outline: Ints, strides: Ints, offsets: Ints) -> NestedArray:
     """A view of the buffer of a strided array with another structure."""
-    size = x.data.numel()
-    return NestedArray(moves.alias(x.data), Strided(frozen(sizes), frozen(strides), frozen(offsets), size))
+    return NestedArray(moves.alias(x.data), Strided.derived(outline, strides, offsets, x.data.numel()))
 
 
 def transpose(self: Kind, dim0: int, dim1: int) -> Kind:
@@ -78,7 +78,7 @@ def transpose(self: Kind, dim0: int, dim1: int) -> Kind:
         return NestedArray(dense.transpose(self.data, a - 1, b - 1), structure.with_ragged_dim(r))
     order = list(range(self.ndim - 1))
     order[a - 1], order[b - 1] = order[b - 1], order[a - 1]
-    return restructured(self, structure.sizes[:, order], structure.strides[:, order], structure.offsets)
+    return restructured(self, structure.outline[:, order], structure.strides[:, order], structure.offsets)
 
 
 def unsqueeze(self: Kind, dim: int) -> Kind:
@@ -112,12 +112,13 @@ def unsqueeze(self: Kind, dim: int) -> Kind:
     if not isinstance(self, NestedArray):
         return dense.unsqueeze(self, dim)
     at = component_dim("unsqueeze", dim, self.ndim + 1)
+    possible_ndim("unsqueeze", self.ndim + 1)
     structure = self.structure
     if isinstance(structure, Jagged):
         r = structure.ragged_dim + (at <= structure.ragged_dim)
         return NestedArray(dense.unsqueeze(self.data, at - 1), structure.with_ragged_dim(r))
-    sizes = np.insert(structure.sizes, at - 1, 1, axis=1)
-    return restructured(self, sizes, np.insert(structure.strides, at - 1, 1, axis=1), structure.offsets)
+    outline = np.insert(structure.outline, at - 1, 1, axis=1)
+    return restructured(self, outline, np.insert(structure.strides, at - 1, 1, axis=1), structure.offsets)
 
 
 def unflatten(self: Kind, dim: int, sizes: Sequence[int]) -> Kind:
@@ -160,20 +161,17 @@ def unflatten(self: Kind, dim: int, sizes: Sequence[int]) -> Kind:
             f"unflatten: dimension {at} is irregular; only a regular dimension has one size to divide."
         )
     structure = self.structure
-    parts = canonical_shape("unflatten", (sizes,))
-    if len(self) or isinstance(structure, Jagged):
-        parts = resolved_shape("unflatten", parts, size, (size,))
-    else:  # no component has a size yet
-        parts = tuple(max(part, 0) for part in parts)
+    parts = resolved_shape("unflatten", canonical_shape("unflatten", (sizes,)), size, (size,))
+    possible_ndim("unflatten", self.ndim - 1 + len(parts))
     if isinstance(structure, Jagged):
         r = structure.ragged_dim + (len(parts) - 1 if at < structure.ragged_dim else 0)
         return NestedArray(dense.unflatten(self.data, at - 1, parts), structure.with_ragged_dim(r))
     steps = packed_strides(np.array([parts], np.int64).reshape(1, len(parts)))
     k = at - 1
-    new_sizes = np.concatenate(
-        [structure.sizes[:, :k], np.tile(np.array(parts, np.int64), (len(self), 1)), structure.sizes[:, k + 1 :]],
-        axis=1,
-    )
+    outline = structure.outline
+    whole = np.tile(np.array(parts, np.int64), (len(outline), 1))
+    new_sizes = np.concatenate([outline[:, :k], whole, outline[:, k + 1 :]], axis=1)
+    check_possible("unflatten", new_sizes)
     new_strides = np.concatenate(
         [structure.strides[:, :k], structure.strides[:, k : k + 1] * steps, structure.strides[:, k + 1 :]], axis=1
     )

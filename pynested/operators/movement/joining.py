@@ -16,8 +16,9 @@ from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ArgumentError, DimensionError, StructureError
 from pynested.mapping import check_devices
 from pynested.nested_array import NestedArray
-from pynested.packing import along, as_rows, check_same_shape, describe, gathered, packed, to_strided
-from pynested.structure import Jagged, Strided, frozen, packed_strides
+from pynested.packing import along, as_rows, gathered, packed, to_strided
+from pynested.shapes import apart, check_same_shape, describe
+from pynested.structure import Ints, Jagged, Strided
 
 from .axes import component_dim, unsqueeze
 
@@ -102,17 +103,19 @@ def _check_other_sizes(arrays: Sequence[NestedArray], at: int) -> None:
     """Components may differ along ``at`` only."""
     first = arrays[0]
     others = [k for k in range(first.ndim - 1) if k != at - 1]
-    wanted = first.component_sizes()[:, others]
+    wanted = first.outline
     for i, x in enumerate(arrays[1:], 1):
         if len(x) != len(first):
             raise StructureError(f"cat: array {i} has {len(x)} components and array 0 has {len(first)}.")
-        wrong = np.flatnonzero((x.component_sizes()[:, others] != wanted).any(axis=1))
-        if wrong.size:
-            c = int(wrong[0])
+        found = apart(x.outline[:, others], wanted[:, others])
+        if found:
+            c = found[0]
+            what = f"component {c} has" if len(x) else "there are no components, but theirs would have"
             raise StructureError(
-                f"cat: component {c} has shape {describe(x.component_shape(c))} in array {i} and "
-                f"{describe(first.component_shape(c))} in array 0; they may differ only along dimension {at}."
+                f"cat: {what} shape {describe(x.outline[c])} in array {i} and {describe(wanted[c])} in array 0; they "
+                f"may differ only along dimension {at}."
             )
+        wanted = np.maximum(wanted, x.outline)  # what is known of no components
 
 
 def _cat_batch_jagged(arrays: Sequence[NestedArray]) -> NestedArray:
@@ -122,8 +125,7 @@ def _cat_batch_jagged(arrays: Sequence[NestedArray]) -> NestedArray:
     if len({x.data.shape[:at] + x.data.shape[at + 1 :] for x in tight}) > 1:
         return _cat_batch_strided([to_strided(x) for x in arrays])
     lengths = np.concatenate([x.structure.component_lengths for x in tight])  # type: ignore[union-attr]
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    return NestedArray(moves.concatenate([x.data for x in tight], at), Jagged(frozen(offsets), None, at + 1))
+    return NestedArray(moves.concatenate([x.data for x in tight], at), Jagged.of_lengths(lengths, at + 1))
 
 
 def _cat_ragged(arrays: Sequence[NestedArray], at: int) -> NestedArray:
@@ -133,25 +135,33 @@ def _cat_ragged(arrays: Sequence[NestedArray], at: int) -> NestedArray:
     starts = np.stack([x.structure.offsets[:-1] + shift for x, shift in zip(arrays, before, strict=True)], axis=1)
     lengths = np.stack(columns, axis=1).reshape(-1)
     rows = strided_index(lengths[:, None], np.ones((lengths.size, 1), np.int64), starts.reshape(-1))
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.sum(columns, axis=0))])
     joined = moves.concatenate([x.data for x in arrays], at - 1)
-    return NestedArray(along(joined, at - 1, rows), Jagged(frozen(offsets), None, at))
+    return NestedArray(along(joined, at - 1, rows), Jagged.of_lengths(np.sum(columns, axis=0), at))
 
 
 def _cat_batch_strided(arrays: Sequence[NestedArray]) -> NestedArray:
-    sizes = np.concatenate([x.component_sizes() for x in arrays])
-    return NestedArray(moves.concatenate([gathered(x) for x in arrays], 0), Strided.of_packed(sizes))
+    count = sum(len(x) for x in arrays)
+    outlines = [x.outline for x in arrays if len(x) or not count]
+    flat = moves.concatenate([gathered(x) for x in arrays], 0)
+    return NestedArray(flat, Strided.of_packed(np.concatenate(outlines) if count else _common(outlines), count))
+
+
+def _common(outlines: Sequence[Ints]) -> Ints:
+    """The one outline of batches of no components, -1 where they do not have one size in common."""
+    rows = np.concatenate(outlines)
+    return np.where((rows == rows[0]).all(axis=0), rows[:1], -1)
 
 
 def _cat_strided(arrays: Sequence[NestedArray], at: int) -> NestedArray:
     """Each array's elements go to their places in the joined components; the order of places says where each lies."""
     _check_other_sizes(arrays, at)
     k = at - 1
-    sizes = arrays[0].component_sizes().copy()
-    sizes[:, k] = np.sum([x.component_sizes()[:, k] for x in arrays], axis=0)
-    made = Strided.of_packed(sizes)
-    strides = packed_strides(sizes)
-    places, before = [], np.zeros(len(sizes), np.int64)
+    outlines = [x.outline for x in arrays]
+    outline, columns = np.max(outlines, axis=0), [one[:, k] for one in outlines]
+    outline[:, k] = np.where(np.min(columns, axis=0) < 0, -1, np.sum(columns, axis=0))
+    made = Strided.of_packed(outline, len(arrays[0]))
+    strides = made.strides
+    places, before = [], np.zeros(made.count, np.int64)
     for x in arrays:
         own = x.component_sizes()
         places.append(strided_index(own, strides, made.offsets + before * strides[:, k]))

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array, dense
-from pynested.autograd.array import new_zeros
 from pynested.autograd.dense.canonical import canonical_dim, canonical_int
 from pynested.autograd.dense.movement import canonical_index, pieces
 from pynested.autograd.rules import movement as moves
@@ -83,31 +82,34 @@ def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
     if isinstance(structure, Strided):
         kept = [k for k in range(self.ndim - 1) if k != at - 1]
         offsets = structure.offsets + where * structure.strides[:, at - 1]
-        sizes, strides = structure.sizes[:, kept], structure.strides[:, kept]
-        return restructured(self, sizes, strides, np.where(sizes.prod(axis=1) > 0, offsets, 0))
+        outline, strides = structure.outline[:, kept], structure.strides[:, kept]
+        live = (structure.sizes[:, kept] > 0).all(axis=1)
+        return restructured(self, outline, strides, np.where(live, offsets, 0))
     r = structure.ragged_dim
     if at == r:
         rows = structure.offsets[:-1] + where
         return moves.take_rows(moves.transpose(self.data, lead(r - 1, self.data.ndim)), rows)
-    size = self.data.shape[at - 1]
-    values = dense.select(self.data, at - 1, index if -size <= index < size else 0) if size else None
-    if values is None:
-        values = new_zeros(self.data.shape[: at - 1] + self.data.shape[at:], self.data)
-    return NestedArray(values, structure.with_ragged_dim(r - (at < r)))
+    return NestedArray(dense.select(self.data, at - 1, index), structure.with_ragged_dim(r - (at < r)))
 
 
 def _index_in_each(x: NestedArray, dim: int, index: int) -> Ints:
     """``index`` along ``dim`` of each component, counted from its own front; all components must have it."""
-    sizes = x.lengths_along(dim)
-    where = sizes + index if index < 0 else np.full(len(x), index, np.int64)
-    wrong = np.flatnonzero((where < 0) | (where >= sizes))
+    size, sizes = x.regular_size(dim), x.lengths_along(dim)
+    if not len(x) and size is not None and not -size <= index < size:
+        raise IndexOutOfRange(
+            f"select: index {index} is out of bounds along dimension {dim}, which has size {size} although there are "
+            "no components. Slice, [:, a:b], where it may be too short."
+        )
+    wrong = np.flatnonzero((sizes <= index) if index >= 0 else (sizes < -index))
     if wrong.size:
         shown = [f"{i} (length {sizes[i]})" for i in wrong[:5].tolist()] + ["…"] * (wrong.size > 5)
         raise IndexOutOfRange(
             f"select: index {index} is out of bounds along dimension {dim} of component{'s' * (wrong.size > 1)} "
             f"{', '.join(shown)}. Slice, [:, a:b], where a component may be too short."
         )
-    return where
+    if not len(x):
+        return sizes
+    return sizes + index if index < 0 else np.full(len(x), index, np.int64)
 
 
 def chunk(self: Kind, chunks: int, dim: int = 0) -> tuple[Kind, ...]:
@@ -128,13 +130,13 @@ def chunk(self: Kind, chunks: int, dim: int = 0) -> tuple[Kind, ...]:
     DimensionError
         For an irregular dimension.
     ArgumentError
-        For ``chunks`` below 1.
+        For ``chunks`` below 1, and for more than 2**20 pieces of nothing.
 
     Notes
     -----
     Of nothing (size 0, no components) there are ``chunks`` empty pieces. Gradient: the cotangents joined again.
 
-    Clauses: CHUNK-1 to CHUNK-7. After `torch.chunk`.
+    Clauses: CHUNK-1 to CHUNK-8. After `torch.chunk`.
 
     Examples
     --------

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from pynested.autograd import Array, dense
-from pynested.autograd.dense.canonical import canonical_shape
+from pynested.autograd.dense.canonical import canonical_shape, several
+from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ShapeError
+from pynested.metadata import check_possible
 from pynested.nested_array import NestedArray
 from pynested.operands import Kind, Operand
-from pynested.packing import describe, gathered, to_jagged, to_strided
+from pynested.packing import gathered, to_jagged, to_strided
+from pynested.shapes import apart, describe
 from pynested.sizes import RaggedSize
 from pynested.structure import Ints, Jagged, Strided, packed_strides
 
@@ -21,7 +25,7 @@ from .axes import restructured
 
 def _plain_shape(name: str, x: NestedArray, shape: Any) -> tuple[int, ...]:
     """``shape`` with -1 where it holds the ragged size that the dimension has already."""
-    sizes = list(shape) if isinstance(shape, Iterable) else [shape]
+    sizes = list(shape) if several(shape) else [shape]
     for dim, size in enumerate(sizes):
         if not isinstance(size, RaggedSize):
             continue
@@ -34,13 +38,14 @@ def _plain_shape(name: str, x: NestedArray, shape: Any) -> tuple[int, ...]:
     return canonical_shape(name, (sizes,))
 
 
-def _target_sizes(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
-    """The sizes of components after a reshape to ``shape``; -1 keeps the size that the dimension has."""
+def _target_outline(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
+    """The outline of components after a reshape to ``shape``; -1 keeps the size that the dimension has."""
     if not shape or shape[0] not in (-1, len(x)):
         raise ShapeError(
             f"{name}: the first size of {shape} is the number of components, {len(x)} (or -1); a reshape keeps it."
         )
-    sizes = np.empty((len(x), len(shape) - 1), np.int64)
+    outline, regular = x.outline, x.regular
+    target = np.empty((len(outline), len(shape) - 1), np.int64)
     for dim, size in enumerate(shape[1:], 1):
         if size < -1:
             raise ShapeError(f"{name}: invalid size {size} in shape {shape}.")
@@ -48,18 +53,20 @@ def _target_sizes(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
             raise ShapeError(
                 f"{name}: -1 keeps the size that a dimension has, and dimension {dim} is new; give its size in {shape}."
             )
-        if size != -1 and dim < x.ndim and x.regular_size(dim) is None:
+        if size != -1 and dim < x.ndim and regular[dim - 1] is None:
             raise ShapeError(f"{name}: dimension {dim} is irregular, so its only valid size is -1, not {size}.")
-        sizes[:, dim - 1] = x.lengths_along(dim) if size == -1 else size
-    before, after = x.component_sizes().prod(axis=1), sizes.prod(axis=1)
+        target[:, dim - 1] = outline[:, dim - 1] if size == -1 else size
+    check_possible(name, target)
+    # What is unknown of no components, -1, is the same factor on both sides, but for its sign.
+    before, after = np.abs(outline.prod(axis=1)), np.abs(target.prod(axis=1))
     if not np.array_equal(before, after):
         i = int(np.flatnonzero(before != after)[0])
+        what = f"component {i} has" if len(x) else "there are no components, but theirs would have"
         raise ShapeError(
-            f"{name}: component {i} has shape {describe(x.component_shape(i))}, {before[i]} elements, which do not "
-            "fill "
-            f"{describe(sizes[i].tolist())} of shape {shape}."
+            f"{name}: {what} shape {describe(outline[i])}, {before[i]} elements, which do not fill "
+            f"{describe(target[i])} of shape {shape}."
         )
-    return sizes
+    return target
 
 
 def reshape(self: Kind, shape: Sequence[int]) -> Kind:
@@ -167,47 +174,55 @@ def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:
         return dense.reshape_as(self, other)
     if type(self) is not NestedArray or type(other) is not NestedArray or len(self) != len(other):
         raise ShapeError("reshape_as: both arrays must be nested and have as many components.")
-    sizes = other.component_sizes()
-    if not np.array_equal(sizes.prod(axis=1), self.component_sizes().prod(axis=1)):
-        i = int(np.flatnonzero(sizes.prod(axis=1) != self.component_sizes().prod(axis=1))[0])
+    outline = other.outline
+    found = apart(_elements(outline), _elements(self.outline))
+    if found:
+        i = found[0]
+        which = f"component {i}" if len(self) else "a component, if there were one,"
         raise ShapeError(
-            f"reshape_as: component {i} of shape {describe(self.component_shape(i))} does not fill "
-            f"{describe(other.component_shape(i))}."
+            f"reshape_as: {which} of shape {describe(self.outline[i])} does not fill {describe(outline[i])}."
         )
-    flat = NestedArray(gathered(to_strided(self)), Strided.of_packed(sizes))
+    flat = NestedArray(gathered(to_strided(self)), Strided.of_packed(outline, len(self)))
     return to_jagged(flat, other.structure.ragged_dim) if isinstance(other.structure, Jagged) else flat
 
 
+def _elements(outline: Ints) -> Ints:
+    """The number of elements of each component, in one column; -1 where a size is unknown and no other one is 0."""
+    return np.where((outline < 0).any(axis=1) & (outline != 0).all(axis=1), -1, abs(outline).prod(axis=1))[:, None]
+
+
 def _reshaped(name: str, x: NestedArray, shape: tuple[int, ...], may_copy: bool) -> NestedArray:
-    sizes = _target_sizes(name, x, shape)
+    target = _target_outline(name, x, shape)
     if isinstance(x.structure, Jagged):
-        return _reshaped_jagged(name, x, x.structure, shape, sizes, may_copy)
+        return _reshaped_jagged(name, x, x.structure, shape, target, may_copy)
     structure = x.structure
     rows = (structure.strides == packed_strides(structure.sizes)) | (structure.sizes == 1)
     if bool((rows.all(axis=1) | (structure.numels == 0)).all()):
-        return restructured(x, sizes, packed_strides(sizes), structure.offsets)
+        return restructured(x, target, packed_strides(target[: len(x)]), structure.offsets)
     if not may_copy:
         raise ShapeError(
             f"{name}: the components are not row-major, so shape {shape} is no view. Use reshape, which copies."
         )
-    return NestedArray(gathered(x), Strided.of_packed(sizes))
+    return NestedArray(gathered(x), Strided.of_packed(target, len(x)))
 
 
 def _reshaped_jagged(
-    name: str, x: NestedArray, structure: Jagged, shape: tuple[int, ...], sizes: Ints, may_copy: bool
+    name: str, x: NestedArray, structure: Jagged, shape: tuple[int, ...], target: Ints, may_copy: bool
 ) -> NestedArray:
     """Where the ragged dim keeps its place among equal products, the values take the shape; else by the strided way."""
     r = structure.ragged_dim
     if len(shape) <= r:
         raise ShapeError(f"{name}: shape {shape} has no place for the ragged dimension {r}, whose size is -1.")
-    old = x.data.shape
+    data, old = x.data, x.data.shape
     new = [old[k] if size == -1 else size for k, size in enumerate(shape[1:])]
-    if int(np.prod(new[: r - 1])) == int(np.prod(old[: r - 1])):
-        values_shape = (*new[: r - 1], old[r - 1], *new[r:])
-        values = dense.reshape(x.data, values_shape) if may_copy else dense.view(x.data, values_shape)
+    if prod(new[: r - 1]) == prod(old[: r - 1]):
+        if prod(new[r:]) != prod(old[r:]):  # then no component has elements, and rows in holes do not matter
+            data, structure = moves.slice_(data, (slice(None),) * (r - 1) + (slice(0, 0),)), structure.packed
+        values_shape = (*new[: r - 1], data.shape[r - 1], *new[r:])
+        values = dense.reshape(data, values_shape) if may_copy else dense.view(data, values_shape)
         return NestedArray(values, structure)
     if not may_copy:
         raise ShapeError(
             f"{name}: shape {shape} moves elements across the ragged dimension, so it is no view. Use reshape."
         )
-    return to_jagged(NestedArray(gathered(to_strided(x)), Strided.of_packed(sizes)), r)
+    return to_jagged(NestedArray(gathered(to_strided(x)), Strided.of_packed(target, len(x))), r)

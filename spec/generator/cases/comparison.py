@@ -111,6 +111,14 @@ def equal() -> Book:
     book.value("float32/dense", "3", [np.stack(list(even)), even])
     book.value("float32/dense-shape", "3 2", [even, np.zeros((2, 1, 3), "float32")])
     book.value("float32/dense-value", "3 1", [even, np.stack(list(even)) + np.float32(1)])
+    whole = nest("int64", [[2**53 + 1], [INT64_MAX, 7]])
+    book.value("int64/exact", "6", [whole, nest("float64", [[2.0**53], [2.0**63, 7.0]])])
+    book.value(
+        "int64/exact",
+        "6",
+        [nest("float64", [[2.0**53 + 2], [-(2.0**63), 7.0]]), nest("int64", [[2**53 + 2], [INT64_MIN, 7]])],
+    )
+    book.value("int64/exact", "6", [nest("float32", [[2.0**24]]), nest("int64", [[2**24 + 1]])])
     nan = nest("float32", [[NAN, 1.0], [2.0]])
     book.value("float32/nan", "4", [nan, nan])
     book.value("float32/zeros", "4", [nest("float32", [[0.0], [-0.0]]), nest("float32", [[-0.0], [0.0]])])
@@ -122,7 +130,7 @@ def equal() -> Book:
     )
     empty = no_components("float32", None, 4)
     book.value("float32/batch0", "5", [empty, empty], result=True)
-    book.value("float32/batch0", "5", [empty, no_components("float32", None, 3)], result=False, layouts=("jagged",))
+    book.value("float32/batch0", "5 VALUES-7", [empty, no_components("float32", None, 3)], result=False)
     return book
 
 
@@ -153,6 +161,15 @@ def where() -> Book:
     hollow = all_empty("float32")
     book.value("float32/all-empty", "1 6", [_mask("none", [(0, 3), (0, 3)]), hollow, hollow])
     book.error("mask", "3", "DTypeError", plain, [small("int32", "where i", 0, 1), a, b])
+    bytes_ = small("int8", "where k")
+    fits = book.value("int8/number", "1 2", [mask, bytes_, -128], dtype="int8")
+    book.value("int8/float-number", "2 DTYPES-4", [mask, bytes_, 1.5], dtype="float64")
+    book.value("bool/int-number", "2 DTYPES-4", [mask, _mask("where l"), 300], dtype="int64")
+    most = book.value("float16/number", "1 2", [mask, small("float16", "where m"), 65504], dtype="float16")
+    book.error("range", "7", "OverflowError", fits, [mask, bytes_, 300])
+    book.error("range-left", "7", "OverflowError", fits, [mask, 2**40, bytes_])
+    book.error("negative", "7", "OverflowError", fits, [mask, small("uint8", "where n"), -1])
+    book.error("infinite", "7", "OverflowError", most, [mask, small("float16", "where m"), 1e5])
     _mismatches(book, "4", plain, mask)
     book.error("mask-lengths", "4", "StructureError", plain, [_mask("m", [(3, 4), (0, 4), (1, 4)]), a, b])
     return book

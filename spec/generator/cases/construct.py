@@ -92,6 +92,21 @@ def nested_array() -> Book:
     nothing = Components([], (0,), "float64")
     book.value("float64/none", "7", [[]], result=nothing, **in_layout("strided"))
     refuse = book.error
+    halfway = [np.array([1 + 2.0**-11, 65520.0]), np.array([1 + 2.0**-11 + 2.0**-40])]
+    narrowed = nest("float16", [[1.0, np.inf], [1 + 2.0**-10]])
+    half = in_layout("strided", dtype=np.dtype("float16"))
+    book.value("float64/rounded", "11", [halfway], result=narrowed, gradient=None, **half)
+    few = [np.array([127, -128], "int64"), np.array([0], "int16")]
+    fits = book.value("int64/fits", "11", [few], dtype="int8", **in_layout("jagged", dtype=np.dtype("int8")))
+    for name, clause, kind, array, dtype in (
+        ("fraction", "12", "DTypeError", np.array([2.0], "float32"), "int8"),
+        ("float-bool", "12", "DTypeError", np.array([1.0], "float64"), "bool"),
+        ("range", "13", "OverflowError", np.array([300], "int64"), "int8"),
+        ("range-bool", "13", "OverflowError", np.array([2], "int8"), "bool"),
+        ("range-half", "13", "OverflowError", np.array([70000], "int32"), "float16"),
+    ):
+        options = {"layout": "jagged", "dtype": np.dtype(dtype)}
+        refuse(name, clause, kind, fits, [[array, array]], kw=options, layouts=("jagged",))
     narrower = [np.array([1], "int64"), np.array([2.5], "float64")]
     refuse("loses", "4", "DTypeError", mixed, [narrower], kw={"layout": "strided"}, layouts=("strided",))
     bits = [np.array([1], "int32"), np.array([2], "int64")]
@@ -152,6 +167,7 @@ def from_jagged() -> Book:
     book.value("float32/overlap", "2 11", [values, ints(3, 0, 2, 6), ints(3, 4, 2)], **jagged)
     lengths = {"kw": {"lengths": ints(3, 0, 3)}, **jagged}
     book.value("float32/lengths", "3 11", [values], **lengths)
+    book.value("float32/tail", "3 11", [values], kw={"lengths": ints(2, 0, 3)}, **jagged)
     second = numbers("float32", (2, 5, 3), "jagged second")
     later = book.value("float32/second", "4 1 11", [second, ints(0, 1, 5)], kw={"jagged_dim": 2}, **jagged)
     book.value("float32/last", "4 2 11", [second, ints(1, 0, 3)], kw={"lengths": ints(2, 1), "jagged_dim": 3}, **jagged)

@@ -9,6 +9,7 @@ import numpy as np
 from ...encoding import Components, Index
 from ..author import Book
 from ..draws import integers, nest
+from .casts import to
 from .construct import construct_books
 from .cuts import cut_books
 from .inputs import EMPTY_FIRST, EMPTY_LAST, INF, INT64_MAX, INT64_MIN, IRREGULAR, NAN, all_empty, no_components, small
@@ -19,7 +20,7 @@ ROWS_KIND = {"jagged": "dense", "strided": "nested"}
 
 def books() -> list[Book]:
     """Return the books of this chapter."""
-    return [*construct_books(), *cut_books(), to_padded_array(), contiguous(), getitem()]
+    return [*construct_books(), *cut_books(), to_padded_array(), contiguous(), to(), getitem()]
 
 
 def to_padded_array() -> Book:
@@ -35,6 +36,8 @@ def to_padded_array() -> Book:
     book.value("float32/ragged-last", "1 2 10", [second, -2.0])
     book.value("float32/vectors", "1 10", [nest("float32", [[1.0, 2.0], [], [3.0]]), -INF])
     book.value("float64/empty-first", "1 10", [integers("float64", EMPTY_FIRST, "padded f"), NAN])
+    book.value("float32/negative-zero", "1 10", [x, -0.0])
+    book.value("float32/negative-zero", "1 10", [integers("float32", IRREGULAR, "padded z"), -0.0])
     book.value("float16/empty-last", "1 6 10", [integers("float16", EMPTY_LAST, "padded l"), 65504.0])
     paddings: dict[str, Any] = {"bool": True, "int8": -128, "uint8": 255, "int16": 7, "int32": -7, "int64": INT64_MIN}
     for dtype, padding in paddings.items():
@@ -50,7 +53,7 @@ def to_padded_array() -> Book:
     book.value("float32/all-empty", "9 10", [all_empty("float32"), 1.0])
     book.value("float32/all-empty", "9 3", [all_empty("float32"), 1.0], kw={"output_size": (2, 1, 3)})
     empty = no_components("float32", None, 4)
-    book.value("float32/batch0", "9", [empty, 1.0], result=np.zeros((0, 0, 4), "float32"), layouts=("jagged",))
+    book.value("float32/batch0", "9 VALUES-7", [empty, 1.0], result=np.zeros((0, 0, 4), "float32"))
     out = np.zeros((3, 2, 4), "float32")
     into = book.value("float32/out", "1 5", [x, -1.0], kw={"out": out}, gradient=None)
     refuse = book.error

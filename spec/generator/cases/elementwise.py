@@ -82,6 +82,20 @@ def _mismatches(book: Book, clause: str, near: str) -> None:
     book.error("components", clause, "StructureError", near, [small("float32", "more"), fewer])
 
 
+def _alphas(book: Book, promoted: str, refused: str) -> None:
+    """Add what tells whether the product is taken before or after promotion, and the refusals of an alpha."""
+    bytes_, wide = nest("int8", [[100, -100], [], [1]]), nest("int64", [[0, 5], [], [7]])
+    book.value("int64/alpha-promotes", promoted, [wide, bytes_], kw={"alpha": 2})
+    book.value("int64/alpha-wide", promoted, [wide, bytes_], kw={"alpha": 300})
+    fits = book.value("int8/alpha-wraps", promoted, [bytes_, bytes_], kw={"alpha": 2})
+    halves, singles = nest("float16", [[6e4], [1.0, -6e4]]), nest("float32", [[0.0], [1.0, 2.0]])
+    book.value("float32/alpha-promotes", promoted, [singles, halves], kw={"alpha": 2})
+    book.value("float32/alpha-negative", promoted, [singles, nest("uint8", [[3], [0, 255]])], kw={"alpha": -1})
+    book.value("float64/alpha-int64", promoted, [nest("float64", [[0.0]]), nest("int64", [[2**62]])], kw={"alpha": 4})
+    book.value("int8/alpha-float", promoted, [bytes_, bytes_], kw={"alpha": 0.5}, dtype="float64")
+    book.error("alpha-range", refused, "OverflowError", fits, [bytes_, bytes_], kw={"alpha": 300})
+
+
 def add() -> Book:
     """Cases of `add`."""
     book = Book("add")
@@ -90,6 +104,7 @@ def add() -> Book:
     doubled = book.value("float32/alpha", "2 8", [a, b], kw={"alpha": 2})
     book.value("float32/alpha-number", "2 8", [a, 3.0], kw={"alpha": -0.5})
     book.value("int32/alpha", "2 4", [small("int32", "add m"), small("int32", "add n")], kw={"alpha": 3})
+    _alphas(book, "10", "11")
     book.value("float32/alpha-rounded", "9", [a, b], kw={"alpha": 0.1}, unspecified=True, gradient=None)
     half = nest("float32", [[1.0, 1.0 + 2**-23], [2.0**24]])
     book.value(
@@ -150,6 +165,7 @@ def sub() -> Book:
     plain = _common(book, "1", "6")
     a, b = small("float32", "sub k"), small("float32", "sub l")
     book.value("float32/alpha", "1 6", [a, b], kw={"alpha": 2})
+    _alphas(book, "7", "8")
     left, right = [[INF, 5.0], [-0.0, NAN]], [[INF, 5.0], [0.0, 1.0]]
     book.value("float32/special", "5", [nest("float32", left), nest("float32", right)])
     book.value("uint8/wrap", "2", [nest("uint8", [[0], [3, 4]]), nest("uint8", [[1], [3, 5]])])

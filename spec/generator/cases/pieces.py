@@ -33,7 +33,7 @@ def chunk() -> Book:
     book.value("float32/before-ragged", "1 3 7", [second, 2, 1])
     for dtype in ("bool", "int8", "int64", "float16", "float64"):
         book.value(f"{dtype}/inner", "1", [small(dtype, f"chunk {dtype}"), 2, 2])
-    book.value("float32/size0", "4", [integers("float32", [(2, 0), (1, 0)], "chunk"), 3, 2])
+    book.value("float32/size0", "4 8", [integers("float32", [(2, 0), (1, 0)], "chunk"), 3, 2])
     book.value("float32/irregular", "2 1", [integers("float32", IRREGULAR, "chunk i"), 2])
     empty = no_components("float32", None, 4)
     book.value("float32/batch0", "4 VALUES-6", [empty, 2], result=[empty, empty])

@@ -116,7 +116,7 @@ def sum_() -> Book:
     empty = no_components("float32", None, 4)
     nothing = np.zeros((0, 4), "float32")
     book.value("float32/batch0", "7 1", [empty], kw={"dim": 1}, kind=RAGGED_KIND, result=nothing)
-    book.value("float32/batch0", "7 2", [empty], kw={"dim": 0}, kind="dense", result=nothing, layouts=("jagged",))
+    book.value("float32/batch0", "7 2 VALUES-7", [empty], kw={"dim": 0}, kind="dense", result=nothing)
     book.value("float32/batch0", "7 3", [empty], kw={"dim": None}, kind="dense")
     book.value("float32/inner0", "7", [integers("float32", [(2, 0), (1, 0)], "sum")], kw={"dim": 2}, kind="nested")
     book.value("float32/absent", "7 2 9", [integers("float32", [(0, 3), (2, 3)], "sum")], kw={"dim": 0}, kind="dense")

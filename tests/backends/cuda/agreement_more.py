@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from pynested.backends import Matrices, Segments
 from pynested.backends.dtypes import is_float
 
+from ...conversions import converted, telling
 from .agreement import ALL, FLOATS, NUMBERS, POISON, ROUNDING, check, close, cpu, drawn, layouts, poisoned, same
 
 
@@ -134,6 +136,28 @@ def elementwise(backend: Any, dtype: str) -> None:
             close(backend.silu_backward(g, x), cpu.silu_backward(g, x), 4)
             tails = poisoned(np.array([-79, -81, -90] if dtype == "float32" else [-9, -8, -10], dtype))
             np.testing.assert_allclose(backend.silu(tails), cpu.silu(tails), rtol=100 * ml_dtypes.finfo(dtype).eps)
+
+
+@check(*ALL)
+def cast(backend: Any, dtype: str) -> None:
+    x = poisoned(np.tile(telling(np.dtype(dtype)), 40))  # more than a block has threads
+    for name in ALL:
+        got, target = backend.cast(x, np.dtype(name)), np.dtype(name)
+        assert got.dtype == target
+        expected = np.tile(_exactly(dtype, name), 40)
+        shown = got.astype(np.float64) if is_float(target) else got
+        np.testing.assert_array_equal(shown, expected, f"to {name}")
+        if is_float(target):
+            assert (np.signbit(shown) == np.signbit(expected))[~np.isnan(shown)].all(), name
+
+
+@cache
+def _exactly(source: str, target: str) -> np.ndarray:
+    """What the telling numbers of a dtype become in another; floats as float64, which has all of them."""
+    numbers = telling(np.dtype(source))
+    wide = numbers.astype(np.float64) if is_float(numbers.dtype) else numbers
+    kind = np.dtype(target)
+    return np.array(converted(wide.tolist(), kind), np.float64 if is_float(kind) else kind)
 
 
 @check(*ALL)

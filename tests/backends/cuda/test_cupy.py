@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import signature
@@ -18,11 +20,13 @@ import pynested as pn
 from pynested.autograd import gradcheck
 from pynested.backends import get_backend
 from pynested.backends.cuda.catalogue import catalogue
-from pynested.backends.cuda.cupy import OPTIONS
+from pynested.backends.cuda.cupy import OPTIONS, Gpu
 from pynested.backends.cuda.signatures import KERNELS
 from pynested.backends.cuda.sources import inlined
-from pynested.backends.errors import DeviceError, GradientError
+from pynested.backends.errors import ArgumentError, DeviceError, GradientError
 from pynested.cli import main
+from pynested.conformance.corpus import Corpus, Selection
+from pynested.conformance.runner import Job, plan
 
 from .stand_in import ndarray
 from .stand_in.functions import PARAMETERS, UFUNCS, signature_of
@@ -42,7 +46,20 @@ def host(x: Any) -> Any:
     return [host(one) for one in x.unbind()] if isinstance(x, pn.NestedArray) else x.detach().to("cpu").numpy()
 
 
-def test_the_specification_holds(cupy: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def one_placement(corpus: Corpus, selection: Selection) -> list[Job]:
+    """Every case in every layout, in one placement each: they take turns, from the last, in each operator's cases."""
+    jobs, turns = [], Counter[Any]()
+    for job in plan(corpus, selection):
+        kind = job.case.op, job.layout, job.placements
+        turns[kind] += 1
+        jobs.append(replace(job, placements=(job.placements[-turns[kind] % len(job.placements)],)))
+    return jobs
+
+
+def test_the_specification_holds(
+    cupy: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("pynested.conformance.conform"), "plan", one_placement)
     assert main(["conform", "--device", "cuda"]) == 0
     assert "pynested on cuda" not in capsys.readouterr().err
 
@@ -224,6 +241,12 @@ def test_structures_given_on_the_device(cupy: ModuleType) -> None:
     offsets = pn.array([0, 2, 6], device="cuda")
     x = pn.nested_array_from_jagged(values, offsets)
     assert [one.tolist() for one in x.unbind()] == [[0.0, 1.0], [2.0, 3.0, 4.0, 5.0]]
+
+
+def test_an_odd_wish_to_check_is_refused(cupy: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYNESTED_CHECK", "yes")
+    with pytest.raises(ArgumentError, match="PYNESTED_CHECK is 'yes'; it takes a whole number from 0 to 1"):
+        Gpu(cupy)
 
 
 def test_launches_are_waited_for_when_asked(cupy: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -148,3 +148,10 @@ def test_settings_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Emulator.from_environment()
     assert (made.schedule, made.seed, made.workers, made.mode) == ("random", 7, 2, "")
     assert made.schedule in SCHEDULES
+
+
+@pytest.mark.parametrize(("name", "value"), [("SEED", "x"), ("SEED", "-1"), ("SEED", str(2**64)), ("WORKERS", "0")])
+def test_odd_settings_are_refused_by_name(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"PYNESTED_EMULATOR_{name}", value)
+    with pytest.raises(ArgumentError, match=f"PYNESTED_EMULATOR_{name} is '{value}'; it takes a whole number from"):
+        Emulator.from_environment()

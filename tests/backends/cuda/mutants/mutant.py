@@ -1,9 +1,10 @@
-"""One wrong kernel against its check: ``python -m tests.backends.cuda.mutants.mutant NAME FOLDER``."""
+"""Wrong kernels against their checks: ``python -m tests.backends.cuda.mutants.mutant`` reads names and folders."""
 
 from __future__ import annotations
 
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,9 +14,11 @@ from pynested.backends.cuda.naming import CTYPES
 from pynested.backends.cuda.signatures import KERNELS
 from pynested.backends.errors import DeviceError
 
+from ....forked import in_child
 from .. import agreement_more  # noqa: F401  enters its checks
 from ..agreement import CHECKS
 
+SECONDS = 120  # after which a mutant that does not end counts as rejected
 FOLDER = Path(__file__).parent
 SCHEDULES = (("forward", 0), ("reverse", 0), ("random", 1), ("eager", 0), ("eager", 1))
 
@@ -57,12 +60,15 @@ def mutated(mutant: Mutant, folder: Path) -> Path:
 
 def units(dtype: str) -> dict[str, list[str]]:
     """The instantiations for a dtype and for words, which are all that its check needs."""
-    others = {f"<{c}," for d, c in CTYPES.items() if d not in (dtype, "int64", "uint8")}
-    others |= {f" {c}{end}" for d, c in CTYPES.items() if d not in (dtype, "int64", "uint8") for end in ",>"}
-    others |= {f"<{c}>" for d, c in CTYPES.items() if d not in (dtype, "int64", "uint8")}
+    others = {c for d, c in CTYPES.items() if d not in (dtype, "int64", "uint8")}
     if dtype in ("float16", "bfloat16"):  # pieces of a sum are float32
-        others = {one for one in others if "float" not in one}
-    return {file: [n for n in names if not any(one in n for one in others)] for file, names in catalogue().items()}
+        others.discard(CTYPES["float32"])
+
+    def needed(name: str) -> bool:
+        arguments = name.partition("<")[2].removesuffix(">").split(", ")
+        return others.isdisjoint(arguments) or name.startswith(f"cast<{CTYPES[dtype]},")  # into every other dtype
+
+    return {file: [name for name in names if needed(name)] for file, names in catalogue().items()}
 
 
 def judge(mutant: Mutant, kernels: Path) -> str:
@@ -72,16 +78,25 @@ def judge(mutant: Mutant, kernels: Path) -> str:
         try:
             CHECKS[mutant.verb][1](backend, mutant.dtype)
         except (AssertionError, DeviceError) as error:
+            if "catalogue" in str(error):  # what was left out says nothing of the mutant
+                raise
             return f"rejected on the schedule {schedule}: {str(error).strip().splitlines()[0] if str(error) else ''}"
     return "accepted"
 
 
-def main(name: str, folder: Path) -> None:
-    """Print the verdict on one mutant, or on the kernels as they are."""
+def verdict(name: str, folder: Path) -> str:
+    """What is said of one mutant, or of the kernels as they are, in a line."""
     unchanged = Mutant("nothing", "spread.cu", "segment_sum", "float32", "spread", "spread")
     mutant = MUTANTS.get(name, unchanged)
-    print(judge(mutant, mutated(mutant, folder)))
+    return judge(mutant, mutated(mutant, folder))
+
+
+def main() -> None:
+    """Print a verdict for each line read, which is a name, a tab and a folder to work in; each in a forked process."""
+    for line in sys.stdin:
+        name, folder = line.rstrip("\n").split("\t")
+        print(in_child(partial(verdict, name, Path(folder)), SECONDS), flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    main()

@@ -58,6 +58,36 @@ class TestElementwise:
             with pytest.raises(ArgumentError, match="f: str"):
                 pn.elementwise("f", dense.add, x, "a")
 
+    def test_the_result_has_an_element_for_each_place(self) -> None:
+        for x in everywhere(X):
+            for wrong in (lambda a: a[:1], lambda a: a[..., :1], lambda a: a.sum(), lambda a: a.unsqueeze(0)):
+                with pytest.raises(ShapeError, match="f: the function gave an array of shape"):
+                    pn.elementwise("f", wrong, x)
+            for wrong, kind in ((lambda a: a.numpy(), "ndarray"), (lambda a: 1.0, "float"), (lambda a: None, "None")):
+                with pytest.raises(ArgumentError, match=f"f: the function gave {kind}"):
+                    pn.elementwise("f", wrong, x)
+            with pytest.raises(DTypeError, match="complex128"):
+                pn.elementwise("f", lambda a: pn.Array(a.numpy() * 1j), x)
+
+    def test_the_result_is_as_large_as_all_operands_together(self) -> None:
+        thin = nest([x[:, :1] for x in X])
+        for operands in ((thin, distinct((1, 4))), (thin, nest(X))):
+            with pytest.raises(ShapeError, match="broadcast to"):
+                pn.elementwise("f", lambda a, b: a, *operands)
+            pn.elementwise("f", dense.add, *operands)
+
+    def test_the_result_may_lie_anywhere(self) -> None:
+        for x in everywhere(X):
+            for anywhere in (
+                lambda a: pn.array(2.0).broadcast_to(a.shape),
+                lambda a: dense.stack([a, a], -1)[..., 0] * 0.0 + 2.0,
+                lambda a: pn.array(np.full(a.shape, 2.0, order="F")),
+                lambda a: pn.array(np.full((2 * a.shape[0], *a.shape[1:]), 2.0))[::2],
+            ):
+                result = pn.elementwise("two", anywhere, x)
+                assert_same(result, [np.full(one.shape, 2.0) for one in X])
+                assert_same(result[::-1], [np.full(one.shape, 2.0) for one in X[::-1]])
+
 
 class TestMapComponents:
     def test_any_function(self) -> None:
@@ -95,6 +125,23 @@ class TestMapComponents:
                 pn.map_components(lambda c: c, nothing).ndim,
             ) == (0, 3)
             assert pn.map_components(lambda c: c.sum(), nothing).shape == (0,)
+
+    def test_results_are_arrays_of_one_rank(self) -> None:
+        for x in everywhere(X):
+            ranks = lambda c: c if c.shape[0] else c.sum(0)  # noqa: E731
+            with pytest.raises(StructureError, match="2 dimensions for component 0 and 1 for component 1"):
+                pn.map_components(ranks, x)
+            with pytest.raises(StructureError, match="0 dimensions for component 0 and 2 for component 1"):
+                pn.map_components(lambda c: c if not c.shape[0] else c.sum(), x)
+            for wrong in (lambda c: c.numpy(), lambda c: 1.0, lambda c: nest(X)):
+                with pytest.raises(ArgumentError, match="for component 0 the function gave"):
+                    pn.map_components(wrong, x)
+                with pytest.raises(ArgumentError, match="the function gave"):
+                    pn.map_components(wrong, x[:0])
+            with pytest.raises(DTypeError, match="complex128"):
+                pn.map_components(lambda c: pn.Array(c.numpy() * 1j), x)
+            mixed = pn.map_components(lambda c: c.to(pn.float32) if c.shape[0] == 2 else c, x)
+            assert mixed.dtype == np.float64 and mixed.layout is x.layout
 
     def test_gradients_flow(self) -> None:
         def times_its_sum(c: Any, v: Any) -> Any:

@@ -1,0 +1,123 @@
+"""A child process that may do anything: its lines, how it ended, and how it is ended with all that it has started.
+
+The child has a session of its own. When it is gone, what it has left in that session is ended at once, for that would
+hold its pipes open; a process that got away into another session is not waited for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+
+from .pipes import Incoming, Outgoing, Tail
+from .signals import held_back, name_of
+
+_FINDING = re.compile(r"runtime error:|^SUMMARY:")  # of a sanitizer, which goes on to show stacks and memory
+_POLITE, _LINGER = 5.0, 1.0  # seconds: to stop when asked; for the pipes, once the process is gone
+
+
+class Process:
+    """A running child: `end` it or `kill` it; one that is lost is killed when Python ends, at the latest."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None) -> None:
+        pipe = subprocess.PIPE
+        with held_back():
+            popen = subprocess.Popen(
+                command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, start_new_session=True
+            )
+            self._group = _Group(popen)
+            weakref.finalize(self, self._group.kill)
+        self._requests, self._replies, self._stderr = Outgoing(popen.stdin), Incoming(popen.stdout), Tail(popen.stderr)
+        self._gone = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+        self._watcher.start()
+
+    def write(self, line: str) -> None:
+        """Queue one line."""
+        self._requests.put(line)
+
+    def read(self, seconds: float) -> str | None:
+        """Return the next line, or None when there are no more; see `Incoming.get`."""
+        return self._replies.get(seconds)
+
+    def gone(self) -> bool:
+        """Return whether a child that has closed its output is gone too; it may take a moment."""
+        return self._gone.wait(_LINGER)
+
+    def last_words(self) -> str:
+        """Return how a child that is gone ended, and of its stderr what a sanitizer found, or the last line."""
+        how = self._group.how()
+        self._stderr.thread.join(_LINGER)
+        said = self._stderr.lines()
+        found = [line for line in said if _FINDING.search(line)]
+        return how + (f": {(found or said[-1:])[0]}" if said else "")
+
+    def end(self) -> None:
+        """Close the requests, wait for the child, and kill it if it stays."""
+        try:
+            self._requests.close()
+            self._gone.wait(_POLITE)
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        """End the child, and what it has started, at once."""
+        self._group.kill()
+        self._requests.close()
+        self._replies.close()
+        deadline = time.monotonic() + _LINGER
+        for thread in (self._watcher, self._requests.thread, self._replies.thread, self._stderr.thread):
+            thread.join(max(deadline - time.monotonic(), 0))
+
+    def _watch(self) -> None:
+        self._group.wait()
+        self._gone.set()
+        self._replies.thread.join(_LINGER)
+        self._replies.close()
+
+
+class _Group:
+    """A child and what it has started in its session. Its number belongs to it until the child is waited for."""
+
+    def __init__(self, popen: subprocess.Popen[bytes]) -> None:
+        self._popen = popen
+        self._lock = threading.Lock()
+        self._waited_for = False
+
+    def kill(self) -> None:
+        """End all of it."""
+        with self._lock:
+            if not self._waited_for:
+                self._kill()
+
+    def wait(self) -> None:
+        """Wait until the child is gone, and end what it has left."""
+        if sys.platform == "win32" or not hasattr(os, "waitid"):
+            self._popen.wait()
+        else:
+            with contextlib.suppress(ChildProcessError):
+                os.waitid(os.P_PID, self._popen.pid, os.WEXITED | os.WNOWAIT)
+        with self._lock:
+            self._kill()
+            self._popen.wait()
+            self._waited_for = True
+
+    def how(self) -> str:
+        """Return how the child ended."""
+        code = self._popen.returncode
+        return f"exit code {code}" if code >= 0 else name_of(-code)
+
+    def _kill(self) -> None:
+        if sys.platform == "win32":
+            self._popen.kill()
+        else:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._popen.pid, signal.SIGKILL)

@@ -1,0 +1,194 @@
+"""The replies of an adapter: what the protocol allows, as rules, and what the runner makes of them.
+
+`read_reply` is the only door. It holds a reply against the rules and against its request, decodes the arrays, makes the
+text of strangers `printable`, and returns a `Reply`. What breaks a rule is a reply too: one that is *garbled*. Behind
+this door nobody looks at the JSON of an adapter again. Fields that the protocol does not name are left alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pynested.spec.encoding import decode_value
+from pynested.spec.forms import arrays
+from pynested.spec.grammar import ANYTHING, Malformed, Rule, check, parse, short, tagged
+
+from .messages import Message
+from .printable import paragraphs, printable
+
+# What a reply says; what came instead of one; and a request that was never sent.
+VALUE, REFUSAL, MISSING, ERRORED = "value", "error", "missing", "errored"
+CRASHED, HUNG, GARBLED = LOST = ("crashed", "hung", "garbled")
+UNASKED = "unasked"
+
+_DEEPEST = 4  # how deep lists may lie in lists
+_SHOWN, _SENTENCE, _TRACEBACK = 120, 500, 8000  # characters that are kept of what a target said
+
+
+@dataclass(frozen=True)
+class Other:
+    """A result that the words of the specification cannot express, in words of the adapter."""
+
+    text: str
+    dtype: str = ""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The error with which the target refused a call."""
+
+    kind: str
+    message: str
+    phase: str = ""
+    bases: frozenset[str] = frozenset()
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One reply: what its outcome is, and what goes with that.
+
+    ``value`` holds components, an array, a Python number, `Other` or a list of these; in ``gradient``, which is a reply
+    too, it holds one of them for each argument. ``unsteady`` says how an earlier process died of the same request.
+    """
+
+    outcome: str
+    text: str = ""
+    value: Any = None
+    refusal: Refusal | None = None
+    gradient: Reply | None = None
+    unsteady: str = ""
+
+
+# --- the rules
+
+
+def _with(name: str, rule: Rule, **more: Rule) -> Rule:
+    return {name: rule, **more, "*": ANYTHING}
+
+
+_PYTHON = (None, bool, int, float, str, {"float": {"nan", "inf", "-inf"}})
+_SINGLE = {form: _with(form, rule) for form, rule in arrays(**{"*": ANYTHING}).items()}
+_SINGLE |= {"python": _with("python", _PYTHON), "other": _with("other", str, **{"dtype?": str})}
+
+
+def _results() -> Rule:
+    rule = tagged(_SINGLE)
+    for _ in range(_DEEPEST):
+        rule = tagged({**_SINGLE, "list": _with("list", [rule])})
+    return rule
+
+
+_RESULT = _results()
+_PULLED = (None, tagged({**_SINGLE, "list": _with("list", [(None, _RESULT)])}))
+_ERROR = _with("kind", str, **{"message": str, "phase?": str, "bases?": [str]})
+_GRADIENT = tagged(
+    {
+        "args": _with("args", [_PULLED], **{"kwargs?": {"*": _PULLED}}),
+        "error": _with("error", _ERROR),
+        "missing": _with("missing", str),
+    }
+)
+_REPLY = tagged(
+    {
+        "value": _with("value", _RESULT, **{"gradient?": _GRADIENT}),
+        "error": _with("error", _ERROR),
+        "missing": _with("missing", str),
+        "errored": _with("errored", str),
+    }
+)
+
+
+# --- the door
+
+
+def read_line(line: str, request: Message) -> Reply:
+    """Return the reply that a line holds."""
+    try:
+        return _reply(parse(line), request)
+    except ValueError as error:
+        return _garbled(f"wrote {line.strip()[:_SHOWN]!r}", error)
+
+
+def read_reply(message: Any, request: Message) -> Reply:
+    """Return the reply that an object holds, as an adapter in this process gives it."""
+    try:
+        return _reply(message, request)
+    except ValueError as error:
+        return _garbled(f"gave {short(message)}", error)
+
+
+def _garbled(what: str, error: ValueError) -> Reply:
+    return Reply(GARBLED, printable(f"{what}, which is not a reply: {error}", 2 * _SENTENCE))
+
+
+def _reply(message: Any, request: Message) -> Reply:
+    check(message, _with("seq", int))
+    if message["seq"] != request["seq"]:
+        raise Malformed("seq", f"expected {request['seq']}, got {short(message['seq'])}")
+    check(message, _REPLY)
+    if VALUE in message:
+        gradient = _gradient(message["gradient"], request) if "gradient" in message else None
+        return Reply(VALUE, value=_decoded(message["value"], "value"), gradient=gradient)
+    return _without_value(message)
+
+
+def _without_value(message: Message) -> Reply:
+    """Return a reply, or a gradient, that only says why there is no value."""
+    if REFUSAL in message:
+        return Reply(REFUSAL, refusal=_refusal(message["error"]))
+    if MISSING in message:
+        return Reply(MISSING, printable(message["missing"], _SENTENCE))
+    return Reply(ERRORED, paragraphs(message["errored"], _TRACEBACK))
+
+
+def _refusal(error: Message) -> Refusal:
+    kind, message = printable(error["kind"], _SENTENCE), printable(error["message"], _SENTENCE)
+    return Refusal(kind, message, error.get("phase", ""), frozenset(error.get("bases", ())))
+
+
+def _gradient(gradient: Message, request: Message) -> Reply:
+    """Return what flowed back to each argument, held against the arguments of the call."""
+    if "args" not in gradient:
+        return _without_value(gradient)
+    args, kwargs = gradient["args"], gradient.get("kwargs", {})
+    if len(args) != len(request["args"]):
+        raise Malformed("gradient.args", f"has {len(args)} entries, but the call has {len(request['args'])}")
+    if strange := set(kwargs) - set(request["kwargs"]):
+        raise Malformed("gradient.kwargs", f"has {short(sorted(strange))}, which the call has not")
+    found: dict[int | str, Any] = {}
+    for place, one, argument in (
+        *((number, *pair) for number, pair in enumerate(zip(args, request["args"], strict=True))),
+        *((name, one, request["kwargs"][name]) for name, one in kwargs.items()),
+    ):
+        where = f"gradient.args[{place}]" if isinstance(place, int) else f"gradient.kwargs.{place}"
+        _as_long(one, argument, where)
+        found[place] = _decoded(one, where)
+    return Reply(VALUE, value=found)
+
+
+def _as_long(gradient: Message | None, argument: Any, where: str) -> None:
+    """Hold the gradient of a list of operands against the list."""
+    if gradient is not None and "list" in gradient:
+        count = len(argument["list"]) if isinstance(argument, dict) and "list" in argument else None
+        if count != len(gradient["list"]):
+            wanted = "is no list" if count is None else f"is a list of {count}"
+            raise Malformed(where, f"is a list of {len(gradient['list'])}, but the argument {wanted}")
+
+
+def _decoded(result: Any, where: str) -> Any:
+    """Return the components, array, number or list that a result stands for."""
+    if result is None:
+        return None
+    if "list" in result:
+        return [_decoded(one, f"{where}.list[{number}]") for number, one in enumerate(result["list"])]
+    if "other" in result:
+        return Other(printable(result["other"], _SENTENCE), printable(result.get("dtype", ""), _SENTENCE))
+    form = next(form for form in ("nested", "dense", "python") if form in result)
+    try:
+        return decode_value(result["python"] if form == "python" else {form: result[form]})
+    except ValueError as error:
+        raise Malformed(f"{where}.{form}", str(error)) from error

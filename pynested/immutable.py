@@ -1,0 +1,45 @@
+"""What is never changed once it is made, because many share it."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any, NoReturn, Self
+
+from pynested.backends.errors import ReadOnlyError
+
+
+def fixed(name: str) -> Any:
+    """An attribute, kept as ``_name``, that cannot be set; it is read without a call of Python."""
+
+    def refuse(self: Any, value: Any) -> NoReturn:
+        kind = type(self).__name__
+        raise ReadOnlyError(f"{kind}.{name} cannot be set. Make another {kind}, or write: x.copy_(source).")
+
+    return property(attrgetter(f"_{name}"), refuse)
+
+
+class Immutable:
+    """A copy of what cannot change is itself; and what was pickled is checked like all that comes from outside.
+
+    Who makes it puts the attributes into its ``__dict__``.
+    """
+
+    _fields: tuple[str, ...]
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise ReadOnlyError(
+            f"{type(self).__name__}.{name}: a structure cannot be changed, as other arrays may share it; make another "
+            "one."
+        )
+
+    def __delattr__(self, name: str) -> NoReturn:
+        self.__setattr__(name, None)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, field) for field in self._fields)

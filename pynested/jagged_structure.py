@@ -1,0 +1,144 @@
+"""The structure of the jagged layout: runs along one dimension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pynested.autograd.dense.canonical import canonical_int
+from pynested.backends import Segments
+from pynested.backends.cached import cached_property
+from pynested.backends.errors import DimensionError
+from pynested.backends.limits import MOST_DIMENSIONS
+
+from .immutable import Immutable
+from .layouts import Layout, jagged
+from .metadata import Ints, check_offsets, frozen, integers, sealed
+
+
+class Jagged(Immutable):
+    """One dimension, ``ragged_dim``, differs between components; along it they lie one after another in the values.
+
+    Attributes
+    ----------
+    offsets : int64 (B + 1,)
+        Component ``i`` begins at ``offsets[i]``; without lengths it ends at ``offsets[i + 1]``.
+    lengths : int64 (B,) or None
+        With them the values may have holes, and components lie in any order.
+    ragged_dim : int
+        Counted with the batch as dimension 0, so at least 1.
+    """
+
+    layout: Layout = jagged
+    _fields = ("offsets", "lengths", "ragged_dim")
+
+    offsets: Ints
+    lengths: Ints | None
+    ragged_dim: int
+    count: int
+    tiles: bool
+
+    def __init__(self, offsets: Any, lengths: Any = None, ragged_dim: int = 1, *, name: str = "Jagged") -> None:
+        starts = integers(name, "offsets", offsets, 1)
+        counted = None if lengths is None else integers(name, "lengths", lengths, 1)
+        check_offsets(name, starts, counted)
+        at = canonical_int(name, "ragged_dim", ragged_dim)
+        if at < 1:
+            raise DimensionError(f"{name}: ragged_dim counts the batch as dimension 0, so it is at least 1, not {at}.")
+        self.__dict__.update(
+            offsets=starts, lengths=counted, ragged_dim=at, count=starts.size - 1, tiles=counted is None
+        )
+
+    @classmethod
+    def derived(cls, offsets: Ints, lengths: Ints | None = None, ragged_dim: int = 1) -> Jagged:
+        """Of offsets, and lengths, that are known to be valid."""
+        made, starts = cls.__new__(cls), frozen(offsets)
+        counted = None if lengths is None else frozen(lengths)
+        made.__dict__.update(
+            offsets=starts, lengths=counted, ragged_dim=ragged_dim, count=starts.size - 1, tiles=lengths is None
+        )
+        return made
+
+    @classmethod
+    def of_lengths(cls, lengths: Ints, ragged_dim: int = 1) -> Jagged:
+        """Runs of these lengths one after the other."""
+        offsets = np.zeros(len(lengths) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return cls.derived(sealed(offsets), None, ragged_dim)
+
+    @cached_property
+    def segments(self) -> Segments:
+        """The runs of the components once they are packed."""
+        return Segments(self.offsets) if self.lengths is None else Segments.from_lengths(self.lengths)
+
+    @cached_property
+    def component_lengths(self) -> Ints:
+        """The length of each component along the ragged dimension."""
+        return self.segments.lengths if self.lengths is None else self.lengths
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows the values have; at least so many where there are lengths."""
+        if self.lengths is None:
+            return self.offsets.item(-1)
+        return int((self.offsets[:-1] + self.lengths).max(initial=0))
+
+    def fits(self, values: Any) -> bool:
+        """Whether every component lies inside ``values``, an array of whatever device."""
+        shape, axis = values.shape, self.ragged_dim - 1
+        if not axis < len(shape) < MOST_DIMENSIONS:
+            return False
+        return shape[axis] == self.rows if self.tiles else shape[axis] >= self.rows  # type: ignore[no-any-return]
+
+    @property
+    def packed(self) -> Jagged:
+        """The same lengths without holes."""
+        return self if self.lengths is None else self._tight
+
+    @cached_property
+    def _tight(self) -> Jagged:
+        packed = Jagged.derived(self.segments.offsets, None, self.ragged_dim)
+        packed.__dict__.update(segments=self.segments)
+        return packed
+
+    @cached_property
+    def overlapping(self) -> bool:
+        """Whether two components share a row."""
+        if self.lengths is None:
+            return False
+        live = self.lengths > 0
+        starts, lengths = self.offsets[:-1][live], self.lengths[live]
+        order = np.argsort(starts, kind="stable")
+        return bool(((starts + lengths)[order][:-1] > starts[order][1:]).any())
+
+    @cached_property
+    def row_index(self) -> Ints:
+        """For each row once packed, where it lies in the values."""
+        shift = self.offsets[:-1] - self.segments.offsets[:-1]
+        return np.arange(self.segments.rows) + np.repeat(shift, self.component_lengths)
+
+    def with_ragged_dim(self, ragged_dim: int) -> Jagged:
+        """The same runs along another dimension."""
+        if ragged_dim == self.ragged_dim:
+            return self
+        moved = Jagged.__new__(Jagged)
+        moved.__dict__.update(**{**self.__dict__, "ragged_dim": ragged_dim})
+        moved.__dict__.pop("_tight", None)
+        return moved
+
+    def same_lengths(self, other: Jagged) -> bool:
+        """Whether the components are as long as those of ``other``, by value."""
+        return self is other or np.array_equal(self.component_lengths, other.component_lengths)
+
+    def same_placement(self, other: Any) -> bool:
+        """Whether equal places mean equal elements."""
+        if self is other:
+            return True
+        return (
+            isinstance(other, Jagged)
+            and self.ragged_dim == other.ragged_dim
+            and np.array_equal(self.offsets, other.offsets)
+            and self.tiles == other.tiles
+            and (self.tiles or np.array_equal(self.component_lengths, other.component_lengths))
+        )

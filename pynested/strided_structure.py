@@ -1,0 +1,218 @@
+"""The structure of the strided layout: sizes, strides and an offset for each component."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pynested.autograd.dense.canonical import canonical_int
+from pynested.backends import strided_index
+from pynested.backends.cached import cached_property
+from pynested.backends.errors import StructureError
+from pynested.backends.limits import MOST_DIMENSIONS
+
+from .immutable import Immutable
+from .jagged_structure import Jagged
+from .layouts import Layout, strided
+from .metadata import Ints, check_outline, check_possible, frozen, integers, placed_inside, sealed
+
+
+def packed_strides(sizes: Ints) -> Ints:
+    """The strides of row-major components of these sizes: (B, d)."""
+    strides = np.ones_like(sizes)
+    if sizes.shape[1] > 1:
+        strides[:, :-1] = np.cumprod(np.maximum(sizes[:, :0:-1], 1), axis=1)[:, ::-1]
+    return strides
+
+
+def regular_sizes(outline: Ints) -> tuple[int | None, ...]:
+    """The size of each dimension in which components do not differ, None for the others and where it is unknown."""
+    first = outline[0]
+    alike = (outline == first).all(axis=0) & (first >= 0)
+    return tuple(size if one else None for size, one in zip(first.tolist(), alike.tolist(), strict=True))
+
+
+def outline_of(regular: Sequence[int | None]) -> Ints:
+    """The outline of no components of these regular sizes."""
+    return np.array([[-1 if size is None else size for size in regular]], np.int64)
+
+
+def _given(name: str, dims: int, regular: Sequence[int | None] | None) -> Ints:
+    """The outline of no components of what a caller says to be regular."""
+    sizes = [None] * dims if regular is None else list(regular)
+    if len(sizes) != dims:
+        raise StructureError(f"{name}: {len(sizes)} regular sizes are given for components of {dims} dimensions.")
+    return integers(name, "regular sizes", [[-1 if size is None else size for size in sizes]], 2)
+
+
+class Strided(Immutable):
+    """Any dimension may differ between components, which lie in a flat buffer each in its own way.
+
+    Attributes
+    ----------
+    sizes, strides : int64 (B, d)
+    offsets : int64 (B,)
+        In elements; components may leave gaps or overlap.
+    buffer_size : int
+        The number of elements of the buffer.
+    outline : int64 (max(B, 1), d)
+        The sizes; of no components a row all the same, the sizes that a component would have, -1 where that is not
+        known. What is asked of sizes is asked of the outline, so that no components obey the rules of one.
+    """
+
+    layout: Layout = strided
+
+    outline: Ints
+    sizes: Ints
+    strides: Ints
+    offsets: Ints
+    buffer_size: int
+    count: int
+
+    def __init__(
+        self,
+        sizes: Any,
+        strides: Any,
+        offsets: Any,
+        buffer_size: int,
+        regular: Sequence[int | None] | None = None,
+        *,
+        name: str = "Strided",
+    ) -> None:
+        """Check everything; by default strides are those of C order, and components follow each other from 0.
+
+        ``regular`` is for no components: the size of each dimension, or None where it is not known.
+        """
+        shapes, size = integers(name, "sizes", sizes, 2), canonical_int(name, "buffer_size", buffer_size)
+        outline = shapes if len(shapes) else _given(name, shapes.shape[1], regular)
+        check_outline(name, outline, len(shapes))
+        packed = Strided.of_packed(outline, len(shapes))
+        steps = packed.strides if strides is None else integers(name, "strides", strides, 2)
+        starts = packed.offsets if offsets is None else integers(name, "offsets", offsets, 1)
+        if steps.shape != shapes.shape or starts.shape != shapes.shape[:1]:
+            raise StructureError(
+                f"{name}: sizes {shapes.shape}, strides {steps.shape} and offsets {starts.shape} must be (B, d), "
+                "(B, d) and (B,)."
+            )
+        steps, starts = placed_inside(name, shapes, steps, starts, size)
+        self.__dict__.update(
+            outline=outline, sizes=shapes, strides=steps, offsets=starts, buffer_size=size, count=len(shapes)
+        )
+
+    @classmethod
+    def derived(cls, outline: Ints, strides: Ints, offsets: Ints, buffer_size: int) -> Strided:
+        """Of numbers that are known to be valid; there are as many components as offsets."""
+        made, shapes, starts = cls.__new__(cls), frozen(outline), frozen(offsets)
+        made.__dict__.update(
+            outline=shapes,
+            sizes=shapes if starts.size else shapes[:0],
+            strides=frozen(strides),
+            offsets=starts,
+            buffer_size=buffer_size,
+            count=starts.size,
+        )
+        return made
+
+    @classmethod
+    def of_packed(cls, outline: Ints, count: int) -> Strided:
+        """Row-major components of these sizes one after the other."""
+        sizes = outline if count else outline[:0]
+        numels, offsets = sizes.prod(axis=1, dtype=np.int64), np.zeros(count, np.int64)
+        if np.count_nonzero(numels) < max(count, 1) or sizes.shape[1] >= MOST_DIMENSIONS:
+            check_possible("nested array", outline)  # where all have elements, they are in memory
+        np.cumsum(numels[:-1], out=offsets[1:])
+        total = offsets.item(-1) + numels.item(-1) if count else 0
+        made = cls.derived(outline, sealed(packed_strides(sizes)), sealed(offsets), total)
+        made.__dict__.update(contiguous=True, tiles=True, numels=sealed(numels))
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        regular = None if self.count else self.regular
+        return Strided, (self.sizes, self.strides, self.offsets, self.buffer_size, regular)
+
+    @cached_property
+    def regular(self) -> tuple[int | None, ...]:
+        """The size of each dimension in which components do not differ, None for the others and where it is unknown."""
+        return regular_sizes(self.outline)
+
+    @cached_property
+    def numels(self) -> Ints:
+        """The number of elements of each component."""
+        return frozen(self.sizes.prod(axis=1, dtype=np.int64))
+
+    def fits(self, values: Any) -> bool:
+        """Whether ``values``, an array of whatever device, are the buffer."""
+        return values.shape == (self.buffer_size,) and bool(values.flags.c_contiguous)
+
+    @property
+    def packed(self) -> Strided:
+        """The same sizes, row-major and one after the other."""
+        return self if self.contiguous else self._tight
+
+    @cached_property
+    def _tight(self) -> Strided:
+        return Strided.of_packed(self.outline, self.count)
+
+    @cached_property
+    def contiguous(self) -> bool:
+        """Whether the components are row-major, in order, and fill the buffer."""
+        numels = self.numels
+        if int(numels.sum()) != self.buffer_size:
+            return False
+        live = numels > 0
+        if not np.array_equal(self.offsets[live], (np.cumsum(numels) - numels)[live]):
+            return False
+        sizes = self.sizes[live]
+        return bool(((self.strides[live] == packed_strides(sizes)) | (sizes == 1)).all())
+
+    @cached_property
+    def tiles(self) -> bool:
+        """Whether the components cover the buffer exactly once, in whatever order."""
+        return self._disjoint and int(self.numels.sum()) == self.buffer_size
+
+    @cached_property
+    def overlapping(self) -> bool:
+        """Whether two elements may lie at one place."""
+        return not self._disjoint
+
+    @cached_property
+    def _disjoint(self) -> bool:
+        """Whether no place is used twice; sorted strides and extents tell it at once in all usual cases."""
+        if int(self.numels.sum()) > self.buffer_size:
+            return False
+        live = self.numels > 0
+        sizes, strides, offsets = self.sizes[live], self.strides[live], self.offsets[live]
+        order = np.argsort(strides, axis=1, kind="stable")
+        s, n = np.take_along_axis(strides, order, 1), np.take_along_axis(sizes, order, 1)
+        s = np.where(n == 1, 0, s)
+        reach = np.cumsum((n - 1) * s, axis=1)
+        within = (n == 1) | (s > np.concatenate([np.zeros((len(s), 1), np.int64), reach[:, :-1]], axis=1))
+        last = offsets + (reach[:, -1] if reach.shape[1] else 0)
+        by_start = np.argsort(offsets, kind="stable")
+        if bool(within.all()) and bool((last[by_start][:-1] < offsets[by_start][1:]).all()):
+            return True
+        places = strided_index(sizes, strides, offsets)
+        return np.unique(places).size == places.size
+
+    @cached_property
+    def rows(self) -> tuple[Jagged, tuple[int, ...]] | None:
+        """The same memory as rows of one shape, where only the first dimension of packed components differs."""
+        if not self.contiguous or not self.count or not self.sizes.shape[1]:
+            return None
+        rest = self.regular[1:]
+        known = tuple(size for size in rest if size is not None)
+        return None if len(known) < len(rest) else (Jagged.of_lengths(self.sizes[:, 0]), known)
+
+    def same_placement(self, other: Any) -> bool:
+        """Whether equal places mean equal elements."""
+        if self is other:
+            return True
+        return (
+            isinstance(other, Strided)
+            and self.buffer_size == other.buffer_size
+            and np.array_equal(self.outline, other.outline)
+            and np.array_equal(self.offsets, other.offsets)
+            and np.array_equal(self.strides, other.strides)
+        )

@@ -1,0 +1,225 @@
+"""The forms of a vector, as rules of `grammar`: arrays, arguments, expectations, and a whole case.
+
+A rule holds for one case on its own. What cases owe the operator table and each other is in `check`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .compare import Expected
+from .encoding import ANY_NAN, ANY_ZERO, WIDTHS, decode_value
+from .grammar import ANYTHING, Both, Malformed, Rule, check, tagged
+
+__all__ = ["CASE", "arrays"]
+
+_DEEPEST = 4  # how deep lists may lie in lists
+_MOST_DIMS, _MOST_ELEMENTS = 32, 2**20  # of an operand; the gaps between components are as wide as these
+_ID = re.compile(r"[a-z0-9_]+(/[a-z0-9_-]+)+")
+
+
+def _sizes(shape: Sequence[int | None]) -> None:
+    if not all(size is None or 0 <= size < 2**63 for size in shape):
+        raise ValueError(f"a size is 0 or more, and below 2**63; got {shape}")
+
+
+def _text(value: str) -> None:
+    if not value.isprintable():
+        raise ValueError(f"holds characters that cannot be shown: {value[:40]!r}")
+
+
+def _id(value: str) -> None:
+    if not _ID.fullmatch(value):
+        raise ValueError(f"an id is like 'sum/float32/ragged/1'; got {value[:80]!r}")
+
+
+def _some(value: Sequence[Any]) -> None:
+    if not value:
+        raise ValueError("is empty; at least one is needed")
+
+
+def forms(rules: Mapping[str, Rule]) -> Both:
+    """Return the rule for objects with a single name, which says what they are: ``{"dense": ...}``."""
+    return tagged({name: {name: rule} for name, rule in rules.items()})
+
+
+# --- arrays, as operands and results
+
+TEXT = Both(str, _text)
+SHAPE, LOGICAL_SHAPE = Both([int], _sizes), Both([(int, None)], _sizes)  # null where sizes may differ
+DTYPE = set(WIDTHS)
+
+
+def arrays(**more: Rule) -> dict[str, Rule]:
+    """Return the rules of nested and dense arrays, in which ``more`` fields may be; the words are not read yet."""
+    dense = {"dtype": DTYPE, "shape": SHAPE, "bits": str, **more}
+    nested = {"dtype": DTYPE, "shape": LOGICAL_SHAPE, "shapes": [SHAPE], "bits": [str], **more}
+    return {"nested": Both(nested, _components), "dense": dense}
+
+
+def _components(fields: Mapping[str, Any]) -> None:
+    """Hold the components against the logical shape: the batch first, null where their sizes may differ."""
+    shape, shapes = fields["shape"], fields["shapes"]
+    if shape[:1] != [len(shapes)] or len(fields["bits"]) != len(shapes):
+        raise ValueError(f"shape {shape} with {len(shapes)} shapes and bits of {len(fields['bits'])} components")
+    for number, one in enumerate(shapes):
+        if len(one) != len(shape) - 1 or any(size not in (None, own) for size, own in zip(shape[1:], one, strict=True)):
+            raise Malformed(f"shapes[{number}]", f"{one} is no component of shape {shape}")
+
+
+# --- arguments
+
+SCALARS: tuple[Rule, ...] = (None, bool, int, float, TEXT)
+_NUMPY_DTYPES = {np.dtype(code).name for code in "?bhilqBHILQefdFD"}
+
+
+def _small(fields: Mapping[str, Any]) -> None:
+    for shape in (fields["shape"], *fields.get("shapes", [])):
+        if len(shape) > _MOST_DIMS or math.prod(size or 1 for size in shape) > _MOST_ELEMENTS:
+            raise ValueError(f"an operand has at most {_MOST_DIMS} dimensions and {_MOST_ELEMENTS} elements: {shape}")
+
+
+def _three(value: Sequence[Any]) -> None:
+    if len(value) != 3:
+        raise ValueError(f"a slice has start, stop and step; got {len(value)} numbers")
+
+
+def _operand(form: str, rule: Rule) -> Both:
+    return Both(Both(rule, _small), lambda fields: decode_value({form: fields}))
+
+
+_SHOW = {"show?": (TEXT, [TEXT])}
+_OPERANDS = {form: _operand(form, rule) for form, rule in arrays(**_SHOW).items()}
+_SLICE = {"slice": Both([(None, int)], _three)}
+_PLAIN = {"dtype": _NUMPY_DTYPES, "float": {"nan", "inf", "-inf"}, "index": [(*SCALARS, _SLICE)]}
+
+
+def _arguments() -> Rule:
+    """Return the rule of an argument: a plain list is a tuple, and lists of operands have a form of their own."""
+    rule: Rule = (*SCALARS, forms(_OPERANDS | _PLAIN))
+    for _ in range(_DEEPEST):
+        rule = (*SCALARS, [rule], forms(_OPERANDS | _PLAIN | {"list": [rule]}))
+    return rule
+
+
+# --- expectations
+
+_COMPARED = {"cmp": {"exact", "bound"}, "dtype": DTYPE, **_SHOW}
+
+
+def _expected(fields: Mapping[str, Any], sizes: Mapping[str, Rule], words: Rule) -> None:
+    """Hold an expected array against its comparison: words, or the exact value in two parts with a tolerance."""
+    names = ("bits",) if fields["cmp"] == "exact" else ("hi", "lo", "tol")
+    check(fields, {**_COMPARED, **sizes, **dict.fromkeys(names, words)})
+
+
+def _expected_dense(fields: Mapping[str, Any]) -> None:
+    _expected(fields, {"shape": SHAPE}, str)
+    _sound(Expected.from_words(fields))
+
+
+def _expected_nested(fields: Mapping[str, Any]) -> None:
+    _expected(fields, {"shape?": LOGICAL_SHAPE, "shapes": [SHAPE]}, [str])
+    counts = {name: len(fields[name]) for name in ("shapes", "bits", "hi", "lo", "tol") if name in fields}
+    if len(set(counts.values())) > 1:
+        raise ValueError(f"the components do not add up: {counts}")
+    for number in range(counts["shapes"]):
+        _sound(Expected.from_words(fields, number))
+
+
+def _sound(expected: Expected) -> None:
+    """Refuse an expectation that nothing can meet, or whose words ask for what the dtype has not."""
+    if expected.tol is not None and not (expected.tol >= 0).all():
+        raise ValueError("tol: a tolerance is 0 or more")
+    wanted = expected.wanted
+    if wanted is not None and expected.dtype.kind != "f" and ((wanted == ANY_NAN) | (wanted == ANY_ZERO)).any():
+        raise ValueError(f"bits: n and z ask for what {expected.dtype.name} has not")
+
+
+_OPEN = {"cmp": {"exact", "bound"}, "*": ANYTHING}
+_LEAVES = {"nested": Both(_OPEN, _expected_nested), "dense": Both(_OPEN, _expected_dense)}
+_KIND = {"jagged?": {"nested", "dense"}, "strided?": {"nested", "dense"}}
+_GRADIENT = (None, forms(_LEAVES | {"list": [forms(_LEAVES)]}))
+_EXPECT = tagged(
+    {form: {form: rule, "kind?": _KIND} for form, rule in _LEAVES.items()}
+    | {"list": {"list": [forms(_LEAVES)]}, "python": {"python": (*SCALARS, [SCALARS])}}
+    | {"error": {"error": {"kind": TEXT}}}
+)
+
+
+# --- a case
+
+_FIELDS = {
+    "id": Both(str, _id),
+    "clauses": Both([TEXT], _some),
+    "layouts": Both([{"jagged", "strided"}], _some),
+    "placements?": Both([{"packed", "holes", "transposed"}], _some),
+    "args": [_arguments()],
+    "kwargs": {"*": _arguments()},
+    "expect": _EXPECT,
+    "near?": Both(str, _id),
+    "cotangent?": forms(_OPERANDS | {"list": [forms(_OPERANDS)]}),
+    "gradient?": [_GRADIENT],
+    "gradient_kwargs?": {"*": _GRADIENT},
+}
+
+
+def _consistent(case: Mapping[str, Any]) -> None:
+    if ("error" in case["expect"]) != ("near" in case):
+        raise ValueError("a refused call, and no other, names in `near` the accepted call next to it")
+    if ("cotangent" in case) != ("gradient" in case):
+        raise ValueError("a cotangent and a gradient come together")
+    if "cotangent" in case:
+        _alike(case["cotangent"], case["expect"], "cotangent", "the result")
+        for where, argument, gradient in _gradients(case):
+            _alike(gradient, argument, where, "its argument")
+    if "jagged" in case["layouts"]:
+        _fit_jagged([*case["args"], *case["kwargs"].values()])
+
+
+def _gradients(case: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Yield place, argument and gradient of everything that has one."""
+    args, gradient, by_name = case["args"], case["gradient"], case.get("gradient_kwargs", {})
+    if len(gradient) != len(args):
+        raise Malformed("gradient", f"has {len(gradient)} entries for {len(args)} arguments")
+    if set(by_name) - set(case["kwargs"]):
+        raise Malformed("gradient_kwargs", f"has {sorted(by_name)} where the arguments are {sorted(case['kwargs'])}")
+    places = [(f"gradient[{number}]", *pair) for number, pair in enumerate(zip(args, gradient, strict=True))]
+    places += [(f"gradient_kwargs.{name}", case["kwargs"][name], one) for name, one in by_name.items()]
+    return (place for place in places if place[2] is not None)
+
+
+def _alike(value: Any, other: Any, where: str, what: str) -> None:
+    """Refuse a value that has another form, or other sizes, than what it belongs to."""
+    mine, theirs = _outline(value), _outline(other)
+    if mine != theirs:
+        raise Malformed(where, f"is {mine}, but {what} is {theirs}")
+
+
+def _outline(value: Any) -> Any:
+    """Return form and sizes of arrays, whatever is in them."""
+    if not isinstance(value, dict):
+        return "no array"
+    if "list" in value:
+        return [_outline(one) for one in value["list"]]
+    form = next((one for one in ("nested", "dense") if one in value), "no array")
+    return (form, value[form].get("shapes", value[form].get("shape"))) if form in value else form
+
+
+def _fit_jagged(values: Sequence[Any]) -> None:
+    """Refuse operands that the jagged layout cannot hold, where the case lists it."""
+    for value in values:
+        if isinstance(value, dict) and "list" in value:
+            _fit_jagged(value["list"])
+        elif isinstance(value, dict) and "nested" in value:
+            shape = value["nested"]["shape"]
+            if len(shape) < 2 or shape.count(None) > 1:
+                raise Malformed("layouts", f"jagged holds one irregular dimension, but an operand has shape {shape}")
+
+
+CASE = Both(_FIELDS, _consistent)

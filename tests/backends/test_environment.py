@@ -1,0 +1,33 @@
+"""Environment variables that hold numbers: what they take, and one sentence for all else."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pynested.backends.environment import whole_number
+from pynested.backends.errors import ArgumentError
+
+NAME = "PYNESTED_NUMBER"
+
+
+@pytest.mark.parametrize(("text", "number"), [("2", 2), ("007", 7), ("9", 9), ("", 5)])
+def test_numbers_in_the_range(text: str, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(NAME, text)
+    assert whole_number(NAME, 5, least=2, greatest=9) == number
+
+
+def test_what_is_not_set_is_the_default_which_may_lie_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(NAME, raising=False)
+    assert whole_number(NAME, 1, least=2, greatest=9) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["1", "10", "-3", "+3", " 3", "3 ", "3.0", "3e0", "0x3", "1_0", "²", "٣", "x", "9" * 5000]
+)
+def test_all_else_is_refused_by_name(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(NAME, text)
+    said = f"the environment variable {NAME} is {text!r}; it takes a whole number from 2 to 9."
+    with pytest.raises(ArgumentError, match=re.escape(said)):
+        whole_number(NAME, 5, least=2, greatest=9)

@@ -1,0 +1,90 @@
+"""Which arrays hold a place twice, told by arithmetic, and which parts of those can be written."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pynested.backends import dtypes
+from pynested.backends.host import repeating, repeats, window, writable, written_to
+
+
+def counted(sizes: Any, strides: Any) -> bool:
+    """Whether a place comes twice, counted with loops."""
+    places = [sum(k * s for k, s in zip(index, strides, strict=True)) for index in product(*map(range, sizes))]
+    return len(set(places)) < len(places)
+
+
+def test_repeated_places() -> None:
+    generator = np.random.default_rng(1)
+    found = 0
+    for dims in (0, 1, 2, 3, 4):
+        for _ in range(400):
+            sizes, strides = generator.integers(0, 5, (3, dims)), generator.integers(0, 9, (3, dims))
+            wanted = [i for i in range(3) if counted(sizes[i].tolist(), strides[i].tolist())]
+            assert repeating(sizes, strides) == wanted, (sizes, strides)
+            found += len(wanted)
+    assert found > 1000
+
+
+def test_two_dimensions_in_every_proportion() -> None:
+    for n, m, s, t in product(range(1, 7), range(1, 7), range(1, 9), range(1, 9)):
+        assert bool(repeating(np.array([[n, m]]), np.array([[s, t]]))) is counted((n, m), (s, t))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides", "expected"),
+    [
+        ([2**40], [0], True),
+        ([2**40, 3], [1, 2**40 - 1], True),
+        ([2**20, 2**20], [1, 2**20], False),
+        ([2**20, 2**20], [2**20, 1], False),
+        ([2**30, 2**30], [3, 2], True),
+        ([2**30, 2], [2, 1], False),
+        ([2**30, 2**28, 2], [0, 0, 1], True),
+        ([2**30, 2**30, 0], [0, 0, 1], False),
+        ([2**20, 2**20, 2, 2], [2**21, 2, 1, 2**50], False),
+    ],
+)
+def test_huge_views_are_told_by_arithmetic(sizes: Any, strides: Any, expected: bool) -> None:
+    """No memory holds a list of their places."""
+    assert bool(repeating(np.array([sizes]), np.array([strides]))) is expected
+
+
+def view(memory: Any, sizes: Any, strides: Any, offset: int = 0) -> Any:
+    item = memory.itemsize
+    shown = np.ndarray(tuple(sizes), memory.dtype, memory, offset * item, tuple(s * item for s in strides))
+    return window(shown, memory)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int8, "bfloat16"])
+def test_a_part_in_which_no_place_repeats_can_be_written(dtype: Any) -> None:
+    kind = dtypes.bfloat16() if dtype == "bfloat16" else np.dtype(dtype)
+    memory = np.zeros(6, kind)
+    windows = view(memory, (3, 2, 2), (1, 2, 0), 1)
+    assert windows.dtype == kind and repeats(windows) and not writable(windows) and written_to(windows) is None
+    for index, places in (
+        ((0, 1, 1), [3]),
+        ((slice(None, None, -2), 0, 0), [3, 1]),
+        ((slice(0, 2), slice(None), 1), [1, 3, 2, 4]),
+    ):
+        memory[:] = 0
+        part = windows[(*index, ...)]
+        assert not writable(part)
+        written_to(part)[...] = np.arange(1, len(places) + 1, dtype=kind).reshape(part.shape)
+        assert memory[places].tolist() == list(range(1, len(places) + 1))
+        assert np.count_nonzero(memory) == len(places)
+    assert written_to(windows[0]) is None and written_to(windows[:, :, 0]) is None
+    assert written_to(windows[3:]).shape == (0, 2, 2)
+
+
+def test_memory_that_is_read_only_stays_so() -> None:
+    memory = np.zeros(6)
+    memory.setflags(write=False)
+    assert written_to(memory[1:]) is None
+    assert written_to(view(memory, (3, 2), (1, 0))[0, :1]) is None
+    broadcast = np.broadcast_to(np.zeros(3), (2, 3))
+    assert written_to(broadcast) is None and written_to(broadcast[0]) is None

@@ -1,0 +1,89 @@
+"""What operators make is freed as soon as nobody holds it: nothing is left that only the garbage collector frees."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested import operators
+from pynested.backends.errors import PynestedError
+
+from .calls import CALLS, Batch, Call, Operand
+from .nests import Kind, place
+
+
+@pytest.fixture(autouse=True)
+def _nothing_collected() -> Iterator[None]:
+    gc.collect()
+    gc.freeze()  # so that a collection looks at new objects only
+    gc.disable()
+    yield
+    gc.enable()
+    gc.unfreeze()
+
+
+def left_by(call: Callable[[], object]) -> int:
+    """How many objects the collector finds after a call; what is made once and kept is not among them."""
+    call()
+    gc.collect()
+    call()
+    return gc.collect()
+
+
+def pulled(result: Any) -> None:
+    """The backward pass of a result, or of each of several."""
+    for one in result if isinstance(result, tuple) else (result,):
+        if isinstance(one, pn.Array | pn.NestedArray) and one.requires_grad:
+            one.sum().backward()
+
+
+def made(value: Any, kind: Kind, placement: str) -> Any:
+    """An argument, of new arrays that want gradients."""
+    if isinstance(value, list):
+        return [made(one, kind, placement) for one in value]
+    if isinstance(value, Operand):
+        return place(value.components, kind.layout, placement, value.ragged, value.components.dtype.kind == "f").array
+    return pn.array(value, requires_grad=value.dtype.kind == "f") if isinstance(value, np.ndarray) else value
+
+
+def one_call(call: Call, kind: Kind, lengths: tuple[int, ...], placement: str) -> None:
+    given = [made(one, kind, placement) for one in call.arguments(Batch(kind, lengths))]
+    try:
+        function = getattr(operators, call.op, None) or getattr(pn, call.op)
+        pulled(function(*given, **call.keywords))
+    except PynestedError:
+        return  # which calls are refused is looked at elsewhere
+
+
+@pytest.mark.parametrize("placement", ["packed", "holes"])
+def test_operators_and_their_gradients(placement: str) -> None:
+    found = {
+        f"{call} {kind}": count
+        for call in CALLS
+        for kind in call.kinds
+        if (count := left_by(lambda call=call, kind=kind: one_call(call, kind, (2, 3), placement)))
+    }
+    assert found == {}
+
+
+def test_no_components() -> None:
+    found = {
+        f"{call} {kind}": count
+        for call in CALLS
+        for kind in call.kinds
+        if (count := left_by(lambda call=call, kind=kind: one_call(call, kind, (), "packed")))
+    }
+    assert found == {}
+
+
+def test_that_a_cycle_would_be_found() -> None:
+    def cycle() -> None:
+        one: list[Any] = []
+        one.append(one)
+
+    assert left_by(cycle) == 1

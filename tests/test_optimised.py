@@ -1,0 +1,90 @@
+"""`python -O` and `-OO` compute the same: no meaning hangs on an assert statement or on a docstring."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import pynested as pn
+from pynested.cli import main
+
+x = pn.array([[1.0, -2.0], [3.0, 4.0]], requires_grad=True)
+(pn.relu(x) * x).sum().backward()
+print(x.grad.tolist(), (x > 1).tolist(), (x >= 1).tolist())
+
+for layout in (pn.strided, pn.jagged):
+    y = pn.nested_array([[1.0, 2.0], [3.0]], layout=layout, requires_grad=True)
+    (y * y).sum(1).sum().backward()
+    print(*[[c.tolist() for c in z.unbind()] for z in (y.grad, y.gt(1.0), y >= 3)])
+    try:
+        y + pn.nested_array([[1.0], [3.0, 4.0]], layout=layout)
+    except pn.errors.StructureError:
+        print("refused")
+
+raise SystemExit(main(["conform", "--op", "amax"]))
+"""
+PRINTED = """\
+[[2.0, 0.0], [6.0, 8.0]] [[False, False], [True, True]] [[True, False], [True, True]]
+[[2.0, 4.0], [6.0]] [[False, True], [True]] [[False, False], [True]]
+refused
+[[2.0, 4.0], [6.0]] [[False, True], [True]] [[False, False], [True]]
+refused
+"""
+
+
+def test_a_program_without_asserts_and_docstrings_computes_the_same() -> None:
+    done = subprocess.run([sys.executable, "-OO", "-c", PROGRAM], capture_output=True, text=True, check=False)
+    assert done.stdout.startswith(PRINTED), done.stdout + done.stderr
+    assert "pynested agrees with the specification" in done.stdout
+    assert done.returncode == 0, done.stderr
+
+
+def narrows(test: ast.expr) -> bool:
+    """Whether an assert says what type checkers cannot see: the class of a value, or that it is there."""
+    match test:
+        case ast.BoolOp(op=ast.And()):
+            return all(map(narrows, test.values))
+        case ast.Compare(ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]):
+            return True
+    return isinstance(test, ast.Call) and ast.unparse(test.func) == "isinstance"
+
+
+def asked_docstrings(tree: ast.Module) -> list[int]:
+    """Return the lines on which something else is done with a docstring than to hand it on."""
+    documents = {node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == "__doc__"}
+    handed_on = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and all(target in documents for target in node.targets):
+            handed_on |= {*node.targets, node.value}
+    return [node.lineno for node in documents - handed_on]
+
+
+def meaningful(tree: ast.Module) -> list[int]:
+    """Return the lines that mean something else without asserts, or without docstrings."""
+    asserts = [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
+    return [node.lineno for node in asserts if not narrows(node.test)] + asked_docstrings(tree)
+
+
+def test_asserts_narrow_types_and_docstrings_are_only_handed_on(modules: dict[str, Path]) -> None:
+    trees = {name: ast.parse(file.read_text(encoding="utf-8")) for name, file in modules.items()}
+    assert {name: lines for name, tree in trees.items() if (lines := meaningful(tree))} == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("assert isinstance(x, int) and x is not None", 0),
+        ("assert x", 1),
+        ("assert x.lo is not None or y", 1),
+        ("f.__doc__ = g.__doc__", 0),
+        ("if not f.__doc__: g()", 1),
+        ("f.__doc__ = g.__doc__ + h.__doc__", 2),
+    ],
+)
+def test_what_is_refused(text: str, refused: int) -> None:
+    assert len(meaningful(ast.parse(text))) == refused

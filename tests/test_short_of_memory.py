@@ -1,0 +1,169 @@
+"""Memory that waits to be used again is given back where other memory is short: every operator, and its gradient.
+
+The program below is run in a process of its own, in which address space is limited.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.backends import Segments, memory
+from pynested.spec.table import load_table
+
+MIB = 1024 * 1024
+IDLE = 96 * MIB  # waits; of a size that nothing else has
+ROOM = MIB // 2  # what is left beside it
+LENGTHS, WIDTH = (2000, 0, 6000), 128  # 4 MiB of float32
+OFFSETS = np.arange(0, MIB, 8)
+
+OPERATORS: dict[str, Callable[[Any], Any]] = {
+    "add": lambda x: x + x,
+    "sub": lambda x: x - pn.ones(3, 1, WIDTH, dtype=pn.float32),
+    "mul": lambda x: x * x,
+    "div": lambda x: x / x,
+    "neg": pn.neg,
+    "abs": pn.abs,
+    "sgn": pn.sgn,
+    "exp": pn.exp,
+    "log": pn.log,
+    "sin": pn.sin,
+    "tanh": pn.tanh,
+    "relu": pn.relu,
+    "gelu": pn.gelu,
+    "silu": pn.silu,
+    "logical_not": pn.logical_not,
+    "eq": lambda x: x == x.detach(),
+    "lt": lambda x: x < 2,
+    "equal": lambda x: pn.equal(x, x),
+    "where": lambda x: pn.where(x > 0, x, 0.0),
+    "masked_fill": lambda x: pn.masked_fill(x, x > 0, 1.0),
+    "sum": lambda x: pn.sum(x, 1),
+    "mean": lambda x: pn.mean(x, 2),
+    "amax": lambda x: pn.amax(x, 2),
+    "softmax": lambda x: pn.softmax(x, 1),
+    "layer_norm": lambda x: pn.layer_norm(x, (WIDTH,)),
+    "dropout": pn.dropout,
+    "matmul": lambda x: pn.matmul(x, pn.ones(WIDTH, WIDTH, dtype=pn.float32)),
+    "bmm": lambda x: pn.bmm(pn.transpose(x, 1, 2), x),
+    "linear": lambda x: pn.linear(x, pn.ones(WIDTH, WIDTH, dtype=pn.float32)),
+    "transpose": lambda x: pn.transpose(x, 1, 2) + 1.0,
+    "reshape": lambda x: pn.reshape(x, (3, -1, 2, WIDTH // 2)) * 2.0,
+    "reshape_as": lambda x: pn.reshape_as(x, x) * 2.0,
+    "view": lambda x: pn.view(x, (3, -1, 2, WIDTH // 2)) * 2.0,
+    "unsqueeze": lambda x: pn.unsqueeze(x, 1) * 2.0,
+    "unflatten": lambda x: pn.unflatten(x, 2, (2, -1)) * 2.0,
+    "select": lambda x: pn.select(x, 2, 0),
+    "chunk": lambda x: pn.chunk(x, 2)[1] * 2.0,
+    "cat": lambda x: pn.cat([x, x], 1),
+    "stack": lambda x: pn.stack([x.unbind()[2]] * 2),
+    "unbind": lambda x: x.unbind()[2] * 2.0,
+    "clone": pn.clone,
+    "detach": lambda x: x.detach() + 1.0,
+    "nested_array": lambda x: pn.nested_array([c.detach().numpy() for c in x.unbind()], layout=x.layout),
+    "as_nested_array": lambda x: pn.as_nested_array(x.unbind(), layout=x.layout),
+    "nested_array_from_jagged": lambda x: pn.nested_array_from_jagged(pn.ones(MIB, 2), [0, 9, MIB]),
+    "nested_array_from_strided": lambda x: pn.nested_array_from_strided(pn.ones(MIB), [[9], [MIB - 9]]),
+    "narrow": lambda x: pn.narrow(pn.ones(4, MIB, dtype=pn.float32), 1, 0, MIB // 2) * 1.0,
+    "masked_select": lambda x: pn.masked_select(x.unbind()[2], x.unbind()[2] > 0),
+    "to_padded_array": lambda x: pn.to_padded_array(x, 0.0),
+    "contiguous": lambda x: pn.contiguous(pn.transpose(x, 1, 2)),
+    "getitem": lambda x: x[:, 1:, ::2],
+    "embedding": lambda x: pn.embedding(pn.randint(6000, (8000,)), x.unbind()[2]),
+    "to": lambda x: pn.to(x, dtype=pn.float64),
+    "cross_entropy": lambda x: pn.cross_entropy(x.unbind()[2], pn.randint(WIDTH, (6000,))),
+}
+OTHERS: dict[str, Callable[[Any], Any]] = {
+    "zeros": lambda x: pn.zeros(MIB),
+    "ones of a kind": pn.ones_like,
+    "arange": lambda x: pn.arange(MIB),
+    "rand": lambda x: pn.rand(MIB),
+    "randn": lambda x: pn.randn(MIB),
+    "randint": lambda x: pn.randint(5, (MIB,)),
+    "deepcopy": lambda x: copy.deepcopy(x.detach()),
+    "facts": lambda x: Segments(OFFSETS).row_component,
+    "softmax of float16": lambda x: pn.softmax(x.to(pn.float16), 1),
+    "layer_norm of float16": lambda x: pn.layer_norm(x.to(pn.float16), (WIDTH,)),
+    "cross_entropy of float16": lambda x: pn.cross_entropy(x.unbind()[2].to(pn.float16), pn.randint(WIDTH, (6000,))),
+    "to integers": lambda x: x.to(pn.int64),
+    "to a layout": lambda x: pn.transpose(x, 1, 2).to(layout=pn.strided) + 1.0,
+    "mul_": lambda x: x.detach().clone().mul_(2.0),
+    "fill_": lambda x: x.detach().clone().fill_(2.0),
+    "copy_": lambda x: x.detach().clone().copy_(x.detach()),
+    "assignment": lambda x: x.detach().clone().__setitem__((slice(None), slice(1, None)), 2.0),
+    "push": lambda x: pn.jvp(lambda y: y * pn.sin(y), (x.detach(),), (x.detach(),))[1],
+    "second derivative": lambda x: pn.grad((x * x * x).sum(), x, create_graph=True),
+}
+
+
+def phases(call: Callable[[Any], Any], x: Any) -> Iterator[Callable[[], Any]]:
+    """The call, and the pull of its result where a gradient flows."""
+    yield lambda: call(x)
+    result = call(x)
+    if getattr(result, "requires_grad", False):
+        seed = pn.ones_like(result)
+        yield lambda: pn.grad(result, x, seed, retain_graph=True)
+
+
+def finds_memory(compute: Callable[[], Any], idle: int) -> bool:
+    """Whether it finds the memory that it needs, where little is left beside what is idle."""
+    import resource
+
+    memory.forget_kept()
+    if idle:
+        memory.empty((idle,), np.uint8)
+    with open("/proc/self/statm", encoding="ascii") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, resource.RLIM_INFINITY))
+    try:
+        compute()
+        return True
+    except MemoryError:
+        return False
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+def main() -> None:
+    """Print what fails although memory waits, and what does not fail where none waits."""
+    gc.disable()  # garbage would make room at any moment
+    for layout in (pn.jagged, pn.strided):
+        components = [np.full((length, WIDTH), 0.5, np.float32) for length in LENGTHS]
+        x = pn.nested_array(components, layout=layout, requires_grad=True)
+        for name, call in (OPERATORS | OTHERS).items():
+            needed = 0
+            for compute in phases(call, x):
+                compute()  # imports what is imported late, and works out facts about the structure
+                needed += not finds_memory(compute, 0)
+                if not finds_memory(compute, IDLE):
+                    print(f"{name}, {layout}: MemoryError")
+            if not needed:
+                print(f"{name}, {layout}: needs no memory")
+    print("done")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="how much a process has is read from Linux's /proc")
+def test_what_is_kept_is_given_up_where_memory_is_short() -> None:
+    # Large memory is to go back to the system when it is freed, so that what is left to find is what is kept.
+    # OpenBLAS ends the process where it finds no memory for its threads.
+    settings = {"MALLOC_MMAP_THRESHOLD_": "65536", "PYNESTED_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", __name__]
+    done = subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == ["done"], done.stdout + done.stderr
+
+
+def test_every_operator_is_asked() -> None:
+    assert set(OPERATORS) == {operator.name for operator in load_table().values() if not operator.is_idea}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""Windows over a few elements, and components without elements, cost what they hold, however large their sizes are."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.backends.errors import GradientError, StructureError
+
+# What follows runs where 3 GiB can be had; each of these arrays shows 2 GiB of elements or more, up to 8 TiB.
+LIMITED = """
+import resource
+resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30,) * 2)
+import numpy as np
+import pynested as pn
+from pynested.backends.errors import StructureError
+
+def refused(call, error=StructureError):
+    try:
+        call()
+    except error:
+        return
+    raise AssertionError("not refused")
+
+def look(x):
+    assert not x.is_contiguous() and x.numel() >= 2**28 and len(x.unbind()) == len(x) == len(list(x))
+    assert "..." in repr(x) and x.shape
+    refused(lambda: x.mul_(2.0))
+    first = x[0]
+    assert first.shape == x.component_shape(0) and first[(-1,) * first.ndim].item() == 1
+    assert x[:, :2].numel() < 2**40 and x[:, ::2**62].numel() >= 1
+    first[(0,) * first.ndim] = 1.0
+
+for device in ("cpu", "emulated"):
+    buffer = pn.array(np.ones(4), device=device)
+    for sizes, strides in (
+        ([[2**28]], [[0]]), ([[2**40]], [[0]]), ([[2**28, 2]], [[0, 3]]), ([[2, 2**30]], [[1, 0]]),
+        ([[2**30, 2], [2**31, 2]], [[0, 1], [0, 2]]), ([[2**20, 2, 2**20]], [[0, 1, 0]]),
+    ):
+        look(pn.nested_array_from_strided(buffer, sizes, strides, [0] * len(sizes)))
+    windows = buffer.as_strided((2**40,), (0,))
+    windows[5] = 1.0
+    for layout in (pn.jagged, pn.strided):
+        for sizes, dims in (((0, 2**31), (1, 2)), ((2**31, 0), (1, 2)), ((0, 2**20, 2**11), (1, 3))):
+            data = pn.array(np.zeros(sizes, np.float32), device=device)
+            x = pn.as_nested_array(data[None], layout=layout).requires_grad_()
+            for dim in dims:
+                for dense, y in ((False, pn.softmax(x, dim)), (True, pn.softmax(data.requires_grad_(), dim - 1))):
+                    assert y.shape[dim - dense:] == (data if dense else x).shape[dim - dense:]
+                    y.backward(pn.zeros_like(y) if not dense else data.detach())
+            if layout is pn.jagged or 0 not in sizes[:1]:
+                y = pn.layer_norm(x, sizes[-1])
+                y.backward(pn.zeros_like(y))
+        scores = pn.as_nested_array(pn.array(np.zeros((1, 0, 2**31), np.float32), device=device), layout=layout)
+        labels = pn.as_nested_array(pn.array(np.zeros((1, 0), np.int64), device=device), layout=layout)
+        pn.cross_entropy(scores.requires_grad_(), labels, label_smoothing=0.5).backward()
+    for sizes in ([[0, 2**31], [0, 3]], [[2**31, 0], [3, 0]]):
+        x = pn.nested_array_from_strided(pn.array(np.zeros(0), device=device), sizes).requires_grad_()
+        turned = x.transpose(1, 2).contiguous()
+        for y in (pn.softmax(x, 1), pn.softmax(x, 2), x + 1.0, x * x, turned, pn.cat([x, x], 2)):
+            y.backward(pn.zeros_like(y))
+print("held")
+"""
+
+
+def test_they_take_no_memory(root: Path) -> None:
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(root)}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", LIMITED],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=300,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("held\n", "")
+
+
+def repeated() -> tuple[np.ndarray, pn.NestedArray]:
+    """A buffer, and components that show places 0 to 2 twice and places 3 and 4 once."""
+    memory = np.arange(6.0)
+    return memory, pn.nested_array_from_strided(memory, [[2, 3], [1, 2]], [[0, 1], [2, 1]], [0, 3])
+
+
+def test_a_part_that_shows_every_place_once_is_written() -> None:
+    memory, x = repeated()
+    before = x.data.storage.version
+    x[0][1] = 7.0
+    x[0][0, ::2] = pn.array([8.0, 9.0])
+    x[0, 1, 1] = 6.0
+    x[0][0][2:].mul_(10.0)
+    assert memory.tolist() == [8.0, 6.0, 90.0, 3.0, 4.0, 5.0]
+    x[1].fill_(1.0)
+    x[1:2].add_(1.0)
+    x[1:] = 3.0
+    assert memory.tolist() == [8.0, 6.0, 90.0, 3.0, 3.0, 5.0]
+    assert x.data.storage.version == before + 7
+
+
+def test_a_part_that_shows_a_place_twice_is_not() -> None:
+    memory, x = repeated()
+    for write in (
+        lambda: x[0].fill_(1.0),
+        lambda: x[0][:, 1].zero_(),
+        lambda: x[0].__setitem__((slice(None), 0), 1.0),
+        lambda: x[0][:1].transpose(0, 1).unsqueeze(0).broadcast_to((2, 3, 1)).fill_(1.0),
+    ):
+        with pytest.raises(GradientError, match="places repeat"):
+            write()
+    for write in (lambda: x.fill_(1.0), lambda: x[:1].mul_(2.0), lambda: x.__setitem__((0, slice(None), 1), 1.0)):
+        with pytest.raises((StructureError, GradientError), match="overlap|repeat"):
+            write()
+    assert memory.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+
+
+def test_views_of_dense_arrays_that_repeat_places() -> None:
+    x = pn.arange(4.0)
+    view = x.as_strided((3, 2), (1, 1))
+    with pytest.raises(GradientError, match="places repeat"):
+        view.fill_(1.0)
+    view[1] = pn.array([5.0, 6.0])
+    x.as_strided((2, 2), (2, 1))[:, 0] = 9.0
+    assert x.tolist() == [9.0, 5.0, 9.0, 3.0]
+    nested = pn.nested_array_from_jagged(view, [0, 1, 3])
+    with pytest.raises(GradientError, match="read-only"):
+        nested.fill_(1.0)
+    nested[0][0, 1] = 7.0
+    assert x.tolist() == [9.0, 7.0, 9.0, 3.0]
+
+
+def test_read_only_memory_and_recorded_arrays_are_not_written() -> None:
+    memory, x = repeated()
+    memory.setflags(write=False)
+    locked = pn.nested_array_from_strided(memory, [[2, 3]], [[0, 1]], [0])
+    with pytest.raises(GradientError, match="read-only"):
+        locked[0][1] = 1.0
+    leaf = x.detach().requires_grad_()
+    with pytest.raises(GradientError, match="requires grad"):
+        leaf[0][1] = 1.0
+    assert leaf.values().tolist() == memory.tolist()
