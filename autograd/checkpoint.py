@@ -12,6 +12,8 @@ from pynested.backends import Storage, get_backend
 from pynested.backends.dtypes import computing_dtype, epsilon, is_float
 from pynested.backends.errors import GradientError
 from pynested.backends.host import to_host
+from pynested.backends.memory import with_room
+from pynested.backends.numpy.running import quiet
 
 from . import random
 from .array import Array
@@ -158,6 +160,7 @@ def _used(arguments: list[Array], results: list[Array], sources: Iterable[Any], 
     return [_Used(what, x.shape, weakref.ref(x.storage), x.storage.version) for what, x in by_memory.values()]
 
 
+@with_room
 def _difference(old: Array, new: Array, differentiable: bool) -> str:
     """What is different about two results, in words; nothing where only floats were rounded differently."""
     for what, before, after in (
@@ -181,10 +184,10 @@ def _difference(old: Array, new: Array, differentiable: bool) -> str:
     return f"element {at} is {y[at].item()!r} instead of {x[at].item()!r}"
 
 
+@quiet
 def _near(xp: Any, x: Any, y: Any, eps: float) -> Any:
     """Where two finite numbers differ by no more than sqrt(eps) times the largest of all."""
-    with np.errstate(all="ignore"):
-        x, y = x.astype(computing_dtype(x.dtype)), y.astype(computing_dtype(y.dtype))
-        finite = xp.isfinite(x) & xp.isfinite(y)
-        largest = xp.where(finite, xp.maximum(abs(x), abs(y)), 0).max()
-        return abs(x - y) <= eps**0.5 * largest
+    x, y = x.astype(computing_dtype(x.dtype)), y.astype(computing_dtype(y.dtype))
+    finite = xp.isfinite(x) & xp.isfinite(y)
+    largest = xp.where(finite, xp.maximum(abs(x), abs(y)), 0).max()
+    return abs(x - y) <= eps**0.5 * largest

@@ -9,6 +9,7 @@ from pynested.autograd.containers import Rebuild
 from pynested.autograd.passes import ones_like
 from pynested.backends.errors import StructureError
 from pynested.backends.host import from_host, to_host
+from pynested.backends.memory import with_room
 
 from .nested_array import NestedArray, around, laid_out
 from .packing import packed, placed_like
@@ -39,6 +40,7 @@ def tangent(name: str, x: NestedArray, given: Any) -> list[Array]:
     return [given.data if mask is None else dense.where(Array(from_host(mask, x.device), x.device), given.data, 0.0)]
 
 
+@with_room
 def shown(x: NestedArray) -> list[Any]:
     """Which values are no holes: those to which something comes that is sent to every component."""
     if x.structure.tiles:
