@@ -35,7 +35,7 @@ def nested_array_from_jagged(
     Parameters
     ----------
     values : Array
-        Of any dtype; the memory is shared.
+        Of any dtype; the memory is shared. NumPy's own writes into it are not noticed where a gradient needs it.
     offsets : int array (B + 1,), optional
         Component ``i`` begins at ``offsets[i]`` and, without lengths, ends before ``offsets[i + 1]``.
     lengths : int array (B,), optional

@@ -108,7 +108,7 @@ def operand(name: str, value: Any, device: str = "cpu") -> Any:
         canonical_dtype(value.dtype, device)
         return Array(from_host(np.asarray(value), device), device)
     if isinstance(value, np.ndarray):
-        return Array(own_class(name, value, device))
+        return Array.over(own_class(name, value, device))
     if isinstance(value, int | float):
         return canonical_number(name, "an operand", value)
     if isinstance(value, complex):
