@@ -294,4 +294,4 @@ from . import api, dense  # noqa: E402
 
 methods.dense = dense
 methods.api = api
-methods.describe()
+methods.complete()

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+from .smooth_methods import SmoothMethods, add_methods
+
 if TYPE_CHECKING:
     from . import api as api
     from . import dense as dense
@@ -18,7 +20,7 @@ else:
     dense: Any = None
 
 
-class InPlace:
+class InPlace(SmoothMethods):
     """Operators that write into the array: refused where a gradient would be wrong, counted everywhere else.
 
     What is written fits the dtype of the array: floats are rounded to a narrower one, an integer that it has not is an
@@ -50,10 +52,6 @@ class InPlace:
     def abs_(self) -> Self:
         """Write the absolute values into the array."""
         return dense.overwrite(self, "abs")
-
-    def exp_(self) -> Self:
-        """Write the exponentials into the array."""
-        return dense.overwrite(self, "exp")
 
     def relu_(self) -> Self:
         """Write ``max(self, 0)`` into the array."""
@@ -109,11 +107,7 @@ class Methods(InPlace):
     def neg(self) -> Array: return dense.neg(self)
     def abs(self) -> Array: return dense.abs(self)
     def sgn(self) -> Array: return dense.sgn(self)
-    def exp(self) -> Array: return dense.exp(self)
-    def log(self) -> Array: return dense.log(self)
-    def sin(self) -> Array: return dense.sin(self)
     def cos(self) -> Array: return dense.cos(self)
-    def tanh(self) -> Array: return dense.tanh(self)
     def sqrt(self) -> Array: return dense.sqrt(self)
     def relu(self) -> Array: return dense.relu(self)
     def gelu(self, approximate: str = "none") -> Array: return dense.gelu(self, approximate)
@@ -174,8 +168,9 @@ class Methods(InPlace):
         return dense.permute(self, range(self.ndim)[::-1])  # type: ignore[attr-defined]
 
 
-def describe() -> None:
-    """Give every method the docstring of its function."""
+def complete() -> None:
+    """Add the methods of smooth functions, and give every other one the docstring of its function."""
+    add_methods(InPlace, dense.smooth, dense.overwrite)
     for name, method in vars(Methods).items():
         if callable(method):
             method.__qualname__ = f"Array.{name}"  # what Python calls it where an argument is missing

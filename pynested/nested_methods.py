@@ -16,6 +16,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.dense import inverted
 from pynested.autograd.dense.canonical import several
+from pynested.autograd.smooth_methods import SmoothMethods, add_methods
 
 if TYPE_CHECKING:
     from .layouts import Layout
@@ -40,7 +41,7 @@ def _shape(given: tuple[Any, ...]) -> Any:
     return given[0] if len(given) == 1 and several(given[0]) else given
 
 
-class Methods:
+class Methods(SmoothMethods):
     """Operators that make a new array, a view, or write in place."""
 
     __slots__ = ()
@@ -74,10 +75,6 @@ class Methods:
     def neg(self) -> NestedArray: return ops.neg(self)
     def abs(self) -> NestedArray: return ops.abs(self)
     def sgn(self) -> NestedArray: return ops.sgn(self)
-    def exp(self) -> NestedArray: return ops.exp(self)
-    def log(self) -> NestedArray: return ops.log(self)
-    def sin(self) -> NestedArray: return ops.sin(self)
-    def tanh(self) -> NestedArray: return ops.tanh(self)
     def relu(self) -> NestedArray: return ops.relu(self)
     def gelu(self, approximate: str = "none") -> NestedArray: return ops.gelu(self, approximate)
     def silu(self) -> NestedArray: return ops.silu(self)
@@ -122,7 +119,6 @@ class Methods:
     def div_(self, other: Operand) -> Self: return ops.overwrite(self, "div", other)
     def neg_(self) -> Self: return ops.overwrite(self, "neg")
     def abs_(self) -> Self: return ops.overwrite(self, "abs")
-    def exp_(self) -> Self: return ops.overwrite(self, "exp")
     def relu_(self) -> Self: return ops.overwrite(self, "relu")
     def masked_fill_(self, mask: Operand, value: Any) -> Self: return ops.overwrite(self, "masked_fill", mask, value)
     def copy_(self, source: Any) -> Self: return ops.write(self, "copy", source)
@@ -140,7 +136,10 @@ def connect(operators: Any) -> None:
     """Let the methods call the functions of the module ``operators``, and have their docstrings."""
     global ops
     ops = operators
+    add_methods(Methods, ops.smooth, ops.overwrite)
     for name, method in vars(Methods).items():
+        if name.rstrip("_") in ops.smooth.__all__:
+            continue
         if callable(method):
             method.__qualname__ = f"NestedArray.{name}"  # what Python calls it where an argument is missing
         if name.startswith("_"):

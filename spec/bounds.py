@@ -9,7 +9,7 @@ smallest normal number. `E` is the operator itself run on absolute values, times
 
 | name                 | E                                                          | because                   |
 |----------------------|------------------------------------------------------------|---------------------------|
-| exp, log, sin, tanh  | 8·abs(r)                                                   | 4 ulp, an ulp ≤ 2u·abs(r) |
+| function             | 8·abs(r)                                                   | 4 ulp, an ulp ≤ 2u·abs(r) |
 | silu                 | 12·abs(r)                                                  | exp, a sum, a quotient    |
 | gelu                 | 4·abs(x) + 4·abs(r); for the tanh form 8·abs(x) + 4·abs(r) | erf within 5u absolutely  |
 | sum                  | n·Σabs(x)                                                  | n - 1 sums, in any order  |
@@ -230,10 +230,7 @@ def _cross_entropy(define: Define, arguments: Arguments, result: Nested) -> Nest
 
 
 BOUNDS: Mapping[str, Callable[..., Nested]] = {
-    "exp": _function,
-    "log": _function,
-    "sin": _function,
-    "tanh": _function,
+    "function": _function,
     "silu": _silu,
     "gelu": _gelu,
     "sum": _sum,

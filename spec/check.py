@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import sys
 from collections import Counter
@@ -14,6 +13,7 @@ from typing import Any
 
 from .bounds import BOUNDS, NO_TOLERANCE
 from .corpus import Case, load_vectors
+from .definitions import definition
 from .encoding import decode_value
 from .render import stale_chapters
 from .table import CLASSES, Clause, Operator, load_table
@@ -101,11 +101,11 @@ def lint_definitions(table: Table) -> list[str]:
 
 def _definition(operator: Operator) -> Iterator[str]:
     try:
-        module = importlib.import_module(f"pynested.spec.definitions.{operator.name}")
+        define = definition(operator.name)
     except ModuleNotFoundError:
         yield f"{operator.name}: no definition"
         return
-    own = list(inspect.signature(getattr(module, operator.name)).parameters)
+    own = list(inspect.signature(define).parameters)
     listed = _parameters(operator) or []
     if [name for name in listed if name in own] != own:
         yield f"{operator.name}: the definition takes {own}, the signature says {listed}"

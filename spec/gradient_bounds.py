@@ -27,6 +27,7 @@ from .bounds import (
     trailing_axes,
 )
 from .components import each
+from .functions import FUNCTIONS, Function
 from .numerics import NDArray, mean_along, sum_along, wide
 
 __all__ = ["GRADIENT_BOUNDS", "GRADIENT_LOST"]
@@ -34,14 +35,17 @@ __all__ = ["GRADIENT_BOUNDS", "GRADIENT_LOST"]
 Errors = dict[str, Nested]
 
 
-def _tanh(arguments: Arguments, cotangent: Nested) -> Errors:
-    """Of 1 - y * y: an error of 4 ulp in y is 16u where y is 1."""
-    return {"self": each(lambda g: 20 * np.abs(g), cotangent)}
+def _of_slope(function: Function) -> Callable[[Arguments, Nested], Errors]:
+    """Of a slope and a product; 1 - y * y, say, is off by 16u where y, within 4 ulp, is 1."""
+    relative, absolute = function.slope_error
 
+    def errors(arguments: Arguments, cotangent: Nested) -> Errors:
+        def one(x: NDArray, g: NDArray) -> Any:
+            return (relative * np.abs(function.slope(x)) + absolute) * np.abs(g)
 
-def _sin(arguments: Arguments, cotangent: Nested) -> Errors:
-    """A cosine within 4 ulp of the result or, next to its zeros, of 1/16."""
-    return {"self": each(lambda x, g: (8 * np.abs(np.cos(wide(x))) + 0.5) * np.abs(g), arguments["self"], cotangent)}
+        return {"self": each(one, arguments["self"], cotangent)}
+
+    return errors
 
 
 def _silu(arguments: Arguments, cotangent: Nested) -> Errors:
@@ -146,8 +150,7 @@ def _of_losses(arguments: Arguments, cotangent: Nested) -> Nested:
 
 
 GRADIENT_BOUNDS: Mapping[str, Callable[[Arguments, Nested], Errors]] = {
-    "tanh": _tanh,
-    "sin": _sin,
+    **{name: _of_slope(one) for name, one in FUNCTIONS.items()},
     "silu": _silu,
     "gelu": _gelu,
     "softmax": _softmax,

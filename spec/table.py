@@ -1,6 +1,7 @@
 """The operator table: what `spec/operators/*.toml` says, as frozen dataclasses.
 
-One file is one chapter and one table in it is one operator. A table that holds nothing but clauses is an idea (values,
+One file is one chapter and one table in it is one operator; smooth functions of one element are entries of
+`functions.py`. A table that holds nothing but clauses is an idea (values,
 layouts, gradients ...); the file `ideas.toml` collects them, and each is a chapter of its own.
 """
 
@@ -14,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from .functions import FUNCTIONS
 
 __all__ = ["CLASSES", "FAMILIES", "Clause", "Operator", "chapters", "clause", "clauses", "load_table", "read_tables"]
 
@@ -113,6 +116,8 @@ def read_tables(folder: Path = _FOLDER) -> dict[str, Operator]:
             if name in table:
                 raise ValueError(f"{path.name}: [{name}] is already a table of {table[name].chapter}")
             table[name] = _operator(name, path.stem, fields)
+        if path.stem == "elementwise":
+            table |= {name: _operator(name, path.stem, one.fields()) for name, one in FUNCTIONS.items()}
     return table
 
 

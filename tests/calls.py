@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 import pynested as pn
 from pynested.backends.errors import EmptyReductionError, IndexOutOfRange, StructureError
 from pynested.spec.encoding import Components
+from pynested.spec.functions import FUNCTIONS, Function
 
 from .nests import BOTH, JAGGED, JAGGED_2, STRIDED, Kind, Numbers, batch, distinct
 
@@ -120,13 +121,18 @@ class Call:
         return f"{self.op}-{self.label}" if self.label else self.op
 
 
+def _inside(function: Function, b: Batch) -> tuple[Any, ...]:
+    return (b.of(function.inside),)
+
+
 def _elementwise() -> Iterator[Call]:
-    for op in ("neg", "exp", "sin", "tanh", "gelu", "silu", "logical_not", "clone", "detach", "contiguous", "unbind"):
+    for op in ("neg", "gelu", "silu", "logical_not", "clone", "detach", "contiguous", "unbind"):
         yield Call(op, "", lambda b: (b.x(),))
+    for function in FUNCTIONS.values():
+        yield Call(function.name, "", partial(_inside, function))
     for op in ("abs", "sgn", "relu"):
         yield Call(op, "", lambda b: (b.x(),), smooth=False)
     yield Call("gelu", "tanh", lambda b: (b.x(), "tanh"))
-    yield Call("log", "", lambda b: (b.of(np.abs),))
     for op in ("add", "sub", "mul", "div"):
         yield Call(op, "nested", lambda b: (b.x(), b.x(1)))
         yield Call(op, "dense", lambda b: (b.x(), distinct(b.sizes(b.count))))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import pynested as pn
 from pynested import operators
 from pynested.spec import bounds
 from pynested.spec.components import layouts
+from pynested.spec.definitions import definition
 from pynested.spec.encoding import Components
 from pynested.spec.table import load_table
 
@@ -29,12 +29,6 @@ from .nests import PLACEMENTS, Kind, Placed, place, plain
 TABLE = load_table()
 STEP = 2.0**-100  # of a complex step: nothing cancels, so it can be as small as one likes
 REAL_STEP = 2.0**-10  # where the definition is piecewise linear, and its kinks are farther away
-
-
-@lru_cache
-def definition(op: str) -> Callable[..., Any]:
-    function: Callable[..., Any] = getattr(import_module(f"pynested.spec.definitions.{op}"), op)
-    return function
 
 
 @lru_cache

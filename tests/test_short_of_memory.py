@@ -19,6 +19,7 @@ import pytest
 import pynested as pn
 from pynested.autograd.containers import shown_in
 from pynested.backends import Segments, memory
+from pynested.spec.functions import FUNCTIONS
 from pynested.spec.table import load_table
 
 MIB = 1024 * 1024
@@ -41,10 +42,7 @@ OPERATORS: dict[str, Callable[[Any], Any]] = {
     "neg": pn.neg,
     "abs": pn.abs,
     "sgn": pn.sgn,
-    "exp": pn.exp,
-    "log": pn.log,
-    "sin": pn.sin,
-    "tanh": pn.tanh,
+    **{name: getattr(pn, name) for name in FUNCTIONS},
     "relu": pn.relu,
     "gelu": pn.gelu,
     "silu": pn.silu,

@@ -5,6 +5,7 @@ One module per chapter of the specification, with the names that `pynested.opera
 
 import numpy as np
 
+from . import smooth
 from .canonical import canonical_dim, canonical_dims, operand
 from .comparison import eq, equal, ge, gt, inverted, le, logical_not, lt, masked_fill, ne, where
 from .elementwise import (
@@ -14,18 +15,14 @@ from .elementwise import (
     binary,
     cos,
     div,
-    exp,
     gelu,
-    log,
     mul,
     neg,
     relu,
     sgn,
     silu,
-    sin,
     sqrt,
     sub,
-    tanh,
 )
 from .losses import cross_entropy, embedding
 from .movement import (
@@ -52,6 +49,7 @@ from .movement import (
 from .normalization import dropout, layer_norm, softmax
 from .products import bmm, linear, matmul
 from .reduction import amax, mean, sum
+from .smooth import *  # noqa: F403
 from .writing import overwrite, write
 
 UFUNCS |= {
@@ -61,9 +59,10 @@ UFUNCS |= {
 
 __all__ = [
     "UFUNCS", "abs", "add", "amax", "as_strided", "binary", "bmm", "broadcast_to", "canonical_dim", "canonical_dims",
-    "cat", "chunk", "clone", "contiguous", "cos", "cross_entropy", "div", "dropout", "embedding", "eq", "equal", "exp",
-    "ge", "gelu", "getitem", "gt", "inverted", "layer_norm", "le", "linear", "log", "logical_not", "lt", "masked_fill",
+    "cat", "chunk", "clone", "contiguous", "cos", "cross_entropy", "div", "dropout", "embedding", "eq", "equal",
+    "ge", "gelu", "getitem", "gt", "inverted", "layer_norm", "le", "linear", "logical_not", "lt", "masked_fill",
     "matmul", "mean", "mul", "narrow", "ne", "neg", "operand", "overwrite", "permute", "relu", "reshape", "reshape_as",
-    "select", "sgn", "silu", "sin", "softmax", "sqrt", "stack", "sub", "sum", "tanh", "to", "transpose", "unbind",
+    "select", "sgn", "silu", "softmax", "sqrt", "stack", "sub", "sum", "to", "transpose", "unbind",
     "unflatten", "unsqueeze", "view", "where", "write",
 ]  # fmt: skip
+__all__ += smooth.__all__

@@ -89,7 +89,9 @@ def div(self: Any, other: Any) -> Array:
     return result
 
 
-def _unary(name: str, rule: Rule, refused: str = "") -> Callable[[Any], Array]:
+def unary(name: str, rule: Rule, refused: str = "") -> Callable[[Any], Array]:
+    """The function of one operand that a rule computes; kinds of dtype may be refused."""
+
     def function(self: Any) -> Array:
         x = self if type(self) is Array else as_array(name, self)
         if refused and x.dtype.kind in refused:
@@ -102,20 +104,16 @@ def _unary(name: str, rule: Rule, refused: str = "") -> Callable[[Any], Array]:
     return function
 
 
-neg = _unary("neg", rules.neg, BOOLS)
-abs = _unary("abs", rules.abs_)
-sgn = _unary("sgn", rules.sgn, BOOLS)
-exp = _unary("exp", rules.exp)
-log = _unary("log", rules.log)
-sin = _unary("sin", rules.sin)
-cos = _unary("cos", rules.cos)
-tanh = _unary("tanh", rules.tanh)
-sqrt = _unary("sqrt", rules.sqrt)
-relu = _unary("relu", rules.relu, BOOLS)
-silu = _unary("silu", rules.silu, BOOLS + INTEGERS)
+neg = unary("neg", rules.neg, BOOLS)
+abs = unary("abs", rules.abs_)
+sgn = unary("sgn", rules.sgn, BOOLS)
+cos = unary("cos", rules.cos)
+sqrt = unary("sqrt", rules.sqrt)
+relu = unary("relu", rules.relu, BOOLS)
+silu = unary("silu", rules.silu, BOOLS + INTEGERS)
 _gelu = {
-    "none": _unary("gelu", rules.gelu, BOOLS + INTEGERS),
-    "tanh": _unary("gelu", rules.gelu_tanh, BOOLS + INTEGERS),
+    "none": unary("gelu", rules.gelu, BOOLS + INTEGERS),
+    "tanh": unary("gelu", rules.gelu_tanh, BOOLS + INTEGERS),
 }
 
 
@@ -141,5 +139,5 @@ def binary(function: Callable[[Any, Any], Array], a: Any, b: Any) -> Array:
 
 UFUNCS: dict[Any, Callable[..., Any]] = {
     np.add: add, np.subtract: sub, np.multiply: mul, np.divide: div, np.negative: neg, np.absolute: abs, np.sign: sgn,
-    np.exp: exp, np.log: log, np.sin: sin, np.cos: cos, np.tanh: tanh, np.sqrt: sqrt,
+    np.cos: cos, np.sqrt: sqrt,
 }  # fmt: skip

@@ -13,9 +13,10 @@ import numpy as np
 from pynested.backends.numpy.running import quiet
 
 from ..array import raw
+from .functions import RULES
 from .kinds import Linear
 from .pointwise import Elementwise, Pull, per
-from .samples import arrays, pairs, positives, reals, with_static
+from .samples import arrays, pairs, reals, with_static
 
 _WIDE = np.dtype(np.float64)
 _HALF_SQRT = 0.7071067811865476  # 1 / sqrt(2)
@@ -72,13 +73,6 @@ div:  Elementwise = Elementwise("div",  "divide",   "b|yb", per(lambda y, a, b: 
 neg:  Elementwise = Elementwise("neg",  "negative", "",   -1,                                                samples=reals)
 abs_: Elementwise = Elementwise("abs",  "absolute", "a",  lambda y, x: sgn(x),                               samples=reals)
 sgn:  Elementwise = Elementwise("sgn",  "sgn",      "",   0,                                                 samples=reals)
-exp:  Elementwise = Elementwise("exp",  "exp",      "y",  lambda y, x: y,                                    samples=reals)
-log:  Elementwise = Elementwise("log",  "log",      "a",  per(lambda y, x: x),                               samples=positives)
-sqrt: Elementwise = Elementwise("sqrt", "sqrt",     "y",  per(lambda y, x: 2 * y),                           samples=positives)
-sin:  Elementwise = Elementwise("sin",  "sin",      "a",  lambda y, x: cos(x),                               samples=reals)
-cos:  Elementwise = Elementwise("cos",  "cos",      "a",  lambda y, x: -sin(x),                              samples=reals)
-tanh: Elementwise = Elementwise("tanh", "tanh",     "y",  lambda y, x: 1 - y * y,                            samples=reals)
-erf:  Elementwise = Elementwise("erf",  "erf",      "a",  lambda y, x: 1.1283791670955126 * exp(-(x * x)),   samples=reals)
 relu: Elementwise = Elementwise("relu", "relu",     "y",  Pull(_above_zero),                                 samples=reals,
                                 fused=lambda k, g, y, x: k.relu_backward(g, y))
 silu: Elementwise = Elementwise("silu", "silu",     "a",  lambda y, x: _logistic(x),                         samples=reals,
@@ -88,6 +82,7 @@ gelu: Elementwise = Elementwise("gelu", "gelu",     "a",  lambda y, x: _normal(x
 gelu_tanh: Elementwise = Elementwise("gelu_tanh", lambda k, x: k.gelu(x, "tanh"), "a", lambda y, x: _normal_tanh(x),
                                 samples=reals, fused=lambda k, g, y, x: k.gelu_backward(g, x, "tanh"))
 # fmt: on
+exp, log, sqrt, sin, cos, tanh, erf = (RULES[name] for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "erf"))
 
 where: Linear = Linear(
     "where",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pynested import spec
+from pynested.spec.functions import FUNCTIONS
 from pynested.spec.table import Clause, Operator
 
 from .corpus import Case, Corpus
@@ -99,9 +101,12 @@ def _definition(operator: Operator) -> Iterator[str]:
     if operator.is_idea:
         return
     yield operator.signature
-    path = Path(spec.__file__).parent / "definitions" / f"{operator.name}.py"
-    if path.exists():
-        yield ""
+    yield ""
+    if operator.name in FUNCTIONS:
+        yield "spec/functions.py"
+        yield from textwrap.indent(inspect.getsource(FUNCTIONS[operator.name].value).rstrip(), "    ").splitlines()
+    else:
+        path = Path(spec.__file__).parent / "definitions" / f"{operator.name}.py"
         yield f"spec/definitions/{path.name}"
         yield from textwrap.indent(path.read_text(encoding="utf-8").rstrip(), "    ").splitlines()
     yield ""

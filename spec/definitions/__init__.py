@@ -1,1 +1,19 @@
-"""One executable definition per operator, each in the file of its name."""
+"""One executable definition per operator, in the file of its name, or else an entry of `pynested.spec.functions`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from pynested.spec.functions import FUNCTIONS
+
+__all__ = ["definition"]
+
+
+def definition(op: str) -> Callable[..., Any]:
+    """Return the executable definition of an operator; a `ModuleNotFoundError` where it has none."""
+    if op in FUNCTIONS:
+        return FUNCTIONS[op].definition
+    function: Callable[..., Any] = getattr(import_module(f"pynested.spec.definitions.{op}"), op)
+    return function

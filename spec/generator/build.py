@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from ..bounds import NO_TOLERANCE, tolerance
 from ..components import Components, stacked
+from ..definitions import definition
 from ..encoding import Index, encode_value
 from ..numerics import NDArray
 from ..overflow import overflowing
@@ -21,17 +21,11 @@ from .gradient import gradient_fields
 from .trees import as_dtype, leaves, like
 from .words import bound_fields, exact_fields
 
-__all__ = ["build", "definition"]
+__all__ = ["build"]
 
 _DIMS = ("dim", "dim0", "dim1")
 _PROMOTING = ("add", "sub", "mul", "div", "where", "matmul", "bmm", "linear", "cat", "stack")
 _ONE_MORE = ("unsqueeze", "stack")  # operators whose `dim` counts the dimensions of the result
-
-
-def definition(op: str) -> Callable[..., Any]:
-    """Return the executable definition of an operator."""
-    function: Callable[..., Any] = getattr(importlib.import_module(f"pynested.spec.definitions.{op}"), op)
-    return function
 
 
 def build(case: Case) -> dict[str, Any]:

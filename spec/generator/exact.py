@@ -17,6 +17,7 @@ from typing import Any
 import mpmath
 import numpy as np
 
+from ..functions import Function
 from ..numerics import NDArray
 from .trees import map_leaves
 
@@ -159,9 +160,33 @@ class Exact:
         slope = 2 / MP.sqrt(MP.pi) * MP.exp(-self.value * self.value)
         return self._chain(MP.erf(self.value), slope)
 
+    def function(self, entry: Function) -> Exact:
+        """Return an entry's function, NaN where it is not real, with its derivative."""
+        try:
+            value = entry.value(MP, self.value)
+        except ZeroDivisionError:
+            value = MP.inf  # the sign of zero being unknown here
+        return self._chain(_real(value), self.slope(entry).value if self.slopes else MP.zero)
+
+    def slope(self, entry: Function) -> Exact:
+        """Return the derivative of an entry's function, by a difference in so many digits that none is lost."""
+        if self.value == 0 and entry.slope_at_zero is not None:
+            return Exact(entry.slope_at_zero)
+        size = int(MP.mag(self.value)) if MP.isnormal(self.value) else 0
+        step = MP.ldexp(1, size - 2 * MP.prec)
+        with MP.workprec(5 * MP.prec + abs(size)):
+            above, below = entry.value(MP, self.value + step), entry.value(MP, self.value - step)
+            slope = _real((above - below) / (2 * step))
+        return Exact(+slope)
+
     def conjugate(self) -> Exact:
         """Return the number itself; NumPy asks for it in inner products."""
         return self
+
+
+def _real(number: Any) -> Any:
+    """A number as a real one; the difference of two complex ones may be that."""
+    return MP.nan if MP.im(number) != 0 else MP.re(number)
 
 
 def _python(number: Any) -> Any:

@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch.nn import functional
 
+from pynested.spec.functions import FUNCTIONS
+
 Operator = Callable[..., Any]
 
 
@@ -180,6 +182,7 @@ def getitem(x: Any, index: Any) -> Any:
 
 
 OPERATORS: dict[str, Operator] = {
+    **{name: elementwise(getattr(torch, one.torch.removeprefix("torch."))) for name, one in FUNCTIONS.items()},
     "abs": elementwise(torch.abs),
     "add": add,
     "amax": reduction(torch.amax, batch_amax),
@@ -196,12 +199,10 @@ OPERATORS: dict[str, Operator] = {
     "embedding": embedding,
     "eq": elementwise(operator.eq),
     "equal": equal,
-    "exp": elementwise(torch.exp),
     "gelu": gelu,
     "getitem": getitem,
     "layer_norm": layer_norm,
     "linear": linear,
-    "log": elementwise(torch.log),
     "logical_not": elementwise(torch.logical_not),
     "lt": elementwise(operator.lt),
     "masked_fill": masked_fill,
@@ -217,12 +218,10 @@ OPERATORS: dict[str, Operator] = {
     "select": select,
     "sgn": elementwise(torch.sgn),
     "silu": elementwise(functional.silu),
-    "sin": elementwise(torch.sin),
     "softmax": softmax,
     "stack": joined(torch.stack),
     "sub": sub,
     "sum": reduction(torch.sum, batch_sum),
-    "tanh": elementwise(torch.tanh),
     "to": elementwise(lambda c, dtype: c.to(getattr(torch, dtype.name))),
     "to_padded_array": to_padded_array,
     "transpose": transpose,

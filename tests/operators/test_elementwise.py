@@ -11,6 +11,7 @@ import pytest
 
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
+from pynested.spec.functions import FUNCTIONS
 
 from ..nests import LAYOUTS, assert_same, batch, distinct, nest
 
@@ -23,10 +24,7 @@ UNARY = {
     "neg": lambda x: -x,
     "abs": np.abs,
     "sgn": np.sign,
-    "exp": np.exp,
-    "log": lambda x: np.array([math.log(v) if v > 0 else np.nan for v in x.ravel()]).reshape(x.shape),
-    "sin": np.sin,
-    "tanh": np.tanh,
+    **{name: np.errstate(all="ignore")(one.of) for name, one in FUNCTIONS.items()},
     "relu": lambda x: np.maximum(x, 0),
     "gelu": lambda x: x / 2 * (1 + ERF(x / math.sqrt(2)).astype(np.float64)),
     "silu": lambda x: x / (1 + np.exp(-x)),

@@ -10,7 +10,7 @@ import pytest
 
 from pynested.spec.bounds import BOUNDS, NO_TOLERANCE, tolerance, ulp
 from pynested.spec.components import Components
-from pynested.spec.generator.build import definition
+from pynested.spec.definitions import definition
 from pynested.spec.generator.exact import lift, plain, split
 from pynested.spec.table import load_table
 
@@ -51,7 +51,7 @@ def rejected(op: str, arguments: dict[str, Any], got: NDArray, dtype: str) -> ND
     """Say which elements of the only component of a result are outside the bound."""
     exact_arguments = {name: _exact(value) for name, value in arguments.items()}
     result = definition(op)(**exact_arguments)
-    (allowed,) = tolerance(op, definition(op), exact_arguments, result, dtype)
+    (allowed,) = tolerance(load_table()[op].precision, definition(op), exact_arguments, result, dtype)
     halves = [split(value) for value in plain(result[0]).ravel()]
     rounded = np.atleast_1d(np.asarray(got, dtype=dtype)).astype(np.float64).ravel()
     far = [abs((mine - hi) - lo) for mine, (hi, lo) in zip(rounded, halves, strict=True)]

@@ -22,6 +22,7 @@ import pynested as pn
 from pynested.spec.bounds import BOUNDS
 from pynested.spec.compare import compare
 from pynested.spec.components import Components
+from pynested.spec.functions import FUNCTIONS
 from pynested.spec.generator.author import Case
 from pynested.spec.generator.build import Run
 from pynested.spec.generator.gradient import gradient_fields
@@ -125,7 +126,8 @@ def _losses(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, An
 
 
 CALLS: dict[str, Callable[..., Any]] = {
-    **dict.fromkeys(("exp", "log", "sin", "tanh", "gelu", "silu"), _functions),
+    **dict.fromkeys([name for name, one in FUNCTIONS.items() if one.precision in BOUNDS], _functions),
+    **dict.fromkeys(("gelu", "silu"), _functions),
     **dict.fromkeys(("sum", "mean"), _reductions),
     **dict.fromkeys(("matmul", "bmm", "linear"), _products),
     "softmax": _softmax,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pynested.spec.components import Components, layouts, split_rows
-from pynested.spec.generator.build import definition
+from pynested.spec.definitions import definition
 from pynested.spec.generator.draws import word
 
 from ..conversions import converted, telling

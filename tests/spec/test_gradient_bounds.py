@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from pynested.spec.bounds import allow
+from pynested.spec.definitions import definition
 from pynested.spec.encoding import Components
-from pynested.spec.generator.build import definition
 from pynested.spec.generator.exact import MP, exactly, lift, slopes_of
 from pynested.spec.gradient_bounds import GRADIENT_BOUNDS
 from pynested.spec.numerics import erf

@@ -11,9 +11,10 @@ import pytest
 
 from pynested.spec.compare import Expected
 from pynested.spec.corpus import load_vectors
+from pynested.spec.definitions import definition
 from pynested.spec.encoding import decode_value
 from pynested.spec.generator.author import Case
-from pynested.spec.generator.build import Run, build, definition
+from pynested.spec.generator.build import Run, build
 from pynested.spec.generator.trees import leaves, like
 from pynested.spec.generator.write import books
 from pynested.spec.table import load_table

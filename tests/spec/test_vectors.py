@@ -13,10 +13,11 @@ from pynested.spec import compare, decode_value, load_vectors
 from pynested.spec.components import left_align
 from pynested.spec.corpus import Case as Vector
 from pynested.spec.corpus import read_vectors
+from pynested.spec.definitions import definition
 from pynested.spec.encoding import Components
 from pynested.spec.generator import build as building
 from pynested.spec.generator.author import Case
-from pynested.spec.generator.build import Run, definition
+from pynested.spec.generator.build import Run
 from pynested.spec.generator.trees import as_dtype
 
 Define = Callable[..., Any]

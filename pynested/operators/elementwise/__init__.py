@@ -1,6 +1,9 @@
 """The chapter *elementwise*: arithmetic, and functions of one element."""
 
+from . import smooth
 from .arithmetic import abs, add, div, mul, neg, sgn, sub
-from .functions import exp, gelu, log, relu, silu, sin, tanh
+from .functions import gelu, relu, silu
+from .smooth import *  # noqa: F403
 
-__all__ = ["abs", "add", "div", "exp", "gelu", "log", "mul", "neg", "relu", "sgn", "silu", "sin", "sub", "tanh"]
+__all__ = ["abs", "add", "div", "gelu", "mul", "neg", "relu", "sgn", "silu", "sub"]
+__all__ += smooth.__all__

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ...bounds import NO_TOLERANCE
+from ...components import each
+from ...functions import FUNCTIONS, Function
 from ..author import Book
 from ..draws import floats, integers, nest
 from .inputs import (
@@ -23,7 +28,9 @@ from .inputs import (
 
 def function_books() -> list[Book]:
     """Return the books of the operators of one operand."""
-    return [neg(), abs_(), sgn(), exp(), log(), sin(), tanh(), relu(), gelu(), silu()]
+    by_hand = [neg(), abs_(), sgn(), exp(), log(), sin(), tanh(), relu(), gelu(), silu()]
+    written = {book.op for book in by_hand}
+    return [*by_hand, *(smooth(one) for name, one in FUNCTIONS.items() if name not in written)]
 
 
 def _common(book: Book, value: str, gradient: str) -> str:
@@ -68,6 +75,21 @@ def _dtypes(book: Book, clause: str, number: int, *, bools: bool = True) -> None
         book.value(f"{dtype}/dtype", clause, [nest(dtype, [[number, number], [], [number]])], dtype=result)
     if bools:
         book.value("bool/dtype", clause, [nest("bool", [[number], [number]])], dtype="float16")
+
+
+def smooth(one: Function) -> Book:
+    """Cases of an entry: ordinary numbers in every float dtype, shapes at the edge, its own edges, and every dtype."""
+    book = Book(one.name)
+    compared: dict[str, Any] = {"cmp": "exact" if one.precision in NO_TOLERANCE else "bound"}
+    for dtype in ("float32", "float64", "float16"):
+        x = [each(one.inside, fine(dtype, one.name))]
+        book.value(f"{dtype}/ragged", "1 4 NUMERICS-3 GRADIENTS-1", x, **compared)
+    _shapes(book, "1", **compared)
+    numbers = [(NAN, NAN), *one.special]
+    given, result = ([list(column), []] for column in zip(*numbers, strict=True))
+    book.value("float32/special", "3", [nest("float32", given)], result=nest("float32", result))
+    _dtypes(book, "2", one.integer)
+    return book
 
 
 def neg() -> Book:

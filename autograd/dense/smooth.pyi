@@ -1,0 +1,16 @@
+# Generated from pynested.autograd.rules.functions by python -m pynested.stubs.
+from typing import Any
+
+from ..array import Array
+
+__all__ = [
+    "exp",
+    "log",
+    "sin",
+    "tanh",
+]
+
+def exp(self: Any) -> Array: ...
+def log(self: Any) -> Array: ...
+def sin(self: Any) -> Array: ...
+def tanh(self: Any) -> Array: ...

@@ -1,0 +1,86 @@
+"""Smooth functions of one element: an entry says how one is computed, what its derivative is, and what users read.
+
+From an entry follow the rule, the function on dense and on nested arrays, its methods, the one in place, its docstring,
+and the NumPy ufunc of its name, where there is one. ``y`` is the output, ``x`` the input.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .pointwise import Elementwise, Partial, per
+from .rule import Samples, Verb
+from .samples import positives, reals
+
+__all__ = ["FUNCTIONS", "RULES", "Function"]
+
+
+@dataclass(frozen=True)
+class Function:
+    """What `help` shows, and the rule: ``name``, what to save (``y`` or ``a``, the input), the derivative, samples."""
+
+    name: str
+    saves: str
+    slope: Partial
+    says: str  # "... of each element"
+    edges: str
+    gradient: str
+    example: tuple[str, str]  # two components, and what becomes of them
+    samples: Samples = reals
+    verb: Verb = ""  # by default the one of this name
+    torch: str = ""
+
+    @property
+    def rule(self) -> Elementwise:
+        """The rule; a new one each time."""
+        return Elementwise(self.name, self.verb or self.name, self.saves, self.slope, samples=self.samples)
+
+    @property
+    def ufunc(self) -> np.ufunc | None:
+        """NumPy's function of this name."""
+        found = getattr(np, self.name, None)
+        return found if isinstance(found, np.ufunc) else None
+
+    @property
+    def documentation(self) -> str:
+        """The docstring."""
+        name, (components, results) = self.name, self.example
+        return f"""{self.says} of each element: ``(B, *, D) -> (B, *, D)``.
+
+    Floats keep their dtype, integers become floats. {self.edges} NaN stays NaN.
+    Gradient: {self.gradient}.
+
+    Clauses: {name.upper()}-1 to {name.upper()}-4. After `{self.torch or f"torch.{name}"}`.
+
+    Examples
+    --------
+    >>> pn.{name}(pn.nested_array([{components}])).unbind()
+    {results}
+    """
+
+
+# fmt: off
+FUNCTIONS = {one.name: one for one in (
+    Function("exp", "y", lambda y, x: y, "``e**x``", "exp(-inf) is +0, exp(0) is 1, overflow is inf.",
+             "``g`` times the result", ("[0.0, -np.inf], [1000.0]", "(array([1., 0.]), array([inf]))")),
+    Function("log", "a", per(lambda y, x: x), "The natural logarithm",
+             "log(0) is -inf for both zeros, log of a negative number is NaN, log(1) is +0, log(inf) is inf.",
+             "``g / x``, also at 0, where it becomes an infinity",
+             ("[1.0, 0.0], [-1.0]", "(array([  0., -inf]), array([nan]))"), samples=positives),
+    Function("sin", "a", lambda y, x: RULES["cos"](x), "The sine, in radians,",
+             "The sine of a zero is the same zero, that of an infinity NaN.", "``g * cos(x)``",
+             ("[0.0, np.pi / 2], [np.inf]", "(array([0., 1.]), array([nan]))")),
+    Function("tanh", "y", lambda y, x: 1 - y * y, "The hyperbolic tangent",
+             "tanh of a zero is the same zero, tanh(inf) is 1, tanh(-inf) is -1.", "``g * (1 - tanh(x)**2)``",
+             ("[0.0, np.inf], [-np.inf]", "(array([0., 1.]), array([-1.]))")),
+)}
+# fmt: on
+
+RULES: dict[str, Elementwise] = {name: one.rule for name, one in FUNCTIONS.items()}
+RULES |= {
+    "cos": Elementwise("cos", "cos", "a", lambda y, x: -RULES["sin"](x), samples=reals),
+    "sqrt": Elementwise("sqrt", "sqrt", "y", per(lambda y, x: 2 * y), samples=positives),
+    "erf": Elementwise("erf", "erf", "a", lambda y, x: 1.1283791670955126 * RULES["exp"](-(x * x)), samples=reals),
+}

@@ -1,0 +1,135 @@
+"""Functions of one element: an entry says all that is true of one of them.
+
+From an entry follow the clauses, the definition, the exact value and its derivative, the bounds, the cases and a
+section of the chapter. A formula is written once, for all kinds of numbers: ``m`` is NumPy (with `erf`) where ``x``
+holds floats or complex numbers, and mpmath where it is an exact number. No derivative is written down: floats take a
+complex step, exact numbers differences in more digits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .components import Components, each
+from .numerics import NDArray, erf, wide
+
+__all__ = ["FLOATS_DTYPE", "FUNCTIONS", "NUMPY", "Function"]
+
+INF, NAN = math.inf, math.nan
+STEP = 2.0**-500  # of a complex step: nothing cancels, so it can be as small as one likes
+FLOATS_DTYPE = (
+    "Floats keep their dtype; bool, int8 and uint8 give float16, int16 gives float32, int32 and int64 give float64."
+)
+
+
+class _Numpy:
+    """NumPy, and what it lacks."""
+
+    erf = staticmethod(erf)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+
+NUMPY = _Numpy()
+
+
+@dataclass(frozen=True)
+class Function:
+    """A smooth function of one element, on floats; integers become floats."""
+
+    name: str
+    value: Callable[[Any, Any], Any]  # value(m, x)
+    becomes: str  # "Each element x becomes ..."
+    edges: str  # "... in words"
+    gradient: str  # "The cotangent is ..."
+    special: tuple[tuple[float, float], ...]  # the edges in numbers: x, and its value in float32
+    positive: bool = False  # cases draw numbers above 0, not around it
+    scale: float = 1.0  # of the numbers drawn, which lie in [-4, 4) times this power of two
+    integer: int = 0  # one whose value is a float16
+    precision: str = "function"
+    slope_error: tuple[float, float] = (12, 0)  # of the slope in units of u, where it is computed: relative, absolute
+    slope_at_zero: float | None = None  # where that is a pole
+    torch: str = ""  # by default the function of this name
+    since: str = "0.2"
+
+    def __post_init__(self) -> None:
+        if not self.torch:
+            object.__setattr__(self, "torch", f"torch.{self.name}")
+
+    @property
+    def definition(self) -> Callable[[Components], Components]:
+        """The executable definition."""
+
+        def define(self: Components) -> Components:
+            return each(of, self)
+
+        of = self.of
+        define.__name__ = self.name
+        define.__doc__ = f"{self.name.upper()}: {self.becomes}, element by element."
+        return define
+
+    def of(self, x: NDArray) -> NDArray:
+        """The function of an array of floats, complex or exact numbers; ints are taken as float64."""
+        x = 1.0 * wide(x)
+        if x.dtype == object:
+            return np.asarray(np.frompyfunc(lambda number: number.function(self), 1, 1)(x), dtype=object)
+        return np.asarray(self.value(NUMPY, x))
+
+    def slope(self, x: NDArray) -> NDArray:
+        """The derivative at an array of floats or exact numbers."""
+        x = 1.0 * wide(x)
+        if x.dtype == object:
+            return np.asarray(np.frompyfunc(lambda number: number.slope(self), 1, 1)(x), dtype=object)
+        return np.asarray(self.value(NUMPY, x + 1j * STEP).imag / STEP)
+
+    def inside(self, x: NDArray) -> NDArray:
+        """Numbers such as cases draw: those of ``x`` above 0, or smaller."""
+        return np.asarray(np.abs(x) if self.positive else x * x.dtype.type(self.scale))
+
+    def fields(self) -> dict[str, Any]:
+        """The operator as the tables of `spec/operators` say it."""
+        name = self.name.upper()
+        texts = {
+            "value": f"Each element x becomes {self.becomes}, in the shape and layout of `self`.",
+            "dtype": FLOATS_DTYPE,
+            "edge": f"{self.edges} NaN stays NaN. Nothing warns.",
+            "gradient": self.gradient,
+        }
+        return {
+            "signature": f"{self.name}(self: Nested | Array) -> Nested | Array",
+            "summary": f"{self.becomes}, element by element.",
+            "since": self.since,
+            "torch": self.torch,
+            "precision": self.precision,
+            "differentiable": ["self"],
+            "clauses": {f"{name}-{n}": {"class": one, "text": text} for n, (one, text) in enumerate(texts.items(), 1)},
+        }
+
+
+# fmt: off
+FUNCTIONS = {one.name: one for one in (
+    Function("exp", lambda m, x: m.exp(x), "e**x",
+             edges="exp(-inf) is +0, exp(0) is 1, exp(inf) is inf; overflow is inf.",
+             special=((0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, 0.0), (1000.0, INF), (-1000.0, 0.0)),
+             gradient="The cotangent is multiplied by the result.", slope_error=(5, 0), since="0.1"),
+    Function("log", lambda m, x: m.log(x), "log(x), its natural logarithm", positive=True, integer=1,
+             edges="log(0) is -inf for both zeros, log of a negative number is NaN, log(1) is +0 and log(inf) is inf.",
+             special=((0.0, -INF), (-0.0, -INF), (1.0, 0.0), (-1.0, NAN), (-INF, NAN), (INF, INF)),
+             gradient="The cotangent is divided by x, also at 0, where it becomes an infinity.",
+             slope_error=(5, 0), slope_at_zero=INF, since="0.1"),
+    Function("sin", lambda m, x: m.sin(x), "sin(x), its sine, in radians",
+             edges="The sine of a zero is the same zero; that of an infinity is NaN.",
+             special=((0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN)),
+             gradient="The cotangent is multiplied by the cosine of x.", slope_error=(8, 0.5), since="0.1"),
+    Function("tanh", lambda m, x: m.tanh(x), "tanh(x), its hyperbolic tangent",
+             edges="tanh of a zero is the same zero, tanh(inf) is 1, tanh(-inf) is -1.",
+             special=((0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0), (50.0, 1.0)),
+             gradient="The cotangent is multiplied by 1 - tanh(x)**2.", slope_error=(0, 20), since="0.1"),
+)}
+# fmt: on

@@ -1,0 +1,61 @@
+"""Entries of functions: the formula in all kinds of numbers, its derivative, and its edges, each by another way."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from pynested.spec.functions import FUNCTIONS, Function
+from pynested.spec.generator.exact import MP, Exact, lift, plain
+
+POINTS = np.array([0.3, 1.7, -2.6])
+
+
+@pytest.fixture(params=FUNCTIONS.values(), ids=FUNCTIONS)
+def function(request: pytest.FixtureRequest) -> Function:
+    made: Function = request.param
+    return made
+
+
+def test_a_formula_is_the_same_in_floats_and_exact_numbers(function: Function) -> None:
+    x = function.inside(POINTS)
+    exact = np.array([float(number) for number in plain(function.of(lift(x)))])
+    np.testing.assert_allclose(function.of(x), exact, rtol=1e-14)
+
+
+def test_a_derivative_is_the_limit_of_differences(function: Function) -> None:
+    """In exact numbers, with a step of another size, and by the complex step."""
+    x = function.inside(POINTS)
+    step = MP.mpf(2) ** -50
+    for number, slope in zip(x.tolist(), plain(function.slope(lift(x))), strict=True):
+        above, below = (Exact(MP.mpf(number) + sign * step).function(function).value for sign in (1, -1))
+        assert abs(slope - (above - below) / (2 * step)) < 1e-24 * max(1, abs(slope))
+    np.testing.assert_allclose(function.slope(x), [float(one) for one in plain(function.slope(lift(x)))], rtol=1e-13)
+
+
+def test_a_derivative_is_exact_for_numbers_of_every_size() -> None:
+    for number in (1e-300, 1e30, 1e300):
+        assert abs(Exact(number).slope(FUNCTIONS["log"]).value * MP.mpf(number) - 1) < MP.mpf(2) ** -140
+
+
+def test_edges_are_those_of_float64(function: Function) -> None:
+    """float64 has its overflow elsewhere, so the edges that are about it are left out."""
+    for number, value in function.special:
+        if math.isfinite(number) and not abs(value) < 1e3:
+            continue
+        with np.errstate(all="ignore"):
+            got = function.of(np.array(number))
+        assert np.array_equal(got, value, equal_nan=True) or 0 < abs(got - value) < 1e-15
+        assert math.isnan(value) or math.copysign(1, value) == math.copysign(1, got)
+
+
+def test_the_integer_of_the_cases_has_an_exact_value(function: Function) -> None:
+    value = float(plain(function.of(lift(np.array([float(function.integer)]))))[0])
+    assert value == np.float16(value)
+
+
+def test_ints_are_taken_as_float64(function: Function) -> None:
+    assert function.of(np.array([1, 2])).dtype == np.float64
+    assert function.definition.__name__ == function.name
