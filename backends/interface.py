@@ -64,7 +64,7 @@ class Backend(Protocol):
         """``cotangent * silu'(x)``."""
 
     def erf(self, x: Array, /) -> Array:
-        """The error function."""
+        """The error function of floats."""
 
     def sgn(self, x: Array, /) -> Array:
         """-1, 0 or 1 by the sign; NaN stays NaN; a bool is its own sign."""

@@ -7,6 +7,7 @@ and the NumPy ufunc of its name, where there is one. ``y`` is the output, ``x`` 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,17 @@ from .rule import Samples, Verb
 from .samples import positives, reals
 
 __all__ = ["FUNCTIONS", "RULES", "Function"]
+
+
+def _of_floats(verb: Verb) -> Verb:
+    """A verb that takes floats, for bools and integers too, which become floats as in NumPy's own functions."""
+
+    def call(k: Any, x: Any) -> Any:
+        if x.dtype.kind in "biu":
+            x = k.cast(x, np.exp.resolve_dtypes((x.dtype, None))[-1])
+        return getattr(k, verb)(x) if isinstance(verb, str) else verb(k, x)
+
+    return call
 
 
 @dataclass(frozen=True)
@@ -35,7 +47,8 @@ class Function:
     @property
     def rule(self) -> Elementwise:
         """The rule; a new one each time."""
-        return Elementwise(self.name, self.verb or self.name, self.saves, self.slope, samples=self.samples)
+        verb = self.name if self.ufunc else _of_floats(self.verb or self.name)
+        return Elementwise(self.name, verb, self.saves, self.slope, samples=self.samples)
 
     @property
     def ufunc(self) -> np.ufunc | None:
@@ -81,6 +94,6 @@ FUNCTIONS = {one.name: one for one in (
 RULES: dict[str, Elementwise] = {name: one.rule for name, one in FUNCTIONS.items()}
 RULES |= {
     "cos": Elementwise("cos", "cos", "a", lambda y, x: -RULES["sin"](x), samples=reals),
-    "sqrt": Elementwise("sqrt", "sqrt", "y", per(lambda y, x: 2 * y), samples=positives),
     "erf": Elementwise("erf", "erf", "a", lambda y, x: 1.1283791670955126 * RULES["exp"](-(x * x)), samples=reals),
+    "sqrt": Elementwise("sqrt", "sqrt", "y", per(lambda y, x: 2 * y), samples=positives),
 }

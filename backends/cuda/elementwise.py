@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import is_float
 from .device import Array, Device
 from .naming import ctype, instance
 from .segment import BLOCK
@@ -36,8 +35,8 @@ def sgn(device: Device, x: Array, /) -> Array:
 
 
 def erf(device: Device, x: Array, /) -> Array:
-    """The error function of floats; bools and ints are taken as float64."""
-    return _apply(device, "unary", "Erf", x if is_float(x.dtype) else x.astype(np.float64))
+    """The error function of floats."""
+    return _apply(device, "unary", "Erf", x)
 
 
 def gelu(device: Device, x: Array, /, approximate: str = "none") -> Array:

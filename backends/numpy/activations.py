@@ -25,10 +25,8 @@ WORDS = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtyp
 
 @quiet
 def erf(x: NDArray[Any], /) -> NDArray[Any]:
-    """The error function of floats; bools and ints are taken as float64."""
-    if x.dtype.kind != "f":
-        x = x.astype(np.float64)
-    return blockwise(_erf_kernel, x, extra=2)
+    """The error function of floats."""
+    return blockwise(lambda out, x: scipy.special.erf(x, out), x)
 
 
 @quiet
@@ -78,14 +76,6 @@ def _erf_of_root(out: NDArray[Any], x: NDArray[Any], square: NDArray[Any]) -> No
     np.multiply(out, C, out)
     np.multiply(out, x, out)
     np.tanh(out, out)
-
-
-def _erf_kernel(out: NDArray[Any], x: NDArray[Any], root: NDArray[Any], square: NDArray[Any]) -> None:
-    if out.dtype == np.float32:
-        np.multiply(x, sqrt(2), root)
-        _erf_of_root(out, root, square)
-    else:
-        scipy.special.erf(x, out)
 
 
 def _normal_distribution(out: NDArray[Any], x: NDArray[Any], square: NDArray[Any]) -> None:

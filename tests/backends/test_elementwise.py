@@ -78,13 +78,9 @@ def test_a_nan_beside_the_tail_changes_nothing() -> None:
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_erf(dtype: str) -> None:
     x = values(dtype)
-    assert_close(cpu.erf(x), exact(mpmath.erf, x), np.full(x.shape, 4.0))
+    assert_close(cpu.erf(x), exact(mpmath.erf, x), 8 * np.abs(exact(mpmath.erf, x)))
     tiny = np.array([1e-30, -1e-12, 1e-6], np.float32)
-    np.testing.assert_allclose(cpu.erf(tiny), 2 / math.sqrt(math.pi) * tiny, rtol=1e-6)
-
-
-def test_erf_of_integers_is_float64() -> None:
-    assert cpu.erf(np.array([0, 1])).tolist() == pytest.approx([0.0, math.erf(1)], abs=1e-15)
+    np.testing.assert_allclose(cpu.erf(tiny), 2 / math.sqrt(math.pi) * tiny, rtol=3e-7)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
