@@ -131,5 +131,9 @@ FUNCTIONS = {one.name: one for one in (
              edges="tanh of a zero is the same zero, tanh(inf) is 1, tanh(-inf) is -1.",
              special=((0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0), (50.0, 1.0)),
              gradient="The cotangent is multiplied by 1 - tanh(x)**2.", slope_error=(0, 20), since="0.1"),
+    Function("erf", lambda m, x: m.erf(x), "erf(x), the error function of it",
+             edges="erf of a zero is the same zero, erf(inf) is 1, erf(-inf) is -1.",
+             special=((0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0), (10.0, 1.0)),
+             gradient="The cotangent is multiplied by 2 / sqrt(pi) * exp(-x**2).", slope_error=(16, 1)),
 )}
 # fmt: on

@@ -4,12 +4,14 @@ from typing import Any
 from ..array import Array
 
 __all__ = [
+    "erf",
     "exp",
     "log",
     "sin",
     "tanh",
 ]
 
+def erf(self: Any) -> Array: ...
 def exp(self: Any) -> Array: ...
 def log(self: Any) -> Array: ...
 def sin(self: Any) -> Array: ...

@@ -88,12 +88,14 @@ FUNCTIONS = {one.name: one for one in (
     Function("tanh", "y", lambda y, x: 1 - y * y, "The hyperbolic tangent",
              "tanh of a zero is the same zero, tanh(inf) is 1, tanh(-inf) is -1.", "``g * (1 - tanh(x)**2)``",
              ("[0.0, np.inf], [-np.inf]", "(array([0., 1.]), array([-1.]))")),
+    Function("erf", "a", lambda y, x: 1.1283791670955126 * RULES["exp"](-(x * x)), "The error function",
+             "erf of a zero is the same zero, erf(inf) is 1, erf(-inf) is -1.", "``g * 2 / sqrt(pi) * exp(-x**2)``",
+             ("[0.0, np.inf], [0.5]", "(array([0., 1.]), array([0.52049988]))")),
 )}
 # fmt: on
 
 RULES: dict[str, Elementwise] = {name: one.rule for name, one in FUNCTIONS.items()}
 RULES |= {
     "cos": Elementwise("cos", "cos", "a", lambda y, x: -RULES["sin"](x), samples=reals),
-    "erf": Elementwise("erf", "erf", "a", lambda y, x: 1.1283791670955126 * RULES["exp"](-(x * x)), samples=reals),
     "sqrt": Elementwise("sqrt", "sqrt", "y", per(lambda y, x: 2 * y), samples=positives),
 }

@@ -2,12 +2,14 @@
 from pynested.operands import Kind
 
 __all__ = [
+    "erf",
     "exp",
     "log",
     "sin",
     "tanh",
 ]
 
+def erf(self: Kind) -> Kind: ...
 def exp(self: Kind) -> Kind: ...
 def log(self: Kind) -> Kind: ...
 def sin(self: Kind) -> Kind: ...
