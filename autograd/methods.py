@@ -108,7 +108,6 @@ class Methods(InPlace):
     def abs(self) -> Array: return dense.abs(self)
     def sgn(self) -> Array: return dense.sgn(self)
     def cos(self) -> Array: return dense.cos(self)
-    def sqrt(self) -> Array: return dense.sqrt(self)
     def relu(self) -> Array: return dense.relu(self)
     def gelu(self, approximate: str = "none") -> Array: return dense.gelu(self, approximate)
     def silu(self) -> Array: return dense.silu(self)

@@ -135,5 +135,10 @@ FUNCTIONS = {one.name: one for one in (
              edges="erf of a zero is the same zero, erf(inf) is 1, erf(-inf) is -1.",
              special=((0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0), (10.0, 1.0)),
              gradient="The cotangent is multiplied by 2 / sqrt(pi) * exp(-x**2).", slope_error=(16, 1)),
+    Function("sqrt", lambda m, x: m.sqrt(x), "its square root", precision="correctly_rounded", positive=True, integer=1,
+             edges="The square root of a zero is the same zero, that of a negative number NaN, that of inf is inf.",
+             special=((0.0, 0.0), (-0.0, -0.0), (-1.0, NAN), (-INF, NAN), (INF, INF), (2.25, 1.5)),
+             gradient="The cotangent is divided by 2 * sqrt(x), also at 0, where it becomes an infinity.",
+             slope_error=(5, 0), slope_at_zero=INF),
 )}
 # fmt: on

@@ -21,7 +21,6 @@ from .elementwise import (
     relu,
     sgn,
     silu,
-    sqrt,
     sub,
 )
 from .losses import cross_entropy, embedding
@@ -62,7 +61,7 @@ __all__ = [
     "cat", "chunk", "clone", "contiguous", "cos", "cross_entropy", "div", "dropout", "embedding", "eq", "equal",
     "ge", "gelu", "getitem", "gt", "inverted", "layer_norm", "le", "linear", "logical_not", "lt", "masked_fill",
     "matmul", "mean", "mul", "narrow", "ne", "neg", "operand", "overwrite", "permute", "relu", "reshape", "reshape_as",
-    "select", "sgn", "silu", "softmax", "sqrt", "stack", "sub", "sum", "to", "transpose", "unbind",
+    "select", "sgn", "silu", "softmax", "stack", "sub", "sum", "to", "transpose", "unbind",
     "unflatten", "unsqueeze", "view", "where", "write",
 ]  # fmt: skip
 __all__ += smooth.__all__

@@ -91,11 +91,14 @@ FUNCTIONS = {one.name: one for one in (
     Function("erf", "a", lambda y, x: 1.1283791670955126 * RULES["exp"](-(x * x)), "The error function",
              "erf of a zero is the same zero, erf(inf) is 1, erf(-inf) is -1.", "``g * 2 / sqrt(pi) * exp(-x**2)``",
              ("[0.0, np.inf], [0.5]", "(array([0., 1.]), array([0.52049988]))")),
+    Function("sqrt", "y", per(lambda y, x: 2 * y), "The square root",
+             "The root of a zero is the same zero, that of a negative number NaN, that of inf is inf.",
+             "``g / (2 * sqrt(x))``, an infinity at 0", ("[4.0, 0.0], [-1.0]", "(array([2., 0.]), array([nan]))"),
+             samples=positives),
 )}
 # fmt: on
 
 RULES: dict[str, Elementwise] = {name: one.rule for name, one in FUNCTIONS.items()}
 RULES |= {
     "cos": Elementwise("cos", "cos", "a", lambda y, x: -RULES["sin"](x), samples=reals),
-    "sqrt": Elementwise("sqrt", "sqrt", "y", per(lambda y, x: 2 * y), samples=positives),
 }
