@@ -16,7 +16,7 @@ from pynested.spec.table import Operator, clause, load_table
 
 OPERATORS = {name: operator for name, operator in load_table().items() if not operator.is_idea}
 PUBLIC = {name: getattr(pn, name) for name in pn.__all__ if isinstance(getattr(pn, name), (FunctionType, type))}
-RANGE = re.compile(r"([A-Z][A-Z_]*)-(\d+)(?: to \1-(\d+))?")
+RANGE = re.compile(r"([A-Z][A-Z0-9_]*)-(\d+)(?: to \1-(\d+))?")
 SECTIONS = ("Parameters", "Attributes", "Returns", "Raises", "Notes", "Examples")
 
 

@@ -102,7 +102,8 @@ class TestOperator:
 
     def test_has_a_test(self, operator: Operator, root: Path) -> None:
         file = root / "tests" / "operators" / f"test_{operator.chapter}.py"
-        assert re.search(rf"\b{operator.name}\b", file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
+        assert re.search(rf"\b{operator.name}\b", text) or (operator.name in FUNCTIONS and "FUNCTIONS.items()" in text)
 
 
 def test_no_file_is_named_after_an_operator_that_the_table_lacks(root: Path) -> None:
