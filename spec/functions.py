@@ -140,5 +140,9 @@ FUNCTIONS = {one.name: one for one in (
              special=((0.0, 0.0), (-0.0, -0.0), (-1.0, NAN), (-INF, NAN), (INF, INF), (2.25, 1.5)),
              gradient="The cotangent is divided by 2 * sqrt(x), also at 0, where it becomes an infinity.",
              slope_error=(5, 0), slope_at_zero=INF),
+    Function("log1p", lambda m, x: m.log1p(x), "log(1 + x), accurate for small x", scale=0.125,
+             edges="log1p of a zero is the same zero, log1p(-1) is -inf, below it is NaN, log1p(inf) is inf.",
+             special=((0.0, 0.0), (-0.0, -0.0), (-1.0, -INF), (-2.0, NAN), (-INF, NAN), (INF, INF)),
+             gradient="The cotangent is divided by 1 + x.", slope_error=(5, 0)),
 )}
 # fmt: on

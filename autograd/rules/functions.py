@@ -95,6 +95,9 @@ FUNCTIONS = {one.name: one for one in (
              "The root of a zero is the same zero, that of a negative number NaN, that of inf is inf.",
              "``g / (2 * sqrt(x))``, an infinity at 0", ("[4.0, 0.0], [-1.0]", "(array([2., 0.]), array([nan]))"),
              samples=positives),
+    Function("log1p", "a", per(lambda y, x: 1 + x), "``log(1 + x)``, accurate for small x,",
+             "log1p of a zero is the same zero, log1p(-1) is -inf, below it is NaN, log1p(inf) is inf.",
+             "``g / (1 + x)``", ("[0.0, -1.0], [1e-20]", "(array([  0., -inf]), array([1.e-20]))"), samples=positives),
 )}
 # fmt: on
 
