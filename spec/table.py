@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .functions import FUNCTIONS
+from .functions import FUNCTIONS, Function
 
 __all__ = ["CLASSES", "FAMILIES", "Clause", "Operator", "chapters", "clause", "clauses", "load_table", "read_tables"]
 
@@ -107,7 +107,7 @@ def _signature(arguments: ast.arguments) -> inspect.Signature:
     )
 
 
-def read_tables(folder: Path = _FOLDER) -> dict[str, Operator]:
+def read_tables(folder: Path = _FOLDER, functions: Mapping[str, Function] = FUNCTIONS) -> dict[str, Operator]:
     """Read every table under `folder`, chapters in reading order and then ideas; unknown fields are refused."""
     files = sorted(folder.glob("*.toml"), key=lambda path: (_rank(path.stem), path.stem))
     table: dict[str, Operator] = {}
@@ -117,7 +117,7 @@ def read_tables(folder: Path = _FOLDER) -> dict[str, Operator]:
                 raise ValueError(f"{path.name}: [{name}] is already a table of {table[name].chapter}")
             table[name] = _operator(name, path.stem, fields)
         if path.stem == "elementwise":
-            table |= {name: _operator(name, path.stem, one.fields()) for name, one in FUNCTIONS.items()}
+            table |= {name: _operator(name, path.stem, one.fields()) for name, one in functions.items()}
     return table
 
 

@@ -13,7 +13,6 @@ from .elementwise import (
     abs,
     add,
     binary,
-    cos,
     div,
     gelu,
     mul,
@@ -58,7 +57,7 @@ UFUNCS |= {
 
 __all__ = [
     "UFUNCS", "abs", "add", "amax", "as_strided", "binary", "bmm", "broadcast_to", "canonical_dim", "canonical_dims",
-    "cat", "chunk", "clone", "contiguous", "cos", "cross_entropy", "div", "dropout", "embedding", "eq", "equal",
+    "cat", "chunk", "clone", "contiguous", "cross_entropy", "div", "dropout", "embedding", "eq", "equal",
     "ge", "gelu", "getitem", "gt", "inverted", "layer_norm", "le", "linear", "logical_not", "lt", "masked_fill",
     "matmul", "mean", "mul", "narrow", "ne", "neg", "operand", "overwrite", "permute", "relu", "reshape", "reshape_as",
     "select", "sgn", "silu", "softmax", "stack", "sub", "sum", "to", "transpose", "unbind",

@@ -107,7 +107,6 @@ def unary(name: str, rule: Rule, refused: str = "") -> Callable[[Any], Array]:
 neg = unary("neg", rules.neg, BOOLS)
 abs = unary("abs", rules.abs_)
 sgn = unary("sgn", rules.sgn, BOOLS)
-cos = unary("cos", rules.cos)
 relu = unary("relu", rules.relu, BOOLS)
 silu = unary("silu", rules.silu, BOOLS + INTEGERS)
 _gelu = {
@@ -138,5 +137,4 @@ def binary(function: Callable[[Any, Any], Array], a: Any, b: Any) -> Array:
 
 UFUNCS: dict[Any, Callable[..., Any]] = {
     np.add: add, np.subtract: sub, np.multiply: mul, np.divide: div, np.negative: neg, np.absolute: abs, np.sign: sgn,
-    np.cos: cos,
 }  # fmt: skip

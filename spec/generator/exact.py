@@ -173,8 +173,8 @@ class Exact:
         if self.value == 0 and entry.slope_at_zero is not None:
             return Exact(entry.slope_at_zero)
         size = int(MP.mag(self.value)) if MP.isnormal(self.value) else 0
-        step = MP.ldexp(1, size - 2 * MP.prec)
-        with MP.workprec(5 * MP.prec + abs(size)):
+        step = MP.ldexp(1, min(size, 0) - 2 * MP.prec)
+        with MP.workprec(5 * MP.prec + 2 * abs(size)):
             above, below = entry.value(MP, self.value + step), entry.value(MP, self.value - step)
             slope = _real((above - below) / (2 * step))
         return Exact(+slope)

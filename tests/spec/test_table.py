@@ -63,7 +63,7 @@ def test_a_clause_is_found_by_its_id() -> None:
 
 
 def test_a_table_is_read(tmp_path: Path) -> None:
-    (operator,) = read_tables(folder(tmp_path, elementwise=TABLE)).values()
+    (operator,) = read_tables(folder(tmp_path, elementwise=TABLE), {}).values()
     assert (operator.name, operator.chapter, operator.torch, operator.peers) == ("double", "elementwise", "", {})
     assert [one.kind_class for one in operator.clauses] == ["value", "error"]
 
