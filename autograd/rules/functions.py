@@ -67,7 +67,9 @@ class Function:
     @property
     def rule(self) -> Elementwise:
         """The rule; a new one each time."""
-        verb = self.name if self.ufunc else _of_floats(self.verb or self.name)
+        verb = self.verb or self.name
+        if not (isinstance(verb, str) and hasattr(np, verb)):
+            verb = _of_floats(verb)
         return Elementwise(self.name, verb, self.saves, self.slope, samples=self.samples)
 
     @property
@@ -135,7 +137,8 @@ FUNCTIONS = {one.name: one for one in (
              ("[0.0, 1.0], [-np.inf]", "(array([1.        , 1.54308063]), array([inf]))")),
     Function("atan", "a", per(lambda y, x: 1 + x * x), "The arc tangent",
              "atan of a zero is the same zero, of the infinities -pi / 2 and pi / 2.", "``g / (1 + x**2)``",
-             ("[0.0, 1.0], [-np.inf]", "(array([0.        , 0.78539816]), array([-1.57079633]))")),
+             ("[0.0, 1.0], [-np.inf]", "(array([0.        , 0.78539816]), array([-1.57079633]))"),
+             verb="arctan"),
     Function("log2", "a", Pull(lambda g, y, x: g / x * 1.4426950408889634), "The logarithm to base 2",
              "log2(0) is -inf for both zeros, log2 of a negative number is NaN, log2(1) is +0, log2(inf) is inf.",
              "``g / (x * log(2))``, an infinity at 0", ("[8.0, 0.0], [-1.0]", "(array([  3., -inf]), array([nan]))"),

@@ -31,8 +31,9 @@ PARAMETERS = {
 }
 WAITING = ("flatnonzero", "unique")  # for the number of elements of their results
 UFUNCS = (
-    "absolute", "add", "cos", "divide", "equal", "exp", "isfinite", "isnan", "less", "less_equal", "log", "logical_not",
-    "maximum", "multiply", "negative", "not_equal", "sin", "sqrt", "subtract", "tanh",
+    "absolute", "add", "arctan", "cos", "cosh", "divide", "equal", "exp", "expm1", "isfinite", "isnan", "less",
+    "less_equal", "log", "log10", "log1p", "log2", "logical_not", "maximum", "multiply", "negative", "not_equal", "sin",
+    "sinh", "sqrt", "subtract", "tan", "tanh",
 )  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
