@@ -104,6 +104,8 @@ class Methods(InPlace):
     def sub(self, other: Any, *, alpha: Any = 1) -> Array: return dense.sub(self, other, alpha=alpha)
     def mul(self, other: Any) -> Array: return dense.mul(self, other)
     def div(self, other: Any) -> Array: return dense.div(self, other)
+    def maximum(self, other: Any) -> Array: return dense.maximum(self, other)
+    def minimum(self, other: Any) -> Array: return dense.minimum(self, other)
     def neg(self) -> Array: return dense.neg(self)
     def abs(self) -> Array: return dense.abs(self)
     def sgn(self) -> Array: return dense.sgn(self)

@@ -72,6 +72,8 @@ class Methods(SmoothMethods):
     def sub(self, other: Operand, *, alpha: float = 1) -> NestedArray: return ops.sub(self, other, alpha=alpha)
     def mul(self, other: Operand) -> NestedArray: return ops.mul(self, other)
     def div(self, other: Operand) -> NestedArray: return ops.div(self, other)
+    def maximum(self, other: Operand) -> NestedArray: return ops.maximum(self, other)
+    def minimum(self, other: Operand) -> NestedArray: return ops.minimum(self, other)
     def neg(self) -> NestedArray: return ops.neg(self)
     def abs(self) -> NestedArray: return ops.abs(self)
     def sgn(self) -> NestedArray: return ops.sgn(self)

@@ -17,11 +17,24 @@ import numpy.typing as npt
 NDArray = npt.NDArray[Any]
 Axis = int | tuple[int, ...] | None
 
-__all__ = ["Axis", "NDArray", "erf", "is_nan", "maximum_along", "mean_along", "real", "sum_along", "wide"]
+__all__ = [
+    "Axis",
+    "NDArray",
+    "erf",
+    "greater",
+    "is_nan",
+    "lesser",
+    "maximum_along",
+    "mean_along",
+    "real",
+    "sum_along",
+    "wide",
+]
 
 _erf_float64 = np.frompyfunc(math.erf, 1, 1)
 _erf_exact = np.frompyfunc(lambda number: number.erf(), 1, 1)
 _greater = np.frompyfunc(lambda a, b: a if a != a or a >= b else b, 2, 1)
+_greater_of_two = np.frompyfunc(lambda a, b: (a + b) / 2 if a == b else a if a != a or a > b else b, 2, 1)
 
 
 def wide(x: Any) -> NDArray:
@@ -51,6 +64,18 @@ def erf(x: Any) -> NDArray:
         slope = 2.0 / math.sqrt(math.pi) * np.exp(-(array.real**2))
         return np.asarray(erf(array.real) + 1j * array.imag * slope)
     return np.asarray(_erf_float64(array.astype(np.float64)), dtype=np.float64)
+
+
+def greater(a: NDArray, b: NDArray) -> NDArray:
+    """Return the greater of two elements, NaN where either is; of equal exact numbers half of each."""
+    exact = np.asarray(a).dtype == object or np.asarray(b).dtype == object
+    return np.asarray(_greater_of_two(a, b), dtype=object) if exact else np.asarray(np.maximum(a, b))
+
+
+def lesser(a: NDArray, b: NDArray) -> NDArray:
+    """Return the lesser of two elements, as `greater`."""
+    exact = np.asarray(a).dtype == object or np.asarray(b).dtype == object
+    return -greater(-np.asarray(a), -np.asarray(b)) if exact else np.asarray(np.minimum(a, b))
 
 
 def sum_along(x: Any, axis: Axis, keepdims: bool = False) -> NDArray:

@@ -133,6 +133,10 @@ def _elementwise() -> Iterator[Call]:
     for op in ("abs", "sgn", "relu"):
         yield Call(op, "", lambda b: (b.x(),), smooth=False)
     yield Call("gelu", "tanh", lambda b: (b.x(), "tanh"))
+    for op in ("maximum", "minimum"):
+        yield Call(op, "nested", lambda b: (b.x(), b.x(1)), smooth=False)
+        yield Call(op, "dense", lambda b: (b.x(), distinct(b.sizes(b.count))), smooth=False)
+        yield Call(op, "number", lambda b: (b.x(), 0.01), smooth=False)
     for op in ("add", "sub", "mul", "div"):
         yield Call(op, "nested", lambda b: (b.x(), b.x(1)))
         yield Call(op, "dense", lambda b: (b.x(), distinct(b.sizes(b.count))))

@@ -38,6 +38,8 @@ OPERATORS: dict[str, Callable[[Any], Any]] = {
     "add": lambda x: x + x,
     "sub": lambda x: x - pn.ones(3, 1, WIDTH, dtype=pn.float32),
     "mul": lambda x: x * x,
+    "maximum": lambda x: pn.maximum(x, x.detach()),
+    "minimum": lambda x: pn.minimum(x, 1.0),
     "div": lambda x: x / x,
     "neg": pn.neg,
     "abs": pn.abs,

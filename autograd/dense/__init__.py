@@ -15,6 +15,8 @@ from .elementwise import (
     binary,
     div,
     gelu,
+    maximum,
+    minimum,
     mul,
     neg,
     relu,
@@ -57,10 +59,10 @@ UFUNCS |= {
 
 __all__ = [
     "UFUNCS", "abs", "add", "amax", "as_strided", "binary", "bmm", "broadcast_to", "canonical_dim", "canonical_dims",
-    "cat", "chunk", "clone", "contiguous", "cross_entropy", "div", "dropout", "embedding", "eq", "equal",
-    "ge", "gelu", "getitem", "gt", "inverted", "layer_norm", "le", "linear", "logical_not", "lt", "masked_fill",
-    "matmul", "mean", "mul", "narrow", "ne", "neg", "operand", "overwrite", "permute", "relu", "reshape", "reshape_as",
-    "select", "sgn", "silu", "softmax", "stack", "sub", "sum", "to", "transpose", "unbind",
-    "unflatten", "unsqueeze", "view", "where", "write",
+    "cat", "chunk", "clone", "contiguous", "cross_entropy", "div", "dropout", "embedding", "eq", "equal", "ge", "gelu",
+    "getitem", "gt", "inverted", "layer_norm", "le", "linear", "logical_not", "lt", "masked_fill", "matmul", "maximum",
+    "mean", "minimum", "mul", "narrow", "ne", "neg", "operand", "overwrite", "permute", "relu", "reshape", "reshape_as",
+    "select", "sgn", "silu", "softmax", "stack", "sub", "sum", "to", "transpose", "unbind", "unflatten", "unsqueeze",
+    "view", "where", "write",
 ]  # fmt: skip
 __all__ += smooth.__all__

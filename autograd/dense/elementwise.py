@@ -89,6 +89,18 @@ def div(self: Any, other: Any) -> Array:
     return result
 
 
+def maximum(self: Any, other: Any) -> Array:
+    """The greater of the two; NaN wins."""
+    result: Array = rules.maximum(*_paired("maximum", self, other))
+    return result
+
+
+def minimum(self: Any, other: Any) -> Array:
+    """The lesser of the two; NaN wins."""
+    result: Array = rules.minimum(*_paired("minimum", self, other))
+    return result
+
+
 def unary(name: str, rule: Rule, refused: str = "") -> Callable[[Any], Array]:
     """The function of one operand that a rule computes; kinds of dtype may be refused."""
 
@@ -137,4 +149,5 @@ def binary(function: Callable[[Any, Any], Array], a: Any, b: Any) -> Array:
 
 UFUNCS: dict[Any, Callable[..., Any]] = {
     np.add: add, np.subtract: sub, np.multiply: mul, np.divide: div, np.negative: neg, np.absolute: abs, np.sign: sgn,
+    np.maximum: maximum, np.minimum: minimum,
 }  # fmt: skip

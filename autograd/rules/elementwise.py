@@ -47,6 +47,12 @@ def _above_zero(g: Any, y: Any, x: Any) -> Any:
     return where(g, g.dtype.type(0), ~(raw(y) <= 0))
 
 
+def _to_greater(g: Any, a: Any, b: Any) -> Any:
+    """The cotangent where a is greater than b, half of it where they are equal, zero elsewhere."""
+    zero, a, b = g.dtype.type(0), raw(a), raw(b)
+    return where(where(g, g * 0.5, a > b), zero, ~(a < b))
+
+
 def _chosen(g: Any, condition: Any, shape: tuple[int, ...]) -> Any:
     """The cotangent where it was chosen, zero elsewhere, summed to ``shape``."""
     from .movement import sum_to
@@ -70,6 +76,8 @@ add:  Elementwise = Elementwise("add",  "add",      "",   1, 1,                 
 sub:  Elementwise = Elementwise("sub",  "subtract", "",   1, -1,                                             samples=pairs)
 mul:  Elementwise = Elementwise("mul",  "multiply", "b|a", lambda y, a, b: b, lambda y, a, b: a,              samples=pairs)
 div:  Elementwise = Elementwise("div",  "divide",   "b|yb", per(lambda y, a, b: b), lambda y, a, b: -(y / b),  samples=pairs)
+maximum: Elementwise = Elementwise("maximum", "maximum", "ab|ab", Pull(lambda g, y, a, b: _to_greater(g, a, b)), Pull(lambda g, y, a, b: _to_greater(g, b, a)), samples=pairs)
+minimum: Elementwise = Elementwise("minimum", "minimum", "ab|ab", Pull(lambda g, y, a, b: _to_greater(g, b, a)), Pull(lambda g, y, a, b: _to_greater(g, a, b)), samples=pairs)
 neg:  Elementwise = Elementwise("neg",  "negative", "",   -1,                                                samples=reals)
 abs_: Elementwise = Elementwise("abs",  "absolute", "a",  lambda y, x: sgn(x),                               samples=reals)
 sgn:  Elementwise = Elementwise("sgn",  "sgn",      "",   0,                                                 samples=reals)

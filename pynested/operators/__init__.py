@@ -11,7 +11,7 @@ from pynested.autograd.rules.functions import FUNCTIONS
 
 from .comparison import eq, equal, ge, gt, le, logical_not, lt, masked_fill, ne, where
 from .conversion import contiguous, narrow, pin_memory, to, to_dense, to_padded_array
-from .elementwise import abs, add, div, gelu, mul, neg, relu, sgn, silu, smooth, sub
+from .elementwise import abs, add, div, gelu, maximum, minimum, mul, neg, relu, sgn, silu, smooth, sub
 from .elementwise.smooth import *  # noqa: F403
 from .indexing import getitem
 from .losses import cross_entropy, embedding
@@ -37,6 +37,7 @@ from .writing import assign, overwrite, write
 
 UFUNCS: dict[Any, Callable[..., Any]] = {
     np.add: add, np.subtract: sub, np.multiply: mul, np.divide: div, np.negative: neg, np.absolute: abs, np.sign: sgn,
+    np.maximum: maximum, np.minimum: minimum,
     np.logical_not: logical_not, np.equal: eq, np.less: lt, np.not_equal: ne, np.matmul: matmul, np.less_equal: le,
     np.greater: gt, np.greater_equal: ge,
 }  # fmt: skip
@@ -45,9 +46,9 @@ UFUNCS |= {one.ufunc: getattr(smooth, name) for name, one in FUNCTIONS.items() i
 __all__ = [
     "UFUNCS", "abs", "add", "amax", "assign", "bmm", "cat", "chunk", "clone", "contiguous", "cross_entropy", "detach",
     "div", "dropout", "embedding", "eq", "equal", "ge", "gelu", "getitem", "gt", "layer_norm", "le", "linear",
-    "logical_not", "lt", "masked_fill", "matmul", "mean", "mul", "narrow", "ne", "neg", "overwrite",
-    "pin_memory", "relu", "reshape", "reshape_as", "select", "sgn", "silu", "softmax", "stack", "sub", "sum",
-    "to", "to_dense", "to_padded_array", "transpose", "unbind", "unflatten", "unsqueeze", "view", "where",
+    "logical_not", "lt", "masked_fill", "matmul", "maximum", "mean", "minimum", "mul", "narrow", "ne", "neg",
+    "overwrite", "pin_memory", "relu", "reshape", "reshape_as", "select", "sgn", "silu", "softmax", "stack", "sub",
+    "sum", "to", "to_dense", "to_padded_array", "transpose", "unbind", "unflatten", "unsqueeze", "view", "where",
     "write",
 ]  # fmt: skip
 __all__ += smooth.__all__

@@ -30,6 +30,7 @@ UNARY = {
     "silu": lambda x: x / (1 + np.exp(-x)),
 }
 BINARY = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
+BINARY |= {"maximum": np.maximum, "minimum": np.minimum}
 EXACT = ("neg", "abs", "sgn", "relu")
 
 
@@ -103,7 +104,8 @@ class TestBinary:
         assert_same(getattr(pn, name)(2.5, lay(X)), [BINARY[name](2.5, x) for x in X])
 
     def test_infix_and_ufunc(self, lay: Any, name: str) -> None:
-        infix = {
+        infix: dict[str, Any] = {
+            **BINARY,
             "add": lambda a, b: a + b,
             "sub": lambda a, b: a - b,
             "mul": lambda a, b: a * b,

@@ -166,6 +166,66 @@ def div(self: Operand, other: Operand) -> NestedArray | Array:
     return dense.div(self, other)
 
 
+def maximum(self: Operand, other: Operand) -> NestedArray | Array:
+    """The greater of the two, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self, other : NestedArray, Array or number
+        They broadcast, as the module says.
+
+    Raises
+    ------
+    StructureError
+        For nested operands that differ; the message names the first component that does, and both sizes.
+
+    Notes
+    -----
+    Promoted dtype, bools included. NaN where either is NaN. Gradient: ``g`` for the greater of the two, half of it for
+    each where they are equal.
+
+    Clauses: MAXIMUM-1 to MAXIMUM-6. After `torch.maximum`.
+
+    Examples
+    --------
+    >>> pn.maximum(pn.nested_array([[1.0, 5.0], [np.nan]]), 3.0).unbind()
+    (array([3., 5.]), array([nan]))
+    """
+    if type(self) is NestedArray or type(other) is NestedArray:
+        return elementwise("maximum", dense.maximum, self, other)
+    return dense.maximum(self, other)
+
+
+def minimum(self: Operand, other: Operand) -> NestedArray | Array:
+    """The lesser of the two, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self, other : NestedArray, Array or number
+        They broadcast, as the module says.
+
+    Raises
+    ------
+    StructureError
+        For nested operands that differ; the message names the first component that does, and both sizes.
+
+    Notes
+    -----
+    Promoted dtype, bools included. NaN where either is NaN. Gradient: ``g`` for the lesser of the two, half of it for
+    each where they are equal.
+
+    Clauses: MINIMUM-1 to MINIMUM-6. After `torch.minimum`.
+
+    Examples
+    --------
+    >>> pn.minimum(pn.nested_array([[1.0, 5.0], [np.nan]]), 3.0).unbind()
+    (array([1., 3.]), array([nan]))
+    """
+    if type(self) is NestedArray or type(other) is NestedArray:
+        return elementwise("minimum", dense.minimum, self, other)
+    return dense.minimum(self, other)
+
+
 def neg(self: Kind) -> Kind:
     """``-self``: ``(B, *, D) -> (B, *, D)``.
 

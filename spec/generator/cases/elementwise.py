@@ -15,7 +15,7 @@ TINY = 2.0**-1074  # the smallest float64 above 0; those of float32 may be flush
 
 def books() -> list[Book]:
     """Return the books of this chapter."""
-    return [add(), sub(), mul(), div(), *function_books()]
+    return [add(), sub(), mul(), div(), extreme("maximum"), extreme("minimum"), *function_books()]
 
 
 def _pair(op: str, *shapes: tuple[tuple[int, ...], tuple[int, ...]], high: int = 4) -> list[Components]:
@@ -194,6 +194,23 @@ def mul() -> Book:
     _mismatches(book, "3", plain)
     rank = [small("float32", "mul m"), integers("float32", [(2,), (0,), (1,)], "mul n")]
     book.error("rank", "3", "StructureError", plain, rank)
+    return book
+
+
+def extreme(op: str) -> Book:
+    """Cases of `maximum` and `minimum`."""
+    book = Book(op, zeros="either")
+    plain = _common(book, "1", "5")
+    ties = [nest("float32", [[1.0, 2.0, -3.0], [], [0.5]]), nest("float32", [[1.0, -2.0, -3.0], [], [4.0]])]
+    book.value("float32/ties", "1 5", ties, cotangent=nest("float32", [[2.0, 3.0, 5.0], [], [7.0]]))
+    book.value("float32/tie-number", "5", [ties[0], 0.5], cotangent=nest("float32", [[2.0, 3.0, 5.0], [], [7.0]]))
+    left, right = [[NAN, 1.0, NAN], [INF, -INF, INF]], [[1.0, NAN, INF], [3.0, 3.0, -INF]]
+    book.value("float32/special", "3 6", [nest("float32", left), nest("float32", right)])
+    book.value("bool/or", "2", [nest("bool", [[0, 0], [1, 1]]), nest("bool", [[0, 1], [0, 1]])])
+    book.value("int64/extremes", "1 2", [nest("int64", [[INT64_MIN], [2**53 + 1]]), nest("int64", [[-1], [2**53]])])
+    book.value("uint8/ragged", "2", [nest("uint8", [[255, 0], [5]]), nest("uint8", [[2, 1], [7]])])
+    book.value("float32/shared", "2 5", [small("float32", f"{op} k"), small("float64", f"{op} l", 1, 4)])
+    _mismatches(book, "4", plain)
     return book
 
 

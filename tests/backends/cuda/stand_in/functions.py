@@ -32,8 +32,8 @@ PARAMETERS = {
 WAITING = ("flatnonzero", "unique")  # for the number of elements of their results
 UFUNCS = (
     "absolute", "add", "arctan", "cos", "cosh", "divide", "equal", "exp", "expm1", "isfinite", "isnan", "less",
-    "less_equal", "log", "log10", "log1p", "log2", "logical_not", "maximum", "multiply", "negative", "not_equal", "sin",
-    "sinh", "sqrt", "subtract", "tan", "tanh",
+    "less_equal", "log", "log10", "log1p", "log2", "logical_not", "maximum", "minimum", "multiply", "negative",
+    "not_equal", "sin", "sinh", "sqrt", "subtract", "tan", "tanh",
 )  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
