@@ -69,6 +69,7 @@ from pynested.operators import (  # noqa: E402
     clone,
     contiguous,
     cross_entropy,
+    cumsum,
     detach,
     div,
     dropout,
@@ -119,7 +120,8 @@ float16, float32, float64 = _np.dtype(_np.float16), _np.dtype(_np.float32), _np.
 
 __all__ = [
     "Array", "Function", "Layout", "NestedArray", "__version__", "abs", "add", "amax", "anomaly", "arange", "array",
-    "as_nested_array", "bmm", "bool", "cat", "checkpoint", "chunk", "clone", "contiguous", "cross_entropy", "detach",
+    "as_nested_array", "bmm", "bool", "cat", "checkpoint", "chunk", "clone", "contiguous", "cross_entropy", "cumsum",
+    "detach",
     "div", "dropout", "elementwise", "embedding", "empty", "empty_like", "enable_grad", "eq", "equal", "errors", "exp",
     "float16", "float32", "float64", "from_dlpack", "full", "full_like", "gelu", "get_default_device", "getitem",
     "grad", "gradcheck", "hessian", "hvp", "int8", "int16", "int32", "int64", "is_grad_enabled", "jacobian", "jagged",

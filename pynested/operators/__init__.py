@@ -31,6 +31,7 @@ from .movement import (
 from .normalization import dropout, layer_norm, softmax
 from .products import bmm, linear, matmul
 from .reduction import amax, mean, sum
+from .scan import cumsum
 from .writing import assign, overwrite, write
 
 UFUNCS: dict[Any, Callable[..., Any]] = {
@@ -40,7 +41,8 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
 }  # fmt: skip
 
 __all__ = [
-    "UFUNCS", "abs", "add", "amax", "assign", "bmm", "cat", "chunk", "clone", "contiguous", "cross_entropy", "detach",
+    "UFUNCS", "abs", "add", "amax", "assign", "bmm", "cat", "chunk", "clone", "contiguous", "cross_entropy", "cumsum",
+    "detach",
     "div", "dropout", "embedding", "eq", "equal", "exp", "ge", "gelu", "getitem", "gt", "layer_norm", "le", "linear",
     "log", "logical_not", "lt", "masked_fill", "matmul", "mean", "mul", "narrow", "ne", "neg", "overwrite",
     "pin_memory", "relu", "reshape", "reshape_as", "select", "sgn", "silu", "sin", "softmax", "stack", "sub", "sum",
