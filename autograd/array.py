@@ -75,7 +75,7 @@ class Array(Protocols):
     @classmethod
     def of(cls, data: Any, device: str, sources: Sequence[Any]) -> Array:
         """Wrap the result of an operation; a view of one of ``sources`` shares its storage, and what guards it."""
-        memory = whole(data)
+        memory = data if data.base is None else whole(data)
         for source in sources:
             if isinstance(source, Array) and memory is whole(source.data):
                 view = cls(data, device, source.storage)

@@ -120,6 +120,7 @@ class Methods(InPlace):
     def sum(self, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Array: return dense.sum(self, dim, keepdim, dtype=dtype)
     def mean(self, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Array: return dense.mean(self, dim, keepdim, dtype=dtype)
     def amax(self, dim: Any = None, keepdim: bool = False) -> Array: return dense.amax(self, dim, keepdim)
+    def cumsum(self, dim: int, *, dtype: Any = None) -> Array: return dense.cumsum(self, dim, dtype=dtype)
     def softmax(self, dim: int, *, dtype: Any = None) -> Array: return dense.softmax(self, dim, dtype=dtype)
     def layer_norm(self, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Array: return dense.layer_norm(self, normalized_shape, weight, bias, eps)
     def dropout(self, p: float = 0.5, training: bool = True, *, generator: Any = None) -> Array: return dense.dropout(self, p, training, generator=generator)

@@ -95,6 +95,9 @@ class Backend(Protocol):
     def spread(self, y: Array, segments: Segments, /) -> Array:
         """(B, ...) -> (N, ...): every row of a run is the run's entry of y; the adjoint of segment_sum."""
 
+    def segment_cumsum(self, x: Array, segments: Segments, backwards: bool = False, /) -> Array:
+        """(N, ...) -> (N, ...): each row plus all before it, or behind it, in its run; bools and ints give int64."""
+
     # rows
 
     def layer_norm(

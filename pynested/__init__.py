@@ -69,6 +69,7 @@ from pynested.operators import (  # noqa: E402
     clone,
     contiguous,
     cross_entropy,
+    cumsum,
     detach,
     div,
     dropout,
@@ -119,15 +120,15 @@ float16, float32, float64 = _np.dtype(_np.float16), _np.dtype(_np.float32), _np.
 
 __all__ = [
     "Array", "Function", "Layout", "NestedArray", "__version__", "abs", "add", "amax", "anomaly", "arange", "array",
-    "as_nested_array", "bmm", "bool", "cat", "checkpoint", "chunk", "clone", "contiguous", "cross_entropy", "detach",
-    "div", "dropout", "elementwise", "embedding", "empty", "empty_like", "enable_grad", "eq", "equal", "errors",
-    "float16", "float32", "float64", "from_dlpack", "full", "full_like", "gelu", "get_default_device", "getitem",
-    "grad", "gradcheck", "hessian", "hvp", "int8", "int16", "int32", "int64", "is_grad_enabled", "jacobian", "jagged",
-    "jvp", "layer_norm", "linear", "logical_not", "lt", "manual_seed", "map_components", "masked_fill", "masked_select",
-    "matmul", "maximum", "mean", "minimum", "mul", "narrow", "ne", "neg", "nested_array", "nested_array_from_jagged",
-    "nested_array_from_strided", "no_grad", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like",
-    "randn", "randn_like", "relu", "reshape", "reshape_as", "select", "set_default_device", "sgn", "silu", "softmax",
-    "stack", "strided", "sub", "sum", "tape", "to", "to_padded_array", "transpose", "uint8", "unbind", "unflatten",
-    "unsqueeze", "view", "vjp", "where", "zeros", "zeros_like",
+    "as_nested_array", "bmm", "bool", "cat", "checkpoint", "chunk", "clone", "contiguous", "cross_entropy", "cumsum",
+    "detach", "div", "dropout", "elementwise", "embedding", "empty", "empty_like", "enable_grad", "eq", "equal",
+    "errors", "float16", "float32", "float64", "from_dlpack", "full", "full_like", "gelu", "get_default_device",
+    "getitem", "grad", "gradcheck", "hessian", "hvp", "int8", "int16", "int32", "int64", "is_grad_enabled", "jacobian",
+    "jagged", "jvp", "layer_norm", "linear", "logical_not", "lt", "manual_seed", "map_components", "masked_fill",
+    "masked_select", "matmul", "maximum", "mean", "minimum", "mul", "narrow", "ne", "neg", "nested_array",
+    "nested_array_from_jagged", "nested_array_from_strided", "no_grad", "ones", "ones_like", "rand", "rand_like",
+    "randint", "randint_like", "randn", "randn_like", "relu", "reshape", "reshape_as", "select", "set_default_device",
+    "sgn", "silu", "softmax", "stack", "strided", "sub", "sum", "tape", "to", "to_padded_array", "transpose", "uint8",
+    "unbind", "unflatten", "unsqueeze", "view", "vjp", "where", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += _smooth.__all__

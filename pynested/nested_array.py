@@ -76,7 +76,7 @@ class NestedArray(Protocols):
     def ndim(self) -> int:
         """The number of dimensions, the batch among them."""
         if isinstance(self.structure, Jagged):
-            return self.data.ndim + 1
+            return self.data.data.ndim + 1  # type: ignore[no-any-return]
         return int(self.structure.sizes.shape[1]) + 1
 
     def dim(self) -> int:

@@ -87,6 +87,7 @@ class Methods(SmoothMethods):
     def sum(self, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> NestedArray | Array: return ops.sum(self, dim, keepdim, dtype=dtype)
     def mean(self, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> NestedArray | Array: return ops.mean(self, dim, keepdim, dtype=dtype)
     def amax(self, dim: Dims = None, keepdim: bool = False) -> NestedArray | Array: return ops.amax(self, dim, keepdim)
+    def cumsum(self, dim: int, *, dtype: DType | None = None) -> NestedArray: return ops.cumsum(self, dim, dtype=dtype)
     def softmax(self, dim: int, *, dtype: DType | None = None) -> NestedArray: return ops.softmax(self, dim, dtype=dtype)
     def layer_norm(self, normalized_shape: int | Sequence[int], weight: Dense | None = None, bias: Dense | None = None, eps: float = 1e-5) -> NestedArray: return ops.layer_norm(self, normalized_shape, weight, bias, eps)
     def dropout(self, p: float = 0.5, training: bool = True, *, generator: np.random.Generator | None = None) -> NestedArray: return ops.dropout(self, p, training, generator=generator)

@@ -83,3 +83,10 @@ def difference(name: str, a: NestedArray, b: NestedArray, stretch: bool = False)
         f"{describe(second[i])}). Components must have equal shapes; pad, narrow or select so that component {i} has "
         "the same length in both."
     )
+
+
+def named_instead(ndim: int) -> str:
+    """What to do for somebody who named the batch dimension."""
+    if ndim < 2:
+        return "The components have no dimensions of their own."
+    return "The only other one is 1." if ndim == 2 else f"Name one of 1..{ndim - 1}."

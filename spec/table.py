@@ -33,6 +33,7 @@ FAMILIES = (
     "movement",
     "conversion",
     "losses",
+    "scan",
 )
 
 _FOLDER = Path(__file__).parent / "operators"

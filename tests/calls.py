@@ -194,6 +194,8 @@ def _reduction() -> Iterator[Call]:
 def _runs() -> Iterator[Call]:
     yield Call("softmax", "1", lambda b: (b.x(), 1))
     yield Call("softmax", "2", lambda b: (b.x(), 2))
+    yield Call("cumsum", "1", lambda b: (b.x(), 1))
+    yield Call("cumsum", "2", lambda b: (b.x(), 2))
     yield Call("layer_norm", "", lambda b: (b.x(), (2,)), kinds=ROWS)
     yield Call("layer_norm", "affine", lambda b: (b.x(), (2,), distinct((2,)), distinct((2,), 1)), kinds=ROWS)
     for p, training in ((0.0, True), (1.0, True), (0.5, False)):

@@ -58,6 +58,7 @@ OPERATORS: dict[str, Callable[[Any], Any]] = {
     "mean": lambda x: pn.mean(x, 2),
     "amax": lambda x: pn.amax(x, 2),
     "softmax": lambda x: pn.softmax(x, 1),
+    "cumsum": lambda x: pn.cumsum(x, 1),
     "layer_norm": lambda x: pn.layer_norm(x, (WIDTH,)),
     "dropout": pn.dropout,
     "matmul": lambda x: pn.matmul(x, pn.ones(WIDTH, WIDTH, dtype=pn.float32)),

@@ -212,7 +212,7 @@ def canonical_slice(part: slice) -> slice:
 
 def canonical_dim(name: str, dim: Any, ndim: int) -> int:
     """``dim`` counted from the front, in ``0 .. ndim - 1``."""
-    given = canonical_int(name, "dim", dim)
+    given = dim if type(dim) is int and -ndim <= dim < ndim else canonical_int(name, "dim", dim)
     if not -ndim <= given < ndim:
         span = f"expected to be in range of [{-ndim}, {ndim - 1}]" if ndim else "the array has no dimensions"
         raise DimensionError(f"{name}: Dimension out of range ({span}, but got {given}).")

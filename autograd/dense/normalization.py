@@ -28,7 +28,7 @@ from .reduction import to_dtype
 def floating(name: str, x: Array, dtype: Any = None) -> Array:
     """``x`` in ``dtype``, or as it is; either must be floating point."""
     x = x if dtype is None else to_dtype(x, canonical_dtype(dtype, x.device))
-    if not is_float(x.dtype):
+    if not is_float(x.data.dtype):
         raise DTypeError(f"{name}: needs a floating point array, this one is {x.dtype}. Convert it: x.to(pn.float64).")
     return x
 

@@ -90,16 +90,19 @@ class Rule:
 
     def apply(self, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
         """Compute, wrap, and write a line if a gradient is wanted; bare arrays only compute."""
-        tracked = wrapped = False
+        tracked = False
         datas: list[Any] = []
+        devices: set[str] = set()
         for array in arrays:
             if type(array) is Array:
-                wrapped = True
+                devices.add(array.storage.device)
                 tracked = tracked or array.tracked
                 datas.append(array.data)
             else:
                 datas.append(array)
-        device = same_device(self.name, arrays) if wrapped else "cpu"
+        if len(devices) > 1:
+            raise apart(self.name, devices)
+        wrapped, device = bool(devices), devices.pop() if devices else "cpu"
         compute = self.compute if device == "cpu" else bound(self.verb, device)
         try:
             output = compute(*datas, *static)
@@ -108,16 +111,21 @@ class Rule:
         if not wrapped:
             return output
         several = type(output) is tuple or type(output) is list
-        results = [Array.of(one, device, arrays) for one in (output if several else [output])]
+        results = [Array.of(one, device, arrays) for one in output] if several else [Array.of(output, device, arrays)]
         if tracked and state.mode and results:
             self.record(results, several, arrays, static)
         return tuple(results) if several else results[0]
 
     def record(self, results: list[Array], several: bool, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> None:
         """Write the line that made ``results``; from a line with several outputs each hangs by a part."""
-        sources = tuple([source_of(a) if type(a) is Array else None for a in arrays])
+        sources: tuple[Any, ...] = ()
+        shapes: tuple[tuple[int, ...], ...] = ()
+        for array in arrays:
+            is_array = type(array) is Array
+            sources += (source_of(array) if is_array else None,)
+            shapes += (array.data.shape if is_array else np.shape(array),)
         line = Line(self, sources, self.kept(static), results[0].data.shape, results[0].data.dtype)
-        line.shapes = tuple([np.shape(a) for a in arrays])
+        line.shapes = shapes
         saved = None
         if self.saves_inputs:
             kept = zip(held(arrays, sources), self.looked_at(sources), strict=False)

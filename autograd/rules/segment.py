@@ -61,6 +61,12 @@ spread: Linear = Linear(
     lambda g, shapes, segments: segment_sum(g, segments),
     with_static(((3,), _SEGMENTS), ((3, 2), _SEGMENTS)),
 )
+segment_cumsum: Linear = Linear(
+    "segment_cumsum",
+    "segment_cumsum",
+    lambda g, shapes, segments, backwards=False: segment_cumsum(g, segments, not backwards),
+    with_static(((5,), _SEGMENTS), ((5, 2), _SEGMENTS, True), ((5, 0), _SEGMENTS)),
+)
 segment_max = Custom(
     "segment_max",
     "segment_max",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import attention as attending
-from . import elementwise, movement, placement, products, rows, segment
+from . import elementwise, movement, placement, products, rows, scan, segment
 from .device import Device
 
 
@@ -31,6 +31,7 @@ class KernelBackend(Device):
     segment_softmax_backward = segment.segment_softmax_backward
     softmax_last = segment.softmax_last
     softmax_last_backward = segment.softmax_last_backward
+    segment_cumsum = scan.segment_cumsum
     spread = segment.spread
 
     layer_norm = rows.layer_norm

@@ -30,6 +30,7 @@ def catalogue() -> dict[str, tuple[str, ...]]:
             *_each("segment_softmax", FLOAT_TYPES, (KEPT_ROWS,), GROUPS),
             *_each("segment_softmax_backward", FLOAT_TYPES, (KEPT_ROWS,), GROUPS),
         ),
+        "segment_cumsum.cu": _each("segment_cumsum", (*FLOAT_TYPES, CTYPES["int64"])),
         "spread.cu": _each("spread", WORD_TYPES, GROUPS),
         "elementwise.cu": tuple(_elementwise()),
         "cast.cu": _each("cast", ALL_TYPES, ALL_TYPES),

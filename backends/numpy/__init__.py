@@ -24,6 +24,7 @@ from .normalization import (
 from .placement import gather_components, scatter_components, strided_index
 from .products import matmul, matmul_components, sum_all, sum_last
 from .running import copy, quietly
+from .scan import segment_cumsum
 from .segment import (
     segment_max,
     segment_max_backward,
@@ -55,6 +56,7 @@ __all__ = [
     "relu",
     "relu_backward",
     "scatter_components",
+    "segment_cumsum",
     "segment_max",
     "segment_max_backward",
     "segment_softmax",

@@ -78,7 +78,8 @@ def run(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]], nbytes: int)
     """
     parts = min(THREADS, len(jobs)) if nbytes >= THREAD_BYTES else 1
     if parts <= 1:
-        _work_through(work, jobs)
+        for job in jobs:
+            work(*job)
         return
     left = [jobs[start:stop] for start, stop in _cut(len(jobs), parts)]
     ended: SimpleQueue[BaseException | None] = SimpleQueue()

@@ -139,7 +139,11 @@ def sum_runs(block: NDArray[Any], segments: Segments, first: int, last: int) -> 
         base = segments.offsets.item(first)
         sums = np.empty((runs, block.shape[1]), block.dtype)
         for place, (start, stop) in enumerate(segments.pairs[first:last]):
-            _sum_rows(block[start - base : stop - base], sums[place])
+            rows = block[start - base : stop - base]
+            if len(rows) < SUM_CHUNK:
+                np.add.reduce(rows, axis=0, out=sums[place])
+            else:
+                _sum_in_chunks(rows, sums[place])
         return sums
     if block.shape[1] == 1:
         sums = np.zeros((runs, 1), block.dtype)
@@ -150,11 +154,8 @@ def sum_runs(block: NDArray[Any], segments: Segments, first: int, last: int) -> 
     return product
 
 
-def _sum_rows(rows: NDArray[Any], out: NDArray[Any]) -> None:
+def _sum_in_chunks(rows: NDArray[Any], out: NDArray[Any]) -> None:
     whole = len(rows) - len(rows) % SUM_CHUNK
-    if whole == 0:
-        np.add.reduce(rows, axis=0, out=out)
-        return
     partial = np.add.reduce(rows[:whole].reshape(whole // SUM_CHUNK, SUM_CHUNK, rows.shape[1]), axis=1)
     np.add.reduce(partial, axis=0, out=out)
     out += np.add.reduce(rows[whole:], axis=0)

@@ -33,6 +33,7 @@ from .movement import (
 from .normalization import dropout, layer_norm, softmax
 from .products import bmm, linear, matmul
 from .reduction import amax, mean, sum
+from .scan import cumsum
 from .writing import assign, overwrite, write
 
 UFUNCS: dict[Any, Callable[..., Any]] = {
@@ -44,8 +45,8 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
 UFUNCS |= {one.ufunc: getattr(smooth, name) for name, one in FUNCTIONS.items() if one.ufunc is not None}
 
 __all__ = [
-    "UFUNCS", "abs", "add", "amax", "assign", "bmm", "cat", "chunk", "clone", "contiguous", "cross_entropy", "detach",
-    "div", "dropout", "embedding", "eq", "equal", "ge", "gelu", "getitem", "gt", "layer_norm", "le", "linear",
+    "UFUNCS", "abs", "add", "amax", "assign", "bmm", "cat", "chunk", "clone", "contiguous", "cross_entropy", "cumsum",
+    "detach", "div", "dropout", "embedding", "eq", "equal", "ge", "gelu", "getitem", "gt", "layer_norm", "le", "linear",
     "logical_not", "lt", "masked_fill", "matmul", "maximum", "mean", "minimum", "mul", "narrow", "ne", "neg",
     "overwrite", "pin_memory", "relu", "reshape", "reshape_as", "select", "sgn", "silu", "softmax", "stack", "sub",
     "sum", "to", "to_dense", "to_padded_array", "transpose", "unbind", "unflatten", "unsqueeze", "view", "where",

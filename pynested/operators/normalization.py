@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 import numpy as np
 
 from pynested.autograd import dense
-from pynested.autograd.dense.canonical import canonical_dim, canonical_shape
+from pynested.autograd.dense.canonical import canonical_shape
 from pynested.autograd.dense.normalization import floating, norm_rows
 from pynested.autograd.numbers import canonical_real
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import segment
-from pynested.backends import Segments
-from pynested.backends.errors import DimensionError, ShapeError, StructureError
-from pynested.nested_array import NestedArray
+from pynested.backends.errors import ShapeError, StructureError
+from pynested.nested_array import NestedArray, around
 from pynested.operands import Dense, DType, Kind
-from pynested.operators.movement.axes import named_instead
-from pynested.packing import as_rows, contiguous, from_rows, gathered, inverse, lead, packed
-from pynested.structure import Jagged, Strided
+from pynested.packing import contiguous, packed
+from pynested.runs import along
 
 
 def softmax(self: Kind, dim: int, *, dtype: DType | None = None) -> Kind:
@@ -57,40 +54,8 @@ def softmax(self: Kind, dim: int, *, dtype: DType | None = None) -> Kind:
     """
     if not isinstance(self, NestedArray):
         return dense.softmax(self, dim, dtype=dtype)
-    at = canonical_dim("softmax", dim, self.ndim)
-    if not at:
-        raise DimensionError(
-            "softmax: dimension 0 is the batch dimension, along which components have nothing in common. "
-            f"{named_instead(self.ndim)}"
-        )
-    x = packed(NestedArray(floating("softmax", self.data, dtype), self.structure))
-    if isinstance(x.structure, Strided):
-        lined_up = as_rows(x)
-        if lined_up is None:
-            return _softmax_strided(x, at - 1)
-        return from_rows(softmax(lined_up, at).data, x.structure)
-    if at != x.structure.ragged_dim:
-        return NestedArray(dense.softmax(x.data, at - 1), x.structure)
-    if at == 1:
-        return NestedArray(segment.segment_softmax(x.data, x.structure.segments), x.structure)
-    order = lead(at - 1, x.data.ndim)
-    rows = segment.segment_softmax(moves.transpose(x.data, order), x.structure.segments)
-    return NestedArray(moves.transpose(rows, inverse(order)), x.structure)
-
-
-def _softmax_strided(x: NestedArray, axis: int) -> NestedArray:
-    """The dimension brought last, every run is a segment of the flat buffer; then a copy puts it back in order."""
-    sizes = x.component_sizes()
-    order = [k for k in range(x.ndim - 1) if k != axis] + [axis]
-    runs = np.where(sizes[:, axis] > 0, sizes[:, order[:-1]].prod(axis=1, dtype=np.int64), 0)
-    segments = Segments.from_lengths(np.repeat(sizes[:, axis], runs))
-    flat = segment.segment_softmax(gathered(x, order), segments)
-    if order == list(range(x.ndim - 1)):
-        return NestedArray(flat, Strided.of_packed(x.outline, len(x)))
-    turned = Strided.of_packed(x.outline[:, order], len(x))
-    strides = turned.strides[:, inverse(order)]
-    back = Strided.derived(x.outline, strides, turned.offsets, turned.buffer_size)
-    return contiguous(NestedArray(flat, back))
+    x = around(floating("softmax", self.data, dtype), self.structure)
+    return along("softmax", x, dim, segment.segment_softmax, dense.softmax)
 
 
 def _check_trailing(x: NestedArray, shape: tuple[int, ...]) -> None:
@@ -156,13 +121,8 @@ def layer_norm(
     shape: tuple[int, ...] = canonical_shape("layer_norm", (normalized_shape,))
     floating("layer_norm", self.data)
     _check_trailing(self, shape)
-    x = packed(self)
-    if isinstance(x.structure, Jagged):
-        return NestedArray(norm_rows(x.data, shape, weight, bias, eps), x.structure)
-    flat = gathered(x)
-    flat = moves.reshape(flat, (flat.numel() // max(prod(shape), 1), *shape))
-    normed = norm_rows(flat, shape, weight, bias, eps)
-    return NestedArray(moves.reshape(normed, (normed.numel(),)), x.structure.packed)
+    x = contiguous(self)  # so that every run is a row, whichever dimension is ragged
+    return around(norm_rows(x.data, shape, weight, bias, eps), x.structure)
 
 
 def dropout(self: Kind, p: float = 0.5, training: bool = True, *, generator: np.random.Generator | None = None) -> Kind:

@@ -99,6 +99,10 @@ def softmax(x: Any, dim: int) -> Any:
     return each(lambda c: torch.softmax(c, dim - 1), x)
 
 
+def cumsum(x: Any, dim: int) -> Any:
+    return each(lambda c: torch.cumsum(c, dim - 1), x)
+
+
 def layer_norm(x: Any, shape: Any, weight: Any = None, bias: Any = None) -> Any:
     return each(lambda c: functional.layer_norm(c, shape, weight, bias), x)
 
@@ -193,6 +197,7 @@ OPERATORS: dict[str, Operator] = {
     "clone": elementwise(torch.clone),
     "contiguous": lambda x: x,
     "cross_entropy": cross_entropy,
+    "cumsum": cumsum,
     "detach": elementwise(torch.detach),
     "div": elementwise(operator.truediv),
     "dropout": dropout,

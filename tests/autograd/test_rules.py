@@ -13,6 +13,7 @@ from pynested.autograd.rules import views  # noqa: F401  (registers its rules)
 from pynested.autograd.rules.kinds import RULES, Variadic
 from pynested.autograd.rules.rule import Rule
 from pynested.backends import transfer
+from pynested.backends.errors import DeviceError
 
 
 def drawn(rule: Rule) -> list[tuple[Any, ...]]:
@@ -37,6 +38,13 @@ CASES = [(name, number) for name, rule in RULES.items() for number in range(len(
 def test_there_are_many_rules() -> None:
     assert len(RULES) >= 50
     assert len(CASES) >= 200
+
+
+def test_arrays_of_two_devices_are_refused() -> None:
+    for rule in (RULES["matmul"], RULES["concatenate"]):
+        pair = Array(np.ones((2, 2))), Array(np.ones((2, 2)), "elsewhere")
+        with pytest.raises(DeviceError, match=f"{rule.name}: .*different devices: cpu, elsewhere"):
+            rule(pair, 0) if isinstance(rule, Variadic) else rule(*pair)
 
 
 @pytest.mark.parametrize("name", RULES)

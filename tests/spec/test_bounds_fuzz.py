@@ -95,7 +95,7 @@ def _reductions(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str
     return [x], {"dim": dims}, "dense" if dims in (0, (0, 1), (0, 2), None) else None
 
 
-def _softmax(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
+def _runs(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
     return [x], {"dim": int(draw.integers(1, 3))}, None
 
 
@@ -130,7 +130,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("gelu", "silu"), _functions),
     **dict.fromkeys(("sum", "mean"), _reductions),
     **dict.fromkeys(("matmul", "bmm", "linear"), _products),
-    "softmax": _softmax,
+    **dict.fromkeys(("softmax", "cumsum"), _runs),
     "layer_norm": _layer_norm,
     "cross_entropy": _losses,
 }

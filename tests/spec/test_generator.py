@@ -34,8 +34,8 @@ def test_a_changed_byte_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     path.write_text(path.read_text(encoding="utf-8").replace("3f800000", "3f800001", 1), encoding="utf-8")
     assert "softmax.json differs from line" in writing.differences("softmax")[0]
     assert writing.write("softmax") == [path]
-    (tmp_path / "normalization" / "cumsum.json").write_text("{}", encoding="utf-8")
-    assert "cumsum.json has no authored cases" in writing.differences()
+    (tmp_path / "normalization" / "unheard_of.json").write_text("{}", encoding="utf-8")
+    assert "unheard_of.json has no authored cases" in writing.differences()
 
 
 def test_the_words_of_a_stream_are_those_of_splitmix64() -> None:

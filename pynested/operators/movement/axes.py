@@ -14,14 +14,8 @@ from pynested.backends.errors import DimensionError
 from pynested.metadata import check_possible
 from pynested.nested_array import NestedArray
 from pynested.operands import Kind
+from pynested.shapes import named_instead
 from pynested.structure import Ints, Jagged, Strided, packed_strides
-
-
-def named_instead(ndim: int) -> str:
-    """What to do for somebody who named the batch dimension."""
-    if ndim < 2:
-        return "The components have no dimensions of their own."
-    return "The only other one is 1." if ndim == 2 else f"Name one of 1..{ndim - 1}."
 
 
 def component_dim(name: str, dim: Any, ndim: int) -> int:

@@ -124,6 +124,13 @@ def segment_sum(backend: Any, dtype: str) -> None:
 
 
 @check(*ALL)
+def segment_cumsum(backend: Any, dtype: str) -> None:
+    for _, segments, x in layouts(dtype):
+        for backwards in (False, True):
+            close(backend.segment_cumsum(x, segments, backwards), cpu.segment_cumsum(x, segments, backwards), 8, 300)
+
+
+@check(*ALL)
 def segment_max(backend: Any, dtype: str) -> None:
     for _, segments, x in layouts(dtype):
         same(backend.segment_max(x, segments), cpu.segment_max(x, segments))

@@ -1,0 +1,66 @@
+"""Operators that keep the shape and work along one dimension: each run along it is a segment of rows, or of an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pynested.autograd import Array
+from pynested.autograd.dense.canonical import canonical_dim
+from pynested.autograd.rules import movement as moves
+from pynested.backends import Segments
+from pynested.backends.errors import DimensionError
+
+from .nested_array import NestedArray, around
+from .packing import as_rows, contiguous, from_rows, gathered, inverse, lead, packed
+from .shapes import named_instead
+from .structure import Jagged, Strided
+
+OverRuns = Callable[[Array, Segments], Array]
+OverAxis = Callable[[Array, int], Array]
+
+
+def along(name: str, x: NestedArray, dim: int, over_runs: OverRuns, over_axis: OverAxis) -> NestedArray:
+    """The operator ``name`` on each run of ``x`` along ``dim``, any but the batch: packed, in the layout of ``x``.
+
+    ``over_runs(rows, segments)`` works on each segment of rows (N, ...), ``over_axis(values, axis)`` along an axis of
+    values; both return an array of the shape that they are given. The ragged dimension of the jagged layout is brought
+    first where it does not lead, and its runs are segments of rows. A strided array whose memory can be seen as rows is
+    taken for jagged; of any other the dimension is brought last, and every run is a segment of the flat buffer.
+    """
+    at = canonical_dim(name, dim, x.ndim)
+    if not at:
+        raise DimensionError(
+            f"{name}: dimension 0 is the batch dimension, along which components have nothing in common. "
+            f"{named_instead(x.ndim)}"
+        )
+    structure = x.structure
+    if isinstance(structure, Strided):
+        if structure.packed.rows is None:
+            return _along_buffer(x, structure, at - 1, over_runs)
+        rows = as_rows(contiguous(x))
+        assert rows is not None
+        return from_rows(along(name, rows, at, over_runs, over_axis).data, structure.packed)
+    if not structure.tiles:
+        return along(name, packed(x), at, over_runs, over_axis)
+    return around(_along_values(x.data, structure, at - 1, over_runs, over_axis), structure)
+
+
+def _along_values(values: Array, structure: Jagged, axis: int, over_runs: OverRuns, over_axis: OverAxis) -> Array:
+    if axis != structure.ragged_dim - 1:
+        return over_axis(values, axis)
+    if axis == 0:
+        return over_runs(values, structure.segments)
+    order = lead(axis, values.ndim)
+    return moves.transpose(over_runs(moves.transpose(values, order), structure.segments), inverse(order))
+
+
+def _along_buffer(x: NestedArray, structure: Strided, axis: int, over_runs: OverRuns) -> NestedArray:
+    order = [k for k in range(x.ndim - 1) if k != axis] + [axis]
+    lengths = structure.sizes[:, axis]
+    runs = np.where(lengths > 0, structure.sizes[:, order[:-1]].prod(axis=1, dtype=np.int64), 0)
+    flat = over_runs(gathered(x, order), Segments.from_lengths(np.repeat(lengths, runs)))
+    turned = Strided.of_packed(structure.outline[:, order], structure.count)
+    strides = turned.strides[:, inverse(order)]
+    return contiguous(around(flat, Strided.derived(structure.outline, strides, turned.offsets, turned.buffer_size)))
