@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from pynested.backends import Segments
 from pynested.backends.dtypes import computing_dtype
 
 from ..array import Array, raw
@@ -50,6 +53,16 @@ def _amax_push(tangents: list[Any], y: Any, inputs: Any, axes: tuple[int, ...]) 
     return by_count(chosen, ties.sum(axis=axes), lambda t: sum_axes(t, axes))
 
 
+def _greatest(k: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    """The maximum over ``axes``; where these are empty the least value of the dtype, as of an empty segment."""
+    if not axes:
+        return x.copy()
+    if x.size == 0 and 0 in [x.shape[i] for i in axes]:
+        rest = tuple(size for i, size in enumerate(x.shape) if i not in axes)
+        return k.segment_max(k.xp.empty((0, *rest), x.dtype), Segments(np.zeros(2, np.int64)))[0]
+    return k.xp.max(x, axis=axes)
+
+
 sum_axes: Linear = Linear(
     "sum",
     total,
@@ -58,7 +71,7 @@ sum_axes: Linear = Linear(
 )
 amax = Custom(
     "amax",
-    lambda k, x, axes: k.xp.max(x, axis=axes) if axes else x.copy(),
+    _greatest,
     "ya",
     _amax_pull,
     _amax_push,

@@ -9,53 +9,11 @@ as the longest component. With no dimension left it is dense ``()``. What lies i
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from pynested.autograd import Array, dense
-from pynested.autograd.dense.canonical import canonical_dims
-from pynested.autograd.dense.reduction import accumulated, mean_dtype, to_dtype
-from pynested.autograd.rules import reduction as rules
-from pynested.autograd.rules import segment
-from pynested.backends import Segments
-from pynested.backends.errors import EmptyReductionError
-from pynested.backends.host import from_host
 from pynested.nested_array import NestedArray
 from pynested.operands import Dims, DType, Operand
 
-from .reducing import Reduction, Where, reduced
-
-
-def _sum_of_segments(rows: Array, segments: Segments, where: Where) -> Array:
-    return segment.segment_sum(rows, segments)
-
-
-def _mean_of_segments(rows: Array, segments: Segments, where: Where) -> Array:
-    counts = segments.lengths.astype(rows.dtype).reshape(-1, *[1] * (rows.ndim - 1))
-    return segment.segment_sum(rows, segments) / Array(from_host(counts, rows.device), rows.device)
-
-
-def _max_of_segments(rows: Array, segments: Segments, where: Where) -> Array:
-    if segments.any_empty and 0 not in rows.shape[1:]:
-        i = int(np.flatnonzero(segments.lengths == 0)[0])
-        raise EmptyReductionError(
-            f"amax: {where(i)} is empty along dim, and nothing has no maximum. Leave it out, or join an element to it "
-            "first."
-        )
-    return segment.segment_max(rows, segments)
-
-
-_SUM = Reduction("sum", rules.sum_axes, _sum_of_segments)
-_MEAN = Reduction("mean", dense.mean, _mean_of_segments)
-_AMAX = Reduction("amax", dense.amax, _max_of_segments)
-
-
-def _rounded(result: NestedArray | Array, dtype: np.dtype[Any]) -> NestedArray | Array:
-    """A result in the dtype that it is to have."""
-    if isinstance(result, Array):
-        return to_dtype(result, dtype)
-    return NestedArray(to_dtype(result.data, dtype), result.structure)
+from .reducing import reduced
 
 
 def sum(self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> NestedArray | Array:
@@ -93,11 +51,7 @@ def sum(self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType 
     >>> pn.sum(nt, 2).unbind()
     (array([3, 7]), array([]))
     """
-    if type(self) is not NestedArray:
-        return dense.sum(self, dim, keepdim, dtype=dtype)
-    dims = canonical_dims("sum", dim, self.ndim)
-    data, kind = accumulated(self.data, dtype)
-    return _rounded(reduced(NestedArray(data, self.structure), dims, keepdim, _SUM), kind)
+    return reduced(dense.sum, self, dim, keepdim, dtype=dtype)
 
 
 def mean(self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> NestedArray | Array:
@@ -135,12 +89,7 @@ def mean(self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType
     >>> pn.mean(nt, 1), pn.mean(nt), pn.mean(nt, 0)
     (array([1.5, nan, 6. ]), array(3.), array([3.5, 2. ]))
     """
-    if type(self) is not NestedArray:
-        return dense.mean(self, dim, keepdim, dtype=dtype)
-    dims = canonical_dims("mean", dim, self.ndim)
-    kind = mean_dtype("mean", self.data, dtype)
-    data, _ = accumulated(self.data, kind)
-    return _rounded(reduced(NestedArray(data, self.structure), dims, keepdim, _MEAN), kind)
+    return reduced(dense.mean, self, dim, keepdim, dtype=dtype)
 
 
 def amax(self: Operand, dim: Dims = None, keepdim: bool = False) -> NestedArray | Array:
@@ -175,6 +124,4 @@ def amax(self: Operand, dim: Dims = None, keepdim: bool = False) -> NestedArray 
     >>> pn.amax(nt, 1)
     array([-inf,   2.,  nan])
     """
-    if type(self) is not NestedArray:
-        return dense.amax(self, dim, keepdim)
-    return reduced(self, canonical_dims("amax", dim, self.ndim), keepdim, _AMAX)
+    return reduced(dense.amax, self, dim, keepdim)
