@@ -74,6 +74,9 @@ class Backend(Protocol):
     def segment_sum(self, x: Array, segments: Segments, /) -> Array:
         """(N, ...) -> (B, ...): the sum of each run, +0 for an empty one; bools and ints give int64."""
 
+    def segment_prod(self, x: Array, segments: Segments, /) -> Array:
+        """(N, ...) -> (B, ...): the product of each run, 1 for an empty one; bools and ints give int64."""
+
     def segment_max(self, x: Array, segments: Segments, /) -> Array:
         """(N, ...) -> (B, ...): the maximum of each run; NaN wins; an empty run gives the least value of the dtype."""
 

@@ -19,6 +19,8 @@ smallest normal number. `E` is the operator itself run on absolute values, times
 | layer_norm           | (n/2 + 6)·(m/s + abs(y)·(1 + 2·mean abs(x)·mean abs(d)/s²)) | first order in u         |
 | cross_entropy        | n + 18 + 10·log Σexp + 8·max abs(x) + 2Σp(max - x)         | the exps, a log, two sums |
 
+Those of `prod` and of the reductions after it are in `pynested.spec.run_bounds`.
+
 In layer_norm d is x - mean, y = d/s and m = abs(x) + mean abs(x). The functions of NumPy and of CUDA stay within 4 ulp.
 sum, mean and products are worst cases for every order of evaluation (sequential, pairwise, fused); the others are
 of first order in u. Everything here runs on float64 and on the exact numbers of the generator alike.
@@ -38,6 +40,7 @@ import numpy as np
 from .components import Components, each
 from .definitions.sum import sum as sum_of
 from .numerics import NDArray, maximum_along, mean_along, sum_along, wide
+from .run_bounds import RUN_BOUNDS, of_result
 
 __all__ = [
     "BOUNDS",
@@ -229,6 +232,10 @@ def _cross_entropy(define: Define, arguments: Arguments, result: Nested) -> Nest
     return np.asarray(added + (sum(row.size for row in rows) + 2) * np.abs(result))
 
 
+def _runs(block: Callable[..., Any]) -> Callable[..., Nested]:
+    return lambda define, arguments, result=None: of_result(block, arguments)
+
+
 BOUNDS: Mapping[str, Callable[..., Nested]] = {
     "exp": _function,
     "log": _function,
@@ -243,6 +250,7 @@ BOUNDS: Mapping[str, Callable[..., Nested]] = {
     "softmax": _softmax,
     "layer_norm": _layer_norm,
     "cross_entropy": _cross_entropy,
+    **{name: _runs(bound.error) for name, bound in RUN_BOUNDS.items()},
 }
 
 
@@ -281,4 +289,5 @@ LOST: Mapping[str, Callable[[Define, Arguments], Nested]] = {
     "linear": _counts,
     "layer_norm": _lost_by_layer_norm,
     "cross_entropy": _lost_by_cross_entropy,
+    **{name: _runs(bound.lost) for name, bound in RUN_BOUNDS.items()},
 }

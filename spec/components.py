@@ -20,6 +20,7 @@ __all__ = [
     "layouts",
     "left_align",
     "matched",
+    "over_runs",
     "promoted",
     "split_rows",
     "stacked",
@@ -185,6 +186,17 @@ def left_align(components: Components) -> tuple[NDArray, NDArray]:
         corner: tuple[Any, ...] = (number, *(slice(size) for size in component.shape))
         aligned[corner], present[corner] = component, True
     return aligned, present
+
+
+def over_runs(
+    function: Callable[[NDArray, NDArray, tuple[int, ...]], Any], x: Components, dim: Any, keepdim: bool = False
+) -> Any:
+    """Return `function(component, present, axes)` of each component, everything present; of the batch, left-aligned."""
+    dims = dims_of(dim, x.shape)
+    if 0 in dims:
+        return np.asarray(function(*left_align(x), dims))
+    axes = tuple(d - 1 for d in dims)
+    return each(lambda one: function(one, np.ones(one.shape, np.bool_), axes), x, shape=without(x.shape, dims, keepdim))
 
 
 def split_rows(values: NDArray, lengths: Sequence[int]) -> list[NDArray]:

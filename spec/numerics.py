@@ -17,7 +17,18 @@ import numpy.typing as npt
 NDArray = npt.NDArray[Any]
 Axis = int | tuple[int, ...] | None
 
-__all__ = ["Axis", "NDArray", "erf", "is_nan", "maximum_along", "mean_along", "real", "sum_along", "wide"]
+__all__ = [
+    "Axis",
+    "NDArray",
+    "erf",
+    "is_nan",
+    "maximum_along",
+    "mean_along",
+    "product_along",
+    "real",
+    "sum_along",
+    "wide",
+]
 
 _erf_float64 = np.frompyfunc(math.erf, 1, 1)
 _erf_exact = np.frompyfunc(lambda number: number.erf(), 1, 1)
@@ -59,6 +70,14 @@ def sum_along(x: Any, axis: Axis, keepdims: bool = False) -> NDArray:
     if array.dtype.kind in "biu":
         array = array.astype(np.int64)
     return np.asarray(array.sum(axis=axis, keepdims=keepdims), dtype=array.dtype)
+
+
+def product_along(x: Any, axis: Axis, keepdims: bool = False) -> NDArray:
+    """Multiply along `axis`; the product of nothing is 1. Bools and ints are multiplied as int64."""
+    array = wide(x)
+    if array.dtype.kind in "biu":
+        array = array.astype(np.int64)
+    return np.asarray(array.prod(axis=axis, keepdims=keepdims), dtype=array.dtype)
 
 
 def mean_along(x: Any, axis: Axis, keepdims: bool = False) -> NDArray:

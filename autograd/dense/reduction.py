@@ -8,8 +8,9 @@ these axes of a dense array (`AxisRuns`) or segments of rows, as the components 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from math import nan, prod
+from math import nan
 from typing import Any, Protocol
 
 import numpy as np
@@ -38,6 +39,9 @@ class Runs(Protocol):
     def sum(self, x: Array) -> Array:
         """The sum of each run; +0 for an empty one."""
 
+    def prod(self, x: Array) -> Array:
+        """The product of each run; 1 for an empty one."""
+
     def amax(self, x: Array) -> Array:
         """The maximum of each run; the least value of the dtype for an empty one."""
 
@@ -56,11 +60,21 @@ class AxisRuns:
     def sum(self, x: Array) -> Array:
         return of_axes.sum_axes(x, self.axes)
 
+    def prod(self, x: Array) -> Array:
+        return self._as_segment(x, of_segments.segment_prod)
+
     def amax(self, x: Array) -> Array:
         return of_axes.amax(x, self.axes)
 
     def count(self, x: Array) -> int:
-        return prod([x.shape[i] for i in self.axes])
+        return math.prod([x.shape[i] for i in self.axes])
+
+    def _as_segment(self, x: Array, rule: Callable[[Array, Segments], Array]) -> Array:
+        """What a rule over segments says of the one segment whose columns are the runs."""
+        rest = tuple(i for i in range(x.ndim) if i not in self.axes)
+        columns = tuple(x.shape[i] for i in rest)
+        rows = moves.reshape(moves.transpose(x, (*self.axes, *rest)), (self.count(x), *columns))
+        return moves.reshape(rule(rows, Segments(np.array([0, self.count(x)]))), columns)
 
 
 class SegmentRuns:
@@ -73,6 +87,9 @@ class SegmentRuns:
 
     def sum(self, x: Array) -> Array:
         return of_segments.segment_sum(x, self.segments)
+
+    def prod(self, x: Array) -> Array:
+        return of_segments.segment_prod(x, self.segments)
 
     def amax(self, x: Array) -> Array:
         return of_segments.segment_max(x, self.segments)
@@ -188,6 +205,10 @@ sum = Reduction(
 mean = Reduction(
     "mean", lambda runs, x: runs.sum(x) / runs.count(x), takes=averaged, empty=nan,
     says="The sum over ``dim`` by the number of its elements; NaN where there are none.",
+)  # fmt: skip
+prod = Reduction(
+    "prod", lambda runs, x: runs.prod(x), takes=added, empty=1,
+    says="The product over ``dim``; 1 where there is nothing to multiply.",
 )  # fmt: skip
 amax = Reduction(
     "amax", lambda runs, x: runs.amax(x), takes=unchanged, empty=EmptyReductionError, lacks="maximum",

@@ -27,6 +27,7 @@ from .running import copy, quietly
 from .segment import (
     segment_max,
     segment_max_backward,
+    segment_prod,
     segment_sum,
     spread,
 )
@@ -57,6 +58,7 @@ __all__ = [
     "scatter_components",
     "segment_max",
     "segment_max_backward",
+    "segment_prod",
     "segment_softmax",
     "segment_softmax_backward",
     "segment_sum",

@@ -35,6 +35,17 @@ def segment_sum(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
 
 
 @quiet
+def segment_prod(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
+    """(N, ...) -> (B, ...): the product of each run, 1 for an empty one; bools and ints give int64."""
+    dtype = x.dtype if x.dtype.kind == "f" else np.dtype(np.int64)
+    return (
+        _reduced(np.multiply, as_matrix(x).astype(computing_dtype(dtype), copy=False), segments, 1)
+        .astype(dtype, copy=False)
+        .reshape(segments.count, *x.shape[1:])
+    )
+
+
+@quiet
 def segment_max(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
     """(N, ...) -> (B, ...): the maximum of each run; NaN wins; an empty run gives the least value of the dtype."""
     rows = as_matrix(x)
@@ -130,6 +141,15 @@ def _integer_sum(rows: NDArray[Any], segments: Segments) -> NDArray[np.int64]:
     np.cumsum(rows, axis=0, out=running_sum[1:])
     sums: NDArray[np.int64] = running_sum[segments.offsets[1:]] - running_sum[segments.offsets[:-1]]
     return sums
+
+
+def _reduced(ufunc: np.ufunc, rows: NDArray[Any], segments: Segments, empty: Any) -> NDArray[Any]:
+    """(N, D) -> (B, D): the rows of each run joined one after the other, ``empty`` where there are none."""
+    joined = np.full((segments.count, rows.shape[1]), empty, rows.dtype)
+    starts, occupied = _starts(segments, 0, segments.count)
+    if starts.size:
+        joined[occupied] = ufunc.reduceat(rows, starts, axis=0)
+    return joined
 
 
 def sum_runs(block: NDArray[Any], segments: Segments, first: int, last: int) -> NDArray[Any]:

@@ -92,6 +92,40 @@ def mean(self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType
     return reduced(dense.mean, self, dim, keepdim, dtype=dtype)
 
 
+def prod(self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> NestedArray | Array:
+    """The product of each run along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Bools and integers give int64, floats keep their dtype.
+    dim : int, tuple of int or None
+        As for `sum`; with dimension 0 the elements present at a position are multiplied.
+    keepdim : bool
+        Whether a reduced dimension stays, with size 1.
+    dtype : dtype, optional
+        Every element is converted to it before the product, and the result has it.
+
+    Raises
+    ------
+    DimensionError
+        For a dimension out of range, or named twice.
+
+    Notes
+    -----
+    The product of a run without elements is 1. float16 is multiplied wider and rounded once. Gradient: to each element
+    the cotangent times the product of the others, which no zero spoils.
+
+    Clauses: PROD-1 to PROD-7. After `torch.prod`.
+
+    Examples
+    --------
+    >>> pn.prod(pn.nested_array([[2, 3], [], [4]], layout=pn.jagged), 1)
+    array([6, 1, 4])
+    """
+    return reduced(dense.prod, self, dim, keepdim, dtype=dtype)
+
+
 def amax(self: Operand, dim: Dims = None, keepdim: bool = False) -> NestedArray | Array:
     """The greatest element of each run along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 

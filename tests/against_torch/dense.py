@@ -86,6 +86,16 @@ def batch_mean(x: Any, dims: Any, keepdim: bool) -> Any:
     return batch_sum(x, dims, keepdim) / batch_sum([torch.ones_like(c) for c in x], dims, keepdim)
 
 
+def torch_prod(x: Any, dim: Any, keepdim: bool) -> Any:
+    for one in sorted(dim, reverse=True):  # PyTorch's takes one dimension
+        x = torch.prod(x, one, keepdim)
+    return x
+
+
+def batch_prod(x: Any, dims: Any, keepdim: bool) -> Any:
+    return torch_prod(aligned(x, 1.0), dims, keepdim)
+
+
 def batch_amax(x: Any, dims: Any, keepdim: bool) -> Any:
     return torch.amax(aligned(x, -torch.inf), dim=dims, keepdim=keepdim)
 
@@ -211,6 +221,7 @@ OPERATORS: dict[str, Operator] = {
     "narrow": narrow,
     "neg": elementwise(torch.neg),
     "nested_array": elementwise(torch.detach),
+    "prod": reduction(torch_prod, batch_prod),
     "relu": elementwise(torch.relu),
     "reshape": reshape,
     "reshape_as": elementwise(lambda c, d: c.reshape(d.shape)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from math import fsum
+from math import fsum, prod
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,20 @@ def test_small_layouts(layouts: list[tuple[int, ...]], inner: tuple[int, ...], d
                 assert maxima[(place, *index)] == max(column, default=least)
         assert not np.signbit(sums[[length == 0 for length in lengths]]).any()
         np.testing.assert_array_equal(cpu.spread(sums, segments), sums[segments.row_component])
+
+
+@pytest.mark.parametrize("layouts", LAYOUTS, ids=len)
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
+def test_products(layouts: list[tuple[int, ...]], dtype: str) -> None:
+    for lengths, inner in product(layouts, [(), (3,), (0,), (2, 2)]):
+        segments = runs_of(lengths)
+        x = small_integers(segments.rows, inner, dtype)
+        products = cpu.segment_prod(x, segments)
+        assert products.shape == (len(lengths), *inner)
+        assert products.dtype == (dtype if dtype in FLOATS else "int64")
+        for place, (start, stop) in enumerate(segments.pairs):
+            for index in np.ndindex(inner):
+                assert products[(place, *index)] == prod(x[(row, *index)].item() for row in range(start, stop))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -18,11 +18,12 @@ from ..slopes import check_gradients
 SHAPES = [(2, 2), (0, 2), (3, 2)]
 X = batch(SHAPES)
 FULL = batch([(2, 2), (1, 2), (3, 2)], 3)
-NAMES = ("sum", "mean", "amax")
+NAMES = ("sum", "mean", "prod", "amax")
 REDUCE = {
     "sum": np.sum,
     "mean": lambda x, axis, keepdims=False: np.sum(x, axis, keepdims=keepdims) / _count(x, axis),
     "amax": np.max,
+    "prod": np.prod,
 }
 DIMS: list[Any] = [1, 2, (1, 2), (2, 1), -1, -2, (-1, 1)]
 
@@ -46,8 +47,7 @@ def at_places(name: str, components: list[Any], dims: tuple[int, ...]) -> Any:
     sizes = [max(x.shape[d - 1] for x in components) for d in kept]
     result = np.empty(sizes)
     for place_ in itertools.product(*map(range, sizes)):
-        numbers = found.get(place_, [])
-        result[place_] = {"sum": sum, "mean": lambda n: sum(n) / len(n) if n else np.nan, "amax": max}[name](numbers)
+        result[place_] = REDUCE[name](np.array(found.get(place_, [])), 0)
     return result
 
 

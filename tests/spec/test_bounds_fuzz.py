@@ -94,6 +94,13 @@ def _reductions(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str
     return [x], {"dim": dims}, "dense" if dims in (0, (0, 1), (0, 2), None) else None
 
 
+def _prod(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
+    """Roots, so that no product is beyond the largest float64, in which expectations are written down."""
+    root = max(sum(one.size for one in x) / (1 if x.dtype == np.float64 else 4), 1)
+    roots = [np.sign(one) * np.abs(one.astype(np.float64)) ** (1 / root) for one in x]
+    return _reductions(draw, op, Components([one.astype(x.dtype) for one in roots], x.shape, x.dtype))
+
+
 def _softmax(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
     return [x], {"dim": int(draw.integers(1, 3))}, None
 
@@ -127,6 +134,7 @@ def _losses(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, An
 CALLS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("exp", "log", "sin", "tanh", "gelu", "silu"), _functions),
     **dict.fromkeys(("sum", "mean"), _reductions),
+    "prod": _prod,
     **dict.fromkeys(("matmul", "bmm", "linear"), _products),
     "softmax": _softmax,
     "layer_norm": _layer_norm,

@@ -175,4 +175,4 @@ def test_a_refusal_is_asked_without_components_too() -> None:
 
 
 def test_a_new_operator_has_cases_in_a_known_chapter() -> None:
-    assert [book.op for chapter, book in writing.books() if chapter == "reduction"] == ["sum", "mean", "amax"]
+    assert [book.op for chapter, book in writing.books() if chapter == "reduction"] == ["sum", "mean", "prod", "amax"]

@@ -1,0 +1,48 @@
+"""Cases of the reductions that multiply, take logarithms, choose or compare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...encoding import Components
+from ..author import Book
+from ..draws import integers, nest
+from .inputs import INT64_MAX, INT64_MIN, all_empty, no_components, special
+from .runs import RAGGED_KIND, orders, shapes
+
+
+def prod() -> Book:
+    """Cases of `prod`."""
+    book = Book("prod")
+    shapes(book, "", "1 6", _powers)
+    orders(book, "1 6")
+    flat = {"kw": {"dim": 1}, "kind": "dense"}
+    for dtype in ("bool", "int8", "uint8", "int16", "int32", "int64"):
+        book.value(f"{dtype}/ragged", "2 4", [nest(dtype, [[1, 0, 1], [], [1, 1], [100, 100]])], **flat)
+    book.value("int64/wrap", "2", [nest("int64", [[INT64_MAX, 2], [INT64_MIN, -1]])], **flat)
+    book.value("float32/zeros", "1 6", [nest("float32", [[2, 0, 3], [2, 0, 0], [0], [-0.0, 5], [4, 0.5]])], **flat)
+    across = nest("float32", [[[0, 2], [3, 1]], [[0, 5]]])
+    for dim in (0, (0, 2), (1, 2), None):
+        book.value("float32/zeros", "1 6", [across], kw={"dim": dim}, kind="dense")
+    book.value("float64/empty", "4 6", [nest("float64", [[], [3.0], []])], **flat)
+    book.value("float32/all-empty", "4", [all_empty("float32")], kw={"dim": None}, kind="dense")
+    empty = no_components("float32", None, 4)
+    book.value("float32/batch0", "4 1", [empty], kw={"dim": 1}, kind=RAGGED_KIND)
+    book.value("float32/batch0", "4", [empty], kw={"dim": 0}, kind="dense")
+    book.value("float32/batch0", "4", [empty], kw={"dim": None}, kind="dense")
+    book.value("float32/special", "1", [special("float32")], **flat)
+    book.value("float16/intermediate", "5 NUMERICS-4", [nest("float16", [[512, 512, 2.0**-10], [3]])], **flat)
+    far = [nest("float32", [[1e30, 1e30, 1e-30, 1e-30], [1e30, 1e-30]])]
+    book.value("float32/steps", "7", far, cmp="bound", **flat)
+    for dtype, to in (("int32", "float32"), ("float32", "float64"), ("float32", "int64")):
+        x = nest(dtype, [[1.5, 2.0], [-3.0]])
+        book.value(f"{dtype}/dtype", "3", [x], kw={"dim": 1, "dtype": np.dtype(to)}, kind="dense", gradient=None)
+    return book
+
+
+def _powers(dtype: str, shapes: Any, key: str) -> Components:
+    """Return powers of two of both signs, whose products are powers of two."""
+    drawn, table = integers("int64", shapes, key, 0, 5), np.array([-2, -1, -0.5, 0.5, 1, 2], dtype)
+    return Components([table[component] for component in drawn], drawn.shape, dtype)
