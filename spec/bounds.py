@@ -40,7 +40,7 @@ import numpy as np
 from .components import Components, each
 from .definitions.sum import sum as sum_of
 from .numerics import NDArray, maximum_along, mean_along, sum_along, wide
-from .run_bounds import RUN_BOUNDS, of_result
+from .run_bounds import RUN_BOUNDS, VANISHING, of_result, softmax_factor
 
 __all__ = [
     "BOUNDS",
@@ -58,8 +58,6 @@ __all__ = [
 # The dtype that results are computed in, and the unit roundoff of each.
 COMPUTING = {"float16": "float32", "float32": "float32", "float64": "float64"}
 ROUNDOFF = {"float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}
-
-VANISHING = 2.0**-1074  # the least number of all dtypes: what is below becomes 0 or this
 
 # Precisions whose results are compared bit for bit.
 NO_TOLERANCE = ("exact", "correctly_rounded")
@@ -150,15 +148,6 @@ def _mean(define: Define, arguments: Arguments, result: Nested) -> Nested:
 def _dot(define: Define, arguments: Arguments, result: Nested) -> Nested:
     magnitudes, counts = on_absolutes(define, arguments), _counts(define, arguments)
     return each(lambda magnitude, count: (count + 1) * magnitude, magnitudes, counts)
-
-
-def softmax_factor(x: NDArray, axis: int) -> tuple[NDArray, NDArray]:
-    """Return the softmax of `x` and the factor of u in its relative error."""
-    below = maximum_along(x, axis, keepdims=True) - x
-    powers = np.exp(-below)
-    p = powers / sum_along(powers, axis, keepdims=True)
-    below = np.where(p < VANISHING, 0, below)  # what becomes exactly 0 has no relative error; and 0 * inf is none
-    return p, x.shape[axis] + 18 + 2 * below + 2 * sum_along(p * below, axis, keepdims=True)
 
 
 def _softmax(define: Define, arguments: Arguments, result: Nested) -> Nested:

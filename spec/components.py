@@ -188,15 +188,27 @@ def left_align(components: Components) -> tuple[NDArray, NDArray]:
     return aligned, present
 
 
-def over_runs(
-    function: Callable[[NDArray, NDArray, tuple[int, ...]], Any], x: Components, dim: Any, keepdim: bool = False
-) -> Any:
-    """Return `function(component, present, axes)` of each component, everything present; of the batch, left-aligned."""
+def over_runs(function: Callable[[NDArray], Any], x: Components, dim: Any, keepdim: bool = False) -> Any:
+    """Return `function(run)` of each run along `dim`, a vector of the elements that are present there."""
     dims = dims_of(dim, x.shape)
     if 0 in dims:
-        return np.asarray(function(*left_align(x), dims))
+        return _of_runs(function, *left_align(x), dims, keepdim)
     axes = tuple(d - 1 for d in dims)
-    return each(lambda one: function(one, np.ones(one.shape, np.bool_), axes), x, shape=without(x.shape, dims, keepdim))
+    shape = without(x.shape, dims, keepdim)
+    return each(lambda one: _of_runs(function, one, np.ones(one.shape, np.bool_), axes, keepdim), x, shape=shape)
+
+
+def _of_runs(
+    function: Callable[[NDArray], Any], x: NDArray, present: NDArray, axes: tuple[int, ...], keepdim: bool
+) -> NDArray:
+    sizes = [size for axis, size in enumerate(x.shape) if axis not in axes]
+    kind = x.dtype if x.dtype == object else np.asarray(function(np.zeros(1, x.dtype))).dtype
+    result = np.empty(sizes, kind)
+    for place in np.ndindex(*sizes):
+        rest = iter(place)
+        run = tuple(slice(None) if axis in axes else next(rest) for axis in range(x.ndim))
+        result[place] = np.asarray(function(x[run][present[run]]))[()]
+    return np.expand_dims(result, axes) if keepdim else result
 
 
 def split_rows(values: NDArray, lengths: Sequence[int]) -> list[NDArray]:

@@ -24,12 +24,11 @@ from .bounds import (
     cross_entropy_divisor,
     layer_norm_error,
     layer_norm_parts,
-    softmax_factor,
     trailing_axes,
 )
 from .components import each
 from .numerics import NDArray, mean_along, sum_along, wide
-from .run_bounds import RUN_BOUNDS, of_gradient
+from .run_bounds import RUN_BOUNDS, of_gradient, softmax_factor
 
 __all__ = ["GRADIENT_BOUNDS", "GRADIENT_LOST"]
 

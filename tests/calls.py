@@ -175,7 +175,7 @@ def _reduction() -> Iterator[Call]:
         dim = None if len(dims) == 3 else dims if len(dims) == 2 else dims[0]
         for keepdim in (False, True):
             label = f"{dim}" + " kept" * keepdim
-            for op in ("sum", "mean", "prod")[: 3 - 2 * keepdim]:
+            for op in ("sum", "mean", "prod", "logsumexp")[: 4 - 3 * keepdim]:
                 yield Call(op, label, lambda b, dim=dim, keepdim=keepdim: (b.x(), dim, keepdim))
             arguments = lambda b, dim=dim, keepdim=keepdim: (b.x(), dim, keepdim)  # noqa: E731
             yield Call("amax", label, arguments, refuses=_empty_run(dims), smooth=False)

@@ -99,8 +99,8 @@ class TestOperator:
         assert f"<!-- clauses: {operator.name} -->" in prose
 
     def test_has_a_test(self, operator: Operator, root: Path) -> None:
-        file = root / "tests" / "operators" / f"test_{operator.chapter}.py"
-        assert re.search(rf"\b{operator.name}\b", file.read_text(encoding="utf-8"))
+        files = (root / "tests" / "operators").glob(f"test_{operator.chapter}*.py")
+        assert any(re.search(rf"\b{operator.name}\b", file.read_text(encoding="utf-8")) for file in files)
 
 
 def test_no_file_is_named_after_an_operator_that_the_table_lacks(root: Path) -> None:

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from math import nan
+from math import inf, nan
 from typing import Any, Protocol
 
 import numpy as np
 
-from pynested.backends import Segments
+from pynested.backends import Segments, get_backend
 from pynested.backends.dtypes import computing_dtype, is_float
 from pynested.backends.errors import DTypeError, EmptyReductionError
 from pynested.backends.host import from_host
 
 from ..array import Array
+from ..rules import elementwise as of_elements
 from ..rules import movement as moves
 from ..rules import reduction as of_axes
 from ..rules import segment as of_segments
@@ -48,6 +49,9 @@ class Runs(Protocol):
     def count(self, x: Array) -> Any:
         """How many elements each run has, in the dtype of ``x``."""
 
+    def back(self, y: Array, x: Array) -> Array:
+        """``y``, which has an entry for each run of ``x``, at every element of the run."""
+
 
 class AxisRuns:
     """The runs of a dense array along some of its axes."""
@@ -68,6 +72,9 @@ class AxisRuns:
 
     def count(self, x: Array) -> int:
         return math.prod([x.shape[i] for i in self.axes])
+
+    def back(self, y: Array, x: Array) -> Array:
+        return moves.broadcast_to(moves.reshape(y, of_axes.kept(x.shape, self.axes)), x.shape)
 
     def _as_segment(self, x: Array, rule: Callable[[Array, Segments], Array]) -> Array:
         """What a rule over segments says of the one segment whose columns are the runs."""
@@ -97,6 +104,9 @@ class SegmentRuns:
     def count(self, x: Array) -> Array:
         counts = self.segments.lengths.astype(x.dtype).reshape(-1, *[1] * (x.ndim - 1))
         return Array(from_host(counts, x.device), x.device)
+
+    def back(self, y: Array, x: Array) -> Array:
+        return of_segments.spread(y, self.segments)
 
 
 # ---- dtypes -------------------------------------------------------------------------------------------------------
@@ -198,6 +208,13 @@ class Reduction:
             )
 
 
+def _logsumexp(runs: Runs, x: Array) -> Array:
+    """Exponentials of what each element is less than the greatest of its run, if that is finite."""
+    greatest = runs.amax(x.detach())
+    top = of_elements.where(greatest, x.dtype.type(0), get_backend(x.device).isfinite(greatest.data))
+    return top + of_elements.log(runs.sum(of_elements.exp(x - runs.back(top, x))))
+
+
 sum = Reduction(
     "sum", lambda runs, x: runs.sum(x), takes=added, empty=0,
     says="The sum over ``dim``; +0 where there is nothing to add.",
@@ -209,6 +226,10 @@ mean = Reduction(
 prod = Reduction(
     "prod", lambda runs, x: runs.prod(x), takes=added, empty=1,
     says="The product over ``dim``; 1 where there is nothing to multiply.",
+)  # fmt: skip
+logsumexp = Reduction(
+    "logsumexp", _logsumexp, takes=averaged, empty=-inf,
+    says="log of the sum of exp over ``dim``, however large the elements; -inf where there are none.",
 )  # fmt: skip
 amax = Reduction(
     "amax", lambda runs, x: runs.amax(x), takes=unchanged, empty=EmptyReductionError, lacks="maximum",

@@ -30,7 +30,7 @@ from .movement import (
 )
 from .normalization import dropout, layer_norm, softmax
 from .products import bmm, linear, matmul
-from .reduction import amax, mean, prod, sum
+from .reduction import amax, logsumexp, mean, prod, sum
 from .writing import assign, overwrite, write
 
 UFUNCS: dict[Any, Callable[..., Any]] = {
@@ -42,7 +42,7 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
 __all__ = [
     "UFUNCS", "abs", "add", "amax", "assign", "bmm", "cat", "chunk", "clone", "contiguous", "cross_entropy", "detach",
     "div", "dropout", "embedding", "eq", "equal", "exp", "ge", "gelu", "getitem", "gt", "layer_norm", "le", "linear",
-    "log", "logical_not", "lt", "masked_fill", "matmul", "mean", "mul", "narrow", "ne", "neg", "overwrite",
+    "log", "logical_not", "logsumexp", "lt", "masked_fill", "matmul", "mean", "mul", "narrow", "ne", "neg", "overwrite",
     "pin_memory", "prod", "relu", "reshape", "reshape_as", "select", "sgn", "silu", "sin", "softmax", "stack", "sub",
     "sum", "tanh", "to", "to_dense", "to_padded_array", "transpose", "unbind", "unflatten", "unsqueeze", "view",
     "where", "write",

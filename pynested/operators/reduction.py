@@ -126,6 +126,38 @@ def prod(self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType
     return reduced(dense.prod, self, dim, keepdim, dtype=dtype)
 
 
+def logsumexp(self: Operand, dim: Dims = None, keepdim: bool = False) -> NestedArray | Array:
+    """The logarithm of the sum of exponentials of each run along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Bools and integers give float64, floats keep their dtype.
+    dim : int, tuple of int or None
+        As for `sum`; with dimension 0 of the elements present at a position.
+    keepdim : bool
+        Whether a reduced dimension stays, with size 1.
+
+    Raises
+    ------
+    DimensionError
+        For a dimension out of range, or named twice.
+
+    Notes
+    -----
+    It overflows only where the result does. A run without elements, or of nothing but -inf, gives -inf; one with +inf
+    gives +inf, one with NaN NaN. Gradient: the cotangent times the softmax of the run, NaN where all of it is -inf.
+
+    Clauses: LOGSUMEXP-1 to LOGSUMEXP-6. After `torch.logsumexp`.
+
+    Examples
+    --------
+    >>> pn.logsumexp(pn.nested_array([[1000.0, 1000.0], [], [3.0]], layout=pn.jagged), 1)
+    array([1000.69314718,         -inf,    3.        ])
+    """
+    return reduced(dense.logsumexp, self, dim, keepdim)
+
+
 def amax(self: Operand, dim: Dims = None, keepdim: bool = False) -> NestedArray | Array:
     """The greatest element of each run along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
 

@@ -96,6 +96,10 @@ def batch_prod(x: Any, dims: Any, keepdim: bool) -> Any:
     return torch_prod(aligned(x, 1.0), dims, keepdim)
 
 
+def batch_logsumexp(x: Any, dims: Any, keepdim: bool) -> Any:
+    return torch.logsumexp(aligned(x, -torch.inf), dims, keepdim)
+
+
 def batch_amax(x: Any, dims: Any, keepdim: bool) -> Any:
     return torch.amax(aligned(x, -torch.inf), dim=dims, keepdim=keepdim)
 
@@ -213,6 +217,7 @@ OPERATORS: dict[str, Operator] = {
     "linear": linear,
     "log": elementwise(torch.log),
     "logical_not": elementwise(torch.logical_not),
+    "logsumexp": reduction(torch.logsumexp, batch_logsumexp),
     "lt": elementwise(operator.lt),
     "masked_fill": masked_fill,
     "matmul": elementwise(torch.matmul),

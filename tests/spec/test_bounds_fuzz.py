@@ -133,7 +133,7 @@ def _losses(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, An
 
 CALLS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("exp", "log", "sin", "tanh", "gelu", "silu"), _functions),
-    **dict.fromkeys(("sum", "mean"), _reductions),
+    **dict.fromkeys(("sum", "mean", "logsumexp"), _reductions),
     "prod": _prod,
     **dict.fromkeys(("matmul", "bmm", "linear"), _products),
     "softmax": _softmax,

@@ -8,8 +8,8 @@ import numpy as np
 
 from ...encoding import Components
 from ..author import Book
-from ..draws import integers, nest
-from .inputs import INT64_MAX, INT64_MIN, all_empty, no_components, special
+from ..draws import floats, integers, nest
+from .inputs import INF, INT64_MAX, INT64_MIN, NAN, all_empty, no_components, special
 from .runs import RAGGED_KIND, orders, shapes
 
 
@@ -39,6 +39,33 @@ def prod() -> Book:
     for dtype, to in (("int32", "float32"), ("float32", "float64"), ("float32", "int64")):
         x = nest(dtype, [[1.5, 2.0], [-3.0]])
         book.value(f"{dtype}/dtype", "3", [x], kw={"dim": 1, "dtype": np.dtype(to)}, kind="dense", gradient=None)
+    return book
+
+
+def logsumexp() -> Book:
+    """Cases of `logsumexp`."""
+    book = Book("logsumexp", cmp="bound")
+    shapes(book, "", "1 5", floats)
+    orders(book, "1 5")
+    flat = {"kw": {"dim": 1}, "kind": "dense"}
+    for dtype in ("bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float64"):
+        x = nest(dtype, [[1, 0, 1], [], [1, 1], [0]])
+        book.value(f"{dtype}/ragged", "2 3 1", [x], dtype=dtype if dtype[0] == "f" else "float64", **flat)
+    large = nest("float32", [[1000.0, 1000.0], [-1000.0, -1001.0], [3e38, 3e38], [-3e38, 3e38]])
+    book.value("float32/large", "1 5", [large], **flat)
+    book.value("float32/special", "3 4", [special("float32")], **flat)
+    book.value("float32/infinite", "3 4", [nest("float32", [[-INF, -INF], [INF, 1], [-INF, 2], [3]])], **flat)
+    silent = nest("float32", [[-INF, -INF], [-INF, 2.0], [-INF]])
+    hand = {"cotangent": np.array([2, 3, 4], "float32"), "gradient": [[[NAN, NAN], [0.0, 3.0], [NAN]]]}
+    book.value("float32/silent", "5 3", [silent], **flat, **hand)
+    spoilt = nest("float32", [[NAN, 1.0], [INF, 2.0], [5.0]])
+    hand = {"cotangent": np.array([2, 3, 4], "float32"), "gradient": [[[0.0, 0.0], [0.0, 0.0], [4.0]]]}
+    book.value("float32/spoilt", "6 4", [spoilt], unspecified_gradient=[[0, 1], [0, 1]], **flat, **hand)
+    empty = no_components("float32", None, 4)
+    book.value("float32/batch0", "3 1", [empty], kw={"dim": 1}, kind=RAGGED_KIND)
+    for x in (empty, all_empty("float32")):
+        for dim in (0, None):
+            book.value("float32/nothing", "3", [x], kw={"dim": dim}, kind="dense")
     return book
 
 

@@ -39,7 +39,7 @@ def shapes(book: Book, shape: str, value: str, draw: Any) -> None:
     book.value("float32/deep", both, [deep], kw={"dim": (0, 2)}, kind="dense")
     irregular = draw("float32", IRREGULAR, f"{op} irregular")
     book.value("float32/irregular", value, [irregular], kw={"dim": 2}, kind="nested")
-    covered = irregular if op in ("sum", "mean", "prod") else draw("float32", COVERED, "amax covered")
+    covered = irregular if op != "amax" else draw("float32", COVERED, "amax covered")
     book.value("float32/irregular", both, [covered], kw={"dim": 0}, kind="dense")
     book.value("float32/len1", value, [draw("float32", [(1, 3)], f"{op} one")], kw={"dim": 1}, kind=RAGGED_KIND)
     flat = draw("float32", [(3,), (2,)], f"{op} flat")
