@@ -126,6 +126,7 @@ class Methods(InPlace):
     def mean(self, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Array: return dense.mean(self, dim, keepdim, dtype=dtype)
     def prod(self, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Array: return dense.prod(self, dim, keepdim, dtype=dtype)
     def logsumexp(self, dim: Any = None, keepdim: bool = False) -> Array: return dense.logsumexp(self, dim, keepdim)
+    def amin(self, dim: Any = None, keepdim: bool = False) -> Array: return dense.amin(self, dim, keepdim)
     def amax(self, dim: Any = None, keepdim: bool = False) -> Array: return dense.amax(self, dim, keepdim)
     def softmax(self, dim: int, *, dtype: Any = None) -> Array: return dense.softmax(self, dim, dtype=dtype)
     def layer_norm(self, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Array: return dense.layer_norm(self, normalized_shape, weight, bias, eps)

@@ -63,6 +63,7 @@ from pynested.operators import (  # noqa: E402
     abs,
     add,
     amax,
+    amin,
     bmm,
     cat,
     chunk,
@@ -120,12 +121,12 @@ uint8 = _np.dtype(_np.uint8)
 float16, float32, float64 = _np.dtype(_np.float16), _np.dtype(_np.float32), _np.dtype(_np.float64)
 
 __all__ = [
-    "Array", "Function", "Layout", "NestedArray", "__version__", "abs", "add", "amax", "anomaly", "arange", "array",
-    "as_nested_array", "bmm", "bool", "cat", "checkpoint", "chunk", "clone", "contiguous", "cross_entropy", "detach",
-    "div", "dropout", "elementwise", "embedding", "empty", "empty_like", "enable_grad", "eq", "equal", "errors", "exp",
-    "float16", "float32", "float64", "from_dlpack", "full", "full_like", "gelu", "get_default_device", "getitem",
-    "grad", "gradcheck", "hessian", "hvp", "int8", "int16", "int32", "int64", "is_grad_enabled", "jacobian", "jagged",
-    "jvp", "layer_norm", "linear", "log", "logical_not", "logsumexp", "lt", "manual_seed", "map_components",
+    "Array", "Function", "Layout", "NestedArray", "__version__", "abs", "add", "amax", "amin", "anomaly", "arange",
+    "array", "as_nested_array", "bmm", "bool", "cat", "checkpoint", "chunk", "clone", "contiguous", "cross_entropy",
+    "detach", "div", "dropout", "elementwise", "embedding", "empty", "empty_like", "enable_grad", "eq", "equal",
+    "errors", "exp", "float16", "float32", "float64", "from_dlpack", "full", "full_like", "gelu", "get_default_device",
+    "getitem", "grad", "gradcheck", "hessian", "hvp", "int8", "int16", "int32", "int64", "is_grad_enabled", "jacobian",
+    "jagged", "jvp", "layer_norm", "linear", "log", "logical_not", "logsumexp", "lt", "manual_seed", "map_components",
     "masked_fill", "masked_select", "matmul", "mean", "mul", "narrow", "ne", "neg", "nested_array",
     "nested_array_from_jagged", "nested_array_from_strided", "no_grad", "ones", "ones_like", "prod", "rand",
     "rand_like", "randint", "randint_like", "randn", "randn_like", "relu", "reshape", "reshape_as", "select",

@@ -178,7 +178,8 @@ def _reduction() -> Iterator[Call]:
             for op in ("sum", "mean", "prod", "logsumexp")[: 4 - 3 * keepdim]:
                 yield Call(op, label, lambda b, dim=dim, keepdim=keepdim: (b.x(), dim, keepdim))
             arguments = lambda b, dim=dim, keepdim=keepdim: (b.x(), dim, keepdim)  # noqa: E731
-            yield Call("amax", label, arguments, refuses=_empty_run(dims), smooth=False)
+            for op in ("amax", "amin"):
+                yield Call(op, label, arguments, refuses=_empty_run(dims), smooth=False)
 
 
 def _runs() -> Iterator[Call]:

@@ -46,6 +46,9 @@ class Runs(Protocol):
     def amax(self, x: Array) -> Array:
         """The maximum of each run; the least value of the dtype for an empty one."""
 
+    def amin(self, x: Array) -> Array:
+        """The minimum of each run; the greatest value of the dtype for an empty one."""
+
     def count(self, x: Array) -> Any:
         """How many elements each run has, in the dtype of ``x``."""
 
@@ -69,6 +72,9 @@ class AxisRuns:
 
     def amax(self, x: Array) -> Array:
         return of_axes.amax(x, self.axes)
+
+    def amin(self, x: Array) -> Array:
+        return of_axes.amin(x, self.axes)
 
     def count(self, x: Array) -> int:
         return math.prod([x.shape[i] for i in self.axes])
@@ -100,6 +106,9 @@ class SegmentRuns:
 
     def amax(self, x: Array) -> Array:
         return of_segments.segment_max(x, self.segments)
+
+    def amin(self, x: Array) -> Array:
+        return of_segments.segment_min(x, self.segments)
 
     def count(self, x: Array) -> Array:
         counts = self.segments.lengths.astype(x.dtype).reshape(-1, *[1] * (x.ndim - 1))
@@ -234,4 +243,8 @@ logsumexp = Reduction(
 amax = Reduction(
     "amax", lambda runs, x: runs.amax(x), takes=unchanged, empty=EmptyReductionError, lacks="maximum",
     says="The maximum over ``dim``; NaN wins, and a maximum of nothing is an error.",
+)  # fmt: skip
+amin = Reduction(
+    "amin", lambda runs, x: runs.amin(x), takes=unchanged, empty=EmptyReductionError, lacks="minimum",
+    says="The minimum over ``dim``; NaN wins, and a minimum of nothing is an error.",
 )  # fmt: skip

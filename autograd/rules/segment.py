@@ -33,7 +33,7 @@ def over_last(x: Any) -> Any:
 
 
 def _ties(x: Any, y: Any, segments: Segments) -> tuple[Any, Any]:
-    """Where rows attain the maximum of their segment, and how many of each segment do (1 for an empty one)."""
+    """Where rows attain the maximum (or minimum) of their segment, and how many of each do (1 for an empty one)."""
     backend = get_backend(y.device)
     ties = attained(x, backend.spread(raw(y), segments))
     return ties, backend.xp.maximum(backend.segment_sum(ties, segments), 1)
@@ -62,15 +62,22 @@ spread: Linear = Linear(
     lambda g, shapes, segments: segment_sum(g, segments),
     with_static(((3,), _SEGMENTS), ((3, 2), _SEGMENTS)),
 )
-segment_max = Custom(
-    "segment_max",
-    "segment_max",
-    "ya",
-    _max_pull,
-    _max_push,
-    with_static(((5,), Segments(np.array([0, 2, 5]))), ((5, 2), Segments(np.array([0, 1, 5])))),
-    fused=lambda k, g, y, inputs, segments: (k.segment_max_backward(g, inputs[0], y, segments),),
-)
+
+
+def _extremum(name: str) -> Custom:
+    return Custom(
+        name,
+        name,
+        "ya",
+        _max_pull,
+        _max_push,
+        with_static(((5,), Segments(np.array([0, 2, 5]))), ((5, 2), Segments(np.array([0, 1, 5])))),
+        fused=lambda k, g, y, inputs, segments: (k.segment_max_backward(g, inputs[0], y, segments),),
+    )
+
+
+segment_max = _extremum("segment_max")
+segment_min = _extremum("segment_min")
 
 
 # ---- products -----------------------------------------------------------------------------------------------------

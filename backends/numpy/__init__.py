@@ -27,6 +27,7 @@ from .running import copy, quietly
 from .segment import (
     segment_max,
     segment_max_backward,
+    segment_min,
     segment_prod,
     segment_sum,
     spread,
@@ -58,6 +59,7 @@ __all__ = [
     "scatter_components",
     "segment_max",
     "segment_max_backward",
+    "segment_min",
     "segment_prod",
     "segment_softmax",
     "segment_softmax_backward",

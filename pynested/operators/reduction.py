@@ -191,3 +191,37 @@ def amax(self: Operand, dim: Dims = None, keepdim: bool = False) -> NestedArray 
     array([-inf,   2.,  nan])
     """
     return reduced(dense.amax, self, dim, keepdim)
+
+
+def amin(self: Operand, dim: Dims = None, keepdim: bool = False) -> NestedArray | Array:
+    """The least element of each run along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype, which the result has; the minimum of bools is a bool.
+    dim : int, tuple of int or None
+        As for `sum`; with dimension 0 only the elements present at a position are compared.
+    keepdim : bool
+        Whether a reduced dimension stays, with size 1.
+
+    Raises
+    ------
+    EmptyReductionError
+        For a run without elements, naming the component, unless the result has no elements either.
+    DimensionError
+        For a dimension out of range, or named twice.
+
+    Notes
+    -----
+    NaN, infinities and the gradient are those of `amax`: a NaN in a run wins, and equal elements share a cotangent
+    evenly.
+
+    Clauses: AMIN-1 to AMIN-8. After `torch.amin`.
+
+    Examples
+    --------
+    >>> pn.amin(pn.nested_array([[np.inf], [1.0, 2.0], [3.0, np.nan]], layout=pn.jagged), 1)
+    array([inf,  1., nan])
+    """
+    return reduced(dense.amin, self, dim, keepdim)

@@ -104,6 +104,10 @@ def batch_amax(x: Any, dims: Any, keepdim: bool) -> Any:
     return torch.amax(aligned(x, -torch.inf), dim=dims, keepdim=keepdim)
 
 
+def batch_amin(x: Any, dims: Any, keepdim: bool) -> Any:
+    return torch.amin(aligned(x, torch.inf), dim=dims, keepdim=keepdim)
+
+
 # ---- runs, products, losses ---------------------------------------------------------------------------------------
 
 
@@ -197,6 +201,7 @@ OPERATORS: dict[str, Operator] = {
     "abs": elementwise(torch.abs),
     "add": add,
     "amax": reduction(torch.amax, batch_amax),
+    "amin": reduction(torch.amin, batch_amin),
     "as_nested_array": lambda x: x,
     "bmm": elementwise(torch.matmul),
     "cat": joined(torch.cat),

@@ -123,6 +123,23 @@ def test_nothing_leaks_into_neighbours(dtype: str, inner: tuple[int, ...], poiso
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
+def test_minima_are_maxima_of_the_negatives(dtype: str) -> None:
+    for lengths in ((2, 0, 3, 40), (1,) * 9, (300, 0), ()):
+        segments = runs_of(lengths)
+        for inner in ((), (1,), (3,), (0,)):
+            x = small_integers(segments.rows, inner, dtype)
+            x[np.random.default_rng(2).random(x.shape) < 0.1] = np.nan
+            np.testing.assert_array_equal(cpu.segment_min(x, segments), -cpu.segment_max(-x, segments))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int64"])
+def test_minima_of_integers(dtype: str) -> None:
+    low, high = (False, True) if dtype == "bool" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    x = np.array([[low, high], [high, high], [high, low]], dtype)
+    assert cpu.segment_min(x, runs_of([2, 0, 1])).tolist() == [[low, high], [high, high], [high, low]]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
 def test_nan_wins_a_maximum_wherever_it_is(dtype: str) -> None:
     for length in (1, 2, 3, 5, 17, 40):
         for place in range(length):

@@ -13,7 +13,7 @@ from pynested.autograd import dense
 from pynested.autograd.dense.reduction import Reduction
 from pynested.backends.errors import EmptyReductionError
 
-from ..nests import assert_same, batch, nest, place
+from ..nests import assert_same, batch, distinct, nest, place
 from ..slopes import check_gradients
 
 TABLE = {name: value for name, value in vars(dense).items() if isinstance(value, Reduction)}
@@ -73,3 +73,19 @@ def test_the_gradient_of_logsumexp_is_a_softmax(lay: Any) -> None:
     x = pn.array([1.0, 2.0, 4.0], requires_grad=True)
     weights = [math.exp(v) / (math.exp(1) + math.exp(2) + math.exp(4)) for v in (1, 2, 4)]
     np.testing.assert_allclose(pn.grad(pn.logsumexp(x), [x])[0].numpy(), weights, rtol=1e-14)
+
+
+def test_the_least_elements_share_a_cotangent(layout: Any, placement: str) -> None:
+    made = place([np.array([3.0, 1.0, 1.0]), np.array([2.0]), np.array([5.0] * 4)], layout, placement, grad=True)
+    pn.amin(made.array, 1).sum().backward()
+    assert_same(made.gradient(), [np.array([0, 0.5, 0.5]), np.array([1.0]), np.full(4, 0.25)])
+    dense_leaf = pn.array([[2.0, 1.0, 1.0], [4.0, 1.0, 5.0]], requires_grad=True)
+    pn.amin(dense_leaf).backward()
+    assert dense_leaf.grad.tolist() == [[0, 1 / 3, 1 / 3], [0, 1 / 3, 0]]
+
+
+def test_the_dense_half_of_the_operators() -> None:
+    x = distinct((2, 3))
+    assert pn.sum(pn.array(x), 1).tolist() == x.sum(1).tolist()
+    assert pn.amax(pn.array(x)).item() == x.max()
+    assert pn.mean(pn.array(x), 0, True).tolist() == [(x.sum(0) / 2).tolist()]

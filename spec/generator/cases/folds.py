@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,22 @@ def logsumexp() -> Book:
         for dim in (0, None):
             book.value("float32/nothing", "3", [x], kw={"dim": dim}, kind="dense")
     return book
+
+
+def amin(amax: Book) -> Book:
+    """Cases of `amin`: those of `amax` in a mirror."""
+    book = Book("amin")
+    for case in amax.cases:
+        named = {name: getattr(case, name) and getattr(case, name).replace("amax/", "amin/") for name in ("id", "near")}
+        clauses = tuple(one.replace("AMAX", "AMIN") for one in case.clauses)
+        args = tuple(_mirrored(one) for one in case.args)
+        book.cases.append(replace(case, op="amin", clauses=clauses, args=args, **named))
+    return book
+
+
+def _mirrored(x: Components) -> Components:
+    """Return numbers in the opposite order: -x, and ~x of integers, of which every dtype has as many."""
+    return Components([-one if x.dtype.kind == "f" else ~one for one in x], x.shape, x.dtype)
 
 
 def _powers(dtype: str, shapes: Any, key: str) -> Components:
