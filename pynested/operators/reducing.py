@@ -38,11 +38,11 @@ def _over(dims: tuple[int, ...], x: NestedArray, keepdim: bool, how: Reduction) 
     if not dims:
         return NestedArray(how.over_axes(x.data, ()), x.structure)
     x = packed(x)
+    if isinstance(x.structure, Jagged) and dims[0] != 0:
+        return _over_jagged(x, dims, keepdim, how)
     rows = as_rows(x)
     if len(dims) == x.ndim:
         result = _over_everything(x, how)
-    elif isinstance(x.structure, Jagged) and dims[0] != 0:
-        return _over_jagged(x, dims, keepdim, how)
     elif isinstance(x.structure, Jagged) and x.structure.ragged_dim in dims:
         result = how.over_axes(x.data, tuple(dim - 1 for dim in dims if dim))
     elif dims[0] == 0 and (rows is None or dims[1:2] != (1,)):
@@ -90,6 +90,8 @@ def _over_runs(x: NestedArray, structure: Jagged, axes: tuple[int, ...], how: Re
     Kept dims stay ahead of the reduced ones if they lie there, so that what is in order already is not moved.
     """
     r, shape = structure.ragged_dim - 1, x.data.shape
+    if r == 0 and not axes:  # what follows would change nothing
+        return how.over_segments(x.data, structure.segments, lambda i: _component(x, i))
     last = max(r, *axes, 0)
     kept = [axis for axis in range(len(shape)) if axis != r and axis not in axes]
     ahead, behind = [axis for axis in kept if axis < last], [axis for axis in kept if axis > last]
