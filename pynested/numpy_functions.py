@@ -37,6 +37,14 @@ def _amin(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return ops.amin(a, axis, keepdims)
 
 
+def _any(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return ops.any(a, axis, keepdims)
+
+
+def _all(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return ops.all(a, axis, keepdims)
+
+
 def _concatenate(arrays: Sequence[Any], /, axis: int = 0) -> Any:
     return ops.cat(arrays, axis)
 
@@ -83,9 +91,9 @@ def _full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
 
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.sum: _sum, np.mean: _mean, np.prod: _prod, np.amax: _amax, np.max: _amax, np.amin: _amin, np.min: _amin,
-    np.concatenate: _concatenate, np.stack: _stack, np.where: _where, np.array_equal: _array_equal, np.copy: _copy,
-    np.shape: _shape, np.ndim: _ndim, np.size: _size, np.zeros_like: _zeros_like, np.ones_like: _ones_like,
-    np.full_like: _full_like,
+    np.any: _any, np.all: _all, np.concatenate: _concatenate, np.stack: _stack, np.where: _where,
+    np.array_equal: _array_equal, np.copy: _copy, np.shape: _shape, np.ndim: _ndim, np.size: _size,
+    np.zeros_like: _zeros_like, np.ones_like: _ones_like, np.full_like: _full_like,
 }  # fmt: skip
 _INSTEAD = {
     np.dot: "pn.matmul(a, b)", np.vstack: "pn.cat([a, b], 0)", np.hstack: "pn.cat([a, b], 1)",

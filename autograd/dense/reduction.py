@@ -151,6 +151,11 @@ def unchanged(name: str, x: Array, dtype: Any) -> tuple[Array, Kind]:
     return x, x.dtype
 
 
+def truth(name: str, x: Array, dtype: Any) -> tuple[Array, Kind]:
+    """Whether each element is true; so is the result."""
+    return to_dtype(x, np.dtype(np.bool_)), np.dtype(np.bool_)
+
+
 # ---- the table ----------------------------------------------------------------------------------------------------
 
 
@@ -247,4 +252,12 @@ amax = Reduction(
 amin = Reduction(
     "amin", lambda runs, x: runs.amin(x), takes=unchanged, empty=EmptyReductionError, lacks="minimum",
     says="The minimum over ``dim``; NaN wins, and a minimum of nothing is an error.",
+)  # fmt: skip
+any = Reduction(
+    "any", lambda runs, x: runs.amax(x), takes=truth, empty=False,
+    says="Whether any element over ``dim`` is not 0; False where there are none.",
+)  # fmt: skip
+all = Reduction(
+    "all", lambda runs, x: runs.amin(x), takes=truth, empty=True,
+    says="Whether all elements over ``dim`` are not 0; True where there are none.",
 )  # fmt: skip

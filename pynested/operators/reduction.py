@@ -225,3 +225,65 @@ def amin(self: Operand, dim: Dims = None, keepdim: bool = False) -> NestedArray 
     array([inf,  1., nan])
     """
     return reduced(dense.amin, self, dim, keepdim)
+
+
+def any(self: Operand, dim: Dims = None, keepdim: bool = False) -> NestedArray | Array:
+    """Whether any element is true, of each run along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype; all but zeros is true, NaN too. The result is bool.
+    dim : int, tuple of int or None
+        As for `sum`; with dimension 0 of the elements present at a position.
+    keepdim : bool
+        Whether a reduced dimension stays, with size 1.
+
+    Raises
+    ------
+    DimensionError
+        For a dimension out of range, or named twice.
+
+    Notes
+    -----
+    Of a run without elements it is False. There is no gradient.
+
+    Clauses: ANY-1 to ANY-3. After `torch.any`.
+
+    Examples
+    --------
+    >>> pn.any(pn.nested_array([[0, 1], [], [0]], layout=pn.jagged), 1)
+    array([ True, False, False])
+    """
+    return reduced(dense.any, self, dim, keepdim)
+
+
+def all(self: Operand, dim: Dims = None, keepdim: bool = False) -> NestedArray | Array:
+    """Whether all elements are true, of each run along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype; all but zeros is true, NaN too. The result is bool.
+    dim : int, tuple of int or None
+        As for `sum`; with dimension 0 of the elements present at a position.
+    keepdim : bool
+        Whether a reduced dimension stays, with size 1.
+
+    Raises
+    ------
+    DimensionError
+        For a dimension out of range, or named twice.
+
+    Notes
+    -----
+    Of a run without elements it is True. There is no gradient.
+
+    Clauses: ALL-1 to ALL-3. After `torch.all`.
+
+    Examples
+    --------
+    >>> pn.all(pn.nested_array([[0, 1], [], [0]], layout=pn.jagged), 1)
+    array([False,  True, False])
+    """
+    return reduced(dense.all, self, dim, keepdim)

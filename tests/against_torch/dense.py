@@ -108,6 +108,14 @@ def batch_amin(x: Any, dims: Any, keepdim: bool) -> Any:
     return torch.amin(aligned(x, torch.inf), dim=dims, keepdim=keepdim)
 
 
+def batch_any(x: Any, dims: Any, keepdim: bool) -> Any:
+    return torch.any(aligned(x, 0), dims, keepdim)
+
+
+def batch_all(x: Any, dims: Any, keepdim: bool) -> Any:
+    return torch.all(aligned(x, 1), dims, keepdim)
+
+
 # ---- runs, products, losses ---------------------------------------------------------------------------------------
 
 
@@ -201,6 +209,8 @@ OPERATORS: dict[str, Operator] = {
     "abs": elementwise(torch.abs),
     "add": add,
     "amax": reduction(torch.amax, batch_amax),
+    "all": reduction(torch.all, batch_all),
+    "any": reduction(torch.any, batch_any),
     "amin": reduction(torch.amin, batch_amin),
     "as_nested_array": lambda x: x,
     "bmm": elementwise(torch.matmul),

@@ -89,3 +89,13 @@ def test_the_dense_half_of_the_operators() -> None:
     assert pn.sum(pn.array(x), 1).tolist() == x.sum(1).tolist()
     assert pn.amax(pn.array(x)).item() == x.max()
     assert pn.mean(pn.array(x), 0, True).tolist() == [(x.sum(0) / 2).tolist()]
+
+
+@pytest.mark.parametrize("kind", [np.bool_, np.int8, np.float16, np.float64])
+def test_any_and_all_are_those_of_python(lay: Any, kind: Any) -> None:
+    lists: list[list[int]] = [[0, 1], [1, 1], [0, 0], [], [0], [1]]
+    x = lay([np.array(one, kind) for one in lists])
+    assert pn.any(x, 1).tolist() == [any(one) for one in lists] and pn.any(x).item() is True
+    assert pn.all(x, 1).tolist() == [all(one) for one in lists] and pn.all(x).item() is False
+    assert pn.any(x, 0).tolist() == [True, True] and pn.all(x, 0).tolist() == [False, False]
+    assert pn.any(pn.array([np.nan, 0.0])).item() is True and pn.all(pn.array([np.nan, -0.0])).item() is False

@@ -70,6 +70,28 @@ def logsumexp() -> Book:
     return book
 
 
+def truths() -> list[Book]:
+    """Cases of `any` and of `all`, of which the latter meet fewer zeros."""
+    return [_truth("any", 0, 1), _truth("all", 0, 6)]
+
+
+def _truth(op: str, low: int, high: int) -> Book:
+    book = Book(op)
+    shapes(book, "", "1", lambda dtype, sizes, key: integers(dtype, sizes, key, low, high))
+    flat = {"kw": {"dim": 1}, "kind": "dense"}
+    for dtype in ("bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float64"):
+        book.value(f"{dtype}/ragged", "2 3", [nest(dtype, [[0, 0], [0, 1], [1, 1], []])], **flat)
+    small = [2.0**-149, 0.5, NAN, -0.0, INF]
+    book.value("float32/special", "2", [nest("float32", [[one] for one in small] + [[-0.0, NAN], small])], **flat)
+    empty = no_components("float32", None, 4)
+    book.value("float32/batch0", "3 1", [empty], kw={"dim": 1}, kind=RAGGED_KIND)
+    book.value("float32/inner0", "3", [integers("float32", [(2, 0), (1, 0)], op)], kw={"dim": 2}, kind="nested")
+    absent = integers("float32", [(0, 3), (2, 3)], op)
+    for x, dim in ((empty, 0), (empty, None), (all_empty("float32"), None), (absent, 0), (absent, (1, 2))):
+        book.value("float32/nothing", "3", [x], kw={"dim": dim}, kind="dense")
+    return book
+
+
 def amin(amax: Book) -> Book:
     """Cases of `amin`: those of `amax` in a mirror."""
     book = Book("amin")
