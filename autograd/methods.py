@@ -129,6 +129,8 @@ class Methods(InPlace):
     def amin(self, dim: Any = None, keepdim: bool = False) -> Array: return dense.amin(self, dim, keepdim)
     def any(self, dim: Any = None, keepdim: bool = False) -> Array: return dense.any(self, dim, keepdim)
     def all(self, dim: Any = None, keepdim: bool = False) -> Array: return dense.all(self, dim, keepdim)
+    def argmax(self, dim: int, keepdim: bool = False) -> Array: return dense.argmax(self, dim, keepdim)
+    def argmin(self, dim: int, keepdim: bool = False) -> Array: return dense.argmin(self, dim, keepdim)
     def amax(self, dim: Any = None, keepdim: bool = False) -> Array: return dense.amax(self, dim, keepdim)
     def softmax(self, dim: int, *, dtype: Any = None) -> Array: return dense.softmax(self, dim, dtype=dtype)
     def layer_norm(self, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Array: return dense.layer_norm(self, normalized_shape, weight, bias, eps)

@@ -83,6 +83,12 @@ class Backend(Protocol):
     def segment_min(self, x: Array, segments: Segments, /) -> Array:
         """(N, ...) -> (B, ...): the minimum of each run; NaN wins; an empty run has the greatest of its dtype."""
 
+    def segment_argmax(self, x: Array, segments: Segments, /) -> Array:
+        """(N, ...) -> int64 (B, ...): the first row of each run with its maximum, counted from its first; or -1."""
+
+    def segment_argmin(self, x: Array, segments: Segments, /) -> Array:
+        """(N, ...) -> int64 (B, ...): the first row of each run with its minimum, counted from its first; or -1."""
+
     def segment_max_backward(self, cotangent: Array, x: Array, maximum: Array, segments: Segments, /) -> Array:
         """(B, ...) -> (N, ...): the cotangent of each run's maximum, or minimum, shared by the rows that attain it."""
 

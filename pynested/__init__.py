@@ -66,6 +66,8 @@ from pynested.operators import (  # noqa: E402
     amax,
     amin,
     any,
+    argmax,
+    argmin,
     bmm,
     cat,
     chunk,
@@ -124,10 +126,10 @@ float16, float32, float64 = _np.dtype(_np.float16), _np.dtype(_np.float32), _np.
 
 __all__ = [
     "Array", "Function", "Layout", "NestedArray", "__version__", "abs", "add", "all", "amax", "amin", "anomaly", "any",
-    "arange", "array", "as_nested_array", "bmm", "bool", "cat", "checkpoint", "chunk", "clone", "contiguous",
-    "cross_entropy", "detach", "div", "dropout", "elementwise", "embedding", "empty", "empty_like", "enable_grad", "eq",
-    "equal", "errors", "exp", "float16", "float32", "float64", "from_dlpack", "full", "full_like", "gelu",
-    "get_default_device", "getitem", "grad", "gradcheck", "hessian", "hvp", "int8", "int16", "int32", "int64",
+    "arange", "argmax", "argmin", "array", "as_nested_array", "bmm", "bool", "cat", "checkpoint", "chunk", "clone",
+    "contiguous", "cross_entropy", "detach", "div", "dropout", "elementwise", "embedding", "empty", "empty_like",
+    "enable_grad", "eq", "equal", "errors", "exp", "float16", "float32", "float64", "from_dlpack", "full", "full_like",
+    "gelu", "get_default_device", "getitem", "grad", "gradcheck", "hessian", "hvp", "int8", "int16", "int32", "int64",
     "is_grad_enabled", "jacobian", "jagged", "jvp", "layer_norm", "linear", "log", "logical_not", "logsumexp", "lt",
     "manual_seed", "map_components", "masked_fill", "masked_select", "matmul", "mean", "mul", "narrow", "ne", "neg",
     "nested_array", "nested_array_from_jagged", "nested_array_from_strided", "no_grad", "ones", "ones_like", "prod",

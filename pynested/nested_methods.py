@@ -92,6 +92,8 @@ class Methods:
     def amin(self, dim: Dims = None, keepdim: bool = False) -> NestedArray | Array: return ops.amin(self, dim, keepdim)
     def any(self, dim: Dims = None, keepdim: bool = False) -> NestedArray | Array: return ops.any(self, dim, keepdim)
     def all(self, dim: Dims = None, keepdim: bool = False) -> NestedArray | Array: return ops.all(self, dim, keepdim)
+    def argmax(self, dim: int, keepdim: bool = False) -> NestedArray | Array: return ops.argmax(self, dim, keepdim)
+    def argmin(self, dim: int, keepdim: bool = False) -> NestedArray | Array: return ops.argmin(self, dim, keepdim)
     def amax(self, dim: Dims = None, keepdim: bool = False) -> NestedArray | Array: return ops.amax(self, dim, keepdim)
     def softmax(self, dim: int, *, dtype: DType | None = None) -> NestedArray: return ops.softmax(self, dim, dtype=dtype)
     def layer_norm(self, normalized_shape: int | Sequence[int], weight: Dense | None = None, bias: Dense | None = None, eps: float = 1e-5) -> NestedArray: return ops.layer_norm(self, normalized_shape, weight, bias, eps)

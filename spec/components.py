@@ -21,6 +21,7 @@ __all__ = [
     "left_align",
     "matched",
     "over_runs",
+    "place_over_runs",
     "promoted",
     "split_rows",
     "stacked",
@@ -209,6 +210,19 @@ def _of_runs(
         run = tuple(slice(None) if axis in axes else next(rest) for axis in range(x.ndim))
         result[place] = np.asarray(function(x[run][present[run]]))[()]
     return np.expand_dims(result, axes) if keepdim else result
+
+
+def place_over_runs(function: Callable[[NDArray], int], x: Components, dim: int, keepdim: bool = False) -> Any:
+    """Return `function(run)`, a place in each run; along dimension 0 the number of the component that is there."""
+    if dim != 0:
+        return over_runs(function, x, dim, keepdim)
+    aligned, present = left_align(x)
+    numbers = np.arange(len(x)).reshape(-1, *[1] * (aligned.ndim - 1)) * np.ones(aligned.shape, np.int64)
+    result = np.empty(aligned.shape[1:], np.int64)
+    for place in np.ndindex(*result.shape):
+        column = (slice(None), *place)
+        result[place] = numbers[column][present[column]][function(aligned[column][present[column]])]
+    return result[None] if keepdim else result
 
 
 def split_rows(values: NDArray, lengths: Sequence[int]) -> list[NDArray]:

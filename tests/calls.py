@@ -178,6 +178,8 @@ def _reduction() -> Iterator[Call]:
             for op in ("sum", "mean", "prod", "logsumexp")[: 4 - 3 * keepdim]:
                 yield Call(op, label, lambda b, dim=dim, keepdim=keepdim: (b.x(), dim, keepdim))
             arguments = lambda b, dim=dim, keepdim=keepdim: (b.x(), dim, keepdim)  # noqa: E731
+            for op in ("argmax", "argmin")[: 2 * (len(dims) == 1)]:
+                yield Call(op, label, arguments, refuses=_empty_run(dims))
             for op in ("any", "all"):
                 yield Call(op, label, lambda b, a=arguments: (b.of(lambda x: x > 0, np.bool_), *a(b)[1:]))
             for op in ("amax", "amin"):

@@ -51,7 +51,7 @@ from .movement import (
 )
 from .normalization import dropout, layer_norm, softmax
 from .products import bmm, linear, matmul
-from .reduction import all, amax, amin, any, logsumexp, mean, prod, sum
+from .reduction import all, amax, amin, any, argmax, argmin, logsumexp, mean, prod, sum
 from .writing import overwrite, write
 
 UFUNCS |= {
@@ -60,10 +60,11 @@ UFUNCS |= {
 }  # fmt: skip
 
 __all__ = [
-    "UFUNCS", "abs", "add", "all", "amax", "amin", "any", "as_strided", "binary", "bmm", "broadcast_to",
-    "canonical_dim", "canonical_dims", "cat", "chunk", "clone", "contiguous", "cos", "cross_entropy", "div", "dropout",
-    "embedding", "eq", "equal", "exp", "ge", "gelu", "getitem", "gt", "inverted", "layer_norm", "le", "linear", "log",
-    "logical_not", "logsumexp", "lt", "masked_fill", "matmul", "mean", "mul", "narrow", "ne", "neg", "operand",
-    "overwrite", "permute", "prod", "relu", "reshape", "reshape_as", "select", "sgn", "silu", "sin", "softmax", "sqrt",
-    "stack", "sub", "sum", "tanh", "to", "transpose", "unbind", "unflatten", "unsqueeze", "view", "where", "write",
+    "UFUNCS", "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "as_strided", "binary", "bmm",
+    "broadcast_to", "canonical_dim", "canonical_dims", "cat", "chunk", "clone", "contiguous", "cos", "cross_entropy",
+    "div", "dropout", "embedding", "eq", "equal", "exp", "ge", "gelu", "getitem", "gt", "inverted", "layer_norm", "le",
+    "linear", "log", "logical_not", "logsumexp", "lt", "masked_fill", "matmul", "mean", "mul", "narrow", "ne", "neg",
+    "operand", "overwrite", "permute", "prod", "relu", "reshape", "reshape_as", "select", "sgn", "silu", "sin",
+    "softmax", "sqrt", "stack", "sub", "sum", "tanh", "to", "transpose", "unbind", "unflatten", "unsqueeze", "view",
+    "where", "write",
 ]  # fmt: skip

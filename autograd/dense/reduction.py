@@ -25,7 +25,7 @@ from ..rules import elementwise as of_elements
 from ..rules import movement as moves
 from ..rules import reduction as of_axes
 from ..rules import segment as of_segments
-from .canonical import as_array, canonical_dims, canonical_dtype
+from .canonical import as_array, canonical_dim, canonical_dims, canonical_dtype
 
 Where = Callable[[int], str]  # the number of a run -> what it is a run of, in words
 Kind = np.dtype[Any]
@@ -48,6 +48,9 @@ class Runs(Protocol):
 
     def amin(self, x: Array) -> Array:
         """The minimum of each run; the greatest value of the dtype for an empty one."""
+
+    def place(self, verb: str, x: Array) -> Array:
+        """Where in each run ``segment_argmax``, or ``segment_argmin``, finds what it looks for."""
 
     def count(self, x: Array) -> Any:
         """How many elements each run has, in the dtype of ``x``."""
@@ -75,6 +78,9 @@ class AxisRuns:
 
     def amin(self, x: Array) -> Array:
         return of_axes.amin(x, self.axes)
+
+    def place(self, verb: str, x: Array) -> Array:
+        return self._as_segment(x, lambda rows, segments: SegmentRuns(segments).place(verb, rows))
 
     def count(self, x: Array) -> int:
         return math.prod([x.shape[i] for i in self.axes])
@@ -109,6 +115,9 @@ class SegmentRuns:
 
     def amin(self, x: Array) -> Array:
         return of_segments.segment_min(x, self.segments)
+
+    def place(self, verb: str, x: Array) -> Array:
+        return Array(getattr(get_backend(x.device), verb)(x.data, self.segments), x.device)
 
     def count(self, x: Array) -> Array:
         counts = self.segments.lengths.astype(x.dtype).reshape(-1, *[1] * (x.ndim - 1))
@@ -156,6 +165,11 @@ def truth(name: str, x: Array, dtype: Any) -> tuple[Array, Kind]:
     return to_dtype(x, np.dtype(np.bool_)), np.dtype(np.bool_)
 
 
+def place(name: str, x: Array, dtype: Any) -> tuple[Array, Kind]:
+    """``x``, in which places are looked for, without a gradient."""
+    return x.detach(), np.dtype(np.int64)
+
+
 # ---- the table ----------------------------------------------------------------------------------------------------
 
 
@@ -183,6 +197,7 @@ class Reduction:
     ) -> None:
         self.name, self.of_runs, self.takes, self.empty, self.lacks = name, of_runs, takes, empty, lacks
         self.refuses = empty is EmptyReductionError
+        self.is_place = takes is place  # what is found is a place along one dimension
         self.__doc__ = says
 
     def __repr__(self) -> str:
@@ -191,10 +206,14 @@ class Reduction:
     def __call__(self, given: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Array:
         """The reduction of a dense array over ``dim``: one dimension, several, or all of them."""
         x = as_array(self.name, given)
-        dims = canonical_dims(self.name, dim, x.ndim)
+        dims = self.dims(dim, x.ndim)
         x, kind = self.takes(self.name, x, dtype)
         result = self.over_axes(x, dims)
         return to_dtype(moves.reshape(result, of_axes.kept(x.shape, dims)) if keepdim else result, kind)
+
+    def dims(self, dim: Any, ndim: int) -> tuple[int, ...]:
+        """The dimensions that are named; for a place it is one."""
+        return (canonical_dim(self.name, dim, ndim),) if self.is_place else canonical_dims(self.name, dim, ndim)
 
     def over_axes(self, x: Array, axes: tuple[int, ...]) -> Array:
         """``x``, in a dtype that is taken, over canonical axes."""
@@ -260,4 +279,12 @@ any = Reduction(
 all = Reduction(
     "all", lambda runs, x: runs.amin(x), takes=truth, empty=True,
     says="Whether all elements over ``dim`` are not 0; True where there are none.",
+)  # fmt: skip
+argmax = Reduction(
+    "argmax", lambda runs, x: runs.place("segment_argmax", x), takes=place, empty=EmptyReductionError, lacks="maximum",
+    says="Where along ``dim`` the first maximum is; a NaN is one, and a maximum of nothing is an error.",
+)  # fmt: skip
+argmin = Reduction(
+    "argmin", lambda runs, x: runs.place("segment_argmin", x), takes=place, empty=EmptyReductionError, lacks="minimum",
+    says="Where along ``dim`` the first minimum is; a NaN is one, and a minimum of nothing is an error.",
 )  # fmt: skip

@@ -25,6 +25,8 @@ from .placement import gather_components, scatter_components, strided_index
 from .products import matmul, matmul_components, sum_all, sum_last
 from .running import copy, quietly
 from .segment import (
+    segment_argmax,
+    segment_argmin,
     segment_max,
     segment_max_backward,
     segment_min,
@@ -57,6 +59,8 @@ __all__ = [
     "relu",
     "relu_backward",
     "scatter_components",
+    "segment_argmax",
+    "segment_argmin",
     "segment_max",
     "segment_max_backward",
     "segment_min",

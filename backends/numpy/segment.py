@@ -69,6 +69,29 @@ def _best(better: np.ufunc, x: NDArray[Any], segments: Segments) -> NDArray[Any]
 
 
 @quiet
+def segment_argmax(x: NDArray[Any], segments: Segments, /) -> NDArray[np.int64]:
+    """(N, ...) -> int64 (B, ...): the first row of each run that attains its maximum, counted from its first; or -1."""
+    return _first(segment_max(x, segments), x, segments)
+
+
+@quiet
+def segment_argmin(x: NDArray[Any], segments: Segments, /) -> NDArray[np.int64]:
+    """(N, ...) -> int64 (B, ...): the first row of each run that attains its minimum, counted from its first; or -1."""
+    return _first(segment_min(x, segments), x, segments)
+
+
+def _first(best: NDArray[Any], x: NDArray[Any], segments: Segments) -> NDArray[np.int64]:
+    """The first row of each run that is its best, counted from the first of the run; -1 where there are none."""
+    rows, wanted = as_matrix(x), np.repeat(as_matrix(best), segments.lengths, axis=0)
+    attained = (rows == wanted) | ((rows != rows) & (wanted != wanted))
+    number = np.where(attained, np.arange(segments.rows)[:, None], segments.rows)
+    first = _reduced(np.minimum, number, segments, -1)
+    occupied = segments.lengths > 0
+    first[occupied] -= segments.offsets[:-1, None][occupied]
+    return first.reshape(best.shape)
+
+
+@quiet
 def segment_max_backward(
     cotangent: NDArray[Any], x: NDArray[Any], maximum: NDArray[Any], segments: Segments, /
 ) -> NDArray[Any]:

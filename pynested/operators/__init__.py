@@ -30,7 +30,7 @@ from .movement import (
 )
 from .normalization import dropout, layer_norm, softmax
 from .products import bmm, linear, matmul
-from .reduction import all, amax, amin, any, logsumexp, mean, prod, sum
+from .reduction import all, amax, amin, any, argmax, argmin, logsumexp, mean, prod, sum
 from .writing import assign, overwrite, write
 
 UFUNCS: dict[Any, Callable[..., Any]] = {
@@ -40,12 +40,12 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
 }  # fmt: skip
 
 __all__ = [
-    "UFUNCS", "abs", "add", "all", "amax", "amin", "any", "assign", "bmm", "cat", "chunk", "clone", "contiguous",
-    "cross_entropy", "detach", "div", "dropout", "embedding", "eq", "equal", "exp", "ge", "gelu", "getitem", "gt",
-    "layer_norm", "le", "linear", "log", "logical_not", "logsumexp", "lt", "masked_fill", "matmul", "mean", "mul",
-    "narrow", "ne", "neg", "overwrite", "pin_memory", "prod", "relu", "reshape", "reshape_as", "select", "sgn", "silu",
-    "sin", "softmax", "stack", "sub", "sum", "tanh", "to", "to_dense", "to_padded_array", "transpose", "unbind",
-    "unflatten", "unsqueeze", "view", "where", "write",
+    "UFUNCS", "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "assign", "bmm", "cat", "chunk", "clone",
+    "contiguous", "cross_entropy", "detach", "div", "dropout", "embedding", "eq", "equal", "exp", "ge", "gelu",
+    "getitem", "gt", "layer_norm", "le", "linear", "log", "logical_not", "logsumexp", "lt", "masked_fill", "matmul",
+    "mean", "mul", "narrow", "ne", "neg", "overwrite", "pin_memory", "prod", "relu", "reshape", "reshape_as", "select",
+    "sgn", "silu", "sin", "softmax", "stack", "sub", "sum", "tanh", "to", "to_dense", "to_padded_array", "transpose",
+    "unbind", "unflatten", "unsqueeze", "view", "where", "write",
 ]  # fmt: skip
 
 # The methods call functions that are written in terms of NestedArray, so they are connected here.

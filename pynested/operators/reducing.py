@@ -7,11 +7,12 @@ from math import prod
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.dense.canonical import canonical_dims, possible_shape
+from pynested.autograd.dense.canonical import possible_shape
 from pynested.autograd.dense.reduction import Reduction, to_dtype
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import reduction as rules
 from pynested.backends import Segments, strided_index
+from pynested.backends.host import from_host
 from pynested.nested_array import NestedArray
 from pynested.operands import Dims, DType, Operand
 from pynested.packing import as_rows, from_rows, gathered, lead, packed, to_strided
@@ -25,7 +26,7 @@ def reduced(
     """``self``, dense or nested, reduced over ``dim``."""
     if type(self) is not NestedArray:
         return how(self, dim, keepdim, dtype=dtype)
-    dims = canonical_dims(how.name, dim, self.ndim)
+    dims = how.dims(dim, self.ndim)
     data, kind = how.takes(how.name, self.data, dtype)
     result = _over(dims, self if data is self.data else NestedArray(data, self.structure), keepdim, how)
     if isinstance(result, Array):
@@ -165,5 +166,9 @@ def _over_batch(x: NestedArray, dims: tuple[int, ...], how: Reduction) -> Array:
     def where(i: int) -> str:
         return f"place {tuple(int(k) for k in np.unravel_index(i, shape))} of the result"
 
-    rows = moves.take_rows(gathered(to_strided(x)), order)
-    return moves.reshape(how.over_segments(rows, Segments.from_lengths(counts), where), shape)
+    rows, segments = moves.take_rows(gathered(to_strided(x)), order), Segments.from_lengths(counts)
+    result = how.over_segments(rows, segments, where)
+    if how.is_place:  # among those that are present: the number of the component that it is
+        numbers = from_host(np.repeat(np.arange(len(x)), sizes.prod(axis=1, dtype=np.int64))[order], x.device)
+        result = Array(numbers[from_host(segments.offsets[:-1], x.device) + result.data], x.device)
+    return moves.reshape(result, shape)

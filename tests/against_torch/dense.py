@@ -116,6 +116,15 @@ def batch_all(x: Any, dims: Any, keepdim: bool) -> Any:
     return torch.all(aligned(x, 1), dims, keepdim)
 
 
+def places(function: Operator, fill: float) -> Operator:
+    def found(x: Any, dim: int, keepdim: bool = False) -> Any:
+        if dim == 0:
+            return function(aligned(x, fill), 0, keepdim)
+        return each(lambda c: function(c, dim - 1, keepdim), x)
+
+    return found
+
+
 # ---- runs, products, losses ---------------------------------------------------------------------------------------
 
 
@@ -212,6 +221,8 @@ OPERATORS: dict[str, Operator] = {
     "all": reduction(torch.all, batch_all),
     "any": reduction(torch.any, batch_any),
     "amin": reduction(torch.amin, batch_amin),
+    "argmax": places(torch.argmax, -torch.inf),
+    "argmin": places(torch.argmin, torch.inf),
     "as_nested_array": lambda x: x,
     "bmm": elementwise(torch.matmul),
     "cat": joined(torch.cat),

@@ -25,13 +25,20 @@ class TestTable:
     """What an entry says of a run without elements holds for axes and for segments."""
 
     def test_of_nothing(self, how: Reduction, lay: Any) -> None:
-        calls = (
-            lambda: how(pn.zeros(0)),
+        def ours(*arguments: Any) -> Any:
+            return getattr(pn, how.name)(*arguments)
+
+        calls = [
+            lambda: how(pn.zeros(0), 0),
             lambda: how(pn.zeros(2, 0), 1),
-            lambda: getattr(pn, how.name)(lay([np.ones(2), np.ones(0)]), 1)[1],
-            lambda: getattr(pn, how.name)(lay([np.zeros((0, 2)), np.zeros((0, 2))])),
-            lambda: getattr(pn, how.name)(lay([np.zeros((0, 2)), np.zeros((2, 2))]), (1, 2))[0],
-        )
+            lambda: ours(lay([np.ones(2), np.ones(0)]), 1)[1],
+            lambda: ours(lay([np.zeros((0, 2)), np.zeros((0, 2))]), 1)[0],
+        ]
+        if not how.is_place:
+            calls += [
+                lambda: ours(lay([np.zeros((0, 2)), np.zeros((0, 2))])),
+                lambda: ours(lay([np.zeros((0, 2)), np.zeros((2, 2))]), (1, 2))[0],
+            ]
         for call in calls:
             if how.refuses:
                 with pytest.raises(EmptyReductionError, match=f"^{how.name}: "):
@@ -99,3 +106,18 @@ def test_any_and_all_are_those_of_python(lay: Any, kind: Any) -> None:
     assert pn.all(x, 1).tolist() == [all(one) for one in lists] and pn.all(x).item() is False
     assert pn.any(x, 0).tolist() == [True, True] and pn.all(x, 0).tolist() == [False, False]
     assert pn.any(pn.array([np.nan, 0.0])).item() is True and pn.all(pn.array([np.nan, -0.0])).item() is False
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_places_are_counted_within_components(lay: Any, name: str) -> None:
+    rows: list[Any] = [[[1, 5], [4, 5]], [[7, np.nan]], [[2, 0], [9, -1], [9, -1]]]
+    x = [np.array(one, np.float64) for one in rows]
+    of_numpy, of_ours = getattr(np, name), getattr(pn, name)
+    for dim in (1, 2):
+        assert_same(of_ours(lay(x), dim), [of_numpy(one, dim - 1) for one in x])
+        assert_same(of_ours(lay(x), dim, True), [of_numpy(one, dim - 1, keepdims=True) for one in x])
+        assert of_ours(pn.array(x[2]), dim - 1).tolist() == of_numpy(x[2], dim - 1).tolist()
+    first, second, third = (np.array([one[row] for one in x if row < len(one)]) for row in range(3))
+    present = [(first, [0, 1, 2]), (second, [0, 2]), (third, [2])]
+    expected = [[numbers[k] for k in of_numpy(some, 0)] for some, numbers in present]
+    assert of_ours(lay(x), 0).tolist() == expected

@@ -28,7 +28,7 @@ def folder(tmp_path: Path, **files: str) -> Path:
 
 def test_the_table_knows_every_operator_of_the_first_version() -> None:
     operators = [operator for operator in load_table().values() if not operator.is_idea]
-    assert len(operators) == 59
+    assert len(operators) == 61
     assert load_table()["softmax"].chapter == "normalization"
     assert load_table()["softmax"].differentiable == ("self",)
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...encoding import Components
 from ..author import Book
-from ..draws import floats, integers, nest
-from .inputs import INF, INT64_MAX, INT64_MIN, NAN, all_empty, no_components, special
+from ..draws import distinct, floats, integers, nest
+from .inputs import COVERED, INF, INT64_MAX, INT64_MIN, NAN, all_empty, no_components, special
 from .runs import RAGGED_KIND, orders, shapes
 
 
@@ -94,13 +94,58 @@ def _truth(op: str, low: int, high: int) -> Book:
 
 def amin(amax: Book) -> Book:
     """Cases of `amin`: those of `amax` in a mirror."""
-    book = Book("amin")
-    for case in amax.cases:
-        named = {name: getattr(case, name) and getattr(case, name).replace("amax/", "amin/") for name in ("id", "near")}
-        clauses = tuple(one.replace("AMAX", "AMIN") for one in case.clauses)
+    return _mirror(amax, "amin")
+
+
+def _mirror(of: Book, op: str) -> Book:
+    """The cases of another operator with their elements in the opposite order."""
+    book = Book(op)
+    for case in of.cases:
+        id_, near = (name and name.replace(f"{of.op}/", f"{op}/") for name in (case.id, case.near))
+        clauses = tuple(one.replace(of.op.upper(), op.upper()) for one in case.clauses)
         args = tuple(_mirrored(one) for one in case.args)
-        book.cases.append(replace(case, op="amin", clauses=clauses, args=args, **named))
+        book.cases.append(replace(case, op=op, id=id_ or "", near=near, clauses=clauses, args=args))
     return book
+
+
+def places() -> list[Book]:
+    """Cases of `argmax`, and of `argmin` in a mirror."""
+    book = Book("argmax")
+    x = distinct("float32", [(2, 4), (3, 4), (1, 4)], "argmax")
+    for dim, kind in ((1, RAGGED_KIND), (2, "nested"), (-1, "nested"), (0, "dense")):
+        clauses = "1 2 3" if dim == 0 else "1 3"
+        for keepdim in (False, True):
+            book.value("float32/ragged", clauses, [x], kw={"dim": dim, "keepdim": keepdim}, kind=kind)
+    for shape, name, dims in (((3, 4, None), "ragged-last", (1, 2)), ((2, None, 3, 5), "deep", (1, 2, 3, 0))):
+        sizes = [(4, 2), (4, 3), (4, 1)] if name == "ragged-last" else [(2, 3, 5), (1, 3, 5)]
+        more = Components(distinct("float32", sizes, f"argmax {name}"), shape, "float32")
+        for dim in dims:
+            kind = "dense" if dim == 0 else RAGGED_KIND if shape[dim] is None else "nested"
+            book.value(f"float32/{name}", "1", [more], kw={"dim": dim}, kind=kind)
+    irregular = distinct("float32", COVERED, "argmax irregular")
+    for dim, kind in ((1, "nested"), (2, "nested"), (0, "dense")):
+        book.value("float32/irregular", "1 2" if dim == 0 else "1", [irregular], kw={"dim": dim}, kind=kind)
+    flat = {"kw": {"dim": 1}, "kind": "dense"}
+    for dtype in ("bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float64"):
+        book.value(f"{dtype}/ties", "4 1 3", [nest(dtype, [[0, 1, 1], [1, 0], [0, 0], [1]])], **flat)
+    extremes = nest("int64", [[INT64_MIN, INT64_MIN], [2**53, 2**53 + 1, INT64_MAX, INT64_MAX]])
+    book.value("int64/extremes", "4 1", [extremes], **flat)
+    spoilt = [[NAN, INF], [1.0, NAN, 2.0, NAN], [-INF, -INF], [-0.0, 0.0], [INF, 1.0]]
+    book.value("float32/special", "5 4", [nest("float32", spoilt)], **flat)
+    late = nest("float32", [[1.0], [2.0, 5.0, 0.0], [2.0, 5.0]])  # the last place is that of component 1 alone
+    book.value("float32/late", "2 4", [late], kw={"dim": 0}, kind="dense")
+    empty = no_components("float32", None, 4)
+    book.value("float32/batch0", "7", [empty], kw={"dim": 1}, kind=RAGGED_KIND)
+    book.value("float32/batch0", "7", [empty], kw={"dim": 0}, kind="dense")
+    kept = integers("float32", [(0, 3), (2, 3)], "argmax kept")
+    book.value("float32/empty-kept", "7 1", [kept], kw={"dim": 2}, kind="nested")
+    near = "argmax/float32/ragged/1"
+    book.error_inside("empty", "6", "EmptyReductionError", near, [all_empty("float32")], kw={"dim": 1})
+    book.error_inside("inner0", "6", "EmptyReductionError", near, [integers("float32", [(2, 0)], "arg")], kw={"dim": 2})
+    for several in ((1, 2), None, 1.5):
+        book.error("several", "8 ERRORS-3", "ArgumentError", near, [x], kw={"dim": several})
+    book.error("range", "ERRORS-1", "DimensionError", near, [x], kw={"dim": 3})
+    return [book, _mirror(book, "argmin")]
 
 
 def _mirrored(x: Components) -> Components:

@@ -9,7 +9,7 @@ import numpy as np
 from ...encoding import Components
 from ..author import Book
 from ..draws import distinct, integers, nest
-from .folds import amin, logsumexp, prod, truths
+from .folds import amin, logsumexp, places, prod, truths
 from .inputs import (
     EMPTY_FIRST,
     EMPTY_LAST,
@@ -28,7 +28,7 @@ from .runs import RAGGED_KIND, orders, shapes
 
 def books() -> list[Book]:
     """Return the books of this chapter."""
-    return [sum_(), mean(), prod(), logsumexp(), amax(), amin(amax()), *truths()]
+    return [sum_(), mean(), prod(), logsumexp(), amax(), amin(amax()), *truths(), *places()]
 
 
 def sum_() -> Book:

@@ -1,11 +1,4 @@
-"""Reductions of nested and dense arrays: over the batch, the ragged dimension, regular ones, several, or all.
-
-What kind a result has follows from the layout and the dimensions, never from the lengths. In the jagged layout it is
-dense where the ragged dimension is reduced, else jagged. In the strided layout it is dense ``(B,)`` where all
-dimensions of the components are reduced, else strided. With dimension 0 it is always dense: components lie
-left-aligned, the elements that are present at a position take part, and an irregular dimension that is kept is as long
-as the longest component. With no dimension left it is dense ``()``. What lies in holes takes no part.
-"""
+"""Reductions that join all elements of a run: sums, means, products, logarithms of sums."""
 
 from __future__ import annotations
 
@@ -13,7 +6,7 @@ from pynested.autograd import Array, dense
 from pynested.nested_array import NestedArray
 from pynested.operands import Dims, DType, Operand
 
-from .reducing import reduced
+from ..reducing import reduced
 
 
 def sum(self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> NestedArray | Array:
@@ -156,134 +149,3 @@ def logsumexp(self: Operand, dim: Dims = None, keepdim: bool = False) -> NestedA
     array([1000.69314718,         -inf,    3.        ])
     """
     return reduced(dense.logsumexp, self, dim, keepdim)
-
-
-def amax(self: Operand, dim: Dims = None, keepdim: bool = False) -> NestedArray | Array:
-    """The greatest element of each run along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
-
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Of any dtype, which the result has; the maximum of bools is a bool.
-    dim : int, tuple of int or None
-        As for `sum`; with dimension 0 only the elements present at a position are compared.
-    keepdim : bool
-        Whether a reduced dimension stays, with size 1.
-
-    Raises
-    ------
-    EmptyReductionError
-        For a run without elements, naming the component, unless the result has no elements either.
-    DimensionError
-        For a dimension out of range, or named twice.
-
-    Notes
-    -----
-    A run that holds a NaN has the maximum NaN, other runs are untouched by it; a run of -inf has -inf. Gradient: to the
-    greatest element, split evenly between equal ones; of a run that holds a NaN not specified.
-
-    Clauses: AMAX-1 to AMAX-8. After `torch.amax`.
-
-    Examples
-    --------
-    >>> nt = pn.nested_array([[-np.inf], [1.0, 2.0], [3.0, np.nan]], layout=pn.jagged)
-    >>> pn.amax(nt, 1)
-    array([-inf,   2.,  nan])
-    """
-    return reduced(dense.amax, self, dim, keepdim)
-
-
-def amin(self: Operand, dim: Dims = None, keepdim: bool = False) -> NestedArray | Array:
-    """The least element of each run along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
-
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Of any dtype, which the result has; the minimum of bools is a bool.
-    dim : int, tuple of int or None
-        As for `sum`; with dimension 0 only the elements present at a position are compared.
-    keepdim : bool
-        Whether a reduced dimension stays, with size 1.
-
-    Raises
-    ------
-    EmptyReductionError
-        For a run without elements, naming the component, unless the result has no elements either.
-    DimensionError
-        For a dimension out of range, or named twice.
-
-    Notes
-    -----
-    NaN, infinities and the gradient are those of `amax`: a NaN in a run wins, and equal elements share a cotangent
-    evenly.
-
-    Clauses: AMIN-1 to AMIN-8. After `torch.amin`.
-
-    Examples
-    --------
-    >>> pn.amin(pn.nested_array([[np.inf], [1.0, 2.0], [3.0, np.nan]], layout=pn.jagged), 1)
-    array([inf,  1., nan])
-    """
-    return reduced(dense.amin, self, dim, keepdim)
-
-
-def any(self: Operand, dim: Dims = None, keepdim: bool = False) -> NestedArray | Array:
-    """Whether any element is true, of each run along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
-
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Of any dtype; all but zeros is true, NaN too. The result is bool.
-    dim : int, tuple of int or None
-        As for `sum`; with dimension 0 of the elements present at a position.
-    keepdim : bool
-        Whether a reduced dimension stays, with size 1.
-
-    Raises
-    ------
-    DimensionError
-        For a dimension out of range, or named twice.
-
-    Notes
-    -----
-    Of a run without elements it is False. There is no gradient.
-
-    Clauses: ANY-1 to ANY-3. After `torch.any`.
-
-    Examples
-    --------
-    >>> pn.any(pn.nested_array([[0, 1], [], [0]], layout=pn.jagged), 1)
-    array([ True, False, False])
-    """
-    return reduced(dense.any, self, dim, keepdim)
-
-
-def all(self: Operand, dim: Dims = None, keepdim: bool = False) -> NestedArray | Array:
-    """Whether all elements are true, of each run along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
-
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Of any dtype; all but zeros is true, NaN too. The result is bool.
-    dim : int, tuple of int or None
-        As for `sum`; with dimension 0 of the elements present at a position.
-    keepdim : bool
-        Whether a reduced dimension stays, with size 1.
-
-    Raises
-    ------
-    DimensionError
-        For a dimension out of range, or named twice.
-
-    Notes
-    -----
-    Of a run without elements it is True. There is no gradient.
-
-    Clauses: ALL-1 to ALL-3. After `torch.all`.
-
-    Examples
-    --------
-    >>> pn.all(pn.nested_array([[0, 1], [], [0]], layout=pn.jagged), 1)
-    array([False,  True, False])
-    """
-    return reduced(dense.all, self, dim, keepdim)
