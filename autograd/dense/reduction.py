@@ -19,6 +19,7 @@ from pynested.backends import Segments, get_backend
 from pynested.backends.dtypes import computing_dtype, is_float
 from pynested.backends.errors import DTypeError, EmptyReductionError
 from pynested.backends.host import from_host
+from pynested.backends.memory import with_room
 
 from ..array import Array
 from ..rules import elementwise as of_elements
@@ -117,7 +118,7 @@ class SegmentRuns:
         return of_segments.segment_min(x, self.segments)
 
     def place(self, verb: str, x: Array) -> Array:
-        return Array(getattr(get_backend(x.device), verb)(x.data, self.segments), x.device)
+        return Array(with_room(getattr(get_backend(x.device), verb))(x.data, self.segments), x.device)
 
     def count(self, x: Array) -> Array:
         counts = self.segments.lengths.astype(x.dtype).reshape(-1, *[1] * (x.ndim - 1))
