@@ -74,11 +74,23 @@ class Backend(Protocol):
     def segment_sum(self, x: Array, segments: Segments, /) -> Array:
         """(N, ...) -> (B, ...): the sum of each run, +0 for an empty one; bools and ints give int64."""
 
+    def segment_prod(self, x: Array, segments: Segments, /) -> Array:
+        """(N, ...) -> (B, ...): the product of each run, 1 for an empty one; bools and ints give int64."""
+
     def segment_max(self, x: Array, segments: Segments, /) -> Array:
         """(N, ...) -> (B, ...): the maximum of each run; NaN wins; an empty run gives the least value of the dtype."""
 
+    def segment_min(self, x: Array, segments: Segments, /) -> Array:
+        """(N, ...) -> (B, ...): the minimum of each run; NaN wins; an empty run has the greatest of its dtype."""
+
+    def segment_argmax(self, x: Array, segments: Segments, /) -> Array:
+        """(N, ...) -> int64 (B, ...): the first row of each run with its maximum, counted from its first; or -1."""
+
+    def segment_argmin(self, x: Array, segments: Segments, /) -> Array:
+        """(N, ...) -> int64 (B, ...): the first row of each run with its minimum, counted from its first; or -1."""
+
     def segment_max_backward(self, cotangent: Array, x: Array, maximum: Array, segments: Segments, /) -> Array:
-        """(B, ...) -> (N, ...): the cotangent of each run's maximum, shared evenly by the rows that attain it."""
+        """(B, ...) -> (N, ...): the cotangent of each run's maximum, or minimum, shared by the rows that attain it."""
 
     def segment_softmax(self, x: Array, segments: Segments, /) -> Array:
         """(N, ...) -> (N, ...): exp(x - max) / sum over each run; NaN where the run holds NaN, +inf, or -inf only."""

@@ -25,12 +25,36 @@ def _mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False
     return ops.mean(a, axis, keepdims, dtype=dtype)
 
 
+def _prod(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+    return ops.prod(a, axis, keepdims, dtype=dtype)
+
+
 def _amax(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return ops.amax(a, axis, keepdims)
 
 
 def _cumsum(a: Any, axis: Any, dtype: Any = None) -> Any:
     return ops.cumsum(a, axis, dtype=dtype)
+
+
+def _amin(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return ops.amin(a, axis, keepdims)
+
+
+def _any(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return ops.any(a, axis, keepdims)
+
+
+def _all(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return ops.all(a, axis, keepdims)
+
+
+def _argmax(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return ops.argmax(a, axis, keepdims)
+
+
+def _argmin(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return ops.argmin(a, axis, keepdims)
 
 
 def _concatenate(arrays: Sequence[Any], /, axis: int = 0) -> Any:
@@ -78,7 +102,8 @@ def _full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
 
 
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.sum: _sum, np.mean: _mean, np.amax: _amax, np.max: _amax, np.concatenate: _concatenate, np.stack: _stack,
+    np.sum: _sum, np.mean: _mean, np.prod: _prod, np.amax: _amax, np.max: _amax, np.amin: _amin, np.min: _amin,
+    np.any: _any, np.all: _all, np.argmax: _argmax, np.argmin: _argmin, np.concatenate: _concatenate, np.stack: _stack,
     np.cumsum: _cumsum,
     np.where: _where, np.array_equal: _array_equal, np.copy: _copy, np.shape: _shape, np.ndim: _ndim, np.size: _size,
     np.zeros_like: _zeros_like, np.ones_like: _ones_like, np.full_like: _full_like,

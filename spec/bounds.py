@@ -19,6 +19,8 @@ smallest normal number. `E` is the operator itself run on absolute values, times
 | layer_norm           | (n/2 + 6)·(m/s + abs(y)·(1 + 2·mean abs(x)·mean abs(d)/s²)) | first order in u         |
 | cross_entropy        | n + 18 + 10·log Σexp + 8·max abs(x) + 2Σp(max - x)         | the exps, a log, two sums |
 
+Those of `prod` and of the reductions after it are in `pynested.spec.run_bounds`.
+
 In layer_norm d is x - mean, y = d/s and m = abs(x) + mean abs(x). The functions of NumPy and of CUDA stay within 4 ulp.
 sum, mean and products are worst cases for every order of evaluation (sequential, pairwise, fused); the others are
 of first order in u. Everything here runs on float64 and on the exact numbers of the generator alike.
@@ -38,6 +40,7 @@ import numpy as np
 from .components import Components, each
 from .definitions.sum import sum as sum_of
 from .numerics import NDArray, maximum_along, mean_along, sum_along, wide
+from .run_bounds import RUN_BOUNDS, VANISHING, of_result, softmax_factor
 
 __all__ = [
     "BOUNDS",
@@ -55,8 +58,6 @@ __all__ = [
 # The dtype that results are computed in, and the unit roundoff of each.
 COMPUTING = {"float16": "float32", "float32": "float32", "float64": "float64"}
 ROUNDOFF = {"float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}
-
-VANISHING = 2.0**-1074  # the least number of all dtypes: what is below becomes 0 or this
 
 # Precisions whose results are compared bit for bit.
 NO_TOLERANCE = ("exact", "correctly_rounded")
@@ -149,15 +150,6 @@ def _dot(define: Define, arguments: Arguments, result: Nested) -> Nested:
     return each(lambda magnitude, count: (count + 1) * magnitude, magnitudes, counts)
 
 
-def softmax_factor(x: NDArray, axis: int) -> tuple[NDArray, NDArray]:
-    """Return the softmax of `x` and the factor of u in its relative error."""
-    below = maximum_along(x, axis, keepdims=True) - x
-    powers = np.exp(-below)
-    p = powers / sum_along(powers, axis, keepdims=True)
-    below = np.where(p < VANISHING, 0, below)  # what becomes exactly 0 has no relative error; and 0 * inf is none
-    return p, x.shape[axis] + 18 + 2 * below + 2 * sum_along(p * below, axis, keepdims=True)
-
-
 def _softmax(define: Define, arguments: Arguments, result: Nested) -> Nested:
     axis = arguments["dim"] - 1
     return each(lambda x: np.multiply(*softmax_factor(x, axis)) if x.size else x, arguments["self"])
@@ -229,6 +221,10 @@ def _cross_entropy(define: Define, arguments: Arguments, result: Nested) -> Nest
     return np.asarray(added + (sum(row.size for row in rows) + 2) * np.abs(result))
 
 
+def _runs(block: Callable[..., Any]) -> Callable[..., Nested]:
+    return lambda define, arguments, result=None: of_result(block, arguments)
+
+
 BOUNDS: Mapping[str, Callable[..., Nested]] = {
     "function": _function,
     "silu": _silu,
@@ -240,6 +236,7 @@ BOUNDS: Mapping[str, Callable[..., Nested]] = {
     "softmax": _softmax,
     "layer_norm": _layer_norm,
     "cross_entropy": _cross_entropy,
+    **{name: _runs(bound.error) for name, bound in RUN_BOUNDS.items()},
 }
 
 
@@ -278,4 +275,5 @@ LOST: Mapping[str, Callable[[Define, Arguments], Nested]] = {
     "linear": _counts,
     "layer_norm": _lost_by_layer_norm,
     "cross_entropy": _lost_by_cross_entropy,
+    **{name: _runs(bound.lost) for name, bound in RUN_BOUNDS.items()},
 }

@@ -20,6 +20,8 @@ __all__ = [
     "layouts",
     "left_align",
     "matched",
+    "over_runs",
+    "place_over_runs",
     "promoted",
     "split_rows",
     "stacked",
@@ -185,6 +187,42 @@ def left_align(components: Components) -> tuple[NDArray, NDArray]:
         corner: tuple[Any, ...] = (number, *(slice(size) for size in component.shape))
         aligned[corner], present[corner] = component, True
     return aligned, present
+
+
+def over_runs(function: Callable[[NDArray], Any], x: Components, dim: Any, keepdim: bool = False) -> Any:
+    """Return `function(run)` of each run along `dim`, a vector of the elements that are present there."""
+    dims = dims_of(dim, x.shape)
+    if 0 in dims:
+        return _of_runs(function, *left_align(x), dims, keepdim)
+    axes = tuple(d - 1 for d in dims)
+    shape = without(x.shape, dims, keepdim)
+    return each(lambda one: _of_runs(function, one, np.ones(one.shape, np.bool_), axes, keepdim), x, shape=shape)
+
+
+def _of_runs(
+    function: Callable[[NDArray], Any], x: NDArray, present: NDArray, axes: tuple[int, ...], keepdim: bool
+) -> NDArray:
+    sizes = [size for axis, size in enumerate(x.shape) if axis not in axes]
+    kind = x.dtype if x.dtype == object else np.asarray(function(np.zeros(1, x.dtype))).dtype
+    result = np.empty(sizes, kind)
+    for place in np.ndindex(*sizes):
+        rest = iter(place)
+        run = tuple(slice(None) if axis in axes else next(rest) for axis in range(x.ndim))
+        result[place] = np.asarray(function(x[run][present[run]]))[()]
+    return np.expand_dims(result, axes) if keepdim else result
+
+
+def place_over_runs(function: Callable[[NDArray], int], x: Components, dim: int, keepdim: bool = False) -> Any:
+    """Return `function(run)`, a place in each run; along dimension 0 the number of the component that is there."""
+    if dim != 0:
+        return over_runs(function, x, dim, keepdim)
+    aligned, present = left_align(x)
+    numbers = np.arange(len(x)).reshape(-1, *[1] * (aligned.ndim - 1)) * np.ones(aligned.shape, np.int64)
+    result = np.empty(aligned.shape[1:], np.int64)
+    for place in np.ndindex(*result.shape):
+        column = (slice(None), *place)
+        result[place] = numbers[column][present[column]][function(aligned[column][present[column]])]
+    return result[None] if keepdim else result
 
 
 def split_rows(values: NDArray, lengths: Sequence[int]) -> list[NDArray]:

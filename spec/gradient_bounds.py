@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,12 @@ from .bounds import (
     cross_entropy_divisor,
     layer_norm_error,
     layer_norm_parts,
-    softmax_factor,
     trailing_axes,
 )
 from .components import each
 from .functions import FUNCTIONS, Function
 from .numerics import NDArray, mean_along, sum_along, wide
+from .run_bounds import RUN_BOUNDS, of_gradient, softmax_factor
 
 __all__ = ["GRADIENT_BOUNDS", "GRADIENT_LOST"]
 
@@ -156,6 +157,7 @@ GRADIENT_BOUNDS: Mapping[str, Callable[[Arguments, Nested], Errors]] = {
     "softmax": _softmax,
     "layer_norm": _layer_norm,
     "cross_entropy": _cross_entropy,
+    **{name: partial(of_gradient, bound.gradient) for name, bound in RUN_BOUNDS.items()},
 }
 
 
@@ -210,4 +212,5 @@ GRADIENT_LOST: Mapping[str, Callable[[Arguments, Nested], Errors]] = {
     "softmax": _lost_by_softmax,
     "layer_norm": _lost_by_layer_norm,
     "cross_entropy": _lost_by_cross_entropy,
+    **{name: partial(of_gradient, bound.gradient_lost) for name, bound in RUN_BOUNDS.items()},
 }

@@ -26,6 +26,8 @@ __all__ = [
     "lesser",
     "maximum_along",
     "mean_along",
+    "minimum_along",
+    "product_along",
     "real",
     "sum_along",
     "wide",
@@ -35,6 +37,7 @@ _erf_float64 = np.frompyfunc(math.erf, 1, 1)
 _erf_exact = np.frompyfunc(lambda number: number.erf(), 1, 1)
 _greater = np.frompyfunc(lambda a, b: a if a != a or a >= b else b, 2, 1)
 _greater_of_two = np.frompyfunc(lambda a, b: (a + b) / 2 if a == b else a if a != a or a > b else b, 2, 1)
+_lesser = np.frompyfunc(lambda a, b: a if a != a or a <= b else b, 2, 1)
 
 
 def wide(x: Any) -> NDArray:
@@ -86,6 +89,14 @@ def sum_along(x: Any, axis: Axis, keepdims: bool = False) -> NDArray:
     return np.asarray(array.sum(axis=axis, keepdims=keepdims), dtype=array.dtype)
 
 
+def product_along(x: Any, axis: Axis, keepdims: bool = False) -> NDArray:
+    """Multiply along `axis`; the product of nothing is 1. Bools and ints are multiplied as int64."""
+    array = wide(x)
+    if array.dtype.kind in "biu":
+        array = array.astype(np.int64)
+    return np.asarray(array.prod(axis=axis, keepdims=keepdims), dtype=array.dtype)
+
+
 def mean_along(x: Any, axis: Axis, keepdims: bool = False) -> NDArray:
     """Average along `axis`; the mean of nothing is NaN. Bools and ints are averaged as float64."""
     array = wide(x)
@@ -99,10 +110,19 @@ def mean_along(x: Any, axis: Axis, keepdims: bool = False) -> NDArray:
 
 def maximum_along(x: Any, axis: Axis, keepdims: bool = False) -> NDArray:
     """Return the greatest element along `axis`, NaN wherever a NaN takes part; the run must not be empty."""
+    return _chosen(np.maximum, _greater, x, axis, keepdims)
+
+
+def minimum_along(x: Any, axis: Axis, keepdims: bool = False) -> NDArray:
+    """Return the least element along `axis`, NaN wherever a NaN takes part; the run must not be empty."""
+    return _chosen(np.minimum, _lesser, x, axis, keepdims)
+
+
+def _chosen(ufunc: np.ufunc, of_exact: Any, x: Any, axis: Axis, keepdims: bool) -> NDArray:
     array = np.asarray(x)
+    axes = tuple(range(array.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
     if array.dtype != object:
-        return np.asarray(array.max(axis=axis, keepdims=keepdims))
-    axes = range(array.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+        return np.asarray(ufunc.reduce(array, axis=axes, keepdims=keepdims))
     for one in axes:
-        array = np.asarray(_greater.reduce(array, axis=one, keepdims=True), dtype=object)
-    return array if keepdims else array.squeeze(tuple(axes))
+        array = np.asarray(of_exact.reduce(array, axis=one, keepdims=True), dtype=object)
+    return array if keepdims else array.squeeze(axes)

@@ -8,6 +8,7 @@ an entry a gradient adds up slopes times cotangents, and a slope of its own may 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from .bounds import (
 from .components import Components, each
 from .definitions.sum import sum as sum_of
 from .numerics import NDArray, maximum_along, sum_along, wide
+from .run_bounds import RUN_BOUNDS, of_gradient, of_result
 
 __all__ = ["ADDED", "GRADIENT_ADDED", "LARGEST", "beyond", "overflowing"]
 
@@ -74,6 +76,10 @@ def _cross_entropy(define: Define, arguments: Arguments) -> Nested:
     return np.asarray(max(sum_of(added), cross_entropy_divisor(arguments)))
 
 
+def _runs(block: Callable[..., Any]) -> Callable[[Define, Arguments], Nested]:
+    return lambda define, arguments: of_result(block, arguments)
+
+
 ADDED: Mapping[str, Callable[[Define, Arguments], Nested]] = {
     "sum": on_absolutes,
     "mean": _mean,
@@ -81,6 +87,7 @@ ADDED: Mapping[str, Callable[[Define, Arguments], Nested]] = {
     "linear": on_absolutes,
     "layer_norm": _layer_norm,
     "cross_entropy": _cross_entropy,
+    **{name: _runs(bound.added) for name, bound in RUN_BOUNDS.items()},
 }
 
 
@@ -124,4 +131,5 @@ GRADIENT_ADDED: Mapping[str, Callable[[Arguments, Nested], dict[str, Nested]]] =
     "softmax": _of_softmax,
     "layer_norm": _of_layer_norm,
     "cross_entropy": _of_cross_entropy,
+    **{name: partial(of_gradient, bound.gradient_added) for name, bound in RUN_BOUNDS.items()},
 }

@@ -185,10 +185,15 @@ def _reduction() -> Iterator[Call]:
         dim = None if len(dims) == 3 else dims if len(dims) == 2 else dims[0]
         for keepdim in (False, True):
             label = f"{dim}" + " kept" * keepdim
-            for op in ("sum", "mean")[: 2 - keepdim]:
+            for op in ("sum", "mean", "prod", "logsumexp")[: 4 - 3 * keepdim]:
                 yield Call(op, label, lambda b, dim=dim, keepdim=keepdim: (b.x(), dim, keepdim))
             arguments = lambda b, dim=dim, keepdim=keepdim: (b.x(), dim, keepdim)  # noqa: E731
-            yield Call("amax", label, arguments, refuses=_empty_run(dims), smooth=False)
+            for op in ("argmax", "argmin")[: 2 * (len(dims) == 1)]:
+                yield Call(op, label, arguments, refuses=_empty_run(dims))
+            for op in ("any", "all"):
+                yield Call(op, label, lambda b, a=arguments: (b.of(lambda x: x > 0, np.bool_), *a(b)[1:]))
+            for op in ("amax", "amin"):
+                yield Call(op, label, arguments, refuses=_empty_run(dims), smooth=False)
 
 
 def _runs() -> Iterator[Call]:

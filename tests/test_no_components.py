@@ -139,7 +139,7 @@ def check(call: Call, kind: Kind, change: tuple[int | None, Any]) -> bool:
     met = [outcome(call, kind, lengths, change) for lengths in IRREGULAR]
     refusals = [one for one in met if isinstance(one, type)]
     nothing = outcome(call, kind, (), change)
-    if call.op == "amax" and nothing is EmptyReductionError:  # a maximum of nothing at all
+    if call.op.endswith(("max", "min")) and nothing is EmptyReductionError:  # a maximum of nothing at all
         return False
     if (call.op in BY_VALUE and IndexOutOfRange in refusals) or (nothing is IndexOutOfRange and not refusals):
         return False  # a component by its number

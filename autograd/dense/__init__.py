@@ -48,7 +48,7 @@ from .movement import (
 )
 from .normalization import dropout, layer_norm, softmax
 from .products import bmm, linear, matmul
-from .reduction import amax, mean, sum
+from .reduction import all, amax, amin, any, argmax, argmin, logsumexp, mean, prod, sum
 from .scan import cumsum
 from .smooth import *  # noqa: F403
 from .writing import overwrite, write
@@ -59,11 +59,11 @@ UFUNCS |= {
 }  # fmt: skip
 
 __all__ = [
-    "UFUNCS", "abs", "add", "amax", "as_strided", "binary", "bmm", "broadcast_to", "canonical_dim", "canonical_dims",
-    "cat", "chunk", "clone", "contiguous", "cross_entropy", "cumsum", "div", "dropout", "embedding", "eq", "equal",
-    "ge", "gelu", "getitem", "gt", "inverted", "layer_norm", "le", "linear", "logical_not", "lt", "masked_fill",
-    "matmul", "maximum", "mean", "minimum", "mul", "narrow", "ne", "neg", "operand", "overwrite", "permute", "relu",
-    "reshape", "reshape_as", "select", "sgn", "silu", "softmax", "stack", "sub", "sum", "to", "transpose", "unbind",
-    "unflatten", "unsqueeze", "view", "where", "write",
+    "UFUNCS", "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "as_strided", "binary", "bmm",
+    "broadcast_to", "canonical_dim", "canonical_dims", "cat", "chunk", "clone", "contiguous", "cross_entropy", "cumsum",
+    "div", "dropout", "embedding", "eq", "equal", "ge", "gelu", "getitem", "gt", "inverted", "layer_norm", "le",
+    "linear", "logical_not", "logsumexp", "lt", "masked_fill", "matmul", "maximum", "mean", "minimum", "mul", "narrow",
+    "ne", "neg", "operand", "overwrite", "permute", "prod", "relu", "reshape", "reshape_as", "select", "sgn", "silu",
+    "softmax", "stack", "sub", "sum", "to", "transpose", "unbind", "unflatten", "unsqueeze", "view", "where", "write",
 ]  # fmt: skip
 __all__ += smooth.__all__

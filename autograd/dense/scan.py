@@ -12,13 +12,13 @@ from ..array import Array
 from ..rules import segment as rules
 from .canonical import as_array, canonical_dim
 from .movement import transpose
-from .reduction import accumulated, to_dtype
+from .reduction import added, to_dtype
 
 
 def cumsum(self: Any, dim: int, *, dtype: Any = None) -> Array:
     """The sums along ``dim`` up to each element; bools and integers give int64."""
     x = as_array("cumsum", self)
     at = canonical_dim("cumsum", dim, x.ndim)
-    x, kind = accumulated(x, dtype)
+    x, kind = added("cumsum", x, dtype)
     whole = Segments(np.array([0, x.shape[at]]))  # one run, of rows that hold all the rest
     return to_dtype(transpose(rules.segment_cumsum(transpose(x, 0, at), whole), 0, at), kind)

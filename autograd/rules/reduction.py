@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import numpy as np
+
+from pynested.backends import Segments
 from pynested.backends.dtypes import computing_dtype
 
 from ..array import Array, raw
@@ -20,7 +24,7 @@ def kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def attained(x: Any, top: Any) -> Any:
-    """Where x is the maximum ``top``, as a bare bool array; NaN attains NaN."""
+    """Where x is the maximum, or minimum, ``top``, as a bare bool array; NaN attains NaN."""
     x, top = raw(x), raw(top)
     return (x == top) | ((x != x) & (top != top))
 
@@ -50,17 +54,35 @@ def _amax_push(tangents: list[Any], y: Any, inputs: Any, axes: tuple[int, ...]) 
     return by_count(chosen, ties.sum(axis=axes), lambda t: sum_axes(t, axes))
 
 
+def _best(which: str, k: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    """The maximum or minimum over ``axes``; where these are empty, that of an empty segment."""
+    if not axes:
+        return x.copy()
+    if x.size == 0 and 0 in [x.shape[i] for i in axes]:
+        rest = tuple(size for i, size in enumerate(x.shape) if i not in axes)
+        of_segments = getattr(k, f"segment_{which}")
+        return of_segments(k.xp.empty((0, *rest), x.dtype), Segments(np.zeros(2, np.int64)))[0]
+    return getattr(k.xp, which)(x, axis=axes)
+
+
 sum_axes: Linear = Linear(
     "sum",
     total,
     lambda g, shapes, axes: broadcast_to(reshape(g, kept(shapes[0], axes)), shapes[0]),
     with_static(((2, 3), (0,)), ((2, 3), (0, 1)), ((2, 0, 4), (1,)), ((3,), ()), ((), ())),
 )
-amax = Custom(
-    "amax",
-    lambda k, x, axes: k.xp.max(x, axis=axes) if axes else x.copy(),
-    "ya",
-    _amax_pull,
-    _amax_push,
-    with_static(((2, 3), (0,)), ((2, 3), (0, 1)), ((4,), (0,)), ((2, 3), ()), ((), ())),
-)
+
+
+def _extremum(name: str) -> Custom:
+    return Custom(
+        name,
+        partial(_best, name[1:]),
+        "ya",
+        _amax_pull,
+        _amax_push,
+        with_static(((2, 3), (0,)), ((2, 3), (0, 1)), ((4,), (0,)), ((2, 3), ()), ((), ())),
+    )
+
+
+amax = _extremum("amax")
+amin = _extremum("amin")

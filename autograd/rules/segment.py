@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from pynested.backends import Segments, get_backend
+from pynested.backends.host import from_host
 
 from ..array import raw
 from .elementwise import where
 from .kinds import Custom, Linear
-from .movement import broadcast_to, reshape
+from .movement import broadcast_to, reshape, take_rows
 from .reduction import attained, by_count, sum_axes
 from .samples import with_static
 
@@ -32,7 +33,7 @@ def over_last(x: Any) -> Any:
 
 
 def _ties(x: Any, y: Any, segments: Segments) -> tuple[Any, Any]:
-    """Where rows attain the maximum of their segment, and how many of each segment do (1 for an empty one)."""
+    """Where rows attain the maximum (or minimum) of their segment, and how many of each do (1 for an empty one)."""
     backend = get_backend(y.device)
     ties = attained(x, backend.spread(raw(y), segments))
     return ties, backend.xp.maximum(backend.segment_sum(ties, segments), 1)
@@ -67,14 +68,66 @@ segment_cumsum: Linear = Linear(
     lambda g, shapes, segments, backwards=False: segment_cumsum(g, segments, not backwards),
     with_static(((5,), _SEGMENTS), ((5, 2), _SEGMENTS, True), ((5, 0), _SEGMENTS)),
 )
-segment_max = Custom(
-    "segment_max",
-    "segment_max",
-    "ya",
-    _max_pull,
-    _max_push,
-    with_static(((5,), Segments(np.array([0, 2, 5]))), ((5, 2), Segments(np.array([0, 1, 5])))),
-    fused=lambda k, g, y, inputs, segments: (k.segment_max_backward(g, inputs[0], y, segments),),
+
+
+def _extremum(name: str) -> Custom:
+    return Custom(
+        name,
+        name,
+        "ya",
+        _max_pull,
+        _max_push,
+        with_static(((5,), Segments(np.array([0, 2, 5]))), ((5, 2), Segments(np.array([0, 1, 5])))),
+        fused=lambda k, g, y, inputs, segments: (k.segment_max_backward(g, inputs[0], y, segments),),
+    )
+
+
+segment_max = _extremum("segment_max")
+segment_min = _extremum("segment_min")
+
+
+# ---- products -----------------------------------------------------------------------------------------------------
+
+
+def _neighbours(segments: Segments, step: int) -> tuple[Any, Any]:
+    """For each row the row ``step`` before it, itself where that is not of its run, and where this is so."""
+
+    def find() -> tuple[Any, Any]:
+        rows, component = np.arange(segments.rows), segments.row_component
+        other = np.clip(rows - step, 0, segments.rows - 1)
+        inside = (other == rows - step) & (component[other] == component)
+        return np.where(inside, other, rows), inside
+
+    return segments.remember(("neighbours", step), find)
+
+
+def _shifted(x: Any, segments: Segments, step: int) -> Any:
+    """The row ``step`` before each row in its run, ones where there is none."""
+    other, inside = (from_host(one, x.device) for one in _neighbours(segments, step))
+    return where(take_rows(x, other), x.dtype.type(1), inside.reshape(-1, *[1] * (len(x.shape) - 1)))
+
+
+def products_of_others(x: Any, segments: Segments) -> Any:
+    """For each row the product of the other rows of its run.
+
+    Of those before it and of those after it, twice as many with each step: nothing is divided, so that zeros are
+    numbers like others, and all of it is differentiable as often as one likes.
+    """
+    before, after = _shifted(x, segments, 1), _shifted(x, segments, -1)
+    step = 1
+    while step < segments.longest:
+        before, after = before * _shifted(before, segments, step), after * _shifted(after, segments, -step)
+        step *= 2
+    return before * after
+
+
+segment_prod = Custom(
+    "segment_prod",
+    "segment_prod",
+    "a",
+    lambda g, y, inputs, segments: (spread(g, segments) * products_of_others(inputs[0], segments),),
+    lambda tangents, y, inputs, segments: segment_sum(tangents[0] * products_of_others(inputs[0], segments), segments),
+    with_static(((5,), _SEGMENTS), ((5, 2), _SEGMENTS), ((5, 0), _SEGMENTS), ((0, 2), Segments(np.array([0, 0])))),
 )
 
 

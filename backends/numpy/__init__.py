@@ -26,8 +26,12 @@ from .products import matmul, matmul_components, sum_all, sum_last
 from .running import copy, quietly
 from .scan import segment_cumsum
 from .segment import (
+    segment_argmax,
+    segment_argmin,
     segment_max,
     segment_max_backward,
+    segment_min,
+    segment_prod,
     segment_sum,
     spread,
 )
@@ -56,9 +60,13 @@ __all__ = [
     "relu",
     "relu_backward",
     "scatter_components",
+    "segment_argmax",
+    "segment_argmin",
     "segment_cumsum",
     "segment_max",
     "segment_max_backward",
+    "segment_min",
+    "segment_prod",
     "segment_softmax",
     "segment_softmax_backward",
     "segment_sum",

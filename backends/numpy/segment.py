@@ -1,4 +1,4 @@
-"""Sums and maxima of runs of rows, and their adjoints."""
+"""Sums, products, maxima and minima of runs of rows, and their adjoints."""
 
 from __future__ import annotations
 
@@ -35,16 +35,60 @@ def segment_sum(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
 
 
 @quiet
+def segment_prod(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
+    """(N, ...) -> (B, ...): the product of each run, 1 for an empty one; bools and ints give int64."""
+    dtype = x.dtype if x.dtype.kind == "f" else np.dtype(np.int64)
+    return (
+        _reduced(np.multiply, as_matrix(x).astype(computing_dtype(dtype), copy=False), segments, 1)
+        .astype(dtype, copy=False)
+        .reshape(segments.count, *x.shape[1:])
+    )
+
+
+@quiet
 def segment_max(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
     """(N, ...) -> (B, ...): the maximum of each run; NaN wins; an empty run gives the least value of the dtype."""
+    return _best(np.maximum, x, segments)
+
+
+@quiet
+def segment_min(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
+    """(N, ...) -> (B, ...): the minimum of each run; NaN wins; an empty run gives the greatest value of the dtype."""
+    return _best(np.minimum, x, segments)
+
+
+def _best(better: np.ufunc, x: NDArray[Any], segments: Segments) -> NDArray[Any]:
     rows = as_matrix(x)
-    maxima = empty((segments.count, rows.shape[1]), x.dtype)
+    found = empty((segments.count, rows.shape[1]), x.dtype)
 
     def work(start: int, stop: int, first: int, last: int) -> None:
-        maxima[first:last] = max_runs(widened(rows[start:stop]), segments, first, last)
+        found[first:last] = best_of_runs(better, widened(rows[start:stop]), segments, first, last)
 
     run(work, spans_of(rows, segments), rows.nbytes)
-    return maxima.reshape(segments.count, *x.shape[1:])
+    return found.reshape(segments.count, *x.shape[1:])
+
+
+@quiet
+def segment_argmax(x: NDArray[Any], segments: Segments, /) -> NDArray[np.int64]:
+    """(N, ...) -> int64 (B, ...): the first row of each run that attains its maximum, counted from its first; or -1."""
+    return _first(segment_max(x, segments), x, segments)
+
+
+@quiet
+def segment_argmin(x: NDArray[Any], segments: Segments, /) -> NDArray[np.int64]:
+    """(N, ...) -> int64 (B, ...): the first row of each run that attains its minimum, counted from its first; or -1."""
+    return _first(segment_min(x, segments), x, segments)
+
+
+def _first(best: NDArray[Any], x: NDArray[Any], segments: Segments) -> NDArray[np.int64]:
+    """The first row of each run that is its best, counted from the first of the run; -1 where there are none."""
+    rows, wanted = as_matrix(x), np.repeat(as_matrix(best), segments.lengths, axis=0)
+    attained = (rows == wanted) | ((rows != rows) & (wanted != wanted))
+    number = np.where(attained, np.arange(segments.rows)[:, None], segments.rows)
+    first = _reduced(np.minimum, number, segments, -1)
+    occupied = segments.lengths > 0
+    first[occupied] -= segments.offsets[:-1, None][occupied]
+    return first.reshape(best.shape)
 
 
 @quiet
@@ -83,6 +127,13 @@ def least(dtype: np.dtype[Any]) -> Any:
     if dtype.kind == "f":
         return -np.inf
     return np.iinfo(dtype).min if dtype.kind in "iu" else False
+
+
+def greatest(dtype: np.dtype[Any]) -> Any:
+    """The value that every other value of the dtype is at most."""
+    if dtype.kind == "f":
+        return np.inf
+    return np.iinfo(dtype).max if dtype.kind in "iu" else True
 
 
 def spans_of(rows: NDArray[Any], segments: Segments) -> list[tuple[int, int, int, int]]:
@@ -132,6 +183,15 @@ def _integer_sum(rows: NDArray[Any], segments: Segments) -> NDArray[np.int64]:
     return sums
 
 
+def _reduced(ufunc: np.ufunc, rows: NDArray[Any], segments: Segments, empty: Any) -> NDArray[Any]:
+    """(N, D) -> (B, D): the rows of each run joined one after the other, ``empty`` where there are none."""
+    joined = np.full((segments.count, rows.shape[1]), empty, rows.dtype)
+    starts, occupied = _starts(segments, 0, segments.count)
+    if starts.size:
+        joined[occupied] = ufunc.reduceat(rows, starts, axis=0)
+    return joined
+
+
 def sum_runs(block: NDArray[Any], segments: Segments, first: int, last: int) -> NDArray[Any]:
     """(last - first, D): the sums of runs first:last, whose rows the block is."""
     runs = last - first
@@ -176,34 +236,42 @@ def _selector(segments: Segments, first: int, last: int, dtype: np.dtype[Any]) -
 
 def max_runs(block: NDArray[Any], segments: Segments, first: int, last: int) -> NDArray[Any]:
     """(last - first, D): the maxima of runs first:last, whose rows the block is."""
+    return best_of_runs(np.maximum, block, segments, first, last)
+
+
+def best_of_runs(better: np.ufunc, block: NDArray[Any], segments: Segments, first: int, last: int) -> NDArray[Any]:
+    """(last - first, D): the maxima or minima, as ``better`` of two says, of runs first:last, whose rows it is."""
     runs = last - first
-    maxima = np.full((runs, block.shape[1]), least(block.dtype), block.dtype)
+    worst = least(block.dtype) if better is np.maximum else greatest(block.dtype)
+    best = np.full((runs, block.shape[1]), worst, block.dtype)
     if _worth_a_call(block, runs):
         base = segments.offsets.item(first)
         for place, (start, stop) in enumerate(segments.pairs[first:last]):
             if start < stop:
-                _max_rows(block[start - base : stop - base], maxima[place])
+                _best_row(better, block[start - base : stop - base], best[place])
     elif block.shape[1] == 1:
         starts, occupied = _starts(segments, first, last)
-        maxima[occupied, 0] = np.maximum.reduceat(block[:, 0], starts)
+        best[occupied, 0] = better.reduceat(block[:, 0], starts)
     else:
-        _max_by_doubling(block, segments, first, last, maxima)
-    return maxima
+        _best_by_doubling(better, block, segments, first, last, best)
+    return best
 
 
-def _max_rows(rows: NDArray[Any], out: NDArray[Any]) -> None:
+def _best_row(better: np.ufunc, rows: NDArray[Any], out: NDArray[Any]) -> None:
     """Halve the rows until few are left: np.maximum is vectorised where both operands are contiguous."""
     larger = scratch("larger", (len(rows) // 2, rows.shape[1]), rows.dtype)
     while len(rows) > 8:
         half = len(rows) // 2
-        np.maximum(rows[:half], rows[half : 2 * half], out=larger[:half])
+        better(rows[:half], rows[half : 2 * half], out=larger[:half])
         if len(rows) % 2:
-            np.maximum(larger[0], rows[-1], out=larger[0])
+            better(larger[0], rows[-1], out=larger[0])
         rows = larger[:half]
-    np.maximum.reduce(rows, axis=0, out=out)
+    better.reduce(rows, axis=0, out=out)
 
 
-def _max_by_doubling(block: NDArray[Any], segments: Segments, first: int, last: int, maxima: NDArray[Any]) -> None:
+def _best_by_doubling(
+    better: np.ufunc, block: NDArray[Any], segments: Segments, first: int, last: int, best: NDArray[Any]
+) -> None:
     """Maxima of all windows of 1, 2, 4, ... rows, and of each run as the larger of the two windows that cover it."""
     lengths = segments.lengths[first:last]
     starts = segments.offsets[first:last] - segments.offsets[first]
@@ -213,9 +281,9 @@ def _max_by_doubling(block: NDArray[Any], segments: Segments, first: int, last: 
     while True:
         covered = np.flatnonzero((lengths >= width) & (lengths < 2 * width))
         begin = starts[covered]
-        maxima[covered] = np.maximum(windows[begin], windows[begin + lengths[covered] - width])
+        best[covered] = better(windows[begin], windows[begin + lengths[covered] - width])
         if 2 * width > longest:
             return
-        windows = np.maximum(windows[:-width], windows[width:], out=spare[0][: len(windows) - width])
+        windows = better(windows[:-width], windows[width:], out=spare[0][: len(windows) - width])
         spare.reverse()
         width *= 2

@@ -32,7 +32,7 @@ from .movement import (
 )
 from .normalization import dropout, layer_norm, softmax
 from .products import bmm, linear, matmul
-from .reduction import amax, mean, sum
+from .reduction import all, amax, amin, any, argmax, argmin, logsumexp, mean, prod, sum
 from .scan import cumsum
 from .writing import assign, overwrite, write
 
@@ -45,12 +45,12 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
 UFUNCS |= {one.ufunc: getattr(smooth, name) for name, one in FUNCTIONS.items() if one.ufunc is not None}
 
 __all__ = [
-    "UFUNCS", "abs", "add", "amax", "assign", "bmm", "cat", "chunk", "clone", "contiguous", "cross_entropy", "cumsum",
-    "detach", "div", "dropout", "embedding", "eq", "equal", "ge", "gelu", "getitem", "gt", "layer_norm", "le", "linear",
-    "logical_not", "lt", "masked_fill", "matmul", "maximum", "mean", "minimum", "mul", "narrow", "ne", "neg",
-    "overwrite", "pin_memory", "relu", "reshape", "reshape_as", "select", "sgn", "silu", "softmax", "stack", "sub",
-    "sum", "to", "to_dense", "to_padded_array", "transpose", "unbind", "unflatten", "unsqueeze", "view", "where",
-    "write",
+    "UFUNCS", "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "assign", "bmm", "cat", "chunk", "clone",
+    "contiguous", "cross_entropy", "cumsum", "detach", "div", "dropout", "embedding", "eq", "equal", "ge", "gelu",
+    "getitem", "gt", "layer_norm", "le", "linear", "logical_not", "logsumexp", "lt", "masked_fill", "matmul", "maximum",
+    "mean", "minimum", "mul", "narrow", "ne", "neg", "overwrite", "pin_memory", "prod", "relu", "reshape", "reshape_as",
+    "select", "sgn", "silu", "softmax", "stack", "sub", "sum", "to", "to_dense", "to_padded_array", "transpose",
+    "unbind", "unflatten", "unsqueeze", "view", "where", "write",
 ]  # fmt: skip
 __all__ += smooth.__all__
 

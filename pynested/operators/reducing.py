@@ -2,53 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.dense.canonical import possible_shape
+from pynested.autograd.dense.reduction import Reduction, to_dtype
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import reduction as rules
 from pynested.backends import Segments, strided_index
-from pynested.backends.errors import EmptyReductionError
+from pynested.backends.host import from_host
 from pynested.nested_array import NestedArray
+from pynested.operands import Dims, DType, Operand
 from pynested.packing import as_rows, from_rows, gathered, lead, packed, to_strided
 from pynested.shapes import describe
 from pynested.structure import Ints, Jagged, Strided
 
-Where = Callable[[int], str]  # the number of a run -> the component it belongs to, in words
+
+def reduced(
+    how: Reduction, self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> NestedArray | Array:
+    """``self``, dense or nested, reduced over ``dim``."""
+    if type(self) is not NestedArray:
+        return how(self, dim, keepdim, dtype=dtype)
+    dims = how.dims(dim, self.ndim)
+    data, kind = how.takes(how.name, self.data, dtype)
+    result = _over(dims, self if data is self.data else NestedArray(data, self.structure), keepdim, how)
+    if isinstance(result, Array):
+        return to_dtype(result, kind)
+    return result if result.dtype == kind else NestedArray(to_dtype(result.data, kind), result.structure)
 
 
-@dataclass(frozen=True)
-class Reduction:
-    """What a reduction does to axes of a dense array, and to segments of rows."""
-
-    name: str
-    axes: Callable[[Array, tuple[int, ...]], Array]
-    segments: Callable[[Array, Segments, Where], Array]
-
-
-def reduced(x: NestedArray, dims: tuple[int, ...], keepdim: bool, how: Reduction) -> NestedArray | Array:
-    """``x`` reduced over canonical ``dims``: whatever the layout, in as few calls as there are kinds of dimension."""
+def _over(dims: tuple[int, ...], x: NestedArray, keepdim: bool, how: Reduction) -> NestedArray | Array:
+    """Over canonical ``dims``: whatever the layout, in as few calls as there are kinds of dimension."""
     if not dims:
-        return NestedArray(moves.copy(x.data), x.structure)
+        return NestedArray(how.over_axes(x.data, ()), x.structure)
     x = packed(x)
+    if isinstance(x.structure, Jagged) and dims[0] != 0:
+        return _over_jagged(x, dims, keepdim, how)
     rows = as_rows(x)
     if len(dims) == x.ndim:
         result = _over_everything(x, how)
-    elif isinstance(x.structure, Jagged) and dims[0] != 0:
-        return _over_jagged(x, dims, keepdim, how)
     elif isinstance(x.structure, Jagged) and x.structure.ragged_dim in dims:
-        result = how.axes(x.data, tuple(dim - 1 for dim in dims if dim))
+        result = how.over_axes(x.data, tuple(dim - 1 for dim in dims if dim))
     elif dims[0] == 0 and (rows is None or dims[1:2] != (1,)):
         result = _over_batch(x, dims, how)
     elif rows is None:
         return _over_strided(x, dims, keepdim, how)
     elif dims[0] == 0:
-        result = how.axes(rows.data, tuple(dim - 1 for dim in dims[1:]))
+        result = how.over_axes(rows.data, tuple(dim - 1 for dim in dims[1:]))
     else:
         return _back_from_rows(_over_jagged(rows, dims, keepdim, how), x)
     if not keepdim:
@@ -59,9 +62,9 @@ def reduced(x: NestedArray, dims: tuple[int, ...], keepdim: bool, how: Reduction
 
 def _over_everything(x: NestedArray, how: Reduction) -> Array:
     flat = moves.reshape(x.data, (x.data.numel(),))
-    if how.name == "amax" and not x.data.numel():
-        raise EmptyReductionError("amax: the nested array has no elements, and nothing has no maximum.")
-    return how.axes(flat, (0,))
+    if how.refuses and not x.data.numel():
+        raise how.refused("the nested array has no elements")
+    return how.over_axes(flat, (0,))
 
 
 def _over_jagged(x: NestedArray, dims: tuple[int, ...], keepdim: bool, how: Reduction) -> NestedArray | Array:
@@ -76,7 +79,7 @@ def _over_jagged(x: NestedArray, dims: tuple[int, ...], keepdim: bool, how: Redu
             return result
         sizes = [1 if dim in dims else size for dim, size in enumerate((len(x), *x.data.shape))]
         return moves.reshape(result, tuple(sizes))
-    values = how.axes(x.data, axes)
+    values = how.over_axes(x.data, axes)
     if keepdim:
         return NestedArray(moves.reshape(values, rules.kept(x.data.shape, axes)), structure)
     return NestedArray(values, structure.with_ragged_dim(r - len([axis for axis in axes if axis < r - 1])))
@@ -88,6 +91,8 @@ def _over_runs(x: NestedArray, structure: Jagged, axes: tuple[int, ...], how: Re
     Kept dims stay ahead of the reduced ones if they lie there, so that what is in order already is not moved.
     """
     r, shape = structure.ragged_dim - 1, x.data.shape
+    if r == 0 and not axes:  # what follows would change nothing
+        return how.over_segments(x.data, structure.segments, lambda i: _component(x, i))
     last = max(r, *axes, 0)
     kept = [axis for axis in range(len(shape)) if axis != r and axis not in axes]
     ahead, behind = [axis for axis in kept if axis < last], [axis for axis in kept if axis > last]
@@ -95,7 +100,7 @@ def _over_runs(x: NestedArray, structure: Jagged, axes: tuple[int, ...], how: Re
     rows = _in_order(x.data, (*ahead, r, *axes, *behind))
     rows = moves.reshape(rows, (copies * shape[r] * width, *[shape[axis] for axis in behind]))
     segments = structure.segments.repeated(copies, width)
-    result = how.segments(rows, segments, lambda i: _component(x, i % len(x)))
+    result = how.over_segments(rows, segments, lambda i: _component(x, i % len(x)))
     if not ahead:
         return result
     result = moves.reshape(result, (*[shape[axis] for axis in ahead], len(x), *result.shape[1:]))
@@ -132,7 +137,7 @@ def _over_strided(x: NestedArray, dims: tuple[int, ...], keepdim: bool, how: Red
     def where(i: int) -> str:
         return _component(x, int(np.searchsorted(ends, i, "right")))
 
-    result = how.segments(gathered(x, outer + inner), Segments.from_lengths(lengths), where)
+    result = how.over_segments(gathered(x, outer + inner), Segments.from_lengths(lengths), where)
     if not outer and not keepdim:
         return result
     outline = x.outline
@@ -161,5 +166,9 @@ def _over_batch(x: NestedArray, dims: tuple[int, ...], how: Reduction) -> Array:
     def where(i: int) -> str:
         return f"place {tuple(int(k) for k in np.unravel_index(i, shape))} of the result"
 
-    rows = moves.take_rows(gathered(to_strided(x)), order)
-    return moves.reshape(how.segments(rows, Segments.from_lengths(counts), where), shape)
+    rows, segments = moves.take_rows(gathered(to_strided(x)), order), Segments.from_lengths(counts)
+    result = how.over_segments(rows, segments, where)
+    if how.is_place:  # among those that are present: the number of the component that it is
+        numbers = from_host(np.repeat(np.arange(len(x)), sizes.prod(axis=1, dtype=np.int64))[order], x.device)
+        result = Array(numbers[from_host(segments.offsets[:-1], x.device) + result.data], x.device)
+    return moves.reshape(result, shape)

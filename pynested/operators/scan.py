@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pynested.autograd import dense
-from pynested.autograd.dense.reduction import accumulated, to_dtype
+from pynested.autograd.dense.reduction import added, to_dtype
 from pynested.autograd.rules import segment
 from pynested.nested_array import NestedArray, around
 from pynested.operands import DType, Kind
@@ -43,6 +43,6 @@ def cumsum(self: Kind, dim: int, *, dtype: DType | None = None) -> Kind:
     """
     if not isinstance(self, NestedArray):
         return dense.cumsum(self, dim, dtype=dtype)
-    data, kind = accumulated(self.data, dtype)
+    data, kind = added("cumsum", self.data, dtype)
     sums = along("cumsum", around(data, self.structure), dim, segment.segment_cumsum, dense.cumsum)
     return around(to_dtype(sums.data, kind), sums.structure)

@@ -55,13 +55,14 @@ class Book:
     """The cases of one operator, numbered within their group in the order in which they are written down.
 
     What the operator's cases have in common: `zeros`, whether signs of zeros are open; `several`, whether it returns a
-    list of arrays; `placements`, where components may lie in memory if not anywhere.
+    list of arrays; `placements`, where components may lie in memory if not anywhere; `cmp`, as of a case.
     """
 
     op: str
     zeros: str = "signed"
     several: bool = False
     placements: tuple[str, ...] = ()
+    cmp: str = "exact"
     cases: list[Case] = field(default_factory=list)
 
     def value(self, group: str, clauses: str, args: Sequence[Any], /, **options: Any) -> str:
@@ -92,6 +93,7 @@ class Book:
         kwargs = options.pop("kw", {})
         layouts = options.pop("layouts", None) or _layouts([*args, *kwargs.values()])
         common: dict[str, Any] = {"zeros": self.zeros, "several": self.several, "placements": self.placements}
+        common["cmp"] = self.cmp
         ids = tuple(one if "-" in one else f"{self.op.upper()}-{one}" for one in clauses.split())
         self.cases.append(Case(self.op, f"{start}{number}", ids, tuple(args), kwargs, layouts, **(common | options)))
         return self.cases[-1].id

@@ -88,8 +88,43 @@ def batch_mean(x: Any, dims: Any, keepdim: bool) -> Any:
     return batch_sum(x, dims, keepdim) / batch_sum([torch.ones_like(c) for c in x], dims, keepdim)
 
 
+def torch_prod(x: Any, dim: Any, keepdim: bool) -> Any:
+    for one in sorted(dim, reverse=True):  # PyTorch's takes one dimension
+        x = torch.prod(x, one, keepdim)
+    return x
+
+
+def batch_prod(x: Any, dims: Any, keepdim: bool) -> Any:
+    return torch_prod(aligned(x, 1.0), dims, keepdim)
+
+
+def batch_logsumexp(x: Any, dims: Any, keepdim: bool) -> Any:
+    return torch.logsumexp(aligned(x, -torch.inf), dims, keepdim)
+
+
 def batch_amax(x: Any, dims: Any, keepdim: bool) -> Any:
     return torch.amax(aligned(x, -torch.inf), dim=dims, keepdim=keepdim)
+
+
+def batch_amin(x: Any, dims: Any, keepdim: bool) -> Any:
+    return torch.amin(aligned(x, torch.inf), dim=dims, keepdim=keepdim)
+
+
+def batch_any(x: Any, dims: Any, keepdim: bool) -> Any:
+    return torch.any(aligned(x, 0), dims, keepdim)
+
+
+def batch_all(x: Any, dims: Any, keepdim: bool) -> Any:
+    return torch.all(aligned(x, 1), dims, keepdim)
+
+
+def places(function: Operator, fill: float) -> Operator:
+    def found(x: Any, dim: int, keepdim: bool = False) -> Any:
+        if dim == 0:
+            return function(aligned(x, fill), 0, keepdim)
+        return each(lambda c: function(c, dim - 1, keepdim), x)
+
+    return found
 
 
 # ---- runs, products, losses ---------------------------------------------------------------------------------------
@@ -190,6 +225,11 @@ OPERATORS: dict[str, Operator] = {
     "abs": elementwise(torch.abs),
     "add": add,
     "amax": reduction(torch.amax, batch_amax),
+    "all": reduction(torch.all, batch_all),
+    "any": reduction(torch.any, batch_any),
+    "amin": reduction(torch.amin, batch_amin),
+    "argmax": places(torch.argmax, -torch.inf),
+    "argmin": places(torch.argmin, torch.inf),
     "as_nested_array": lambda x: x,
     "bmm": elementwise(torch.matmul),
     "cat": joined(torch.cat),
@@ -209,6 +249,7 @@ OPERATORS: dict[str, Operator] = {
     "layer_norm": layer_norm,
     "linear": linear,
     "logical_not": elementwise(torch.logical_not),
+    "logsumexp": reduction(torch.logsumexp, batch_logsumexp),
     "lt": elementwise(operator.lt),
     "masked_fill": masked_fill,
     "matmul": elementwise(torch.matmul),
@@ -219,6 +260,7 @@ OPERATORS: dict[str, Operator] = {
     "narrow": narrow,
     "neg": elementwise(torch.neg),
     "nested_array": elementwise(torch.detach),
+    "prod": reduction(torch_prod, batch_prod),
     "relu": elementwise(torch.relu),
     "reshape": reshape,
     "reshape_as": elementwise(lambda c, d: c.reshape(d.shape)),

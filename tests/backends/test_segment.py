@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from math import fsum
+from math import fsum, prod
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,20 @@ def test_small_layouts(layouts: list[tuple[int, ...]], inner: tuple[int, ...], d
                 assert maxima[(place, *index)] == max(column, default=least)
         assert not np.signbit(sums[[length == 0 for length in lengths]]).any()
         np.testing.assert_array_equal(cpu.spread(sums, segments), sums[segments.row_component])
+
+
+@pytest.mark.parametrize("layouts", LAYOUTS, ids=len)
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
+def test_products(layouts: list[tuple[int, ...]], dtype: str) -> None:
+    for lengths, inner in product(layouts, [(), (3,), (0,), (2, 2)]):
+        segments = runs_of(lengths)
+        x = small_integers(segments.rows, inner, dtype)
+        products = cpu.segment_prod(x, segments)
+        assert products.shape == (len(lengths), *inner)
+        assert products.dtype == (dtype if dtype in FLOATS else "int64")
+        for place, (start, stop) in enumerate(segments.pairs):
+            for index in np.ndindex(inner):
+                assert products[(place, *index)] == prod(x[(row, *index)].item() for row in range(start, stop))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -106,6 +120,23 @@ def test_nothing_leaks_into_neighbours(dtype: str, inner: tuple[int, ...], poiso
         x[:, 1] = poison
         for verb in (cpu.segment_sum, cpu.segment_max):
             np.testing.assert_array_equal(verb(x, segments)[:, [0, 2]], verb(clean, segments)[:, [0, 2]])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_minima_are_maxima_of_the_negatives(dtype: str) -> None:
+    for lengths in ((2, 0, 3, 40), (1,) * 9, (300, 0), ()):
+        segments = runs_of(lengths)
+        for inner in ((), (1,), (3,), (0,)):
+            x = small_integers(segments.rows, inner, dtype)
+            x[np.random.default_rng(2).random(x.shape) < 0.1] = np.nan
+            np.testing.assert_array_equal(cpu.segment_min(x, segments), -cpu.segment_max(-x, segments))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int64"])
+def test_minima_of_integers(dtype: str) -> None:
+    low, high = (False, True) if dtype == "bool" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    x = np.array([[low, high], [high, high], [high, low]], dtype)
+    assert cpu.segment_min(x, runs_of([2, 0, 1])).tolist() == [[low, high], [high, high], [high, low]]
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -12,17 +12,20 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DimensionError, DTypeError, EmptyReductionError
 
-from ..nests import KINDS, Kind, assert_same, batch, distinct, nest, place
+from ..nests import KINDS, Kind, assert_same, batch, nest, place
 from ..slopes import check_gradients
 
 SHAPES = [(2, 2), (0, 2), (3, 2)]
 X = batch(SHAPES)
 FULL = batch([(2, 2), (1, 2), (3, 2)], 3)
-NAMES = ("sum", "mean", "amax")
+CHOOSING = ("amax", "amin")
+NAMES = ("sum", "mean", "prod", *CHOOSING)
 REDUCE = {
     "sum": np.sum,
     "mean": lambda x, axis, keepdims=False: np.sum(x, axis, keepdims=keepdims) / _count(x, axis),
+    "prod": np.prod,
     "amax": np.max,
+    "amin": np.min,
 }
 DIMS: list[Any] = [1, 2, (1, 2), (2, 1), -1, -2, (-1, 1)]
 
@@ -46,8 +49,7 @@ def at_places(name: str, components: list[Any], dims: tuple[int, ...]) -> Any:
     sizes = [max(x.shape[d - 1] for x in components) for d in kept]
     result = np.empty(sizes)
     for place_ in itertools.product(*map(range, sizes)):
-        numbers = found.get(place_, [])
-        result[place_] = {"sum": sum, "mean": lambda n: sum(n) / len(n) if n else np.nan, "amax": max}[name](numbers)
+        result[place_] = REDUCE[name](np.array(found.get(place_, [])), 0)
     return result
 
 
@@ -120,12 +122,12 @@ class TestValues:
         components = [
             np.random.default_rng(i).standard_normal((n, 2)).astype(np.float32) for i, n in enumerate((5000, 0, 3))
         ]
-        if name == "amax":
+        if name in CHOOSING:
             components.pop(1)
         for x, got in zip(components, getattr(pn, name)(nest(components, layout), 1).unbind(), strict=True):
             wide = x.astype(np.float64)
-            exact = np.max(wide, 0) if name == "amax" else REDUCE[name](wide, 0)
-            bound = len(x) * 2.0**-24 * np.abs(wide).sum(0) if name != "amax" else np.zeros(2)
+            exact = REDUCE[name](wide, 0)
+            bound = len(x) * 2.0**-24 * np.abs(wide).sum(0) if name not in CHOOSING else np.zeros(2)
             assert got.dtype == np.float32 and ((np.abs(got.numpy() - exact) <= bound) | np.isnan(exact)).all()
 
 
@@ -252,9 +254,9 @@ class TestGradients:
     @pytest.mark.parametrize("name", NAMES)
     @pytest.mark.parametrize("dim", [1, 2, (1, 2), 0, (0, 1), (0, 2), None], ids=str)
     def test_by_differences(self, kind: Kind, name: str, dim: Any) -> None:
-        shapes = kind.shapes((2, 1, 3) if name == "amax" else (2, 0, 1))
+        shapes = kind.shapes((2, 1, 3) if name in CHOOSING else (2, 0, 1))
         if kind.both:
-            shapes = [(2, 1), (2, 2), (0, 2)][: 3 - (name == "amax")]
+            shapes = [(2, 1), (2, 2), (0, 2)][: 3 - (name in CHOOSING)]
         for placement in ("packed", "holes"):
             made = place(batch(shapes), kind.layout, placement, kind.ragged)
             structure, buffer = made.array.structure, np.nan_to_num(made.buffer.numpy(), nan=0.3)
@@ -291,10 +293,3 @@ class TestGradients:
         made = place([np.array([1.0, 3.0]), np.array([2.0])], layout, grad=True)
         pn.amax(made.array, 1).backward(pn.array([np.nan, 2.0]))
         assert_same(made.gradient(), [np.array([0.0, np.nan]), np.array([2.0])])
-
-
-def test_the_dense_half_of_the_operators() -> None:
-    x = distinct((2, 3))
-    assert pn.sum(pn.array(x), 1).tolist() == x.sum(1).tolist()
-    assert pn.amax(pn.array(x)).item() == x.max()
-    assert pn.mean(pn.array(x), 0, True).tolist() == [(x.sum(0) / 2).tolist()]

@@ -95,6 +95,13 @@ def _reductions(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str
     return [x], {"dim": dims}, "dense" if dims in (0, (0, 1), (0, 2), None) else None
 
 
+def _prod(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
+    """Roots, so that no product is beyond the largest float64, in which expectations are written down."""
+    root = max(sum(one.size for one in x) / (1 if x.dtype == np.float64 else 4), 1)
+    roots = [np.sign(one) * np.abs(one.astype(np.float64)) ** (1 / root) for one in x]
+    return _reductions(draw, op, Components([one.astype(x.dtype) for one in roots], x.shape, x.dtype))
+
+
 def _runs(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
     return [x], {"dim": int(draw.integers(1, 3))}, None
 
@@ -128,7 +135,8 @@ def _losses(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, An
 CALLS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys([name for name, one in FUNCTIONS.items() if one.precision in BOUNDS], _functions),
     **dict.fromkeys(("gelu", "silu"), _functions),
-    **dict.fromkeys(("sum", "mean"), _reductions),
+    **dict.fromkeys(("sum", "mean", "logsumexp"), _reductions),
+    "prod": _prod,
     **dict.fromkeys(("matmul", "bmm", "linear"), _products),
     **dict.fromkeys(("softmax", "cumsum"), _runs),
     "layer_norm": _layer_norm,

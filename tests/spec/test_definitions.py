@@ -54,6 +54,8 @@ def test_reductions_along_the_ragged_dimension(lengths: tuple[int, ...]) -> None
         [Fraction(total, len(one)) if one else math.nan for total in row] for one, row in zip(values, sums, strict=True)
     ]
     assert same(definition("mean")(x, 1), means)
+    products = [[math.prod(column(one, place)) for place in range(WIDTH)] for one in values]
+    assert same(definition("prod")(x, 1), products)
     if all(lengths):
         assert same(definition("amax")(x, 1), [[max(column(one, place)) for place in range(WIDTH)] for one in values])
 
@@ -67,6 +69,8 @@ def test_reductions_across_components_count_who_is_present(lengths: tuple[int, .
     assert same(definition("sum")(x, 0), sums)
     means = [[Fraction(total, len(group)) for total in row] for group, row in zip(present, sums, strict=True)]
     assert same(definition("mean")(x, 0), means)
+    products = [[math.prod(column(group, place)) for place in range(WIDTH)] for group in present]
+    assert same(definition("prod")(x, 0), products)
     assert same(definition("amax")(x, 0), [[max(column(group, place)) for place in range(WIDTH)] for group in present])
 
 

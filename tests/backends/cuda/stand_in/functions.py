@@ -20,6 +20,7 @@ PARAMETERS = {
     "flatnonzero": "a",
     "full": "shape, fill_value, dtype=None, order='C'",
     "max": "a, axis=None, out=None, keepdims=False",
+    "min": "a, axis=None, out=None, keepdims=False",
     "ones": "shape, dtype=float, order='C'",
     "shape": "a",
     "searchsorted": "a, v, side='left', sorter=None",

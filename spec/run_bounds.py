@@ -1,0 +1,143 @@
+"""The bounds of reductions: of results and of gradients, an operator after the other.
+
+`E`, `lost` and `added` are those of `bounds`, `gradient_bounds` and `overflow`, which take them from here. Each is a
+function of one run, a vector of the elements that are present, and for gradients of the run and its cotangent.
+
+| name      | E                                              | because                      |
+|-----------|------------------------------------------------|------------------------------|
+| prod      | n·abs(r)                                       | n - 1 products, in any order |
+| gradient  | (n + 4)·abs(g·r/x)                             | ... and g                    |
+| logsumexp | n + 18 + 10·log Σexp + 2Σp(max - x) + 2·abs(r) | exps, a sum, a log, a sum    |
+| gradient  | (2·factor + 2·abs(r) + n + 8)·p·abs(g)         | p, or exp(x - r), and g      |
+
+In r/x no division is meant: it is the product of the other elements. p is the softmax of the run, within factor·u; its
+gradient may be computed as exp(x - r), which has the error of r.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .components import Components, dims_of, left_align, over_runs
+from .numerics import NDArray, maximum_along, product_along, sum_along, wide
+
+__all__ = ["RUN_BOUNDS", "VANISHING", "RunBound", "of_gradient", "of_result", "softmax_factor"]
+
+VANISHING = 2.0**-1074  # the least number of all dtypes: what is below becomes 0 or this
+
+OfRun = Callable[[NDArray], Any]  # run -> number
+OfPull = Callable[[NDArray, Any], Any]  # run, its cotangent -> a number for each element, or one for all
+
+
+@dataclass(frozen=True)
+class RunBound:
+    """What the errors of one reduction are made of."""
+
+    error: OfRun
+    lost: OfRun
+    added: OfRun
+    gradient: OfPull
+    gradient_lost: OfPull
+    gradient_added: OfPull
+
+
+def of_result(function: OfRun, arguments: Mapping[str, Any]) -> Any:
+    """Return what `function` says of every element of the result."""
+    dim, keepdim = arguments.get("dim"), arguments.get("keepdim", False)
+    return over_runs(lambda run: function(wide(run) * 1.0), arguments["self"], dim, keepdim)
+
+
+def of_gradient(function: OfPull, arguments: Mapping[str, Any], cotangent: Any) -> dict[str, Any]:
+    """Return what `function` says of every element of `self`."""
+    self, keepdim = arguments["self"], arguments.get("keepdim", False)
+    dims = dims_of(arguments.get("dim"), self.shape)
+
+    def one(x: NDArray, present: NDArray, axes: tuple[int, ...], g: Any) -> NDArray:
+        found = np.zeros(x.shape, object)
+        g = np.asarray(g) if keepdim else np.expand_dims(g, axes)
+        for place in np.ndindex(*g.shape):
+            run = tuple(slice(None) if axis in axes else place[axis] for axis in range(x.ndim))
+            found[run][present[run]] = function(wide(x[run][present[run]]) * 1.0, g[place])
+        return found.astype(x.dtype if x.dtype == object else np.float64)
+
+    if 0 not in dims:
+        axes = tuple(d - 1 for d in dims)
+        pairs = zip(self, cotangent, strict=True)
+        found = [one(x, np.ones(x.shape, np.bool_), axes, g) for x, g in pairs]
+    else:
+        aligned = one(*left_align(self), dims, cotangent)
+        corners = [tuple(slice(size) for size in x.shape) for x in self]
+        found = [row[corner] for row, corner in zip(aligned, corners, strict=True)]
+    return {"self": Components(found, self.shape, np.float64)}
+
+
+def _nothing(*given: Any) -> Any:
+    return 0.0
+
+
+# ---- prod ---------------------------------------------------------------------------------------------------------
+
+
+def _steps(run: NDArray) -> Any:
+    """The greatest product of some of the elements."""
+    return product_along(np.maximum(np.abs(run), 1), 0)[()]
+
+
+def _others(run: NDArray) -> NDArray:
+    """The product of the magnitudes of the other elements, for each."""
+    before = np.multiply.accumulate(np.abs(np.append(1.0, run[:-1])))
+    after = np.multiply.accumulate(np.abs(np.append(1.0, run[:0:-1])))[::-1]
+    return before * after
+
+
+_PROD = RunBound(
+    error=lambda run: run.size * product_along(np.abs(run), 0),
+    lost=lambda run: run.size * _steps(run),
+    added=_steps,
+    gradient=lambda run, g: _others(run) * ((run.size + 4) * abs(g)) if run.size else run,
+    gradient_lost=lambda run, g: (1 + abs(g)) * (run.size + 2) * _steps(run),
+    gradient_added=lambda run, g: max(abs(g), 1) * _steps(run),
+)
+
+
+# ---- softmax, and logsumexp, whose gradient it is -----------------------------------------------------------------
+
+
+def softmax_factor(x: NDArray, axis: int) -> tuple[NDArray, NDArray]:
+    """Return the softmax of `x` and the factor of u in its relative error."""
+    below = maximum_along(x, axis, keepdims=True) - x
+    powers = np.exp(-below)
+    p = powers / sum_along(powers, axis, keepdims=True)
+    below = np.where(p < VANISHING, 0, below)  # what becomes exactly 0 has no relative error; and 0 * inf is none
+    return p, x.shape[axis] + 18 + 2 * below + 2 * sum_along(p * below, axis, keepdims=True)
+
+
+def _logsumexp(run: NDArray) -> tuple[Any, Any, Any]:
+    """Return the softmax, its greatest factor, and E of the logarithm of the sum."""
+    p, factor = softmax_factor(run, 0)
+    below = maximum_along(run, 0) - run
+    logarithm = np.log(sum_along(np.exp(-below), 0))
+    result = abs(maximum_along(run, 0)[()] + logarithm)
+    along = sum_along(p * np.where(p < VANISHING, 0, below), 0)[()]
+    return p, maximum_along(factor, 0)[()] + result, run.size + 18 + 10 * logarithm + 2 * along + 2 * result
+
+
+def _pulled(p: NDArray, factor: Any, error: Any, count: int, g: Any) -> NDArray:
+    found: NDArray = p * ((2 * factor + count + 8) * abs(g))
+    return found
+
+
+_LOGSUMEXP = RunBound(
+    error=lambda run: _logsumexp(run)[2] if run.size else 0.0,
+    lost=lambda run: run.size,
+    added=_nothing,
+    gradient=lambda run, g: _pulled(*_logsumexp(run), run.size, g) if run.size else run,
+    gradient_lost=lambda run, g: 2 * (1 + abs(g)),
+    gradient_added=lambda run, g: abs(g),
+)
+
+RUN_BOUNDS: Mapping[str, RunBound] = {"prod": _PROD, "logsumexp": _LOGSUMEXP}
