@@ -10,4 +10,4 @@ from pynested.spec.numerics import NDArray
 
 def add(self: Any, other: Any, alpha: Any = 1) -> list[NDArray]:
     """ADD: a + alpha * b, element by element."""
-    return [a + (b if alpha == 1 else alpha * b) for a, b in promoted(self, other)]
+    return [a + (b if type(alpha) is int and alpha == 1 else alpha * b) for a, b in promoted(self, other)]

@@ -230,3 +230,6 @@ def test_products_with_alpha_are_taken_after_promotion() -> None:
     assert [one.tolist() for one in definition("add")(wide, small, 300)] == [[30001]]
     assert [one.tolist() for one in definition("sub")([np.array([0.0])], [np.array([2**62])], 4)] == [[-(2.0**64)]]
     assert [one.tolist() for one in definition("add")(small, small, 2)] == [[44]]
+    zero, true = [np.array([0], "uint8")], [np.array([True])]  # a floating alpha makes floats of them, 1.0 too
+    assert [one.tolist() for one in definition("sub")(zero, true, 1.0)] == [[-1.0]]
+    assert [one.tolist() for one in definition("add")(true, true, 1.0)] == [[2.0]]
