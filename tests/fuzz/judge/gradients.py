@@ -104,8 +104,10 @@ class Judged:
         if first.error is not None:
             yield from self._refused(first)
             return
-        if self.plan.impure:
-            yield Difference("impure checkpoint", "gradients", "GradientError")
+        if self.plan.impure:  # which shows in values that are not 0
+            if any(np.any(one) for one in self.expected.out):
+                yield Difference("impure checkpoint", "gradients", "GradientError")
+            return
         got = self.gradients()
         yield from self.against_slopes(got)
         yield from self.in_holes(got)

@@ -46,7 +46,9 @@ def check(call: Call, device: str = "cpu") -> tuple[int, Found | None]:
 
 
 def _verdict(rule: Callable[[Call], Any], call: Call) -> Any:
-    """What is due: a `Nest`, an `Answer`, or a refusal."""
+    """What is due: a `Nest`, an `Answer`, or a refusal; masked arrays are refused wherever they are."""
+    if any(map(_masked, (*call.args, *call.kwargs.values()))):
+        return Refused("PynestedError")
     try:
         with np.errstate(all="ignore"):
             return rule(call)
@@ -100,8 +102,6 @@ def _array(value: Any) -> Any:
         array = np.asarray(value)
     except (ValueError, OverflowError, TypeError):
         raise Refused("PynestedError") from None
-    if _masked(value):
-        raise Refused("PynestedError")
     if array.dtype.names is not None or (array.dtype.kind not in "iu" and not array.size and array.dtype != np.float64):
         raise Silent  # nothing, of an odd dtype
     if array.dtype.kind not in "iu" and array.size:
@@ -198,8 +198,8 @@ def _component(values: Any, size: list[int], stride: list[int], offset: int) -> 
 
 
 def _listed(call: Call) -> Any:
-    """Of lists of components only errors are judged; but a mask must not be lost."""
-    raise Refused("PynestedError") if _masked(call.args[0]) else Silent
+    """Of lists of components only errors are judged."""
+    raise Silent
 
 
 def _of_array(call: Call) -> Any:

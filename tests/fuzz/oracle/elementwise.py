@@ -22,6 +22,13 @@ def _scaled(dtype: np.dtype[Any], alpha: Any) -> tuple[np.dtype[Any], Any]:
     return wider, float(wider.type(alpha)) if wider.kind == "f" else alpha
 
 
+def _promoted_for(name: str, a: Any, b: Any) -> np.dtype[Any]:
+    dtype = promoted(a, b, quotient=name == "div")
+    if name == "sub" and dtype.kind == "b":
+        raise Refused("DTypeError")
+    return dtype
+
+
 def _check_factor(alpha: Any) -> None:
     if isinstance(alpha, bool | np.bool_) or not isinstance(alpha, int | float | np.number):
         raise Refused("ArgumentError")
@@ -35,9 +42,8 @@ def arithmetic(name: str) -> Callable[..., Answer]:
         plain = type(alpha) is int and alpha == 1
 
         def dtypes() -> tuple[np.dtype[Any], Any]:
-            met, _ = both(lambda: promoted(self, other, quotient=name == "div"), lambda: _check_factor(alpha))
-            if name == "sub" and met.kind == "b":
-                raise Refused("DTypeError") if plain else Silent
+            checks = lambda: _promoted_for(name, self, other), lambda: _check_factor(alpha)
+            met, _ = both(*checks)
             if name == "div" and met.kind in "biu":
                 return np.dtype(np.float64), 1
             return (met, 1) if plain else _scaled(met, alpha)
@@ -168,8 +174,7 @@ def masked_fill(self: Nest, mask: Any, value: Any) -> Answer:
     checks = lambda: _bool(mask), lambda: holds(self.dtype, value), lambda: _meeting_of_mask(self, mask)
     *_, meeting = both(*checks)
     given = {"self": meeting.given(self), "mask": meeting.given(mask), "value": value}
-    wrap = meeting.wrap(self.dtype) if self.dense else self.like
-    return Answer("masked_fill", given, lambda raw: wrap(raw), meeting.unknown, raw=meeting.nothing)
+    return Answer("masked_fill", given, meeting.wrap(self.dtype), meeting.unknown, raw=meeting.nothing)
 
 
 def _meeting_of_mask(self: Nest, mask: Nest) -> Meeting:
