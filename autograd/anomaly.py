@@ -57,6 +57,7 @@ class _Watched(Pending):
     def __init__(self, pending: Pending, line: Line, had_nan: bool) -> None:
         self.graph = pending.graph
         self.cotangents, self.heap, self.exposed = pending.cotangents, pending.heap, pending.exposed
+        self.start = pending.start
         self.line, self.had_nan = line, had_nan
 
     def add(self, node: Any, cotangent: Any) -> None:

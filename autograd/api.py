@@ -37,7 +37,7 @@ class _Recording:
         self.primals, self.rebuild = flatten(primals)
         self.start = now()
         with Mode(state.mode or RECORDING):
-            self.views = [alias(a) if a.requires_grad else a.detach() for a in self.primals]
+            self.views = [alias(a) for a in self.primals]
             self.wrt = [view for view in self.views if view.requires_grad or is_float(view.dtype)]
             for view in self.wrt:
                 view.requires_grad = True
@@ -139,7 +139,7 @@ def _pushed(
 ) -> tuple[Any, Any]:
     """`jvp` for the function ``name``."""
     call = _Recording(function, primals)
-    given = matched(name, primals, tangents)
+    given = matched(name, primals, tangents, along=True)
     outside = call.reaches_outside()
     moving = any(tangent is not None and tangent.requires_grad for tangent in given)
     nodes = {

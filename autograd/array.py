@@ -14,15 +14,17 @@ import numpy as np
 
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
-from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, GradientError
+from pynested.backends.errors import DeviceError, DTypeError, GradientError
 from pynested.backends.forking import Lock
 from pynested.backends.host import as_bare, writable
+from pynested.backends.sharing import came_in, whole
 from pynested.backends.storage import Storage
 
 from . import methods
 from .protocols import Protocols
-from .tape import Hook, Line
+from .tape import Hook, Hooks, Line, state
 
+OPEN, UNRECORDED, READ_ONLY = 0, 1, 2  # writes: allowed; not while recording, to such a view; never
 _one_at_a_time = Lock()  # what several threads may do to one leaf
 
 
@@ -32,7 +34,8 @@ class Array(Protocols):
     Attributes
     ----------
     data : ndarray
-        The values, as the array module of the device sees them.
+        The values, as the array module of the device sees them. A write into them is not noticed, nor is one through
+        another array that is made of them: hand memory out with `numpy`, which makes the latter known.
     storage : Storage
         The memory behind them, shared by all views, with a counter of writes.
     line : Line or None
@@ -46,12 +49,15 @@ class Array(Protocols):
     array([2., 4.])
     """
 
-    __slots__ = ("__weakref__", "_grad", "_hooks", "_original", "_stand_in", "data", "line", "storage", "tracked")
+    __slots__ = (
+        "__weakref__", "_grad", "_hooks", "_original", "_stand_in", "data", "guard", "line", "storage", "tracked",
+    )  # fmt: skip
 
     data: Any
     storage: Storage
     line: Line | None
     tracked: bool  # requires_grad, without the check of what is asked for
+    guard: int  # OPEN to writes, or why not
 
     def __init__(self, data: Any, device: str = "cpu", storage: Storage | None = None) -> None:
         if data.__class__ is not np.ndarray:
@@ -60,19 +66,27 @@ class Array(Protocols):
         self.storage = storage if storage is not None else Storage(data, device)
         self.line = None
         self.tracked = False
+        self.guard = OPEN
         self._grad: Array | None = None
-        self._hooks: list[Hook] | None = None
+        self._hooks: Hooks | None = None
         self._stand_in: Array | None = None
         self._original: weakref.ref[Array] | None = None
 
     @classmethod
     def of(cls, data: Any, device: str, sources: Sequence[Any]) -> Array:
-        """Wrap the result of an operation; if it is a view of one of ``sources``, it shares that one's storage."""
-        memory = root(data)
+        """Wrap the result of an operation; a view of one of ``sources`` shares its storage, and what guards it."""
+        memory = whole(data)
         for source in sources:
-            if isinstance(source, Array) and memory is root(source.data):
-                return cls(data, device, source.storage)
+            if isinstance(source, Array) and memory is whole(source.data):
+                view = cls(data, device, source.storage)
+                view.guard = source.guard or (UNRECORDED if source.tracked and not state.mode else OPEN)
+                return view
         return cls(data, device)
+
+    @classmethod
+    def over(cls, data: Any, device: str = "cpu") -> Array:
+        """Wrap memory that somebody else holds; where it is that of another array, it shares that one's storage."""
+        return cls(data, device, came_in(data, device))
 
     @classmethod
     def made_by(cls, line: Line, output: Array) -> Array:
@@ -135,6 +149,10 @@ class Array(Protocols):
         """Whether the elements lie one after another in row-major order."""
         return bool(self.data.flags.c_contiguous)
 
+    def is_writable(self) -> bool:
+        """Whether elements can be written one by one: not of a gradient in a hook, nor where places repeat."""
+        return self.guard != READ_ONLY and writable(self.data)
+
     # ---- gradients ----------------------------------------------------------------------------------------------
 
     @property
@@ -190,7 +208,7 @@ class Array(Protocols):
         with _one_at_a_time:
             if self._grad is None:
                 self._grad = cotangent
-            elif cotangent.requires_grad or self._grad.requires_grad or not writable(self._grad.data):
+            elif cotangent.requires_grad or self._grad.requires_grad or not self._grad.is_writable():
                 self._grad = self._grad + cotangent
             else:
                 np.add(self._grad.data, cotangent.data, out=self._grad.data)
@@ -206,22 +224,17 @@ class Array(Protocols):
     def register_hook(self, hook: Hook) -> Callable[[], None]:
         """Call ``hook`` with the gradient of this array; what it returns, if anything, is used instead.
 
-        Returns a function that takes the hook off again.
+        The gradient it is given can be kept, but not written to. Returns a function that takes the hook off again.
         """
-        if not callable(hook):
-            raise ArgumentError(f"register_hook: a hook is a function of one gradient, not a {type(hook).__name__}.")
-        if not self.requires_grad:
-            raise GradientError("register_hook: this array requires no gradient, so the hook would never be called.")
-        owner: Any = self.line or self
-        name = "hooks" if self.line is not None else "_hooks"
-        hooks = getattr(owner, name) or []
-        setattr(owner, name, hooks)
-        hooks.append(hook)
-        return lambda: hooks.remove(hook) if hook in hooks else None
+        from .hooks import registered
+
+        return registered(self, hook)
 
     def detach(self) -> Array:
         """The same values without history; writes through it are seen, and noticed, by the original."""
-        return Array(self.data, self.storage.device, self.storage)
+        again = Array(self.data, self.storage.device, self.storage)
+        again.guard = self.guard & READ_ONLY
+        return again
 
     def stand_in(self) -> Array:
         """What lines hold in place of a leaf: the same values, and of the leaf itself only a weak reference.
@@ -244,17 +257,9 @@ class Array(Protocols):
         return self._original() if self._original is not None else self
 
 
-def root(data: Any) -> Any:
-    """The array that owns the memory of ``data``."""
-    base = getattr(data, "base", None)
-    while base is not None:
-        data, base = base, getattr(base, "base", None)
-    return data
-
-
 def owner(array: Array) -> int:
     """The identity of the memory behind ``array``."""
-    return id(root(array.data))
+    return id(whole(array.data))
 
 
 def raw(value: Any) -> Any:

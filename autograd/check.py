@@ -1,6 +1,7 @@
-"""`gradcheck`: five cheap tests that a wrong derivative does not pass, in this order.
+"""`gradcheck`: six cheap tests that a wrong derivative does not pass, in this order.
 
 *determinism*   the same call gives the same values and the same gradients twice
+*holes*         what no component shows has the gradient zero
 *linearity*     pull(2a - 3b) is 2 pull(a) - 3 pull(b)
 *adjointness*   <w, push(v)> is <pull(w), v>: the two directions agree, without any differencing
 *differences*   the gradient agrees with central differences of the fourth order
@@ -80,7 +81,7 @@ def gradcheck(function: Callable[..., Any], *inputs: Any, order: int = 2, seed: 
 
 
 def _check(probe: Probe, generator: np.random.Generator) -> None:
-    """Run the five tests."""
+    """Run the six tests."""
     start = probe.start
     values = probe.values(start)
     if not values or not start:
@@ -95,6 +96,8 @@ def _check(probe: Probe, generator: np.random.Generator) -> None:
     probe.equal("determinism", outputs, values, probe.values(start), 0)
     probe.equal("determinism", names, pulled, probe.pull(start, w), 0)
     probe.equal("signature", names, [np.zeros_like(x) for x in start], [np.zeros_like(one) for one in pulled], 0)
+    in_holes = [np.where(shown, 0, one) for shown, one in zip(probe.shown, pulled, strict=True)]
+    probe.equal("holes", names, [np.zeros_like(x) for x in start], in_holes, 0)
     mixed = probe.pull(start, [2 * a - 3 * b for a, b in zip(w, other, strict=True)])
     parts = zip(pulled, probe.pull(start, other), strict=True)
     probe.equal("linearity", names, [2 * a - 3 * b for a, b in parts], mixed, 10 * EXACT * scale)
@@ -112,7 +115,7 @@ def _check_differences(probe: Probe, names: list[str], values: Arrays, w: Arrays
     start = probe.start
     noise = np.finfo(np.float64).eps * float(np.abs(_dots(w, values)).sum())  # of a difference of values
     for number in range(len(start)):
-        steps = STEP * np.clip(np.abs(start[number]), 0.05, 1)
+        steps = np.where(probe.shown[number], STEP * np.clip(np.abs(start[number]), 0.05, 1), 0)
         largest = float(np.abs(pulled[number]).max(initial=0))
         for where, direction in _directions(steps):
             expected = _along(probe, w, number, direction)
@@ -130,13 +133,14 @@ def _check_differences(probe: Probe, names: list[str], values: Arrays, w: Arrays
 
 
 def _directions(steps: np.ndarray[Any, Any]) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    """What is varied: each element by its step, or all of them at once with random signs."""
+    """What is varied: each element by its step, unless that is 0, or all of them at once with random signs."""
     if steps.size > FEW:
         generator = np.random.default_rng(steps.size)
         for number in range(8):
             yield f"direction {number}", steps * generator.choice([-1.0, 1.0], steps.shape)
         return
-    for at in np.ndindex(steps.shape):
+    for place in np.argwhere(steps):
+        at = tuple(place.tolist())
         direction = np.zeros_like(steps)
         direction[at] = steps[at]
         yield f"element {at}", direction

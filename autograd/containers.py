@@ -1,13 +1,15 @@
 """Anything that holds arrays, as a list of them and a way back.
 
-Arrays are themselves; tuples, lists and dicts are opened; other classes register a pair of functions with
+Arrays are themselves; tuples, lists and dicts are opened; other classes register functions with
 `register_container`. This is how the functions of `pynested.autograd.api` take nested arrays without knowing them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from pynested.backends.errors import ArgumentError
 
@@ -16,38 +18,63 @@ from .array import Array
 Rebuild = Callable[[Sequence[Any]], Any]
 Open = Callable[[Any], tuple[list[Array], Rebuild]]
 Match = Callable[[str, Any, Any], Sequence[Array]]
-_registered: dict[type, Open] = {}
-_matches: dict[type, Match] = {}
+Mask = np.ndarray[Any, Any] | None
+DEEPEST = 100  # containers in one another
 
 
-def register_container(kind: type, opened: Open, match: Match | None = None) -> None:
+class Kind(NamedTuple):
+    """How objects of one class are opened; see `register_container`."""
+
+    opened: Open
+    cotangent: Match | None
+    tangent: Match | None
+    shown: Callable[[Any], list[Mask]] | None
+
+
+_registered: dict[type, Kind] = {}
+
+
+def register_container(
+    kind: type,
+    opened: Open,
+    cotangent: Match | None = None,
+    tangent: Match | None = None,
+    shown: Callable[[Any], list[Mask]] | None = None,
+) -> None:
     """Let ``opened(x) -> (arrays, rebuild)`` open objects of class ``kind``; ``rebuild(arrays)`` makes one again.
 
-    ``match(name, x, given)`` returns the arrays of ``given``, laid out as those of ``x`` are, or raises an error that
-    begins with ``name``; without it ``given`` must be of the same class and open to as many arrays.
+    ``cotangent(name, x, given)`` returns the arrays of ``given``, a cotangent of ``x``, laid out as those of ``x`` are,
+    or raises an error that begins with ``name``; ``tangent`` does so for a tangent. Without the one the other is taken,
+    and without both ``given`` must be of the same class and open to as many arrays.
+
+    ``shown(x)`` returns for each array which of its elements belong to ``x``, as bools of its shape, or None for all of
+    them; without it they all do.
     """
-    _registered[kind] = opened
-    if match is not None:
-        _matches[kind] = match
+    _registered[kind] = Kind(opened, cotangent or tangent, tangent or cotangent, shown)
 
 
 def flatten(value: Any) -> tuple[list[Array], Rebuild]:
     """The arrays in ``value``, and a function that puts others in their places."""
+    return _flatten(value, 0)
+
+
+def _flatten(value: Any, depth: int) -> tuple[list[Array], Rebuild]:
+    """`flatten` of what lies ``depth`` containers deep."""
     if type(value) is Array:
         return [value], lambda arrays: arrays[0]
     if type(value) in _registered:
-        return _registered[type(value)](value)
+        return _registered[type(value)].opened(value)
     if isinstance(value, dict):
-        arrays, rebuild = flatten(list(value.values()))
+        arrays, rebuild = _flatten_sequence(list(value.values()), depth)
         keys = list(value)
         return arrays, lambda arrays: dict(zip(keys, rebuild(arrays), strict=True))
     if isinstance(value, tuple | list):
-        return _flatten_sequence(value)
+        return _flatten_sequence(value, depth)
     return [], lambda arrays: value
 
 
-def _flatten_sequence(values: tuple[Any, ...] | list[Any]) -> tuple[list[Array], Rebuild]:
-    opened = [flatten(value) for value in values]
+def _flatten_sequence(values: tuple[Any, ...] | list[Any], depth: int) -> tuple[list[Array], Rebuild]:
+    opened = [_flatten(value, _deeper(depth)) for value in values]
     parts = [(len(arrays), inner) for arrays, inner in opened]  # the arrays themselves are not to be kept alive
     kind: Any = type(values)
 
@@ -61,20 +88,58 @@ def _flatten_sequence(values: tuple[Any, ...] | list[Any]) -> tuple[list[Array],
     return [array for arrays, _ in opened for array in arrays], rebuild
 
 
-def matched(name: str, value: Any, given: Any) -> list[Array | None]:
-    """The arrays of ``given``, one for each array in ``value`` and in the same order; None stands for a whole part."""
+def shown_in(value: Any) -> list[Mask]:
+    """For each array in ``value`` which of its elements belong to it; None stands for all."""
+    kind = _registered.get(type(value))
+    if kind is not None and kind.shown is not None:
+        return kind.shown(value)
+    if isinstance(value, dict):
+        return shown_in(list(value.values()))
+    if isinstance(value, tuple | list):
+        return [one for inner in value for one in shown_in(inner)]
+    return [None] * len(flatten(value)[0])
+
+
+def mapped(function: Callable[[Any], Any], value: Any, depth: int = 0) -> Any:
+    """``value`` with ``function(x)`` in the place of every x in it that is no tuple, list or dict."""
+    if isinstance(value, dict):
+        return {key: mapped(function, one, _deeper(depth)) for key, one in value.items()}
+    if not isinstance(value, tuple | list):
+        return function(value)
+    kind: Any = type(value)
+    items = [mapped(function, one, _deeper(depth)) for one in value]
+    return kind(*items) if hasattr(kind, "_fields") else kind(items)
+
+
+def _deeper(depth: int) -> int:
+    """One more than ``depth``, as long as that is a depth that somebody can have meant."""
+    if depth >= DEEPEST:
+        raise ArgumentError(
+            f"containers: tuples, lists and dicts lie in one another more than {DEEPEST} deep, or one of them holds "
+            "itself. Give the arrays in a list of their own."
+        )
+    return depth + 1
+
+
+def matched(name: str, value: Any, given: Any, along: bool = False) -> list[Array | None]:
+    """The arrays of ``given``, one for each array in ``value`` and in the same order; None stands for a whole part.
+
+    They are cotangents of ``value``, or, with ``along``, tangents.
+    """
     if given is None:
         return [None] * len(flatten(value)[0])
     if type(value) is Array:
         return [_as_array(name, given)]
-    if type(value) in _matches:
-        return list(_matches[type(value)](name, value, given))
+    kind = _registered.get(type(value))
+    match = kind and (kind.tangent if along else kind.cotangent)
+    if match is not None:
+        return list(match(name, value, given))
     if isinstance(value, dict) and isinstance(given, dict) and value.keys() == given.keys():
-        return [one for key in value for one in matched(name, value[key], given[key])]
+        return [one for key in value for one in matched(name, value[key], given[key], along)]
     if isinstance(value, tuple | list) and isinstance(given, tuple | list) and len(value) == len(given):
-        return [one for inner, other in zip(value, given, strict=True) for one in matched(name, inner, other)]
+        return [one for inner, other in zip(value, given, strict=True) for one in matched(name, inner, other, along)]
     expected, found = flatten(value)[0], flatten(given)[0]
-    if type(value) in _registered and type(given) is type(value) and len(expected) == len(found):
+    if kind is not None and type(given) is type(value) and len(expected) == len(found):
         return list(found)
     if not expected and not found:
         return []

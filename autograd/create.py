@@ -57,7 +57,8 @@ def array(
     requires_grad : bool
         Whether to record operations on it.
     copy : bool
-        False shares the memory of an array of the same dtype and device.
+        False shares the memory of an array of the same dtype and device. Writes of pynested are noticed where they
+        would make a gradient wrong, those of NumPy are not.
 
     Raises
     ------
@@ -76,7 +77,7 @@ def array(
     """
     place = chosen_device(device, (data,))
     get_backend(place)
-    given = data.detach() if type(data) is Array else Array(_as_numpy(data))
+    given = data.detach() if type(data) is Array else (Array if copy else Array.over)(_as_numpy(data))
     possible_shape("array", given.shape)
     kind = canonical_dtype(given.dtype if dtype is None else dtype, place)
     if given.data.size or not isinstance(data, list | tuple):  # lists without elements have no dtype to convert from

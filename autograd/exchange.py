@@ -47,10 +47,9 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     Notes
     -----
     Nothing is recorded: the result is a leaf without gradient; ``requires_grad_`` asks for one. pynested counts its own
-    writes, to notice one that would make a gradient wrong. It does not see those of the other side, or those through a
-    second array that shares the same memory: write to shared memory before it is used, or after the backward pass.
-    pynested does not write to memory that the other side declares to be read-only; other libraries may, as PyTorch
-    does.
+    writes, through whichever array that shares the memory, to notice one that would make a gradient wrong. It does not
+    see those of the other side: let it write before the memory is used, or after the backward pass. pynested does not
+    write to memory that the other side declares to be read-only; other libraries may, as PyTorch does.
 
     After `torch.from_dlpack`, and ``from_dlpack`` of the Python array API standard.
 
@@ -70,7 +69,7 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
         raise ArgumentError(
             f"from_dlpack: the memory is on {home!r}; copy=False keeps it there, device={target!r} does not."
         )
-    shared = Array(_shared(x, home), home)
+    shared = Array.over(_shared(x, home), home)
     return shared if target == home and not copy else array(shared, device=target)
 
 

@@ -14,8 +14,9 @@ from pynested.backends.errors import DeviceError, GradientError
 from pynested.backends.host import from_host
 
 from .array import Array, bare_on_cpu, owner
-from .containers import flatten, matched
+from .containers import flatten, mapped, matched
 from .dense.canonical import as_array
+from .hooks import read_only
 from .modes import Mode, no_grad
 from .rules.rule import Rule, hang, hang_one
 from .tape import OFF, RECORDING, Line, held, source_of, state
@@ -47,8 +48,9 @@ class Function:
     ``forward(context, *arguments)`` computes; nothing in it is recorded. ``backward(context, *cotangents)`` gets one
     cotangent for each output, zeros where none arrived, and returns one gradient for each argument, None where there
     is none. Written in pynested's operators it can be differentiated again. ``jvp(context, *tangents)`` is optional: it
-    gets one tangent for each argument (None for what is no array) and returns one for each output. Arguments and
-    outputs may be nested arrays, tuples, lists and dicts.
+    gets one tangent for each argument (None for what is no array) and returns one for each output. Cotangents and
+    tangents belong to the pass and cannot be written to. Arguments and outputs may be nested arrays, tuples, lists and
+    dicts.
 
     Examples
     --------
@@ -87,7 +89,7 @@ class Function:
         context = Context()
         context.needs_input_grad = tuple(any(a.requires_grad for a in flatten(one)[0]) for one in arguments)
         with no_grad():
-            outputs = _as_arrays(cls.__name__, cls.forward(context, *arguments))
+            outputs = mapped(lambda x: _as_array(cls.__name__, x), cls.forward(context, *arguments))
         if state.mode == OFF or not any(context.needs_input_grad):
             return outputs
         if not flatten(outputs)[0]:
@@ -157,7 +159,7 @@ class _Call(Rule):
     def pulled(self, line: Line, cotangents: Sequence[Array | None], graph: bool) -> list[Array | None]:
         """What ``backward`` returns, one for each array among the arguments."""
         full = [_zeros(*like) if one is None else one for one, like in zip(cotangents, self.likes, strict=True)]
-        rebuilt = self.rebuild(full)
+        rebuilt = self.rebuild([read_only(one) for one in full])
         answer = self.function.backward(self.view(line, graph), *(rebuilt if self.several else (rebuilt,)))
         answers = answer if isinstance(answer, tuple) else (answer,)
         if len(answers) != len(self.arguments):
@@ -216,7 +218,8 @@ class _Call(Rule):
             end = start + len(devices)
             of_one = zip(line.sources[start:end], tangents[start:end], devices, strict=True)
             zeros = [_zeros(s.shape, s.dtype, at) if t is None and s is not None else t for s, t, at in of_one]
-            given.append(None if not devices or any(t is None for t in zeros) else rebuild(zeros))
+            whole = bool(devices) and all(t is not None for t in zeros)
+            given.append(rebuild([read_only(t) for t in zeros]) if whole else None)
             start = end
         answer = self.function.jvp(self.view(line, True), *given)
         pushed = flatten(answer)[0]
@@ -253,15 +256,9 @@ class _Call(Rule):
         return [next(found) if one.requires_grad else None for one in cotangents]
 
 
-def _as_arrays(name: str, outputs: Any) -> Any:
-    """What ``forward`` returned, with NumPy's arrays and numbers as `Array`."""
-    if isinstance(outputs, np.ndarray | np.generic):
-        return as_array(f"{name}.forward", outputs)
-    if isinstance(outputs, dict):
-        return {key: _as_arrays(name, one) for key, one in outputs.items()}
-    if type(outputs) is tuple or type(outputs) is list:
-        return type(outputs)([_as_arrays(name, one) for one in outputs])
-    return outputs
+def _as_array(name: str, output: Any) -> Any:
+    """What ``forward`` returned; NumPy's arrays and numbers as `Array`."""
+    return as_array(f"{name}.forward", output) if isinstance(output, np.ndarray | np.generic) else output
 
 
 def _zeros(shape: tuple[int, ...], dtype: Any, device: str) -> Array:

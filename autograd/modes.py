@@ -7,6 +7,7 @@ from contextlib import ContextDecorator
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
+from .suspended import suspending
 from .tape import ANOMALY, OFF, RECORDING, state
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -15,7 +16,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Mode(ContextDecorator):
     """A context manager, or a decorator, that sets what the current thread records and puts it back after.
 
-    It keeps nothing itself, so that one decorated function can run in several threads, and inside itself.
+    It keeps nothing itself, so that one decorated function can run in several threads, and inside itself. A generator
+    or a coroutine that it decorates has the mode while its body runs; whoever waits for it keeps his own.
     """
 
     def __init__(self, mode: int) -> None:
@@ -31,6 +33,11 @@ class Mode(ContextDecorator):
     ) -> None:
         state.mode = state.before.pop()
 
+    def __call__(self, function: F) -> F:
+        """``function``, whose body runs in the mode."""
+        wrapped: Any = suspending(function, self._mode) or super().__call__(function)
+        return wrapped  # type: ignore[no-any-return]
+
 
 def _mode(mode: int, function: Any) -> Any:
     """The mode, or ``function`` decorated with it where it is written without parentheses."""
@@ -43,6 +50,9 @@ def no_grad(function: None = None) -> Mode: ...
 def no_grad(function: F) -> F: ...
 def no_grad(function: Any = None) -> Any:
     """Inside, operations are not recorded and writes in place are allowed.
+
+    A view that is made inside, of an array that requires grad, cannot be written to outside. As a decorator it takes
+    functions, generators, coroutines and asynchronous generators.
 
     Examples
     --------

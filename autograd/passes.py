@@ -10,13 +10,13 @@ import numpy as np
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DeviceError, GradientError
-from pynested.backends.host import writable
 
 from .array import Array, bare_on_cpu, owner, wrapped
 from .containers import flatten, matched
+from .hooks import hooked
 from .modes import Mode
 from .tape import OFF, RECORDING, source_of, state
-from .walk import Pending, hooked, lines_between, pull_back
+from .walk import Pending, lines_between, pull_back
 
 Seeds = list[tuple[Any, Array]]
 
@@ -61,7 +61,7 @@ def backward(
     for node, cotangent in done.cotangents.items():
         leaf = node.original()
         if leaf is not None and leaf.requires_grad:
-            leaf.accumulate(_settled(leaf, cotangent, create_graph, done.exposed))
+            leaf.accumulate(_settled(leaf, cotangent, create_graph, done))
 
 
 def run(
@@ -82,15 +82,15 @@ def run(
     return done
 
 
-def _settled(leaf: Array, cotangent: Any, graph: bool, exposed: set[int]) -> Array:
+def _settled(leaf: Array, cotangent: Any, graph: bool, done: Pending) -> Array:
     """``cotangent`` as a gradient of ``leaf``, after the leaf's hooks, in memory that nothing else holds."""
-    gradient = hooked(leaf._hooks, wrapped(cotangent), exposed)
-    return owned(gradient if graph else gradient.detach(), exposed)
+    gradient = hooked(leaf._hooks, wrapped(cotangent), done)
+    return owned(gradient if graph else gradient.detach(), done.exposed)
 
 
 def owned(gradient: Array, exposed: set[int]) -> Array:
     """``gradient``, copied if somebody holds its memory already or it cannot be written; then it counts as held."""
-    if owner(gradient) in exposed or not gradient.is_contiguous() or not writable(gradient.data):
+    if owner(gradient) in exposed or not gradient.is_contiguous() or not gradient.is_writable():
         gradient = gradient.clone()
     exposed.add(owner(gradient))
     return gradient
@@ -180,7 +180,7 @@ def grad(
             raise GradientError(
                 f"grad: input {i} was not used in the outputs. Give allow_unused=True to get None for it."
             )
-        results.append(None if cotangent is None else _settled(array, cotangent, create_graph, done.exposed))
+        results.append(None if cotangent is None else _settled(array, cotangent, create_graph, done))
     return rebuild(results)
 
 

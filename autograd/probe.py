@@ -15,7 +15,7 @@ from pynested.backends.host import to_host
 
 from .api import jvp
 from .array import Array, zeros_like
-from .containers import flatten
+from .containers import Mask, flatten, shown_in
 from .modes import enable_grad, no_grad
 from .passes import grad
 
@@ -35,6 +35,8 @@ class Probe:
         ]
         floats = [i for i, array in enumerate(self.arrays) if is_float(array.dtype)]
         self.varied = [i for i in floats if self.arrays[i].requires_grad] or floats
+        masks = shown_in(inputs)
+        self.shown: list[Any] = [True if masks[i] is None else masks[i] for i in self.varied]
         self.start = [to_host(self.arrays[i].data).astype(np.float64) for i in self.varied]
 
     def filled(self, xs: Arrays, tracked: bool = False) -> Any:
@@ -46,10 +48,9 @@ class Probe:
         return self.rebuild(full)
 
     def values(self, xs: Arrays) -> Arrays:
-        """The floating point outputs."""
+        """The floating point outputs, zero where there is a hole in them."""
         with no_grad(), _told(self.prefix):
-            outputs = flatten(self.function(*self.filled(xs)))[0]
-        return [to_host(output.data).copy() for output in outputs if is_float(output.dtype)]
+            return [_without_holes(*one) for one in _floats(self.function(*self.filled(xs)))]
 
     def pull(self, xs: Arrays, ws: Arrays, graph: bool = False) -> Arrays:
         """The cotangents of ``xs``; those of the outputs are read-only."""
@@ -57,21 +58,23 @@ class Probe:
         flat = flatten(arguments)[0]
         leaves = [flat[i] for i in self.varied]
         with enable_grad(), _told(self.prefix):
-            outputs = [output for output in flatten(self.function(*arguments))[0] if is_float(output.dtype)]
-            weights = [_read_only(w, y.device) for w, y in zip(ws, outputs, strict=True)]
-            pairs = [(y, w) for y, w in zip(outputs, weights, strict=True) if y.requires_grad]
+            pairs = [
+                (y, _read_only(w if mask is None else np.where(mask, w, w.dtype.type(0)), y.device))
+                for (y, mask), w in zip(_floats(self.function(*arguments)), ws, strict=True)
+                if y.requires_grad
+            ]
             tracked, given = [y for y, _ in pairs], [w for _, w in pairs]
             found = grad(tracked, leaves, given, create_graph=graph, allow_unused=True) if pairs else [None] * len(xs)
         return [np.zeros_like(x) if one is None else to_host(one.data) for one, x in zip(found, xs, strict=True)]
 
     def push(self, xs: Arrays, vs: Arrays) -> Arrays:
-        """The tangents of the floating point outputs."""
+        """The tangents of the floating point outputs, zero where there is a hole in them."""
         full: list[Any] = [zeros_like(array) for array in self.arrays]
         for i, v in zip(self.varied, vs, strict=True):
             full[i] = _read_only(v, self.arrays[i].device)
         with _told(self.prefix):
-            pushed = flatten(jvp(self.function, self.filled(xs), self.rebuild(full))[1])[0]
-        return [to_host(one.data) for one in pushed if is_float(one.dtype)]
+            pushed = jvp(self.function, self.filled(xs), self.rebuild(full))[1]
+        return [_without_holes(*one) for one in _floats(pushed)]
 
     def equal(self, test: str, names: Sequence[str], expected: Arrays, found: Arrays, tolerance: float) -> None:
         """Raise where ``found`` is further than ``tolerance`` from ``expected``."""
@@ -86,6 +89,18 @@ class Probe:
     def failure(self, test: str, where: str, expected: str, found: str, hint: str = "") -> GradientError:
         """What is raised."""
         return GradientError(f"gradcheck: {self.prefix}{test}: {where}: expected {expected}, found {found}.{hint}")
+
+
+def _floats(outputs: Any) -> list[tuple[Array, Mask]]:
+    """The floating point arrays among outputs, and which elements of each belong to them."""
+    pairs = zip(flatten(outputs)[0], shown_in(outputs), strict=True)
+    return [(array, mask) for array, mask in pairs if is_float(array.dtype)]
+
+
+def _without_holes(array: Array, mask: Mask) -> np.ndarray[Any, Any]:
+    """The values on the host, zero in holes."""
+    values = to_host(array.data)
+    return values.copy() if mask is None else np.where(mask, values, values.dtype.type(0))
 
 
 def _read_only(values: np.ndarray[Any, Any], device: str) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 from pynested.backends import transfer
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, ExchangeError, GradientError
 from pynested.backends.host import to_host
+from pynested.backends.sharing import went_out
 
 from . import methods
 
@@ -25,7 +26,11 @@ class Protocols(methods.Methods):
     __hash__ = object.__hash__
 
     def numpy(self: Any) -> np.ndarray[Any, Any]:
-        """The values as a NumPy array that shares the memory; refused on a GPU, and while gradients flow through it."""
+        """The values as a NumPy array that shares the memory; refused on a GPU, and while gradients flow through it.
+
+        A write through pynested is noticed where it would make a gradient wrong, also through an array that is made
+        of this one. A write through NumPy is not: write before the memory is used, or after the backward pass.
+        """
         if self.requires_grad:
             raise GradientError(
                 "numpy: this array requires grad, and NumPy would not record what you do with it. "
@@ -35,6 +40,7 @@ class Protocols(methods.Methods):
             raise DeviceError(
                 f"numpy: this array lies on {self.device!r}, where NumPy cannot reach. Copy it: x.to('cpu').numpy()."
             )
+        went_out(self.storage)
         return self.data
 
     def item(self: Any) -> Any:
@@ -61,6 +67,7 @@ class Protocols(methods.Methods):
                 f"dlpack: this array has a negative stride, {self.stride()}, with which PyTorch ends the process. "
                 "Copy it first: x.contiguous()."
             )
+        went_out(self.storage)
         return self.data.__dlpack__(**options)
 
     def __dlpack_device__(self: Any) -> tuple[int, int]:
@@ -72,6 +79,7 @@ class Protocols(methods.Methods):
         if isinstance(self.data, np.ndarray):
             raise AttributeError(f"__cuda_array_interface__: this array lies on {self.device!r}, not on a GPU.")
         self._check_shareable("__cuda_array_interface__")
+        went_out(self.storage)
         described: dict[str, Any] = self.data.__cuda_array_interface__
         return described
 
@@ -129,6 +137,7 @@ class Protocols(methods.Methods):
         return f"array({np.array2string(to_host(self.data), separator=', ', prefix='array(')}{tail})"
 
     def __reduce__(self: Any) -> Any:
+        went_out(self.storage)  # whoever pickles may share buffers
         kept = np.ascontiguousarray(to_host(self.data)).reshape(self.shape)
         return _unpickled, (type(self), kept, self.device, self.requires_grad and self.is_leaf)
 
@@ -142,7 +151,7 @@ class Protocols(methods.Methods):
 
     def __copy__(self: Any) -> Array:
         again: Array = self.detach()
-        again.line, again.tracked = self.line, self.tracked
+        again.line, again.tracked, again.guard = self.line, self.tracked, self.guard
         return again
 
 
@@ -174,6 +183,6 @@ def as_scalars(inputs: tuple[Any, ...]) -> list[Any]:
 
 
 def _unpickled(kind: Any, data: Any, device: str, requires_grad: bool) -> Array:
-    array: Array = kind(data if device == "cpu" else transfer(data, device), device)
+    array: Array = kind.over(data) if device == "cpu" else kind(transfer(data, device), device)
     array.requires_grad = requires_grad
     return array

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .rules.rule import Rule
 
 Hook = Callable[["Array"], "Array | None"]
+Hooks = dict[int, Hook]  # by the number at which each was registered
 OFF, RECORDING, ANOMALY = 0, 1, 2
 FREED: Any = ("freed",)
 
@@ -81,7 +82,7 @@ class Line:
         self.output: Any = None
         self.version = 0
         self.parts = 0
-        self.hooks: list[Hook] | None = None
+        self.hooks: Hooks | None = None
         self.keeper: weakref.ref[Array] | None = None
         self.trace: Trace | None = None
 

@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pynested.backends.errors import DeviceError, GradientError
+from pynested.backends.errors import GradientError
 from pynested.backends.memory import with_room
 
-from .tape import Hook, Line
-
-if TYPE_CHECKING:
-    from .array import Array
+from .tape import Line, now
 
 sum_of = with_room(add)
 
@@ -31,6 +28,8 @@ class Pending:
         By node; what is left at the end are those of the leaves.
     exposed : set of int
         The owners of the memory, by id, that somebody else holds too: gradients must not live there.
+    start : int
+        The number at which the pass began: hooks with a greater one were registered later.
     """
 
     def __init__(self, graph: bool) -> None:
@@ -38,6 +37,7 @@ class Pending:
         self.cotangents: dict[Any, Any] = {}
         self.heap: list[tuple[int, Line]] = []
         self.exposed: set[int] = set()
+        self.start = now()
 
     def add(self, node: Any, cotangent: Any) -> None:
         """Add what arrived at ``node`` to what is there already."""
@@ -104,38 +104,13 @@ def pull_back(
 def _visit(line: Line, cotangent: Any, pending: Pending) -> Any:
     """Run the hooks of ``line`` and leave the cotangent with an array that asked to retain it."""
     from .array import Array, raw, wrapped
+    from .hooks import hooked
 
-    given = wrapped(cotangent)
-    given = hooked(line.hooks, given, pending.exposed)
+    given = hooked(line.hooks, wrapped(cotangent), pending)
     keeper = line.keeper() if line.keeper is not None else None
     if keeper is not None:
         keeper.accumulate(given.clone())
     return given if isinstance(cotangent, Array) else raw(given)
-
-
-def hooked(hooks: Sequence[Hook] | None, given: Array, exposed: set[int]) -> Array:
-    """The cotangent after ``hooks``; each may return a replacement of its shape and dtype, where it is, or None."""
-    from .array import Array, owner
-
-    for hook in hooks or ():
-        answer = hook(given)
-        exposed.add(owner(given))
-        if answer is None:
-            continue
-        if not isinstance(answer, Array) or answer.shape != given.shape or answer.dtype != given.dtype:
-            what = f"shape {answer.shape} and dtype {answer.dtype}" if isinstance(answer, Array) else repr(answer)
-            raise GradientError(
-                f"hook {getattr(hook, '__name__', hook)!r} returned {what}; the gradient has shape {given.shape} and "
-                f"dtype {given.dtype}. Return an array like it, or None."
-            )
-        if answer.device != given.device:
-            raise DeviceError(
-                f"hook {getattr(hook, '__name__', hook)!r} returned an array on {answer.device!r}; the gradient is on "
-                f"{given.device!r}. Move it: gradient.to({given.device!r})."
-            )
-        given = answer
-        exposed.add(owner(given))
-    return given
 
 
 def lines_between(ends: Iterable[Any], starts: set[Any], since: int = 0) -> list[Line]:

@@ -28,6 +28,11 @@ def computing_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return _FLOAT32 if is_half(dtype) else dtype
 
 
+def epsilon(dtype: np.dtype[Any]) -> float:
+    """How far 1 is from the next number of a floating point dtype."""
+    return 2.0**-7 if is_bfloat16(dtype) else float(np.finfo(dtype).eps)
+
+
 def promoted(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
     """What NumPy promotes to; where it sees nothing in common with bfloat16, what its ufuncs make of the two."""
     try:

@@ -68,15 +68,15 @@ class Window:
 
     __slots__ = ("__array_interface__", "base")
 
-    def __init__(self, view: NDArray[Any], memory: NDArray[Any]) -> None:
+    def __init__(self, view: NDArray[Any], memory: NDArray[Any], read_only: bool) -> None:
         described = view.__array_interface__
-        self.__array_interface__ = {**described, "data": (described["data"][0], True)}
+        self.__array_interface__ = {**described, "data": (described["data"][0], read_only)}
         self.base = memory
 
 
-def window(view: NDArray[Any], memory: NDArray[Any]) -> NDArray[Any]:
-    """A view of the flat ``memory`` that repeats places, read-only."""
-    made = np.asarray(Window(view, memory))
+def window(view: NDArray[Any], memory: NDArray[Any], read_only: bool = True) -> NDArray[Any]:
+    """A view of ``memory`` that repeats places, read-only; or the part of one, to be written."""
+    made = np.asarray(Window(view, memory, read_only))
     return made if made.dtype == view.dtype else made.view(view.dtype)  # bfloat16 comes back as two bytes
 
 
@@ -89,8 +89,7 @@ def written_to(x: Any) -> Any:
         base = base.base
     if type(base) is not Window or not base.base.flags.writeable or repeats(x):
         return None
-    start = x.ctypes.data - base.base.ctypes.data if x.size else 0
-    return np.ndarray(x.shape, x.dtype, base.base, start, x.strides)
+    return window(x, base.base, read_only=False)
 
 
 def repeats(x: Any) -> bool:

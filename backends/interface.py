@@ -100,10 +100,10 @@ class Backend(Protocol):
     def layer_norm(
         self, x: Array, weight: Array | None, bias: Array | None, eps: float, /
     ) -> tuple[Array, Array, Array]:
-        """(N, D) -> (N, D), and each row's mean and 1 / sqrt(variance + eps): (x - mean) * rstd * weight + bias."""
+        """(N, D) -> (N, D), and each row's mean and std, sqrt(variance + eps): (x - mean) / std * weight + bias."""
 
     def layer_norm_backward(
-        self, cotangent: Array, x: Array, weight: Array | None, mean: Array, rstd: Array, /, with_bias: bool = True
+        self, cotangent: Array, x: Array, weight: Array | None, mean: Array, std: Array, /, with_bias: bool = True
     ) -> tuple[Array, Array | None, Array | None]:
         """The cotangents of x, of weight (None without one) and of bias (None unless ``with_bias``)."""
 

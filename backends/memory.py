@@ -96,7 +96,11 @@ def allocate_cpu(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """As `empty`, and its first element lies on a multiple of 64 bytes; the memory is a little more than asked for."""
     kind = np.dtype(dtype)
     nbytes = prod(shape) * kind.itemsize + ALIGNMENT
-    memory = _new(nbytes) if nbytes < LARGE else np.asarray(Piece(_kept_or_new(nbytes)))
+    try:
+        memory = _new(nbytes) if nbytes < LARGE else np.asarray(Piece(_kept_or_new(nbytes)))
+    except MemoryError:
+        needs = f"an array of shape {shape} and dtype {kind} takes {nbytes - ALIGNMENT:,} bytes"
+        raise MemoryError(f"{needs}, more memory than there is.") from None
     address: int = memory.__array_interface__["data"][0]
     return np.ndarray(shape, kind, memory, -address % ALIGNMENT)
 

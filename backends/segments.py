@@ -78,6 +78,17 @@ class Segments:
         component.setflags(write=False)
         return component
 
+    def repeated(self, copies: int, width: int) -> Segments:
+        """The same runs ``copies`` times one after the other, of rows that are cut into ``width`` rows each."""
+        if copies == width == 1:
+            return self
+
+        def make() -> Segments:
+            starts = np.arange(copies)[:, None] * self.rows + self.offsets[:-1]
+            return Segments(np.append(starts, copies * self.rows) * width)
+
+        return self.remember(("repeated", copies, width), make)
+
     def spans(self, rows: int) -> list[tuple[int, int, int, int]]:
         """Consecutive whole runs of about ``rows`` rows together, so that a kernel can work on them in cache.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 
@@ -11,26 +12,30 @@ class Storage:
     Attributes
     ----------
     data : array
-        The flat array that was allocated, or the caller's array as it came.
+        The flat array that was allocated, or the caller's array as it came, which keeps its owner.
     device : str
         ``"cpu"`` or the name of another registered device.
     version : int
         The number of writes so far; a result that needs an old value compares it.
-    owner : object
-        What must live as long as the memory where ``data`` alone does not keep it alive, else None.
+    linked : tuple of weakref, or None
+        Other storages in which a part of the memory lies too; None as long as nobody else can hold it (`sharing`).
     """
 
-    __slots__ = ("data", "device", "owner", "version")
+    __slots__ = ("__weakref__", "data", "device", "linked", "version")
 
-    def __init__(self, data: Any, device: str = "cpu", owner: object = None) -> None:
+    def __init__(self, data: Any, device: str = "cpu") -> None:
         self.data = data
         self.device = device
-        self.owner = owner
         self.version = 0
+        self.linked: tuple[weakref.ref[Storage], ...] | None = None
 
     def wrote(self) -> None:
-        """Count a write, so that whoever saved the old contents notices."""
+        """Count a write, here and wherever else the memory lies, so that whoever saved the old contents notices."""
         self.version += 1
+        for link in self.linked or ():
+            other = link()
+            if other is not None:
+                other.version += 1
 
     def __repr__(self) -> str:
         return f"Storage(device={self.device!r}, version={self.version}, data={type(self.data).__name__})"

@@ -117,11 +117,11 @@ def row_lines(backend: Any, nbytes: int, dtype: str, width: int) -> Iterator[Lin
     rows = max(2, nbytes // item // width)
     x = xp.asarray(np.random.default_rng(1).standard_normal((rows, width), np.float32).astype(dtype))
     ones, target = xp.ones(width, dtype), xp.zeros(rows, np.int64)
-    _, mean, rstd = backend.layer_norm(x, ones, ones, 1e-5)
+    _, mean, std = backend.layer_norm(x, ones, ones, 1e-5)
     label = f"{dtype} D={width}"
     yield Line(f"softmax_last {label}", 2 * x.nbytes, lambda: backend.softmax_last(x))
     yield Line(f"layer_norm {label}", 2 * x.nbytes, lambda: backend.layer_norm(x, ones, ones, 1e-5))
-    yield Line(f"  its adjoint {label}", 3 * x.nbytes, lambda: backend.layer_norm_backward(x, x, ones, mean, rstd))
+    yield Line(f"  its adjoint {label}", 3 * x.nbytes, lambda: backend.layer_norm_backward(x, x, ones, mean, std))
     yield Line(f"cross_entropy {label}", x.nbytes, lambda: backend.cross_entropy(x, target, None, -100, 0.0))
     yield Line(f"gelu {label}", 2 * x.nbytes, lambda: backend.gelu(x))
     index = xp.asarray(np.random.default_rng(2).permutation(rows))

@@ -12,6 +12,7 @@ _checkout.install()
 
 import numpy as _np  # noqa: E402
 
+from pynested import opening as _opening  # noqa: E402, F401  nested arrays make themselves known to autograd
 from pynested._version import __version__  # noqa: E402
 from pynested.autograd import (  # noqa: E402
     Array,

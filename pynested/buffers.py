@@ -35,7 +35,7 @@ def nested_array_from_jagged(
     Parameters
     ----------
     values : Array
-        Of any dtype; the memory is shared.
+        Of any dtype; the memory is shared. NumPy's own writes into it are not noticed where a gradient needs it.
     offsets : int array (B + 1,), optional
         Component ``i`` begins at ``offsets[i]`` and, without lengths, ends before ``offsets[i + 1]``.
     lengths : int array (B,), optional
@@ -62,7 +62,7 @@ def nested_array_from_jagged(
     Equal neighbouring offsets make an empty component, the offsets [0] no components. Gradient: an element of
     ``values`` gets the sum of the cotangents of every component that holds it, +0 in a hole.
 
-    Clauses: NESTED_ARRAY_FROM_JAGGED-1 to NESTED_ARRAY_FROM_JAGGED-11. After `torch.nested.nested_tensor_from_jagged`.
+    Clauses: NESTED_ARRAY_FROM_JAGGED-1 to NESTED_ARRAY_FROM_JAGGED-13. After `torch.nested.nested_tensor_from_jagged`.
 
     Examples
     --------

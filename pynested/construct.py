@@ -1,6 +1,6 @@
 """Nested arrays from lists of arrays, and from dense arrays: the components are copied into one buffer.
 
-dtypes are those of pynested (clauses DTYPES-1 and DTYPES-2). DeviceError: a device that is not there. The jagged layout
+dtypes are those of pynested (clause DTYPES-1). DeviceError: a device that is not there. The jagged layout
 has one irregular dimension, the strided one any number.
 """
 
@@ -82,7 +82,7 @@ def nested_array(
     Arrays of size 0 are components like every other. An empty list makes a strided float64 batch of no components.
     Gradient: accumulates in ``grad`` of the result; nothing reaches the arrays.
 
-    Clauses: NESTED_ARRAY-1 to NESTED_ARRAY-9, NESTED_ARRAY-11 to NESTED_ARRAY-13. After `torch.nested.nested_tensor`.
+    Clauses: NESTED_ARRAY-1 to NESTED_ARRAY-13. After `torch.nested.nested_tensor`.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd import Array, register_container
+from pynested.autograd import Array
 from pynested.autograd.default_device import placed
 from pynested.autograd.dense.canonical import canonical_dim
 from pynested.backends.errors import GradientError, LayoutError, StructureError
@@ -230,7 +230,7 @@ class NestedArray(Protocols):
     @property
     def grad(self) -> NestedArray | None:
         """The gradient that backward passes have accumulated: this structure around the gradient of the values."""
-        return None if self.data.grad is None else _gradient(self.data.grad, self.structure)
+        return None if self.data.grad is None else laid_out(self.data.grad, self.structure)
 
     @grad.setter
     def grad(self, value: NestedArray | None) -> None:
@@ -262,7 +262,7 @@ class NestedArray(Protocols):
         """Call ``hook`` with the (nested) gradient of this array; returns a function that takes it off again."""
 
         def on_values(gradient: Array) -> Array | None:
-            answer = hook(_gradient(gradient, self.structure))
+            answer = hook(laid_out(gradient, self.structure))
             return None if answer is None else self._as_gradient("hook", answer)
 
         return self.data.register_hook(on_values if callable(hook) else hook)
@@ -276,19 +276,9 @@ def around(data: Array, structure: Structure) -> NestedArray:
     return made
 
 
-def _opened(value: NestedArray) -> tuple[list[Array], Callable[..., Any]]:
-    structure = value.structure
-    return [value.data], lambda arrays: None if arrays[0] is None else _gradient(arrays[0], structure)
-
-
-def _gradient(values: Array, structure: Structure) -> NestedArray:
+def laid_out(values: Array, structure: Structure) -> NestedArray:
     """A nested array of these values; a flat buffer has to be contiguous, which a gradient need not be."""
-    return NestedArray(values.contiguous() if isinstance(structure, Strided) else values, structure)
-
-
-def _laid_out(name: str, value: NestedArray, given: Any) -> list[Array]:
-    """The values of a cotangent or tangent of ``value``, wherever they lie, where ``value`` has its own."""
-    return [value._as_gradient(name, given)]
-
-
-register_container(NestedArray, _opened, _laid_out)
+    if isinstance(structure, Strided) and not values.is_contiguous():
+        guard, values = values.guard, values.contiguous()
+        values.guard = guard
+    return NestedArray(values, structure)

@@ -17,11 +17,15 @@ smallest normal number. `E` is the operator itself run on absolute values, times
 | matmul, linear       | (n + 1)·Σabs(x·w)                                          | ... and n products        |
 | softmax              | p·(n + 18 + 2(max - x) + 2Σp(max - x))                     | two exps, max - x rounded |
 | layer_norm           | (n/2 + 6)·(m/s + abs(y)·(1 + 2·mean abs(x)·mean abs(d)/s²)) | first order in u         |
-| cross_entropy        | n + 18 + 10·log Σexp + 4·max abs(x) + 2Σp(max - x)         | the exps, a log, two sums |
+| cross_entropy        | n + 18 + 10·log Σexp + 8·max abs(x) + 2Σp(max - x)         | the exps, a log, two sums |
 
 In layer_norm d is x - mean, y = d/s and m = abs(x) + mean abs(x). The functions of NumPy and of CUDA stay within 4 ulp.
 sum, mean and products are worst cases for every order of evaluation (sequential, pairwise, fused); the others are
 of first order in u. Everything here runs on float64 and on the exact numbers of the generator alike.
+
+`floor` counts once for the result. Where numbers on the way to it may be too small to have all their digits, or to be
+anything but 0, and are enlarged afterwards, `LOST` says how many floors that is; numbers that are too large are the
+business of `pynested.spec.overflow`.
 """
 
 from __future__ import annotations
@@ -31,30 +35,39 @@ from typing import Any
 
 import numpy as np
 
+from .components import Components, each
+from .definitions.sum import sum as sum_of
 from .numerics import NDArray, maximum_along, mean_along, sum_along, wide
 
-__all__ = ["BOUNDS", "COMPUTING_ROUNDOFF", "NO_TOLERANCE", "ROUNDOFF", "allow", "each", "tolerance", "ulp"]
+__all__ = [
+    "BOUNDS",
+    "COMPUTING",
+    "LOST",
+    "NO_TOLERANCE",
+    "ROUNDOFF",
+    "allow",
+    "cross_entropy_divisor",
+    "on_absolutes",
+    "tolerance",
+    "ulp",
+]
 
-# Unit roundoff of a dtype, and of the dtype its results are computed in.
+# The dtype that results are computed in, and the unit roundoff of each.
+COMPUTING = {"float16": "float32", "float32": "float32", "float64": "float64"}
 ROUNDOFF = {"float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}
-COMPUTING_ROUNDOFF = {**ROUNDOFF, "float16": 2.0**-24}
+
+VANISHING = 2.0**-1074  # the least number of all dtypes: what is below becomes 0 or this
 
 # Precisions whose results are compared bit for bit.
 NO_TOLERANCE = ("exact", "correctly_rounded")
 
+_ANYTHING = float(np.finfo(np.float64).max)  # the tolerance where an error may be beyond any number
 _FLOOR = {"float16": 2.0**-23, "float32": 2.0**-126, "float64": 2.0**-1073}
 _PRECISION = {"float16": (11, -24), "float32": (24, -149), "float64": (53, -1074)}
 
-Nested = Any  # a list of components, or one dense array
+Nested = Any  # Components, or one dense array
 Define = Callable[..., Any]
 Arguments = Mapping[str, Any]
-
-
-def each(function: Callable[..., Any], *operands: Nested) -> Nested:
-    """Apply `function` to arrays, or component by component to lists of them."""
-    if isinstance(operands[0], list):
-        return [function(*arrays) for arrays in zip(*operands, strict=True)]
-    return function(*operands)
 
 
 def ulp(exact: Any, dtype: str) -> NDArray:
@@ -69,21 +82,28 @@ def tolerance(precision: str, define: Define, arguments: Arguments, result: Nest
     """Return the allowed absolute error of every element of `result`, the exact result `define(**arguments)`."""
     widened = {name: each(wide, value) if _is_operand(value) else value for name, value in arguments.items()}
     terms = BOUNDS[precision](define, widened, result)
-    return each(lambda error, exact: allow(error, exact, COMPUTING_ROUNDOFF[dtype], dtype), terms, result)
+    lost = LOST.get(precision, _nothing)(define, widened)
+    return each(lambda error, exact, few: allow(error, exact, dtype, COMPUTING[dtype], few), terms, result, lost)
 
 
-def allow(error: Any, exact: Any, roundoff: float, dtype: str) -> NDArray:
-    """Return `roundoff * error + ½ ulp + floor`, and 0 where the exact result is not finite."""
+def allow(error: Any, exact: Any, dtype: str, computing: str, lost: Any = 0) -> NDArray:
+    """Return `u * error + ½ ulp` and a floor, and as many floors of the dtype that is computed in as may be lost.
+
+    It is 0 where the exact result is not finite.
+    """
     finite = np.isfinite(np.asarray(exact, dtype=np.float64))
-    allowed = roundoff * np.asarray(error, dtype=np.float64) + ulp(np.where(finite, exact, 0.0), dtype) / 2
-    return np.asarray(np.where(finite, allowed + _FLOOR[dtype], 0.0))
+    inside = np.asarray(
+        ROUNDOFF[computing] * np.asarray(error) + _FLOOR[computing] * np.asarray(lost), dtype=np.float64
+    )
+    outside = ulp(np.where(finite, exact, 0.0), dtype) / 2 + _FLOOR[dtype]
+    return np.where(finite, np.minimum(inside + outside, _ANYTHING), 0.0)
 
 
 def _is_operand(value: Any) -> bool:
-    return isinstance(value, (list, np.ndarray))
+    return isinstance(value, (Components, np.ndarray))
 
 
-def _on_absolutes(define: Define, arguments: Arguments) -> Nested:
+def on_absolutes(define: Define, arguments: Arguments) -> Nested:
     """Return the operator run on absolute values."""
     return define(**{name: each(np.abs, value) if _is_operand(value) else value for name, value in arguments.items()})
 
@@ -95,6 +115,10 @@ def _counts(define: Define, arguments: Arguments) -> Nested:
         return np.ones(array.shape)
 
     return define(**{name: each(ones, value) if _is_operand(value) else value for name, value in arguments.items()})
+
+
+def _nothing(define: Define, arguments: Arguments) -> Any:
+    return 0
 
 
 def _function(define: Define, arguments: Arguments, result: Nested) -> Nested:
@@ -111,17 +135,17 @@ def _gelu(define: Define, arguments: Arguments, result: Nested) -> Nested:
 
 
 def _sum(define: Define, arguments: Arguments, result: Nested) -> Nested:
-    magnitudes, counts = _on_absolutes(define, arguments), _counts(define, arguments)
+    magnitudes, counts = on_absolutes(define, arguments), _counts(define, arguments)
     return each(lambda magnitude, count: count * magnitude, magnitudes, counts)
 
 
 def _mean(define: Define, arguments: Arguments, result: Nested) -> Nested:
-    longest = max((component.size for component in arguments["self"]), default=0) * len(arguments["self"])
-    return each(lambda magnitude: (longest + 1) * magnitude, _on_absolutes(define, arguments))
+    magnitudes, counts = on_absolutes(define, arguments), _counts(sum_of, arguments)
+    return each(lambda magnitude, count: (count + 1) * magnitude, magnitudes, counts)
 
 
 def _dot(define: Define, arguments: Arguments, result: Nested) -> Nested:
-    magnitudes, counts = _on_absolutes(define, arguments), _counts(define, arguments)
+    magnitudes, counts = on_absolutes(define, arguments), _counts(define, arguments)
     return each(lambda magnitude, count: (count + 1) * magnitude, magnitudes, counts)
 
 
@@ -130,7 +154,7 @@ def softmax_factor(x: NDArray, axis: int) -> tuple[NDArray, NDArray]:
     below = maximum_along(x, axis, keepdims=True) - x
     powers = np.exp(-below)
     p = powers / sum_along(powers, axis, keepdims=True)
-    below = np.where(p == 0, 0, below)  # -inf: exactly 0, and not 0 * inf
+    below = np.where(p < VANISHING, 0, below)  # what becomes exactly 0 has no relative error; and 0 * inf is none
     return p, x.shape[axis] + 18 + 2 * below + 2 * sum_along(p * below, axis, keepdims=True)
 
 
@@ -172,30 +196,37 @@ def trailing_axes(normalized_shape: int | tuple[int, ...]) -> tuple[int, ...]:
     return tuple(range(-1 if isinstance(normalized_shape, int) else -len(normalized_shape), 0))
 
 
-def cross_entropy_row_error(x: NDArray) -> Any:
-    """Return E of the loss of every row."""
+def cross_entropy_row_error(x: NDArray, label: NDArray, smoothing: float) -> Any:
+    """Return E of the loss of every row: of its own class, and of the mean of all of them where it is smoothed."""
     p, factor = softmax_factor(x, -1)
-    greatest = maximum_along(x, -1, keepdims=True)
-    logarithm = np.log(sum_along(np.exp(x - greatest), -1))
-    return maximum_along(factor, -1) + 10 * logarithm + 4 * maximum_along(np.where(p == 0, 0, np.abs(x)), -1)
+    size = np.where(np.abs(x) < np.inf, np.abs(x), 0.0)
+    logarithm = np.log(sum_along(np.exp(x - maximum_along(x, -1, keepdims=True)), -1))
+    error = maximum_along(factor, -1) + 10 * logarithm + 4 * maximum_along(np.where(p < VANISHING, 0, size), -1)
+    if smoothing:
+        return error + (x.shape[-1] + 8) * (logarithm + 2 * maximum_along(size, -1))
+    return error + 4 * np.take_along_axis(size, label[..., None], -1)[..., 0]
 
 
 def _cross_entropy(define: Define, arguments: Arguments, result: Nested) -> Nested:
-    weight = arguments.get("weight")
-    heaviest = 1.0 if weight is None else float(np.max(np.abs(weight)))
-    ignored = arguments.get("ignore_index", -100)
+    weight, smoothing = arguments.get("weight"), arguments.get("label_smoothing", 0.0)
+    ignored, reduction = arguments.get("ignore_index", -100), arguments.get("reduction", "mean")
 
-    def of_rows(x: NDArray, target: NDArray) -> Any:
-        errors = heaviest * cross_entropy_row_error(x) if x.size else np.zeros(x.shape[:-1])
-        return np.where(target == ignored, 0.0, errors)
+    def heavy(label: NDArray) -> Any:
+        """The weight of a row's class, or the largest of all that it meets."""
+        return 1.0 if weight is None else np.max(np.abs(weight)) if smoothing else np.abs(weight)[label]
 
-    rows = each(of_rows, arguments["self"], arguments["target"])
-    if arguments.get("reduction", "mean") == "none":
+    def of_rows(x: NDArray, y: NDArray) -> Any:
+        if x.size == 0:
+            return np.zeros(y.shape)
+        label = np.where(y == ignored, 0, y)
+        return np.where(y == ignored, 0.0, cross_entropy_row_error(x, label, smoothing) * heavy(label))
+
+    target = arguments["target"]
+    rows = each(of_rows, arguments["self"], target, shape=target.shape)
+    if reduction == "none":
         return rows
-    worst = max((float(np.max(row)) for row in rows if row.size), default=0.0)
-    count = sum(row.size for row in rows)
-    terms = count if arguments.get("reduction") == "sum" else 1
-    return np.asarray(terms * worst + (count + 2) * np.abs(result))
+    added = sum(np.sum(row) for row in rows) / (cross_entropy_divisor(arguments) if reduction == "mean" else 1.0)
+    return np.asarray(added + (sum(row.size for row in rows) + 2) * np.abs(result))
 
 
 BOUNDS: Mapping[str, Callable[..., Nested]] = {
@@ -212,4 +243,42 @@ BOUNDS: Mapping[str, Callable[..., Nested]] = {
     "softmax": _softmax,
     "layer_norm": _layer_norm,
     "cross_entropy": _cross_entropy,
+}
+
+
+def _lost_by_layer_norm(define: Define, arguments: Arguments) -> Nested:
+    """A mean and a difference, divided by s and multiplied by the weight."""
+    axes, eps = trailing_axes(arguments["normalized_shape"]), arguments.get("eps", 1e-5)
+    weight = arguments.get("weight")
+    scale = 1.0 if weight is None else np.abs(weight)
+    return each(lambda x: scale * (3 / layer_norm_parts(x, axes, eps)[1]) + 0 * x if x.size else x, arguments["self"])
+
+
+def _lost_by_cross_entropy(define: Define, arguments: Arguments) -> Nested:
+    """What the classes of a row lose, and its loss; and in a sum or a mean, what all rows do."""
+    rows, classes = arguments["target"], arguments["self"].shape[-1] or 0
+    reduction = arguments.get("reduction", "mean")
+    if reduction == "none":
+        return each(lambda y: np.full(y.shape, classes + 2.0), rows)
+    floors = (classes + 2.0) * sum(y.size for y in rows)
+    return np.asarray(floors / cross_entropy_divisor(arguments) if reduction == "mean" else floors)
+
+
+def cross_entropy_divisor(arguments: Arguments) -> Any:
+    """Return what the mean is divided by, the weights of all targets that count, or 1 where there is none."""
+    weight, ignored = arguments.get("weight"), arguments.get("ignore_index", -100)
+    labels = [y[y != ignored] for y in arguments["target"]]
+    total = sum(label.size if weight is None else wide(weight)[label].sum() for label in labels)
+    return total if total else 1.0
+
+
+LOST: Mapping[str, Callable[[Define, Arguments], Nested]] = {
+    "silu": lambda define, arguments: each(np.abs, arguments["self"]),
+    "gelu": lambda define, arguments: each(np.abs, arguments["self"]),
+    "sum": _counts,
+    "mean": _counts,
+    "matmul": _counts,
+    "linear": _counts,
+    "layer_norm": _lost_by_layer_norm,
+    "cross_entropy": _lost_by_cross_entropy,
 }

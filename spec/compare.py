@@ -3,7 +3,8 @@
 An expectation is the `expect` (or a gradient) of a vector. Values are compared by components: a dense `(B, ...)` result
 equals a nested expectation with those components, and the other way round; whether a result must be dense or nested is
 the business of whoever runs the case. An array meets its expectation when dtype and shape are equal and every element
-is what its words ask for (see `pynested.spec.encoding`) or, under a bound, within `tol` of `hi + lo`.
+is what its words ask for (see `pynested.spec.encoding`) or, under a bound, within `tol` of `hi + lo`. Where a bound is
+`open`, an infinity or NaN is right as well.
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ class Expected:
     wanted: NDArray | None = None  # exact: one code per element
     lo: NDArray | None = None
     tol: NDArray | None = None
+    open: NDArray | None = None  # bound: where an infinity or NaN is right as well
 
     @classmethod
     def from_words(cls, fields: Mapping[str, Any], component: int | None = None) -> Expected:
@@ -83,7 +85,8 @@ class Expected:
         if fields["cmp"] != "bound":
             raise ValueError(f"compare: unknown comparison {fields['cmp']!r}; it is exact or bound")
         hi, lo, tol = (decode(pick(name), _FLOAT64, shape) for name in ("hi", "lo", "tol"))
-        return cls(dtype, shape, hi, lo=lo, tol=tol)
+        open_places = decode(pick("open"), "bool", shape) if "open" in fields else np.zeros(shape, np.bool_)
+        return cls(dtype, shape, hi, lo=lo, tol=tol, open=open_places)
 
 
 def expected_components(expected: Mapping[str, Any]) -> list[Expected]:
@@ -110,8 +113,26 @@ def compare(got: Any, expected: Mapping[str, Any]) -> Difference | None:
         return Difference("form", "a single number", f"{len(wanted)} components")
     if len(components) != len(wanted):
         return Difference("count", f"{len(components)} components", f"{len(wanted)} components")
+    if not wanted:
+        return _compare_nothing(got, expected["nested"])
     pairs = enumerate(zip(components, wanted, strict=True))
     return _first(compare_array(mine, theirs, number) for number, (mine, theirs) in pairs)
+
+
+def _compare_nothing(got: Any, fields: Mapping[str, Any]) -> Difference | None:
+    """Compare what a batch of no components has: a dtype, a rank, and sizes where both sides call them regular."""
+    shape, dtype = tuple(fields["shape"]), np.dtype(fields["dtype"])
+    if got.dtype != dtype:
+        return Difference("dtype", got.dtype.name, dtype.name)
+    sizes = zip(got.shape, shape, strict=False)
+    if len(got.shape) == len(shape) and all(None in pair or pair[0] == pair[1] for pair in sizes):
+        return None
+    return Difference("shape", _logical(got.shape), _logical(shape))
+
+
+def _logical(shape: Sequence[int | None]) -> str:
+    """Return a logical shape as the chapters write it: (0, *, 4)."""
+    return f"({', '.join('*' if size is None else str(size) for size in shape)})"
 
 
 def _first(differences: Iterable[Difference | None]) -> Difference | None:
@@ -146,7 +167,8 @@ def _row(expected: Expected, number: int) -> Expected:
         return None if array is None else np.asarray(array[number])
 
     row = np.asarray(expected.values[number])
-    return Expected(expected.dtype, row.shape, row, pick(expected.wanted), pick(expected.lo), pick(expected.tol))
+    columns = (pick(column) for column in (expected.wanted, expected.lo, expected.tol, expected.open))
+    return Expected(expected.dtype, row.shape, row, *columns)
 
 
 def compare_array(got: Any, expected: Expected, component: int | None = None) -> Difference | None:
@@ -179,12 +201,12 @@ def _words(array: NDArray) -> NDArray:
 
 
 def _met_within(got: NDArray, expected: Expected) -> NDArray:
-    assert expected.lo is not None
+    assert expected.lo is not None and expected.open is not None
     exact, wide = expected.values, got.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         near = np.abs((wide - exact) - expected.lo) <= expected.tol
     special = np.where(np.isnan(exact), np.isnan(wide), wide == exact)
-    return np.asarray(np.where(np.isfinite(exact), near, special))
+    return np.where(np.isfinite(exact), near, special) | (expected.open & ~np.isfinite(wide))
 
 
 def _at(got: NDArray, expected: Expected, index: tuple[int, ...], component: int | None, wrong: int) -> Difference:
@@ -194,7 +216,8 @@ def _at(got: NDArray, expected: Expected, index: tuple[int, ...], component: int
         code = int(expected.wanted[index])
         asked = f"{theirs} ({encode(np.asarray(theirs))})" if code == EXACT else _ASKED[code]
         return Difference("value", text, asked, component, index, wrong=wrong, total=total)
-    assert expected.lo is not None and expected.tol is not None
+    assert expected.lo is not None and expected.tol is not None and expected.open is not None
+    asked = f"{theirs}, an infinity or NaN" if expected.open[index] else str(theirs)
     error = abs((float(mine) - float(theirs)) - float(expected.lo[index]))
     allowed = float(expected.tol[index])
-    return Difference("value", text, str(theirs), component, index, error, allowed, wrong, total)
+    return Difference("value", text, asked, component, index, error, allowed, wrong, total)

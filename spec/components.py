@@ -1,94 +1,196 @@
-"""Lists of components: pair them with other operands, align them, cast them, and enumerate the small ones."""
+"""Components: nested operands and results; a dense function over them, and the layouts that are small."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, SupportsIndex, TypeVar, overload
 
 import numpy as np
 
 from .numerics import NDArray, wide
 
-__all__ = ["cast", "layouts", "left_align", "matched", "partitions", "promoted", "split_rows"]
+__all__ = [
+    "Components",
+    "Shape",
+    "broadcast",
+    "cast",
+    "dims_of",
+    "each",
+    "layouts",
+    "left_align",
+    "matched",
+    "promoted",
+    "split_rows",
+    "stacked",
+    "without",
+]
+
+Shape = Sequence[int | None]  # a logical shape: batch first, None where irregular
+Operand = TypeVar("Operand", "Components", NDArray)
 
 
-def cast(array: NDArray, dtype: Any) -> NDArray:
-    """Return `array` in `dtype`, if there is one; complex and exact numbers keep their kind."""
-    array = np.asarray(array)
-    return array if dtype is None or array.dtype.kind in "cO" else array.astype(dtype)
+class Components(list[NDArray]):
+    """The components of one nested operand or result, and what a batch of none has as well: logical shape and dtype."""
+
+    def __init__(self, components: Iterable[NDArray], shape: Shape | None = None, dtype: Any = None) -> None:
+        super().__init__(np.asarray(component) for component in components)
+        self.shape: tuple[int | None, ...] = _seen(self) if shape is None else tuple(shape)
+        if not self and dtype is None:
+            raise TypeError("Components: a batch of no components cannot show its dtype; pass dtype=")
+        self.dtype: np.dtype[Any] = np.dtype(dtype) if dtype is not None else self[0].dtype
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> NDArray: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Components: ...
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return one component, or those that a slice names."""
+        picked = super().__getitem__(index)
+        return Components(picked, (len(picked), *self.shape[1:]), self.dtype) if isinstance(index, slice) else picked
+
+
+def _seen(components: Sequence[NDArray]) -> tuple[int | None, ...]:
+    """Return the logical shape that components show: batch and sizes, None where these differ."""
+    if not components:
+        return (0,)
+    columns = zip(*(component.shape for component in components), strict=True)
+    return len(components), *(column[0] if len(set(column)) == 1 else None for column in columns)
+
+
+@overload
+def each(
+    function: Callable[..., Any], first: Components, /, *others: Any, shape: Shape | None = None, dtype: Any = None
+) -> Components: ...
+
+
+@overload
+def each(function: Callable[..., Any], /, *operands: Any, shape: Shape | None = None, dtype: Any = None) -> Any: ...
+
+
+def each(function: Callable[..., Any], /, *operands: Any, shape: Shape | None = None, dtype: Any = None) -> Any:
+    """Return `nest(function(a0, b0), ..., function(an, bn))`: the law. Of dense operands, return `function(a, b)`.
+
+    `shape` is the logical shape of the result, by default that to which the operands broadcast. Where there are no
+    components the result has `dtype`, by default that of the function of zeros.
+    """
+    if not any(isinstance(operand, Components) for operand in operands):
+        return function(*operands)
+    if shape is None:
+        shape = broadcast(*(operand.shape for operand in operands if _is_array(operand)))
+    components = [np.asarray(function(*group)) for group in matched(*operands)]
+    if not components:
+        with np.errstate(all="ignore"):
+            return Components([], shape, dtype or np.asarray(function(*_zeros(operands))).dtype)
+    for number, component in enumerate(components):
+        if not _fits(component.shape, shape[1:]):
+            raise ValueError(f"each: component {number} of the result has shape {component.shape}, not {shape[1:]}")
+    return Components(components, shape)
+
+
+def broadcast(*shapes: Shape) -> Shape:
+    """Return the logical shape to which shapes broadcast, aligned on the right; what is irregular stays so."""
+    columns = itertools.zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1)
+    sizes = [None if None in column else next((size for size in column if size != 1), 1) for column in columns]
+    return tuple(sizes[::-1])
+
+
+def _zeros(operands: Sequence[Any]) -> list[Any]:
+    """Return what a component could meet where there is none: zeros, 1 long where a size is irregular."""
+    rank = _rank(operands)
+
+    def one(operand: Any) -> Any:
+        whole = isinstance(operand, Components) or (isinstance(operand, np.ndarray) and operand.ndim == rank)
+        return np.zeros([1 if n is None else n for n in operand.shape[1:]], operand.dtype) if whole else operand
+
+    return [one(operand) for operand in operands]
+
+
+def _is_array(operand: Any) -> bool:
+    return isinstance(operand, (Components, np.ndarray))
+
+
+def _fits(sizes: tuple[int, ...], shape: Shape) -> bool:
+    return len(sizes) == len(shape) and all(n is None or n == size for size, n in zip(sizes, shape, strict=True))
+
+
+def _rank(operands: Sequence[Any]) -> int:
+    """Return the number of dimensions, batch included, of the nested operands."""
+    return max(len(operand.shape) for operand in operands if isinstance(operand, Components))
 
 
 def matched(*operands: Any) -> list[tuple[Any, ...]]:
-    """Pair operands by component: `(a0, b0), (a1, b1), ...`.
+    """Pair operands, of which at least one is nested, by component: `(a0, b0), (a1, b1), ...`.
 
     A dense operand with the rank of the whole batch gives component i its slice i (or its only one); one of lower rank
-    meets every component as it is, aligned on the right by NumPy; so does a scalar. Without a nested operand the
-    operands are one component.
+    meets every component as it is, aligned on the right by NumPy; so does a scalar.
     """
-    nested = [operand for operand in operands if isinstance(operand, list)]
-    if not nested:
-        return [operands]
-    batch = len(nested[0])
-    rank = max((component.ndim for operand in nested for component in operand), default=0)
+    batch, rank = next(len(operand) for operand in operands if isinstance(operand, Components)), _rank(operands)
     return list(zip(*(_per_component(operand, batch, rank) for operand in operands), strict=True))
 
 
 def _per_component(operand: Any, batch: int, rank: int) -> Sequence[Any]:
-    if isinstance(operand, list):
+    if isinstance(operand, Components):
         return operand
-    if isinstance(operand, np.ndarray) and operand.ndim == rank + 1:
+    if isinstance(operand, np.ndarray) and operand.ndim == rank:
         return [operand[number if operand.shape[0] != 1 else 0] for number in range(batch)]
     return [operand] * batch
 
 
-def promoted(*operands: Any) -> list[tuple[NDArray, ...]]:
-    """Pair operands as `matched` does, for arithmetic: of one dtype, numbers of that of the arrays, and floats wide."""
-    arrays = [array for operand in operands for array in (operand if isinstance(operand, list) else [operand])]
-    dtype = np.result_type(np.bool_, *(array.dtype for array in arrays if isinstance(array, np.ndarray)))
+def promoted(*operands: Any) -> list[Any]:
+    """Return operands ready for arithmetic: of one dtype, numbers of that of the arrays, and floats wide."""
+    arrays = [operand.dtype for operand in operands if isinstance(operand, (Components, np.ndarray))]
+    dtype = np.result_type(np.bool_, *arrays)
     met = [
-        operand if isinstance(operand, (list, np.ndarray)) else np.asarray(operand, np.result_type(dtype, operand))
+        operand
+        if isinstance(operand, (Components, np.ndarray))
+        else np.asarray(operand, np.result_type(dtype, operand))
         for operand in operands
     ]
-    common = np.result_type(dtype, *(operand.dtype for operand in met if isinstance(operand, np.ndarray)))
-    return [tuple(_in_common(array, common) for array in group) for group in matched(*met)]
+    common = np.result_type(dtype, *(operand.dtype for operand in met))
+    return [each(lambda x: wide(x if x.dtype.kind in "fcO" else x.astype(common)), operand) for operand in met]
 
 
-def _in_common(array: NDArray, common: np.dtype[Any]) -> NDArray:
-    return wide(array if array.dtype.kind in "fcO" else array.astype(common))
+def cast(x: Operand, dtype: Any) -> Operand:
+    """Return components, or an array, in `dtype`, if there is one; complex and exact numbers keep their kind."""
+    found: Operand = each(lambda one: one if dtype is None or one.dtype.kind in "cO" else one.astype(dtype), x)
+    return found
 
 
-def left_align(components: Sequence[NDArray]) -> tuple[NDArray, NDArray]:
+def dims_of(dim: int | Sequence[int] | None, shape: Shape) -> tuple[int, ...]:
+    """Return the dimensions that `dim` names: one, several, or all of them where it is None."""
+    if dim is None:
+        return tuple(range(len(shape)))
+    return (dim,) if isinstance(dim, int) else tuple(dim)
+
+
+def without(shape: Shape, dims: Sequence[int], keepdim: bool = False) -> Shape:
+    """Return the logical shape that is left of `shape` when `dims` are reduced, which stay with size 1 if kept."""
+    return tuple(1 if d in dims else size for d, size in enumerate(shape) if keepdim or d not in dims)
+
+
+def stacked(components: Components) -> NDArray:
+    """Return components of one shape as a dense array."""
+    return np.stack(components) if components else np.zeros([size or 0 for size in components.shape], components.dtype)
+
+
+def left_align(components: Components) -> tuple[NDArray, NDArray]:
     """Return `(aligned, present)`: every component in the leading corner of its row, zeros and False elsewhere."""
-    shape = _common_shape(components)
-    kind = components[0].dtype if components else getattr(components, "dtype", np.dtype(np.float64))
-    aligned, present = np.zeros(shape, dtype=kind), np.zeros(shape, dtype=np.bool_)
+    sizes = [max(column) for column in zip(*(one.shape for one in components), strict=True)]
+    shape = (len(components), *(sizes if components else (size or 0 for size in components.shape[1:])))
+    aligned, present = np.zeros(shape, dtype=components.dtype), np.zeros(shape, dtype=np.bool_)
     for number, component in enumerate(components):
         corner: tuple[Any, ...] = (number, *(slice(size) for size in component.shape))
         aligned[corner], present[corner] = component, True
     return aligned, present
 
 
-def _common_shape(components: Sequence[NDArray]) -> tuple[int, ...]:
-    if not components:
-        return tuple(size or 0 for size in getattr(components, "shape", (0,)))
-    return len(components), *(max(sizes) for sizes in zip(*(one.shape for one in components), strict=True))
-
-
 def split_rows(values: NDArray, lengths: Sequence[int]) -> list[NDArray]:
     """Cut the rows of `values` into components of these lengths: the packed jagged layout read backwards."""
     stops = list(itertools.accumulate(lengths, initial=0))
     return [values[start:stop] for start, stop in itertools.pairwise(stops)]
-
-
-def partitions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
-    """Yield every way to write `total` as an ordered sum of `parts` numbers >= 0."""
-    if parts == 0:
-        if total == 0:
-            yield ()
-        return
-    for first in range(total + 1):
-        yield from ((first, *rest) for rest in partitions(total - first, parts - 1))
 
 
 def layouts(batch: int = 3, length: int = 3) -> Iterator[tuple[int, ...]]:

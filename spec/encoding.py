@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .components import Components
 from .numerics import NDArray
 
 __all__ = [
@@ -59,32 +60,11 @@ _WILDCARDS = {"n": ANY_NAN, "z": ANY_ZERO, "u": UNSPECIFIED}
 _HEX = re.compile(r"[0-9a-f]*")
 
 
-class Components(list[NDArray]):
-    """The components of one nested operand or result, with the logical shape: batch first, `None` where irregular."""
-
-    def __init__(
-        self, components: Iterable[NDArray], shape: Sequence[int | None] | None = None, dtype: Any = None
-    ) -> None:
-        super().__init__(np.asarray(component) for component in components)
-        self.shape: tuple[int | None, ...] = logical_shape(self) if shape is None else tuple(shape)
-        if not self and dtype is None:
-            raise TypeError("Components: a batch of no components cannot show its dtype; pass dtype=")
-        self.dtype: np.dtype[Any] = np.dtype(dtype) if dtype is not None else self[0].dtype
-
-
 @dataclass(frozen=True)
 class Index:
     """The argument of `getitem`, so that a tuple of ints is not taken for a shape."""
 
     items: tuple[Any, ...]
-
-
-def logical_shape(components: Sequence[NDArray]) -> tuple[int | None, ...]:
-    """Return batch and sizes, `None` where sizes differ."""
-    if not components:
-        return (0,)
-    columns = zip(*(component.shape for component in components), strict=True)
-    return len(components), *(column[0] if len(set(column)) == 1 else None for column in columns)
 
 
 def encode(array: NDArray) -> str:

@@ -114,7 +114,7 @@ _COMPARED = {"cmp": {"exact", "bound"}, "dtype": DTYPE, **_SHOW}
 
 def _expected(fields: Mapping[str, Any], sizes: Mapping[str, Rule], words: Rule) -> None:
     """Hold an expected array against its comparison: words, or the exact value in two parts with a tolerance."""
-    names = ("bits",) if fields["cmp"] == "exact" else ("hi", "lo", "tol")
+    names = ("bits",) if fields["cmp"] == "exact" else ("hi", "lo", "tol", "open?")
     check(fields, {**_COMPARED, **sizes, **dict.fromkeys(names, words)})
 
 
@@ -125,9 +125,11 @@ def _expected_dense(fields: Mapping[str, Any]) -> None:
 
 def _expected_nested(fields: Mapping[str, Any]) -> None:
     _expected(fields, {"shape?": LOGICAL_SHAPE, "shapes": [SHAPE]}, [str])
-    counts = {name: len(fields[name]) for name in ("shapes", "bits", "hi", "lo", "tol") if name in fields}
+    counts = {name: len(fields[name]) for name in ("shapes", "bits", "hi", "lo", "tol", "open") if name in fields}
     if len(set(counts.values())) > 1:
         raise ValueError(f"the components do not add up: {counts}")
+    if ("shape" in fields) == bool(fields["shapes"]) or fields.get("shape", [0])[:1] != [0]:
+        raise ValueError("a shape, which begins with 0, says what no components have; components say it themselves")
     for number in range(counts["shapes"]):
         _sound(Expected.from_words(fields, number))
 

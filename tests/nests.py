@@ -142,6 +142,8 @@ def _jagged(components: Components, placement: str, ragged: int) -> Any:
 
 
 def _strided(components: Components, placement: str, ragged: int) -> Any:
+    if not components:
+        return _nothing(components)
     rank = len(components.shape) - 1
     sizes = np.array([one.shape for one in components], np.int64).reshape(len(components), rank)
     starts, total = _starts([one.size for one in components], placement)
@@ -159,6 +161,13 @@ def _strided(components: Components, placement: str, ragged: int) -> Any:
         return x if len(x) else pn.NestedArray(x.values(), Strided(sizes, strides, [], total, regular))
 
     return buffer, counted, made
+
+
+def _nothing(components: Components) -> Any:
+    """A batch of no components that is cut out of another one, whose regular sizes it keeps."""
+    sizes = np.array([[n if size is None else size for size in components.shape[1:]] for n in (0, 1)], np.int64)
+    buffer = np.full(int(sizes.prod(axis=1).sum()), poison(components.dtype), components.dtype)
+    return buffer, [], lambda leaf: pn.nested_array_from_strided(leaf, sizes)[:0]
 
 
 def _strides(shape: tuple[int, ...], order: str) -> list[int]:

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
+from pynested.autograd.containers import shown_in
 from pynested.backends import Segments, memory
 from pynested.spec.table import load_table
 
@@ -25,6 +26,12 @@ IDLE = 96 * MIB  # waits; of a size that nothing else has
 ROOM = MIB // 2  # what is left beside it
 LENGTHS, WIDTH = (2000, 0, 6000), 128  # 4 MiB of float32
 OFFSETS = np.arange(0, MIB, 8)
+
+
+def overlapping(x: Any) -> Any:
+    """Two components that show places of a large buffer twice, the rest of which is a hole."""
+    return pn.nested_array_from_strided(x.detach().values().reshape(-1), [[9], [5]], None, [0, 4])
+
 
 OPERATORS: dict[str, Callable[[Any], Any]] = {
     "add": lambda x: x + x,
@@ -101,6 +108,8 @@ OTHERS: dict[str, Callable[[Any], Any]] = {
     "copy_": lambda x: x.detach().clone().copy_(x.detach()),
     "assignment": lambda x: x.detach().clone().__setitem__((slice(None), slice(1, None)), 2.0),
     "push": lambda x: pn.jvp(lambda y: y * pn.sin(y), (x.detach(),), (x.detach(),))[1],
+    "checkpoint": lambda x: pn.checkpoint(lambda y: pn.transpose(y, 1, 2), x),
+    "holes": lambda x: shown_in(overlapping(x)),
     "second derivative": lambda x: pn.grad((x * x * x).sum(), x, create_graph=True),
 }
 

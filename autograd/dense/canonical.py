@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pynested.backends.dtypes import bfloat16, is_bfloat16
-from pynested.backends.errors import ArgumentError, DimensionError, DTypeError, ShapeError
+from pynested.backends.errors import ArgumentError, DimensionError, DTypeError, IndexOutOfRange, ShapeError
 from pynested.backends.host import as_bare, from_host, refuse_masked
 from pynested.backends.limits import MOST_DIMENSIONS, MOST_ELEMENTS
 
@@ -108,7 +108,7 @@ def operand(name: str, value: Any, device: str = "cpu") -> Any:
         canonical_dtype(value.dtype, device)
         return Array(from_host(np.asarray(value), device), device)
     if isinstance(value, np.ndarray):
-        return Array(own_class(name, value, device))
+        return Array.over(own_class(name, value, device))
     if isinstance(value, int | float):
         return canonical_number(name, "an operand", value)
     if isinstance(value, complex):
@@ -193,7 +193,10 @@ def index_entry(value: Any) -> int:
             "index: a mask is not an index. Use pn.where(mask, x, other) or pn.masked_fill(x, mask, value), which keep "
             "the shape, or, of dense arrays, pn.masked_select(x, mask)."
         )
-    return canonical_int("index", "an index", value)
+    place = canonical_int("index", "an index", value)
+    if not -(2**63) <= place < 2**63:
+        raise IndexOutOfRange(f"index: {place} is beyond int64, and out of bounds for every dimension.")
+    return place
 
 
 def canonical_slice(part: slice) -> slice:

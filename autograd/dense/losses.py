@@ -115,10 +115,14 @@ def row_losses(rows: Array, marked: Any, shares: Any, ignore: int, smoothing: fl
 
 
 def reduced(losses: Array, marked: Any, shares: Any, ignore: int, reduction: str) -> Array:
-    """The sum of the losses, or their mean weighted by the weight of each row's class; NaN where all are ignored."""
+    """The sum of the losses, or their mean weighted by the weight of each row's class.
+
+    It is NaN where the weights add up to nothing, as where all rows are ignored, or to more than any float.
+    """
     summed = total(losses)
     if reduction == "sum":
         return summed
     valid = marked[marked != ignore]
-    count = float(valid.size if shares is None else shares[valid].sum(dtype=np.float64))
-    return summed / count if count else summed * np.nan
+    with np.errstate(over="ignore"):
+        count = float(valid.size if shares is None else shares[valid].sum(dtype=np.float64))
+    return summed / count if 0 < abs(count) < np.inf else summed * np.nan

@@ -265,6 +265,5 @@ def getitem(self: Any, index: Any) -> Array:
             items[i] = index_entry(item)
     try:
         return rules.slice_(x, tuple(items))
-    except (IndexError, OverflowError) as error:
-        why = error if isinstance(error, IndexError) else f"an integer of {tuple(items)} is beyond int64"
-        raise IndexOutOfRange(f"index: {why} (the array has shape {x.shape}).") from None
+    except IndexError as error:
+        raise IndexOutOfRange(f"index: {error} (the array has shape {x.shape}).") from None

@@ -83,7 +83,7 @@ def _parameter(name: str, parameter: Array, shape: tuple[int, ...], dtype: np.dt
 
 
 def dropout(self: Any, p: float = 0.5, training: bool = True, *, generator: Any = None) -> Array:
-    """Each element zeroed with probability ``p``, and the others scaled by 1 / (1 - p); nothing unless ``training``."""
+    """Each element times 0 with probability ``p``, and the others times 1 / (1 - p); nothing unless ``training``."""
     x = floating("dropout", as_array("dropout", self))
     share = canonical_real("dropout", "p", p, 0, 1)
     if not training or share == 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pynested.backends.dtypes import promoted
+from pynested.backends.dtypes import computing_dtype, is_half, promoted
 from pynested.backends.errors import ShapeError
 from pynested.backends.limits import MOST_ELEMENTS
 
@@ -59,6 +59,9 @@ def linear(self: Any, weight: Any, bias: Any = None) -> Array:
     """``x @ weight.T + bias``: (..., I), (O, I), (O,) -> (..., O)."""
     x, w, bias = together("linear", self, weight, bias)
     check_linear(x.shape[-1] if x.ndim else None, w, bias)
+    if bias is not None and is_half(x.dtype) and is_half(w.dtype):  # added up in float32 and rounded once, with bias
+        wide, kind = computing_dtype(x.dtype), promoted(x.dtype, w.dtype, bias.dtype)
+        return to_dtype(linear(*[to_dtype(one, wide) for one in (x, w, bias)]), kind)
     product = matmul(x, rules.swapped(w))
     return product if bias is None else add(product, bias)
 

@@ -15,12 +15,10 @@ from ..rules import reduction as rules
 from .canonical import as_array, canonical_dims, canonical_dtype
 
 
-def accumulated(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
+def accumulated(x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
     """``x`` in a dtype in which it can be added up, and the dtype of the sum: that asked for, its own, or int64."""
     own = x.dtype if is_float(x.dtype) else np.dtype(np.int64)
     wanted = own if dtype is None else canonical_dtype(dtype, x.device)
-    if not is_float(wanted) and is_float(x.dtype):
-        raise DTypeError(f"{name}: dtype={wanted} would truncate the {x.dtype} elements. Round them first.")
     added = computing_dtype(wanted) if is_float(wanted) else np.dtype(np.int64)
     return to_dtype(to_dtype(x, wanted), added), wanted
 
@@ -40,7 +38,7 @@ def sum(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None)
     """The sum over ``dim``; +0 where there is nothing to add."""
     x = as_array("sum", self)
     dims = canonical_dims("sum", dim, x.ndim)
-    x, kind = accumulated("sum", x, dtype)
+    x, kind = accumulated(x, dtype)
     return to_dtype(_kept(x, rules.sum_axes(x, dims), dims, keepdim), kind)
 
 

@@ -10,7 +10,7 @@ from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, GradientError, PynestedError, ShapeError
 from pynested.backends.host import from_host, written_to
 
-from ..array import Array
+from ..array import READ_ONLY, UNRECORDED, Array
 from ..numbers import check_fits, scalar
 from ..rules.kinds import same_device
 from ..tape import state
@@ -88,9 +88,14 @@ def held(name: str, values: Array, dtype: np.dtype[Any]) -> Any:
 def unrecorded(name: str, what: str) -> GradientError:
     """The refusal of a write that gradients would not know of, with what to do instead."""
     return GradientError(
-        f"{label(name)}: {what}, and a write in place would not be recorded. Use the functional form, "
-        f"{_INSTEAD.get(name, f'x = x.{name}(...)')}, or write inside pn.no_grad()."
+        f"{label(name)}: {what}, and a write in place would not be recorded. Use the functional form, {instead(name)}, "
+        "or write inside pn.no_grad()."
     )
+
+
+def instead(name: str) -> str:
+    """The functional form of the write ``name``."""
+    return _INSTEAD.get(name, f"x = x.{name}(...)")
 
 
 def _refuse(self: Array, name: str, arguments: tuple[Any, ...]) -> None:
@@ -98,9 +103,12 @@ def _refuse(self: Array, name: str, arguments: tuple[Any, ...]) -> None:
     if state.mode and recorded:
         what = "this array requires grad" if recorded[0] is self else "an operand requires grad"
         raise unrecorded(name, what)
-    if written_to(self.data) is None:
+    if state.mode and self.guard == UNRECORDED:
+        raise unrecorded(name, "this array is a view, made inside no_grad, of one that requires grad")
+    if self.guard == READ_ONLY or written_to(self.data) is None:
         raise GradientError(
-            f"{label(name)}: the memory is read-only, or its places repeat (a broadcast view); clone the array first."
+            f"{label(name)}: the memory is read-only, as that of a gradient in a hook is, or its places repeat (a "
+            f"broadcast view). Use the functional form, {instead(name)}, or clone the array first."
         )
 
 

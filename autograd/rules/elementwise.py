@@ -55,11 +55,11 @@ def _chosen(g: Any, condition: Any, shape: tuple[int, ...]) -> Any:
 
 @quiet
 def _dropped(k: Any, x: Any, kept: Any, p: float) -> Any:
-    """X / (1 - p), divided in float64 and rounded once, where it is kept."""
+    """X / (1 - p), divided in float64 and rounded once, where it is kept; 0 x elsewhere, which is NaN where x is."""
     if p == 1:
-        return k.xp.zeros(x.shape, x.dtype)
-    scaled = x / (1 - p) if x.dtype == _WIDE else k.cast(k.cast(x, _WIDE) / (1 - p), x.dtype)
-    return k.xp.where(kept, scaled, x.dtype.type(0))
+        return x * x.dtype.type(0)
+    scaled = k.xp.multiply(x, kept, dtype=_WIDE) / (1 - p)
+    return scaled if x.dtype == _WIDE else k.cast(scaled, x.dtype)
 
 
 # ruff: noqa: E501

@@ -67,10 +67,11 @@ def _unstrided(k: Any, x: Any, shape: tuple[int, ...], sizes: Any, strides: Any,
 
 
 def strided_view(k: Any, flat: Any, sizes: Any, strides: Any, offset: int) -> Any:
-    """A view of a flat contiguous array with sizes and strides of its own, in elements."""
-    item = flat.dtype.itemsize
+    """A view of a flat array with sizes and strides of its own, in elements of that array, wherever these lie."""
+    contiguous = flat.flags.c_contiguous
+    item = flat.dtype.itemsize if contiguous else flat.strides[0]
     steps = tuple(int(s) * item for s in strides)
-    if k.xp is np:
+    if k.xp is np and contiguous:  # the quicker way
         return np.ndarray(tuple(sizes), flat.dtype, flat, int(offset) * item if 0 not in sizes else 0, steps)
     return k.xp.lib.stride_tricks.as_strided(flat[int(offset) :], tuple(sizes), steps)
 

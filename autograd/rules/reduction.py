@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from pynested.backends.dtypes import computing_dtype
@@ -24,13 +25,13 @@ def attained(x: Any, top: Any) -> Any:
     return (x == top) | ((x != x) & (top != top))
 
 
-def by_count(g: Any, count: Any) -> Any:
-    """``g`` by numbers of elements; in float32 for float16, which has no numbers beyond 65504, and bfloat16."""
+def by_count(g: Any, count: Any, total: Callable[[Any], Any] = lambda g: g) -> Any:
+    """``g``, or its ``total``, by numbers of elements; in float32 for float16, which ends at 65504, and bfloat16."""
     wide = computing_dtype(g.dtype)
     numbers = count.astype(wide)
     if type(g) is Array:
         numbers = Array(numbers, g.device)
-    return cast(cast(g, wide) / numbers, g.dtype) if wide != g.dtype else g / numbers
+    return cast(total(cast(g, wide)) / numbers, g.dtype) if wide != g.dtype else total(g) / numbers
 
 
 def _amax_pull(g: Any, y: Any, inputs: Any, axes: tuple[int, ...]) -> tuple[Any]:
@@ -46,7 +47,7 @@ def _amax_push(tangents: list[Any], y: Any, inputs: Any, axes: tuple[int, ...]) 
     """The mean of the tangents of the elements that attain the maximum."""
     ties = attained(inputs[0], raw(y).reshape(kept(inputs[0].shape, axes)))
     chosen = where(tangents[0], tangents[0].dtype.type(0), ties)
-    return by_count(sum_axes(chosen, axes), ties.sum(axis=axes))
+    return by_count(chosen, ties.sum(axis=axes), lambda t: sum_axes(t, axes))
 
 
 sum_axes: Linear = Linear(

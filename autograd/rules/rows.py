@@ -1,7 +1,7 @@
 """Rules over the rows of a matrix: layer normalization and cross entropy.
 
 ``kept`` is what the kernel worked out besides the result, so that the pull need not: the result, then the mean and
-1 / std of each row, or its maximum and log sum. A line keeps it without the result.
+std of each row, or its maximum and log sum. A line keeps it without the result.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from pynested.backends import get_backend
+from pynested.backends.dtypes import computing_dtype
 
-from ..array import Array
+from ..array import Array, raw
 from .elementwise import sqrt, where
 from .kinds import Custom
-from .movement import broadcast_to, reshape
+from .movement import broadcast_to, cast, reshape
 from .reduction import sum_axes
 from .samples import arrays, numbers
 from .segment import over_last, softmax_last
@@ -35,11 +36,31 @@ def _layer_norm(k: Any, x: Any, weight: Any, bias: Any, eps: float, kept: Any) -
 
 
 def _normalized(x: Any, eps: float) -> tuple[Any, Any]:
-    """The rows of x, centred and scaled, and 1 / std, in tracked operations."""
-    size = max(x.shape[-1], 1)
-    centred = x - over_last(x) / size
-    rstd = 1 / sqrt(over_last(centred * centred) / size + eps)
-    return centred * rstd, rstd
+    """The rows of x, centred and scaled, and 1 / std, in tracked operations, as the kernels do it.
+
+    Halves become float32. Rows of numbers whose squares would overflow are multiplied by a power of two. Distances to
+    the first element, a constant here as it cancels, make the mean of equal elements exact.
+    """
+    x = _in_dtype(x, computing_dtype(x.dtype))
+    xp, kind, size = get_backend(x.device).xp, np.finfo(x.dtype), max(x.shape[-1], 1)
+    numbers, root = raw(x), 2.0 ** (kind.minexp // 3)
+    large = ((numbers > 1 / root) | (numbers < -1 / root)).any(axis=-1, keepdims=True)
+    shrink = xp.where(large, kind.dtype.type(root * root), kind.dtype.type(1))
+    apart = x * _beside(x, shrink) - _beside(x, numbers[:, :1] * shrink)
+    centred = apart - over_last(apart) / size
+    variance = over_last(centred * centred) / size
+    shrink = xp.where(raw(variance)[:, :1] == 0, kind.dtype.type(1), shrink)
+    rstd = 1 / sqrt(variance + _beside(x, shrink * shrink * eps))
+    return centred * rstd, rstd * _beside(x, shrink)
+
+
+def _beside(x: Any, constant: Any) -> Any:
+    """A bare array as an operand of x: itself, or on the device of x."""
+    return Array(constant, x.device) if type(x) is Array else constant
+
+
+def _in_dtype(x: Any, dtype: Any) -> Any:
+    return x if x.dtype == dtype else cast(x, dtype)
 
 
 def _projected(t: Any, normal: Any, rstd: Any) -> Any:
@@ -51,14 +72,16 @@ def _projected(t: Any, normal: Any, rstd: Any) -> Any:
 def _layer_norm_pull(g: Any, y: Any, inputs: Any, eps: float, kept: Any) -> tuple[Any, Any, Any]:
     x, weight, _ = inputs
     normal, rstd = _normalized(x, eps)
-    to_x = _projected(g if weight is None else g * weight, normal, rstd)
-    return to_x, None if weight is None else sum_axes(g * normal, (0,)), sum_axes(g, (0,))
+    wide = _in_dtype(g, normal.dtype)
+    to_x = _in_dtype(_projected(wide if weight is None else wide * weight, normal, rstd), x.dtype)
+    to_weight = None if weight is None else _in_dtype(sum_axes(wide * normal, (0,)), weight.dtype)
+    return to_x, to_weight, sum_axes(g, (0,))
 
 
 def _layer_norm_fused(k: Any, g: Any, y: Any, inputs: Any, eps: float, kept: Any) -> Any:
     x, weight, _ = inputs
-    _, mean, rstd = kept or k.layer_norm(x, weight, None, eps)
-    return k.layer_norm_backward(g, x, weight, mean, rstd)
+    _, mean, std = kept or k.layer_norm(x, weight, None, eps)
+    return k.layer_norm_backward(g, x, weight, mean, std)
 
 
 def _layer_norm_push(tangents: list[Any], y: Any, inputs: Any, eps: float, kept: Any) -> Any:
@@ -66,7 +89,7 @@ def _layer_norm_push(tangents: list[Any], y: Any, inputs: Any, eps: float, kept:
     normal, rstd = _normalized(x, eps)
     terms = []
     if tangents[0] is not None:
-        moved = _projected(tangents[0], normal, rstd)
+        moved = _projected(_in_dtype(tangents[0], normal.dtype), normal, rstd)
         terms.append(moved if weight is None else moved * weight)
     if tangents[1] is not None:
         terms.append(normal * tangents[1])
@@ -75,7 +98,7 @@ def _layer_norm_push(tangents: list[Any], y: Any, inputs: Any, eps: float, kept:
     total, *others = terms
     for term in others:
         total = total + term
-    return total
+    return _in_dtype(total, x.dtype)
 
 
 def _norm_samples(generator: np.random.Generator) -> list[tuple[Any, ...]]:

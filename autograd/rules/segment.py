@@ -46,7 +46,7 @@ def _max_pull(g: Any, y: Any, inputs: Any, segments: Segments) -> tuple[Any]:
 def _max_push(tangents: list[Any], y: Any, inputs: Any, segments: Segments) -> Any:
     ties, count = _ties(inputs[0], y, segments)
     chosen = where(tangents[0], tangents[0].dtype.type(0), ties)
-    return by_count(segment_sum(chosen, segments), count)
+    return by_count(chosen, count, lambda t: segment_sum(t, segments))
 
 
 segment_sum: Linear = Linear(

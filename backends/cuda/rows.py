@@ -16,19 +16,19 @@ CHUNK = 256  # rows whose parameter cotangents one block adds
 def layer_norm(
     device: Device, x: Array, weight: Array | None, bias: Array | None, eps: float, /
 ) -> tuple[Array, Array, Array]:
-    """(N, D) -> (N, D), and each row's mean and 1 / sqrt(variance + eps): (x - mean) * rstd * weight + bias."""
+    """(N, D) -> (N, D), and each row's mean and std, sqrt(variance + eps): (x - mean) / std * weight + bias."""
     rows, wide = device.own(x), wide_dtype(x.dtype)
     count, width = rows.shape
     out = device.empty(rows.shape, x.dtype)
     if not out.size:
         nothing = device.xp.full((2, count), np.nan, wide)
         return out, nothing[0], nothing[1]
-    mean, rstd = device.empty((count,), wide), device.empty((count,), wide)
+    mean, std = device.empty((count,), wide), device.empty((count,), wide)
     group, grid = _groups(count, width)
     parameters = _widened(device, weight, wide), _widened(device, bias, wide)
-    args = rows, *parameters, np.float64(eps), np.int64(count), np.int64(width), out, mean, rstd
+    args = rows, *parameters, np.float64(eps), np.int64(count), np.int64(width), out, mean, std
     device.launch("layer_norm.cu", instance("layer_norm", ctype(x.dtype), group), grid, (BLOCK,), args)
-    return out, mean, rstd
+    return out, mean, std
 
 
 def layer_norm_backward(
@@ -37,14 +37,14 @@ def layer_norm_backward(
     x: Array,
     weight: Array | None,
     mean: Array,
-    rstd: Array,
+    std: Array,
     /,
     with_bias: bool = True,
 ) -> tuple[Array, Array | None, Array | None]:
     """The cotangents of x, of weight (None without one) and of bias (None unless ``with_bias``)."""
     rows, cotangents, wide = device.own(x), device.own(cotangent), wide_dtype(x.dtype)
     count, width = rows.shape
-    means, scales = device.own(mean), device.own(rstd)
+    means, stds = device.own(mean), device.own(std)
     out = device.empty(rows.shape, x.dtype)
     wanted = weight is not None, with_bias
     dtypes = x.dtype if weight is None else weight.dtype, x.dtype
@@ -53,9 +53,9 @@ def layer_norm_backward(
         return out, zeros[0] if wanted[0] else None, zeros[1] if wanted[1] else None
     group, grid = _groups(count, width)
     numbers = np.int64(count), np.int64(width)
-    args = cotangents, rows, _widened(device, weight, wide), means, scales, *numbers, out
+    args = cotangents, rows, _widened(device, weight, wide), means, stds, *numbers, out
     device.launch("layer_norm.cu", instance("layer_norm_backward", ctype(x.dtype), group), grid, (BLOCK,), args)
-    sums = _parameter_sums(device, cotangents, rows, means, scales, wanted) if any(wanted) else (None, None)
+    sums = _parameter_sums(device, cotangents, rows, means, stds, wanted) if any(wanted) else (None, None)
     of_weight, of_bias = (
         None if total is None else total.astype(dtype, copy=False) for total, dtype in zip(sums, dtypes, strict=True)
     )
@@ -63,7 +63,7 @@ def layer_norm_backward(
 
 
 def _parameter_sums(
-    device: Device, cotangents: Array, rows: Array, mean: Array, rstd: Array, wanted: tuple[bool, bool]
+    device: Device, cotangents: Array, rows: Array, mean: Array, std: Array, wanted: tuple[bool, bool]
 ) -> tuple[Array | None, ...]:
     """The sums over all rows of cotangent * normalized row and of cotangent: chunk by chunk, then of the chunks."""
     (count, width), wide = rows.shape, wide_dtype(rows.dtype)
@@ -71,7 +71,7 @@ def _parameter_sums(
     chunks = -(-count // chunk)
     partial = [device.empty((chunks, width), wide) if want else None for want in wanted]
     grid = -(-width // 32), chunks
-    args = cotangents, rows, mean, rstd, np.int64(count), np.int64(width), np.int64(chunk), *partial
+    args = cotangents, rows, mean, std, np.int64(count), np.int64(width), np.int64(chunk), *partial
     device.launch("layer_norm.cu", instance("layer_norm_parameters", ctype(rows.dtype)), grid, (32, 8), args)
     whole = Segments(np.array([0, chunks]))
     totals: list[Array | None] = []

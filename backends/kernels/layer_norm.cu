@@ -1,53 +1,92 @@
 // Layer normalization of the rows of an array, and its adjoints.
 #include "common.cuh"
 
+// Between 1 and its neighbour; the greatest number; a power of two whose square shrinks numbers that have no square.
+template <class A> struct Powers;
+template <> struct Powers<float> {
+  static constexpr float ROUNDING = 0x1p-23f, GREATEST = 0x1.fffffep127f, ROOT = 0x1p-40f;
+};
+template <> struct Powers<double> {
+  static constexpr double ROUNDING = 0x1p-52, GREATEST = 0x1.fffffffffffffp1023, ROOT = 0x1p-300;
+};
+
 // GROUP threads, a warp or the block of 256, share a row. weight and bias may be null. Grid: rows / (256 / GROUP).
 template <class T, int GROUP>
 __global__ void __launch_bounds__(256)
 layer_norm(const T *__restrict__ x, const acc<T> *__restrict__ weight, const acc<T> *__restrict__ bias, double eps,
-           i64 rows, i64 columns, T *__restrict__ y, acc<T> *__restrict__ mean, acc<T> *__restrict__ rstd) {
+           i64 rows, i64 columns, T *__restrict__ y, acc<T> *__restrict__ mean, acc<T> *__restrict__ std) {
   typedef acc<T> A;
   __shared__ A shared[8];
   const i64 row = (i64)blockIdx.x * (256 / GROUP) + threadIdx.x / GROUP, start = threadIdx.x % GROUP;
   const i64 end = row < rows ? columns : 0, step = GROUP;
   const auto load = [&](i64 i) { return up(x[row * columns + i]); };
 
-  A sum = A(0);
-  each(start, end, step, load, [&](i64, A v) { sum += v; });
-  const A m = group_join<Sum, GROUP>(sum, shared) / (A)columns;
-  A squares = A(0);
-  each(start, end, step, load, [&](i64, A v) { squares += (v - m) * (v - m); });
-  const A r = A(1) / sqrt_(group_join<Sum, GROUP>(squares, shared) / (A)columns + (A)eps);
+  // Where squares overflow, or cancel down to what rounding leaves of equal elements, a second time: on a smaller
+  // scale, and from the distances to the first element, of which equal elements have none.
+  A scale = A(1), first = A(0), m, variance;
+  for (int attempt = 0;; ++attempt) {
+    A sum = A(0), squares = A(0);
+    each(start, end, step, load, [&](i64, A v) { sum += v * scale - first; });
+    m = group_join<Sum, GROUP>(sum, shared) / (A)columns;
+    each(start, end, step, load, [&](i64, A v) {
+      v = v * scale - first - m;
+      squares += v * v;
+    });
+    variance = group_join<Sum, GROUP>(squares, shared) / (A)columns;
+    const A error = (A)columns * Powers<A>::ROUNDING * m;
+    const bool finite = variance < Limits<T>::highest();
+    if (attempt || (variance >= error * error && finite)) break;
+    if (!finite) scale = Powers<A>::ROOT * Powers<A>::ROOT;
+    first = row < rows ? load(0) * scale : A(0);
+  }
+  if (variance == A(0)) {  // eps alone is left, and nothing that could be large
+    m = (first + m) / scale;
+    first = A(0);
+    scale = A(1);
+  }
+  const A s = sqrt_(variance + (A)eps * scale * scale), r = A(1) / s;
 
   if (row >= rows) return;
   each(start, end, step, load, [&](i64 i, A v) {
-    v = (v - m) * r;
+    v = (v * scale - first - m) * r;
     if (weight) v *= weight[i];
     if (bias) v += bias[i];
     y[row * columns + i] = down<T>(v);
   });
   if (start == 0) {
-    mean[row] = m;
-    rstd[row] = r;
+    mean[row] = (first + m) / scale;
+    std[row] = s / scale > Powers<A>::GREATEST ? Powers<A>::GREATEST : s / scale;
   }
 }
 
+// How a row is read once more. Where the square of its std would overflow, it is divided by a power of two near it.
+template <class A> struct Row {
+  A scale, m, r;
+
+  __device__ __forceinline__ Row(A mean, A std) {
+    scale = std > A(1) / Powers<A>::ROOT ? (A)ldexp(1.0, 1 - (int)log2((double)std)) : A(1);
+    m = mean * scale;
+    r = A(1) / (std * scale);
+  }
+  __device__ __forceinline__ A normal(A v) const { return (v * scale - m) * r; }
+};
+
 template <class A> struct Slope { A h, n; };
 
-// With h = cotangent * weight and n the normalized rows: rstd (h - mean(h) - n mean(h n)).
+// With h = cotangent * weight and n the normalized rows: (h - mean(h) - n mean(h n)) / std.
 template <class T, int GROUP>
 __global__ void __launch_bounds__(256)
 layer_norm_backward(const T *__restrict__ cotangent, const T *__restrict__ x, const acc<T> *__restrict__ weight,
-                    const acc<T> *__restrict__ mean, const acc<T> *__restrict__ rstd, i64 rows, i64 columns,
+                    const acc<T> *__restrict__ mean, const acc<T> *__restrict__ std, i64 rows, i64 columns,
                     T *__restrict__ out) {
   typedef acc<T> A;
   __shared__ A shared[8];
   const i64 row = (i64)blockIdx.x * (256 / GROUP) + threadIdx.x / GROUP, start = threadIdx.x % GROUP;
   const i64 end = row < rows ? columns : 0, step = GROUP;
-  const A m = row < rows ? mean[row] : A(0), r = row < rows ? rstd[row] : A(0);
+  const Row<A> own(row < rows ? mean[row] : A(0), row < rows ? std[row] : A(1));
   const auto load = [&](i64 i) {
     const A h = up(cotangent[row * columns + i]) * (weight ? weight[i] : A(1));
-    return Slope<A>{h, (up(x[row * columns + i]) - m) * r};
+    return Slope<A>{h, own.normal(up(x[row * columns + i]))};
   };
 
   A along = A(0), across = A(0);
@@ -58,7 +97,7 @@ layer_norm_backward(const T *__restrict__ cotangent, const T *__restrict__ x, co
   along = group_join<Sum, GROUP>(along, shared) / (A)columns;
   across = group_join<Sum, GROUP>(across, shared) / (A)columns;
   each(start, end, step, load,
-       [&](i64 i, Slope<A> v) { out[row * columns + i] = down<T>((v.h - along - v.n * across) * r); });
+       [&](i64 i, Slope<A> v) { out[row * columns + i] = down<T>((v.h - along - v.n * across) * own.r * own.scale); });
 }
 
 // The sums of cotangent * n and of cotangent over `chunk` rows each, (chunks, columns); either result may be null.
@@ -66,7 +105,7 @@ layer_norm_backward(const T *__restrict__ cotangent, const T *__restrict__ x, co
 template <class T>
 __global__ void __launch_bounds__(256)
 layer_norm_parameters(const T *__restrict__ cotangent, const T *__restrict__ x, const acc<T> *__restrict__ mean,
-                      const acc<T> *__restrict__ rstd, i64 rows, i64 columns, i64 chunk,
+                      const acc<T> *__restrict__ std, i64 rows, i64 columns, i64 chunk,
                       acc<T> *__restrict__ weight_sums, acc<T> *__restrict__ bias_sums) {
   typedef acc<T> A;
   __shared__ A of_weight[8][33], of_bias[8][33];
@@ -77,7 +116,7 @@ layer_norm_parameters(const T *__restrict__ cotangent, const T *__restrict__ x, 
     each(first + threadIdx.y, last, (i64)8,
          [&](i64 i) {
            const A g = up(cotangent[i * columns + col]);
-           return Slope<A>{g, (up(x[i * columns + col]) - mean[i]) * rstd[i]};
+           return Slope<A>{g, Row<A>(mean[i], std[i]).normal(up(x[i * columns + col]))};
          },
          [&](i64, Slope<A> v) {
            w += v.h * v.n;

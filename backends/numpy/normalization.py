@@ -17,6 +17,8 @@ from .running import as_matrix, blocks, quiet, run, scratch
 from .segment import max_runs, spans_of, sum_runs, with_runs
 
 TAME = {np.dtype(np.float32): 40.0, np.dtype(np.float64): 300.0}  # exp of +-this, and sums of it, are ordinary numbers
+ROUNDING = {np.dtype(np.float32): 2.0**-23, np.dtype(np.float64): 2.0**-52}  # between 1 and its neighbour
+ROOT = {np.dtype(np.float32): 2.0**-40, np.dtype(np.float64): 2.0**-300}  # its square shrinks numbers that have none
 
 
 @quiet
@@ -122,31 +124,34 @@ def tame(block: NDArray[Any]) -> bool:
 def layer_norm(
     x: NDArray[Any], weight: NDArray[Any] | None, bias: NDArray[Any] | None, eps: float, /
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """(N, D) -> (N, D), and each row's mean and 1 / sqrt(variance + eps): (x - mean) * rstd * weight + bias.
+    """(N, D) -> (N, D), and each row's mean and std, sqrt(variance + eps): (x - mean) / std * weight + bias.
 
-    Mean and rstd keep the dtype that is computed in, float32 for float16.
+    Mean and std keep the dtype that is computed in, float32 for float16.
     """
     rows, width = np.ascontiguousarray(x), x.shape[1]
     out = empty(rows.shape, x.dtype)
     dtype = computing_dtype(x.dtype)
     if not out.size:
         return out, *np.full((2, len(rows)), np.nan, dtype)
-    mean, rstd = np.empty((2, len(rows)), dtype)
+    mean, std = np.empty((2, len(rows)), dtype)
     ones = np.ones(width, dtype)
 
     def work(start: int, stop: int) -> None:
         block = rows[start:stop].astype(dtype, copy=False)
         target = out[start:stop] if dtype == out.dtype else np.empty(block.shape, dtype)
-        means, scale = mean[start:stop], rstd[start:stop]
+        means, scale = mean[start:stop], std[start:stop]
         np.vecdot(block, ones, out=means)
         np.divide(means, width, out=means)
         np.subtract(block, means[:, None], out=target)
         np.vecdot(target, target, out=scale)
         np.divide(scale, width, out=scale)
+        doubtful = _doubtful(means, scale, width)
+        again = None if doubtful is None else _normalized_again(block[doubtful], scale[doubtful], eps)
         np.add(scale, eps, out=scale)
         np.sqrt(scale, out=scale)
-        np.divide(1, scale, out=scale)
-        np.multiply(target, scale[:, None], out=target)
+        np.multiply(target, np.divide(1, scale)[:, None], out=target)
+        if again is not None:
+            target[doubtful], means[doubtful], scale[doubtful] = again
         if weight is not None:
             np.multiply(target, weight, out=target, casting="same_kind")
         if bias is not None:
@@ -155,7 +160,36 @@ def layer_norm(
             out[start:stop] = target
 
     run(work, blocks(len(rows), rows[:1].nbytes), rows.nbytes)
-    return out, mean, rstd
+    return out, mean, std
+
+
+def _doubtful(means: NDArray[Any], variances: NDArray[Any], width: int) -> NDArray[Any] | None:
+    """The rows, if any, whose variance is beyond all numbers, or no more than rounding leaves of equal elements."""
+    error = width * ROUNDING[means.dtype]
+    rounding = error * error * np.vecdot(means, means)  # of all rows together: one comparison tells that none is
+    if np.minimum.reduce(variances) >= rounding and np.vecdot(variances, variances) < np.inf:
+        return None
+    rows = np.flatnonzero(~((variances >= np.square(error * means)) & (variances < np.inf)))
+    return rows if rows.size else None
+
+
+def _normalized_again(
+    rows: NDArray[Any], variances: NDArray[Any], eps: float
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Rows normalized, and their means and stds, from the distances to their first element, and on a smaller scale.
+
+    Equal elements have no distance, so that their mean is exact. Large ones are multiplied by a power of two first.
+    """
+    shrink = np.where(variances < np.inf, 1, ROOT[rows.dtype] ** 2).astype(rows.dtype)
+    centred = rows * shrink[:, None]
+    first = centred[:, 0].copy()
+    centred -= first[:, None]
+    shift = np.add.reduce(centred, axis=1) / rows.shape[1]
+    centred -= shift[:, None]
+    mean, variance = (first + shift) / shrink, np.vecdot(centred, centred) / rows.shape[1]
+    shrink[variance == 0] = 1  # eps alone is left, and nothing that could be large
+    std = np.sqrt(variance + eps * shrink * shrink)
+    return centred / std[:, None], mean, np.minimum(std / shrink, np.finfo(rows.dtype).max)
 
 
 @quiet
@@ -164,13 +198,13 @@ def layer_norm_backward(
     x: NDArray[Any],
     weight: NDArray[Any] | None,
     mean: NDArray[Any],
-    rstd: NDArray[Any],
+    std: NDArray[Any],
     /,
     with_bias: bool = True,
 ) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
     """The cotangents of x, of weight (None without one) and of bias (None unless ``with_bias``).
 
-    With h = cotangent * weight and n the normalized rows, that of x is rstd (h - mean(h) - n mean(h n)).
+    With h = cotangent * weight and n the normalized rows, that of x is (h - mean(h) - n mean(h n)) / std.
     """
     rows, cotangents, width = np.ascontiguousarray(x), np.ascontiguousarray(cotangent), x.shape[1]
     out = empty(rows.shape, x.dtype)
@@ -183,11 +217,14 @@ def layer_norm_backward(
     weight_sums, bias_sums = np.zeros((2, len(cuts), width), dtype)
 
     def work(number: int, start: int, stop: int) -> None:
-        gs, scale = cotangents[start:stop].astype(dtype, copy=False), rstd[start:stop]
+        gs = cotangents[start:stop].astype(dtype, copy=False)
+        own = std[start:stop]
+        block, means, stds = _on_a_scale(rows[start:stop], mean[start:stop], own)
+        scale = np.divide(1, stds)
         centred = scratch("centred", gs.shape, dtype)
-        np.subtract(rows[start:stop], mean[start:stop, None], out=centred)
+        np.subtract(block, means[:, None], out=centred)
         target = np.multiply(gs, centred, out=out[start:stop] if dtype == out.dtype else None)
-        slope = np.vecdot(target, scale_of)  # sum(h n) / rstd
+        slope = np.vecdot(target, scale_of)  # sum(h n) * std
         np.multiply(slope, scale * scale / width, out=slope)
         np.multiply(centred, slope[:, None], out=centred)
         np.add(centred, (np.vecdot(gs, scale_of) / width)[:, None], out=centred)
@@ -198,9 +235,22 @@ def layer_norm_backward(
             np.add.reduce(gs, axis=0, out=bias_sums[number])
         np.multiply(gs, scale_of, out=target)
         np.subtract(target, centred, out=target)
+        if stds is not own:
+            np.divide(1, own, out=scale)
         np.multiply(target, scale[:, None], out=out[start:stop], casting="same_kind")
 
     run(work, [(number, *cut) for number, cut in enumerate(cuts)], rows.nbytes)
     weight_cotangent = None if weight is None else np.add.reduce(weight_sums, axis=0).astype(weight.dtype, copy=False)
     bias_cotangent = np.add.reduce(bias_sums, axis=0).astype(x.dtype, copy=False) if with_bias else None
     return out, weight_cotangent, bias_cotangent
+
+
+def _on_a_scale(
+    block: NDArray[Any], means: NDArray[Any], stds: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """The same, but rows of large numbers are divided by a power of two near their std, whose square would overflow."""
+    large = 1 / ROOT[stds.dtype]
+    if not np.fmax.reduce(stds) > large:
+        return block, means, stds
+    shrink = np.ldexp(stds.dtype.type(1), np.where(stds > large, -np.frexp(stds)[1], 0))
+    return block * shrink[:, None], means * shrink, stds * shrink

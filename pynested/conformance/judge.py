@@ -139,7 +139,8 @@ def _filled(got: Any, wanted: Mapping[str, Any]) -> Any:
     ((form, fields),) = wanted.items()
     if form == "dense":
         return np.zeros(fields["shape"], fields["dtype"])
-    return Components((np.zeros(one, fields["dtype"]) for one in fields["shapes"]), dtype=fields["dtype"])
+    parts = (np.zeros(one, fields["dtype"]) for one in fields["shapes"])
+    return Components(parts, fields.get("shape"), fields["dtype"])
 
 
 def _compared(part: str, got: Any, wanted: Mapping[str, Any], layout: str, kinds: bool = True) -> Finding:

@@ -79,7 +79,7 @@ def softmax(self: Kind, dim: int, *, dtype: DType | None = None) -> Kind:
 
 
 def _softmax_strided(x: NestedArray, axis: int) -> NestedArray:
-    """The dimension brought last, every run is a segment of the flat buffer; the result is a view put back in order."""
+    """The dimension brought last, every run is a segment of the flat buffer; then a copy puts it back in order."""
     sizes = x.component_sizes()
     order = [k for k in range(x.ndim - 1) if k != axis] + [axis]
     runs = np.where(sizes[:, axis] > 0, sizes[:, order[:-1]].prod(axis=1, dtype=np.int64), 0)
@@ -188,16 +188,17 @@ def dropout(self: Kind, p: float = 0.5, training: bool = True, *, generator: np.
 
     Notes
     -----
-    A dropped element is +0 whatever it held, NaN included. Which elements are kept is not specified; each is kept
-    independently of the others. Gradient: the same choice, ``g / (1 - p)`` where kept, +0 where dropped.
+    A dropped element is multiplied by 0, so that NaN and infinities do not vanish: they become NaN. Which elements are
+    kept is not specified; each is kept independently of the others. Gradient: the same choice, ``g / (1 - p)`` where
+    kept, ``0 * g`` where dropped.
 
-    Clauses: DROPOUT-1 to DROPOUT-8. After `torch.nn.functional.dropout`.
+    Clauses: DROPOUT-1, DROPOUT-3 to DROPOUT-6, DROPOUT-8 to DROPOUT-10. After `torch.nn.functional.dropout`.
 
     Examples
     --------
     >>> nt = pn.nested_array([[1.0, np.nan], [3.0]], layout=pn.jagged)
     >>> pn.dropout(nt, 1.0).unbind()
-    (array([0., 0.]), array([0.]))
+    (array([ 0., nan]), array([0.]))
     """
     if not isinstance(self, NestedArray):
         return dense.dropout(self, p, training, generator=generator)

@@ -181,8 +181,8 @@ def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> NestedArr
     kind = promoted(self.dtype, w.dtype)
     if is_half(kind):  # added up in float32 and rounded once, bias included
         wide = np.dtype(np.float32)
-        plain = None if shift is None else to_dtype(shift, wide)
-        return linear(_as_dtype(self, wide), to_dtype(w, wide), plain).to(kind)
+        product = linear(_as_dtype(self, wide), to_dtype(w, wide), None if shift is None else to_dtype(shift, wide))
+        return product.to(kind if shift is None else promoted(kind, shift.dtype))
     if isinstance(self.structure, Jagged):
         x = packed(_as_dtype(self, kind))
         return NestedArray(dense.linear(x.data, to_dtype(w, kind), shift), x.structure)

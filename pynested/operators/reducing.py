@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -23,15 +24,11 @@ Where = Callable[[int], str]  # the number of a run -> the component it belongs 
 
 @dataclass(frozen=True)
 class Reduction:
-    """What a reduction does to axes of a dense array, and to segments of rows.
-
-    ``partial`` goes before ``segments``: it reduces axes of rows, each of which then stands for ``weight`` elements.
-    """
+    """What a reduction does to axes of a dense array, and to segments of rows."""
 
     name: str
     axes: Callable[[Array, tuple[int, ...]], Array]
-    partial: Callable[[Array, tuple[int, ...]], Array]
-    segments: Callable[[Array, Segments, int, Where], Array]
+    segments: Callable[[Array, Segments, Where], Array]
 
 
 def reduced(x: NestedArray, dims: tuple[int, ...], keepdim: bool, how: Reduction) -> NestedArray | Array:
@@ -68,25 +65,45 @@ def _over_everything(x: NestedArray, how: Reduction) -> Array:
 
 
 def _over_jagged(x: NestedArray, dims: tuple[int, ...], keepdim: bool, how: Reduction) -> NestedArray | Array:
-    """Regular dims are axes of the values; the ragged one, last of all, is the segments of their rows."""
+    """Regular dims are axes of the values; together with the ragged one they are runs."""
     structure = x.structure
     assert isinstance(structure, Jagged)
     r = structure.ragged_dim
     axes = tuple(dim - 1 for dim in dims if dim != r)
-    at = r - 1 - len([axis for axis in axes if axis < r - 1])
-    if r not in dims:
-        values = how.axes(x.data, axes)
+    if r in dims:
+        result = _over_runs(x, structure, axes, how)
         if not keepdim:
-            return NestedArray(values, structure.with_ragged_dim(at + 1))
+            return result
+        sizes = [1 if dim in dims else size for dim, size in enumerate((len(x), *x.data.shape))]
+        return moves.reshape(result, tuple(sizes))
+    values = how.axes(x.data, axes)
+    if keepdim:
         return NestedArray(moves.reshape(values, rules.kept(x.data.shape, axes)), structure)
-    values = how.partial(x.data, axes) if axes else x.data
-    rows = moves.transpose(values, lead(at, values.ndim)) if at else values
-    weight = int(np.prod([x.data.shape[axis] for axis in axes], dtype=np.int64))
-    result = how.segments(rows, structure.segments, weight, lambda i: _component(x, i))
-    if not keepdim:
+    return NestedArray(values, structure.with_ragged_dim(r - len([axis for axis in axes if axis < r - 1])))
+
+
+def _over_runs(x: NestedArray, structure: Jagged, axes: tuple[int, ...], how: Reduction) -> Array:
+    """The ragged dim and ``axes``, one segment for each run: in stages, equal maxima would not be counted together.
+
+    Kept dims stay ahead of the reduced ones if they lie there, so that what is in order already is not moved.
+    """
+    r, shape = structure.ragged_dim - 1, x.data.shape
+    last = max(r, *axes, 0)
+    kept = [axis for axis in range(len(shape)) if axis != r and axis not in axes]
+    ahead, behind = [axis for axis in kept if axis < last], [axis for axis in kept if axis > last]
+    copies, width = (prod(shape[axis] for axis in some) for some in (ahead, axes))
+    rows = _in_order(x.data, (*ahead, r, *axes, *behind))
+    rows = moves.reshape(rows, (copies * shape[r] * width, *[shape[axis] for axis in behind]))
+    segments = structure.segments.repeated(copies, width)
+    result = how.segments(rows, segments, lambda i: _component(x, i % len(x)))
+    if not ahead:
         return result
-    sizes = [1 if dim in dims else size for dim, size in enumerate((len(x), *x.data.shape))]
-    return moves.reshape(result, tuple(sizes))
+    result = moves.reshape(result, (*[shape[axis] for axis in ahead], len(x), *result.shape[1:]))
+    return moves.transpose(result, lead(len(ahead), result.ndim))
+
+
+def _in_order(values: Array, order: tuple[int, ...]) -> Array:
+    return values if order == tuple(range(values.ndim)) else moves.transpose(values, order)
 
 
 def _back_from_rows(result: NestedArray | Array, x: NestedArray) -> NestedArray | Array:
@@ -115,7 +132,7 @@ def _over_strided(x: NestedArray, dims: tuple[int, ...], keepdim: bool, how: Red
     def where(i: int) -> str:
         return _component(x, int(np.searchsorted(ends, i, "right")))
 
-    result = how.segments(gathered(x, outer + inner), Segments.from_lengths(lengths), 1, where)
+    result = how.segments(gathered(x, outer + inner), Segments.from_lengths(lengths), where)
     if not outer and not keepdim:
         return result
     outline = x.outline
@@ -145,4 +162,4 @@ def _over_batch(x: NestedArray, dims: tuple[int, ...], how: Reduction) -> Array:
         return f"place {tuple(int(k) for k in np.unravel_index(i, shape))} of the result"
 
     rows = moves.take_rows(gathered(to_strided(x)), order)
-    return moves.reshape(how.segments(rows, Segments.from_lengths(counts), 1, where), shape)
+    return moves.reshape(how.segments(rows, Segments.from_lengths(counts), where), shape)

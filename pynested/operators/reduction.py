@@ -27,16 +27,16 @@ from pynested.operands import Dims, DType, Operand
 from .reducing import Reduction, Where, reduced
 
 
-def _sum_of_segments(rows: Array, segments: Segments, weight: int, where: Where) -> Array:
+def _sum_of_segments(rows: Array, segments: Segments, where: Where) -> Array:
     return segment.segment_sum(rows, segments)
 
 
-def _mean_of_segments(rows: Array, segments: Segments, weight: int, where: Where) -> Array:
-    counts = (segments.lengths * weight).astype(rows.dtype).reshape(-1, *[1] * (rows.ndim - 1))
+def _mean_of_segments(rows: Array, segments: Segments, where: Where) -> Array:
+    counts = segments.lengths.astype(rows.dtype).reshape(-1, *[1] * (rows.ndim - 1))
     return segment.segment_sum(rows, segments) / Array(from_host(counts, rows.device), rows.device)
 
 
-def _max_of_segments(rows: Array, segments: Segments, weight: int, where: Where) -> Array:
+def _max_of_segments(rows: Array, segments: Segments, where: Where) -> Array:
     if segments.any_empty and 0 not in rows.shape[1:]:
         i = int(np.flatnonzero(segments.lengths == 0)[0])
         raise EmptyReductionError(
@@ -46,9 +46,9 @@ def _max_of_segments(rows: Array, segments: Segments, weight: int, where: Where)
     return segment.segment_max(rows, segments)
 
 
-_SUM = Reduction("sum", rules.sum_axes, rules.sum_axes, _sum_of_segments)
-_MEAN = Reduction("mean", dense.mean, rules.sum_axes, _mean_of_segments)
-_AMAX = Reduction("amax", dense.amax, dense.amax, _max_of_segments)
+_SUM = Reduction("sum", rules.sum_axes, _sum_of_segments)
+_MEAN = Reduction("mean", dense.mean, _mean_of_segments)
+_AMAX = Reduction("amax", dense.amax, _max_of_segments)
 
 
 def _rounded(result: NestedArray | Array, dtype: np.dtype[Any]) -> NestedArray | Array:
@@ -70,21 +70,19 @@ def sum(self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType 
     keepdim : bool
         Whether a summed dimension stays, with size 1.
     dtype : dtype, optional
-        Every element is converted to it before the sum, and the result has it.
+        Every element is converted to it before the sum, as `to` does, and the result has it.
 
     Raises
     ------
     DimensionError
         For a dimension out of range, or named twice.
-    DTypeError
-        For a ``dtype`` of bools or integers where the elements are floats: it would truncate them.
 
     Notes
     -----
     A run without elements sums to +0; the sign of another sum that is zero is not specified. float16 is accumulated
     wider and rounded once. Gradient: every element gets the cotangent of its sum.
 
-    Clauses: SUM-1 to SUM-11. After `torch.sum`.
+    Clauses: SUM-1 to SUM-10. After `torch.sum`.
 
     Examples
     --------
@@ -98,7 +96,7 @@ def sum(self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType 
     if type(self) is not NestedArray:
         return dense.sum(self, dim, keepdim, dtype=dtype)
     dims = canonical_dims("sum", dim, self.ndim)
-    data, kind = accumulated("sum", self.data, dtype)
+    data, kind = accumulated(self.data, dtype)
     return _rounded(reduced(NestedArray(data, self.structure), dims, keepdim, _SUM), kind)
 
 
@@ -141,7 +139,7 @@ def mean(self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType
         return dense.mean(self, dim, keepdim, dtype=dtype)
     dims = canonical_dims("mean", dim, self.ndim)
     kind = mean_dtype("mean", self.data, dtype)
-    data, _ = accumulated("mean", self.data, kind)
+    data, _ = accumulated(self.data, kind)
     return _rounded(reduced(NestedArray(data, self.structure), dims, keepdim, _MEAN), kind)
 
 

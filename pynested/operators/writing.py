@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array, dense, is_grad_enabled
-from pynested.autograd.array import raw
+from pynested.autograd.array import UNRECORDED, raw
 from pynested.autograd.dense.canonical import broadcast_shape
-from pynested.autograd.dense.writing import held, label, unrecorded, written_value
+from pynested.autograd.dense.writing import held, instead, label, unrecorded, written_value
 from pynested.backends import get_backend
 from pynested.backends.errors import GradientError, ShapeError, StructureError
-from pynested.backends.host import writable
 from pynested.mapping import check_devices, elementwise
 from pynested.nested_array import NestedArray
 from pynested.operands import Index
@@ -108,11 +107,16 @@ def _refuse_recorded(self: NestedArray, name: str, arguments: tuple[Any, ...]) -
     if is_grad_enabled() and recorded:
         what = "this array requires grad" if recorded[0] is self else "an operand requires grad"
         raise unrecorded(name, what)
+    if is_grad_enabled() and self.data.guard == UNRECORDED:
+        raise unrecorded(name, "this array is a view, made inside no_grad, of one that requires grad")
 
 
 def _refuse_read_only(self: NestedArray, name: str) -> None:
-    if not writable(self.data.data):
-        raise GradientError(f"{label(name)}: the memory is read-only; clone the array first.")
+    if not self.data.is_writable():
+        raise GradientError(
+            f"{label(name)}: the memory is read-only, as that of a gradient in a hook is. Use the functional form, "
+            f"{instead(name)}, or clone the array first."
+        )
 
 
 def _store(self: NestedArray, name: str, result: Any) -> NestedArray:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pynested.spec.numerics import NDArray, wide
+from pynested.spec.components import Components, each
+from pynested.spec.numerics import wide
 
 
-def abs(self: list[NDArray]) -> list[NDArray]:
+def abs(self: Components) -> Components:
     """ABS: |x|, element by element."""
-    return [np.abs(wide(x)) for x in self]
+    return each(lambda x: np.abs(wide(x)), self)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pynested.spec.components import promoted
-from pynested.spec.numerics import NDArray
+from pynested.spec.components import each, promoted
 
 
-def add(self: Any, other: Any, alpha: Any = 1) -> list[NDArray]:
+def add(self: Any, other: Any, alpha: Any = 1) -> Any:
     """ADD: a + alpha * b, element by element."""
-    return [a + (b if type(alpha) is int and alpha == 1 else alpha * b) for a, b in promoted(self, other)]
+    return each(lambda a, b: a + (b if type(alpha) is int and alpha == 1 else alpha * b), *promoted(self, other))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from pynested.spec.numerics import NDArray, wide
+from .matmul import matmul
 
 
-def bmm(self: Any, mat2: Any) -> list[NDArray]:
+def bmm(self: Any, mat2: Any) -> Any:
     """BMM: the matrix product of component i with component, or slice, i."""
-    return [np.matmul(wide(a), wide(b)) for a, b in zip(self, mat2, strict=True)]
+    return matmul(self, mat2)

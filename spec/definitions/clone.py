@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pynested.spec.numerics import NDArray
+from pynested.spec.components import Components, each
 
 
-def clone(self: list[NDArray]) -> list[NDArray]:
+def clone(self: Components) -> Components:
     """CLONE: a copy."""
-    return [x.copy() for x in self]
+    return each(lambda x: x.copy(), self)

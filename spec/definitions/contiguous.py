@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pynested.spec.numerics import NDArray
+from pynested.spec.components import Components, each
 
 
-def contiguous(self: list[NDArray]) -> list[NDArray]:
+def contiguous(self: Components) -> Components:
     """CONTIGUOUS: the same components, in C order."""
-    return [x.copy() for x in self]
+    return each(lambda x: x.copy(), self)

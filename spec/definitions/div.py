@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pynested.spec.components import promoted
-from pynested.spec.numerics import NDArray
+from pynested.spec.components import each, promoted
 
 
-def div(self: Any, other: Any) -> list[NDArray]:
+def div(self: Any, other: Any) -> Any:
     """DIV: the true quotient a / b, element by element."""
-    return [np.true_divide(a, b) for a, b in promoted(self, other)]
+    return each(np.true_divide, *promoted(self, other))

@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from pynested.spec.components import Components, each
 from pynested.spec.numerics import NDArray, wide
 
 
-def dropout(self: list[NDArray], p: float = 0.5, training: bool = True, generator: Any = None) -> list[NDArray]:
-    """DROPOUT: each element is +0 with probability `p`, or else divided by 1 - p."""
-    if not training:
-        return self
+def dropout(self: Components, p: float = 0.5, training: bool = True, generator: Any = None) -> Components:
+    """DROPOUT: each element is multiplied by 0 with probability `p`, or else divided by 1 - p."""
     draw = np.random.default_rng() if generator is None else generator
-    return [np.where(draw.random(x.shape) < p, 0.0, x / np.float64(1 - p)) for x in map(wide, self)]
+
+    def one(x: NDArray) -> NDArray:
+        return np.where(draw.random(x.shape) < p, 0 * wide(x), wide(x) / np.float64(1 - p))
+
+    return each(one, self) if training else self

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from pynested.spec.components import Components, each
 from pynested.spec.numerics import NDArray
 
 
-def embedding(indices: list[NDArray], weight: NDArray) -> list[NDArray]:
+def embedding(indices: Components, weight: NDArray) -> Components:
     """EMBEDDING: each index is replaced by that row of `weight`."""
-    return [np.take(weight, index, axis=0) for index in indices]
+    shape = (*indices.shape, *weight.shape[1:])
+    return each(lambda index: np.take(weight, index, axis=0), indices, shape=shape, dtype=weight.dtype)

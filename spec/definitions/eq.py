@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pynested.spec.components import matched
-from pynested.spec.numerics import NDArray
+from pynested.spec.components import each
 
 
-def eq(self: Any, other: Any) -> list[NDArray]:
+def eq(self: Any, other: Any) -> Any:
     """EQ: a == b, element by element."""
-    return [np.equal(a, b) for a, b in matched(self, other)]
+    return each(np.equal, self, other)

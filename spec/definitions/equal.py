@@ -11,8 +11,11 @@ from pynested.spec.numerics import NDArray
 
 def equal(self: Any, other: Any) -> bool:
     """EQUAL: the same number of components, the same shapes, and the same elements."""
-    same = (a.shape == b.shape and bool(np.all(exactly(a) == exactly(b))) for a, b in zip(self, other, strict=False))
-    return len(self) == len(other) and all(same)
+    if len(self) != len(other) or len(self.shape) != len(other.shape):
+        return False
+    same_sizes = all(None in pair or pair[0] == pair[1] for pair in zip(self.shape, other.shape, strict=True))
+    same = (a.shape == b.shape and bool(np.all(exactly(a) == exactly(b))) for a, b in zip(self, other, strict=True))
+    return same_sizes and all(same)
 
 
 def exactly(x: NDArray) -> NDArray:

@@ -6,20 +6,22 @@ from typing import Any
 
 import numpy as np
 
+from pynested.spec.components import Components, each
 from pynested.spec.numerics import NDArray, mean_along, wide
 
 
 def layer_norm(
-    self: list[NDArray],
+    self: Components,
     normalized_shape: int | tuple[int, ...],
     weight: Any = None,
     bias: Any = None,
     eps: float = 1e-5,
-) -> list[NDArray]:
+) -> Components:
     """LAYER_NORM: (x - mean) / sqrt(variance + eps) * weight + bias over the trailing dimensions."""
     axes = tuple(range(-1 if isinstance(normalized_shape, int) else -len(normalized_shape), 0))
 
     def one(x: NDArray) -> NDArray:
+        x = wide(x)
         if x.size == 0:
             return x
         centred = x - mean_along(x, axes, keepdims=True)
@@ -27,4 +29,4 @@ def layer_norm(
         scaled = y if weight is None else y * wide(weight)
         return scaled if bias is None else scaled + wide(bias)
 
-    return [one(wide(component)) for component in self]
+    return each(one, self)

@@ -6,10 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from pynested.spec.components import Components, each
 from pynested.spec.numerics import NDArray, wide
 
 
-def linear(self: list[NDArray], weight: NDArray, bias: Any = None) -> list[NDArray]:
+def linear(self: Components, weight: NDArray, bias: Any = None) -> Components:
     """LINEAR: x @ weight.T + bias along the last dimension."""
-    products = [np.matmul(wide(x), wide(weight).T) for x in self]
-    return products if bias is None else [product + wide(bias) for product in products]
+
+    def one(x: NDArray) -> Any:
+        product = np.matmul(wide(x), wide(weight).T)
+        return product if bias is None else product + wide(bias)
+
+    shape, dtype = (*self.shape[:-1], weight.shape[0]), np.result_type(self.dtype, weight.dtype)
+    return each(one, self, shape=shape, dtype=dtype)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pynested.spec.numerics import NDArray
+from pynested.spec.components import Components, each
 
 
-def logical_not(self: list[NDArray]) -> list[NDArray]:
+def logical_not(self: Components) -> Components:
     """LOGICAL_NOT: True where the element equals 0."""
-    return [np.logical_not(x) for x in self]
+    return each(lambda x: np.logical_not(x), self)

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pynested.spec.components import matched
-from pynested.spec.numerics import NDArray
+from pynested.spec.components import each
 
 
-def lt(self: Any, other: Any) -> list[NDArray]:
+def lt(self: Any, other: Any) -> Any:
     """LT: a < b, element by element."""
-    return [np.less(a, b) for a, b in matched(self, other)]
+    return each(np.less, self, other)

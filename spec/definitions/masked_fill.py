@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pynested.spec.components import matched
-from pynested.spec.numerics import NDArray
+from pynested.spec.components import Components, each
 
 
-def masked_fill(self: list[NDArray], mask: Any, value: Any) -> list[NDArray]:
+def masked_fill(self: Components, mask: Any, value: Any) -> Components:
     """MASKED_FILL: `value` where the mask holds, x elsewhere."""
-    return [np.where(holds, np.asarray(value, dtype=x.dtype), x) for x, holds in matched(self, mask)]
+    return each(lambda x, holds: np.where(holds, np.asarray(value, dtype=x.dtype), x), self, mask)

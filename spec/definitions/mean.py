@@ -6,17 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from pynested.spec.components import cast, left_align
+from pynested.spec.components import Components, cast, dims_of, each, left_align, without
 from pynested.spec.numerics import Axis, NDArray, mean_along, sum_along
 
 
-def mean(self: list[NDArray], dim: Axis = None, keepdim: bool = False, dtype: Any = None) -> list[NDArray] | NDArray:
+def mean(self: Components, dim: Axis = None, keepdim: bool = False, dtype: Any = None) -> Components | NDArray:
     """MEAN: the sum of each run divided by the number of its elements, absent elements not counted."""
-    components = [cast(component, dtype) for component in self]
-    dims = (dim,) if isinstance(dim, int) else dim
-    if dims is not None and 0 not in dims:
-        axes = tuple(one - 1 for one in dims)
-        return [mean_along(component, axes, keepdim) for component in components]
-    aligned, present = left_align(components)
-    count = present.sum(axis=dims, keepdims=keepdim)
-    return np.where(count == 0, np.nan, sum_along(aligned, dims, keepdim) / np.maximum(count, 1))
+    x, dims = cast(self, dtype), dims_of(dim, self.shape)
+    if 0 in dims:
+        aligned, present = left_align(x)
+        count = present.sum(axis=dims, keepdims=keepdim)
+        return np.where(count == 0, np.nan, sum_along(aligned, dims, keepdim) / np.maximum(count, 1))
+    axes = tuple(d - 1 for d in dims)
+    return each(lambda component: mean_along(component, axes, keepdim), x, shape=without(x.shape, dims, keepdim))

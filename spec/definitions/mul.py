@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pynested.spec.components import promoted
-from pynested.spec.numerics import NDArray
+from pynested.spec.components import each, promoted
 
 
-def mul(self: Any, other: Any) -> list[NDArray]:
+def mul(self: Any, other: Any) -> Any:
     """MUL: a * b, element by element."""
-    return [a * b for a, b in promoted(self, other)]
+    return each(lambda a, b: a * b, *promoted(self, other))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pynested.spec.numerics import NDArray, wide
+from pynested.spec.components import Components, each
+from pynested.spec.numerics import wide
 
 
-def neg(self: list[NDArray]) -> list[NDArray]:
+def neg(self: Components) -> Components:
     """NEG: -x, element by element."""
-    return [-wide(x) for x in self]
+    return each(lambda x: -wide(x), self)

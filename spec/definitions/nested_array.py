@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from pynested.spec.components import cast
-from pynested.spec.numerics import NDArray
+from pynested.spec.components import Components, cast
 
 
-def nested_array(tensor_list: Any, dtype: Any = None) -> list[NDArray]:
+def nested_array(tensor_list: Any, dtype: Any = None) -> Components:
     """NESTED_ARRAY: a copy of each array, in `dtype` or in the dtype of the first."""
     copies = [np.array(array) for array in tensor_list]
-    return [cast(copy, copies[0].dtype if dtype is None else dtype) for copy in copies]
+    kind = copies[0].dtype if copies else np.dtype(np.float64)
+    return cast(Components([copy.astype(kind) for copy in copies], dtype=kind), dtype)

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from pynested.spec.components import Components
 from pynested.spec.numerics import NDArray
 
 
 def nested_array_from_jagged(
     values: NDArray, offsets: Any = None, lengths: Any = None, jagged_dim: int | None = None
-) -> list[NDArray]:
+) -> Components:
     """NESTED_ARRAY_FROM_JAGGED: component i is the stretch of `values` from offsets[i] along `jagged_dim` - 1."""
     axis = 0 if jagged_dim is None else jagged_dim - 1
     if offsets is None:
@@ -19,4 +20,5 @@ def nested_array_from_jagged(
     if lengths is None:
         lengths = np.diff(offsets)
     places = [np.arange(offset, offset + length) for offset, length in zip(offsets, lengths, strict=False)]
-    return [np.take(values, place, axis=axis) for place in places]
+    shape = (len(places), *values.shape[:axis], None, *values.shape[axis + 1 :])
+    return Components([np.take(values, place, axis=axis) for place in places], shape, values.dtype)

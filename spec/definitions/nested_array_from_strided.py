@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from pynested.spec.components import Components
 from pynested.spec.numerics import NDArray
 
 
-def nested_array_from_strided(
-    values: NDArray, sizes: NDArray, strides: Any = None, offsets: Any = None
-) -> list[NDArray]:
+def nested_array_from_strided(values: NDArray, sizes: NDArray, strides: Any = None, offsets: Any = None) -> Components:
     """NESTED_ARRAY_FROM_STRIDED: element k of component i is values[offsets[i] + sum(k * strides[i])]."""
     if strides is None:
         strides = [[math.prod(size[d + 1 :]) for d in range(len(size))] for size in sizes]
@@ -22,4 +21,5 @@ def nested_array_from_strided(
     def one(size: Any, stride: Any, offset: int) -> Any:
         return values[offset + np.tensordot(np.asarray(stride, dtype=np.int64), np.indices(size), axes=1)]
 
-    return [one(*component) for component in zip(sizes, strides, offsets, strict=False)]
+    components = [one(*component) for component in zip(sizes, strides, offsets, strict=False)]
+    return Components(components, None if components else (0, *[None] * sizes.shape[1]), values.dtype)

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from pynested.spec.components import Components, each
 from pynested.spec.numerics import NDArray, real, wide
 
 
-def relu(self: list[NDArray]) -> list[NDArray]:
+def relu(self: Components) -> Components:
     """RELU: 0 where x is below or equal to 0, x elsewhere."""
-    return [np.where(real(x) <= 0, 0, x) for x in map(wide, self)]
+
+    def one(x: NDArray) -> NDArray:
+        return np.where(real(x) <= 0, 0, wide(x))
+
+    return each(one, self)

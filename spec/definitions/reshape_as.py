@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pynested.spec.numerics import NDArray
+from pynested.spec.components import Components, each
 
 
-def reshape_as(self: list[NDArray], other: list[NDArray]) -> list[NDArray]:
+def reshape_as(self: Components, other: Components) -> Components:
     """RESHAPE_AS: the elements of component i in C order under the shape of component i of `other`."""
-    return [x.reshape(like.shape) for x, like in zip(self, other, strict=True)]
+    return each(lambda x, like: x.reshape(like.shape), self, other, shape=other.shape, dtype=self.dtype)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from pynested.spec.components import Components, each, without
 from pynested.spec.numerics import NDArray
 
 
-def select(self: list[NDArray], dim: int, index: int) -> list[NDArray] | NDArray:
+def select(self: Components, dim: int, index: int) -> Components | NDArray:
     """SELECT: the slice at `index` along `dim`, counted from the end of each component where it is negative."""
     if dim == 0:
         return self[index]
-    return [np.take(component, index, axis=dim - 1) for component in self]
+    shape = without(self.shape, (dim,))
+    return each(lambda x: np.take(x, index, axis=dim - 1), self, shape=shape, dtype=self.dtype)

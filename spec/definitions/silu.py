@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pynested.spec.numerics import NDArray, wide
+from pynested.spec.components import Components, each
+from pynested.spec.numerics import wide
 
 
-def silu(self: list[NDArray]) -> list[NDArray]:
+def silu(self: Components) -> Components:
     """SILU: x / (1 + exp(-x)), element by element."""
-    return [x / (1 + np.exp(-x)) for x in map(wide, self)]
+    return each(lambda x: wide(x) / (1 + np.exp(-wide(x))), self)

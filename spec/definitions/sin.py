@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pynested.spec.numerics import NDArray, wide
+from pynested.spec.components import Components, each
+from pynested.spec.numerics import wide
 
 
-def sin(self: list[NDArray]) -> list[NDArray]:
+def sin(self: Components) -> Components:
     """SIN: the sine of each element."""
-    return [np.sin(1.0 * wide(x)) for x in self]  # 1.0 makes float64 of ints
+    return each(lambda x: np.sin(1.0 * wide(x)), self)  # 1.0 makes float64 of ints

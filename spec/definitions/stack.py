@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from pynested.spec.numerics import NDArray
+from pynested.spec.components import Components, broadcast, each
 
 
-def stack(arrays: list[list[NDArray]], dim: int = 0) -> list[NDArray]:
+def stack(arrays: list[Components], dim: int = 0) -> Components:
     """STACK: component i of all arrays along a new dimension `dim`."""
-    return [np.stack(group, axis=dim - 1) for group in zip(*arrays, strict=True)]
+    shape = list(broadcast(*(array.shape for array in arrays)))
+    shape.insert(dim, len(arrays))
+    return each(lambda *group: np.stack(group, axis=dim - 1), arrays[0], *arrays[1:], shape=shape)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pynested.spec.numerics import NDArray, wide
+from pynested.spec.components import Components, each
+from pynested.spec.numerics import wide
 
 
-def tanh(self: list[NDArray]) -> list[NDArray]:
+def tanh(self: Components) -> Components:
     """TANH: the hyperbolic tangent of each element."""
-    return [np.tanh(1.0 * wide(x)) for x in self]  # 1.0 makes float64 of ints
+    return each(lambda x: np.tanh(1.0 * wide(x)), self)  # 1.0 makes float64 of ints

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from pynested.spec.numerics import NDArray, wide
+from pynested.spec.components import Components, each
+from pynested.spec.numerics import wide
 
 
-def to(self: list[NDArray], dtype: Any = None) -> list[NDArray]:
+def to(self: Components, dtype: Any = None) -> Components:
     """TO: every element as a number of `dtype`; of a floating one the nearest, to which whoever compares rounds."""
     if dtype is None or np.dtype(dtype).kind == "f":
-        return [wide(x) for x in self]
+        return each(wide, self)
     kind = np.dtype(dtype)
 
     def one(number: Any) -> Any:
@@ -26,4 +27,4 @@ def to(self: list[NDArray], dtype: Any = None) -> list[NDArray]:
             return 0
         return int(max(least, min(greatest, number)))
 
-    return [np.array([one(number) for number in x.ravel().tolist()], kind).reshape(x.shape) for x in self]
+    return each(lambda x: np.array([one(number) for number in x.ravel().tolist()], kind).reshape(x.shape), self)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pynested.spec.numerics import NDArray
+from pynested.spec.components import Components, each
 
 
-def unsqueeze(self: list[NDArray], dim: int) -> list[NDArray]:
+def unsqueeze(self: Components, dim: int) -> Components:
     """UNSQUEEZE: a new dimension of size 1 at place `dim`."""
-    return [np.expand_dims(x, dim - 1) for x in self]
+    return each(lambda x: np.expand_dims(x, dim - 1), self, shape=(*self.shape[:dim], 1, *self.shape[dim:]))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pynested.spec.numerics import NDArray
+from pynested.spec.components import Components
 
 from .reshape import reshape
 
 
-def view(self: list[NDArray], shape: tuple[int, ...]) -> list[NDArray]:
+def view(self: Components, shape: tuple[int, ...]) -> Components:
     """VIEW: the values of `reshape`, in the memory of `self`."""
     return reshape(self, shape)

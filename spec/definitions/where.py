@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pynested.spec.components import promoted
-from pynested.spec.numerics import NDArray
+from pynested.spec.components import each, promoted
 
 
-def where(condition: Any, self: Any, other: Any) -> list[NDArray]:
+def where(condition: Any, self: Any, other: Any) -> Any:
     """WHERE: a where the condition holds, b elsewhere."""
-    return [np.where(holds, a, b) for holds, a, b in promoted(condition, self, other)]
+    return each(np.where, *promoted(condition, self, other))

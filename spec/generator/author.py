@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,9 +68,23 @@ class Book:
         """Add a case with a value and return its id; `kw` in the options holds the keyword arguments."""
         return self._add(group, clauses, args, options)
 
-    def error(self, group: str, clauses: str, kind: str, near: str, args: Sequence[Any], /, **options: Any) -> str:
-        """Add a refused call; `near` is the id of the nearest accepted one."""
-        return self._add(f"error/{group}", clauses, args, {**options, "error": kind, "near": near, "gradient": None})
+    def error(self, group: str, clauses: str, kind: str, near: str, args: Sequence[Any], /, **options: Any) -> None:
+        """Add a refused call, and the same call without components; `near` is the id of the nearest accepted one."""
+        self.error_inside(group, clauses, kind, near, args, **options)
+        kwargs = options.get("kw", {})
+        nested = [one for value in (*args, *kwargs.values()) for one in _nested(value)]
+        if any(nested):
+            batches = {(len(one), len(one.shape)) for one in nested}
+            options["kw"] = {name: _without_components(value, batches) for name, value in kwargs.items()}
+            options["layouts"] = self.cases[-1].layouts
+            empty = [_without_components(value, batches) for value in args]
+            self.error_inside(f"{group}-batch0", clauses, kind, near, empty, **options)
+
+    def error_inside(
+        self, group: str, clauses: str, kind: str, near: str, args: Sequence[Any], /, **options: Any
+    ) -> None:
+        """Add a call that is refused for what a component is: without components there is nothing to refuse."""
+        self._add(f"error/{group}", clauses, args, {**options, "error": kind, "near": near, "gradient": None})
 
     def _add(self, group: str, clauses: str, args: Sequence[Any], options: dict[str, Any]) -> str:
         start = f"{self.op}/{group}/"
@@ -94,6 +108,13 @@ def _nested(value: Any) -> list[Components]:
     if isinstance(value, Components):
         return [value]
     return [one for part in value for one in _nested(part)] if isinstance(value, list) else []
+
+
+def _without_components(value: Any, batches: Collection[tuple[int, int]]) -> Any:
+    """Return an argument whose nested operands, and dense ones with the size and rank of a batch, are empty."""
+    if isinstance(value, Components) or (isinstance(value, np.ndarray) and (*value.shape[:1], value.ndim) in batches):
+        return value[:0]
+    return [_without_components(part, batches) for part in value] if isinstance(value, list) else value
 
 
 def shapes_of(value: Any) -> list[tuple[int | None, ...]]:

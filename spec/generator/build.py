@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 
 from ..bounds import NO_TOLERANCE, tolerance
-from ..encoding import Components, Index, encode_value
+from ..components import Components, stacked
+from ..encoding import Index, encode_value
 from ..numerics import NDArray
+from ..overflow import overflowing
 from ..table import load_table
 from .author import Case, shapes_of
 from .exact import exactly, lift
 from .gradient import gradient_fields
-from .trees import leaves, like, map_leaves
+from .trees import as_dtype, leaves, like
 from .words import bound_fields, exact_fields
 
 __all__ = ["build", "definition"]
@@ -64,31 +66,24 @@ class Run:
         self.case = case
         self.define = definition(case.op)
         self.arguments = _bound(case, self.define)
-        self.result = self._shaped(case.result if case.result is not None else self._call(self.arguments))
+        self.result = self._shaped(self.define(**self.arguments) if case.result is None else case.result)
         self.dtype = case.dtype or self._dtype()
         self.is_float = np.dtype(self.dtype).kind == "f"
         self.unshaped: Any = None
         self.exact = self._exactly() if self.is_float else None
 
-    def _call(self, arguments: Mapping[str, Any]) -> Any:
-        return self.define(**arguments)
-
     def _shaped(self, result: Any) -> Any:
         """Return the result as Components, one array, or a list of these, as the case says."""
-        if self.case.several:
-            return [part if isinstance(part, np.ndarray) else _components(part) for part in result]
-        if not isinstance(result, list):
-            return result if isinstance(result, (bool, str, tuple)) else np.asarray(result)
-        if self.case.kind == "plain":
-            return np.asarray(result[0])
-        return np.stack(result) if self.case.kind == "dense" else _components(result)
+        if isinstance(result, Components):
+            return stacked(result) if self.case.kind == "dense" else result
+        return result if isinstance(result, (bool, list)) else np.asarray(result)
 
     def _dtype(self) -> str:
         """Return the dtype of the definition, but of the operands where that is only wide."""
         given = _dtypes(self.case.result)
         if given:
             return str(given[0])
-        computed = next((leaf.dtype for leaf in leaves(self.result)), None)
+        computed = next(iter(_dtypes(self.result)), None)
         dtypes = [dtype for value in self.arguments.values() for dtype in _dtypes(value)]
         floats = [dtype for dtype in dtypes if dtype.kind == "f"]
         if computed is not None and (computed != np.float64 or not floats):
@@ -105,7 +100,7 @@ class Run:
             if not any(leaf.dtype.kind == "f" for leaf in leaves(value)):
                 continue
             lifted[name], first = _lifted(value, first if name in differentiable else None, first)
-        self.unshaped = self._call(lifted)
+        self.unshaped = self.define(**lifted)
         return self._shaped(self.unshaped)
 
     def expectation(self) -> dict[str, Any]:
@@ -121,21 +116,15 @@ class Run:
                 open_places=self.case.unspecified,
             )
         precision = load_table()[self.case.op].precision
-        allowed = tolerance(precision, self.define, exactly(self.arguments), self.unshaped, self.dtype)
-        return bound_fields(self.result, self.exact, self._shaped(allowed), self.dtype)
+        of_call = precision, self.define, exactly(self.arguments), self.unshaped, self.dtype
+        allowed, open_places = self._shaped(tolerance(*of_call)), self._shaped(overflowing(*of_call))
+        return bound_fields(self.result, self.exact, allowed, self.dtype, open_places)
 
 
 def _dtypes(value: Any) -> list[np.dtype[Any]]:
     if isinstance(value, (Components, np.ndarray)):
         return [value.dtype]
     return [dtype for part in value for dtype in _dtypes(part)] if isinstance(value, list) else []
-
-
-def _components(result: Any) -> Components:
-    if isinstance(result, Components):
-        return result
-    arrays = [np.asarray(part) for part in result]
-    return Components(arrays, dtype=arrays[0].dtype if arrays else np.float64)
 
 
 def _lifted(value: Any, number: int | None, first: int) -> tuple[Any, int]:
@@ -158,7 +147,7 @@ def _bound(case: Case, define: Callable[..., Any]) -> dict[str, Any]:
     kwargs = {name: value for name, value in kwargs.items() if name in parameters}
     arguments = dict(inspect.signature(define).bind(*args, **kwargs).arguments)
     if dtype is not None:
-        arguments = {name: map_leaves(lambda leaf: leaf.astype(dtype), value) for name, value in arguments.items()}
+        arguments = {name: as_dtype(value, dtype) for name, value in arguments.items()}
     for name in _DIMS:
         if arguments.get(name) is not None:
             arguments[name] = _canonical(arguments[name], _rank(arguments) + (case.op in _ONE_MORE))

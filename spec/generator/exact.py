@@ -217,6 +217,10 @@ def round_to(value: Any, dtype: str) -> float:
     precision, lowest, highest = _FORMATS[dtype]
     sign, mantissa, exponent, bits = value._mpf_
     quantum = max(exponent + bits - precision, lowest - precision + 1)
+    if quantum > exponent + bits + 1:  # below a quarter of the least number; the shift may be astronomic
+        return -0.0 if sign else 0.0
+    if exponent + bits > highest + 1:
+        return -math.inf if sign else math.inf
     steps = _shift_half_even(int(mantissa), quantum - exponent)
     if steps.bit_length() + quantum > highest + 1:
         return -math.inf if sign else math.inf

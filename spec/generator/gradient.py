@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ..bounds import ROUNDOFF, allow
+from ..bounds import allow
 from ..encoding import Components, encode_value
-from ..gradient_bounds import GRADIENT_BOUNDS
+from ..gradient_bounds import GRADIENT_BOUNDS, GRADIENT_LOST
 from ..numerics import NDArray
+from ..overflow import GRADIENT_ADDED, beyond
 from ..table import load_table
 from .author import Case
 from .draws import word
 from .exact import MP, Exact, exactly, slopes_of
-from .trees import leaves, like, map_leaves
+from .trees import as_dtype, leaves, like
 from .words import bound_fields, exact_fields, representable
 
 __all__ = ["gradient_fields"]
@@ -35,7 +36,7 @@ def gradient_fields(case: Case, arguments: Mapping[str, Any], result: Any, exact
         fields = _by_hand(case, arguments, wanted)
     names = list(arguments)[: len(case.args)]
     entries = {
-        "cotangent": encode_value(map_leaves(lambda leaf: leaf.astype(dtype), cotangent)),
+        "cotangent": encode_value(as_dtype(cotangent, dtype)),
         "gradient": [fields.get(name) for name in names],
     }
     others = {name: entry for name, entry in fields.items() if name not in names}
@@ -74,15 +75,24 @@ def _automatic(
     case: Case, arguments: Mapping[str, Any], exact: Any, cotangent: Any, wanted: list[str]
 ) -> dict[str, Any]:
     contributions = _contributions(exact, cotangent)
-    special = GRADIENT_BOUNDS.get(case.op)
-    terms = special(exactly(arguments), cotangent) if special and case.cmp == "bound" else {}
+    special = _special(case, arguments, cotangent)
     fields, first = {}, 0
     for name, value in arguments.items():
         sizes = [leaf.size for leaf in leaves(value) if leaf.dtype.kind == "f"]
         if name in wanted:
-            fields[name] = _field(case, value, first, contributions, terms.get(name))
+            own = [entries.get(name) for entries in special]
+            fields[name] = _field(case, value, first, contributions, *own)
         first += sum(sizes)
     return fields
+
+
+def _special(case: Case, arguments: Mapping[str, Any], cotangent: Any) -> list[dict[str, Any]]:
+    """Return by argument what the bounds of the operator say that is not said by those of a sum of products."""
+    tables: list[Mapping[str, Any]] = [GRADIENT_BOUNDS, GRADIENT_LOST, GRADIENT_ADDED]
+    if case.cmp == "exact":
+        return [{} for _ in tables]
+    exact = exactly(arguments), exactly({"": cotangent})[""]
+    return [table[case.op](*exact) if case.op in table else {} for table in tables]
 
 
 def _contributions(exact: Any, cotangent: Any) -> dict[int, Pairs]:
@@ -95,21 +105,32 @@ def _contributions(exact: Any, cotangent: Any) -> dict[int, Pairs]:
     return found
 
 
-def _field(case: Case, value: Any, first: int, contributions: Mapping[int, Pairs], terms: Any) -> Any:
-    gradients, defaults = [], []
+def _field(case: Case, value: Any, first: int, contributions: Mapping[int, Pairs], *special: Any) -> dict[str, Any]:
+    """Return the gradient of one operand; `special` is what holds for its operator and not for sums of products."""
+    columns: list[list[NDArray]] = [[], [], [], []]
     for leaf in leaves(value):
         pairs = [contributions.get(first + place, []) for place in range(leaf.size)]
-        gradients.append(_objects([Exact(MP.fsum(s * c for s, c in one)) for one in pairs], leaf))
-        defaults.append(_objects([(len(one) + 4) * MP.fsum(abs(s * c) for s, c in one) for one in pairs], leaf))
         first += leaf.size
+        for number, column in enumerate(columns):
+            column.append(_objects([_sum_of_products(one)[number] for one in pairs], leaf))
     dtype = leaves(value)[0].dtype.name if leaves(value) else value.dtype.name
-    gradient = like(value, iter(gradients), object)
+    gradient = like(value, iter(columns[0]), object)
     if case.cmp == "exact" and representable(gradient, dtype):
         return exact_fields(gradient, gradient, dtype, strict=True, zeros="either", open_places=())
-    errors = leaves(terms) if terms is not None else defaults
-    pairs_of = zip(errors, gradients, strict=True)
-    allowed = [allow(_floats(error), _floats(exact), ROUNDOFF[dtype], dtype) for error, exact in pairs_of]
-    return bound_fields(gradient, gradient, like(value, iter(allowed)), dtype)
+    held = (column if own is None else leaves(own) for column, own in zip(columns[1:], special, strict=True))
+    errors, lost, added = held
+    places = zip(errors, columns[0], lost, strict=True)
+    allowed = like(value, iter([allow(error, _floats(exact), dtype, dtype, lost) for error, exact, lost in places]))
+    open_places = like(value, iter([beyond(_floats(one), dtype) for one in added]))
+    return bound_fields(gradient, gradient, allowed, dtype, open_places)
+
+
+def _sum_of_products(pairs: Pairs) -> tuple[Any, Any, Any, Any]:
+    """Return slopes times cotangents, added up; the error in units of u, what is lost in floors, what is the most."""
+    reach = MP.fsum(abs(s * c) for s, c in pairs)
+    lost = MP.fsum(1 + abs(s) + abs(c) for s, c in pairs)
+    steepest = max((abs(s) for s, _ in pairs), default=MP.zero)
+    return Exact(MP.fsum(s * c for s, c in pairs)), (len(pairs) + 4) * reach, lost, max(reach, steepest)
 
 
 def _objects(numbers: list[Any], leaf: NDArray) -> NDArray:

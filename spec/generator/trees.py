@@ -10,7 +10,7 @@ import numpy as np
 from ..encoding import Components
 from ..numerics import NDArray
 
-__all__ = ["leaves", "like", "map_leaves"]
+__all__ = ["as_dtype", "leaves", "like", "map_leaves"]
 
 
 def leaves(tree: Any) -> list[NDArray]:
@@ -23,6 +23,11 @@ def leaves(tree: Any) -> list[NDArray]:
 def map_leaves(function: Callable[[NDArray], NDArray], tree: Any) -> Any:
     """Return the tree with `function` applied to every array."""
     return like(tree, iter([function(leaf) for leaf in leaves(tree)]))
+
+
+def as_dtype(tree: Any, dtype: Any) -> Any:
+    """Return the tree with every array, and every batch of no components, in another dtype."""
+    return like(tree, iter([leaf.astype(dtype) for leaf in leaves(tree)]), dtype)
 
 
 def like(tree: Any, arrays: Iterator[NDArray], dtype: Any = None) -> Any:

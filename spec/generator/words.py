@@ -10,6 +10,7 @@ import numpy as np
 
 from ..encoding import WIDTHS, Components, encode, show
 from ..numerics import NDArray
+from ..overflow import LARGEST
 from .exact import MP, plain, round_to, split
 from .trees import leaves
 
@@ -38,13 +39,18 @@ def exact_fields(
     return fields_of(signs, iter(parts), dtype, "exact")
 
 
-def bound_fields(signs: Any, exact: Any, allowed: Any, dtype: str) -> dict[str, Any]:
-    """Return an expectation within a bound: hi, lo and tol as float64 words."""
+def bound_fields(signs: Any, exact: Any, allowed: Any, dtype: str, open_places: Any) -> dict[str, Any]:
+    """Return an expectation within a bound: hi, lo and tol as float64 words.
+
+    `open_places` is a tree of bools: where an infinity or NaN is right as well. The words say so where there are any. A
+    value beyond the largest float of the dtype is an infinity, and one that is not clearly beyond or below it is open.
+    """
     if not all(np.isfinite(leaf).all() for leaf in leaves(allowed)):
         raise Inexact("the bound of a finite value must be finite")
-    if any(_overflows(value, dtype) for leaf in leaves(exact) for value in plain(leaf).ravel()):
-        raise Inexact(f"a value beyond the largest {dtype} is an infinity, which is exact")
-    parts = [_bounded(*triple) for triple in zip(leaves(signs), leaves(exact), leaves(allowed), strict=True)]
+    columns = zip(leaves(signs), leaves(exact), leaves(allowed), leaves(open_places), strict=True)
+    parts = [_bounded(*column, LARGEST[dtype]) for column in columns]
+    if not any("1" in part["open"] for part in parts):
+        parts = [{name: words for name, words in part.items() if name != "open"} for part in parts]
     return fields_of(signs, iter(parts), dtype, "bound")
 
 
@@ -53,7 +59,7 @@ def fields_of(tree: Any, parts: Iterable[Leaf], dtype: str, cmp: str) -> dict[st
     parts = iter(parts)
     if isinstance(tree, Components):
         own = [next(parts) for _ in tree]
-        names = ("bits", "show") if cmp == "exact" else ("hi", "lo", "tol", "show")
+        names = own[0] if own else ("bits", "show") if cmp == "exact" else ("hi", "lo", "tol", "show")
         batch = {} if own else {"shape": list(tree.shape)}
         shapes = {"shapes": [list(component.shape) for component in tree]}
         columns = {name: [part[name] for part in own] for name in names}
@@ -66,10 +72,6 @@ def fields_of(tree: Any, parts: Iterable[Leaf], dtype: str, cmp: str) -> dict[st
 def representable(exact: Any, dtype: str) -> bool:
     """Say whether every number of the tree is a float of `dtype` exactly."""
     return all(_is_float(value, dtype) for leaf in leaves(exact) for value in plain(leaf).ravel())
-
-
-def _overflows(value: Any, dtype: str) -> bool:
-    return bool(MP.isfinite(value)) and math.isinf(round_to(value, dtype))
 
 
 def _is_float(value: Any, dtype: str) -> bool:
@@ -121,12 +123,26 @@ def _with_open(words: str, places: Iterable[int], width: int) -> str:
     return words
 
 
-def _bounded(signs: NDArray, exact: NDArray, allowed: NDArray) -> Leaf:
-    pairs = zip(signs.astype(np.float64).ravel().tolist(), plain(exact).ravel(), strict=True)
-    halves = [split(value) if MP.isfinite(value) else (sign, 0.0) for sign, value in pairs]
-    high, low = ([float(half[part]) for half in halves] for part in (0, 1))
-    columns = {"hi": _float64(high), "lo": _float64(low), "tol": encode(np.asarray(allowed, dtype=np.float64))}
-    return columns | {"show": show(np.array(high, dtype=np.float64).reshape(signs.shape))}
+def _bounded(signs: NDArray, exact: NDArray, allowed: NDArray, open_places: NDArray, largest: float) -> Leaf:
+    columns = signs.astype(np.float64).ravel().tolist(), plain(exact).ravel(), allowed.ravel().tolist()
+    halves = [_halves(*number, largest) for number in zip(*columns, strict=True)]
+    high, low, near = ([half[part] for half in halves] for part in range(3))
+    return {
+        "hi": _float64(high),
+        "lo": _float64(low),
+        "tol": encode(np.asarray(allowed, dtype=np.float64)),
+        "open": encode(open_places.ravel() | np.array(near, dtype=np.bool_)),
+        "show": show(np.array(high, dtype=np.float64).reshape(signs.shape)),
+    }
+
+
+def _halves(sign: float, value: Any, tol: float, largest: float) -> tuple[float, float, bool]:
+    """Return hi and lo, an infinity where even the bound is beyond the largest float; and whether the value may be."""
+    if not MP.isfinite(value):
+        return sign, 0.0, False
+    if abs(value) - tol > largest:
+        return (-math.inf if value < 0 else math.inf), 0.0, False
+    return *split(value), bool(abs(value) + tol > largest)
 
 
 def _float64(numbers: Sequence[float]) -> str:

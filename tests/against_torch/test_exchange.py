@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import DTypeError, ExchangeError
+from pynested.backends.errors import DTypeError, ExchangeError, GradientError
 
 torch = pytest.importorskip("torch")
 
@@ -147,3 +147,28 @@ def test_gradients_on_both_sides_of_shared_memory() -> None:
     (torch.softmax(leaf[:1], 0).sum() + 2 * torch.softmax(leaf[1:], 0).sum()).backward()
     assert ours.grad is not None and leaf.grad is not None
     np.testing.assert_allclose(torch.from_dlpack(ours.grad.values()), leaf.grad, atol=1e-15)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_write_into_what_torch_held_in_between_is_noticed(nested: bool) -> None:
+    """PyTorch's own writes are not, but those of pynested through any array that comes back from it."""
+    memory = pn.array([1.0, 2.0, 3.0])
+    ours = pn.nested_array_from_jagged(memory, [0, 1, 3]) if nested else memory
+    for back in (
+        lambda t: pn.from_dlpack(t),
+        lambda t: pn.from_dlpack(t[1:]),
+        lambda t: pn.array(t.numpy(), copy=False),
+        lambda t: pn.nested_array_from_jagged(t.numpy(), [0, 2, 3]),
+    ):
+        x = pn.ones_like(ours).requires_grad_()
+        y = (x * ours).sum()
+        back(torch.from_dlpack(memory)).mul_(100)
+        with pytest.raises(GradientError, match="overwritten in place"):
+            pn.grad(y, x)
+    theirs = torch.ones(4)
+    first, second = pn.from_dlpack(theirs[:3]), pn.from_dlpack(theirs[2:])
+    x = pn.ones_like(first).requires_grad_()
+    y = (x * first).sum()
+    second.mul_(100)
+    with pytest.raises(GradientError, match="overwritten in place"):
+        pn.grad(y, x)

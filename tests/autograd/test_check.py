@@ -117,3 +117,71 @@ def test_first_order_only() -> None:
     assert gradcheck(lambda x: Once.apply(x), X, order=1)
     with pytest.raises(GradientError, match="second order"):
         gradcheck(lambda x: Once.apply(x), X)
+
+
+# ---- holes --------------------------------------------------------------------------------------------------------
+
+NAN = float("nan")
+HOLED = {
+    "jagged": lambda: pn.nested_array_from_jagged(pn.array([1.0, NAN, 2.0, NAN]), [0, 2, 4], [1, 1]),
+    "jagged, two dimensions": lambda: pn.nested_array_from_jagged(
+        pn.array([[1.0, 2.0], [NAN, NAN], [3.0, 4.0]]), [0, 2, 3], [1, 1]
+    ),
+    "jagged, dimension 2": lambda: pn.nested_array_from_jagged(
+        pn.array([[1.0, NAN, 3.0], [4.0, NAN, 6.0]]), [0, 2, 3], [1, 1], jagged_dim=2
+    ),
+    "strided": lambda: pn.nested_array_from_strided(
+        pn.array([NAN, 1.0, 2.0, NAN, 3.0]), [[2, 1], [1, 1]], [[1, 1], [1, 1]], [1, 4]
+    ),
+    "overlapping": lambda: pn.nested_array_from_strided(pn.array([NAN, 1.0, 2.0, 3.0]), [[2], [2]], None, [1, 2]),
+    "large": lambda: pn.nested_array_from_jagged(
+        pn.array(np.where(np.arange(300) % 3, 1 + np.arange(300) / 50, NAN)), np.arange(0, 303, 3) + 1, [2] * 99 + [0]
+    ),
+}
+FUNCTIONS = {
+    "sum": lambda x: x.sum(1),
+    "elementwise": lambda x: (x * x).tanh(),
+    "itself": lambda x: x,
+    "a view": lambda x: x[1:],
+    "components": lambda x: x.unbind()[0] * 2,
+    "with another": lambda x: {"a": [x * 2, (x.sum(), 3)]},
+}
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("placement", HOLED)
+def test_what_lies_in_holes_is_not_varied(placement: str, name: str, order: int) -> None:
+    assert gradcheck(FUNCTIONS[name], HOLED[placement](), order=order)
+
+
+@pytest.mark.parametrize("placement", HOLED)
+def test_a_function_that_reads_what_lies_in_holes_is_found(placement: str) -> None:
+    with pytest.raises(GradientError, match="not finite"):
+        gradcheck(lambda x: x.values() * 2, HOLED[placement]())
+
+
+class Off(Function):
+    """Twice a buffer of three; what arrives at the first is sent to another one too, a millionth of it."""
+
+    @staticmethod
+    def forward(context: Any, x: Any, at: int) -> Any:
+        context.at = at
+        return x * 2
+
+    @staticmethod
+    def backward(context: Any, cotangent: Any) -> Any:
+        return cotangent * 2 + cotangent[0] * pn.array(np.where(np.arange(3) == context.at, 1e-6, 0)), None
+
+
+@pytest.mark.parametrize(("at", "test"), [(0, "differences"), (1, "holes"), (2, "differences")])
+def test_what_is_wrong_is_found_beside_holes_and_in_them(at: int, test: str) -> None:
+    """The sum of what is shown of a buffer of three, the middle of which is a hole."""
+
+    def function(x: Any) -> Any:
+        twice = Off.apply(x.data, at)
+        return pn.nested_array_from_jagged(twice, [0, 2, 3], [1, 1]).sum(1)
+
+    x = pn.nested_array_from_jagged(pn.array([1.0, 5.0, 2.0]), [0, 2, 3], [1, 1])
+    with pytest.raises(GradientError, match=rf"{test}: argument 0, array 0, element \({at},\): expected"):
+        gradcheck(function, x)

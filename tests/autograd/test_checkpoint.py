@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+import weakref
+from threading import Thread
 from typing import Any
 
 import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.autograd import anomaly, checkpoint, grad, gradcheck, hessian, hvp, jvp, manual_seed, no_grad
+from pynested.autograd import Array, checkpoint, grad, gradcheck, hessian, hvp, jvp, manual_seed, no_grad
+from pynested.autograd.random import get_state
 from pynested.backends.errors import GradientError
 
 W = pn.array([[1.0, -0.5], [0.25, 2.0]])
@@ -90,17 +94,158 @@ def test_nothing_is_recorded_where_nothing_is_wanted() -> None:
     assert [one.requires_grad for one in outputs] == [True, False, False]
 
 
-def test_another_result_is_an_error() -> None:
-    sizes = iter([2, 3])
-    x = pn.array([1.0, 2.0, 3.0], requires_grad=True)
-    y = checkpoint(lambda x: x[: next(sizes)], x)
-    with pytest.raises(GradientError, match=r"checkpoint of <lambda>: .*another result"):
-        y.backward(pn.array([1.0, 1.0]))
-    own = np.random.default_rng(0)
-    with anomaly():
-        y = checkpoint(lambda x: x.dropout(0.5, generator=own), pn.array(np.ones(40), requires_grad=True))
-        with pytest.raises(GradientError, match="another result"):
+def counted(*values: Any) -> Any:
+    """A function that gives one of ``values`` after the other."""
+    given = iter(values)
+    return lambda: next(given)
+
+
+OWN = np.random.default_rng(0)
+ONES = np.ones(40)
+NAN, INF = float("nan"), float("inf")
+
+# What the function makes of its argument and of what comes next, and what the error says.
+OTHER_RESULTS: dict[str, tuple[Any, Any, str]] = {
+    "a counter": (lambda x, n: x * n, counted(1, 2), r"array 0: element \(0,\) is 2.0 instead of 1.0"),
+    "a shape": (lambda x, n: x[:n], counted(2, 3), r"array 0: shape \(3,\) instead of \(2,\)"),
+    "a dtype": (lambda x, n: x.to(n), counted("float32", "float16"), "dtype float16 instead of float32"),
+    "a number of results": (lambda x, n: [x] * n, counted(1, 2), "2 arrays instead of 1"),
+    "the second of two": (lambda x, n: (x, x * n), counted(1, 2), "array 1: element"),
+    "an integer": (lambda x, n: (x, pn.array([n])), counted(1, 2), r"array 1: element \(0,\) is 2 instead of 1"),
+    "a bool": (lambda x, n: (x, pn.array(n)), counted(True, False), r"array 1: element \(\) is False instead of True"),
+    "a NaN that comes": (lambda x, n: x * n, counted(1, NAN), "is nan instead of 1.0"),
+    "a NaN that goes": (lambda x, n: x * n, counted(NAN, 1), "is 1.0 instead of nan"),
+    "an infinity": (lambda x, n: x * n, counted(INF, -INF), "is -inf instead of inf"),
+    "an infinity for a large number": (lambda x, n: x * n, counted(1e308, INF), r"is inf instead of 1e\+308"),
+    "more than rounding": (lambda x, n: x * n, counted(1, 1 + 3e-8), "instead of 1.0"),
+    "what is differentiated": (lambda x, n: (x, x * 1 if n else x.detach()), counted(1, 0), "requires_grad False"),
+    "a generator of its own": (lambda x, n: x.dropout(0.5, generator=n), lambda: OWN, "a generator of your own"),
+}
+
+
+@pytest.mark.parametrize("what", OTHER_RESULTS)
+def test_another_result_is_an_error(what: str) -> None:
+    function, other, says = OTHER_RESULTS[what]
+    y = checkpoint(lambda x: function(x, other()), pn.array(ONES, requires_grad=True))
+    with pytest.raises(GradientError, match=f"checkpoint of <lambda>: .*another result: .*{says}"):
+        (y if isinstance(y, Array) else y[0]).sum().backward()
+
+
+def test_the_forward_mode_looks_too() -> None:
+    other = counted(1.0, 2.0)
+    with pytest.raises(GradientError, match="another result"):
+        jvp(lambda x: checkpoint(lambda x: x * other(), x), (pn.array(ONES),), (pn.array(ONES),))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_rounding_is_no_other_result(dtype: Any) -> None:
+    """A difference of sqrt(eps) of the largest magnitude, also in a small number beside it; NaN is NaN, inf is inf."""
+    x = pn.array(np.array([1.0, 8.0, 1.0, 1.0, 1.0], dtype), requires_grad=True)
+    first = np.array([1, 1, NAN, INF, 0], dtype)
+    step = dtype(np.finfo(dtype).eps ** 0.5)
+    for off, refused in ((4, False), (16, True)):
+        second = first + np.array([off * step, 0, 0, 0, 0], dtype)
+        other = counted(pn.array(first), pn.array(second))
+        y = checkpoint(lambda x: x * other(), x)  # noqa: B023
+        if refused:
+            with pytest.raises(GradientError, match="another result"):
+                y.backward(pn.array(np.ones(5, dtype)))
+        else:
+            y.backward(pn.array(np.ones(5, dtype)))
+            np.testing.assert_array_equal(x.grad.numpy(), second)  # of the second call
+
+
+WRITTEN = {
+    "an argument": (lambda x, w, c, y: x, r"array 0 of the arguments, of shape \(2,\), was overwritten"),
+    "a leaf that the function uses": (lambda x, w, c, y: w, r"an array that the function uses, of shape \(\), was"),
+    "a constant that the function uses": (lambda x, w, c, y: c, r"that the function uses, of shape \(2,\), was"),
+    "a result": (lambda x, w, c, y: y, r"array 0 of the results, of shape \(2,\), was overwritten"),
+}
+
+
+@pytest.mark.parametrize("what", WRITTEN)
+def test_what_was_written_to_since_is_named(what: str) -> None:
+    """Here the argument is zero, so that only the gradient changes, and no result."""
+    x, w, c = pn.array([0.0, 0.0], requires_grad=True), pn.array(3.0, requires_grad=True), pn.array([5.0, 7.0])
+    chosen, says = WRITTEN[what]
+    y = checkpoint(lambda z: z * w * c, x)
+    z = y.sum()
+    with no_grad():
+        chosen(x, w, c, y).mul_(100)
+    with pytest.raises(GradientError, match=says):
+        grad(z, [x, w])
+
+
+def test_what_was_written_to_before_the_pass_may_be_what_the_function_made_itself() -> None:
+    x = pn.array([1.0, 2.0], requires_grad=True)
+    inside: list[Any] = []
+
+    def function(z: Any) -> Any:
+        made = z.detach() * 3
+        inside.append(made)
+        return z + made
+
+    y = checkpoint(function, x)
+    inside[0].zero_()
+    assert grad(y.sum(), x).tolist() == [1, 1]
+
+
+def test_only_arguments_and_results_are_kept() -> None:
+    made: list[Any] = []
+
+    def function(z: Any) -> Any:
+        inner = z.exp()
+        made.append(weakref.ref(inner.storage))
+        return (inner * inner).sum()
+
+    x = pn.array([1.0, 2.0], requires_grad=True)
+    y = checkpoint(function, x)
+    assert made[0]() is None
+    assert sorted(one.what for one in y.line.sources[0].rule.used) == [
+        "array 0 of the arguments",
+        "array 0 of the results",
+    ]
+    y.backward()
+    np.testing.assert_allclose(x.grad.numpy(), 2 * np.exp([2.0, 4.0]), rtol=1e-14)
+
+
+def test_random_numbers_are_the_same_again_whatever_other_threads_draw() -> None:
+    wrong: list[bool] = []
+    numbers: list[float] = []
+
+    def differentiate() -> None:
+        for _ in range(20):
+            x = pn.array(np.ones(500), requires_grad=True)
+            y = checkpoint(lambda z: z.dropout(0.5), x)
             y.sum().backward()
+            wrong.append(x.grad.tolist() != y.detach().tolist())
+
+    def draw() -> None:
+        numbers.extend(pn.rand(1).item() for _ in range(500))
+
+    threads = [Thread(target=work) for work in (differentiate, draw) * 4]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert wrong == [False] * 80
+    assert len(set(numbers)) == 2000
+
+
+def test_a_pass_in_another_thread_draws_what_the_call_drew() -> None:
+    x = pn.array(np.ones(200), requires_grad=True)
+    y = checkpoint(lambda z: z.dropout(0.5), x)
+    state = get_state()
+    thread = Thread(target=y.sum().backward)
+    thread.start()
+    thread.join()
+    assert x.grad.tolist() == y.detach().tolist()
+    assert get_state() == state
 
 
 def test_arguments_are_guarded() -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import pynested as pn
-from pynested.autograd import Array, backward, flatten, grad, register_container, vjp
+from pynested.autograd import Array, Function, backward, flatten, grad, register_container, vjp
 from pynested.autograd.containers import matched
 from pynested.backends.errors import ArgumentError, StructureError
 
@@ -81,3 +81,70 @@ def test_nested_arrays_of_other_lengths() -> None:
     arrays, rebuild = flatten(nested)
     assert [one.shape for one in arrays] == [(3,)]
     assert rebuild([arrays[0] * 2]).is_nested
+
+
+class Endless(Function):
+    """Returns, or asks for, what holds itself."""
+
+    @staticmethod
+    def forward(context: Any, x: Any) -> Any:
+        return endless(x)
+
+    @staticmethod
+    def backward(context: Any, cotangent: Any) -> Any:
+        return cotangent
+
+
+def endless(x: Any) -> list[Any]:
+    holder = [x, {}]
+    holder[1]["again"] = (holder,)
+    return holder
+
+
+X = pn.array([1.0], requires_grad=True)
+ENDLESS: dict[str, Any] = {
+    "flatten": flatten,
+    "grad of": lambda e: grad(e, X),
+    "grad by": lambda e: grad(X * 1, e),
+    "backward": backward,
+    "vjp": lambda e: vjp(lambda x: x, e),
+    "vjp of": lambda e: vjp(lambda x: e, A),
+    "jvp": lambda e: pn.jvp(lambda x: x, (e,), (e,)),
+    "hvp": lambda e: pn.hvp(lambda x: x, e, e),
+    "checkpoint": lambda e: pn.checkpoint(lambda x: x, e),
+    "checkpoint of": lambda e: pn.checkpoint(lambda x: e, A),
+    "gradcheck": lambda e: pn.gradcheck(lambda x: x, e),
+    "gradcheck of": lambda e: pn.gradcheck(lambda x: e, A),
+    "tape": lambda e: pn.tape(e),
+    "a name of the tape": lambda e: pn.tape(A, name=e),
+    "Function": lambda e: Endless.apply(e),
+    "Function.forward": lambda e: Endless.apply(X),
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_what_holds_itself_is_refused(name: str) -> None:
+    with pytest.raises(ArgumentError, match="itself"):
+        ENDLESS[name](endless(X))
+
+
+def test_what_holds_itself_is_no_cotangent_and_no_tangent() -> None:
+    for given in (
+        lambda e: backward([X * 1, X * 1], e),
+        lambda e: grad(X * 1, X, e),
+        lambda e: vjp(lambda x: x, A)[1](e),
+        lambda e: vjp(lambda x: [x, {"again": x}], A)[1](e),
+        lambda e: pn.jvp(lambda x: x, (A,), (e,)),
+        lambda e: pn.jvp(lambda x: x, ([A, {"again": A}],), (e,)),
+    ):
+        with pytest.raises(ArgumentError, match="does not have the form|is neither an array nor a number"):
+            given(endless(A))
+
+
+def test_containers_may_lie_deep_in_one_another() -> None:
+    deep: Any = A
+    for _ in range(33):
+        deep = {"k": (deep, [deep]) if deep is A else [deep]}
+    arrays, rebuild = flatten(deep)
+    assert [one is A for one in arrays] == [True, True]
+    assert flatten(rebuild([B, C]))[0][1] is C

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,7 @@ def test_recording_is_off_in_a_pass_and_on_in_a_recorded_one() -> None:
     assert seen == [False, True]
 
 
-def test_anomaly_names_the_line_of_an_error() -> None:
+def test_anomaly_names_the_line_of_an_error(root: Path) -> None:
     with anomaly():
         y = X * 2  # the line to be named
     y.register_hook(lambda g: 1 / 0)
@@ -89,7 +90,7 @@ def test_anomaly_names_the_line_of_an_error() -> None:
     with pytest.raises(GradientError, match="freed") as caught:
         y.backward()
     assert "this one too" in caught.value.__notes__[0]
-    assert "autograd/" not in caught.value.__notes__[0].replace("tests/autograd", "")
+    assert str(root / "autograd") not in caught.value.__notes__[0]
 
 
 def test_a_nan_that_came_in_is_nobodys_fault() -> None:

@@ -133,7 +133,7 @@ def test_saved_values_are_freed_line_by_line() -> None:
         y = y.tanh()
         lines.append(y.line)
     kept: list[list[bool]] = []
-    lines[2].hooks = [lambda g: kept.append([line.output is not None for line in lines])]
+    lines[2].hooks = {0: lambda g: kept.append([line.output is not None for line in lines])}
     y.sum().backward()
     assert kept == [[True, True, True, False, False]]
 

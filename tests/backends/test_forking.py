@@ -114,20 +114,21 @@ def held_elsewhere(locks: list[Any]) -> Iterator[None]:
 
 
 def worked() -> str:
-    """A gradient, a name of a ragged size, and large results on threads."""
+    """A gradient, a name of a ragged size, an operand of NumPy, and large results on threads."""
     x = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged, requires_grad=True)
     for _ in range(2):
         (x * x).sum().backward()
     large = pn.array(np.ones(memory.LARGE)) + 1
-    return f"{x.grad.values().tolist()} {str(x.shape[1])[0]} {(large + large).sum().item()}"
+    numbers = (pn.ones(2) + np.arange(2.0)).tolist()
+    return f"{x.grad.values().tolist()} {str(x.shape[1])[0]} {numbers} {(large + large).sum().item()}"
 
 
 def test_a_child_works_while_another_thread_holds_every_lock(names: list[str]) -> None:
     owners = [import_module(name) for name in names]
     locks = {id(one): one for module in owners for one in vars(module).values() if isinstance(one, Lock)}
-    assert len(locks) == 2
+    assert len(locks) == 3
     with held_elsewhere(list(locks.values())):
-        assert in_child(worked) == f"[4.0, 8.0, 12.0] j {4.0 * memory.LARGE}"
+        assert in_child(worked) == f"[4.0, 8.0, 12.0] j [1.0, 2.0] {4.0 * memory.LARGE}"
 
 
 def test_a_child_works_while_another_thread_works_out_a_property() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import as_strided
 
 from pynested.backends import dtypes
 from pynested.backends.host import repeating, repeats, window, writable, written_to
@@ -55,15 +56,15 @@ def test_huge_views_are_told_by_arithmetic(sizes: Any, strides: Any, expected: b
 
 
 def view(memory: Any, sizes: Any, strides: Any, offset: int = 0) -> Any:
-    item = memory.itemsize
-    shown = np.ndarray(tuple(sizes), memory.dtype, memory, offset * item, tuple(s * item for s in strides))
-    return window(shown, memory)
+    steps = tuple(s * memory.strides[0] for s in strides)
+    return window(as_strided(memory[offset:], tuple(sizes), steps), memory)
 
 
+@pytest.mark.parametrize("step", [1, -2])
 @pytest.mark.parametrize("dtype", [np.float64, np.int8, "bfloat16"])
-def test_a_part_in_which_no_place_repeats_can_be_written(dtype: Any) -> None:
+def test_a_part_in_which_no_place_repeats_can_be_written(dtype: Any, step: int) -> None:
     kind = dtypes.bfloat16() if dtype == "bfloat16" else np.dtype(dtype)
-    memory = np.zeros(6, kind)
+    memory = np.zeros(6 * abs(step), kind)[::step]
     windows = view(memory, (3, 2, 2), (1, 2, 0), 1)
     assert windows.dtype == kind and repeats(windows) and not writable(windows) and written_to(windows) is None
     for index, places in (

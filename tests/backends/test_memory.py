@@ -159,6 +159,11 @@ def test_what_is_kept_is_given_up_where_memory_is_short(monkeypatch: pytest.Monk
     assert memory.empty((3000, 3000), np.float32).shape == (3000, 3000)
 
 
+def test_what_cannot_be_had_is_named() -> None:
+    with pytest.raises(MemoryError, match=r"shape \(2, 17592186044416\) and dtype float32 takes 140,737,488,355,328"):
+        memory.empty((2, 2**44), np.float32)
+
+
 @pytest.mark.parametrize(("asked", "found"), [("7", "7\n"), ("much", "PYNESTED_KEPT_MIB is 'much'")])
 def test_what_the_environment_asks(asked: str, found: str) -> None:
     text = "from pynested.backends import memory; print(memory.MOST_KEPT >> 20)"

@@ -131,15 +131,15 @@ def test_layer_norm(dtype: str, affine: str, shape: tuple[int, int]) -> None:
     x = rng.normal(3, 2, shape).astype(dtype)
     weight = rng.normal(size=shape[1]).astype(dtype) if affine in ("weight", "both") else None
     bias = rng.normal(size=shape[1]).astype(dtype) if affine in ("bias", "both") else None
-    y, mean, rstd = cpu.layer_norm(x, weight, bias, 1e-3)
-    assert (y.shape, y.dtype, mean.shape, rstd.shape) == (shape, x.dtype, shape[:1], shape[:1])
+    y, mean, std = cpu.layer_norm(x, weight, bias, 1e-3)
+    assert (y.shape, y.dtype, mean.shape, std.shape) == (shape, x.dtype, shape[:1], shape[:1])
     tolerance = 60 * shape[1] * COMPUTING[dtype] + float(np.finfo(dtype).eps)
     np.testing.assert_allclose(
         y, normalize(x, weight, bias, 1e-3).astype(np.float64), rtol=tolerance, atol=4 * tolerance
     )
 
     g = rng.normal(size=shape).astype(dtype)
-    results = cpu.layer_norm_backward(g, x, weight, mean, rstd, bias is not None)
+    results = cpu.layer_norm_backward(g, x, weight, mean, std, bias is not None)
     expected = layer_norm_cotangents(g.astype(np.float64), x.astype(np.float64), weight, 1e-3)
     assert (results[1] is None, results[2] is None) == (weight is None, bias is None)
     for result, by_hand in zip(results, expected, strict=True):
@@ -165,20 +165,63 @@ def layer_norm_cotangents(g: np.ndarray, x: np.ndarray, weight: Any, eps: float)
 
 def test_layer_norm_keeps_poisoned_rows_apart() -> None:
     x = np.random.default_rng(9).normal(size=(5, 7)).astype(np.float32)
-    y, mean, rstd = cpu.layer_norm(x, None, None, 1e-5)
-    back = cpu.layer_norm_backward(x, x, None, mean, rstd, False)[0]
+    y, mean, std = cpu.layer_norm(x, None, None, 1e-5)
+    back = cpu.layer_norm_backward(x, x, None, mean, std, False)[0]
     for poison in (np.nan, np.inf):
         bad = x.copy()
         bad[2, 3] = poison
-        y_bad, mean, rstd = cpu.layer_norm(bad, None, None, 1e-5)
-        back_bad = cpu.layer_norm_backward(x, bad, None, mean, rstd, False)[0]
+        y_bad, mean, std = cpu.layer_norm(bad, None, None, 1e-5)
+        back_bad = cpu.layer_norm_backward(x, bad, None, mean, std, False)[0]
         assert np.isnan(y_bad[2]).all() and np.isnan(back_bad[2]).all()
         keep = [0, 1, 3, 4]
         np.testing.assert_allclose(y_bad[keep], y[keep], rtol=1e-6)
         np.testing.assert_allclose(back_bad[keep], back[keep], rtol=1e-5, atol=1e-6)
 
 
-def test_a_constant_row_is_normalized_to_the_bias() -> None:
-    x = np.full((2, 64), 0.1, np.float32)
-    y, _, _ = cpu.layer_norm(x, np.ones(64, np.float32), np.ones(64, np.float32), 1e-5)
-    np.testing.assert_allclose(y, 1, atol=1e-4)
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_rows_of_equal_elements_become_the_bias_exactly(dtype: str) -> None:
+    rng = np.random.default_rng(10)
+    for width in (1, 3, 7, 64):
+        levels = (rng.normal(size=40) * 10.0 ** rng.integers(-3, 4 if dtype == "float16" else 37, 40)).astype(dtype)
+        levels[:2] = np.finfo(dtype).max, -0.0
+        x = np.repeat(levels[:, None], width, axis=1)
+        bias = rng.normal(size=width).astype(dtype)
+        y, mean, std = cpu.layer_norm(x, np.ones(width, dtype), bias, 1e-5)
+        np.testing.assert_array_equal(y, np.broadcast_to(bias, x.shape))
+        np.testing.assert_array_equal(mean, levels.astype(mean.dtype))
+        np.testing.assert_allclose(std, np.sqrt(1e-5), rtol=1e-6)
+
+
+def on_a_scale(x: np.ndarray, eps: float) -> tuple[np.ndarray, Any, float]:
+    """A row times a power of two that brings it to about 1, the power, and eps on that scale: all exact."""
+    exponent = np.frexp(np.abs(x).max())[1]
+    return np.ldexp(x.astype(np.float64), -exponent), -exponent, float(np.ldexp(eps, -2 * exponent))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rows_of_every_magnitude(dtype: str) -> None:
+    """Huge rows, whose squares overflow, beside ordinary ones and one of NaN: none of them is lost."""
+    rng, kind = np.random.default_rng(11), np.finfo(dtype)
+    for width in (2, 5, 300):
+        x, g = (rng.uniform(-1, 1, (40, width)).astype(dtype) for _ in range(2))
+        exponents = rng.integers(-10, kind.maxexp, len(x))
+        exponents[:3] = kind.maxexp
+        x = np.ldexp(x, exponents[:, None], dtype=dtype)
+        x[3] = np.nan
+        y, mean, std = cpu.layer_norm(x, None, None, 1e-5)
+        back, by_weight, _ = cpu.layer_norm_backward(g, x, np.ones(width, dtype), mean, std)
+        total = np.zeros(width)
+        for row in [row for row in range(len(x)) if row != 3]:
+            small, shift, eps = on_a_scale(x[row], 1e-5)
+            error = 40 * width * COMPUTING[dtype] * (1 + abs(small).max() / np.sqrt(small.var() + eps)) ** 2
+            np.testing.assert_allclose(y[row], normalize(small[None], None, None, eps)[0], rtol=error, atol=error)
+            due = layer_norm_cotangents(g[row][None].astype(np.float64), small[None], None, eps)
+            far = error / np.sqrt(small.var() + eps)
+            assert (
+                abs(np.ldexp(back[row].astype(np.float64), -shift) - due[0][0]) <= far + np.ldexp(1.0, -130 - shift)
+            ).all()
+            total += due[1]
+        assert np.isnan(y[3]).all() and np.isnan(back[3]).all() and np.isnan(by_weight).all()
+        rest = np.delete(np.arange(len(x)), 3)
+        apart = cpu.layer_norm_backward(g[rest], x[rest], np.ones(width, dtype), mean[rest], std[rest])[1]
+        np.testing.assert_allclose(apart, total, atol=1e-3 if dtype == "float32" else 1e-9)

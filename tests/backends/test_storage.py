@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import weakref
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,11 +44,13 @@ def test_a_registered_allocator_is_used(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_storage_keeps_the_owner_of_borrowed_memory_alive() -> None:
     class Owner:
-        pass
+        def __init__(self, memory: np.ndarray[Any, Any]) -> None:
+            self.__array_interface__ = memory.__array_interface__
+            self.memory = memory
 
-    owner = Owner()
+    owner = Owner(np.zeros(3))
     seen = weakref.ref(owner)
-    storage = Storage(np.zeros(3), "cpu", owner)
+    storage = Storage(np.asarray(owner))
     del owner
     gc.collect()
     assert seen() is not None
@@ -58,7 +61,7 @@ def test_storage_keeps_the_owner_of_borrowed_memory_alive() -> None:
 
 def test_storage_counts_writes() -> None:
     storage = Storage(np.zeros(3))
-    assert (storage.version, storage.device, storage.owner) == (0, "cpu", None)
+    assert (storage.version, storage.device) == (0, "cpu")
     storage.wrote()
     assert storage.version == 1
     assert repr(storage) == "Storage(device='cpu', version=1, data=ndarray)"

@@ -44,7 +44,7 @@ def test_a_request_that_shows_more_is_refused(leak: dict[str, Any]) -> None:
 
 def test_a_cotangent_that_carries_an_expectation_stops_the_run(rewrite: Callable[..., Path]) -> None:
     def leak(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [{**cases[0], "cotangent": cases[0]["gradient"][0]}]
+        return [{**cases[0], "cotangent": {"nested": {**cases[0]["cotangent"]["nested"], "cmp": "exact"}}}]
 
     with pytest.raises(KitError, match="cotangent.nested: has no field 'cmp'"):
         load_corpus(rewrite(leak))

@@ -148,6 +148,18 @@ class TestCrossEntropy:
         zero = nest([np.zeros(len(y), np.int64) for y in TARGETS], layout)
         assert np.isnan(pn.cross_entropy(lay(SCORES), zero, weight=np.array([0.0, 1.0, 1.0])).item())
 
+    def test_halves_are_rounded_once_after_the_mean(self, lay: Any, layout: Any) -> None:
+        scores, targets = np.zeros((100_000, 2), np.float16), np.zeros(100_000, np.int64)  # 69,315 is no float16
+        for given in ((lay([scores]), nest([targets], layout)), (pn.array(scores), pn.array(targets))):
+            found = pn.cross_entropy(*given)
+            assert found.dtype == np.float16 and found.item() == np.float16(math.log(2))
+
+    def test_weights_that_add_up_to_no_number_give_no_number(self, lay: Any, layout: Any) -> None:
+        scores = lay([10 * np.eye(2)]).requires_grad_()  # small losses, whose sum is a number: 9e303
+        found = pn.cross_entropy(scores, nest([np.array([0, 1])], layout), weight=np.full(2, 1e308))
+        found.backward()
+        assert np.isnan(found.item()) and np.isnan(np.asarray(scores.grad.unbind()[0])).all()
+
     def test_dtypes(self, lay: Any, layout: Any) -> None:
         targets = nest(TARGETS, layout)
         for kind in (np.float16, np.float32):

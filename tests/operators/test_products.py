@@ -233,6 +233,14 @@ class TestLinear:
         with pytest.raises(DTypeError):
             pn.linear(lay(ROWS), distinct((2, 3)).astype(complex))
 
+    def test_halves_are_rounded_once_with_their_bias(self, lay: Any) -> None:
+        half = np.float16
+        x, weight, bias = np.array([[2048, 1]], half), np.array([[1, 1]], half), np.array([1], half)
+        for found in (pn.linear(lay([x]), weight, bias).unbind()[0], pn.linear(pn.array(x), weight, bias)):
+            assert found.dtype == half and found.tolist() == [[2050.0]]  # not 2048 + 1, which is between two halves
+        for found in (pn.linear(lay([x]), weight, bias.astype(np.float32)), pn.linear(x, weight, np.ones(1, "f"))):
+            assert found.dtype == np.float32
+
     def test_without_runs_the_parameters_receive_zero(self, layout: Any) -> None:
         weight, bias = pn.array(np.ones((2, 3)), requires_grad=True), pn.array(np.ones(2), requires_grad=True)
         pn.linear(nest([np.zeros((0, 3))] * 2, layout), weight, bias).sum().backward()

@@ -169,6 +169,9 @@ class TestDtypes:
         assert_same(pn.sum(lay([np.array([200, 100], np.uint8)]), 1, dtype=pn.uint8), [np.uint8(44)])
         with pytest.raises(DTypeError):
             pn.sum(lay([np.ones(3)]), 1, dtype=np.complex128)
+        cut = [np.array([0.5, 1.5]), np.array([-0.75, -100.25, -100.5])]  # each element first: 0 + 1, 0 - 100 - 100
+        for kind, expected in ((np.int64, [1, -200]), (np.int8, [1, 56]), (np.bool_, [True, True])):
+            assert_same(pn.sum(lay(cut), 1, dtype=kind), [np.array(one, kind) for one in expected])
 
     def test_means(self, lay: Any) -> None:
         for kind in (np.bool_, np.int8, np.int64):

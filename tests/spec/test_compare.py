@@ -52,6 +52,18 @@ def test_either_zero(word: str, met: bool) -> None:
     assert (compare(pattern(word), exact("zzzzzzzz")) is None) is met
 
 
+@pytest.mark.parametrize(
+    ("number", "met"), [(2.0, True), (2.25, False), (np.inf, True), (-np.inf, True), (np.nan, True), (0.0, False)]
+)
+def test_an_open_element_takes_infinities_and_nan_too(number: float, met: bool) -> None:
+    fields, got = bound(2.0, 0.125), np.array([number], np.float32)
+    assert (compare(got, fields) is None) is (met and bool(np.isfinite(number)))
+    fields["dense"]["open"] = "1"
+    difference = compare(got, fields)
+    assert (difference is None) is met
+    assert difference is None or difference.expected == "2.0, an infinity or NaN"
+
+
 @pytest.mark.parametrize("word", [*NANS, *NOT_NANS])
 def test_unspecified_takes_everything(word: str) -> None:
     assert compare(pattern(word), exact("uuuuuuuu")) is None

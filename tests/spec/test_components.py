@@ -5,17 +5,21 @@ import math
 import numpy as np
 import pytest
 
-from pynested.spec.components import cast, layouts, left_align, matched, partitions, promoted, split_rows
-from pynested.spec.encoding import Components
+from pynested.spec.components import (
+    Components,
+    broadcast,
+    cast,
+    dims_of,
+    each,
+    layouts,
+    left_align,
+    matched,
+    promoted,
+    split_rows,
+    without,
+)
 from pynested.spec.generator.exact import Exact, lift
 from pynested.spec.numerics import erf, is_nan, maximum_along, mean_along, real, sum_along, wide
-
-
-def test_partitions_are_all_ways_to_share() -> None:
-    assert sorted(partitions(2, 2)) == [(0, 2), (1, 1), (2, 0)]
-    assert list(partitions(0, 0)) == [()]
-    assert list(partitions(1, 0)) == []
-    assert len(list(partitions(4, 3))) == math.comb(6, 2)
 
 
 def test_small_layouts_are_enumerated_exhaustively() -> None:
@@ -37,28 +41,75 @@ def test_left_alignment_marks_what_is_present(lengths: tuple[int, ...]) -> None:
         assert np.array_equal(aligned[number][present[number]], component.ravel())
 
 
+def test_components_know_their_shape_and_dtype() -> None:
+    x = Components([np.zeros((2, 3), "float32"), np.zeros((1, 3), "float32")])
+    assert (x.shape, x.dtype) == ((2, None, 3), "float32")
+    assert Components([np.zeros((2, 3))] * 2).shape == (2, 2, 3)
+    with pytest.raises(TypeError, match="pass dtype="):
+        Components([], (0, None, 3))
+
+
+def test_a_slice_of_components_keeps_what_it_cannot_show() -> None:
+    x = Components([np.zeros((2, 3), "int8")] * 2, (2, None, 3))
+    for picked, count in ((x[:0], 0), (x[1:], 1), (x[::-1], 2), (x[5:], 0)):
+        assert isinstance(picked, Components)
+        assert (len(picked), picked.shape, picked.dtype) == (count, (count, None, 3), "int8")
+    assert x[-1] is x[1]
+
+
+def test_the_law_is_a_function_of_each() -> None:
+    x = Components([np.array([[1.0, 2.0]]), np.zeros((0, 2))], (2, None, 2))
+    doubled = each(lambda a, b: a + b, x, x)
+    assert [one.tolist() for one in doubled] == [[[2.0, 4.0]], []]
+    assert doubled.shape == (2, None, 2)
+    assert each(np.add, np.array([1.0]), 2.0).tolist() == [3.0]
+    with pytest.raises(ValueError, match=r"component 0 of the result has shape \(2, 1\), not \(None, 2\)"):
+        each(np.transpose, x)
+    assert each(np.transpose, x, shape=(2, 2, None)).shape == (2, 2, None)
+
+
+def test_the_law_for_no_components() -> None:
+    none, other = Components([], (0, None, 4), "float32"), Components([], (0, 3, 1), "int64")
+    assert (each(np.equal, none, other).shape, each(np.equal, none, other).dtype) == ((0, None, 4), "bool")
+    assert (each(np.add, none, np.zeros((1, 1, 4), "float64")).dtype) == "float64"
+    turned = each(np.transpose, none, shape=(0, 4, None))
+    assert (turned, turned.shape, turned.dtype) == ([], (0, 4, None), "float32")
+    chosen = each(lambda x: x[7], none, shape=(0, 4), dtype="int8")
+    assert (chosen.shape, chosen.dtype) == ((0, 4), "int8")
+
+
+def test_logical_shapes() -> None:
+    assert broadcast((2, None, 4), (4,), (2, 1, 1)) == (2, None, 4)
+    assert broadcast((0, 3, 1), (0, None, 5)) == (0, None, 5)
+    assert dims_of(None, (2, None, 4)) == (0, 1, 2)
+    assert (dims_of(1, (2, 3)), dims_of((1, 0), (2, 3))) == ((1,), (1, 0))
+    assert without((2, None, 4), (1,)) == (2, 4)
+    assert without((2, None, 4), (0, 2), keepdim=True) == (1, None, 1)
+
+
 def test_dense_operands_meet_components() -> None:
-    nested = [np.zeros((2, 3)), np.zeros((1, 3))]
+    nested = Components([np.zeros((2, 3)), np.zeros((1, 3))])
     row, batch, one = np.ones(3), np.arange(6.0).reshape(2, 1, 3), np.ones((1, 1, 3))
     assert [b.shape for _, b in matched(nested, row)] == [(3,), (3,)]
     assert np.array_equal(matched(nested, batch)[1][1], batch[1])
     assert np.array_equal(matched(one, nested)[1][0], one[0])
     assert matched(nested, 2.0)[0][1] == 2.0
-    assert matched(row, 3) == [(row, 3)]
 
 
 def test_numbers_are_weak() -> None:
-    (pair,) = promoted([np.zeros(1, "int8")], 3)
-    assert [array.dtype for array in pair] == ["int8", "int8"]
-    (pair,) = promoted([np.zeros(1, "float32")], 3)
-    assert [array.dtype for array in pair] == ["float64", "float64"]
+    for dtype, result in (("int8", "int8"), ("float32", "float64")):
+        for count in (0, 1):
+            x = Components([np.zeros(1, dtype)] * count, (count, None), dtype)
+            assert [operand.dtype for operand in promoted(x, 3)] == [result, result]
+    assert [operand.dtype for operand in promoted(np.zeros(1, "int8"), 1.5)] == ["float64", "float64"]
 
 
 def test_casts_keep_complex_and_exact_numbers() -> None:
-    assert cast(np.ones(1, "float32"), "float64").dtype == "float64"
-    assert cast(np.ones(1, "complex128"), "float32").dtype == "complex128"
-    assert cast(lift(np.ones(1)), "float32").dtype == object
-    assert cast(np.ones(1, "int8"), None).dtype == "int8"
+    assert cast(Components([np.ones(1, "float32")]), "float64").dtype == "float64"
+    assert cast(Components([np.ones(1, "complex128")]), "float32").dtype == "complex128"
+    assert cast(Components([lift(np.ones(1))]), "float32").dtype == object
+    assert cast(Components([np.ones(1, "int8")]), None).dtype == "int8"
+    assert cast(Components([], (0,), "int8"), "float32").dtype == "float32"
 
 
 def test_wide_widens_floats_only() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pynested.spec.components import layouts, split_rows
+from pynested.spec.components import Components, layouts, split_rows
 from pynested.spec.generator.build import definition
 from pynested.spec.generator.draws import word
 
@@ -26,10 +26,10 @@ def rows(lengths: tuple[int, ...], key: str = "rows") -> Rows:
     return [[[next(numbers) for _ in range(WIDTH)] for _ in range(length)] for length in lengths]
 
 
-def components(values: Rows) -> list[np.ndarray]:
+def components(values: Rows) -> Components:
     flat = [row for component in values for row in component]
     array = np.array(flat, dtype="float64").reshape(-1, WIDTH)
-    return split_rows(array, [len(component) for component in values])
+    return Components(split_rows(array, [len(component) for component in values]), (len(values), None, WIDTH))
 
 
 def same(got: Any, expected: Any) -> bool:
@@ -188,7 +188,7 @@ def test_elementwise_and_comparison(lengths: tuple[int, ...]) -> None:
 def test_losses(lengths: tuple[int, ...]) -> None:
     values = rows(lengths)
     x = components(values)
-    target = [np.array([abs(row[0]) % WIDTH for row in one], dtype="int64") for one in values]
+    target = Components([np.array([abs(row[0]) % WIDTH for row in one], dtype="int64") for one in values])
     losses = [
         [math.log(math.fsum(math.exp(n) for n in row)) - row[abs(row[0]) % WIDTH] for row in one] for one in values
     ]
@@ -210,7 +210,7 @@ def test_conversions(source: str) -> None:
     x = telling(np.dtype(source))
     for name in DTYPES:
         target = np.dtype(name)
-        found = definition("to")([x, x[:0]], target)
+        found = definition("to")(Components([x, x[:0]]), target)
         assert [one.shape for one in found] == [x.shape, (0,)]
         with np.errstate(all="ignore"):
             rounded = [one.astype(target) for one in found]  # by whoever compares; NumPy rounds once
@@ -218,17 +218,18 @@ def test_conversions(source: str) -> None:
 
 
 def test_equality_is_exact() -> None:
-    near, wide = [np.array([2**53 + 1])], [np.array([2.0**53])]
+    near, wide = Components([np.array([2**53 + 1])]), Components([np.array([2.0**53])])
     assert definition("equal")(near, wide) is False and definition("equal")(near, near) is True
-    assert definition("equal")([np.array([2**53])], wide) is True
-    nan = [np.array([math.nan])]
+    assert definition("equal")(Components([np.array([2**53])]), wide) is True
+    nan = Components([np.array([math.nan])])
     assert definition("equal")(nan, nan) is False
 
 
 def test_products_with_alpha_are_taken_after_promotion() -> None:
-    small, wide = [np.array([100], "int8")], [np.array([1])]
+    small, wide = Components([np.array([100], "int8")]), Components([np.array([1])])
     assert [one.tolist() for one in definition("add")(wide, small, 300)] == [[30001]]
-    assert [one.tolist() for one in definition("sub")([np.array([0.0])], [np.array([2**62])], 4)] == [[-(2.0**64)]]
+    zero, large = Components([np.array([0.0])]), Components([np.array([2**62])])
+    assert [one.tolist() for one in definition("sub")(zero, large, 4)] == [[-(2.0**64)]]
     assert [one.tolist() for one in definition("add")(small, small, 2)] == [[44]]
     zero, true = [np.array([0], "uint8")], [np.array([True])]  # a floating alpha makes floats of them, 1.0 too
     assert [one.tolist() for one in definition("sub")(zero, true, 1.0)] == [[-1.0]]

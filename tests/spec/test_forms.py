@@ -41,7 +41,7 @@ ACCEPTED: Json = {
     "gradient": [{"list": [expected(X, cmp="exact"), expected(X, cmp="exact")]}, None, None],
     "gradient_kwargs": {"weight": {"dense": {**within("3ff0000000000000" * 2), "shape": [2], "lo": "0" * 32}}},
 }
-ACCEPTED["gradient_kwargs"]["weight"]["dense"]["tol"] *= 2
+ACCEPTED["gradient_kwargs"]["weight"]["dense"] |= {"tol": "3e00000000000000" * 2, "open": "01"}
 REFUSED: Json = {
     **{name: ACCEPTED[name] for name in ("clauses", "layouts", "args", "kwargs")},
     "id": "cat/error/dim/1",
@@ -49,6 +49,11 @@ REFUSED: Json = {
     "near": "cat/float32/ragged/1",
     "placements": ["packed", "holes"],
 }
+EMPTY: Json = {
+    **REFUSED,
+    "expect": {"nested": {"dtype": "float32", "shape": [0, None], "shapes": [], "bits": [], "cmp": "exact"}},
+}
+del EMPTY["near"]
 SEVERAL: Json = {**ACCEPTED, "expect": {"list": [expected(X, cmp="exact")]}, "cotangent": encode_value([X])}
 ANSWERED = {name: one for name, one in REFUSED.items() if name != "near"} | {"expect": {"python": True}}
 
@@ -67,7 +72,7 @@ def changed(case: Json, path: str, value: Any) -> Json:
     return case
 
 
-@pytest.mark.parametrize("case", [ACCEPTED, REFUSED, SEVERAL, ANSWERED])
+@pytest.mark.parametrize("case", [ACCEPTED, REFUSED, EMPTY, SEVERAL, ANSWERED])
 def test_a_case_in_order_is_read(case: Json) -> None:
     check(case, CASE)
 
@@ -100,6 +105,9 @@ DAMAGE: list[tuple[Json, str, Any, str]] = [
     (ACCEPTED, "gradient_kwargs.weight.dense.shape", [1, 2], "gradient_kwargs.weight: is .* but its argument is"),
     (ACCEPTED, "gradient_kwargs.weight.dense.tol", "bff0000000000000" * 2, "tol: a tolerance is 0 or more"),
     (ACCEPTED, "gradient_kwargs.weight.dense.tol", "7ff8000000000000" * 2, "tol: a tolerance is 0 or more"),
+    (ACCEPTED, "gradient_kwargs.weight.dense.open", "1", "needs 2 words of 1 digits"),
+    (ACCEPTED, "gradient_kwargs.weight.dense.open", "12", "a bool is 0 or 1"),
+    (ACCEPTED, "expect.nested.open", ["0000", ""], "has no field 'open'"),
     (ACCEPTED, "gradient_kwargs.weight.dense.lo", GONE, "weight.dense: has no lo"),
     (ACCEPTED, "gradient_kwargs.weight.dense.bits", "", "weight.dense: has no field 'bits'"),
     (ACCEPTED, "args.0.list.0.nested.bits.0", "3f80000", r"args\[0\].list\[0\].nested: decode: shape"),
@@ -130,6 +138,10 @@ DAMAGE: list[tuple[Json, str, Any, str]] = [
     (ACCEPTED, "expect.nested.bits.0", "m" * 32, "is neither a lower-case hex word"),
     (ACCEPTED, "expect.nested.bits.0", "n" * 31, "expect.nested: decode"),
     (ACCEPTED, "expect.nested.bits", ["3f800000"], "the components do not add up"),
+    (ACCEPTED, "expect.nested.shape", [2, None, 2], "says what no components have"),
+    (EMPTY, "expect.nested.shape", GONE, "says what no components have"),
+    (EMPTY, "expect.nested.shape", [1, None], "begins with 0"),
+    (EMPTY, "expect.nested.shape", [], "begins with 0"),
     (ACCEPTED, "expect.nested.shapes.1", [2, 0], "cotangent: is .* but the result is"),
     (SEVERAL, "expect.list.0", 7, r"expect.list\[0\]: expected an object"),
     (SEVERAL, "cotangent", encode_value(X), "cotangent: is .* but the result is"),

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pynested.spec.compare import compare
 from pynested.spec.generator import write as writing
 from pynested.spec.generator.__main__ import main
 from pynested.spec.generator.author import Book
 from pynested.spec.generator.build import build
 from pynested.spec.generator.draws import distinct, floats, integers, nest, word
 from pynested.spec.generator.exact import MP, Exact, lift, round_to, split
-from pynested.spec.generator.words import Inexact
+from pynested.spec.generator.words import Inexact, bound_fields
 
 
 def test_the_vectors_are_what_the_generator_writes() -> None:
@@ -25,6 +26,8 @@ def test_the_vectors_are_what_the_generator_writes() -> None:
 
 def test_a_changed_byte_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "FOLDER", tmp_path)
+    softmax = [(chapter, book) for chapter, book in writing.books() if book.op == "softmax"]
+    monkeypatch.setattr(writing, "books", lambda: softmax)
     assert writing.differences("softmax") == ["softmax.json is missing"]
     (path,) = writing.write("softmax")
     assert writing.differences("softmax") == []
@@ -119,11 +122,24 @@ def test_an_inexact_value_cannot_be_an_exact_case() -> None:
         build(book.cases[0])
 
 
-def test_an_overflow_cannot_be_within_a_bound() -> None:
+def test_an_overflow_within_a_bound_is_an_infinity() -> None:
     book = Book("exp")
-    book.value("float16/overflow", "1", [nest("float16", [[12.0]])], cmp="bound")
-    with pytest.raises(Inexact, match="infinity"):
-        build(book.cases[0])
+    book.value("float16/overflow", "1", [nest("float16", [[12.0, 1.0], [-65504.0]])], cmp="bound", gradient=None)
+    expected = build(book.cases[0])["expect"]
+    inf, e = np.float16("inf"), np.float16(math.e)
+    assert compare([np.array([inf, e]), np.zeros(1, "float16")], expected) is None
+    for wrong in ([np.float16(65504), e], [inf, inf], [-inf, e], [np.float16("nan"), e]):
+        assert compare([np.array(wrong, "float16"), np.zeros(1, "float16")], expected) is not None
+
+
+def test_a_value_that_may_round_to_an_infinity_is_open() -> None:
+    """A sum of 2**128 - 2**103 and a little is the largest float32, or an infinity where it is a little too large."""
+    largest = float(np.finfo(np.float32).max)
+    exact, allowed = lift(np.array([largest, largest / 2])), np.full(2, 2.0**104)
+    fields = bound_fields(np.array([largest, largest / 2]), exact, allowed, "float32", np.zeros(2, np.bool_))
+    assert fields["dense"]["open"] == "10"
+    for number, right in ((largest, True), (np.inf, True), (largest * (1 - 2**-20), False)):
+        assert (compare(np.array([number, largest / 2], "float32"), fields) is None) is right
 
 
 def test_cases_are_numbered_within_their_group() -> None:
@@ -138,6 +154,24 @@ def test_the_layouts_of_a_case_are_those_that_can_express_it() -> None:
     book.value("a", "1", [nest("float32", [[0.0], [1.0, 2.0]])])
     book.value("b", "1", [integers("float32", [(2, 3), (3, 2)], "key")])
     assert [case.layouts for case in book.cases] == [("strided", "jagged"), ("strided",)]
+
+
+def test_a_refusal_is_asked_without_components_too() -> None:
+    book = Book("where")
+    x, batch, row = nest("float32", [[1.0], [2.0, 3.0]]), np.zeros((2, 1), "float32"), np.zeros(2, "float32")
+    near = book.value("a", "1", [x])
+    book.error("wrong", "2 ERRORS-6", "DTypeError", near, [[x, batch], row, 5], kw={"mask": x}, layouts=("jagged",))
+    book.error_inside("long", "2", "StructureError", near, [x])
+    book.error("dense", "2", "ArgumentError", near, [row])
+    book.error("nothing", "2", "ArgumentError", near, [x[:0]])
+    ids = [case.id.removeprefix("where/error/") for case in book.cases[1:]]
+    assert ids == ["wrong/1", "wrong-batch0/1", "long/1", "dense/1", "nothing/1"]
+    asked, empty = book.cases[1:3]
+    assert (empty.clauses, empty.error, empty.near) == (asked.clauses, "DTypeError", near)
+    (none, dense), same, number = empty.args
+    assert none == [] and none.shape == (0, None) and none.dtype == np.float32 and empty.kwargs["mask"] == []
+    assert dense.shape == (0, 1) and same is row and number == 5
+    assert [case.layouts for case in (asked, empty)] == [("jagged",)] * 2
 
 
 def test_a_new_operator_has_cases_in_a_known_chapter() -> None:

@@ -17,20 +17,22 @@ from pynested.spec.encoding import Components
 from pynested.spec.generator import build as building
 from pynested.spec.generator.author import Case
 from pynested.spec.generator.build import Run, definition
-from pynested.spec.generator.trees import map_leaves
+from pynested.spec.generator.trees import as_dtype
 
 Define = Callable[..., Any]
 SEVERAL = ("chunk", "unbind")
 
 
-def judged(vector: Vector) -> bool:
-    """Say whether the answer can be computed: accepted, and not a batch of no components, whose sizes are unseen."""
-    values = [decode_value(value) for value in vector["args"]]
-    return "error" not in vector["expect"] and not any(_is_empty(value) for value in values)
+def accepted(op: str) -> list[Vector]:
+    """Return the cases with a result that the definition has in float64 too."""
+    vectors = [vector for vector in load_vectors()[op] if "error" not in vector["expect"]]
+    return [vector for vector in vectors if not overflows(vector["expect"])]
 
 
-def _is_empty(value: Any) -> bool:
-    return (isinstance(value, list) and not value) or (isinstance(value, list) and any(_is_empty(one) for one in value))
+def overflows(expect: dict[str, Any]) -> bool:
+    """Return whether the definition, run in float64, adds up more than any float64."""
+    words = expect.get("nested") or expect.get("dense") or {}
+    return "open" in words and words["dtype"] == "float64"
 
 
 def answer(op: str, vector: Vector) -> Any:
@@ -43,15 +45,12 @@ def answer(op: str, vector: Vector) -> Any:
         expected = vector["expect"].get("nested") or vector["expect"].get("dense") or {}
         if not expected:
             return result
-        rounded = map_leaves(lambda leaf: leaf.astype(expected["dtype"]), result)
-    dense_operands = not any(isinstance(value, (Components, list)) for value in args)
-    return rounded[0] if "dense" in vector["expect"] and dense_operands and isinstance(rounded, list) else rounded
+        return as_dtype(result, expected["dtype"])
 
 
 def refused(op: str) -> list[str]:
     """Return the ids of the cases whose expectation the definition does not meet."""
-    vectors = [vector for vector in load_vectors()[op] if judged(vector)]
-    return [vector["id"] for vector in vectors if compare(answer(op, vector), vector["expect"]) is not None]
+    return [vector["id"] for vector in accepted(op) if compare(answer(op, vector), vector["expect"]) is not None]
 
 
 @pytest.mark.parametrize("op", [op for op in load_vectors() if op != "dropout"])
@@ -60,9 +59,7 @@ def test_the_definitions_meet_the_vectors(op: str) -> None:
 
 
 def test_dropout_meets_its_certain_vectors() -> None:
-    certain = [
-        vector for vector in load_vectors()["dropout"] if judged(vector) and "DROPOUT-8" not in vector["clauses"]
-    ]
+    certain = [vector for vector in accepted("dropout") if "DROPOUT-8" not in vector["clauses"]]
     assert [one["id"] for one in certain if compare(answer("dropout", one), one["expect"]) is not None] == []
 
 
@@ -71,9 +68,14 @@ def on_components(change: Callable[[Any], Any], define: Define) -> Define:
 
     @functools.wraps(define)
     def wrong(self: Any, **kwargs: Any) -> Any:
-        return define(change(self), **kwargs)
+        return define(changed(self, change), **kwargs)
 
     return wrong
+
+
+def changed(self: Components, change: Callable[[Any], Any]) -> Components:
+    """Return changed components, whatever their shapes have become."""
+    return Components(change(self), (len(self), *[None] * (len(self.shape) - 1)), self.dtype)
 
 
 def forget_the_last_row(define: Define) -> Define:
@@ -82,7 +84,7 @@ def forget_the_last_row(define: Define) -> Define:
 
 def leak_the_neighbour(define: Define) -> Define:
     def leaked(self: Any) -> Any:
-        return [np.concatenate([x, y[:1]]) if len(x) else x for x, y in zip(self, self[1:] + self[:1], strict=True)]
+        return [np.concatenate([x, y[:1]]) if len(x) else x for x, y in zip(self, [*self[1:], *self[:1]], strict=True)]
 
     return on_components(leaked, define)
 
@@ -98,7 +100,7 @@ def in_float16(define: Define) -> Define:
 def mean_of_means(define: Define) -> Define:
     def wrong(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         if dim is None:
-            return np.mean([np.mean(x) if x.size else 0.0 for x in self])
+            return np.mean([np.mean(x) if x.size else 0.0 for x in self] or [np.nan])
         return define(self, dim, keepdim, dtype)
 
     return wrong
@@ -123,7 +125,7 @@ def pad_with_zero(define: Define) -> Define:
 def without_shift(define: Define) -> Define:
     def wrong(self: Any, dim: int, dtype: Any = None) -> Any:
         powers = [np.exp(x) for x in self]
-        return [one / one.sum(axis=dim - 1, keepdims=True) for one in powers]
+        return changed(self, lambda _: [one / one.sum(axis=dim - 1, keepdims=True) for one in powers])
 
     return wrong
 
@@ -131,7 +133,7 @@ def without_shift(define: Define) -> Define:
 def unbiased(define: Define) -> Define:
     def wrong(self: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
         n = np.prod(normalized_shape)
-        wider = [x * np.sqrt((n - 1) / n) if n > 1 else x for x in self]
+        wider = changed(self, lambda x: [one * np.sqrt((n - 1) / n) if n > 1 else one for one in x])
         return define(wider, normalized_shape, weight, bias, eps)
 
     return wrong
@@ -184,8 +186,7 @@ MISTAKES: list[tuple[str, Callable[[Define], Define]]] = [
 def test_one_mistake_is_rejected(op: str, mistake: Callable[[Define], Define], monkeypatch: pytest.MonkeyPatch) -> None:
     right = definition(op)
     monkeypatch.setattr(building, "definition", lambda name: mistake(right) if name == op else definition(name))
-    vectors = [vector for vector in load_vectors()[op] if judged(vector)]
-    outcomes = [_outcome(op, vector) for vector in vectors]
+    outcomes = [_outcome(op, vector) for vector in accepted(op)]
     assert any(outcome is not None for outcome in outcomes)
 
 

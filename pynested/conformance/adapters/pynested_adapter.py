@@ -11,7 +11,8 @@ import pynested as pn
 from pynested._version import __version__
 from pynested.backends.cuda import emulated_kernels
 from pynested.backends.errors import PynestedError
-from pynested.spec.encoding import Components, Index
+from pynested.spec.components import Components, stacked
+from pynested.spec.encoding import Index
 
 from ..messages import Message
 from ..placements import PACKED, place_jagged, place_strided, ragged_dim
@@ -97,7 +98,7 @@ class PynestedTarget(Target):
                 components = Components(cotangent, sizes, cotangent.dtype)
                 seed = self._nested(components, result.layout.name, PACKED)
             else:
-                dense = np.stack(list(cotangent)) if isinstance(cotangent, Components) else cotangent
+                dense = stacked(cotangent) if isinstance(cotangent, Components) else cotangent
                 seed = pn.array(dense, device=self._device)
             result.backward(seed, retain_graph=True)
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...encoding import Components
 from ...numerics import NDArray
 from ..author import Book
 from ..draws import dense, integers, nest
-from .inputs import INT64_MAX, INT64_MIN, IRREGULAR, NAN, all_empty, no_components, small
+from .inputs import INT64_MAX, INT64_MIN, IRREGULAR, NAN, all_empty, small
 
 LAYOUTS = ("strided", "jagged")
 DTYPES = ("bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64")
@@ -87,10 +86,9 @@ def nested_array() -> Book:
         "float32/numbers", "2 7", [[np.array(2.0, "float32"), np.array(-1.0, "float32")]], **in_layout("strided")
     )
     lists = [[1.0, 2.5], [3.0]]
-    book.value("float64/lists", "1", [lists], result=nest("float64", lists), **in_layout("strided"))
-    book.value("int64/lists", "1", [[[1, 2], [3]]], result=nest("int64", [[1, 2], [3]]), **in_layout("jagged"))
-    nothing = Components([], (0,), "float64")
-    book.value("float64/none", "7", [[]], result=nothing, **in_layout("strided"))
+    book.value("float64/lists", "1", [lists], **in_layout("strided"))
+    book.value("int64/lists", "1", [[[1, 2], [3]]], **in_layout("jagged"))
+    book.value("float64/none", "7", [[]], **in_layout("strided"))
     refuse = book.error
     halfway = [np.array([1 + 2.0**-11, 65520.0]), np.array([1 + 2.0**-11 + 2.0**-40])]
     narrowed = nest("float16", [[1.0, np.inf], [1 + 2.0**-10]])
@@ -122,9 +120,10 @@ def nested_array() -> Book:
     refuse("numbers", "7", "StructureError", plain, [[np.array(2.0), np.array(1.0)]], **jagged)
     refuse("number", "9", "ArgumentError", plain, [3.0], **jagged)
     refuse("nothing", "9", "ArgumentError", plain, [None], **jagged)
-    complex_dtype = {"layout": "jagged", "dtype": np.dtype("complex64")}
-    arrays = [_arrays("float32", ragged, "nested_array")]
-    refuse("complex", "DTYPES-2", "DTypeError", plain, arrays, kw=complex_dtype, layouts=("jagged",))
+    unpinned = [_arrays("float32", ragged, "nested_array")]
+    for layout in LAYOUTS:
+        pinned = {"layout": layout, "pin_memory": True}
+        refuse("pinned", "10", "DeviceError", plain, unpinned, kw=pinned, layouts=(layout,))
     return book
 
 
@@ -181,10 +180,17 @@ def from_jagged() -> Book:
             gradient=None,
             **jagged,
         )
-    nothing = no_components("float32", None, 4)
-    book.value("float32/batch0", "10", [np.zeros((0, 4), "float32"), ints(0)], result=nothing, **jagged)
+    nothing = [np.zeros((0, 4), "float32"), ints(0)]
+    book.value("float32/batch0", "10", nothing, **jagged)
+    cut = [values, ints(0, 2, 6)]
+    limited = book.value("float32/limits", "12", cut, kw={"min_seqlen": 2, "max_seqlen": 4}, **jagged)
+    book.value("float32/limits", "12", cut, kw={"min_seqlen": 0, "max_seqlen": 9}, **jagged)
+    book.value("float32/limits", "12 2", [values, ints(4, 0, 6), ints(2, 3)], kw={"max_seqlen": 3}, **jagged)
+    book.value("float32/limits-batch0", "12 10", nothing, kw={"min_seqlen": 5, "max_seqlen": 0}, **jagged)
     one = {"layouts": ("jagged",)}
     refuse = book.error
+    for limit in ({"max_seqlen": 3}, {"min_seqlen": 3}, {"min_seqlen": 5, "max_seqlen": 1}):
+        refuse("limits", "13", "StructureError", limited, cut, kw=limit, **one)
     for name, offsets in (("begin", (1, 2, 6)), ("decrease", (0, 4, 2, 6)), ("end", (0, 2, 5)), ("beyond", (0, 2, 7))):
         refuse(name, "5", "StructureError", plain, [values, ints(*offsets)], **one)
     for name, pair in (

@@ -66,7 +66,7 @@ def _common(book: Book, value: str, gradient: str) -> str:
     book.value("float32/irregular", value, _pair(op, ((2, 3), (2, 3)), ((1, 5), (1, 5))))
     book.value("float32/batch1-len1", value, [nest("float32", [[3.0]]), nest("float32", [[-2.0]])])
     empty = no_components("float32", None, 4)
-    book.value("float32/batch0", value, [empty, empty], result=empty)
+    book.value("float32/batch0", value, [empty, empty])
     book.value("float32/all-empty", f"{both} GRADIENTS-4", [all_empty("float32"), all_empty("float32")])
     met_nothing = [all_empty("float32"), np.array([1, -2, 4], "float32")]
     book.value("float32/met-nothing", f"{both} GRADIENTS-4", met_nothing)
@@ -77,9 +77,9 @@ def _common(book: Book, value: str, gradient: str) -> str:
 
 def _mismatches(book: Book, clause: str, near: str) -> None:
     """Add the refusals of nested operands that do not fit each other."""
-    book.error("lengths", clause, "StructureError", near, _pair("x", ((2, 4), (2, 4)), ((3, 4), (1, 4))))
+    book.error_inside("lengths", clause, "StructureError", near, _pair("x", ((2, 4), (2, 4)), ((3, 4), (1, 4))))
     fewer = integers("float32", [(2, 4), (0, 4)], "fewer")
-    book.error("components", clause, "StructureError", near, [small("float32", "more"), fewer])
+    book.error_inside("components", clause, "StructureError", near, [small("float32", "more"), fewer])
 
 
 def _alphas(book: Book, promoted: str, refused: str) -> None:
@@ -142,19 +142,19 @@ def add() -> Book:
     book.value("float32/plain", "1 8", [np.array([[1, 2]], "float32"), np.array([[3], [4]], "float32")], kind="plain")
     _mismatches(book, "5", plain)
     ones = integers("float32", [(1, 4), (1, 4), (1, 4)], "add u")
-    book.error(
+    book.error_inside(
         "ragged-one", "5 3 BROADCASTING-9", "StructureError", doubled, [a, ones], kw={"alpha": 2}, layouts=("jagged",)
     )
     per_row = np.ones((3, 4), "float32")
-    book.error("missing-dimension", "6 BROADCASTING-5 ERRORS-5", "ShapeError", plain, [a, per_row])
+    book.error_inside("missing-dimension", "6 BROADCASTING-5 ERRORS-5", "ShapeError", plain, [a, per_row])
     book.error("dense-batch", "6", "ShapeError", plain, [a, np.ones((2, 1, 4), "float32")])
     book.error("dense-rank", "6 BROADCASTING-6", "ShapeError", plain, [a, np.ones((1, 3, 1, 4), "float32")])
     padded = np.ones((3, 2, 4), "float32")
-    book.error("dense-padded", "6 BROADCASTING-5", "ShapeError", plain, [a, padded])
+    book.error_inside("dense-padded", "6 BROADCASTING-5", "ShapeError", plain, [a, padded])
     rows = nest("float32", [[1.0, 2.0], [], [4.0]])
     for name, shape in (("batch-vector", (3,)), ("batch-row", (1, 3)), ("batch-padded", (3, 2))):
         dense_one = np.ones(shape, "float32")
-        book.error(name, "6 BROADCASTING-5", "ShapeError", "add/float32/number-left/1", [rows, dense_one])
+        book.error_inside(name, "6 BROADCASTING-5", "ShapeError", "add/float32/number-left/1", [rows, dense_one])
     book.error("number-range", "7 DTYPES-6", "OverflowError", fits, [small("int8", "add t"), 300])
     return book
 

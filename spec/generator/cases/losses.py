@@ -40,10 +40,10 @@ def embedding() -> Book:
     book.value("float32/all-empty", "6 7", [nothing, weight])
     book.value("float32/no-rows", "6", [nothing, np.zeros((0, 4), "float32")])
     empty = no_components("int64", None)
-    book.value("float32/batch0", "6 7 VALUES-6", [empty, weight], result=no_components("float32", None, 4))
-    book.error("above", "3", "IndexOutOfRange", plain, [nest("int64", [[2, 0, 2], [], [6]]), weight])
-    book.error("below", "3", "IndexOutOfRange", plain, [nest("int64", [[2, -1, 2], [], [5]]), weight])
-    book.error("no-rows", "3", "IndexOutOfRange", plain, [nest("int64", [[0], []]), np.zeros((0, 4), "float32")])
+    book.value("float32/batch0", "6 7 VALUES-6", [empty, weight])
+    book.error_inside("above", "3", "IndexOutOfRange", plain, [nest("int64", [[2, 0, 2], [], [6]]), weight])
+    book.error_inside("below", "3", "IndexOutOfRange", plain, [nest("int64", [[2, -1, 2], [], [5]]), weight])
+    book.error_inside("no-rows", "3", "IndexOutOfRange", plain, [nest("int64", [[0], []]), np.zeros((0, 4), "float32")])
     book.error("float", "4", "DTypeError", plain, [nest("float32", [[2, 0, 2], [], [5]]), weight])
     book.error("bool", "4", "DTypeError", plain, [nest("bool", [[1, 0], [1]]), weight])
     book.error("vector", "5", "ShapeError", plain, [indices, np.ones(6, "float32")])
@@ -85,19 +85,13 @@ def cross_entropy() -> Book:
         [deep, integers("int64", [(2, 3), (1, 3)], "deep target", 0, 3)],
         **_loss(reduction="none"),
     )
-    book.value(
-        "float32/large",
-        "1",
-        [nest("float32", [[[1000.0, 998.0]], [[-1000.0, -1001.0]]]), nest("int64", [[1], [0]])],
-        **_loss(),
-    )
+    _large(book)
     one = nest("float32", [[[3.0], [-2.0]], [[5.0]]])
     for reduction in ("mean", "sum", "none"):
         options = {"kw": {"reduction": reduction}}
         book.value("float32/one-class", "1 3", [one, nest("int64", [[0, 0], [0]])], **options)
     vanished = nest("int64", [[-100, -100, -100], [], [-100]])
-    zero = {"cotangent": np.array(3.0, "float32"), "gradient": [[np.zeros(shape).tolist() for shape in ROWS]]}
-    zero["gradient"] = [[np.zeros(shape) for shape in ROWS]]
+    zero = {"cotangent": np.array(3.0, "float32"), "gradient": [[np.zeros(shape) for shape in ROWS]]}
     book.value("float32/all-ignored", "6 13", [x, vanished], kw={"reduction": "mean"}, **zero)
     book.value("float32/all-ignored", "6 13", [x, vanished], kw={"reduction": "sum"}, **zero)
     hollow = integers("float32", [(0, 5), (0, 5)], "cross_entropy")
@@ -106,22 +100,33 @@ def cross_entropy() -> Book:
     book.value("float32/all-empty", "6", [hollow, nothing], kw={"reduction": "sum"}, zeros="signed")
     book.value("float32/all-empty", "3", [hollow, nothing], kw={"reduction": "none"})
     pair = [no_components("float32", None, 5), no_components("int64", None)]
-    book.value("float32/batch0", "6", pair, kw={"reduction": "mean"}, result=np.array(NAN, "float32"), gradient=None)
-    book.value("float32/batch0", "3", pair, kw={"reduction": "none"}, result=no_components("float32", None))
+    book.value("float32/batch0", "6", pair, kw={"reduction": "mean"}, gradient=None)
+    book.value("float32/batch0", "3", pair, kw={"reduction": "none"})
     _refusals(book, plain, x, target)
     return book
 
 
+def _large(book: Book) -> None:
+    """Large scores, losses and weights."""
+    scores = nest("float32", [[[1000.0, 998.0]], [[-1000.0, -1001.0]]])
+    book.value("float32/large", "1", [scores, nest("int64", [[1], [0]])], **_loss())
+    beyond = [nest("float32", [[[3e38, 0.0], [3e38, 1.0]], [[1.0, 2.0]]]), nest("int64", [[1, 1], [0]])]
+    for reduction in ("mean", "none"):
+        book.value(f"float32/beyond-{reduction}", "1 NUMERICS-8", beyond, **_loss(reduction=reduction))
+    sure, heavy = nest("float64", [[[10.0, 0.0], [0.0, 10.0]]]), np.array([1e308, 1e308])
+    book.value("float64/beyond-weights", "2 NUMERICS-8", [sure, nest("int64", [[0, 1]])], **_loss(weight=heavy))
+
+
 def _refusals(book: Book, plain: str, x: Components, target: Components) -> None:
-    refuse = book.error
+    refuse, inside = book.error, book.error_inside
     refuse("int", "8", "DTypeError", plain, [integers("int32", ROWS, "cross_entropy i"), target])
     refuse("bool", "8", "DTypeError", plain, [integers("bool", ROWS, "cross_entropy b"), target])
     refuse("target-float", "8", "DTypeError", plain, [x, nest("float32", TARGET)])
     refuse("target-bool", "8", "DTypeError", plain, [x, nest("bool", [[0, 1, 1], [], [0]])])
-    refuse("above", "9", "IndexOutOfRange", plain, [x, nest("int64", [[0, 5, 2], [], [2]])])
-    refuse("below", "9", "IndexOutOfRange", plain, [x, nest("int64", [[0, -1, 2], [], [2]])])
-    refuse("lengths", "10", "StructureError", plain, [x, nest("int64", [[0, 4], [], [2]])])
-    refuse("components", "10", "StructureError", plain, [x, nest("int64", [[0, 4, 2], []])])
+    inside("above", "9", "IndexOutOfRange", plain, [x, nest("int64", [[0, 5, 2], [], [2]])])
+    inside("below", "9", "IndexOutOfRange", plain, [x, nest("int64", [[0, -1, 2], [], [2]])])
+    inside("lengths", "10", "StructureError", plain, [x, nest("int64", [[0, 4], [], [2]])])
+    inside("components", "10", "StructureError", plain, [x, nest("int64", [[0, 4, 2], []])])
     rank = nest("int64", [[[0], [4], [2]], np.zeros((0, 1)), [[2]]])
     refuse("rank", "10", "StructureError", plain, [x, rank])
     irregular = [integers("float32", IRREGULAR, "cross_entropy c"), nest("int64", [[0, 0], [0], [0, 0, 0]])]

@@ -49,7 +49,7 @@ def softmax() -> Book:
     book.value("float32/all-empty", "6 9", [all_empty("float32")], **along)
     book.value("float32/inner0", "6 2", [integers("float32", [(2, 0), (1, 0)], "softmax")], **along)
     empty = no_components("float32", None, 4)
-    book.value("float32/batch0", "6", [empty], kw={"dim": 1}, result=empty)
+    book.value("float32/batch0", "6", [empty], kw={"dim": 1})
     counts = nest("int32", [[1, 1], [2, 2, 2, 2]])
     typed = book.value("int32/dtype", "3 5", [counts], kw={"dim": 1, "dtype": FLOAT32})
     book.value(
@@ -110,6 +110,9 @@ def layer_norm() -> Book:
         [nest("float32", [[[1000.0, 1001.0, 1002.5]], [[-500.0, -501.0, 3.0]]]), (3,)],
         cmp="bound",
     )
+    for dtype, large in (("float32", 1e30), ("float64", 1e200)):
+        beyond = nest(dtype, [[[large, -large, 0.25 * large]], [[1.0, -2.0, 3.0], [0.0, large, large]]])
+        book.value(f"{dtype}/beyond", "1 NUMERICS-8", [beyond, (3,)], cmp="bound")
     book.value(
         "float32/all-empty",
         "7 9",
@@ -117,7 +120,7 @@ def layer_norm() -> Book:
         kw={"weight": np.ones(3, "float32"), "bias": np.ones(3, "float32")},
     )
     empty = no_components("float32", None, 4)
-    book.value("float32/batch0", "7 9", [empty, (4,)], kw={"weight": weight, "bias": bias}, result=empty)
+    book.value("float32/batch0", "7 9", [empty, (4,)], kw={"weight": weight, "bias": bias})
     irregular = floats("float32", IRREGULAR, "layer_norm i")
     book.error("irregular", "4", "StructureError", plain, [irregular, (3,)])
     book.error("ragged", "4", "StructureError", plain, [x, (2, 4)])
@@ -133,23 +136,26 @@ def dropout() -> Book:
     """Cases of `dropout`: only the certain probabilities have values."""
     book = Book("dropout")
     x = small("float32", "dropout")
-    plain = book.value("float32/keep", "1 4 7", [x], kw={"p": 0.0})
-    book.value("float32/drop", "2 7", [x], kw={"p": 1.0})
-    book.value("float32/evaluation", "3 7", [x], kw={"p": 0.5, "training": False})
+    plain = book.value("float32/keep", "1 4 10", [x], kw={"p": 0.0})
+    book.value("float32/drop", "9 10", [x], kw={"p": 1.0}, zeros="either")
+    pulled = {"cotangent": nest("float32", [[NAN, -2.0], [INF]]), "gradient": [[[NAN, 0.0], [NAN]]]}
+    ones = nest("float32", [[1.0, -1.0], [2.0]])
+    book.value("float32/drop", "9 10", [ones], kw={"p": 1.0}, zeros="either", **pulled)
+    book.value("float32/evaluation", "3 10", [x], kw={"p": 0.5, "training": False})
     book.value("float32/evaluation", "3", [x], kw={"p": 1.0, "training": False})
     book.value("float32/default", "3", [x], kw={"training": False})
     for dtype in ("float16", "float64"):
         book.value(f"{dtype}/keep", "1 4", [fine(dtype, f"dropout {dtype}")], kw={"p": 0.0})
-        book.value(f"{dtype}/drop", "2 4", [fine(dtype, f"dropout {dtype}")], kw={"p": 1.0})
+        book.value(f"{dtype}/drop", "9 4", [fine(dtype, f"dropout {dtype}")], kw={"p": 1.0}, zeros="either")
     edges = nest("float32", [[NAN, INF, -0.0], [], [-INF]])
     book.value("float32/special-keep", "1", [edges], kw={"p": 0.0})
-    book.value("float32/special-drop", "2", [edges], kw={"p": 1.0})
+    book.value("float32/special-drop", "9", [edges], kw={"p": 1.0}, zeros="either")
     book.value("float32/drawn", "8", [x], kw={"p": 0.5}, result=x, unspecified=True, gradient=None)
     book.value("float32/drawn", "8", [x], result=x, unspecified=True, gradient=None)
     book.value("float32/irregular", "1 4", [integers("float32", IRREGULAR, "dropout")], kw={"p": 0.0})
     book.value("float32/all-empty", "4", [all_empty("float32")], kw={"p": 0.5})
     empty = no_components("float32", None, 4)
-    book.value("float32/batch0", "4", [empty], kw={"p": 0.5}, result=empty)
+    book.value("float32/batch0", "4", [empty], kw={"p": 0.5})
     for number, p in (("below", -0.1), ("above", 1.5), ("nan", NAN)):
         book.error(number, "5", "ArgumentError", plain, [x], kw={"p": p})
     book.error("int", "6", "DTypeError", plain, [small("int32", "dropout")], kw={"p": 0.0})

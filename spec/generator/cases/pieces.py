@@ -36,7 +36,7 @@ def chunk() -> Book:
     book.value("float32/size0", "4 8", [integers("float32", [(2, 0), (1, 0)], "chunk"), 3, 2])
     book.value("float32/irregular", "2 1", [integers("float32", IRREGULAR, "chunk i"), 2])
     empty = no_components("float32", None, 4)
-    book.value("float32/batch0", "4 VALUES-6", [empty, 2], result=[empty, empty])
+    book.value("float32/batch0", "4 VALUES-6", [empty, 2])
     book.error("ragged", "5", "DimensionError", inner, [x, 2, 1])
     book.error("irregular", "5", "DimensionError", inner, [integers("float32", IRREGULAR, "chunk i"), 2, 2])
     book.error("none", "6", "ArgumentError", plain, [x, 0])
@@ -71,15 +71,15 @@ def cat() -> Book:
     book.value("int8/promotes", "3 DTYPES-3", [[small("int8", "cat f"), small("uint8", "cat g")], 1])
     empty = no_components("float32", None, 4)
     book.value("float32/batch0", "7 VALUES-6", [[empty, a]])
-    book.value("float32/batch0", "7", [[empty, empty]], result=empty)
+    book.value("float32/batch0", "7", [[empty, empty]])
     book.value("float32/all-empty", "7 8", [[all_empty("float32"), integers("float32", [(2, 3), (0, 3)], "cat h")], 1])
     special = nest("float32", [[NAN, -0.0], [INF]])
     book.value("float32/special", "2", [[special, special], 1])
-    refuse = book.error
+    refuse, inside = book.error, book.error_inside
     refuse("rank", "5", "StructureError", plain, [[a, nest("float32", [[1.0], [2.0], [3.0]])]])
-    refuse("components", "5", "StructureError", ragged, [[a, b], 1])
+    inside("components", "5", "StructureError", ragged, [[a, b], 1])
     refuse("sizes", "5", "StructureError", ragged, [[a, wider], 1])
-    refuse("lengths", "5", "StructureError", inner, [[a, longer], 2])
+    inside("lengths", "5", "StructureError", inner, [[a, longer], 2])
     refuse("none", "6", "StructureError", plain, [[]])
     return book
 
@@ -99,12 +99,12 @@ def stack() -> Book:
     book.value("float32/irregular", "1 3", [irregular, 2])
     book.value("float32/all-empty", "1 6", [[all_empty("float32"), all_empty("float32")], 1])
     empty = no_components("float32", None, 4)
-    book.value("float32/batch0", "1 VALUES-6", [[empty, empty], 1], result=no_components("float32", 2, None, 4))
-    refuse = book.error
+    book.value("float32/batch0", "1 VALUES-6", [[empty, empty], 1])
+    refuse, inside = book.error, book.error_inside
     lengths = integers("float32", [(2, 4), (1, 4), (1, 4)], "stack k")
-    refuse("lengths", "4", "StructureError", plain, [[a, lengths], 1])
+    inside("lengths", "4", "StructureError", plain, [[a, lengths], 1])
     refuse("sizes", "4", "StructureError", plain, [[a, integers("float32", [(2, 3), (0, 3), (1, 3)], "stack l")], 1])
-    refuse("components", "4", "StructureError", plain, [[a, integers("float32", [(2, 4), (0, 4)], "stack m")], 1])
+    inside("components", "4", "StructureError", plain, [[a, integers("float32", [(2, 4), (0, 4)], "stack m")], 1])
     refuse("none", "4", "StructureError", plain, [[], 1])
     refuse("batch", "5", "DimensionError", plain, [[a, b]])
     refuse("batch", "5", "DimensionError", plain, [[a, b], -4])
@@ -124,7 +124,7 @@ def unbind() -> Book:
     book.value("float32/numbers", "1 4", [numbers], layouts=("strided",))
     book.value("float32/special", "1", [nest("float32", [[NAN, -0.0], [INF]])])
     book.value("float32/all-empty", "3 4", [all_empty("float32")])
-    book.value("float32/batch0", "3 VALUES-6", [no_components("float32", None, 4)], result=[])
+    book.value("float32/batch0", "3 VALUES-6", [no_components("float32", None, 4)])
     book.error("ragged", "2", "DimensionError", plain, [x, 1])
     book.error("inner", "2", "DimensionError", plain, [x, 2])
     book.error("inner", "2", "DimensionError", plain, [x, -1])
@@ -142,7 +142,7 @@ def copies(book: Book, clauses: str, **options: Any) -> None:
     book.value("float32/irregular", clauses, [integers("float32", IRREGULAR, book.op)], **options)
     book.value("float32/all-empty", clauses, [all_empty("float32")], **options)
     empty = no_components("float32", None, 4)
-    book.value("float32/batch0", clauses, [empty], result=empty, **options)
+    book.value("float32/batch0", clauses, [empty], **options)
 
 
 def clone() -> Book:

@@ -61,14 +61,21 @@ def _common(book: Book, value: str, gradient: str, empty: str) -> str:
             _reals(dtype, (2, 33, 3), f"{op} {dtype} tall"),
         ]
         book.value(f"{dtype}/long", value, long, cmp="bound", gradient=None)
+    beyond = nest("float32", [[[3e19, 3e19, -3e19]], [[1.0, 2.0, 3.0]]])
+    book.value(
+        "float32/beyond",
+        f"{both} NUMERICS-8",
+        [beyond, np.full((2, 3, 1), 1e19, "float32")],
+        cmp="bound",
+        kind="nested",
+    )
     book.value("float64/ragged", both, [small("float64", f"{op} f"), _numbers("float64", (3, 4, 2), f"{op} g")])
     book.value("float16/ragged", both, [small("float16", f"{op} h"), _numbers("float16", (3, 4, 2), f"{op} i")])
     hollow = integers("float32", [(2, 0), (1, 0)], op)
     book.value("float32/inner0", empty, [hollow, np.zeros((2, 0, 3), "float32")], zeros="signed")
     book.value("float32/batch1", value, [nest("float32", [[[2.0, -3.0]]]), np.array([[[5.0], [7.0]]], "float32")])
     nothing = no_components("float32", None, 4)
-    batch0 = {"result": no_components("float32", None, 5)}
-    book.value("float32/batch0", value, [nothing, np.zeros((0, 4, 5), "float32")], **batch0)
+    book.value("float32/batch0", value, [nothing, np.zeros((0, 4, 5), "float32")])
     return plain
 
 
@@ -99,12 +106,12 @@ def matmul() -> Book:
     )
     special = nest("float32", [[[NAN, 1.0]], [[INF, 2.0], [1.0, -INF]], [[3.0, 4.0]]])
     book.value("float32/special", "1 VALUES-2", [special, np.array([[1.0], [0.0]], "float32")])
-    refuse = book.error
+    refuse, inside = book.error, book.error_inside
     longer = _columns("float32", "matmul o", 4, (2, 1))
-    refuse("components", "7", "StructureError", "matmul/float32/ragged-ragged/1", [x, longer])
+    inside("components", "7", "StructureError", "matmul/float32/ragged-ragged/1", [x, longer])
     rows = integers("float32", [(3, 5), (0, 5), (1, 5)], "matmul p")
-    refuse("inner", "7", "StructureError", "matmul/float32/ragged-summed/1", [_columns("float32", "matmul q"), rows])
-    refuse("inner-irregular", "7", "StructureError", inner, [pair[0], pair[0]])
+    inside("inner", "7", "StructureError", "matmul/float32/ragged-summed/1", [_columns("float32", "matmul q"), rows])
+    inside("inner-irregular", "7", "StructureError", inner, [pair[0], pair[0]])
     refuse("dense-inner", "8", "ShapeError", weight, [x, np.ones((3, 5), "float32")])
     refuse("dense-vector", "8", "ShapeError", weight, [x, np.ones(3, "float32")])
     refuse("dense-batch", "8", "ShapeError", plain, [x, np.ones((2, 4, 5), "float32")])
@@ -118,15 +125,15 @@ def bmm() -> Book:
     book = Book("bmm", zeros="either")
     plain = _common(book, "1", "6", "5")
     x = small("float32", "bmm x")
-    refuse = book.error
+    refuse, inside = book.error, book.error_inside
     refuse("dense-matrix", "2", "StructureError", plain, [x, np.ones((4, 5), "float32")])
     vectors = integers("float32", [(2,), (0,), (1,)], "bmm r")
     refuse("vectors", "2", "StructureError", plain, [vectors, np.ones((3, 2, 3), "float32")])
     refuse("dense-one", "4", "ShapeError", plain, [x, np.ones((1, 4, 5), "float32")])
-    refuse("components", "3", "StructureError", plain, [x, _columns("float32", "bmm o", 4, (2, 1))])
+    inside("components", "3", "StructureError", plain, [x, _columns("float32", "bmm o", 4, (2, 1))])
     refuse("inner", "4", "ShapeError", plain, [x, np.ones((3, 3, 5), "float32")])
     rows = integers("float32", [(3, 5), (0, 5), (1, 5)], "bmm p")
-    refuse("inner-ragged", "3", "StructureError", "bmm/float32/ragged-summed/1", [_columns("float32", "bmm q"), rows])
+    inside("inner-ragged", "3", "StructureError", "bmm/float32/ragged-summed/1", [_columns("float32", "bmm q"), rows])
     return book
 
 
@@ -166,12 +173,14 @@ def linear() -> Book:
         "float16/ragged", "1 6", [small("float16", "linear f"), weight.astype("float16"), bias.astype("float16")]
     )
     book.value("int32/ragged", "1", [small("int32", "linear g"), weight.astype("int32"), bias.astype("int32")])
+    beyond = [nest("float32", [[[3e38, 3e38]], [[1.0, 2.0]]]), np.array([[1.0, -1.0], [0.5, 0.25]], "float32")]
+    book.value("float32/beyond", "1 6 NUMERICS-8", [*beyond, np.array([-3e38, 3e38], "float32")], cmp="bound")
     hollow = integers("float32", [(2, 0), (1, 0)], "linear")
     book.value("float32/in0", "5", [hollow, np.zeros((3, 0), "float32"), np.array([1, -2, 3], "float32")])
     book.value("float32/in0", "5", [hollow, np.zeros((3, 0), "float32")], zeros="signed")
     book.value("float32/all-empty", "5 6", [integers("float32", [(0, 4), (0, 4)], "linear h"), weight, bias])
     empty = no_components("float32", None, 4)
-    book.value("float32/batch0", "5 6", [empty, weight, bias], result=no_components("float32", None, 5))
+    book.value("float32/batch0", "5 6", [empty, weight, bias])
     special = nest("float32", [[[NAN, 1.0]], [[INF, 2.0], [1.0, 1.0]]])
     book.value("float32/special", "1 VALUES-2", [special, np.array([[1.0, 0.0]], "float32")])
     book.error("irregular", "3", "StructureError", plain, [integers("float32", IRREGULAR, "linear i"), weight, bias])

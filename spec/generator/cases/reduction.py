@@ -91,6 +91,9 @@ def _orders(book: Book, value: str) -> None:
         else:
             kept = floats(dtype, [(33, 2), (7, 2)], f"{op} {dtype} long")
             book.value(f"{dtype}/long", value, [kept], kw={"dim": 1}, kind=RAGGED_KIND, cmp="bound")
+    for dtype, large in (("float32", 3e38), ("float64", 1.5e308)):
+        beyond = nest(dtype, [[large, large, -large], [large], [-large, 1.0, -large, large]])
+        book.value(f"{dtype}/beyond", f"{value} NUMERICS-8", [beyond], kw={"dim": 1}, kind="dense", cmp="bound")
     mixed = nest("float32", [[1e8, 1.0, -1e8, 0.5], [3e-5, 7e4]])
     book.value("float32/mixed", value, [mixed], kw={"dim": 1}, kind="dense", cmp="bound", gradient=None)
 
@@ -114,9 +117,8 @@ def sum_() -> Book:
     signed = {"kw": {"dim": 1}, "kind": "dense", "zeros": "signed"}
     book.value("float32/empty-sign", "7", [nest("float32", [[], [3.0], []])], **signed)
     empty = no_components("float32", None, 4)
-    nothing = np.zeros((0, 4), "float32")
-    book.value("float32/batch0", "7 1", [empty], kw={"dim": 1}, kind=RAGGED_KIND, result=nothing)
-    book.value("float32/batch0", "7 2 VALUES-7", [empty], kw={"dim": 0}, kind="dense", result=nothing)
+    book.value("float32/batch0", "7 1", [empty], kw={"dim": 1}, kind=RAGGED_KIND)
+    book.value("float32/batch0", "7 2 VALUES-7", [empty], kw={"dim": 0}, kind="dense")
     book.value("float32/batch0", "7 3", [empty], kw={"dim": None}, kind="dense")
     book.value("float32/inner0", "7", [integers("float32", [(2, 0), (1, 0)], "sum")], kw={"dim": 2}, kind="nested")
     book.value("float32/absent", "7 2 9", [integers("float32", [(0, 3), (2, 3)], "sum")], kw={"dim": 0}, kind="dense")
@@ -133,8 +135,10 @@ def sum_() -> Book:
     )
     halves = nest("float32", [[0.5, 1.5], [2.75]])
     narrowed = {"kw": {"dim": 1, "dtype": np.dtype("float16")}, "kind": "dense", "gradient": None}
-    near = book.value("float32/dtype", "6", [halves], **narrowed)
-    book.error("truncation", "11", "DTypeError", near, [halves], kw={"dim": 1, "dtype": np.dtype("int64")})
+    book.value("float32/dtype", "6", [halves], **narrowed)
+    cut = nest("float32", [[0.5, 1.5], [-0.75, -100.25, -100.5], [0.0]])
+    for dtype in ("int64", "int8", "bool"):
+        book.value("float32/dtype", "6", [cut], kw={"dim": 1, "dtype": np.dtype(dtype)}, kind="dense")
     return book
 
 
@@ -154,7 +158,7 @@ def mean() -> Book:
     book.value("float32/all-empty", "7", [all_empty("float32")], **both)
     book.value("float32/all-empty", "7 2", [all_empty("float32")], kw={"dim": None}, kind="dense")
     empty = no_components("float32", None, 4)
-    book.value("float32/batch0", "7 1", [empty], kw={"dim": 1}, kind=RAGGED_KIND, result=np.zeros((0, 4), "float32"))
+    book.value("float32/batch0", "7 1", [empty], kw={"dim": 1}, kind=RAGGED_KIND)
     book.value("float32/batch0", "7 2", [empty], kw={"dim": None}, kind="dense")
     inner0 = integers("float32", [(2, 0), (1, 0)], "mean")
     book.value("float32/inner0", "7", [inner0], kw={"dim": 2}, kind="nested")
@@ -216,8 +220,9 @@ def amax() -> Book:
     book.value(
         "float32/ties", "7 2", [nest("float32", [[5.0, 1.0], [5.0, 9.0]])], kw={"dim": 0}, kind="dense", **across
     )
+    _shared_at_once(book)
     empty = no_components("float32", None, 4)
-    book.value("float32/batch0", "6", [empty], result=np.zeros((0, 4), "float32"), **along)
+    book.value("float32/batch0", "6", [empty], **along)
     book.value("float32/inner0", "6", [integers("float32", [(0, 0), (1, 0)], "amax")], **along)
     hollow = integers("float32", [(2, 0), (0, 0)], "amax")
     book.value("float32/no-runs", "6", [integers("float32", [(0, 3), (0, 3)], "amax")], kw={"dim": 2}, kind="nested")
@@ -230,14 +235,35 @@ def amax() -> Book:
         gradient=None,
     )
     refuse = {"kw": {"dim": 1}}
-    book.error("empty", "5", "EmptyReductionError", plain, [small("float32", "amax e")], **refuse)
-    book.error("all-empty", "5", "EmptyReductionError", plain, [all_empty("float32")], **refuse)
-    book.error("inner0", "5", "EmptyReductionError", plain, [hollow], kw={"dim": 2})
+    book.error_inside("empty", "5", "EmptyReductionError", plain, [small("float32", "amax e")], **refuse)
+    book.error_inside("all-empty", "5", "EmptyReductionError", plain, [all_empty("float32")], **refuse)
+    book.error_inside("inner0", "5", "EmptyReductionError", plain, [hollow], kw={"dim": 2})
     book.error("all", "5", "EmptyReductionError", "amax/float32/all/1", [all_empty("float32")])
     book.error("batch0", "5", "EmptyReductionError", "amax/float32/all/1", [empty])
     uncovered = integers("float32", IRREGULAR, "amax uncovered")
-    book.error("absent", "5", "EmptyReductionError", "amax/float32/irregular/2", [uncovered], kw={"dim": 0})
+    book.error_inside("absent", "5", "EmptyReductionError", "amax/float32/irregular/2", [uncovered], kw={"dim": 0})
     return book
+
+
+def _shared_at_once(book: Book) -> None:
+    """Add maxima that several elements attain, in more than one of the reduced dimensions."""
+    rows = [[[4.0, 4.0], [4.0, 1.0]], [[4.0, 4.0]], [[0.0, 4.0], [2.0, 1.0]]]
+    for dim, cotangent, gradient in (
+        ((1, 2), [6.0, -4.0, 5.0], [[[2.0, 2.0], [2.0, 0.0]], [[-2.0, -2.0]], [[0.0, 5.0], [0.0, 0.0]]]),
+        ((0, 2), [10.0, 6.0], [[[2.0, 2.0], [6.0, 0.0]], [[2.0, 2.0]], [[0.0, 2.0], [0.0, 0.0]]]),
+        ((0, 1), [6.0, -9.0], [[[2.0, -3.0], [2.0, 0.0]], [[2.0, -3.0]], [[0.0, -3.0], [0.0, 0.0]]]),
+        (None, 12.0, [[[2.0, 2.0], [2.0, 0.0]], [[2.0, 2.0]], [[0.0, 2.0], [0.0, 0.0]]]),
+    ):
+        hand = {"cotangent": np.array(cotangent, "float32"), "gradient": [gradient]}
+        book.value("float32/shared", "7 GRADIENTS-8", [nest("float32", rows)], kw={"dim": dim}, kind="dense", **hand)
+    three = [[[5.0, 5.0], [5.0, 1.0]], [[7.0], [7.0]]]  # the ragged dimension is the last
+    hand = {"cotangent": np.array([6.0, -4.0], "float32"), "gradient": [[[[2.0, 2.0], [2.0, 0.0]], [[-2.0], [-2.0]]]]}
+    last = nest("float32", three, shape=(2, 2, None))
+    book.value("float32/shared", "7 GRADIENTS-8", [last], kw={"dim": (1, 2)}, kind="dense", **hand)
+    deep = nest("float32", [[[[1.0, 0.0], [1.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]], [[[3.0, 3.0], [2.0, 3.0]]]])
+    spread = [[[[3.0, 0.0], [1.0, 1.0]], [[0.0, 3.0], [0.0, 1.0]]], [[[2.0, 2.0], [0.0, 8.0]]]]
+    hand = {"cotangent": nest("float32", [[6.0, 3.0], [4.0, 8.0]], None), "gradient": [spread]}
+    book.value("float32/shared", "7 GRADIENTS-8", [deep], kw={"dim": (1, 3)}, kind=RAGGED_KIND, **hand)
 
 
 def _full(dtype: str) -> Components:

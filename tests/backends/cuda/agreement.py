@@ -254,11 +254,11 @@ def layer_norm_backward(backend: Any, dtype: str) -> None:
     rng = np.random.default_rng(4)
     for shape in SHAPES:
         x, g, w = drawn(rng, shape, dtype), drawn(rng, shape, dtype, 1), drawn(rng, shape[1], dtype, 1)
-        _, mean, rstd = cpu.layer_norm(x, None, None, 1e-5)
+        _, mean, std = cpu.layer_norm(x, None, None, 1e-5)
         for weight, with_bias in ((w, True), (None, True), (w, False), (None, False)):
             for got, expected in zip(
-                backend.layer_norm_backward(g, x, weight, mean, rstd, with_bias),
-                cpu.layer_norm_backward(g, x, weight, mean, rstd, with_bias),
+                backend.layer_norm_backward(g, x, weight, mean, std, with_bias),
+                cpu.layer_norm_backward(g, x, weight, mean, std, with_bias),
                 strict=True,
             ):
                 assert (got is None) == (expected is None)

@@ -100,7 +100,7 @@ def test_a_kernel_outside_the_catalogue_is_not_compiled() -> None:
 
 def test_signatures_are_read_with_their_types() -> None:
     parameters = signature(KERNELS, "layer_norm.cu", "layer_norm<__half, 32>")
-    assert [p.name for p in parameters] == ["x", "weight", "bias", "eps", "rows", "columns", "y", "mean", "rstd"]
+    assert [p.name for p in parameters] == ["x", "weight", "bias", "eps", "rows", "columns", "y", "mean", "std"]
     assert [p.code for p in parameters] == list("PPPdqqPPP")
     assert [str(p.dtype) for p in parameters if p.pointer] == ["float16", *["float32"] * 2, "float16", *["float32"] * 2]
     fills = signature(KERNELS, "pad.cu", "pad<ulonglong2>")[4:6]

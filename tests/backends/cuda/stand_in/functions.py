@@ -31,8 +31,8 @@ PARAMETERS = {
 }
 WAITING = ("flatnonzero", "unique")  # for the number of elements of their results
 UFUNCS = (
-    "absolute", "add", "cos", "divide", "equal", "exp", "isnan", "less", "less_equal", "log", "logical_not", "maximum",
-    "multiply", "negative", "not_equal", "sin", "sqrt", "subtract", "tanh",
+    "absolute", "add", "cos", "divide", "equal", "exp", "isfinite", "isnan", "less", "less_equal", "log", "logical_not",
+    "maximum", "multiply", "negative", "not_equal", "sin", "sqrt", "subtract", "tanh",
 )  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 

@@ -1,0 +1,132 @@
+"""The default stream of random numbers: one for each thread and for each process, and none handed out twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Thread
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.autograd.random import drawn_again, get_state
+
+
+def in_thread(function: Any) -> Any:
+    """What ``function`` returns in a thread that is new."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(function).result()
+
+
+def drawn(count: int = 3) -> list[float]:
+    numbers: list[float] = pn.rand(count).tolist()
+    return numbers
+
+
+def test_a_seed_begins_the_stream_of_numpys_generator() -> None:
+    expected = np.random.default_rng(5).random(6).tolist()
+    returned = pn.manual_seed(5)
+    assert drawn(4) == expected[:4]
+    assert returned.random(2).tolist() == expected[4:]
+
+
+def test_threads_have_streams_of_their_own_that_follow_from_the_seed() -> None:
+    runs = []
+    for _ in range(2):
+        pn.manual_seed(7)
+        runs.append([drawn(), in_thread(drawn), drawn(), in_thread(drawn)])
+    assert runs[0] == runs[1]
+    assert runs[0][0] + runs[0][2] == np.random.default_rng(7).random(6).tolist()
+    assert len({number for numbers in runs[0] for number in numbers}) == 12
+    pn.manual_seed(8)
+    assert in_thread(drawn) not in runs[0]
+
+
+def test_streams_of_threads_are_not_those_that_a_caller_spawns_from_the_seed() -> None:
+    children = [child.random(3).tolist() for child in pn.manual_seed(7).spawn(3)]
+    assert in_thread(drawn) not in children
+
+
+def test_a_new_seed_reaches_threads_that_have_drawn_but_not_those_that_chose_their_own() -> None:
+    with ThreadPoolExecutor(1) as spawned, ThreadPoolExecutor(1) as seeded:
+        seeded.submit(pn.manual_seed, 3).result()
+        runs = []
+        for _ in range(2):
+            pn.manual_seed(1)
+            runs.append(spawned.submit(drawn).result())
+            pn.manual_seed(2)
+            assert spawned.submit(drawn).result() != runs[-1]
+        assert runs[0] == runs[1]
+        assert seeded.submit(drawn).result() == np.random.default_rng(3).random(3).tolist()
+
+
+def test_many_threads_never_draw_the_same_number() -> None:
+    pn.manual_seed(0)
+    lists: list[list[float]] = []
+    threads = [Thread(target=lambda: lists.append([drawn(1)[0] for _ in range(500)])) for _ in range(8)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert len({number for numbers in lists for number in numbers}) == 8 * 500
+
+
+def test_drawing_again_touches_nobody() -> None:
+    with ThreadPoolExecutor(1) as other:
+        expected = np.random.default_rng(4).random(9).tolist()
+        pn.manual_seed(4)
+        other.submit(drawn).result()
+        state = get_state()
+        first, theirs = drawn(), other.submit(get_state).result()
+        with drawn_again(state):
+            assert drawn() == first == expected[:3]
+            pn.manual_seed(6)  # by what is called again, not by the program
+            assert drawn() == np.random.default_rng(6).random(3).tolist()
+            with drawn_again(state):
+                assert drawn() == first
+            assert drawn() == np.random.default_rng(6).random(6)[3:].tolist()
+            assert other.submit(get_state).result() == theirs
+        assert drawn() == expected[3:6]
+        assert other.submit(get_state).result() == theirs
+
+
+FORK = """
+import os
+import threading
+import pynested as pn
+
+def child():
+    back, into = os.pipe()
+    if not os.fork():
+        os.write(into, repr(pn.rand(2).tolist()).encode())
+        os._exit(0)
+    os.wait()
+    return os.read(back, 1000).decode()
+
+pn.manual_seed(1)
+print(pn.rand(2).tolist(), child(), child(), pn.rand(2).tolist(), sep=chr(10))
+for _ in range(3):
+    thread = threading.Thread(target=lambda: print(pn.rand(2).tolist()))
+    thread.start()
+    thread.join()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_a_forked_process_does_not_go_on_where_its_parent_was() -> None:
+    runs = [subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, check=True) for _ in range(2)]
+    lines = runs[0].stdout.splitlines()
+    assert runs[1].stdout.splitlines() == lines
+    numbers = [json.loads(line) for line in lines]
+    assert numbers[0] + numbers[3] == np.random.default_rng(1).random(4).tolist()  # not those of the two children
+    assert len({number for drawn in numbers for number in drawn}) == 14

@@ -1,0 +1,229 @@
+"""Numbers of every magnitude: results and gradients of every operator that has a bound stay within it.
+
+The expectation is the definition in exact numbers, in the words of a vector, and the comparator judges, so that the
+bounds, the elements that are open and the implementation hold each other. A run as long as one likes, with one line for
+each difference:
+
+    python -m tests.spec.test_bounds_fuzz --calls 20000 --seed 1
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.spec.bounds import BOUNDS
+from pynested.spec.compare import compare
+from pynested.spec.components import Components
+from pynested.spec.generator.author import Case
+from pynested.spec.generator.build import Run
+from pynested.spec.generator.gradient import gradient_fields
+from pynested.spec.generator.trees import leaves, like
+from pynested.spec.table import load_table
+
+from ..nests import PLACEMENTS, nest, plain
+
+DTYPES = ("float16", "float32", "float64")
+FORMS = ("jagged", "strided", "dense")
+Draw = np.random.Generator
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A call of an operator, and how its nested operands are handed over: as a jagged, strided or dense array."""
+
+    op: str
+    form: str
+    placement: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    kind: Any = None
+
+    def __str__(self) -> str:
+        shapes = [(one.dtype.name, [x.shape for x in one]) for one in self.args if isinstance(one, Components)]
+        return f"{self.op} {self.form} {self.placement} {shapes} {self.kwargs}"
+
+
+# ---- numbers -------------------------------------------------------------------------------------------------------
+
+
+def numbers(draw: Draw, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """Numbers of one dtype: of every magnitude, of one magnitude, near the largest, near the least, ordinary, level."""
+    kind = np.finfo(dtype)
+    way = draw.integers(7)
+    low, high = kind.minexp - kind.nmant, kind.maxexp
+    middle = int(draw.integers(low, high))
+    ways = [(low, high), (middle, middle), (middle - 6, middle + 6), (high - 3, high), (low, kind.minexp), (-3, 3)]
+    first, last = [*ways, (middle, middle)][way]
+    exponents = draw.integers(max(first, low), min(last, high), shape, endpoint=True)
+    with np.errstate(all="ignore"):
+        x = np.ldexp(draw.uniform(0.5, 1, shape) * draw.choice([-1, 1], shape), exponents).astype(dtype)
+    x = np.asarray(np.clip(x, -kind.max, kind.max))
+    x[...] = x.ravel()[0] if way == 6 and x.size else x
+    x[draw.random(shape) < (0.1 if draw.random() < 0.3 else 0)] = 0
+    return x
+
+
+def components(draw: Draw, shapes: list[tuple[int, ...]], dtype: str) -> Components:
+    return Components([numbers(draw, shape, dtype) for shape in shapes], (len(shapes), None, *shapes[0][1:]), dtype)
+
+
+def shapes_of(draw: Draw, form: str, width: int) -> list[tuple[int, ...]]:
+    """The shapes of up to three components of rows; where they are handed over as one dense array, they are equal."""
+    count, longest = int(draw.integers(1, 4)), int(draw.choice([2, 4, 12]))
+    lengths = draw.integers(0, longest, count, endpoint=True).tolist()
+    return [(lengths[0] if form == "dense" else length, width) for length in lengths]
+
+
+# ---- calls ---------------------------------------------------------------------------------------------------------
+
+
+def _functions(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
+    return [x], {"approximate": str(draw.choice(["none", "tanh"]))} if op == "gelu" else {}, None
+
+
+def _reductions(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
+    dims = [1, 2, (1, 2), 0, (0, 1), (0, 2), None][draw.integers(7)]
+    return [x], {"dim": dims}, "dense" if dims in (0, (0, 1), (0, 2), None) else None
+
+
+def _softmax(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
+    return [x], {"dim": int(draw.integers(1, 3))}, None
+
+
+def _layer_norm(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
+    width, dtype = x.shape[-1], x.dtype.name
+    parameters = {name: numbers(draw, (width,), dtype) for name in ("weight", "bias") if draw.random() < 0.4}
+    return [x, (width,)], {**parameters, "eps": float(draw.choice([1e-5, 1e-12, 0.5]))}, None
+
+
+def _products(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
+    width, columns, dtype = x.shape[-1], int(draw.integers(1, 4)), x.dtype.name
+    if op == "linear":
+        bias = {"bias": numbers(draw, (columns,), dtype)} if draw.random() < 0.5 else {}
+        return [x, numbers(draw, (columns, width), dtype)], bias, None
+    if op == "bmm":
+        return [x, numbers(draw, (len(x), width, columns), dtype)], {}, None
+    return [x, numbers(draw, (width, columns), dtype)], {}, None
+
+
+def _losses(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
+    target = Components([draw.integers(0, one.shape[1], one.shape[:1]) for one in x], (len(x), None), np.int64)
+    for one in target:
+        one[draw.random(one.shape) < 0.2] = -100
+    chosen: dict[str, Any] = {"reduction": str(draw.choice(["none", "sum", "mean"]))}
+    chosen |= {"label_smoothing": 0.25} if draw.random() < 0.3 else {}
+    chosen |= {"weight": np.abs(numbers(draw, (x.shape[-1],), x.dtype.name))} if draw.random() < 0.3 else {}
+    return [x, target], chosen, None
+
+
+CALLS: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("exp", "log", "sin", "tanh", "gelu", "silu"), _functions),
+    **dict.fromkeys(("sum", "mean"), _reductions),
+    **dict.fromkeys(("matmul", "bmm", "linear"), _products),
+    "softmax": _softmax,
+    "layer_norm": _layer_norm,
+    "cross_entropy": _losses,
+}
+
+
+def drawn(seed: int, number: int, op: str | None = None) -> Drawn:
+    """Call ``number`` of a seed."""
+    draw = np.random.default_rng([seed, number])
+    op = list(CALLS)[number % len(CALLS)] if op is None else op
+    form, placement = str(draw.choice(FORMS)), str(draw.choice(PLACEMENTS))
+    x = components(draw, shapes_of(draw, form, int(draw.choice([1, 2, 5]))), str(draw.choice(DTYPES)))
+    args, kwargs, kind = CALLS[op](draw, op, x)
+    return Drawn(op, form, placement, tuple(args), kwargs, kind)
+
+
+# ---- judging -------------------------------------------------------------------------------------------------------
+
+
+def handed(call: Drawn, value: Any, device: str) -> Any:
+    """An operand as pynested gets it."""
+    if isinstance(value, Components) and call.form != "dense":
+        made = nest(value, getattr(pn, call.form), call.placement).to(device=device)
+        return made.requires_grad_() if value.dtype.kind == "f" else made
+    if isinstance(value, Components | np.ndarray):
+        array = np.stack(value) if isinstance(value, Components) else value
+        return pn.array(array, requires_grad=array.dtype.kind == "f", device=device)
+    return value
+
+
+def read(value: Any) -> Any:
+    return plain(value.detach().to(device="cpu"))
+
+
+def differences(call: Drawn, seed: int = 0, device: str = "cpu") -> Iterator[str]:
+    """What pynested answers that the specification does not allow."""
+    case = Case(call.op, "", (), call.args, call.kwargs, (), cmp="bound", kind=call.kind)
+    with np.errstate(all="ignore"):
+        run = Run(case)
+        cotangent = cotangents(np.random.default_rng(seed), run.result, run.dtype)
+        expected = run.expectation()
+        back = gradient_fields(replace(case, cotangent=cotangent), run.arguments, run.result, run.exact, run.dtype)
+    args = [handed(call, value, device) for value in call.args]
+    kwargs = {name: handed(call, value, device) for name, value in call.kwargs.items()}
+    result = getattr(pn, call.op)(*args, **kwargs)
+    found = compare(read(result), expected)
+    if found is not None:
+        yield f"{call}: {found}"
+    result.backward(handed_back(result, cotangent, device))
+    pairs = [*zip(args, back["gradient"], strict=True)]
+    pairs += [(kwargs[name], one) for name, one in back.get("gradient_kwargs", {}).items()]
+    for operand, one in pairs:
+        found = compare(read(operand.grad), one) if one else None
+        if found is not None:
+            yield f"gradient of {call}: {found}"
+
+
+def cotangents(draw: Draw, result: Any, dtype: str) -> Any:
+    """Ordinary numbers three times of four, otherwise of every magnitude."""
+    make = numbers if draw.random() < 0.25 else lambda draw, shape, dtype: draw.uniform(-4, 4, shape).astype(dtype)
+    return like(result, iter([make(draw, leaf.shape, dtype) for leaf in leaves(result)]), dtype)
+
+
+def handed_back(result: Any, cotangent: Any, device: str) -> Any:
+    if isinstance(result, pn.NestedArray):
+        ragged = getattr(result.structure, "ragged_dim", 1)
+        return nest(cotangent, result.layout, "packed", ragged).to(device=device)
+    dense = np.stack(cotangent) if isinstance(cotangent, Components) else cotangent
+    return pn.array(dense, device=device)
+
+
+@pytest.mark.parametrize("op", CALLS)
+def test_every_magnitude_stays_within_the_bound(op: str) -> None:
+    found = [text for number in range(12) for text in differences(drawn(7, number, op), number)]
+    assert found == []
+
+
+def test_every_operator_with_a_bound_is_called() -> None:
+    assert set(CALLS) == {operator.name for operator in load_table().values() if operator.precision in BOUNDS}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--calls", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--op", choices=list(CALLS))
+    parser.add_argument("--device", default="cpu")
+    options = parser.parse_args()
+    count: Counter[str] = Counter()
+    for number in range(options.calls):
+        for text in differences(drawn(options.seed, number, options.op), number, options.device):
+            count[text.split()[0]] += 1
+            print(f"{number}: {text}", flush=True)
+    print(f"{options.calls} calls, {count.total()} differences")
+    return 1 if count else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
