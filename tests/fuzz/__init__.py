@@ -31,6 +31,6 @@ A walk through the package, in the order in which a difference is found:
 5. **Tell** (`tell/`). The smallest plan as a program that can be pasted into a Python session, with what came and what
    was due.
 
-`campaign` puts the five together and counts; warnings are errors there, and memory is limited. Differences that are
-known and are being mended stand in `known`, each a sentence and a predicate. The rest is new: the exit code is 1.
+`campaign` puts the five together and counts; warnings are errors there, and memory is limited. The exit code is 1 if
+anything differs.
 """

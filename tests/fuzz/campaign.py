@@ -1,10 +1,9 @@
-"""A campaign: draw, run, judge, so many calls long. What is known is counted; what is new is shrunk and told."""
+"""A campaign: draw, run, judge, so many calls long; what differs is shrunk and told."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,7 +20,6 @@ from .draw.writes import writing
 from .judge import Difference, Found, chains, gradients, structures, writes
 from .judge import tampering as tampered
 from .judge import threads as threaded
-from .known import KNOWN
 from .plan import Missing
 from .shrink import chains as smaller_chains
 from .shrink import slopes as smaller_slopes
@@ -77,33 +75,20 @@ class Report:
     calls: int = 0
     plans: int = 0
     seconds: float = 0.0
-    known: Counter[str] = field(default_factory=Counter)
-    first: dict[str, int] = field(default_factory=dict)  # after how many calls each known difference was met
-    new: dict[Any, tuple[int, Found]] = field(default_factory=dict)  # one of each kind, with the number of its plan
-    fresh: int = 0
+    differences: int = 0
+    kinds: dict[Any, tuple[int, Found]] = field(default_factory=dict)  # the first of each, with the number of its plan
 
-    def lines(self) -> Iterator[str]:
-        """The report in words."""
+    def __str__(self) -> str:
         rate = self.calls / self.seconds if self.seconds else 0.0
-        yield f"{self.calls} calls in {self.plans} plans, {rate:.0f} a second of processor time"
-        for name, count in self.known.most_common():
-            yield f"  known, {count} times, first after {self.first[name]} calls: {name}"
-        yield f"  new: {self.fresh} differences of {len(self.new)} kinds"
+        return (
+            f"{self.calls} calls in {self.plans} plans, {rate:.0f} a second of processor time: "
+            f"{self.differences} differences of {len(self.kinds)} kinds"
+        )
 
     def note(self, number: int, found: Found) -> None:
-        """Count a difference; keep the first of each kind that is new."""
-        sentence = known_as(found)
-        if sentence is None:
-            self.fresh += 1
-            self.new.setdefault(found.kind, (number, found))
-            return
-        self.known[sentence] += 1
-        self.first.setdefault(sentence, self.calls)
-
-
-def known_as(found: Found) -> str | None:
-    """The sentence of the known difference that this is one of, if it is."""
-    return next((one.sentence for one in KNOWN if one.holds(found)), None)
+        """Count a difference; keep the first of its kind."""
+        self.differences += 1
+        self.kinds.setdefault(found.kind, (number, found))
 
 
 def campaign(mode: str, seed: int, calls: int, device: str = "cpu", start: int = 0) -> Report:
@@ -113,13 +98,22 @@ def campaign(mode: str, seed: int, calls: int, device: str = "cpu", start: int =
     with guarded():
         while report.calls < calls:
             number = start + report.plans
-            done, found = how.check(how.draw(seed, number), device)
+            done, found = _checked(how, mode, seed, number, device)
             report.calls += max(done, found is not None)
             report.plans += 1
             if found is not None:
                 report.note(number, found)
     report.seconds = time.process_time() - began
     return report
+
+
+def _checked(how: Mode, mode: str, seed: int, number: int, device: str) -> tuple[int, Found | None]:
+    """Check one plan; a mistake of the fuzzer's own says which plan it was."""
+    try:
+        return how.check(how.draw(seed, number), device)
+    except Exception as error:
+        error.add_note(f"The fuzzer itself failed: mode {mode}, seed {seed}, plan {number}.")
+        raise
 
 
 def told(mode: str, seed: int, number: int, device: str = "cpu") -> str:
@@ -137,7 +131,7 @@ def told(mode: str, seed: int, number: int, device: str = "cpu") -> str:
             except Missing:
                 return None
 
-        small, again = shrink.shrunk(plan, found, how.smaller, shows, lambda one: (how.kind(one), known_as(one)))
+        small, again = shrink.shrunk(plan, found, how.smaller, shows, how.kind)
     return how.told(small, again.difference, device)
 
 

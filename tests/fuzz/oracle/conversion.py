@@ -26,7 +26,7 @@ def to_padded_array(input: Nest, padding: Any, output_size: Any = None) -> Answe
         return {"output_size": asked}
 
     _, given = both(lambda: holds(input.dtype, padding), size)
-    arguments = {"input": shaped(input) if not input.count else list(input), "padding": padding, **given}
+    arguments = {"input": shaped(input), "padding": padding, **given}
     return Answer("to_padded_array", arguments, lambda raw: dense(np.asarray(raw), input.dtype), input.unknown)
 
 
@@ -107,7 +107,7 @@ def as_nested_array(tensor_list: Any, dtype: Any = None, layout: Any = None) -> 
     becomes = layout or x.layout
     entries = [(one, x.dtype) for one in (np.zeros(0), *x)]
     at, _ = both(lambda: _ragged_in(x, becomes), lambda: _check_dtypes(entries, kind, True))
-    given = {"tensor_list": list(x), "dtype": kind}
+    given = {"tensor_list": shaped(x), "dtype": kind}
     return Answer("as_nested_array", given, lambda raw: Nest(raw, becomes, kind, at, x.shape[1:]))
 
 
@@ -126,7 +126,7 @@ def to(self: Nest, *targets: Any, dtype: Any = None, layout: Any = None) -> Answ
     if len(asked) > 1:
         raise Silent
     kind, _ = both(lambda: dtype_of(asked[0]) if asked else self.dtype, lambda: _layout_of(self, layout))
-    given = {"self": list(self), "dtype": kind}
+    given = {"self": shaped(self), "dtype": kind}
     if self.dense:
         return Answer("to", given, lambda raw: dense(np.asarray(raw[0]), kind))
     becomes, at = layout or self.layout, _ragged_in(self, layout or self.layout)
@@ -182,7 +182,8 @@ def nested_array_from_strided(values: Nest, sizes: Any, strides: Any = None, off
         last = start + sum((n - 1) * s for n, s in zip(size, step, strict=True))
         if min((*size, *step), default=0) < 0 or (0 not in size and (start < 0 or last >= values[0].size)):
             raise Refused("StructureError")
-    arguments = {"values": values[0], "sizes": sizes, "strides": steps, "offsets": starts}
+    rows = np.array(sizes, np.int64).reshape(len(sizes), -1 if len(sizes) else 0)
+    arguments = {"values": values[0], "sizes": rows, "strides": steps, "offsets": starts}
     unknown = (None,) * (len(sizes[0]) if len(sizes) else 0)
 
     def wrap(raw: Any) -> Nest:
@@ -236,7 +237,7 @@ def _narrow_batch(x: Nest, dim: int, start: Any, length: Any) -> Answer:
         raise Refused("DTypeError", "ArgumentError") from None
     if first < 0 or count < 0 or first + count > x.count:
         raise Refused("StructureError", *["DTypeError"] * (max(abs(first), abs(count)) >= 2**63))
-    arguments = {"array": list(x), "dim": 0, "start": first, "length": count}
+    arguments = {"array": shaped(x), "dim": 0, "start": first, "length": count}
     return Answer("narrow", arguments, lambda raw: x.like(raw))
 
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from pynested.spec import bounds
+from pynested.spec.components import Components, each
 
 from .meeting import Meeting, Wrap, placed, promoted
-from .values import Answer, Nest, Refused, Silent, both, definition, holds
+from .values import Answer, Nest, Refused, Silent, both, definition, holds, shaped
 
 
 def _scaled(dtype: np.dtype[Any], alpha: Any) -> tuple[np.dtype[Any], Any]:
@@ -51,10 +52,10 @@ def arithmetic(name: str) -> Callable[..., Answer]:
         (dtype, factor), meeting = both(dtypes, lambda: Meeting((self, other)))
         arguments = {"self": meeting.given(self, dtype), "other": meeting.given(other, dtype)}
         if plain:
-            return Answer(name, arguments, meeting.wrap(dtype), meeting.unknown, raw=meeting.nothing)
+            return Answer(name, arguments, meeting.wrap(dtype), meeting.unknown)
         arguments["alpha"] = factor
         spread = (lambda raw: _rounded_before(arguments["other"], factor, dtype, raw)) if dtype.kind == "f" else None
-        return Answer(name, arguments, meeting.wrap(dtype), meeting.unknown, spread, meeting.nothing)
+        return Answer(name, arguments, meeting.wrap(dtype), meeting.unknown, spread)
 
     return rule
 
@@ -65,7 +66,7 @@ def _rounded_before(other: Any, alpha: Any, dtype: np.dtype[Any], raw: Any) -> A
     most = max((float(np.max(np.abs(np.asarray(x, np.float64)), initial=0)) for x in parts), default=0.0)
     size = np.nan_to_num(abs(alpha) * most, posinf=np.inf)
     reach = np.inf if size > np.finfo(dtype).max else size * np.finfo(dtype).eps
-    return bounds.each(lambda r: reach + bounds.ulp(np.nan_to_num(r), dtype.name) + 0 * np.abs(r), raw)
+    return each(lambda r: reach + bounds.ulp(np.nan_to_num(r), dtype.name) + 0 * np.abs(r), raw)
 
 
 def unary(name: str, kept: str = "biuf", dtype: Callable[[Any], Any] | None = None) -> Callable[..., Answer]:
@@ -77,7 +78,7 @@ def unary(name: str, kept: str = "biuf", dtype: Callable[[Any], Any] | None = No
         if kinds:
             raise Refused(*kinds)
         kind = self.dtype if dtype is None else dtype(self.dtype)
-        return Answer(name, {"self": list(self), **options}, lambda raw: self.like(raw, kind))
+        return Answer(name, {"self": shaped(self), **options}, lambda raw: self.like(raw, kind))
 
     return rule
 
@@ -107,8 +108,8 @@ def comparison(name: str, exchanged: bool = False, negated: bool = False) -> Cal
         if any(type(x) is int and not -(2**63) <= x < 2**63 for x in (a, b)) and meeting.kind not in "iu":
             raise Silent  # clauses EQ-4 and LT-4 speak of integers
         wrap = meeting.wrap(np.bool_)
-        wrap = _negated(name, wrap, a, b) if negated and meeting.nothing is None else wrap
-        return Answer(name, {"self": a, "other": b}, wrap, meeting.unknown, raw=meeting.nothing)
+        wrap = _negated(name, wrap, a, b) if negated else wrap
+        return Answer(name, {"self": a, "other": b}, wrap, meeting.unknown)
 
     return rule
 
@@ -123,21 +124,14 @@ def _negated(name: str, wrap: Wrap, a: Any, b: Any) -> Wrap:
 def equal(self: Nest, other: Nest) -> Answer:
     """One bool, of exact values: neither layout nor dtype takes part, and a dense array counts as its slices."""
     if self.rank != other.rank:
-        return _equal([], [np.zeros(0)])
+        return Answer("equal", {}, lambda raw: raw, raw=False)
     if self.dense and other.dense:
-        a, b = list(self), list(other)
+        a, b = shaped(self), shaped(other)
     else:
-        a, b = (list(x[0] if x.dense else x) for x in (self, other))
-    if not a and not b:  # clause EQUAL-5, where the sizes are known
-        if self.dense or other.dense or self.unknown or other.unknown or self.ragged != other.ragged:
-            raise Silent
-        return _equal([], [] if self.shape == other.shape else [np.zeros(0)])
-    if self.dtype != other.dtype:
-        a, b = ([np.asarray(one).astype(object) for one in x] for x in (a, b))
-    return _equal(a, b)
-
-
-def _equal(a: list[Any], b: list[Any]) -> Answer:
+        a, b = (Components(x[0], x.shape, x.dtype) if x.dense else shaped(x) for x in (self, other))
+    vague = self.dense or other.dense or self.unknown or other.unknown or self.ragged != other.ragged
+    if not a and not b and vague:
+        raise Silent  # clause EQUAL-5 speaks of known sizes
     return Answer("equal", {"self": a, "other": b}, lambda raw: raw)
 
 
@@ -156,7 +150,7 @@ def where(condition: Any, self: Any, other: Any) -> Answer:
     given = {"condition": meeting.given(condition)}
     for name, x in (("self", self), ("other", other)):
         given[name] = meeting.given(x, dtype) if isinstance(x, Nest) else np.asarray(x, dtype)
-    return Answer("where", given, meeting.wrap(dtype), meeting.unknown, raw=meeting.nothing)
+    return Answer("where", given, meeting.wrap(dtype), meeting.unknown)
 
 
 def _chosen_dtype(self: Any, other: Any) -> np.dtype[Any]:
@@ -174,7 +168,7 @@ def masked_fill(self: Nest, mask: Any, value: Any) -> Answer:
     checks = lambda: _bool(mask), lambda: holds(self.dtype, value), lambda: _meeting_of_mask(self, mask)
     *_, meeting = both(*checks)
     given = {"self": meeting.given(self), "mask": meeting.given(mask), "value": value}
-    return Answer("masked_fill", given, meeting.wrap(self.dtype), meeting.unknown, raw=meeting.nothing)
+    return Answer("masked_fill", given, meeting.wrap(self.dtype), meeting.unknown)
 
 
 def _meeting_of_mask(self: Nest, mask: Nest) -> Meeting:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .values import Answer, Nest, Refused, Silent, both, dense, dim_of, integer, stacked
+from .values import Answer, Nest, Refused, Silent, both, dense, dim_of, integer, shaped, stacked
 
 DENSE_KINDS = ("DimensionError", "IndexOutOfRange", "ArgumentError")  # of a wrong index of a dense array: either
 
@@ -39,7 +39,7 @@ def _dense_getitem(x: Nest, entries: list[Any]) -> Answer:
         picked = x[0][tuple(entries) if Ellipsis in entries else (*entries, ...)]
     except IndexError:
         raise Refused(*DENSE_KINDS) from None
-    return Answer("clone", {"self": [picked]}, lambda raw: dense(np.asarray(raw[0]), x.dtype))
+    return Answer("clone", {"self": shaped(dense(picked))}, lambda raw: dense(np.asarray(raw[0]), x.dtype))
 
 
 def _expanded(x: Nest, entries: list[Any]) -> list[Any]:
@@ -64,7 +64,7 @@ def _nested_getitem(x: Nest, entries: list[Any]) -> Answer:
             component[tuple(rest)]
         except IndexError:
             raise Refused("IndexOutOfRange") from None
-    arguments = {"self": list(x), "index": tuple(entries)}
+    arguments = {"self": shaped(x), "index": tuple(entries)}
     if isinstance(batch, int):
         return Answer("getitem", arguments, lambda raw: dense(np.asarray(raw), x.dtype))
     if not chosen and any(isinstance(item, int) for item in rest):
@@ -94,7 +94,7 @@ def select(self: Nest, dim: Any, index: Any) -> Answer:
     sizes: Any = [self.count] if not at else self.column(at)
     if any(not -size <= where < size for size in sizes):
         raise Refused("IndexOutOfRange")
-    arguments = {"self": list(self), "dim": at, "index": where}
+    arguments = {"self": shaped(self), "dim": at, "index": where}
     if not at:
         return Answer("select", arguments, lambda raw: dense(np.asarray(raw), self.dtype))
     if not self.count:
@@ -130,7 +130,7 @@ def chunk(self: Nest, chunks: Any, dim: Any = 0) -> Answer:
     if at and not self.count:
         raise Silent  # the definition asks the first component
     return Answer(
-        "chunk", {"self": list(self), "chunks": count, "dim": at}, lambda raw: [self.like(one) for one in raw]
+        "chunk", {"self": shaped(self), "chunks": count, "dim": at}, lambda raw: [self.like(one) for one in raw]
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .values import Nest, Refused, Silent, dense
+from .values import Nest, Refused, Silent, dense, shaped
 
 Wrap = Callable[[Any], Nest]
 
@@ -43,11 +43,6 @@ class Meeting:
     def kind(self) -> str:
         """The kind of dtype that the arrays have together."""
         return np.result_type(*[x.dtype for x in (*self.nested, *self.dense)]).kind
-
-    @property
-    def nothing(self) -> list[Any] | None:
-        """What a definition gives where there are no components, of which it could not tell the dtype."""
-        return [] if self.nested and not self.nested[0].count else None
 
     def _meet_nested(self, first: Nest) -> None:
         if any((x.rank, x.count) != (first.rank, first.count) for x in self.nested):
@@ -92,11 +87,11 @@ class Meeting:
         return lambda components: Nest(components, layout, dtype, ragged, tuple(self.sizes))
 
     def given(self, x: Any, dtype: Any = None) -> Any:
-        """An operand as definitions take it: a list if it is nested, or if nothing is; integers in ``dtype``."""
+        """An operand as definitions take it: `Components` if it is nested, or if nothing is; integers in ``dtype``."""
         if not isinstance(x, Nest):
             return x
-        arrays = x if dtype is None or dtype.kind not in "iu" else [one.astype(dtype) for one in x]
-        return arrays[0] if x.dense and self.nested else list(arrays)
+        components = shaped(x, dtype if dtype is not None and dtype.kind in "iu" else None)
+        return components[0] if x.dense and self.nested else components
 
 
 def _broadcast(arrays: Sequence[Nest]) -> None:

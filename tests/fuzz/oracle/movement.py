@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .values import Answer, Nest, Refused, Silent, both, component_dim, dense, dim_of, integer
+from pynested.spec.components import Components
+
+from .values import Answer, Nest, Refused, Silent, both, component_dim, dense, dim_of, integer, shaped
 
 
 def _same(op: str) -> Callable[..., Answer]:
     def rule(self: Nest) -> Answer:
-        return Answer(op, {"self": list(self)}, lambda raw: self.like(raw))
+        return Answer(op, {"self": shaped(self)}, lambda raw: self.like(raw))
 
     return rule
 
@@ -25,7 +27,7 @@ def transpose(self: Nest, dim0: Any, dim1: Any) -> Answer:
     sizes = [self.shape[dim] for dim in order[1:]] if not self.dense else ()
     ragged = {a: b, b: a}.get(self.ragged or 0, self.ragged)
     return Answer(
-        "transpose", {"self": list(self), "dim0": a, "dim1": b}, lambda raw: self.like(raw, None, ragged, sizes)
+        "transpose", {"self": shaped(self), "dim0": a, "dim1": b}, lambda raw: self.like(raw, None, ragged, sizes)
     )
 
 
@@ -33,7 +35,7 @@ def unsqueeze(self: Nest, dim: Any) -> Answer:
     at = component_dim(self, dim, 1)
     sizes = (*self.shape[1:at], 1, *self.shape[at:])
     ragged = None if self.ragged is None else self.ragged + (at <= self.ragged)
-    return Answer("unsqueeze", {"self": list(self), "dim": at}, lambda raw: self.like(raw, None, ragged, sizes))
+    return Answer("unsqueeze", {"self": shaped(self), "dim": at}, lambda raw: self.like(raw, None, ragged, sizes))
 
 
 def unflatten(self: Nest, dim: Any, sizes: Any) -> Answer:
@@ -57,7 +59,7 @@ def unflatten(self: Nest, dim: Any, sizes: Any) -> Answer:
     left = (*self.shape[1:at], *made, *self.shape[at + 1 :])
     ragged = None if self.ragged is None else self.ragged + (len(parts) - 1 if at < self.ragged else 0)
     return Answer(
-        "unflatten", {"self": list(self), "dim": at, "sizes": parts}, lambda raw: self.like(raw, None, ragged, left)
+        "unflatten", {"self": shaped(self), "dim": at, "sizes": parts}, lambda raw: self.like(raw, None, ragged, left)
     )
 
 
@@ -75,7 +77,7 @@ def reshape(self: Nest, shape: Any, op: str = "reshape") -> Answer:
     asked = tuple(integer(size) for size in shape)
     if self.dense:
         found = (1, *_dense_shape(self, asked))
-        return Answer(op, {"self": list(self), "shape": found}, lambda raw: self.like(raw), op == "view")
+        return Answer(op, {"self": shaped(self), "shape": found}, lambda raw: self.like(raw), op == "view")
     if not asked or asked[0] not in (-1, self.count) or min(asked) < -1:
         raise Refused("ShapeError")
     for dim, size in enumerate(asked[1:], 1):
@@ -91,7 +93,7 @@ def reshape(self: Nest, shape: Any, op: str = "reshape") -> Answer:
             raise Refused("ShapeError")
     sizes = tuple(self.shape[dim] if size == -1 else size for dim, size in enumerate(asked[1:], 1))
     may_refuse = op == "view" or not self.count
-    return Answer(op, {"self": list(self), "shape": asked}, lambda raw: self.like(raw, sizes=sizes), may_refuse)
+    return Answer(op, {"self": shaped(self), "shape": asked}, lambda raw: self.like(raw, sizes=sizes), may_refuse)
 
 
 def view(self: Nest, shape: Any) -> Answer:
@@ -103,13 +105,13 @@ def reshape_as(self: Nest, other: Nest) -> Answer:
         raise Refused("ShapeError", "StructureError")
     if self.count != other.count or any(a.size != b.size for a, b in zip(self, other, strict=False)):
         raise Refused("ShapeError")
-    return Answer("reshape_as", {"self": list(self), "other": list(other)}, lambda raw: other.like(raw, self.dtype))
+    return Answer("reshape_as", {"self": shaped(self), "other": shaped(other)}, lambda raw: other.like(raw, self.dtype))
 
 
 # ---- joining ---------------------------------------------------------------------------------------------------------
 
 
-def _joined(arrays: Any, op: str) -> tuple[np.dtype[Any], list[list[Any]]]:
+def _joined(arrays: Any, op: str) -> tuple[np.dtype[Any], list[Components]]:
     """The promoted dtype, and the components in it; what does not fit together is refused."""
     if not isinstance(arrays, list | tuple) or isinstance(arrays, Nest):
         raise Refused("ArgumentError")
@@ -121,8 +123,10 @@ def _joined(arrays: Any, op: str) -> tuple[np.dtype[Any], list[list[Any]]]:
     kinds = ["StructureError", "ShapeError"] if all(dense_ones) else ["StructureError"]
     if len({x.rank for x in arrays}) > 1:
         raise Refused(*kinds)
+    if any(x.unknown for x in arrays):
+        raise Silent  # nobody knows whether they fit
     dtype = np.result_type(*[x.dtype for x in arrays])
-    return dtype, [list(x) if dtype.kind == "f" else [one.astype(dtype) for one in x] for x in arrays]
+    return dtype, [shaped(x, None if dtype.kind == "f" else dtype) for x in arrays]
 
 
 def cat(arrays: Any, dim: Any = 0) -> Answer:
@@ -145,7 +149,7 @@ def cat(arrays: Any, dim: Any = 0) -> Answer:
             (None if None in total else sum(total)) if d == at else own for d, own in enumerate(first.shape[1:], 1)
         )
     made = _wrap_joined(first, same, dtype, first.ragged, sizes)
-    return Answer("cat", {"arrays": parts, "dim": at}, made, any(x.unknown for x in arrays))
+    return Answer("cat", {"arrays": parts, "dim": at}, made)
 
 
 def _refuse_sizes(arrays: Any, free: list[int], whole: bool) -> None:
@@ -182,7 +186,7 @@ def stack(arrays: Any, dim: Any = 0) -> Answer:
     sizes = (*first.shape[1:at], len(arrays), *first.shape[at:]) if not first.dense else ()
     ragged = None if first.ragged is None else first.ragged + (at <= first.ragged)
     made = _wrap_joined(first, same, dtype, ragged, sizes)
-    return Answer("stack", {"arrays": parts, "dim": at}, made, any(x.unknown for x in arrays))
+    return Answer("stack", {"arrays": parts, "dim": at}, made)
 
 
 RULES: dict[str, Callable[..., Answer]] = {

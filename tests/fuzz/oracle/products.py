@@ -8,22 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from .values import Answer, Nest, Refused, Silent, dense, stacked
+from .values import Answer, Nest, Refused, Silent, dense, shaped, stacked
 
 
-def _in(x: Nest, dtype: np.dtype[Any]) -> list[Any]:
-    """The components in the dtype of the product, if that is one of integers."""
-    return [one.astype(dtype) for one in x] if dtype.kind in "biu" else list(x)
+def _in(x: Nest, dtype: np.dtype[Any]) -> Any:
+    """The components, or the dense array, in the dtype of the product, if that is one of integers."""
+    components = shaped(x, dtype if dtype.kind in "biu" else None)
+    return components[0] if x.dense else components
 
 
 def matmul(self: Nest, other: Nest) -> Answer:
     _refuse(self, other)
     dtype = np.result_type(self.dtype, other.dtype)
-    a, b = _in(self, dtype), _in(other, dtype)
-    arguments = {
-        "self": a if not self.dense or other.dense else a[0],
-        "other": b if not other.dense or self.dense else b[0],
-    }
+    arguments = {"self": _in(self, dtype), "other": _in(other, dtype)}
     nothing = not self.count or not other.count  # of which nobody can say whether lengths meet
     return Answer("matmul", arguments, _wrap(self, other, dtype), nothing)
 
@@ -45,6 +42,8 @@ def _refuse(a: Nest, b: Nest) -> None:
         kinds |= _refused_dense(nested[0], b if a is nested[0] else a)
     if kinds:
         raise Refused(*kinds)
+    if any(x.unknown or (not x.count and x.ragged is not None) for x in nested):
+        raise Silent  # nobody knows whether lengths meet
     if not nested[0].count:
         _refuse_inner_of_nothing(a, b)
     kinds = {"StructureError"} if len(nested) == 2 else {"ShapeError", "StructureError"}
@@ -90,7 +89,7 @@ def _wrap(a: Nest, b: Nest, dtype: Any) -> Callable[[Any], Any]:
     """Clauses MATMUL-2 to MATMUL-5: the ragged dimensions that are not summed over."""
     nested = [x for x in (a, b) if not x.dense]
     if not nested:
-        return lambda raw: dense(np.asarray(raw[0]), dtype)
+        return lambda raw: dense(np.asarray(raw), dtype)
     sizes = _sizes(a, b, nested)
     if any(x.layout == "strided" for x in nested):
         return lambda raw: Nest(raw, "strided", dtype, sizes=sizes)
@@ -124,10 +123,7 @@ def bmm(self: Nest, mat2: Nest) -> Answer:
         raise Refused("ShapeError" if self.dense or mat2.dense else "StructureError")
     _refuse(self, mat2)
     dtype = np.result_type(self.dtype, mat2.dtype)
-    a, b = (_in(x, dtype) for x in (self, mat2))
-    if both_dense:
-        return Answer("bmm", {"self": a, "mat2": b}, _wrap(self, mat2, dtype))
-    given = {"self": list(a[0]) if self.dense else a, "mat2": list(b[0]) if mat2.dense else b}
+    given = {"self": _in(self, dtype), "mat2": _in(mat2, dtype)}
     return Answer("bmm", given, _wrap(self, mat2, dtype), not self.shape[0])
 
 
@@ -150,7 +146,7 @@ def linear(self: Nest, weight: Nest, bias: Any = None) -> Answer:
         raise Refused(*kinds)
     product = np.result_type(self.dtype, weight.dtype)
     dtype = product if bias is None else np.result_type(product, bias.dtype)
-    given = {"self": _in(self, product), "weight": _in(weight, product)[0]}
+    given = {"self": shaped(self, product if product.kind in "biu" else None), "weight": _in(weight, product)}
     given |= {} if bias is None else {"bias": bias[0]}
     sizes = (*self.shape[1:-1], weight.shape[0])
     return Answer("linear", given, lambda raw: self.like(raw, dtype, sizes=sizes), self.unknown)

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pynested.spec.components import left_align
-from pynested.spec.encoding import Components
+from pynested.spec.components import each, left_align
 from pynested.spec.numerics import wide
 
 from .values import (
@@ -49,14 +48,8 @@ def _reduce(op: str, x: Nest, dim: Any, keepdim: Any, dtype: np.dtype[Any], aske
         raise Silent
     if op == "amax":
         _refuse_empty(x, dims)
-    arguments = {"self": list(x) if x.count else shaped(x), "dim": dims, "keepdim": keepdim, **asked}
-    raw = None
-    if not x.count and (dims is None or 0 in dims):  # of which the definitions lose the sizes
-        everything = tuple(range(x.rank)) if dims is None else dims
-        sizes = [1 if d in everything else size or 0 for d, size in enumerate(x.shape)]
-        shape = [size for d, size in enumerate(sizes) if keepdim or d not in everything]
-        raw = np.full(shape, 0 if op == "sum" else np.nan)
-    return Answer(op, arguments, _reduced(x, dims, keepdim, dtype), raw=raw)
+    arguments = {"self": shaped(x), "dim": dims, "keepdim": keepdim, **asked}
+    return Answer(op, arguments, _reduced(x, dims, keepdim, dtype))
 
 
 def _refuse_empty(x: Nest, dims: tuple[int, ...] | None) -> None:
@@ -107,7 +100,7 @@ def amax(self: Nest, dim: Any = None, keepdim: Any = False) -> Answer:
 def softmax(self: Nest, dim: Any, dtype: Any = None) -> Answer:
     kind, at = both(lambda: _floating(self.dtype if dtype is None else dtype), lambda: component_dim(self, dim))
     asked = {} if dtype is None else {"dtype": kind}
-    return Answer("softmax", {"self": list(self), "dim": at, **asked}, lambda raw: self.like(raw, kind))
+    return Answer("softmax", {"self": shaped(self), "dim": at, **asked}, lambda raw: self.like(raw, kind))
 
 
 def layer_norm(self: Nest, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: Any = 1e-5) -> Answer:
@@ -134,7 +127,7 @@ def layer_norm(self: Nest, normalized_shape: Any, weight: Any = None, bias: Any 
             raise Refused(*kinds)
 
     both(lambda: _floating(self.dtype), trailing, parameters)
-    given = {"self": list(self), "normalized_shape": shape, "eps": float(eps)}
+    given = {"self": shaped(self), "normalized_shape": shape, "eps": float(eps)}
     given |= {name: x[0] for name, x in (("weight", weight), ("bias", bias)) if x is not None}
     return Answer("layer_norm", given, lambda raw: self.like(raw), self.unknown)
 
@@ -145,9 +138,9 @@ def dropout(self: Nest, p: Any = 0.5, training: Any = True, generator: Any = Non
         kinds.append("ArgumentError")
     if kinds:
         raise Refused(*kinds)
-    arguments = {"self": list(self), "p": p, "training": training}
+    arguments = {"self": shaped(self), "p": p, "training": training}
     drops = bool(training and p > 0)
-    kept = [x * 0 if p == 1 else wide(x) / np.float64(1 - p) for x in self] if drops else None
+    kept = each(lambda x: x * 0 if p == 1 else wide(x) / np.float64(1 - p), shaped(self)) if drops else None
     answer = Answer("dropout", arguments, lambda raw: self.like(raw), raw=kept)
     answer.may_drop = drops
     return answer
@@ -164,7 +157,7 @@ def embedding(indices: Nest, weight: Any) -> Answer:
         kinds.append("IndexOutOfRange")
     if kinds:
         raise Refused(*kinds)
-    arguments = {"indices": [x.astype(np.int64) for x in indices], "weight": weight[0]}
+    arguments = {"indices": shaped(indices, np.int64), "weight": weight[0]}
     sizes = (*indices.shape[1:], weight.shape[1])
     return Answer("embedding", arguments, lambda raw: indices.like(raw, weight.dtype, sizes=sizes))
 
@@ -193,8 +186,8 @@ def cross_entropy(
     if not classes or (weight is not None and weight.dtype.kind != "f"):
         raise Silent
     arguments = {
-        "self": Components(list(self), (1, *self.shape) if self.dense else self.shape, self.dtype),
-        "target": [y.astype(np.int64) for y in target],
+        "self": shaped(self),
+        "target": shaped(target, np.int64),
         "reduction": reduction,
         "ignore_index": ignored,
         "label_smoothing": label_smoothing,

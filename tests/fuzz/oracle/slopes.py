@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pynested.spec.components import left_align
+from pynested.spec.components import Components, each, left_align
 
 from .values import Answer, definition
 
@@ -19,8 +19,8 @@ STEP = 2.0**-100  # nothing cancels, so it can be as small as one likes
 
 
 def _each(change: Callable[[Any], Any], value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return change(value)
+    if isinstance(value, Components | np.ndarray):
+        return each(change, value)
     return [_each(change, one) for one in value] if isinstance(value, list) else value
 
 

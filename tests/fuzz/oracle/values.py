@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from pynested.spec import bounds
-from pynested.spec.encoding import Components
+from pynested.spec.components import Components, each
+from pynested.spec.overflow import overflowing
 from pynested.spec.table import load_table
 
 TABLE = load_table()
@@ -94,9 +95,10 @@ def flat(parts: Iterable[Any], dtype: Any) -> Any:
     return np.concatenate([np.zeros(0, dtype), *[np.asarray(one).reshape(-1) for one in parts]])
 
 
-def shaped(x: Nest) -> Components:
-    """The components with their logical shape, which definitions ask for where there are none."""
-    return Components(list(x), x.shape, x.dtype)
+def shaped(x: Nest, dtype: Any = None) -> Components:
+    """The components as definitions take them, in ``dtype``; a dense array is the one component of a batch."""
+    parts = x if dtype is None else [one.astype(dtype) for one in x]
+    return Components(parts, (1, *x.shape) if x.dense else x.shape, parts[0].dtype if x else x.dtype)
 
 
 def dense(array: Any, dtype: Any = None) -> Nest:
@@ -157,7 +159,15 @@ class Answer:
                 return self.wrap(self.spread(self.raw))
             dtype = first_nest(self.value).dtype.name
             allowed = bounds.tolerance(TABLE[self.op].precision, definition(self.op), self.arguments, self.raw, dtype)
-            return self.wrap(bounds.each(lambda one: 2 * np.asarray(one), allowed))
+            return self.wrap(each(lambda one: 2 * np.asarray(one), allowed))
+
+    def overflowing(self) -> Any:
+        """Where an infinity or NaN is right too, as a `Nest` of the same form."""
+        dtype = first_nest(self.value).dtype.name
+        with np.errstate(all="ignore"):
+            return self.wrap(
+                overflowing(TABLE[self.op].precision, definition(self.op), self.arguments, self.raw, dtype)
+            )
 
 
 def nests(value: Any) -> list[Nest]:
