@@ -227,10 +227,16 @@ def test_equality_is_exact() -> None:
 
 def test_arrays_are_converted_once_to_the_dtype_that_is_asked_for() -> None:
     made = definition("nested_array")([np.array([False]), np.array([-2]), np.array([300])], "float16")
-    assert [one.tolist() for one in made] == [[0.0], [-2.0], [300.0]] and {one.dtype.name for one in made} == {
-        "float16"
-    }
+    assert [one.tolist() for one in made] == [[0.0], [-2.0], [300.0]]
+    assert {one.dtype.name for one in made} == {"float16"}
     assert definition("nested_array")([], "int8").dtype == np.int8
+
+
+def test_irregular_and_regular_sizes_are_joined_without_components() -> None:
+    arrays = [Components([], (0, None, 2), "int8"), Components([], (0, 3, 2), "float32")]
+    for name, shape in (("stack", (0, 2, None, 2)), ("cat", (0, None, 2))):
+        made = definition(name)(arrays, 1)
+        assert (made.shape, made.dtype) == (shape, np.float32)
 
 
 def test_products_with_alpha_are_taken_after_promotion() -> None:
