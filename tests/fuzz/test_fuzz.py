@@ -12,6 +12,8 @@ from pynested.autograd.rules import elementwise, segment
 from pynested.operators import writing
 
 from .campaign import MODES, campaign, told
+from .draw import OPERATORS
+from .oracle import RULES, TABLE
 
 SEED = 20
 CALLS = {"forward": 3500, "gradient": 1000, "writes": 3000, "structures": 12000, "tampering": 500, "threads": 400}
@@ -30,6 +32,11 @@ def test_a_seed_and_a_number_say_everything(mode: str) -> None:
     plans = [repr(draw(SEED, number)) for number in range(20)]
     assert plans == [repr(draw(SEED, number)) for number in reversed(range(20))][::-1]
     assert len({*plans, *(repr(draw(SEED + 1, number)) for number in range(20))}) > 20
+
+
+def test_every_operator_of_the_table_is_drawn_and_judged() -> None:
+    operators = {name for name, entry in TABLE.items() if entry.signature}
+    assert operators - set(OPERATORS) == set() == operators - set(RULES)
 
 
 Plant = Callable[[pytest.MonkeyPatch], None]

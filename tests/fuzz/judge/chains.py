@@ -8,6 +8,7 @@ import numpy as np
 
 import pynested as pn
 
+from ..draw.elements import BINARY
 from ..oracle import Nest, Refused, Silent
 from ..plan import Call, Chain, Dense, Ref
 from ..run import Outcome, Unreadable, World, attempt, read
@@ -16,6 +17,8 @@ from .call import Verdict, expected, judged
 from .laws import Met, broken_law
 
 ERRSTATE = np.geterr()
+WITH_NUMBERS = (*BINARY, "where")  # where a scalar of NumPy is a number; elsewhere it may count as an array of the CPU
+ANYWHERE = "anywhere"
 MOVING = ("nested_array", "as_nested_array", "reshape_as")  # these may move arrays to one device, or take a shape only
 
 
@@ -53,8 +56,9 @@ class Checked:
         """What is refused, or left open, whatever the operator does."""
         if self._masked(call):
             return Refused("PynestedError")
-        if len(self._devices(call)) < 2:
-            return None
+        devices = self._devices(call)
+        if len(devices - {ANYWHERE}) < 2:
+            return Silent() if len(devices) > 1 and call.op not in WITH_NUMBERS else None
         whatever_is_told_first = "DeviceError", "PynestedError", "OverflowError"
         open_ = call.op in MOVING or (call.spelling in ("infix", "numpy") and self._scalars_alone(call))
         return Silent() if open_ else Refused(*whatever_is_told_first)
@@ -74,7 +78,7 @@ class Checked:
         if self.world.device == "cpu":
             return {"cpu"}
         given = Call(call.op, tuple(call.refs)).known(self.world.known)[0]
-        return {getattr(one, "device", "cpu") for one in given if not isinstance(one, np.generic)}
+        return {ANYWHERE if isinstance(one, np.generic) else getattr(one, "device", "cpu") for one in given}
 
     def step(self, number: int, laws: bool) -> Found | None:
         """One call, judged."""

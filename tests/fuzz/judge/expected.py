@@ -28,6 +28,7 @@ class Expected:
         floats = [one.dtype for value in self.known.values() for one in nests(value) if one.dtype.kind == "f"]
         widths = [dtype.itemsize for dtype in floats]
         self.tolerance = TOLERANCE[min(widths, default=8)]
+        self.least = 1e-3 if self.tolerance == TOLERANCE[8] else 1.0  # what is left where narrow numbers cancel
 
     def along(self, directions: dict[int, Any]) -> list[Any]:
         """The derivative of every component of the result along ``directions`` of some memories."""

@@ -104,8 +104,8 @@ class Judged:
         if first.error is not None:
             yield from self._refused(first)
             return
-        if self.plan.impure:  # which shows in values that are not 0
-            if any(np.any(one) for one in self.expected.out):
+        if self.plan.impure:  # which shows in numbers that are not 0
+            if any(np.any(np.isfinite(one) & (one != 0)) for one in self.expected.out):
                 yield Difference("impure checkpoint", "gradients", "GradientError")
             return
         got = self.gradients()
@@ -150,7 +150,8 @@ class Judged:
             came, size = total([halved[i].astype(np.float64) * v for i, v in along.items()])
             slopes = [t * c for t, c in zip(self.expected.along(along), self.cotangent, strict=True)]
             due, other = total(slopes)
-            if np.isfinite(due) and not abs(came - due) <= self.expected.tolerance * (size + other + 1e-3):
+            scale = self.expected.least + size + other
+            if np.isfinite(due) and not abs(came - due) <= self.expected.tolerance * scale:
                 yield Difference("gradient", repr(came), repr(due), _where(along))
 
     def along(self) -> Iterator[dict[int, Any]]:
@@ -203,7 +204,7 @@ class Judged:
             yield from self._tangents(got, due)
 
     def _tangents(self, got: list[Any], due: list[Any]) -> Iterator[Difference]:
-        scale = 1e-3 + max((float(np.abs(one).max(initial=0.0)) for one in due), default=0.0)
+        scale = self.expected.least + max((float(np.abs(one).max(initial=0.0)) for one in due), default=0.0)
         for i, (mine, theirs) in enumerate(zip(got, due, strict=True)):
             if mine.shape != theirs.shape:
                 yield Difference("forward mode", str(mine.shape), str(theirs.shape), f" of component {i}")
