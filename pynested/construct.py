@@ -200,7 +200,8 @@ def as_nested_array(
     if type(tensor_list) is NestedArray:
         x = tensor_list if device is None else tensor_list.to(device=device)
         if dtype is not None and canonical_dtype(dtype, x.device) != x.dtype:
-            x = NestedArray(_converted(packing.packed(x).data, dtype), x.structure.packed)
+            tight = packing.packed(x)
+            x = NestedArray(_converted(tight.data, dtype), tight.structure)
         return x if layout is None else packing.in_layout(x, canonical_layout("as_nested_array", layout))
     chosen = canonical_layout("as_nested_array", layout)
     if isinstance(tensor_list, Array | np.ndarray):
