@@ -58,7 +58,7 @@ def _check_dtypes(entries: Entries, kind: np.dtype[Any], asked: bool) -> None:
     kinds = [name for name in found if name is not None]
     if kinds:
         raise Refused(*kinds)
-    if any(not one.size for one, _ in lossy):
+    if any(not one.size and (not asked or unfit(kind, np.zeros(0, own)) is not None) for one, own in lossy):
         raise Silent  # nothing can be lost
 
 

@@ -156,6 +156,9 @@ def where(condition: Any, self: Any, other: Any) -> Answer:
 def _chosen_dtype(self: Any, other: Any) -> np.dtype[Any]:
     """The promoted dtype, which has to hold numbers of Python that are chosen from."""
     dtype = promoted(self, other)
+    alone = not isinstance(self, Nest) and not isinstance(other, Nest)
+    if alone and any(abs(number) >= 2**63 for number in (self, other) if type(number) is int):
+        raise Silent  # beyond the dtypes of integers, beside a float perhaps
     for number in (self, other):
         if not isinstance(number, Nest):
             holds(dtype, number)

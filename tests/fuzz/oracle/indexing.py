@@ -29,7 +29,9 @@ def getitem(self: Nest, index: Any) -> Answer:
         entries = [_entry(item) for item in (index if isinstance(index, tuple) else (index,))]
         return _dense_getitem(self, entries) if self.dense else _nested_getitem(self, _expanded(self, entries))
     except Refused as refusal:
-        raise Refused(*refusal.kinds, *DENSE_KINDS if self.dense else ()) from None
+        huge = any(type(item) is int and abs(item) >= 2**63 for item in (index if isinstance(index, tuple) else ()))
+        either = DENSE_KINDS if self.dense else ("IndexOutOfRange",) if huge else ()
+        raise Refused(*refusal.kinds, *either) from None
 
 
 def _dense_getitem(x: Nest, entries: list[Any]) -> Answer:
