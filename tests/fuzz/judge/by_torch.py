@@ -88,6 +88,8 @@ def _called(call: Call, known: dict[Ref, Any], answer: Answer, due: Any) -> Any:
     given = inspect.signature(RULES[call.op]).bind(*call.args, **call.kwargs).arguments
     given.update(given.pop("options", {}))
     args = {name: _argument(given.get(name), value, known, nested) for name, value in answer.arguments.items()}
+    if call.op in ("matmul", "bmm") and not nested:  # whose definitions take dense arrays as they are
+        args = {name: [one] for name, one in args.items()}
     named = {}
     if call.op == "cross_entropy":  # which takes options by their names
         named = {name: args.pop(name) for name in list(args)[2:]}
