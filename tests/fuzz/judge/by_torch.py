@@ -88,6 +88,8 @@ def _called(call: Call, known: dict[Ref, Any], answer: Answer, due: Any) -> Any:
     given = inspect.signature(RULES[call.op]).bind(*call.args, **call.kwargs).arguments
     given.update(given.pop("options", {}))
     args = {name: _argument(given.get(name), value, known, nested) for name, value in answer.arguments.items()}
+    if call.op == "select" and not args["dim"]:  # a component, where the dense operator would look into each
+        return args["self"][args["index"]]
     if call.op in ("matmul", "bmm") and not nested:  # whose definitions take dense arrays as they are
         args = {name: [one] for name, one in args.items()}
     named = {}
