@@ -80,7 +80,8 @@ def array(
     given = data.detach() if type(data) is Array else (Array if copy else Array.over)(_as_numpy(data))
     possible_shape("array", given.shape)
     kind = canonical_dtype(given.dtype if dtype is None else dtype, place)
-    check_fits("array", given.data, kind)
+    if given.data.size or not isinstance(data, list | tuple):  # lists without elements have no dtype to convert from
+        check_fits("array", given.data, kind)
     made = converted(given, place, kind)
     if made is given and copy:
         made = Array(transfer(given.data, place), place)

@@ -132,7 +132,7 @@ def _of_nothing(layout: Layout, dtype: Any, device: str, requires_grad: bool) ->
             "nested_array: an empty list says nothing of the components' dimensions; use "
             "pn.nested_array_from_jagged(values, offsets=[0]) for a jagged array without components."
         )
-    values = array(np.zeros(0), dtype=dtype or np.float64, device=device, requires_grad=requires_grad)
+    values = array([], dtype=dtype or np.float64, device=device, requires_grad=requires_grad)
     return NestedArray(values, Strided.of_packed(np.zeros((1, 0), np.int64), 0))
 
 
@@ -200,7 +200,8 @@ def as_nested_array(
     if type(tensor_list) is NestedArray:
         x = tensor_list if device is None else tensor_list.to(device=device)
         if dtype is not None and canonical_dtype(dtype, x.device) != x.dtype:
-            x = NestedArray(_converted(packing.packed(x).data, dtype), x.structure.packed)
+            tight = packing.packed(x)
+            x = NestedArray(_converted(tight.data, dtype), tight.structure)
         return x if layout is None else packing.in_layout(x, canonical_layout("as_nested_array", layout))
     chosen = canonical_layout("as_nested_array", layout)
     if isinstance(tensor_list, Array | np.ndarray):

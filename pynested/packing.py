@@ -16,7 +16,7 @@ from pynested.backends.errors import LayoutError, StructureError
 from .layouts import Layout, jagged, strided
 from .nested_array import NestedArray
 from .shapes import check_same_shape, describe
-from .structure import Ints, Jagged, Strided, regular_sizes
+from .structure import Ints, Jagged, Strided, packed_strides, regular_sizes
 
 
 def lead(axis: int, ndim: int) -> tuple[int, ...]:
@@ -79,9 +79,9 @@ def to_strided(x: NestedArray) -> NestedArray:
     order = tuple(sorted(range(values.ndim), key=lambda i: -values.stride(i)))
     ordered = moves.transpose(values, order)
     if not ordered.is_contiguous():
-        values, ordered = values.contiguous(), values.contiguous()
+        order, ordered = tuple(range(values.ndim)), values.contiguous()
     flat = moves.reshape(ordered, (values.numel(),))
-    strides = np.array(values.stride(), np.int64)
+    strides = packed_strides(np.array([ordered.shape], np.int64))[0, list(inverse(order))]  # NumPy's can be negative
     at = structure.ragged_dim - 1
     steps = np.broadcast_to(strides, (structure.count, values.ndim))
     made = Strided.derived(x.outline, steps, structure.offsets[:-1] * strides[at], values.numel())

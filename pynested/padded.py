@@ -21,7 +21,7 @@ from .layouts import Layout, canonical_layout, jagged, strided
 from .metadata import integers, plain
 from .nested_array import NestedArray
 from .operands import Dense, IntsLike
-from .structure import Ints, Jagged, Strided
+from .structure import Ints, Jagged, Strided, packed_strides
 
 
 def narrow(
@@ -87,8 +87,9 @@ def narrow(
         return NestedArray(rows, Jagged.derived(offsets, lengths))
     outline = np.tile(np.array(x.shape[1:], np.int64), (max(count, 1), 1))
     outline[:, at - 1] = each if each.size else -1
-    strides = np.tile(np.array(x.stride()[1:], np.int64), (count, 1))
-    offsets = np.arange(count) * x.stride(0) + starts * strides[:, at - 1]
+    steps = packed_strides(np.array([x.shape], np.int64))[0]  # NumPy's can be negative where a size is 1
+    strides = np.tile(steps[1:], (count, 1))
+    offsets = np.arange(count) * steps[0] + starts * strides[:, at - 1]
     offsets = np.where((outline[:count] > 0).all(axis=1), offsets, 0)
     return NestedArray(moves.reshape(x, (x.numel(),)), Strided.derived(outline, strides, offsets, x.numel()))
 

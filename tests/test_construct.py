@@ -177,4 +177,6 @@ class TestAsNestedArray:
                 for b in LAYOUTS:
                     assert_same(pn.as_nested_array(x, layout=b), X)
                     assert pn.as_nested_array(x, layout=b).layout is b
-                assert pn.as_nested_array(x, np.float32).dtype == np.float32
+                    single = pn.as_nested_array(x, np.float32, layout=b)
+                    assert single.dtype == np.float32
+                    assert_same(single, [one.astype(np.float32) for one in X])

@@ -279,6 +279,16 @@ def test_limits_of_arange() -> None:
             pn.arange(*limits)
 
 
+@pytest.mark.parametrize("layout", [None, *LAYOUTS])
+def test_a_number_has_to_fit_whatever_alpha_makes_of_the_result(layout: Any) -> None:
+    x = target("uint8", layout)
+    for operation in (pn.add, pn.sub):
+        for pair in ((-129, x), (x, -129)):
+            with pytest.raises(OverflowError, match="-129"):
+                operation(*pair, alpha=0.5)
+    assert read(pn.sub(4, pn.array([2], dtype="uint8"), alpha=0.5)) == [3.0]
+
+
 def test_arithmetic_within_a_dtype_still_wraps() -> None:
     x = pn.array([100], dtype="int8")
     assert (x + 100).tolist() == x.clone().add_(100).tolist() == x.clone().add_(x, alpha=1).tolist() == [-56]

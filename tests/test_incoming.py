@@ -235,6 +235,9 @@ def test_integers_beyond_int64_are_no_floats() -> None:
 
 def test_lists_of_nothing_and_of_lists_that_hold_themselves() -> None:
     assert pn.array([]).dtype == pn.array([[], []]).dtype == np.float64
+    for dtype in ("bool", "int8", "float16"):  # a list without elements has none to lose
+        for made in (pn.array([[], []], dtype=dtype), pn.nested_array([], dtype=dtype), pn.as_nested_array((), dtype)):
+            assert made.dtype == np.dtype(dtype) and not made.numel()
     assert pn.nested_array_from_jagged(np.zeros((0, 2)), lengths=[]).shape[0] == 0
     own: list[Any] = [1.0]
     own.append(own)

@@ -265,3 +265,21 @@ def test_facts_hold_no_reference_to_their_structure() -> None:
             assert gone() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_views_of_reversed_memory_are_valid_arrays(axis: int) -> None:
+    shape = [2, 3, 2]
+    shape[axis] = 1  # so that the memory counts as contiguous, although one stride is negative
+    values = np.flip(np.arange(float(np.prod(shape))).reshape(shape), axis)
+    assert values.flags.c_contiguous and min(values.strides) < 0
+    views = [
+        pn.nested_array_from_jagged(values, [0, 0, shape[1]], [0, shape[1]], jagged_dim=2).to(layout=pn.strided),
+        pn.nested_array_from_jagged(values, [0, shape[0], shape[0]]).to(layout=pn.strided),
+        pn.narrow(pn.array(values, copy=False), 1, [0] * shape[0], [1] * shape[0], layout=pn.strided),
+        pn.narrow(pn.array(values, copy=False), 2, [0] * shape[0], [1] * shape[0], layout=pn.strided),
+    ]
+    parts = [[values[:, :0], values], [values, values[:0]], list(values[:, :1]), list(values[:, :, :1])]
+    for view, due in zip(views, parts, strict=True):
+        assert view.structure.strides.min() >= 0
+        assert_same(pickle.loads(pickle.dumps(view)), due)

@@ -150,6 +150,20 @@ def test_refused_assignments(layout: Any) -> None:
     assert_same(x, X)
 
 
+@EACH_LAYOUT
+@pytest.mark.parametrize("lengths", [[], [0], [2], [1, 2]])
+def test_what_would_enlarge_a_component_is_refused(layout: Any, lengths: list[int]) -> None:
+    thin, wide = (batch([(n, size) for n in lengths]) for size in (1, 3))
+    jagged = pn.nested_array_from_jagged(np.concatenate([np.zeros((0, 1)), *thin]), lengths=np.array(lengths, int))
+    x = jagged.to(layout=layout)
+    larger = pn.nested_array_from_jagged(np.concatenate([np.zeros((0, 3)), *wide]), lengths=np.array(lengths, int))
+    for value in (np.zeros(3), np.zeros((1, 1, 3)), larger, larger.to(layout=pn.strided)):
+        for write in (x.copy_, x.add_, lambda value: x.__setitem__(..., value)):
+            with pytest.raises((ShapeError, StructureError)):
+                write(value)
+    assert_same(x, thin)
+
+
 def test_a_place_is_never_written_twice() -> None:
     values = pn.arange(6, dtype=pn.float64)
     jagged = pn.nested_array_from_jagged(values, [0, 0, 6], [3, 2])

@@ -46,6 +46,8 @@ def _scaled(name: str, a: Any, b: Any, alpha: Any) -> Array:
         kind = promoted(a.dtype, b.dtype)
     elif type(b) is Array:
         kind = weak_dtype(a, b.dtype)
+        if not is_float(kind):
+            scalar(name, a, kind)  # which holds it, though a floating alpha makes the result wider
     else:
         kind = weak_dtype(b, a.dtype)
         b = as_array(name, scalar(name, b, np.dtype(np.float64) if is_float(kind) else kind), device_of(a))

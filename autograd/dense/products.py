@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pynested.backends.dtypes import computing_dtype, is_half, promoted
+import numpy as np
+
+from pynested.backends.dtypes import computing_dtype, is_float, is_half, promoted
 from pynested.backends.errors import ShapeError
 from pynested.backends.limits import MOST_ELEMENTS
 
@@ -55,13 +57,20 @@ def bmm(self: Any, mat2: Any) -> Array:
     return matmul(a, b)
 
 
+def multiplied_in(x: np.dtype[Any], weight: np.dtype[Any], bias: np.dtype[Any] | None) -> np.dtype[Any]:
+    """The dtype of the products of `linear`: that of the result, float32 for halves; integers keep their own."""
+    kind = promoted(x, weight)
+    return computing_dtype(promoted(kind, bias) if bias is not None and is_float(kind) else kind)
+
+
 def linear(self: Any, weight: Any, bias: Any = None) -> Array:
     """``x @ weight.T + bias``: (..., I), (O, I), (O,) -> (..., O)."""
     x, w, bias = together("linear", self, weight, bias)
     check_linear(x.shape[-1] if x.ndim else None, w, bias)
-    if bias is not None and is_half(x.dtype) and is_half(w.dtype):  # added up in float32 and rounded once, with bias
-        wide, kind = computing_dtype(x.dtype), promoted(x.dtype, w.dtype, bias.dtype)
-        return to_dtype(linear(*[to_dtype(one, wide) for one in (x, w, bias)]), kind)
+    if bias is not None and (is_half(bias.dtype) or not x.dtype == w.dtype == bias.dtype):
+        wide, kind = multiplied_in(x.dtype, w.dtype, bias.dtype), promoted(x.dtype, w.dtype, bias.dtype)
+        if wide != promoted(x.dtype, w.dtype):
+            return to_dtype(linear(*[to_dtype(one, wide) for one in (x, w, bias)]), kind)
     product = matmul(x, rules.swapped(w))
     return product if bias is None else add(product, bias)
 

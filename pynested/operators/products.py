@@ -8,10 +8,10 @@ import numpy as np
 
 from pynested.autograd import Array, dense
 from pynested.autograd.dense import canonical
-from pynested.autograd.dense.products import check_linear
+from pynested.autograd.dense.products import check_linear, multiplied_in
 from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import linalg as rules
-from pynested.backends.dtypes import is_half, promoted
+from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.mapping import together
 from pynested.nested_array import NestedArray
@@ -179,8 +179,8 @@ def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> NestedArr
         )
     check_linear(features, w, shift)
     kind = promoted(self.dtype, w.dtype)
-    if is_half(kind):  # added up in float32 and rounded once, bias included
-        wide = np.dtype(np.float32)
+    wide = multiplied_in(self.dtype, w.dtype, None if shift is None else shift.dtype)
+    if wide != kind:  # added up as wide as the result, float32 at least, and rounded once, bias included
         product = linear(_as_dtype(self, wide), to_dtype(w, wide), None if shift is None else to_dtype(shift, wide))
         return product.to(kind if shift is None else promoted(kind, shift.dtype))
     if isinstance(self.structure, Jagged):

@@ -83,9 +83,14 @@ def _store_at(self: NestedArray, name: str, index: Index, value: Any) -> None:
 
 
 def _second(x: Array, value: Any) -> Array:
-    """``value`` for every element of ``x``, in memory of its own: components are written one after another."""
+    """``value`` for every element of ``x``, in memory of its own: components are written one after another.
+
+    One that would stretch ``x`` keeps its shape, by which `_store` refuses it.
+    """
     xp = get_backend(x.device).xp
-    return Array(xp.array(xp.broadcast_to(xp.asarray(raw(value)), x.shape), order="C"), x.device)
+    given = xp.asarray(raw(value))
+    shape = np.broadcast_shapes(x.shape, given.shape)
+    return Array(xp.array(xp.broadcast_to(given, shape), order="C"), x.device)
 
 
 def _refuse(self: NestedArray, name: str, arguments: tuple[Any, ...]) -> None:

@@ -9,4 +9,4 @@ from pynested.spec.components import each, promoted
 
 def add(self: Any, other: Any, alpha: Any = 1) -> Any:
     """ADD: a + alpha * b, element by element."""
-    return each(lambda a, b: a + (b if alpha == 1 else alpha * b), *promoted(self, other))
+    return each(lambda a, b: a + (b if type(alpha) is int and alpha == 1 else alpha * b), *promoted(self, other))

@@ -18,4 +18,4 @@ def cat(arrays: list[Components], dim: int = 0) -> Components:
     known = [size for size in columns[dim] if size is not None]
     joined = sum(known) if len(known) == len(arrays) else None
     shape = [joined if d == dim else size for d, size in enumerate(broadcast(*shapes))]
-    return each(lambda *group: np.concatenate(group, axis=dim - 1), arrays[0], *arrays[1:], shape=shape)
+    return each(lambda *group: np.concatenate(group, axis=dim - 1), arrays[0], *arrays[1:], shape=shape, dtype=dtype)

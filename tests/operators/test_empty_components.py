@@ -46,6 +46,14 @@ def test_reshape(shape: tuple[int, ...], ragged: int, new: tuple[int, ...], layo
         nest([np.zeros(shape), np.ones([max(size, 1) for size in shape])], layout, placement, ragged).reshape(2, *new)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_rows_without_elements_stay_rows(layout: Any) -> None:
+    x = place([np.zeros((0, n, 3)) for n in (2, 0, 1)], layout, "holes", 2).array
+    for inner in ((0,), (1,), (4, 2), (3, 0)):
+        for method in (x.reshape, x.view):
+            assert_same(method(3, 0, -1, *inner), [np.zeros((0, n, *inner)) for n in (2, 0, 1)])
+
+
 def test_slices_without_elements_are_reshaped() -> None:
     x = pn.nested_array_from_jagged(np.arange(16.0).reshape(4, 4, 1), [0, 2, 4])[:, :0]
     assert not x.is_contiguous()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import DimensionError, ShapeError, StructureError
+from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
 
 from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, nest, place
 
@@ -159,3 +159,10 @@ def test_dense_arrays_are_joined_as_ever() -> None:
     assert pn.stack([pn.array(x), x]).tolist() == np.stack([x, x]).tolist()
     with pytest.raises(ShapeError):
         pn.cat([x, x[:1]], 1)
+
+
+@pytest.mark.parametrize("join", [pn.cat, pn.stack])
+def test_what_is_no_list_of_arrays_is_refused(join: Any) -> None:
+    for given in (None, 1, 1.0, np.float64(1), np.ones(2), pn.array([1.0]), nest(X, LAYOUTS[0])):
+        with pytest.raises(ArgumentError, match="give"):
+            join(given)

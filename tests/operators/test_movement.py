@@ -286,3 +286,9 @@ def test_jagged_by_the_second_dimension() -> None:
     assert_same(x.unsqueeze(2), [one[:, None] for one in TURNED])
     with pytest.raises(DimensionError):
         x.chunk(2, 2)
+
+
+def test_copies_take_what_numpy_has() -> None:
+    for copy in (pn.clone, pn.contiguous, pn.detach):
+        made: Any = copy(np.array([1.0, 2.0]))  # type: ignore[type-var]
+        assert type(made) is pn.Array and made.tolist() == [1.0, 2.0]

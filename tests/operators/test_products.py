@@ -241,6 +241,14 @@ class TestLinear:
         for found in (pn.linear(lay([x]), weight, bias.astype(np.float32)), pn.linear(x, weight, np.ones(1, "f"))):
             assert found.dtype == np.float32
 
+    def test_products_are_as_wide_as_the_result(self, lay: Any) -> None:
+        for narrow, wide in (("float32", np.float64), ("float16", np.float64), ("float16", np.float32)):
+            x, weight, bias = np.array([[0.1, 0.3]], narrow), np.array([[0.7, 0.9]], narrow), np.array([0.1], wide)
+            due = [float(x[0, 0]) * float(weight[0, 0]) + float(x[0, 1]) * float(weight[0, 1]) + float(bias[0])]
+            for found in (pn.linear(lay([x]), weight, bias).unbind()[0], pn.linear(pn.array(x), weight, bias)):
+                assert found.dtype == wide
+                np.testing.assert_allclose(found.numpy()[0], due, 4 * float(np.finfo(wide).eps))
+
     def test_without_runs_the_parameters_receive_zero(self, layout: Any) -> None:
         weight, bias = pn.array(np.ones((2, 3)), requires_grad=True), pn.array(np.ones(2), requires_grad=True)
         pn.linear(nest([np.zeros((0, 3))] * 2, layout), weight, bias).sum().backward()

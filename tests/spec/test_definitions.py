@@ -229,9 +229,29 @@ def test_equality_is_exact() -> None:
     assert definition("equal")(nan, nan) is False
 
 
+def test_arrays_are_converted_once_to_the_dtype_that_is_asked_for() -> None:
+    made = definition("nested_array")([np.array([False]), np.array([-2]), np.array([300])], "float16")
+    assert [one.tolist() for one in made] == [[0.0], [-2.0], [300.0]]
+    assert {one.dtype.name for one in made} == {"float16"}
+    assert definition("nested_array")([], "int8").dtype == np.int8
+
+
+def test_irregular_and_regular_sizes_are_joined_without_components() -> None:
+    arrays = [Components([], (0, None, 2), "int8"), Components([], (0, 3, 2), "float32")]
+    for name, shape in (("stack", (0, 2, None, 2)), ("cat", (0, None, 2))):
+        made = definition(name)(arrays, 1)
+        assert (made.shape, made.dtype) == (shape, np.float32)
+
+
 def test_products_with_alpha_are_taken_after_promotion() -> None:
     small, wide = Components([np.array([100], "int8")]), Components([np.array([1])])
     assert [one.tolist() for one in definition("add")(wide, small, 300)] == [[30001]]
     zero, large = Components([np.array([0.0])]), Components([np.array([2**62])])
     assert [one.tolist() for one in definition("sub")(zero, large, 4)] == [[-(2.0**64)]]
     assert [one.tolist() for one in definition("add")(small, small, 2)] == [[44]]
+    zero, true = (
+        Components([np.array([0], "uint8")]),
+        Components([np.array([True])]),
+    )  # a floating alpha makes floats of them, 1.0 too
+    assert [one.tolist() for one in definition("sub")(zero, true, 1.0)] == [[-1.0]]
+    assert [one.tolist() for one in definition("add")(true, true, 1.0)] == [[2.0]]

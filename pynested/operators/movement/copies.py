@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pynested.autograd import dense
+from pynested.autograd.dense.canonical import as_array
 from pynested.nested_array import NestedArray
 from pynested.operands import Kind
 from pynested.packing import packed
@@ -43,4 +44,6 @@ def detach(self: Kind) -> Kind:
     >>> pn.detach(nt * 2).requires_grad
     False
     """
-    return NestedArray(self.data.detach(), self.structure) if isinstance(self, NestedArray) else self.detach()
+    if not isinstance(self, NestedArray):
+        return as_array("detach", self).detach()
+    return NestedArray(self.data.detach(), self.structure)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ def _listed(name: str, arrays: Any) -> list[Any]:
     """The arrays to join; one array is not a list of them."""
     if isinstance(arrays, NestedArray | Array | np.ndarray):
         raise ArgumentError(f"{name}: this is one array; give a list: pn.{name}([a, b]).")
+    if not isinstance(arrays, Iterable):
+        raise ArgumentError(f"{name}: {type(arrays).__name__} is no list of arrays; give one: pn.{name}([a, b]).")
     return list(arrays)
 
 

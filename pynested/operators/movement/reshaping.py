@@ -215,8 +215,9 @@ def _reshaped_jagged(
         raise ShapeError(f"{name}: shape {shape} has no place for the ragged dimension {r}, whose size is -1.")
     data, old = x.data, x.data.shape
     new = [old[k] if size == -1 else size for k, size in enumerate(shape[1:])]
-    if prod(new[: r - 1]) == prod(old[: r - 1]):
-        if prod(new[r:]) != prod(old[r:]):  # then no component has elements, and rows in holes do not matter
+    before = prod(old[: r - 1])
+    if prod(new[: r - 1]) == before:
+        if before and prod(new[r:]) != prod(old[r:]):  # then no component has rows, and those in holes do not matter
             data, structure = moves.slice_(data, (slice(None),) * (r - 1) + (slice(0, 0),)), structure.packed
         values_shape = (*new[: r - 1], data.shape[r - 1], *new[r:])
         values = dense.reshape(data, values_shape) if may_copy else dense.view(data, values_shape)

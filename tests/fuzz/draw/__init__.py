@@ -1,0 +1,64 @@
+"""Drawing: plain data from a seed and a number, the same on every machine. `chain` draws calls of all operators."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..chance import Chance
+from ..oracle import Nest
+from ..plan import Call, Chain
+from . import conversion, elements, moves, products
+from .draft import Draft
+
+DRAWS = {**elements.DRAWS, **moves.DRAWS, **products.DRAWS, **conversion.DRAWS}
+OPERATORS = tuple(DRAWS)
+CHAIN = 1  # the first number of a key: what is drawn
+
+INFIX = ("add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge", "matmul", "neg", "abs")
+NUMPY = ("add", "sub", "mul", "div", "neg", "abs", "sgn", "exp", "log", "sin", "tanh", "eq", "ne", "lt", "gt", "le",
+         "ge", "matmul", "logical_not", "sum", "mean", "amax", "where", "cat", "stack", "clone", "equal")  # fmt: skip
+FUNCTIONS_ONLY = ("where", "cat", "stack", "embedding", "cross_entropy", "nested_array", "as_nested_array",
+                  "nested_array_from_jagged", "nested_array_from_strided", "masked_select", "narrow")  # fmt: skip
+SIGNS_ONLY = ("gt", "le", "ge")  # no function has these names
+NESTED_METHODS = ("ne", "gt", "le", "ge", "to_padded_array")  # which a dense array lacks
+
+
+def chain(seed: int, number: int) -> Chain:
+    """Chain ``number``: one to six calls, each of anything that is there by then."""
+    d = Draft(Chance(CHAIN, seed, number))
+    for _ in range(d.chance.one((1, 1, 1, 2, 2, 3, 4, 6))):
+        d.call(spelled(d, DRAWS[d.chance.one(OPERATORS)](d)))
+    return d.chain()
+
+
+def spelled(d: Draft, call: Call) -> Call:
+    """The same call as a method, with Python's sign, or by NumPy's function."""
+    ours = [d.ours(one) for one in call.args]
+    if call.op == "getitem":
+        return replace(call, spelling="infix" if ours[0] else "function")
+    nested = any(not array.dense for array in _arrays(d, call))
+    ways = ["function"] * 4 if call.op not in SIGNS_ONLY else []
+    if call.op not in FUNCTIONS_ONLY and ours and ours[0] and _has_method(d, call, nested):
+        ways += ["method", "method"]
+    if call.op in INFIX and not call.kwargs and any(ours) and not d.masked(call.args[0]):
+        ways += ["infix", "infix"]
+    if call.op in NUMPY and nested and _fits_numpy(call):
+        ways.append("numpy")
+    return replace(call, spelling=d.chance.one(ways)) if ways else replace(call, op="lt")
+
+
+def _has_method(d: Draft, call: Call, nested: bool) -> bool:
+    """A dense array has fewer methods, and none that takes nested ones."""
+    lacking = nested or call.op in NESTED_METHODS or "layout" in call.kwargs
+    return not (d.value(call.args[0]).dense and lacking)
+
+
+def _arrays(d: Draft, call: Call) -> list[Nest]:
+    return [d.value(ref) for ref in call.refs]
+
+
+def _fits_numpy(call: Call) -> bool:
+    """Whether NumPy hands all arguments over: axes that are no integers, and what is no list, it judges itself."""
+    plain = all(type(one) is not float for one in (*call.args[1:], *call.kwargs.values()))
+    listed = call.op not in ("cat", "stack") or type(call.args[0]) is list
+    return plain and listed and not set(call.kwargs) & {"alpha", "dtype"}

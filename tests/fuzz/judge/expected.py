@@ -1,0 +1,62 @@
+"""What the definitions make of a chain, and how that changes along a direction of its memories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..draw.slopes import Slope
+from ..oracle import Nest, ask, nests
+from ..oracle.slopes import STEP, sloped
+from ..plan import Ref, found, seen
+
+TOLERANCE = {8: 1e-7, 4: 3e-3, 2: 0.2}  # of gradients whose narrowest numbers have so many bytes
+
+
+class Expected:
+    """The numbers of a chain by the definitions; `Refused` and `Silent` where they have none."""
+
+    def __init__(self, plan: Slope) -> None:
+        self.plan, self.chain = plan, plan.chain
+        self.may_refuse = False
+        self.known: dict[Ref, Any] = {}
+        self.known = self._evaluated({})
+        self.out: Nest = found(plan.out, self.known)
+        self.finite = all(_finite(value) for value in self.known.values())
+        self.unknown = any(one.unknown for value in self.known.values() for one in nests(value))
+        floats = [one.dtype for value in self.known.values() for one in nests(value) if one.dtype.kind == "f"]
+        widths = [dtype.itemsize for dtype in floats]
+        self.tolerance = TOLERANCE[min(widths, default=8)]
+        self.least = 1e-3 if self.tolerance == TOLERANCE[8] else 1.0  # what is left where narrow numbers cancel
+
+    def along(self, directions: dict[int, Any]) -> list[Any]:
+        """The derivative of every component of the result along ``directions`` of some memories."""
+        floats = {i: one.numbers for i, one in enumerate(self.chain.memories) if one.numbers.dtype.kind == "f"}
+        moved = {i: one + 1j * STEP * directions.get(i, 0.0) for i, one in floats.items()}
+        with sloped():
+            out = found(self.plan.out, self._evaluated(moved))
+        return [np.imag(one) / STEP for one in out]
+
+    def _evaluated(self, numbers: dict[int, Any]) -> dict[Ref, Any]:
+        """Every operand and result, with other ``numbers`` in some memories."""
+        known: dict[Ref, Any] = {}
+        for i, operand in enumerate(self.chain.operands):
+            known[Ref("x", i)] = seen(self.chain.memories[operand.memory], operand, numbers.get(operand.memory))
+        for i, call in enumerate(self.chain.steps):
+            answer = ask(call.op, *call.known(known))
+            ref = Ref("y", i)
+            known[ref] = _with_reals(answer.value, self.known[ref]) if numbers else answer.value
+            self.may_refuse = self.may_refuse or answer.may_refuse
+        return known
+
+
+def _with_reals(value: Any, real: Any) -> Any:
+    """The slopes of ``value`` beside the numbers of ``real``: products of steps are tiny but not 0, where kinks are."""
+    if isinstance(value, Nest):
+        return value.like([a + 1j * np.imag(b) if np.iscomplexobj(b) else b for a, b in zip(real, value, strict=True)])
+    return [_with_reals(a, b) for a, b in zip(value, real, strict=True)] if isinstance(value, list) else value
+
+
+def _finite(value: Any) -> bool:
+    return all(bool(np.isfinite(np.asarray(one)).all()) for x in nests(value) for one in x)

@@ -1,0 +1,147 @@
+"""Pieces: what an index or a slice picks of every component, and what kind of array that is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .values import Answer, Nest, Refused, Silent, both, dense, dim_of, integer, shaped, stacked
+
+DENSE_KINDS = ("DimensionError", "IndexOutOfRange", "ArgumentError")  # of a wrong index of a dense array: either
+
+
+def _entry(item: Any) -> Any:
+    """One entry of an index, checked."""
+    if item is None or item is Ellipsis:
+        return item
+    if not isinstance(item, slice):
+        return integer(item)
+    start, stop, step = (None if end is None else integer(end) for end in (item.start, item.stop, item.step))
+    if step == 0:
+        raise Refused("ArgumentError")
+    return slice(start, stop, step)
+
+
+def getitem(self: Nest, index: Any) -> Answer:
+    try:
+        entries = [_entry(item) for item in (index if isinstance(index, tuple) else (index,))]
+        return _dense_getitem(self, entries) if self.dense else _nested_getitem(self, _expanded(self, entries))
+    except Refused as refusal:
+        huge = any(type(item) is int and abs(item) >= 2**63 for item in (index if isinstance(index, tuple) else ()))
+        either = DENSE_KINDS if self.dense else ("IndexOutOfRange",) if huge else ()
+        raise Refused(*refusal.kinds, *either) from None
+
+
+def _dense_getitem(x: Nest, entries: list[Any]) -> Answer:
+    if entries.count(Ellipsis) > 1:
+        raise Refused(*DENSE_KINDS)
+    try:
+        picked = x[0][tuple(entries) if Ellipsis in entries else (*entries, ...)]
+    except IndexError:
+        raise Refused(*DENSE_KINDS) from None
+    return Answer("clone", {"self": shaped(dense(picked))}, lambda raw: dense(np.asarray(raw[0]), x.dtype))
+
+
+def _expanded(x: Nest, entries: list[Any]) -> list[Any]:
+    """The entries, with full slices for ``...`` and for what is missing."""
+    named = sum(item is not None and item is not Ellipsis for item in entries)
+    if named > x.rank or entries.count(Ellipsis) > 1:
+        raise Refused("DimensionError")
+    place = entries.index(Ellipsis) if Ellipsis in entries else len(entries)
+    expanded = entries[:place] + [slice(None)] * (x.rank - named) + entries[place + 1 :]
+    if expanded[0] is None:
+        raise Refused("DimensionError")
+    return expanded
+
+
+def _nested_getitem(x: Nest, entries: list[Any]) -> Answer:
+    batch, *rest = entries
+    if isinstance(batch, int) and not -x.count <= batch < x.count:
+        raise Refused("IndexOutOfRange")
+    chosen = [x[batch]] if isinstance(batch, int) else x[batch]
+    for component in chosen:
+        try:
+            component[tuple(rest)]
+        except IndexError:
+            raise Refused("IndexOutOfRange") from None
+    arguments = {"self": shaped(x), "index": tuple(entries)}
+    if isinstance(batch, int):
+        return Answer("getitem", arguments, lambda raw: dense(np.asarray(raw), x.dtype))
+    if not chosen and any(isinstance(item, int) for item in rest):
+        raise Silent  # nobody has that index, and nobody lacks it
+    return Answer("getitem", arguments, lambda raw: _indexed(x, rest, raw))
+
+
+def _indexed(x: Nest, rest: list[Any], raw: list[Any]) -> Nest:
+    """Components after indexing: dense where an integer took the ragged dimension, else as they were."""
+    sizes: list[int | None] = []
+    ragged, dim, gone = None, 0, False
+    for item in rest:
+        dim += item is not None
+        if isinstance(item, int):
+            gone = gone or dim == x.ragged
+            continue
+        size = 1 if item is None else x.shape[dim]
+        sizes.append(len(range(*item.indices(size))) if isinstance(item, slice) and size is not None else size)
+        if item is not None and dim == x.ragged:
+            ragged = len(sizes)
+    parts = [np.asarray(one) for one in raw]
+    return stacked(parts, tuple(sizes), x.dtype) if gone else Nest(parts, x.layout, x.dtype, ragged, tuple(sizes))
+
+
+def select(self: Nest, dim: Any, index: Any) -> Answer:
+    at, where = dim_of(self, dim), integer(index)
+    sizes: Any = [self.count] if not at else self.column(at)
+    if any(not -size <= where < size for size in sizes):
+        raise Refused("IndexOutOfRange")
+    arguments = {"self": shaped(self), "dim": at, "index": where}
+    if not at:
+        return Answer("select", arguments, lambda raw: dense(np.asarray(raw), self.dtype))
+    if not self.count:
+        raise Silent  # nobody has that index, and nobody lacks it
+    left = (*self.shape[1:at], *self.shape[at + 1 :])
+
+    def wrap(raw: Any) -> Nest:
+        parts = [np.asarray(one) for one in raw]
+        if at == self.ragged:
+            return stacked(parts, left, self.dtype)
+        return self.like(parts, None, None if self.ragged is None else self.ragged - (at < self.ragged), left)
+
+    return Answer("select", arguments, wrap)
+
+
+def chunk(self: Nest, chunks: Any, dim: Any = 0) -> Answer:
+    at = dim_of(self, dim)
+    size = self.count if not at else self[0].shape[at - 1] if self.dense else self.shape[at]
+    if at and self.unknown:
+        raise Silent
+
+    def pieces() -> int:
+        count = integer(chunks)
+        if count < 1:
+            raise Refused("ArgumentError")
+        return count
+
+    def regular() -> None:
+        if size is None:
+            raise Refused("DimensionError")
+
+    count, _ = both(pieces, regular)
+    if at and not self.count:
+        raise Silent  # the definition asks the first component
+    return Answer(
+        "chunk", {"self": shaped(self), "chunks": count, "dim": at}, lambda raw: [self.like(one) for one in raw]
+    )
+
+
+def unbind(self: Nest, dim: Any = 0) -> Answer:
+    at = dim_of(self, dim)
+    if at and not self.dense:
+        raise Refused("DimensionError")
+    parts = list(np.moveaxis(self[0], at - 1, 0)) if self.dense else list(self)
+    return Answer("unbind", {"self": parts}, lambda raw: [dense(np.asarray(one), self.dtype) for one in raw])
+
+
+RULES: dict[str, Callable[..., Answer]] = {"getitem": getitem, "select": select, "chunk": chunk, "unbind": unbind}

@@ -1,0 +1,94 @@
+"""The fuzzer finds nothing, draws the same from the same numbers, and finds and shrinks a fault that is planted."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+import pynested as pn
+from pynested.autograd.rules import elementwise, segment
+from pynested.operators import writing
+
+from .campaign import MODES, campaign, told
+from .draw import OPERATORS
+from .oracle import RULES, TABLE
+
+SEED = 20
+CALLS = {"forward": 3500, "gradient": 1000, "writes": 3000, "structures": 12000, "tampering": 500, "threads": 400}
+
+
+@pytest.mark.parametrize("mode", CALLS)
+def test_nothing_differs(mode: str) -> None:
+    report = campaign(mode, SEED, CALLS[mode])
+    assert report.calls >= CALLS[mode]
+    assert not report.kinds, "\n\n".join(told(mode, SEED, number) for number, _ in report.kinds.values())
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_seed_and_a_number_say_everything(mode: str) -> None:
+    draw = MODES[mode].draw
+    plans = [repr(draw(SEED, number)) for number in range(20)]
+    assert plans == [repr(draw(SEED, number)) for number in reversed(range(20))][::-1]
+    assert len({*plans, *(repr(draw(SEED + 1, number)) for number in range(20))}) > 20
+
+
+def test_every_operator_of_the_table_is_drawn_and_judged() -> None:
+    operators = {name for name, entry in TABLE.items() if entry.signature}
+    assert operators - set(OPERATORS) == set() == operators - set(RULES)
+
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def _sums_are_one_too_much(patch: pytest.MonkeyPatch) -> None:
+    right = segment.segment_sum
+    patch.setattr(segment, "segment_sum", lambda x, segments: right(x, segments) + 1)
+
+
+def _sine_is_its_own_derivative(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(elementwise, "cos", elementwise.sin)
+
+
+def _writes_forget_the_sign(patch: pytest.MonkeyPatch) -> None:
+    right = writing.held
+    patch.setattr(writing, "held", lambda *args: abs(right(*args)))
+
+
+def _strides_are_those_of_packed_components(patch: pytest.MonkeyPatch) -> None:
+    right = pn.nested_array_from_strided
+    patch.setattr(
+        pn, "nested_array_from_strided", lambda values, sizes, strides=None, offsets=None: right(values, sizes)
+    )
+
+
+def _values_can_be_set(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(pn.NestedArray, "data", property(lambda x: x._data, lambda x, value: setattr(x, "_data", value)))
+
+
+def _random_numbers_are_for_the_main_thread(patch: pytest.MonkeyPatch) -> None:
+    right = pn.rand
+    main = threading.current_thread()
+    patch.setattr(pn, "rand", lambda n: right(n) if threading.current_thread() is main else 1 / 0)
+
+
+# The fault of a mode, what it is called in the program that shows it, and how many lines that has at most.
+PLANTED: dict[str, tuple[Plant, str, int]] = {
+    "forward": (_sums_are_one_too_much, "pn.mean(", 9),
+    "gradient": (_sine_is_its_own_derivative, "sin(", 16),
+    "writes": (_writes_forget_the_sign, "_(", 9),
+    "structures": (_strides_are_those_of_packed_components, "nested_array_from_strided", 5),
+    "tampering": (_values_can_be_set, "n.data = ", 8),
+    "threads": (_random_numbers_are_for_the_main_thread, "pn.rand(1)", 11),
+}
+
+
+@pytest.mark.parametrize("mode", PLANTED)
+def test_a_planted_fault_is_found_and_shrunk(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant, called, lines = PLANTED[mode]
+    plant(monkeypatch)
+    number = next(number for number in range(3000) if campaign(mode, SEED, 1, start=number).kinds)
+    text = told(mode, SEED, number)
+    assert called in text and len(text.splitlines()) <= lines, text
+    compile(text, mode, "exec")
