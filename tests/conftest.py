@@ -8,6 +8,16 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
+# Files that take seconds each, every operator on every layout among them: `-m quick` leaves them out.
+THOROUGH = (
+    "autograd/test_tape.py", "backends/cuda/test_cupy.py", "backends/cuda/test_mutants.py",
+    "backends/cuda/test_verbs.py", "conformance/test_child.py", "conformance/test_emulated.py",
+    "conformance/test_output.py", "conformance/test_targets.py", "fuzz/test_fuzz.py",
+    "operators/test_elementwise_gradients.py", "operators/test_products.py", "operators/test_reduction.py",
+    "spec/test_generator.py", "spec/test_gradients.py", "test_exhaustive.py", "test_mutants.py",
+    "test_no_components.py", "test_optimised.py", "test_quiet.py", "test_short_of_memory.py",
+)  # fmt: skip
+
 # The folders that hold code, and where each is in the import system.
 PACKAGES = {
     "pynested": "pynested",
@@ -35,6 +45,14 @@ def root() -> Path:
 @pytest.fixture(scope="session")
 def modules() -> dict[str, Path]:
     return find_modules()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is quick."""
+    thorough = {ROOT / "tests" / name for name in THOROUGH}
+    for item in items:
+        if item.path not in thorough and item.get_closest_marker("sanitizer") is None:
+            item.add_marker("quick")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -88,7 +88,7 @@ def test_console_examples_with_torch(readme: str, tmp_path: Path) -> None:
 
 def test_the_two_commands_are_there_once_each(readme: str) -> None:
     commands = [line for block in blocks(readme, "sh") for line in block.splitlines()]
-    assert commands == [f"{INSTALL} && .venv/bin/pynested conform", f"{INSTALL} && .venv/bin/pytest"]
+    assert commands == [f"{INSTALL} && .venv/bin/pynested conform", f"{INSTALL} && .venv/bin/pytest -n auto"]
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -38,13 +38,17 @@ def module() -> ModuleType:
 @contextmanager
 def installed() -> Iterator[ModuleType]:
     """Inside, ``import cupy`` finds the stand-in and ``"cuda"`` is a device; afterwards nobody remembers it."""
-    made = module()
-    with mock.patch.dict(sys.modules, cupy=made), mock.patch.dict(registry._by_device):
+    made, before = module(), sys.modules.get("cupy")
+    with mock.patch.dict(registry._by_device):
         registry._by_device.pop("cuda", None)
         _forget()
+        sys.modules["cupy"] = made  # and nothing else is put back: what is imported inside stays imported
         try:
             yield made
         finally:
+            del sys.modules["cupy"]
+            if before is not None:
+                sys.modules["cupy"] = before
             _forget()
 
 
