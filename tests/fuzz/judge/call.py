@@ -6,14 +6,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..oracle import Answer, Nest, Refused, Silent, ask
+from ..oracle import FUNCTIONS, Answer, Nest, Refused, Silent, ask
 from ..plan import Call
 from ..run import Outcome
 from . import Difference
 
-EITHER_ZERO = ("relu", "sgn", "amax", "dropout")  # the sign of a zero is open
-KEEPS_ZERO = ("sin", "tanh")  # inexact, but a zero stays the zero that it is
-ADDING = ("sum", "mean", "matmul", "bmm", "linear", "layer_norm", "softmax", "cross_entropy")
+EITHER_ZERO = ("relu", "sgn", "amax", "amin", "maximum", "minimum", "dropout")  # the sign of a zero is open
+# Inexact, but a zero stays the zero that it is.
+KEEPS_ZERO = tuple(name for name, one in FUNCTIONS.items() if any(x == 0 == y for x, y in one.special))
+ADDING = ("sum", "mean", "prod", "cumsum", "matmul", "bmm", "linear", "layer_norm", "softmax", "cross_entropy")
 
 
 Verdict: TypeAlias = Answer | Refused | Silent
