@@ -52,7 +52,7 @@ def _without_pole(function: Function) -> Callable[..., Any]:
     """A function whose slope at 0 is infinite: of that, no number is judged."""
 
     def define(self: list[Any]) -> list[Any]:
-        return [np.where(x == 0, np.nan, 1) * y for x, y in zip(self, function.definition(self), strict=True)]
+        return [np.where(x.real == 0, np.nan, 1) * y for x, y in zip(self, function.definition(self), strict=True)]
 
     return define
 
