@@ -192,24 +192,29 @@ def left_align(components: Components) -> tuple[NDArray, NDArray]:
 def over_runs(function: Callable[[NDArray], Any], x: Components, dim: Any, keepdim: bool = False) -> Any:
     """Return `function(run)` of each run along `dim`, a vector of the elements that are present there."""
     dims = dims_of(dim, x.shape)
+    kind = x.dtype if x.dtype == object else np.asarray(function(np.zeros(1, x.dtype))).dtype
+
+    def one(x: NDArray, present: NDArray, axes: tuple[int, ...]) -> NDArray:
+        found = _of_runs(function, x, present, axes, kind)
+        return np.expand_dims(found, axes) if keepdim else found
+
     if 0 in dims:
-        return _of_runs(function, *left_align(x), dims, keepdim)
+        return one(*left_align(x), dims)
     axes = tuple(d - 1 for d in dims)
     shape = without(x.shape, dims, keepdim)
-    return each(lambda one: _of_runs(function, one, np.ones(one.shape, np.bool_), axes, keepdim), x, shape=shape)
+    return each(lambda component: one(component, np.ones(component.shape, np.bool_), axes), x, shape=shape, dtype=kind)
 
 
 def _of_runs(
-    function: Callable[[NDArray], Any], x: NDArray, present: NDArray, axes: tuple[int, ...], keepdim: bool
+    function: Callable[[NDArray], Any], x: NDArray, present: NDArray, axes: tuple[int, ...], kind: Any
 ) -> NDArray:
     sizes = [size for axis, size in enumerate(x.shape) if axis not in axes]
-    kind = x.dtype if x.dtype == object else np.asarray(function(np.zeros(1, x.dtype))).dtype
     result = np.empty(sizes, kind)
     for place in np.ndindex(*sizes):
         rest = iter(place)
         run = tuple(slice(None) if axis in axes else next(rest) for axis in range(x.ndim))
         result[place] = np.asarray(function(x[run][present[run]]))[()]
-    return np.expand_dims(result, axes) if keepdim else result
+    return result
 
 
 def place_over_runs(function: Callable[[NDArray], int], x: Components, dim: int, keepdim: bool = False) -> Any:

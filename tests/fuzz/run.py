@@ -19,6 +19,7 @@ import pynested as pn
 from pynested.backends.errors import PynestedError
 from pynested.structure import Jagged as JaggedStructure
 
+from .draw import NUMPY
 from .draw.numbers import poison
 from .oracle import Nest
 from .plan import Call, Chain, Dense, Jagged, Memory, Numbers, Operand, Ref
@@ -31,13 +32,6 @@ INFIX: dict[str, Callable[..., Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "matmul": operator.matmul,
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
     "neg": operator.neg, "abs": operator.abs, "getitem": operator.getitem,
-}  # fmt: skip
-NUMPY: dict[str, Callable[..., Any]] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative, "abs": np.absolute,
-    "sgn": np.sign, "exp": np.exp, "log": np.log, "sin": np.sin, "tanh": np.tanh, "eq": np.equal, "ne": np.not_equal,
-    "lt": np.less, "gt": np.greater, "le": np.less_equal, "ge": np.greater_equal, "matmul": np.matmul,
-    "logical_not": np.logical_not, "sum": np.sum, "mean": np.mean, "amax": np.amax, "where": np.where,
-    "cat": np.concatenate, "stack": np.stack, "clone": np.copy, "equal": np.array_equal,
 }  # fmt: skip
 NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
 

@@ -18,6 +18,7 @@ from pynested.spec.components import (
     split_rows,
     without,
 )
+from pynested.spec.definitions import definition
 from pynested.spec.generator.exact import Exact, lift
 from pynested.spec.numerics import erf, is_nan, maximum_along, mean_along, real, sum_along, wide
 
@@ -149,3 +150,14 @@ def test_erf_and_its_continuation(number: float) -> None:
     slope = 2 / math.sqrt(math.pi) * math.exp(-(number**2))
     assert erf(np.array(number + 1e-30j)).imag / 1e-30 == pytest.approx(slope)
     assert float(erf(lift(np.array([number])))[0]) == pytest.approx(math.erf(number), abs=1e-16)
+
+
+@pytest.mark.parametrize("op", ["argmax", "argmin", "amax", "amin", "logsumexp", "prod"])
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_no_components_have_no_runs(op: str, keepdim: bool) -> None:
+    x = Components([], (0, None, 0), "int16")
+    found = definition(op)(x, 2, keepdim=keepdim)
+    assert found == []
+    assert found.shape == ((0, None, 1) if keepdim else (0, None))
+    kinds = {"logsumexp": "float64", "amax": "int16", "amin": "int16"}
+    assert found.dtype == kinds.get(op, "int64")

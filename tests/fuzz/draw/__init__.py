@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from ..chance import Chance
-from ..oracle import Nest
+from ..oracle import FUNCTIONS, Nest
 from ..plan import Call, Chain
 from . import conversion, elements, moves, products
 from .draft import Draft
@@ -15,8 +19,15 @@ OPERATORS = tuple(DRAWS)
 CHAIN = 1  # the first number of a key: what is drawn
 
 INFIX = ("add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge", "matmul", "neg", "abs")
-NUMPY = ("add", "sub", "mul", "div", "neg", "abs", "sgn", "exp", "log", "sin", "tanh", "eq", "ne", "lt", "gt", "le",
-         "ge", "matmul", "logical_not", "sum", "mean", "amax", "where", "cat", "stack", "clone", "equal")  # fmt: skip
+NUMPY: dict[str, Callable[..., Any]] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "maximum": np.maximum,
+    "minimum": np.minimum, "neg": np.negative, "abs": np.absolute, "sgn": np.sign, "eq": np.equal, "ne": np.not_equal,
+    "lt": np.less, "gt": np.greater, "le": np.less_equal, "ge": np.greater_equal, "matmul": np.matmul,
+    "logical_not": np.logical_not, "sum": np.sum, "mean": np.mean, "prod": np.prod, "amax": np.amax, "amin": np.amin,
+    "any": np.any, "all": np.all, "argmax": np.argmax, "argmin": np.argmin, "cumsum": np.cumsum, "where": np.where,
+    "cat": np.concatenate, "stack": np.stack, "clone": np.copy, "equal": np.array_equal,
+    **{name: getattr(np, name) for name in FUNCTIONS if hasattr(np, name)},
+}  # fmt: skip
 FUNCTIONS_ONLY = ("where", "cat", "stack", "embedding", "cross_entropy", "nested_array", "as_nested_array",
                   "nested_array_from_jagged", "nested_array_from_strided", "masked_select", "narrow")  # fmt: skip
 SIGNS_ONLY = ("gt", "le", "ge")  # no function has these names

@@ -8,20 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from ..oracle import DTYPES, Nest
+from ..oracle import DTYPES, FUNCTIONS, Nest
 from ..plan import Call, Ref
 from . import arrays
 from .draft import Draft
 
-UNARY = ("neg", "abs", "sgn", "exp", "log", "sin", "tanh", "relu", "gelu", "silu", "logical_not", "clone", "detach",
-         "contiguous", "unbind")  # fmt: skip
-FLOATING = ("exp", "log", "sin", "tanh", "gelu", "silu")
-BINARY = ("add", "sub", "mul", "div", "eq", "ne", "lt", "gt", "le", "ge")
+FLOATING = (*FUNCTIONS, "gelu", "silu")
+UNARY = (*FLOATING, "neg", "abs", "sgn", "relu", "logical_not", "clone", "detach", "contiguous", "unbind")
+BINARY = ("add", "sub", "mul", "div", "maximum", "minimum", "eq", "ne", "lt", "gt", "le", "ge")
+ACCUMULATIONS = ("sum", "mean", "prod")  # which are asked for a dtype, too
+REDUCTIONS = (*ACCUMULATIONS, "amax", "amin", "logsumexp", "any", "all")
+PLACES = ("argmax", "argmin")
 
 
 def unary(op: str) -> Callable[[Draft], Call]:
     def drawn(d: Draft) -> Call:
         x = d.array("f" if op in FLOATING and d.chance.happens(0.7) else "biuf")
+        if op in FUNCTIONS and FUNCTIONS[op].positive and d.chance.happens(0.5):
+            x = d.nested("f", style="positive")
         if op == "gelu" and d.chance.happens(0.6):
             return Call(op, (x, d.chance.one(("tanh", "tanh", "none") if not d.wild() else ("erf", 1))))
         if op == "unbind" and d.chance.happens(0.2):
@@ -146,20 +150,36 @@ def masked_fill(d: Draft) -> Call:
 
 def reduction(op: str) -> Callable[[Draft], Call]:
     def drawn(d: Draft) -> Call:
-        ref = d.array()
-        if op == "amax" and d.chance.happens(0.5):  # several elements that are equally great
-            ref = d.nested(d.kinds, style="ties", least=2)
-        x = d.value(ref)
+        ref = _perhaps_tied(d) if op in ("amax", "amin") else d.array()
         options: dict[str, Any] = {}
         if d.chance.happens(0.85):
-            options["dim"] = _dims(d, x)
+            options["dim"] = _dims(d, d.value(ref))
         if d.chance.happens(0.35):
             options["keepdim"] = d.chance.happens(0.8)
-        if op != "amax" and d.chance.happens(0.12) and not d.tame:
-            options["dtype"] = d.chance.one(DTYPES) if not d.wild(0.1) else d.chance.one(("nonsense", np.complex64))
-        return Call(op, (ref,), options)
+        return Call(op, (ref,), {**options, **(_asked_dtype(d) if op in ACCUMULATIONS else {})})
 
     return drawn
+
+
+def place(op: str) -> Callable[[Draft], Call]:
+    def drawn(d: Draft) -> Call:
+        ref = _perhaps_tied(d)
+        x = d.value(ref)
+        dim = _dims(d, x) if d.wild() else d.dim(x)
+        return Call(op, (ref, dim), {"keepdim": d.chance.happens(0.8)} if d.chance.happens(0.35) else {})
+
+    return drawn
+
+
+def _perhaps_tied(d: Draft) -> Ref:
+    """An array, of which several elements may be equally great."""
+    return d.nested(d.kinds, style="ties", least=2) if d.chance.happens(0.5) else d.array()
+
+
+def _asked_dtype(d: Draft) -> dict[str, Any]:
+    if d.tame or not d.chance.happens(0.12):
+        return {}
+    return {"dtype": d.chance.one(DTYPES) if not d.wild(0.1) else d.chance.one(("nonsense", np.complex64))}
 
 
 def _dims(d: Draft, x: Nest) -> Any:
@@ -170,6 +190,11 @@ def _dims(d: Draft, x: Nest) -> Any:
     if d.wild():
         dims.append(d.dim(x))
     return tuple(dims)
+
+
+def cumsum(d: Draft) -> Call:
+    ref = d.array()
+    return Call("cumsum", (ref, d.dim(d.value(ref), batch=False)), _asked_dtype(d))
 
 
 def softmax(d: Draft) -> Call:
@@ -206,10 +231,12 @@ def dropout(d: Draft) -> Call:
 DRAWS: dict[str, Callable[[Draft], Call]] = {
     **{op: unary(op) for op in UNARY},
     **{op: binary(op) for op in BINARY},
-    **{op: reduction(op) for op in ("sum", "mean", "amax")},
+    **{op: reduction(op) for op in REDUCTIONS},
+    **{op: place(op) for op in PLACES},
     "equal": equal,
     "where": where,
     "masked_fill": masked_fill,
+    "cumsum": cumsum,
     "softmax": softmax,
     "layer_norm": layer_norm,
     "dropout": dropout,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..chance import Chance
+from ..oracle import FUNCTIONS
 from ..plan import Call, Chain, Ref
 from . import DRAWS
 from .conversion import index
@@ -83,7 +84,7 @@ def _assign(d: Draft, ref: Ref) -> Call:
 
 
 DRAWN: dict[str, Drawn] = {
-    **{method: _unary(method) for method in ("neg_", "abs_", "exp_", "relu_", "zero_")},
+    **{method: _unary(method) for method in ("neg_", "abs_", "relu_", "zero_", *(f"{name}_" for name in FUNCTIONS))},
     **{method: _binary(method) for method in ("add_", "sub_", "mul_", "div_")},
     "copy_": _copy,
     "fill_": _fill,

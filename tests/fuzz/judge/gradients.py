@@ -147,9 +147,8 @@ class Judged:
         doubled = self.plan.chain.operands[hook[0]].memory if hook is not None and hook[1] == "double" else None
         for along in self.along() if self.expected.finite else ():
             halved = {i: got[i] / 2 if i == doubled else got[i] for i in got}
-            came, size = total([halved[i].astype(np.float64) * v for i, v in along.items()])
-            slopes = [t * c for t, c in zip(self.expected.along(along), self.cotangent, strict=True)]
-            due, other = total(slopes)
+            came, size = weighted([halved[i] for i in along], list(along.values()))
+            due, other = weighted(self.expected.along(along), self.cotangent)
             scale = self.expected.least + size + other
             if np.isfinite(due) and not abs(came - due) <= self.expected.tolerance * scale:
                 yield Difference("gradient", repr(came), repr(due), _where(along))
@@ -204,7 +203,9 @@ class Judged:
             yield from self._tangents(got, due)
 
     def _tangents(self, got: list[Any], due: list[Any]) -> Iterator[Difference]:
-        scale = self.expected.least + max((float(np.abs(one).max(initial=0.0)) for one in due), default=0.0)
+        scale = self.expected.least + max(
+            (float(np.abs(one[np.isfinite(one)]).max(initial=0.0)) for one in due), default=0.0
+        )
         for i, (mine, theirs) in enumerate(zip(got, due, strict=True)):
             if mine.shape != theirs.shape:
                 yield Difference("forward mode", str(mine.shape), str(theirs.shape), f" of component {i}")
@@ -221,7 +222,8 @@ def _where(along: dict[int, Any]) -> str:
     return f" of a{i} at {[int(k) for k in np.argwhere(v)[0]]}" if v.any() else ""
 
 
-def total(parts: list[Any]) -> tuple[float, float]:
-    """The sum of all numbers, and that of their magnitudes."""
-    whole = flat(parts, np.float64)
-    return float(whole.sum()), float(np.abs(whole).sum())
+def weighted(parts: list[Any], weights: list[Any]) -> tuple[float, float]:
+    """The sum of all numbers times their weights, and that of the magnitudes; at a pole these are no numbers."""
+    with np.errstate(invalid="ignore"):
+        whole = flat(parts, np.float64) * flat(weights, np.float64)
+        return float(whole.sum()), float(np.abs(whole).sum())

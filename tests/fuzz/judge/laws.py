@@ -14,6 +14,7 @@ import numpy as np
 
 from ..chance import Chance
 from ..draw import arrays
+from ..draw.elements import BINARY, UNARY
 from ..oracle import Answer, Nest, nests
 from ..plan import Call, Chain, Dense, Memory, Ref
 from ..run import Outcome, Unreadable, World, attempt, read, run
@@ -21,9 +22,8 @@ from . import Difference
 
 LAW = 77  # the first number of a key
 ONE_BY_ONE = (
-    "neg", "abs", "sgn", "exp", "log", "sin", "tanh", "relu", "gelu", "silu", "logical_not", "clone", "detach",
-    "contiguous", "add", "sub", "mul", "div", "eq", "ne", "lt", "gt", "le", "ge", "where", "masked_fill", "softmax",
-    "layer_norm", "linear", "transpose", "unsqueeze", "unflatten", "reshape_as", "embedding", "matmul", "bmm",
+    *UNARY, *BINARY, "where", "masked_fill", "softmax", "cumsum", "layer_norm", "linear", "transpose", "unsqueeze",
+    "unflatten", "reshape_as", "embedding", "matmul", "bmm",
 )  # fmt: skip
 FREE = ("dropout", "view", "nested_array_from_jagged", "nested_array_from_strided")  # drawn at random; about memory
 WHOLE = ("embedding", "linear", "layer_norm")  # their dense operands serve all components

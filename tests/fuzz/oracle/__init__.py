@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from pynested.spec.functions import FUNCTIONS
+
 from . import conversion, elementwise, indexing, movement, products, runs
 from .values import DTYPES, TABLE, Answer, Nest, Refused, Silent, dense, first_nest, flat, nests
 
@@ -25,6 +27,7 @@ RULES: dict[str, Callable[..., Answer]] = {
 
 __all__ = [
     "DTYPES",
+    "FUNCTIONS",
     "RULES",
     "TABLE",
     "Answer",

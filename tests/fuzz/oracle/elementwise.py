@@ -9,9 +9,11 @@ import numpy as np
 
 from pynested.spec import bounds
 from pynested.spec.components import Components, each
+from pynested.spec.definitions import definition
+from pynested.spec.functions import FUNCTIONS
 
 from .meeting import Meeting, Wrap, placed, promoted
-from .values import Answer, Nest, Refused, Silent, both, definition, holds, shaped
+from .values import Answer, Nest, Refused, Silent, both, holds, shaped
 
 
 def _scaled(dtype: np.dtype[Any], alpha: Any) -> tuple[np.dtype[Any], Any]:
@@ -192,8 +194,8 @@ def _meeting_of_mask(self: Nest, mask: Nest) -> Meeting:
 
 
 RULES: dict[str, Callable[..., Answer]] = {
-    **{name: arithmetic(name) for name in ("add", "sub", "mul", "div")},
-    **{name: unary(name, dtype=function_dtype) for name in ("exp", "log", "sin", "tanh")},
+    **{name: arithmetic(name) for name in ("add", "sub", "mul", "div", "maximum", "minimum")},
+    **{name: unary(name, dtype=function_dtype) for name in FUNCTIONS},
     **{name: unary(name, "iuf") for name in ("neg", "sgn", "relu")},
     "abs": unary("abs"),
     "gelu": gelu,

@@ -19,6 +19,7 @@ from .values import (
     both,
     component_dim,
     dense,
+    dim_of,
     dims_of,
     dtype_of,
     integer,
@@ -46,14 +47,14 @@ def _reduce(op: str, x: Nest, dim: Any, keepdim: Any, dtype: np.dtype[Any], aske
     dims = dims_of(x, dim)
     if x.unknown and dims != ():
         raise Silent
-    if op == "amax":
+    if op in ("amax", "amin"):
         _refuse_empty(x, dims)
     arguments = {"self": shaped(x), "dim": dims, "keepdim": keepdim, **asked}
     return Answer(op, arguments, _reduced(x, dims, keepdim, dtype))
 
 
 def _refuse_empty(x: Nest, dims: tuple[int, ...] | None) -> None:
-    """A run without elements has no maximum: clauses AMAX-5 and AMAX-6."""
+    """A run without elements has no greatest or least element: clauses AMAX-5 and AMAX-6."""
     if dims is None or 0 in dims:
         _, present = left_align(shaped(x))
         if not np.asarray(present.any(axis=dims)).all():
@@ -67,12 +68,28 @@ def _refuse_empty(x: Nest, dims: tuple[int, ...] | None) -> None:
             raise Refused("EmptyReductionError")
 
 
-def sum_(self: Nest, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Answer:
-    wanted, _ = both(lambda: None if dtype is None else dtype_of(dtype), lambda: dims_of(self, dim))
-    if wanted is not None and self.dtype.kind == "f" and wanted.kind != "f":
-        raise Silent  # clause SUM-11: NumPy and PyTorch truncate
-    own = self.dtype if self.dtype.kind == "f" else np.dtype(np.int64)
-    return _reduce("sum", self, dim, keepdim, wanted or own, {} if wanted is None else {"dtype": wanted})
+def _accumulated(x: Nest, dtype: Any, dims: Callable[[], Any]) -> tuple[np.dtype[Any], dict[str, Any]]:
+    """The dtype of a sum or a product, and what is asked for; ``dims`` may refuse as well."""
+    wanted, _ = both(lambda: None if dtype is None else dtype_of(dtype), dims)
+    if wanted is not None and x.dtype.kind == "f" and wanted.kind != "f":
+        raise Silent  # NumPy and PyTorch truncate
+    own = x.dtype if x.dtype.kind == "f" else np.dtype(np.int64)
+    return wanted or own, {} if wanted is None else {"dtype": wanted}
+
+
+def accumulation(op: str) -> Callable[..., Answer]:
+    """The rule of `sum` or `prod`."""
+
+    def rule(self: Nest, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Answer:
+        return _reduce(op, self, dim, keepdim, *_accumulated(self, dtype, lambda: dims_of(self, dim)))
+
+    return rule
+
+
+def cumsum(self: Nest, dim: Any, dtype: Any = None) -> Answer:
+    kind, asked = _accumulated(self, dtype, lambda: component_dim(self, dim))
+    arguments = {"self": shaped(self), "dim": component_dim(self, dim), **asked}
+    return Answer("cumsum", arguments, lambda raw: self.like(raw, kind))
 
 
 def _floating(dtype: Any) -> np.dtype[Any]:
@@ -90,8 +107,27 @@ def mean(self: Nest, dim: Any = None, keepdim: Any = False, dtype: Any = None) -
     return _reduce("mean", self, dim, keepdim, wanted or own, {} if wanted is None else {"dtype": wanted})
 
 
-def amax(self: Nest, dim: Any = None, keepdim: Any = False) -> Answer:
-    return _reduce("amax", self, dim, keepdim, self.dtype, {})
+def place(op: str) -> Callable[..., Answer]:
+    """The rule of `argmax` or `argmin`, which look along one dimension."""
+
+    def rule(self: Nest, dim: Any, keepdim: Any = False) -> Answer:
+        at = dim_of(self, dim)
+        if self.unknown:
+            raise Silent
+        _refuse_empty(self, (at,))
+        arguments = {"self": shaped(self), "dim": at, "keepdim": keepdim}
+        return Answer(op, arguments, _reduced(self, (at,), keepdim, np.int64))
+
+    return rule
+
+
+def reduction(op: str, dtype: Callable[[Any], Any]) -> Callable[..., Answer]:
+    """The rule of a reduction that is asked for no dtype, but has one that follows from that of its operand."""
+
+    def rule(self: Nest, dim: Any = None, keepdim: Any = False) -> Answer:
+        return _reduce(op, self, dim, keepdim, np.dtype(dtype(self.dtype)), {})
+
+    return rule
 
 
 # ---- normalization ---------------------------------------------------------------------------------------------------
@@ -205,9 +241,13 @@ def _odd_options(reduction: Any, smoothing: Any) -> list[str]:
 
 
 RULES: dict[str, Callable[..., Answer]] = {
-    "sum": sum_,
+    **{op: accumulation(op) for op in ("sum", "prod")},
+    **{op: reduction(op, lambda own: own) for op in ("amax", "amin")},
+    **{op: reduction(op, lambda own: np.bool_) for op in ("any", "all")},
+    **{op: place(op) for op in ("argmax", "argmin")},
+    "logsumexp": reduction("logsumexp", lambda own: own if own.kind == "f" else np.float64),
     "mean": mean,
-    "amax": amax,
+    "cumsum": cumsum,
     "softmax": softmax,
     "layer_norm": layer_norm,
     "dropout": dropout,

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from pynested.spec.components import Components, each, left_align
+from pynested.spec.definitions import definition
+from pynested.spec.functions import FUNCTIONS, Function
 
-from .values import Answer, definition
+from .values import Answer
 
 STEP = 2.0**-100  # nothing cancels, so it can be as small as one likes
 
@@ -46,17 +48,39 @@ def _sgn(self: list[Any]) -> list[Any]:
     return [np.sign(x.real) for x in self]
 
 
-def _amax(self: list[Any], dim: Any = None, keepdim: bool = False) -> Any:
+def _without_pole(function: Function) -> Callable[..., Any]:
+    """A function whose slope at 0 is infinite: of that, no number is judged."""
+
+    def define(self: list[Any]) -> list[Any]:
+        return [np.where(x.real == 0, np.nan, 1) * y for x, y in zip(self, function.definition(self), strict=True)]
+
+    return define
+
+
+def _extreme(sign: int) -> Callable[..., Any]:
     """The mean of all elements that are equally great: the transpose of splitting a cotangent evenly between them."""
 
-    def one(x: Any, present: Any, axes: Any) -> Any:
-        known = np.where(present, x.real, -np.inf)
-        chosen = present & (known == known.max(axis=axes, keepdims=True, initial=-np.inf))
-        return (x * chosen).sum(axis=axes, keepdims=keepdim) / chosen.sum(axis=axes, keepdims=keepdim)
+    def define(self: list[Any], dim: Any = None, keepdim: bool = False) -> Any:
+        def one(x: Any, present: Any, axes: Any) -> Any:
+            known = np.where(present, sign * x.real, -np.inf)
+            chosen = present & (known == known.max(axis=axes, keepdims=True, initial=-np.inf))
+            return (x * chosen).sum(axis=axes, keepdims=keepdim) / chosen.sum(axis=axes, keepdims=keepdim)
 
-    if dim is not None and 0 not in dim:
-        return [one(x, np.ones(x.shape, np.bool_), tuple(d - 1 for d in dim)) for x in self]
-    return one(*left_align(self), dim)
+        if dim is not None and 0 not in dim:
+            return [one(x, np.ones(x.shape, np.bool_), tuple(d - 1 for d in dim)) for x in self]
+        return one(*left_align(self), dim)
+
+    return define
+
+
+def _extreme_of_two(sign: int) -> Callable[..., Any]:
+    """The greater of two elements, or half of each."""
+
+    def one(a: Any, b: Any) -> Any:
+        more = sign * (np.real(a) - np.real(b))
+        return np.where(more == 0, (a + b) / 2, np.where(more > 0, a, b))
+
+    return lambda self, other: each(one, self, other)
 
 
 SLOPES: dict[str, Callable[..., Any]] = {
@@ -64,9 +88,30 @@ SLOPES: dict[str, Callable[..., Any]] = {
     **{op: _constant(op) for op in ("nested_array", "detach")},
     "abs": _abs,
     "sgn": _sgn,
-    "amax": _amax,
+    "amax": _extreme(1),
+    "amin": _extreme(-1),
+    "maximum": _extreme_of_two(1),
+    "minimum": _extreme_of_two(-1),
+    **{name: _without_pole(one) for name, one in FUNCTIONS.items() if one.slope_at_zero is not None},
 }
-KINKED = ("abs", "sgn", "amax", "relu", "where", "masked_fill", "eq", "lt", "ne", "gt", "le", "ge", "cross_entropy")
+KINKED = (
+    "abs",
+    "sgn",
+    "amax",
+    "amin",
+    "maximum",
+    "minimum",
+    "relu",
+    "where",
+    "masked_fill",
+    "eq",
+    "lt",
+    "ne",
+    "gt",
+    "le",
+    "ge",
+    "cross_entropy",
+)
 
 
 @contextmanager

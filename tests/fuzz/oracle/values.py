@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from pynested.spec import bounds
 from pynested.spec.components import Components, each
+from pynested.spec.definitions import definition
 from pynested.spec.overflow import overflowing
 from pynested.spec.table import load_table
 
@@ -113,13 +112,6 @@ def stacked(components: Sequence[Any], sizes: Sizes, dtype: Any) -> Nest:
     if None in sizes:
         raise Silent
     return dense(np.zeros((0, *[size or 0 for size in sizes])), dtype)
-
-
-@lru_cache
-def definition(op: str) -> Callable[..., Any]:
-    """The executable definition of an operator."""
-    function: Callable[..., Any] = getattr(import_module(f"pynested.spec.definitions.{op}"), op)
-    return function
 
 
 class Answer:
