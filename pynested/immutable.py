@@ -8,14 +8,14 @@ from typing import Any, NoReturn, Self
 from pynested.backends.errors import ReadOnlyError
 
 
-def fixed(name: str) -> Any:
-    """An attribute, kept as ``_name``, that cannot be set; it is read without a call of Python."""
+def fixed(name: str, slot: str) -> Any:
+    """An attribute, kept in ``slot``, that cannot be set; it is read without a call of Python."""
 
     def refuse(self: Any, value: Any) -> NoReturn:
         kind = type(self).__name__
         raise ReadOnlyError(f"{kind}.{name} cannot be set. Make another {kind}, or write: x.copy_(source).")
 
-    return property(attrgetter(f"_{name}"), refuse)
+    return property(attrgetter(slot), refuse)
 
 
 class Immutable:

@@ -39,15 +39,15 @@ class NestedArray(Protocols):
     array([6., 6.])
     """
 
-    __slots__ = ("_data", "_structure")
+    __slots__ = ("_buffer", "_structure")
 
-    data: Array = fixed("data")
-    structure: Structure = fixed("structure")
+    data: Array = fixed("data", "_buffer")
+    structure: Structure = fixed("structure", "_structure")
 
     def __init__(self, data: Array, structure: Structure) -> None:
         if type(data) is not Array or type(structure) not in STRUCTURES or not structure.fits(data.data):
             raise misfit("NestedArray", data, structure)
-        self._data = data
+        self._buffer = data
         self._structure = structure
 
     # ---- what it is ---------------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ class NestedArray(Protocols):
 def around(data: Array, structure: Structure) -> NestedArray:
     """A nested array of values that are known to fit the structure, for where every microsecond counts."""
     made = NestedArray.__new__(NestedArray)
-    made._data = data
+    made._buffer = data
     made._structure = structure
     return made
 
