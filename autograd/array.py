@@ -17,6 +17,7 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, DTypeError, GradientError
 from pynested.backends.forking import Lock
 from pynested.backends.host import as_bare, writable
+from pynested.backends.memory import with_room
 from pynested.backends.sharing import came_in, whole
 from pynested.backends.storage import Storage
 
@@ -272,6 +273,7 @@ def bare_on_cpu(value: Any) -> Any:
     return value.data if type(value) is Array and value.storage.device == "cpu" else value
 
 
+@with_room
 def new_zeros(shape: tuple[int, ...], like: Any) -> Any:
     """Zeros in the dtype and on the device of ``like``, an `Array` or a bare array of the CPU."""
     if type(like) is Array:
