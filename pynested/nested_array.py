@@ -260,10 +260,12 @@ class NestedArray(Protocols):
 
     def register_hook(self, hook: Callable[[NestedArray], NestedArray | None]) -> Callable[[], None]:
         """Call ``hook`` with the (nested) gradient of this array; returns a function that takes it off again."""
+        structure = self.structure  # not the array: its values hold the hook, which would be a cycle
 
         def on_values(gradient: Array) -> Array | None:
-            answer = hook(laid_out(gradient, self.structure))
-            return None if answer is None else self._as_gradient("hook", answer)
+            shown = laid_out(gradient, structure)
+            answer = hook(shown)
+            return None if answer is None else shown._as_gradient("hook", answer)
 
         return self.data.register_hook(on_values if callable(hook) else hook)
 
