@@ -10,9 +10,9 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.default_device import placed
 from pynested.autograd.dense.canonical import canonical_dim
+from pynested.autograd.fixed import fixed
 from pynested.backends.errors import GradientError, LayoutError, StructureError
 
-from .immutable import fixed
 from .layouts import Layout
 from .nested_protocols import Protocols
 from .sizes import RaggedSize

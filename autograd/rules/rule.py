@@ -96,7 +96,7 @@ class Rule:
             if type(array) is Array:
                 wrapped = True
                 tracked = tracked or array.tracked
-                datas.append(array.data)
+                datas.append(array._bare)
             else:
                 datas.append(array)
         device = same_device(self.name, arrays) if wrapped else "cpu"
