@@ -17,10 +17,12 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, DTypeError, GradientError
 from pynested.backends.forking import Lock
 from pynested.backends.host import as_bare, writable
+from pynested.backends.memory import with_room
 from pynested.backends.sharing import came_in, whole
 from pynested.backends.storage import Storage
 
 from . import methods
+from .fixed import fixed
 from .protocols import Protocols
 from .tape import Hook, Hooks, Line, state
 
@@ -34,8 +36,8 @@ class Array(Protocols):
     Attributes
     ----------
     data : ndarray
-        The values, as the array module of the device sees them. A write into them is not noticed, nor is one through
-        another array that is made of them: hand memory out with `numpy`, which makes the latter known.
+        The values, as the array module of the device sees them; it cannot be set. A write into them is not noticed, nor
+        is one through another array that is made of them: hand memory out with `numpy`, which makes the latter known.
     storage : Storage
         The memory behind them, shared by all views, with a counter of writes.
     line : Line or None
@@ -50,10 +52,10 @@ class Array(Protocols):
     """
 
     __slots__ = (
-        "__weakref__", "_grad", "_hooks", "_original", "_stand_in", "data", "guard", "line", "storage", "tracked",
+        "__weakref__", "_bare", "_grad", "_hooks", "_original", "_stand_in", "guard", "line", "storage", "tracked",
     )  # fmt: skip
 
-    data: Any
+    data: Any = fixed("data", "_bare")
     storage: Storage
     line: Line | None
     tracked: bool  # requires_grad, without the check of what is asked for
@@ -62,7 +64,7 @@ class Array(Protocols):
     def __init__(self, data: Any, device: str = "cpu", storage: Storage | None = None) -> None:
         if data.__class__ is not np.ndarray:
             data = as_bare("Array", data)
-        self.data = data
+        self._bare = data
         self.storage = storage if storage is not None else Storage(data, device)
         self.line = None
         self.tracked = False
@@ -77,7 +79,7 @@ class Array(Protocols):
         """Wrap the result of an operation; a view of one of ``sources`` shares its storage, and what guards it."""
         memory = data if data.base is None else whole(data)
         for source in sources:
-            if isinstance(source, Array) and memory is whole(source.data):
+            if isinstance(source, Array) and memory is whole(source._bare):
                 view = cls(data, device, source.storage)
                 view.guard = source.guard or (UNRECORDED if source.tracked and not state.mode else OPEN)
                 return view
@@ -91,7 +93,7 @@ class Array(Protocols):
     @classmethod
     def made_by(cls, line: Line, output: Array) -> Array:
         """The output of ``line`` again, as a recorded array."""
-        again = cls(output.data, output.storage.device, output.storage)
+        again = cls(output._bare, output.storage.device, output.storage)
         again.line = line
         again.tracked = True
         return again
@@ -101,17 +103,17 @@ class Array(Protocols):
     @property
     def shape(self) -> tuple[int, ...]:
         """The sizes, outermost first."""
-        return self.data.shape  # type: ignore[no-any-return]
+        return self._bare.shape  # type: ignore[no-any-return]
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the elements."""
-        return self.data.dtype  # type: ignore[no-any-return]
+        return self._bare.dtype  # type: ignore[no-any-return]
 
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
-        return self.data.ndim  # type: ignore[no-any-return]
+        return self._bare.ndim  # type: ignore[no-any-return]
 
     @property
     def device(self) -> str:
@@ -232,7 +234,7 @@ class Array(Protocols):
 
     def detach(self) -> Array:
         """The same values without history; writes through it are seen, and noticed, by the original."""
-        again = Array(self.data, self.storage.device, self.storage)
+        again = Array(self._bare, self.storage.device, self.storage)
         again.guard = self.guard & READ_ONLY
         return again
 
@@ -264,7 +266,7 @@ def owner(array: Array) -> int:
 
 def raw(value: Any) -> Any:
     """The bare array of an `Array`; anything else as it is."""
-    return value.data if type(value) is Array else value
+    return value._bare if type(value) is Array else value
 
 
 def bare_on_cpu(value: Any) -> Any:
@@ -272,6 +274,7 @@ def bare_on_cpu(value: Any) -> Any:
     return value.data if type(value) is Array and value.storage.device == "cpu" else value
 
 
+@with_room
 def new_zeros(shape: tuple[int, ...], like: Any) -> Any:
     """Zeros in the dtype and on the device of ``like``, an `Array` or a bare array of the CPU."""
     if type(like) is Array:

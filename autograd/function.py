@@ -12,6 +12,7 @@ from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, GradientError
 from pynested.backends.host import from_host
+from pynested.backends.memory import with_room
 
 from .array import Array, bare_on_cpu, owner
 from .containers import flatten, mapped, matched
@@ -261,5 +262,6 @@ def _as_array(name: str, output: Any) -> Any:
     return as_array(f"{name}.forward", output) if isinstance(output, np.ndarray | np.generic) else output
 
 
+@with_room
 def _zeros(shape: tuple[int, ...], dtype: Any, device: str) -> Array:
     return Array(get_backend(device).xp.zeros(shape, dtype), device)

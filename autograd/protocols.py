@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -18,12 +18,25 @@ if TYPE_CHECKING:
     from .array import Array
 
 
+def refuse_numpy_ma(self: Any) -> NoReturn:
+    """What the attribute ``_data`` gives: `numpy.ma` reads it of both operands of ``masked + x`` and its kind.
+
+    It asks nothing else of our classes, and would take a buffer of that name for the values.
+    """
+    raise ArgumentError(
+        "numpy.ma: masked arrays do not meet arrays of pynested, as elements of theirs have no value. Give them one, "
+        "m.filled(0), or choose those that have one: pn.masked_select(m.data, ~np.ma.getmaskarray(m)). Or let NumPy "
+        "compute, of x.numpy()."
+    )
+
+
 class Protocols(methods.Methods):
     """The values of an array, handed out; and the special methods that are not operators."""
 
     __slots__ = ()
     __array_priority__ = 100.0
     __hash__ = object.__hash__
+    _data = property(refuse_numpy_ma)
 
     def numpy(self: Any) -> np.ndarray[Any, Any]:
         """The values as a NumPy array that shares the memory; refused on a GPU, and while gradients flow through it.

@@ -30,23 +30,33 @@ class _Modes:
 
 def suspending(function: Callable[..., Any], mode: int) -> Callable[..., Any] | None:
     """``function`` with every step of its body in ``mode``, if it makes something that is run in steps, else None."""
-    if inspect.isgeneratorfunction(function):
+    body = _called(function)
+    if inspect.isgeneratorfunction(body):
 
         @functools.wraps(function)
         def generator(*arguments: Any, **options: Any) -> Any:
             return (yield from _steps(_Modes(mode), function(*arguments, **options)))
 
         return generator
-    if inspect.iscoroutinefunction(function):
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(body):  # which may say so of itself
 
         @functools.wraps(function)
         async def awaited(*arguments: Any, **options: Any) -> Any:
             return await _awaited(_Modes(mode), function(*arguments, **options))
 
         return awaited
-    if inspect.isasyncgenfunction(function):
+    if inspect.isasyncgenfunction(body):
         return _asynchronous(function, mode)
     return None
+
+
+def _called(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that is run where ``function`` is called: of a partial its own, of an object that of its class."""
+    if isinstance(function, functools.partial):
+        return _called(function.func)
+    if inspect.isroutine(function) or isinstance(function, type):
+        return function
+    return _called(type(function).__call__)
 
 
 def _steps(modes: _Modes, body: Any) -> Any:

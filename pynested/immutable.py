@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import Any, NoReturn, Self
 
 from pynested.backends.errors import ReadOnlyError
-
-
-def fixed(name: str) -> Any:
-    """An attribute, kept as ``_name``, that cannot be set; it is read without a call of Python."""
-
-    def refuse(self: Any, value: Any) -> NoReturn:
-        kind = type(self).__name__
-        raise ReadOnlyError(f"{kind}.{name} cannot be set. Make another {kind}, or write: x.copy_(source).")
-
-    return property(attrgetter(f"_{name}"), refuse)
 
 
 class Immutable:

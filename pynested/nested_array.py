@@ -10,9 +10,9 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.default_device import placed
 from pynested.autograd.dense.canonical import canonical_dim
+from pynested.autograd.fixed import fixed
 from pynested.backends.errors import GradientError, LayoutError, StructureError
 
-from .immutable import fixed
 from .layouts import Layout
 from .nested_protocols import Protocols
 from .sizes import RaggedSize
@@ -39,15 +39,15 @@ class NestedArray(Protocols):
     array([6., 6.])
     """
 
-    __slots__ = ("_data", "_structure")
+    __slots__ = ("_buffer", "_structure")
 
-    data: Array = fixed("data")
-    structure: Structure = fixed("structure")
+    data: Array = fixed("data", "_buffer")
+    structure: Structure = fixed("structure", "_structure")
 
     def __init__(self, data: Array, structure: Structure) -> None:
         if type(data) is not Array or type(structure) not in STRUCTURES or not structure.fits(data.data):
             raise misfit("NestedArray", data, structure)
-        self._data = data
+        self._buffer = data
         self._structure = structure
 
     # ---- what it is ---------------------------------------------------------------------------------------------
@@ -260,10 +260,12 @@ class NestedArray(Protocols):
 
     def register_hook(self, hook: Callable[[NestedArray], NestedArray | None]) -> Callable[[], None]:
         """Call ``hook`` with the (nested) gradient of this array; returns a function that takes it off again."""
+        structure = self.structure  # not the array: its values hold the hook, which would be a cycle
 
         def on_values(gradient: Array) -> Array | None:
-            answer = hook(laid_out(gradient, self.structure))
-            return None if answer is None else self._as_gradient("hook", answer)
+            shown = laid_out(gradient, structure)
+            answer = hook(shown)
+            return None if answer is None else shown._as_gradient("hook", answer)
 
         return self.data.register_hook(on_values if callable(hook) else hook)
 
@@ -271,7 +273,7 @@ class NestedArray(Protocols):
 def around(data: Array, structure: Structure) -> NestedArray:
     """A nested array of values that are known to fit the structure, for where every microsecond counts."""
     made = NestedArray.__new__(NestedArray)
-    made._data = data
+    made._buffer = data
     made._structure = structure
     return made
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.protocols import as_scalars, refused_ufunc
+from pynested.autograd.protocols import as_scalars, refuse_numpy_ma, refused_ufunc
 from pynested.backends.errors import ArgumentError
 
 from . import nested_methods
@@ -20,6 +20,7 @@ class Protocols(nested_methods.Methods):
     __slots__ = ()
     __array_priority__ = 200.0
     __hash__ = object.__hash__
+    _data = property(refuse_numpy_ma)
 
     def __iter__(self) -> Iterator[Array]:
         return iter(self.unbind())

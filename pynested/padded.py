@@ -14,6 +14,7 @@ from pynested.autograd.rules import movement as moves
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
 from pynested.backends.host import to_host
+from pynested.backends.memory import with_room
 from pynested.operators.slicing import batch_slice
 
 from .construct import as_nested_array
@@ -169,8 +170,12 @@ def masked_select(array: Dense, mask: Dense) -> NestedArray:
         raise ShapeError(
             f"masked_select: a mask of shape {chosen.shape} does not broadcast to an array of shape {x.shape}."
         )
-    xp = get_backend(x.device).xp
-    full = xp.broadcast_to(chosen, x.shape)
-    lengths = to_host(full.reshape(prod(x.shape[:-1]), x.shape[-1]).sum(axis=1))
-    values = moves.take_rows(moves.reshape(x, (x.numel(),)), xp.flatnonzero(full))
-    return NestedArray(values, Jagged.of_lengths(lengths))
+    lengths, places = _selected(get_backend(x.device).xp, chosen, x.shape)
+    return NestedArray(moves.take_rows(moves.reshape(x, (x.numel(),)), places), Jagged.of_lengths(lengths))
+
+
+@with_room
+def _selected(xp: Any, chosen: Any, shape: tuple[int, ...]) -> tuple[Ints, Any]:
+    """How many elements of each run are chosen, and which ones in C order."""
+    full = xp.broadcast_to(chosen, shape)
+    return to_host(full.reshape(prod(shape[:-1]), shape[-1]).sum(axis=1)), xp.flatnonzero(full)

@@ -156,9 +156,10 @@ def _softmax(define: Define, arguments: Arguments, result: Nested) -> Nested:
 
 
 def layer_norm_parts(x: NDArray, axes: tuple[int, ...], eps: float) -> tuple[NDArray, NDArray, NDArray]:
-    """Return y, s and the factor by which cancellation in the variance enlarges a relative error."""
+    """Return y, s, or 1 for 0, and the factor by which cancellation in the variance enlarges a relative error."""
     centred = x - mean_along(x, axes, keepdims=True)
     variance = mean_along(centred * centred, axes, keepdims=True) + eps
+    variance = variance + np.asarray(variance == 0, np.bool_)
     spread = mean_along(np.abs(x), axes, keepdims=True) * mean_along(np.abs(centred), axes, keepdims=True)
     s = np.sqrt(variance)
     return centred / s, s, 1 + 2 * spread / variance

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from pynested import operators
 from pynested.backends.errors import PynestedError
 
 from .calls import CALLS, Batch, Call, Operand
-from .nests import Kind, place
+from .nests import KINDS, Kind, place
 
 
 @pytest.fixture(autouse=True)
@@ -77,6 +78,36 @@ def test_no_components() -> None:
         for call in CALLS
         for kind in call.kinds
         if (count := left_by(lambda call=call, kind=kind: one_call(call, kind, (), "packed")))
+    }
+    assert found == {}
+
+
+HOOKS: dict[str, Callable[[Any], Any]] = {
+    "that looks": lambda gradient: None,
+    "that answers": lambda gradient: gradient * 2,
+}
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+@pytest.mark.parametrize("placement", ["packed", "holes"])
+def test_hooks(placement: str, hook: str) -> None:
+    def call(kind: Kind | None, recorded: bool, passes: int, removed: bool) -> None:
+        x: Any = pn.ones(3, 2, requires_grad=True)
+        if kind is not None:
+            components = [np.ones(shape) for shape in kind.shapes((2, 0, 3))]
+            x = place(components, kind.layout, placement, kind.ragged, True).array
+        x = x * 2 if recorded else x
+        remove = x.register_hook(HOOKS[hook])
+        for _ in range(passes):
+            (x * x).sum().backward()
+        if removed:
+            remove()
+
+    every = product((*KINDS, None), (False, True), (0, 1), (False, True))
+    found = {
+        f"{kind}, recorded {recorded}, passes {passes}, removed {removed}": count
+        for kind, recorded, passes, removed in every
+        if (count := left_by(lambda: call(kind, recorded, passes, removed)))  # noqa: B023
     }
     assert found == {}
 

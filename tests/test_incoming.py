@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -148,6 +149,36 @@ def test_masked_arrays_are_refused(name: str) -> None:
     for mask in (False, np.arange(fits.size).reshape(fits.shape) == 0):
         with pytest.raises(ArgumentError, match=r"m\.filled\(0\).*masked_select"):
             call(np.ma.array(fits, mask=mask))
+
+
+OPERATORS = ("eq", "ne", "lt", "le", "gt", "ge", "add", "sub", "mul", "truediv", "matmul", "floordiv", "mod", "pow")
+IN_PLACE = ("iadd", "isub", "imul", "itruediv", "ifloordiv", "ipow")  # np.ma.masked answers itself, and asks nobody
+OTHERS = ("floordiv", "mod", "pow", "ifloordiv", "ipow")  # pynested has none of these
+
+
+@pytest.mark.parametrize("name", OPERATORS + IN_PLACE)
+def test_masked_arrays_are_refused_on_either_side(name: str) -> None:
+    function, three = getattr(operator, name), np.array([4.0, 5.0, 6.0])
+    masked = [np.ma.array(three, mask=mask) for mask in (False, True, [True, False, True])]
+    masked += [np.ma.array([three, three]), np.ma.masked]
+    ours = [pn.array(three), pn.nested_array([three[:1], three])]
+    ours += [pn.nested_array([three] * 2, layout=layout) for layout in LAYOUTS]
+    message = r"m\.filled\(0\).*masked_select" if name not in OTHERS else None
+    for x in ours:
+        for m in masked:
+            left = m.copy()
+            if m is not np.ma.masked or name not in IN_PLACE:
+                with pytest.raises(ArgumentError, match=message):
+                    function(left, x)
+            with pytest.raises(ArgumentError, match=message):
+                function(x, m)
+            assert left.tolist() == m.tolist()
+
+
+def test_functions_of_masked_arrays_say_what_to_do() -> None:
+    for x in (pn.array([1.0]), pn.nested_array([[1.0]]), pn.nested_array([[1.0]], layout=pn.jagged)):
+        with pytest.raises(ArgumentError, match=r"NumPy compute, of x\.numpy\(\)"):
+            np.ma.add(x, 1.0)
 
 
 @pytest.mark.parametrize("name", BOTH)

@@ -1,6 +1,7 @@
 """Memory that waits to be used again is given back where other memory is short: every operator, and its gradient.
 
-The program below is run in a process of its own, in which address space is limited.
+The program below is run in a process of its own, in which address space is limited. What an operator is given is made
+before, as whatever is short of memory first gives back all that waits.
 """
 
 from __future__ import annotations
@@ -8,9 +9,12 @@ from __future__ import annotations
 import copy
 import gc
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,6 +31,48 @@ IDLE = 96 * MIB  # waits; of a size that nothing else has
 ROOM = MIB // 2  # what is left beside it
 LENGTHS, WIDTH = (2000, 0, 6000), 128  # 4 MiB of float32
 OFFSETS = np.arange(0, MIB, 8)
+
+
+@cache
+def last(x: Any) -> Any:
+    """The last component, 3 MiB."""
+    return x.unbind()[2]
+
+
+@cache
+def pairs(x: Any, dtype: Any = pn.float32) -> Any:
+    """The last component as rows of 2, of which there are many."""
+    return last(x).to(dtype).reshape(-1, 2)
+
+
+@cache
+def mask(x: Any) -> Any:
+    """A mask for the last component, of which all holds."""
+    return last(x).detach() > 0
+
+
+@cache
+def positive(x: Any) -> Any:
+    """A nested mask, of which all holds."""
+    return x.detach() > 0
+
+
+@cache
+def numbers(count: int, end: int = 2, dtype: Any = pn.int64) -> Any:
+    """So many integers from 0 to below ``end``."""
+    return (pn.arange(count).to(pn.float64) * (end / count)).to(dtype)
+
+
+@cache
+def other_layout(x: Any) -> Any:
+    """The same components in the other layout."""
+    return x.detach().to(layout=pn.strided if x.layout is pn.jagged else pn.jagged)
+
+
+@cache
+def copied(x: Any) -> Any:
+    """A copy without gradient, to be written into."""
+    return x.detach().clone()
 
 
 def overlapping(x: Any) -> Any:
@@ -52,8 +98,8 @@ OPERATORS: dict[str, Callable[[Any], Any]] = {
     "eq": lambda x: x == x.detach(),
     "lt": lambda x: x < 2,
     "equal": lambda x: pn.equal(x, x),
-    "where": lambda x: pn.where(x > 0, x, 0.0),
-    "masked_fill": lambda x: pn.masked_fill(x, x > 0, 1.0),
+    "where": lambda x: pn.where(positive(x), x, 0.0),
+    "masked_fill": lambda x: pn.masked_fill(x, positive(x), 1.0),
     "sum": lambda x: pn.sum(x, 1),
     "mean": lambda x: pn.mean(x, 2),
     "prod": lambda x: pn.prod(x, 1),
@@ -89,13 +135,13 @@ OPERATORS: dict[str, Callable[[Any], Any]] = {
     "nested_array_from_jagged": lambda x: pn.nested_array_from_jagged(pn.ones(MIB, 2), [0, 9, MIB]),
     "nested_array_from_strided": lambda x: pn.nested_array_from_strided(pn.ones(MIB), [[9], [MIB - 9]]),
     "narrow": lambda x: pn.narrow(pn.ones(4, MIB, dtype=pn.float32), 1, 0, MIB // 2) * 1.0,
-    "masked_select": lambda x: pn.masked_select(x.unbind()[2], x.unbind()[2] > 0),
+    "masked_select": lambda x: pn.masked_select(last(x), mask(x)),
     "to_padded_array": lambda x: pn.to_padded_array(x, 0.0),
     "contiguous": lambda x: pn.contiguous(pn.transpose(x, 1, 2)),
     "getitem": lambda x: x[:, 1:, ::2],
-    "embedding": lambda x: pn.embedding(pn.randint(6000, (8000,)), x.unbind()[2]),
+    "embedding": lambda x: pn.embedding(numbers(300_000), pairs(x)),
     "to": lambda x: pn.to(x, dtype=pn.float64),
-    "cross_entropy": lambda x: pn.cross_entropy(x.unbind()[2], pn.randint(WIDTH, (6000,))),
+    "cross_entropy": lambda x: pn.cross_entropy(last(x), numbers(6000, WIDTH)),
 }
 OTHERS: dict[str, Callable[[Any], Any]] = {
     "zeros": lambda x: pn.zeros(MIB),
@@ -108,7 +154,7 @@ OTHERS: dict[str, Callable[[Any], Any]] = {
     "facts": lambda x: Segments(OFFSETS).row_component,
     "softmax of float16": lambda x: pn.softmax(x.to(pn.float16), 1),
     "layer_norm of float16": lambda x: pn.layer_norm(x.to(pn.float16), (WIDTH,)),
-    "cross_entropy of float16": lambda x: pn.cross_entropy(x.unbind()[2].to(pn.float16), pn.randint(WIDTH, (6000,))),
+    "cross_entropy of float16": lambda x: pn.cross_entropy(last(x).to(pn.float16), numbers(6000, WIDTH)),
     "to integers": lambda x: x.to(pn.int64),
     "to a layout": lambda x: pn.transpose(x, 1, 2).to(layout=pn.strided) + 1.0,
     "mul_": lambda x: x.detach().clone().mul_(2.0),
@@ -118,8 +164,23 @@ OTHERS: dict[str, Callable[[Any], Any]] = {
     "push": lambda x: pn.jvp(lambda y: y * pn.sin(y), (x.detach(),), (x.detach(),))[1],
     "checkpoint": lambda x: pn.checkpoint(lambda y: pn.transpose(y, 1, 2), x),
     "holes": lambda x: shown_in(overlapping(x)),
+    "layer_norm of rows of 2": lambda x: pn.layer_norm(pairs(x), (2,)),
+    "layer_norm of rows of 2, float16": lambda x: pn.layer_norm(pairs(x, pn.float16), (2,)),
+    "softmax of rows of 2": lambda x: pn.softmax(pairs(x), 1),
+    "cross_entropy of rows of 2": lambda x: pn.cross_entropy(pairs(x), numbers(384_000)),
+    "masked_select of a column": lambda x: pn.masked_select(last(x).reshape(-1, 1), mask(x).reshape(-1, 1)),
+    "masked_fill of a dense one": lambda x: pn.masked_fill(last(x), mask(x), 1.0),
+    "embedding, int32": lambda x: pn.embedding(numbers(300_000, 2, pn.int32), pairs(x)),
+    "copy_ of the other layout": lambda x: copied(x).copy_(other_layout(x)),
+    "copy_ of other integers": lambda x: copied(numbers(MIB, 2, pn.int8)).copy_(numbers(MIB)),
+    "fill_ of what was made": lambda x: copied(x).fill_(2.0),
+    "masked_fill_": lambda x: copied(x).masked_fill_(positive(x), 1.0),
+    "assignment of every second": lambda x: copied(x).__setitem__((slice(None), slice(0, None, 2)), 2.0),
+    "equal of the other layout": lambda x: pn.equal(x, other_layout(x)),
     "second derivative": lambda x: pn.grad((x * x * x).sum(), x, create_graph=True),
 }
+if shutil.which("g++"):
+    OTHERS["to the emulated device"] = lambda x: x.detach().to("emulated")
 
 
 def phases(call: Callable[[Any], Any], x: Any) -> Iterator[Callable[[], Any]]:
@@ -131,15 +192,25 @@ def phases(call: Callable[[Any], Any], x: Any) -> Iterator[Callable[[], Any]]:
         yield lambda: pn.grad(result, x, seed, retain_graph=True)
 
 
-def finds_memory(compute: Callable[[], Any], idle: int) -> bool:
-    """Whether it finds the memory that it needs, where little is left beside what is idle."""
+def finds_memory(compute: Callable[[], Any], idle: int, own: bool = False) -> bool:
+    """Whether it finds the memory that it needs, where little is left beside what is idle; and its ``own`` waits too.
+
+    Then what takes memory that waits has it, and gives back nothing: all else has to ask for it.
+    """
     import resource
 
     memory.forget_kept()
+    if own:
+        compute()
     if idle:
         memory.empty((idle,), np.uint8)
     with open("/proc/self/statm", encoding="ascii") as file:
         used = int(file.read().split()[0]) * resource.getpagesize()
+    hoard: list[Any] = []  # what malloc has kept for itself
+    resource.setrlimit(resource.RLIMIT_AS, (used, resource.RLIM_INFINITY))
+    with suppress(MemoryError):
+        while True:
+            hoard.append(np.empty(ROOM // 2, np.uint8))
     resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, resource.RLIM_INFINITY))
     try:
         compute()
@@ -161,8 +232,9 @@ def main() -> None:
             for compute in phases(call, x):
                 compute()  # imports what is imported late, and works out facts about the structure
                 needed += not finds_memory(compute, 0)
-                if not finds_memory(compute, IDLE):
-                    print(f"{name}, {layout}: MemoryError")
+                for own in (False, True):
+                    if not finds_memory(compute, IDLE, own):
+                        print(f"{name}, {layout}: MemoryError{', where its own waits' * own}")
             if not needed:
                 print(f"{name}, {layout}: needs no memory")
     print("done")

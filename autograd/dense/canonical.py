@@ -14,6 +14,7 @@ from pynested.backends.dtypes import bfloat16, is_bfloat16
 from pynested.backends.errors import ArgumentError, DimensionError, DTypeError, IndexOutOfRange, ShapeError
 from pynested.backends.host import as_bare, from_host, refuse_masked
 from pynested.backends.limits import MOST_DIMENSIONS, MOST_ELEMENTS
+from pynested.backends.memory import with_room
 
 from ..array import Array
 from ..numbers import canonical_number, dtype_of, in_words, scalar
@@ -140,6 +141,7 @@ def device_of(*values: Any) -> str:
     return "cpu"
 
 
+@with_room
 def frozen(values: Any, *tracked: Any) -> Any:
     """Bare ``values`` as a line may keep them: a copy if one of ``tracked`` wants a gradient, else themselves.
 

@@ -147,4 +147,4 @@ def filled_where(self: Any, mask: Any, value: Any) -> Array:
     x = as_array("masked_fill", self)
     hidden = boolean("masked_fill", "mask", mask, x)
     broadcast_shape("masked_fill", x.shape, hidden.shape)
-    return rules.where(x, scalar("masked_fill", value, x.dtype), ~hidden)
+    return rules.where(x, scalar("masked_fill", value, x.dtype), get_backend(x.device).logical_not(hidden))

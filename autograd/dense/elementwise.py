@@ -25,7 +25,7 @@ def _paired(name: str, a: Any, b: Any) -> tuple[Any, Any]:
     """Two operands, at least one of them an Array, whose shapes broadcast."""
     a, b = operands(name, a, b)
     if type(a) is Array and type(b) is Array:
-        if a.data.shape != b.data.shape:
+        if a._bare.shape != b._bare.shape:
             broadcast_shape(name, a.data.shape, b.data.shape)
     elif type(a) is not Array and type(b) is not Array:
         a = as_array(name, a)

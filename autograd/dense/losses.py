@@ -9,6 +9,8 @@ import numpy as np
 from pynested.backends import get_backend
 from pynested.backends.dtypes import computing_dtype, is_half
 from pynested.backends.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError
+from pynested.backends.memory import with_room
+from pynested.backends.numpy.running import quiet
 
 from ..array import Array, raw
 from ..numbers import canonical_real, in_words
@@ -34,13 +36,19 @@ def rows_of(name: str, index: Array, rows: int) -> Any:
     """``index`` as flat int64 numbers, each checked to be one of ``rows`` rows."""
     if index.dtype.kind not in "iu":
         raise DTypeError(f"{name}: indices must be integers, these are {index.dtype}.")
-    flat = index.data.reshape(-1).astype(np.int64)  # a copy, which no write into the indices changes
-    wrong = np.flatnonzero((flat < 0) | (flat >= rows))
+    flat, wrong = _numbers(index, rows)
     if wrong.size:
         raise IndexOutOfRange(
             f"{name}: index {flat[wrong[0]]} at flat position {wrong[0]} is outside the table's 0..{rows - 1}."
         )
     return flat
+
+
+@with_room
+def _numbers(given: Array, end: int) -> tuple[Any, Any]:
+    """``given`` as flat int64, a copy that no write into it changes, and where that is outside 0..end - 1."""
+    flat = given.data.reshape(-1).astype(np.int64)
+    return flat, np.flatnonzero((flat < 0) | (flat >= end))
 
 
 def cross_entropy(
@@ -93,8 +101,8 @@ def prepared(x: Array, labels: Array, weight: Array | None, ignore: int, classes
     """Rows of scores, their targets (int64, in range or ignored), and the weight of each class or None."""
     if labels.dtype.kind not in "iu":
         raise DTypeError(f"cross_entropy: targets must be class numbers, these are {labels.dtype}.")
-    marked = labels.data.reshape(-1).astype(np.int64)  # a copy, which no write into the targets changes
-    wrong = np.flatnonzero(((marked < 0) | (marked >= classes)) & (marked != ignore))
+    marked, outside = _numbers(labels, classes)
+    wrong = outside[marked[outside] != ignore]
     if wrong.size:
         raise IndexOutOfRange(
             f"cross_entropy: target {marked[wrong[0]]} at flat position {wrong[0]} is not one of the {classes} classes "
@@ -122,7 +130,12 @@ def reduced(losses: Array, marked: Any, shares: Any, ignore: int, reduction: str
     summed = total(losses)
     if reduction == "sum":
         return summed
-    valid = marked[marked != ignore]
-    with np.errstate(over="ignore"):
-        count = float(valid.size if shares is None else shares[valid].sum(dtype=np.float64))
+    count = _weight_of(marked, shares, ignore)
     return summed / count if 0 < abs(count) < np.inf else summed * np.nan
+
+
+@quiet
+def _weight_of(marked: Any, shares: Any, ignore: int) -> float:
+    """What the losses of the rows that count weigh together; where all weigh as much, how many they are."""
+    valid = marked[marked != ignore]
+    return float(valid.size if shares is None else shares[valid].sum(dtype=np.float64))

@@ -77,7 +77,7 @@ class Elementwise(Rule):
         if type(a) is not Array:
             return self.compute(a)
         device = a.storage.device
-        result = Array((self.compute if device == "cpu" else bound(self.verb, device))(a.data), device)
+        result = Array((self.compute if device == "cpu" else bound(self.verb, device))(a._bare), device)
         if a.tracked and state.mode:
             self._write(result, (a,), (a.line or a.stand_in(),))
         return result
@@ -87,11 +87,11 @@ class Elementwise(Rule):
         device = None
         x, y = a, b
         if type(a) is Array:
-            x, device = a.data, a.storage.device
+            x, device = a._bare, a.storage.device
             if a.tracked:
                 left = a.line or a.stand_in()
         if type(b) is Array:
-            y = b.data
+            y = b._bare
             if device is None:
                 device = b.storage.device
             elif b.storage.device != device:
@@ -110,7 +110,7 @@ class Elementwise(Rule):
 
     def _write(self, result: Array, operands: tuple[Any, ...], sources: tuple[Any, ...]) -> None:
         """Write the line of ``result`` with little ado: this is what tiny operations spend their time on."""
-        data = result.data
+        data = result._bare
         line = Line(self, sources, (), data.shape, data.dtype)
         saves = self.looks[tuple([source is not None for source in sources])]
         if self.saves_inputs:

@@ -38,20 +38,34 @@ def _layer_norm(k: Any, x: Any, weight: Any, bias: Any, eps: float, kept: Any) -
 def _normalized(x: Any, eps: float) -> tuple[Any, Any]:
     """The rows of x, centred and scaled, and 1 / std, in tracked operations, as the kernels do it.
 
-    Halves become float32. Rows of numbers whose squares would overflow are multiplied by a power of two. Distances to
-    the first element, a constant here as it cancels, make the mean of equal elements exact.
+    Halves become float32. Rows whose squares would overflow, or vanish beside no larger ``eps``, are multiplied by a
+    power of two. Distances to the first element, a constant here as it cancels, make the mean of equal elements exact;
+    nothing is left of them to be divided, and 1 / std follows from ``eps`` alone.
     """
     x = _in_dtype(x, computing_dtype(x.dtype))
-    xp, kind, size = get_backend(x.device).xp, np.finfo(x.dtype), max(x.shape[-1], 1)
-    numbers, root = raw(x), 2.0 ** (kind.minexp // 3)
-    large = ((numbers > 1 / root) | (numbers < -1 / root)).any(axis=-1, keepdims=True)
-    shrink = xp.where(large, kind.dtype.type(root * root), kind.dtype.type(1))
+    xp, kind, size = get_backend(x.device).xp, x.dtype.type, max(x.shape[-1], 1)
+    numbers, shrink = raw(x), _scale(xp, raw(x), eps)
     apart = x * _beside(x, shrink) - _beside(x, numbers[:, :1] * shrink)
     centred = apart - over_last(apart) / size
     variance = over_last(centred * centred) / size
-    shrink = xp.where(raw(variance)[:, :1] == 0, kind.dtype.type(1), shrink)
-    rstd = 1 / sqrt(variance + _beside(x, shrink * shrink * eps))
+    level = ~raw(centred).any(axis=-1, keepdims=True)
+    added = xp.where(level, kind(1), (shrink.astype(np.float64) * eps * shrink).astype(x.dtype))
+    shrink = xp.where(level, _rstd_of(eps, kind), shrink)
+    rstd = 1 / sqrt(variance + _beside(x, added))
     return centred * rstd, rstd * _beside(x, shrink)
+
+
+def _scale(xp: Any, numbers: Any, eps: float) -> Any:
+    """For each row a power of two for the larger of its numbers and the root of eps, where that has no square."""
+    kind, root = numbers.dtype.type, 2.0 ** (np.finfo(numbers.dtype).minexp // 3)
+    size = xp.maximum(abs(numbers).max(axis=-1, keepdims=True), kind(eps**0.5))
+    return xp.where(size > 1 / root, kind(root * root), xp.where(size < root, kind(1 / root**2), kind(1)))
+
+
+def _rstd_of(eps: float, kind: Any) -> Any:
+    """1 / std where elements are equal; 0 without ``eps``, as there is no derivative."""
+    with np.errstate(over="ignore"):
+        return kind(eps**-0.5 if eps else 0)
 
 
 def _beside(x: Any, constant: Any) -> Any:

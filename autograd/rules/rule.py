@@ -97,7 +97,7 @@ class Rule:
             if type(array) is Array:
                 devices.add(array.storage.device)
                 tracked = tracked or array.tracked
-                datas.append(array.data)
+                datas.append(array._bare)
             else:
                 datas.append(array)
         if len(devices) > 1:

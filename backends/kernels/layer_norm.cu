@@ -1,13 +1,18 @@
 // Layer normalization of the rows of an array, and its adjoints.
 #include "common.cuh"
 
-// Between 1 and its neighbour; the greatest number; a power of two whose square shrinks numbers that have no square.
+// Between 1 and its neighbour; the greatest number; a power of two whose square shrinks, or enlarges, numbers that have
+// no square; the least number; the greatest exponent of a scale.
 template <class A> struct Powers;
 template <> struct Powers<float> {
   static constexpr float ROUNDING = 0x1p-23f, GREATEST = 0x1.fffffep127f, ROOT = 0x1p-40f;
+  static constexpr float LEAST = 0x1p-149f;
+  static constexpr int MOST = 126;
 };
 template <> struct Powers<double> {
   static constexpr double ROUNDING = 0x1p-52, GREATEST = 0x1.fffffffffffffp1023, ROOT = 0x1p-300;
+  static constexpr double LEAST = 0x1p-1074;
+  static constexpr int MOST = 1022;
 };
 
 // GROUP threads, a warp or the block of 256, share a row. weight and bias may be null. Grid: rows / (256 / GROUP).
@@ -21,8 +26,9 @@ layer_norm(const T *__restrict__ x, const acc<T> *__restrict__ weight, const acc
   const i64 end = row < rows ? columns : 0, step = GROUP;
   const auto load = [&](i64 i) { return up(x[row * columns + i]); };
 
-  // Where squares overflow, or cancel down to what rounding leaves of equal elements, a second time: on a smaller
-  // scale, and from the distances to the first element, of which equal elements have none.
+  // Where squares overflow or vanish, or cancel down to what rounding leaves of equal elements, a second time: on
+  // another scale, and from the distances to the first element, of which equal elements have none.
+  const A root = Powers<A>::ROOT * Powers<A>::ROOT;
   A scale = A(1), first = A(0), m, variance;
   for (int attempt = 0;; ++attempt) {
     A sum = A(0), squares = A(0);
@@ -34,17 +40,15 @@ layer_norm(const T *__restrict__ x, const acc<T> *__restrict__ weight, const acc
     });
     variance = group_join<Sum, GROUP>(squares, shared) / (A)columns;
     const A error = (A)columns * Powers<A>::ROUNDING * m;
-    const bool finite = variance < Limits<T>::highest();
-    if (attempt || (variance >= error * error && finite)) break;
-    if (!finite) scale = Powers<A>::ROOT * Powers<A>::ROOT;
-    first = row < rows ? load(0) * scale : A(0);
+    const bool finite = variance < Limits<T>::highest(), small = variance < root && eps < (double)root;
+    if (attempt || (variance >= error * error && finite && !small)) break;
+    first = row < rows ? load(0) : A(0);
+    if (!finite) scale = root;
+    else if (small && first < A(1) && first > A(-1)) scale = A(1) / root;  // equal ones may be large
+    first *= scale;
   }
-  if (variance == A(0)) {  // eps alone is left, and nothing that could be large
-    m = (first + m) / scale;
-    first = A(0);
-    scale = A(1);
-  }
-  const A s = sqrt_(variance + (A)eps * scale * scale), r = A(1) / s;
+  const A s = sqrt_(variance + (A)(eps * (double)scale * (double)scale));
+  const A r = s == A(0) ? A(1) : A(1) / s;  // nothing is left to be divided
 
   if (row >= rows) return;
   each(start, end, step, load, [&](i64 i, A v) {
@@ -55,20 +59,30 @@ layer_norm(const T *__restrict__ x, const acc<T> *__restrict__ weight, const acc
   });
   if (start == 0) {
     mean[row] = (first + m) / scale;
-    std[row] = s / scale > Powers<A>::GREATEST ? Powers<A>::GREATEST : s / scale;
+    A kept = s / scale > Powers<A>::GREATEST ? Powers<A>::GREATEST : s / scale;
+    if (variance == A(0)) {  // eps alone is left; without it infinity, which makes the gradient 0
+      kept = eps > 0 ? (A)sqrt(eps) : Limits<T>::highest();
+      if (kept == A(0)) kept = Powers<A>::LEAST;
+    }
+    std[row] = kept;
   }
 }
 
-// How a row is read once more. Where the square of its std would overflow, it is divided by a power of two near it.
+// How a row is read once more. Where the square of its std would overflow or vanish, distances to the mean are multiplied
+// by a power of two near 1 / std: what is large before they are taken, what is small afterwards.
 template <class A> struct Row {
-  A scale, m, r;
+  A before, after, m, r;
 
   __device__ __forceinline__ Row(A mean, A std) {
-    scale = std > A(1) / Powers<A>::ROOT ? (A)ldexp(1.0, 1 - (int)log2((double)std)) : A(1);
-    m = mean * scale;
-    r = A(1) / (std * scale);
+    const bool other = (std > A(1) / Powers<A>::ROOT && std <= Powers<A>::GREATEST) || std < Powers<A>::ROOT;
+    const int exponent = other ? 1 - (int)log2((double)std) : 0;
+    before = exponent < 0 ? (A)ldexp(1.0, exponent) : A(1);
+    after = exponent > 0 ? (A)ldexp(1.0, exponent < Powers<A>::MOST ? exponent : Powers<A>::MOST) : A(1);
+    m = mean * before;
+    r = A(1) / (std * before * after);
   }
-  __device__ __forceinline__ A normal(A v) const { return (v * scale - m) * r; }
+  __device__ __forceinline__ A normal(A v) const { return (v * before - m) * after * r; }
+  __device__ __forceinline__ A divided(A v) const { return v * r * before * after; }
 };
 
 template <class A> struct Slope { A h, n; };
@@ -97,7 +111,7 @@ layer_norm_backward(const T *__restrict__ cotangent, const T *__restrict__ x, co
   along = group_join<Sum, GROUP>(along, shared) / (A)columns;
   across = group_join<Sum, GROUP>(across, shared) / (A)columns;
   each(start, end, step, load,
-       [&](i64 i, Slope<A> v) { out[row * columns + i] = down<T>((v.h - along - v.n * across) * own.r * own.scale); });
+       [&](i64 i, Slope<A> v) { out[row * columns + i] = down<T>(own.divided(v.h - along - v.n * across)); });
 }
 
 // The sums of cotangent * n and of cotangent over `chunk` rows each, (chunks, columns); either result may be null.

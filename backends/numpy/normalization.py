@@ -18,7 +18,10 @@ from .segment import max_runs, spans_of, sum_runs, with_runs
 
 TAME = {np.dtype(np.float32): 40.0, np.dtype(np.float64): 300.0}  # exp of +-this, and sums of it, are ordinary numbers
 ROUNDING = {np.dtype(np.float32): 2.0**-23, np.dtype(np.float64): 2.0**-52}  # between 1 and its neighbour
-ROOT = {np.dtype(np.float32): 2.0**-40, np.dtype(np.float64): 2.0**-300}  # its square shrinks numbers that have none
+ROOT = {
+    np.dtype(np.float32): 2.0**-40,
+    np.dtype(np.float64): 2.0**-300,
+}  # its square shrinks, or enlarges, numbers that have none
 
 
 @quiet
@@ -145,7 +148,7 @@ def layer_norm(
         np.subtract(block, means[:, None], out=target)
         np.vecdot(target, target, out=scale)
         np.divide(scale, width, out=scale)
-        doubtful = _doubtful(means, scale, width)
+        doubtful = _doubtful(means, scale, width, eps)
         again = None if doubtful is None else _normalized_again(block[doubtful], scale[doubtful], eps)
         np.add(scale, eps, out=scale)
         np.sqrt(scale, out=scale)
@@ -163,33 +166,42 @@ def layer_norm(
     return out, mean, std
 
 
-def _doubtful(means: NDArray[Any], variances: NDArray[Any], width: int) -> NDArray[Any] | None:
-    """The rows, if any, whose variance is beyond all numbers, or no more than rounding leaves of equal elements."""
-    error = width * ROUNDING[means.dtype]
+def _doubtful(means: NDArray[Any], variances: NDArray[Any], width: int, eps: float) -> NDArray[Any] | None:
+    """The rows, if any, whose variance is beyond all numbers, or no more than rounding leaves of equal elements.
+
+    And those whose squares may be too small for all their digits, where ``eps`` does not cover that.
+    """
+    error, small = width * ROUNDING[means.dtype], ROOT[means.dtype] ** 2
+    least = small if eps < small else 0
     rounding = error * error * np.vecdot(means, means)  # of all rows together: one comparison tells that none is
-    if np.minimum.reduce(variances) >= rounding and np.vecdot(variances, variances) < np.inf:
+    if np.minimum.reduce(variances) >= max(rounding, least) and np.vecdot(variances, variances) < np.inf:
         return None
-    rows = np.flatnonzero(~((variances >= np.square(error * means)) & (variances < np.inf)))
+    rows = np.flatnonzero(~((variances >= np.maximum(np.square(error * means), least)) & (variances < np.inf)))
     return rows if rows.size else None
 
 
 def _normalized_again(
     rows: NDArray[Any], variances: NDArray[Any], eps: float
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Rows normalized, and their means and stds, from the distances to their first element, and on a smaller scale.
+    """Rows normalized, and their means and stds, from the distances to their first element, and on another scale.
 
-    Equal elements have no distance, so that their mean is exact. Large ones are multiplied by a power of two first.
+    Equal elements have no distance, so that their mean is exact; where ``eps`` is 0 too their std is inf, which makes
+    them and their gradient 0. Numbers whose squares are too large or too small are multiplied by a power of two first.
     """
-    shrink = np.where(variances < np.inf, 1, ROOT[rows.dtype] ** 2).astype(rows.dtype)
+    root = ROOT[rows.dtype] ** 2
+    small = (variances + eps < root) & (abs(rows[:, 0]) < 1)  # equal ones may be large
+    shrink = np.where(small, 1 / root, np.where(variances < np.inf, 1, root)).astype(rows.dtype)
     centred = rows * shrink[:, None]
     first = centred[:, 0].copy()
     centred -= first[:, None]
     shift = np.add.reduce(centred, axis=1) / rows.shape[1]
     centred -= shift[:, None]
     mean, variance = (first + shift) / shrink, np.vecdot(centred, centred) / rows.shape[1]
-    shrink[variance == 0] = 1  # eps alone is left, and nothing that could be large
-    std = np.sqrt(variance + eps * shrink * shrink)
-    return centred / std[:, None], mean, np.minimum(std / shrink, np.finfo(rows.dtype).max)
+    std = np.sqrt(variance + (eps * shrink.astype(np.float64) * shrink).astype(rows.dtype))
+    kept = np.minimum(std / shrink, np.finfo(rows.dtype).max)
+    std[std == 0] = 1  # nothing is left to be divided
+    kept[variance == 0] = max(eps**0.5, np.finfo(rows.dtype).smallest_subnormal) if eps else np.inf
+    return centred / std[:, None], mean, kept
 
 
 @quiet
@@ -219,10 +231,9 @@ def layer_norm_backward(
     def work(number: int, start: int, stop: int) -> None:
         gs = cotangents[start:stop].astype(dtype, copy=False)
         own = std[start:stop]
-        block, means, stds = _on_a_scale(rows[start:stop], mean[start:stop], own)
-        scale = np.divide(1, stds)
         centred = scratch("centred", gs.shape, dtype)
-        np.subtract(block, means[:, None], out=centred)
+        stds = _centred_on_a_scale(rows[start:stop], mean[start:stop], own, centred)
+        scale = np.divide(1, stds)
         target = np.multiply(gs, centred, out=out[start:stop] if dtype == out.dtype else None)
         slope = np.vecdot(target, scale_of)  # sum(h n) * std
         np.multiply(slope, scale * scale / width, out=slope)
@@ -245,12 +256,19 @@ def layer_norm_backward(
     return out, weight_cotangent, bias_cotangent
 
 
-def _on_a_scale(
-    block: NDArray[Any], means: NDArray[Any], stds: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """The same, but rows of large numbers are divided by a power of two near their std, whose square would overflow."""
-    large = 1 / ROOT[stds.dtype]
-    if not np.fmax.reduce(stds) > large:
-        return block, means, stds
-    shrink = np.ldexp(stds.dtype.type(1), np.where(stds > large, -np.frexp(stds)[1], 0))
-    return block * shrink[:, None], means * shrink, stds * shrink
+def _centred_on_a_scale(
+    block: NDArray[Any], means: NDArray[Any], stds: NDArray[Any], out: NDArray[Any]
+) -> NDArray[Any]:
+    """Write block - means, and return the stds; both times a power of two where the square of a std is no number."""
+    least, large = ROOT[stds.dtype], 1 / ROOT[stds.dtype]
+    if np.fmax.reduce(stds) <= large and np.fmin.reduce(stds) >= least:
+        np.subtract(block, means[:, None], out=out)
+        return stds
+    other = ((stds > large) & (stds < np.inf)) | (stds < least)
+    exponents = np.where(other, -np.frexp(stds)[1], 0)
+    shrink = np.ldexp(stds.dtype.type(1), np.minimum(exponents, 0))
+    enlarge = np.ldexp(stds.dtype.type(1), np.clip(exponents, 0, np.finfo(stds.dtype).maxexp - 2))
+    np.subtract(block * shrink[:, None], (means * shrink)[:, None], out=out)
+    np.multiply(out, enlarge[:, None], out=out)
+    scaled: NDArray[Any] = stds * shrink * enlarge
+    return scaled

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype
 from ..environment import whole_number
 from ..forking import in_forked_children
-from ..memory import empty
+from ..memory import empty, once_more
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -60,12 +60,15 @@ def quietly(function: Callable[P, Result], *args: P.args, **kwargs: P.kwargs) ->
 
 
 def quiet(function: Callable[P, Result]) -> Callable[P, Result]:
-    """Make every call of ``function`` quiet."""
+    """Make every call of ``function`` quiet; and once more where memory is short and some waits."""
     enter = another_quiet_context
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> Result:
-        return enter().run(function, *args, **kwargs)
+        try:
+            return enter().run(function, *args, **kwargs)
+        except MemoryError as error:
+            return once_more(error, call, *args, **kwargs)
 
     return call
 

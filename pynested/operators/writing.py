@@ -12,6 +12,7 @@ from pynested.autograd.dense.canonical import broadcast_shape
 from pynested.autograd.dense.writing import held, instead, label, unrecorded, written_value
 from pynested.backends import get_backend
 from pynested.backends.errors import GradientError, ShapeError, StructureError
+from pynested.backends.memory import with_room
 from pynested.mapping import check_devices, elementwise
 from pynested.nested_array import NestedArray
 from pynested.operands import Index
@@ -60,6 +61,7 @@ def _given(name: str, value: Any, self: NestedArray) -> Any:
     return value
 
 
+@with_room
 def _store_at(self: NestedArray, name: str, index: Index, value: Any) -> None:
     """Write where the same index of the elements' positions says that its elements lie."""
     _refuse_read_only(self, name)
@@ -82,6 +84,7 @@ def _store_at(self: NestedArray, name: str, index: Index, value: Any) -> None:
     self.data.storage.wrote()
 
 
+@with_room
 def _second(x: Array, value: Any) -> Array:
     """``value`` for every element of ``x``, in memory of its own: components are written one after another.
 

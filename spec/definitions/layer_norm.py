@@ -17,7 +17,10 @@ def layer_norm(
     bias: Any = None,
     eps: float = 1e-5,
 ) -> Components:
-    """LAYER_NORM: (x - mean) / sqrt(variance + eps) * weight + bias over the trailing dimensions."""
+    """LAYER_NORM: (x - mean) / sqrt(variance + eps) * weight + bias over the trailing dimensions.
+
+    Where nothing is left to divide by, no element deviates: all are 0, a constant.
+    """
     axes = tuple(range(-1 if isinstance(normalized_shape, int) else -len(normalized_shape), 0))
 
     def one(x: NDArray) -> NDArray:
@@ -25,7 +28,10 @@ def layer_norm(
         if x.size == 0:
             return x
         centred = x - mean_along(x, axes, keepdims=True)
-        y = centred / np.sqrt(mean_along(centred * centred, axes, keepdims=True) + eps)
+        deviating = np.asarray(centred != 0, np.bool_)
+        level = mean_along(deviating, axes, keepdims=True) + eps == 0
+        variance = mean_along(centred * centred, axes, keepdims=True)
+        y: NDArray = centred * ~level / np.sqrt(variance + eps + level)
         scaled = y if weight is None else y * wide(weight)
         return scaled if bias is None else scaled + wide(bias)
 

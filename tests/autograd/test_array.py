@@ -16,10 +16,28 @@ from pynested.backends.errors import (
     DimensionError,
     DTypeError,
     GradientError,
+    ReadOnlyError,
     ShapeError,
 )
 
 TRACKED = pn.array([1.0, 2.0], requires_grad=True)
+
+
+@pytest.mark.parametrize("layout", [None, pn.jagged, pn.strided])
+def test_what_others_rely_on_is_not_exchanged(layout: Any) -> None:
+    """Neither the values of an array, nor those of the one inside a nested array, nor its structure."""
+    for x in (pn.ones(2, 3), pn.ones(3, requires_grad=True) * 2, pn.ones(4)[1:]):
+        kept = [x]
+        if layout is not None:
+            nested = pn.nested_array([np.ones(2), np.ones(3)], layout=layout)
+            kept = [nested, nested.data, nested.values(), nested.unbind()[0]]
+        for one in kept:
+            before, values = one.data, np.array(one.data)
+            for name in ("data", "structure")[: 1 + (one.is_nested)]:
+                for other in (np.ones(1), before, pn.ones(2), None):
+                    with pytest.raises(ReadOnlyError, match=rf"Array\.{name} cannot be set\. .*copy_\(source\)"):
+                        setattr(one, name, other)
+            assert one.data is before and (np.array(one.data) == values).all()
 
 
 def test_what_it_is() -> None:

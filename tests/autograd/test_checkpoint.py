@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
+from contextlib import nullcontext
 from threading import Thread
 from typing import Any
 
@@ -139,10 +140,10 @@ def test_the_forward_mode_looks_too() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_rounding_is_no_other_result(dtype: Any) -> None:
-    """A difference of sqrt(eps) of the largest magnitude, also in a small number beside it; NaN is NaN, inf is inf."""
+    """A difference of 256 eps of the largest magnitude, or of sqrt(eps) of it; NaN is NaN, inf is inf."""
     x = pn.array(np.array([1.0, 8.0, 1.0, 1.0, 1.0], dtype), requires_grad=True)
     first = np.array([1, 1, NAN, INF, 0], dtype)
-    step = dtype(np.finfo(dtype).eps ** 0.5)
+    step = dtype({np.float16: 2.0**-5, np.float32: 2.0**-15, np.float64: 2.0**-44}[dtype])
     for off, refused in ((4, False), (16, True)):
         second = first + np.array([off * step, 0, 0, 0, 0], dtype)
         other = counted(pn.array(first), pn.array(second))
@@ -153,6 +154,45 @@ def test_rounding_is_no_other_result(dtype: Any) -> None:
         else:
             y.backward(pn.array(np.ones(5, dtype)))
             np.testing.assert_array_equal(x.grad.numpy(), second)  # of the second call
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("nested", [False, True])
+def test_another_mask_is_another_result_however_small_the_element(dtype: Any, nested: bool) -> None:
+    for large in (1.0, 3e4, float(np.finfo(dtype).max)):
+        given = np.array([large, 1, 1, 1, 1], dtype)
+        x = pn.nested_array([given], layout=pn.jagged) if nested else pn.array(given)
+        x.requires_grad_()
+        mask = counted([1, 0, 1, 1, 1], [1, 1, 0, 1, 1])
+        y = checkpoint(lambda x: x * pn.array(mask(), dtype=dtype), x)  # noqa: B023
+        with pytest.raises(GradientError, match="another result"):
+            y.sum().backward()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_a_0_may_have_been_a_subnormal_number(dtype: Any) -> None:
+    smallest, normal = np.finfo(dtype).smallest_subnormal, np.finfo(dtype).tiny
+    for small, refused in ((smallest, False), (normal - smallest, False), (normal, True)):
+        for before, after in ((small, 0), (0, small)):
+            x = pn.array(np.array([1.0, 1.0], dtype), requires_grad=True)
+            other = counted(*[pn.array(np.array([1, one], dtype)) for one in (before, after)])
+            y = checkpoint(lambda x: x * other(), x)  # noqa: B023
+            with pytest.raises(GradientError, match="another result") if refused else nullcontext():
+                y.sum().backward()
+
+
+def test_sums_in_another_order_are_no_other_result() -> None:
+    numbers = np.random.default_rng(3).standard_normal((4, 65536)).astype(np.float32)
+    orders = counted(slice(None), slice(None, None, -1))
+
+    def one_by_one(x: Any) -> Any:
+        return pn.array(np.cumsum(numbers[:, orders()], axis=1)[:, -1]) * x
+
+    x = pn.array(np.ones(4, np.float32), requires_grad=True)
+    checkpoint(one_by_one, x).sum().backward()
+    forward, back = (np.cumsum(numbers[:, order], axis=1)[:, -1] for order in (slice(None), slice(None, None, -1)))
+    assert (forward != back).any()
+    np.testing.assert_array_equal(x.grad.numpy(), back)
 
 
 WRITTEN = {

@@ -9,6 +9,7 @@ import threading
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -273,3 +274,27 @@ def test_anomaly_as_a_decorator_of_a_generator() -> None:
     assert next(steps) is not None
     assert (X * 2).line.trace is None
     assert next(steps) is not None
+
+
+def stepped() -> Iterator[bool]:
+    yield recorded()
+
+
+async def awaited() -> bool:
+    return recorded()
+
+
+async def both() -> AsyncIterator[bool]:
+    yield recorded()
+
+
+BODIES = {stepped: list, awaited: asyncio.run, both: lambda items: asyncio.run(anext(items)), recorded: bool}
+
+
+@DECORATORS
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: body.__name__)
+def test_whatever_is_called_to_run_it(decorate: Any, body: Any) -> None:
+    called = type("Called", (), {"__call__": staticmethod(body)})
+    inherited, held = type("Inherited", (called,), {}), type("Held", (), {"__call__": called()})
+    for function in (body, called(), inherited(), held(), called().__call__, partial(body), partial(partial(held()))):
+        assert (BODIES[body](decorate(function)()) in (False, [False]), recorded()) == (True, True)

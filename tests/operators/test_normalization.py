@@ -146,7 +146,8 @@ class TestLayerNorm:
         centred = row.astype(np.float64) - row.mean(dtype=np.float64)
         normal = centred / np.sqrt((centred**2).mean())
         due = (g[0] - g.mean() - normal * (g[0] * normal).mean()) / np.sqrt((centred**2).mean())
-        for exponent in (0, 9, np.finfo(dtype).maxexp // 2 + 3, np.finfo(dtype).maxexp - 1):
+        least, most = np.finfo(dtype).minexp, np.finfo(dtype).maxexp
+        for exponent in (least + 4, least // 2 - 3, -9, 0, 9, most // 2 + 3, most - 1):
             x = nest([np.ldexp(row, exponent, dtype=dtype)[None]], layout).to(device=device).requires_grad_()
             direction, norm = nest([g], layout).to(device=device), lambda x: pn.layer_norm(x, 3, eps=0.0)
             found = [pn.grad(norm(x), (x,), direction, create_graph=recorded)[0] for recorded in (False, True)]

@@ -109,7 +109,7 @@ def _runs(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any]
 def _layer_norm(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
     width, dtype = x.shape[-1], x.dtype.name
     parameters = {name: numbers(draw, (width,), dtype) for name in ("weight", "bias") if draw.random() < 0.4}
-    return [x, (width,)], {**parameters, "eps": float(draw.choice([1e-5, 1e-12, 0.5]))}, None
+    return [x, (width,)], {**parameters, "eps": float(draw.choice([0, 1e-300, 1e-60, 1e-5, 1e-12, 0.5]))}, None
 
 
 def _products(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:

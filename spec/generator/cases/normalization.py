@@ -110,9 +110,7 @@ def layer_norm() -> Book:
         [nest("float32", [[[1000.0, 1001.0, 1002.5]], [[-500.0, -501.0, 3.0]]]), (3,)],
         cmp="bound",
     )
-    for dtype, large in (("float32", 1e30), ("float64", 1e200)):
-        beyond = nest(dtype, [[[large, -large, 0.25 * large]], [[1.0, -2.0, 3.0], [0.0, large, large]]])
-        book.value(f"{dtype}/beyond", "1 NUMERICS-8", [beyond, (3,)], cmp="bound")
+    _of_any_size(book)
     book.value(
         "float32/all-empty",
         "7 9",
@@ -130,6 +128,21 @@ def layer_norm() -> Book:
     book.error("int", "6", "DTypeError", plain, [small("int32", "layer_norm"), (4,)])
     book.error("bool", "6", "DTypeError", plain, [nest("bool", [[[1, 0]], [[1, 1]]]), (2,)])
     return book
+
+
+def _of_any_size(book: Book) -> None:
+    """Elements whose squares overflow; and without eps those whose squares vanish, and equal ones."""
+    for dtype, large in (("float32", 1e30), ("float64", 1e200)):
+        beyond = nest(dtype, [[[large, -large, 0.25 * large]], [[1.0, -2.0, 3.0], [0.0, large, large]]])
+        book.value(f"{dtype}/beyond", "1 NUMERICS-8", [beyond, (3,)], cmp="bound")
+    for dtype, tiny in (("float32", 1e-30), ("float64", 1e-200)):
+        near = nest(dtype, [[[tiny, -tiny, 0.25 * tiny]], [[1.0, -2.0, 3.0], [0.0, tiny, tiny]]])
+        book.value(f"{dtype}/small", "1 10", [near, (3,)], kw={"eps": 0.0}, cmp="bound")
+    for dtype in ("float16", "float32", "float64"):
+        level = nest(dtype, [[[5.0] * 3], [[-3.0] * 3, [0.0] * 3, [2.0**-14] * 3]])
+        affine = {"weight": np.array([2, -4, 1], dtype), "bias": np.array([1, 0.5, 0], dtype)}
+        book.value(f"{dtype}/level", "7 11", [level, (3,)], kw={"eps": 0.0})
+        book.value(f"{dtype}/level-affine", "7 11", [level, (3,)], kw={**affine, "eps": 0.0})
 
 
 def dropout() -> Book:

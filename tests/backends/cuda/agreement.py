@@ -249,11 +249,16 @@ def layer_norm(backend: Any, dtype: str) -> None:
     rng = np.random.default_rng(3)
     for shape in SHAPES:
         x, w, b = drawn(rng, shape, dtype), drawn(rng, shape[1], dtype, 1), drawn(rng, shape[1], dtype, 1)
-        for weight, bias in ((None, None), (w, None), (None, b), (w, b)):
+        for weight, bias, eps in ((None, None, 1e-5), (w, None, 0.5), (None, b, 1e-5), (w, b, 0.5)):
             for got, expected in zip(
-                backend.layer_norm(x, weight, bias, 1e-5), cpu.layer_norm(x, weight, bias, 1e-5), strict=True
+                backend.layer_norm(x, weight, bias, eps), cpu.layer_norm(x, weight, bias, eps), strict=True
             ):
                 close(got, expected, 4)
+    small = np.ldexp(np.array([[1, -2, 4], [0, 1, 0]], dtype), 0 if dtype == "float16" else -70)
+    for got, expected in zip(
+        backend.layer_norm(small, None, None, 0.0), cpu.layer_norm(small, None, None, 0.0), strict=True
+    ):
+        close(got, expected, 4)
 
 
 @check(*FLOATS)
