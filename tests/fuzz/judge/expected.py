@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..draw.slopes import Slope
-from ..oracle import Nest, ask, nests
+from ..oracle import FUNCTIONS, Nest, ask, nests
 from ..oracle.slopes import STEP, sloped
-from ..plan import Ref, found, seen
+from ..plan import Call, Ref, found, seen
 
 TOLERANCE = {8: 1e-7, 4: 3e-3, 2: 0.2}  # of gradients whose narrowest numbers have so many bytes
 
@@ -23,7 +23,8 @@ class Expected:
         self.known: dict[Ref, Any] = {}
         self.known = self._evaluated({})
         self.out: Nest = found(plan.out, self.known)
-        self.finite = all(_finite(value) for value in self.known.values())
+        finite = all(_finite(value) for value in self.known.values())
+        self.finite = finite and not any(map(self._pole, self.chain.steps))
         self.unknown = any(one.unknown for value in self.known.values() for one in nests(value))
         floats = [one.dtype for value in self.known.values() for one in nests(value) if one.dtype.kind == "f"]
         widths = [dtype.itemsize for dtype in floats]
@@ -37,6 +38,11 @@ class Expected:
         with sloped():
             out = found(self.plan.out, self._evaluated(moved))
         return [np.imag(one) / STEP for one in out]
+
+    def _pole(self, call: Call) -> bool:
+        """Whether a slope is infinite."""
+        steep = call.op in FUNCTIONS and FUNCTIONS[call.op].slope_at_zero is not None
+        return steep and any(bool((x == 0).any()) for x in found(call.refs[0], self.known))
 
     def _evaluated(self, numbers: dict[int, Any]) -> dict[Ref, Any]:
         """Every operand and result, with other ``numbers`` in some memories."""

@@ -13,7 +13,6 @@ import numpy as np
 
 from pynested.spec.components import Components, each, left_align
 from pynested.spec.definitions import definition
-from pynested.spec.functions import FUNCTIONS, Function
 
 from .values import Answer
 
@@ -46,15 +45,6 @@ def _abs(self: list[Any]) -> list[Any]:
 
 def _sgn(self: list[Any]) -> list[Any]:
     return [np.sign(x.real) for x in self]
-
-
-def _without_pole(function: Function) -> Callable[..., Any]:
-    """A function whose slope at 0 is infinite: of that, no number is judged."""
-
-    def define(self: list[Any]) -> list[Any]:
-        return [np.where(x.real == 0, np.nan, 1) * y for x, y in zip(self, function.definition(self), strict=True)]
-
-    return define
 
 
 def _extreme(sign: int) -> Callable[..., Any]:
@@ -92,7 +82,6 @@ SLOPES: dict[str, Callable[..., Any]] = {
     "amin": _extreme(-1),
     "maximum": _extreme_of_two(1),
     "minimum": _extreme_of_two(-1),
-    **{name: _without_pole(one) for name, one in FUNCTIONS.items() if one.slope_at_zero is not None},
 }
 KINKED = (
     "abs",
