@@ -17,10 +17,10 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DeviceError, GradientError
 from pynested.backends.host import from_host
 
-from .array import Array, new_zeros, zeros_like
+from .array import Array, new_zeros, owner, zeros_like
 from .containers import flatten, matched
 from .modes import Mode
-from .passes import backward, grad, ones_like
+from .passes import backward, grad, ones_like, owned
 from .tape import OFF, RECORDING, now, source_of, state
 from .walk import boundary, push_forward
 
@@ -149,7 +149,8 @@ def _pushed(
     }
     with Mode(state.mode if outside or moving else OFF), np.errstate(all="ignore"):
         pushed = push_forward(nodes, [source_of(result) for result in call.results])
-    filled = [zeros_like(r) if t is None else t for r, t in zip(call.results, pushed, strict=True)]
+        held = {owner(one) for one in (*call.views, *call.results, *given) if one is not None}
+        filled = [zeros_like(r) if t is None else owned(t, held) for r, t in zip(call.results, pushed, strict=True)]
     return call.released(outside), call.rebuild_outputs(filled)
 
 

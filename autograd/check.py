@@ -1,7 +1,7 @@
 """`gradcheck`: six cheap tests that a wrong derivative does not pass, in this order.
 
 *determinism*   the same call gives the same values and the same gradients twice
-*holes*         what no component shows has the gradient zero
+*holes*         what no component shows, and what is not finite, has the gradient zero
 *linearity*     pull(2a - 3b) is 2 pull(a) - 3 pull(b)
 *adjointness*   <w, push(v)> is <pull(w), v>: the two directions agree, without any differencing
 *differences*   the gradient agrees with central differences of the fourth order

@@ -155,9 +155,14 @@ def full(
     >>> pn.full((2,), 7)
     array([7, 7])
     """
-    number = canonical_number("full", "fill_value", fill_value)
+    return _finished(filled("full", shape, fill_value, dtype, device), requires_grad)
+
+
+def filled(name: str, shape: Any, fill_value: Any, dtype: DTypeLike | None, device: str | None) -> Array:
+    """`full` for the function ``name``."""
+    number = canonical_number(name, "fill_value", fill_value)
     kind = getattr(fill_value, "dtype", dtype_of(number)) if dtype is None else dtype
-    return _finished(_filled("full", (shape,), number, kind, device), requires_grad)
+    return _filled(name, (shape,), number, kind, device)
 
 
 def zeros(
@@ -203,10 +208,15 @@ def rand(
     >>> bool((0 <= drawn).all() and (drawn < 1).all())
     True
     """
-    kind = _floating("rand", dtype, device)
-    drawn = with_room(random.default(generator).random)(_sizes("rand", shape))
+    return _finished(uniform("rand", shape, dtype, device, generator), requires_grad)
+
+
+def uniform(name: str, shape: tuple[Any, ...], dtype: DTypeLike | None, device: str | None, generator: Any) -> Array:
+    """`rand` for the function ``name``."""
+    kind = _floating(name, dtype, device)
+    drawn = with_room(random.default(generator).random)(_sizes(name, shape))
     below_one = float(np.nextafter(kind.type(1), kind.type(0)))  # a narrower dtype would round some of them to 1
-    return array(np.minimum(drawn, below_one), dtype=kind, device=device, requires_grad=requires_grad)
+    return array(np.minimum(drawn, below_one), dtype=kind, device=device)
 
 
 def randn(
@@ -226,8 +236,13 @@ def randn(
     >>> pn.equal(x, y)
     True
     """
-    drawn = with_room(random.default(generator).standard_normal)(_sizes("randn", shape))
-    return array(drawn, dtype=_floating("randn", dtype, device), device=device, requires_grad=requires_grad)
+    return _finished(normal("randn", shape, dtype, device, generator), requires_grad)
+
+
+def normal(name: str, shape: tuple[Any, ...], dtype: DTypeLike | None, device: str | None, generator: Any) -> Array:
+    """`randn` for the function ``name``."""
+    drawn = with_room(random.default(generator).standard_normal)(_sizes(name, shape))
+    return array(drawn, dtype=_floating(name, dtype, device), device=device)
 
 
 def _floating(name: str, dtype: Any, device: str | None) -> np.dtype[Any]:
@@ -259,12 +274,19 @@ def randint(
     shape: Any = size
     if isinstance(high, Sequence) and size == ():
         high, shape = None, high
+    return integers("randint", low, high, shape, dtype, device, generator)
+
+
+def integers(
+    name: str, low: Any, high: Any, shape: Any, dtype: DTypeLike | None, device: str | None, generator: Any
+) -> Array:
+    """`randint` for the function ``name``."""
     least, end = (0, low) if high is None else (low, high)
-    least, end = canonical_int("randint", "low", least), canonical_int("randint", "high", end)
+    least, end = canonical_int(name, "low", least), canonical_int(name, "high", end)
     if least >= end:
         ends = f"{in_words(least)} to {in_words(end)} - 1"
-        raise ArgumentError(f"randint: there is no integer from {ends}; high must be above low.")
+        raise ArgumentError(f"{name}: there is no integer from {ends}; high must be above low.")
     kind = _INTEGER if dtype is None else canonical_dtype(dtype, chosen_device(device))
-    check_fits("randint", numpy_array("randint", [least, end - 1]), kind)  # whichever of them will be drawn
-    drawn = with_room(random.default(generator).integers)(least, end, _sizes("randint", (shape,)), dtype=np.int64)
+    check_fits(name, numpy_array(name, [least, end - 1]), kind)  # whichever of them will be drawn
+    drawn = with_room(random.default(generator).integers)(least, end, _sizes(name, (shape,)), dtype=np.int64)
     return array(drawn, dtype=kind, device=device)

@@ -35,9 +35,11 @@ class Probe:
         ]
         floats = [i for i, array in enumerate(self.arrays) if is_float(array.dtype)]
         self.varied = [i for i in floats if self.arrays[i].requires_grad] or floats
-        masks = shown_in(inputs)
-        self.shown: list[Any] = [True if masks[i] is None else masks[i] for i in self.varied]
         self.start = [to_host(self.arrays[i].data).astype(np.float64) for i in self.varied]
+        masks = [shown_in(inputs)[i] for i in self.varied]
+        # What is not finite has no influence on outputs that are: it becomes a hole of them, or is masked away.
+        finite = [np.isfinite(x) for x in self.start]
+        self.shown = [one if mask is None else one & mask for one, mask in zip(finite, masks, strict=True)]
 
     def filled(self, xs: Arrays, tracked: bool = False) -> Any:
         """The arguments with ``xs`` in place of what is varied."""
@@ -77,11 +79,12 @@ class Probe:
         return [_without_holes(*one) for one in _floats(pushed)]
 
     def equal(self, test: str, names: Sequence[str], expected: Arrays, found: Arrays, tolerance: float) -> None:
-        """Raise where ``found`` is further than ``tolerance`` from ``expected``."""
+        """Raise where ``found`` is further than ``tolerance`` from ``expected``; without one NaN is the same as NaN."""
         for name, e, f in zip(names, expected, found, strict=True):
             if e.shape != f.shape or e.dtype != f.dtype:
                 raise self.failure(test, name, f"shape {e.shape}, {e.dtype}", f"shape {f.shape}, {f.dtype}")
-            wrong = np.argwhere(~(np.abs(e - f) <= tolerance))
+            same = (e == f) | (np.abs(e - f) <= tolerance) | ((tolerance == 0) & (e != e) & (f != f))
+            wrong = np.argwhere(~same)
             if len(wrong):
                 at = tuple(wrong[0].tolist())
                 raise self.failure(test, f"{name}, element {at}", repr(e[at].item()), repr(f[at].item()))

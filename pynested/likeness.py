@@ -27,17 +27,19 @@ from .structure import Strided
 Make = Callable[[tuple[int, ...], np.dtype[Any], str], Array]
 
 
-def _like(x: Kind, dtype: DType | None, requires_grad: bool, make: Make, layout: Layout | None = None) -> Kind:
+def _like(
+    name: str, x: Kind, dtype: DType | None, requires_grad: bool, make: Make, layout: Layout | None = None
+) -> Kind:
     """``make(shape, dtype, device)`` for the values that packed components of ``x``, in ``layout``, have."""
-    given = x if isinstance(x, NestedArray) else as_array("like", x)
+    given = x if isinstance(x, NestedArray) else as_array(name, x)
     kind = given.dtype if dtype is None else canonical_dtype(dtype, given.device)
     if isinstance(given, NestedArray):
         if layout is not None:
-            given = in_layout(given.detach(), canonical_layout("like", layout))
+            given = in_layout(given.detach(), canonical_layout(name, layout))
         nested = NestedArray(make(_packed_shape(given), kind, given.device), given.structure.packed)
         return nested.requires_grad_(requires_grad)
     if layout is not None:
-        raise StructureError("like: a dense array has no nested layout; nest it: pn.as_nested_array(x, layout=…).")
+        raise StructureError(f"{name}: a dense array has no nested layout; nest it: pn.as_nested_array(x, layout=…).")
     return make(given.shape, kind, chosen_device(None, (x,))).requires_grad_(requires_grad)
 
 
@@ -59,7 +61,7 @@ def empty_like(
     >>> pn.empty_like(pn.nested_array([[1, 2], [3]], layout=pn.jagged)).shape
     (2, j1)
     """
-    return _like(x, dtype, requires_grad, lambda s, k, d: create.empty(s, dtype=k, device=d), layout)
+    return _like("empty_like", x, dtype, requires_grad, lambda s, k, d: create.empty(s, dtype=k, device=d), layout)
 
 
 def zeros_like(
@@ -72,7 +74,7 @@ def zeros_like(
     >>> pn.zeros_like(pn.nested_array([[1, 2], [3]])).unbind()
     (array([0, 0]), array([0]))
     """
-    return _like(x, dtype, requires_grad, lambda s, k, d: create.zeros(s, dtype=k, device=d), layout)
+    return _like("zeros_like", x, dtype, requires_grad, lambda s, k, d: create.zeros(s, dtype=k, device=d), layout)
 
 
 def ones_like(
@@ -85,7 +87,7 @@ def ones_like(
     >>> pn.ones_like(pn.nested_array([[1, 2], [3]]), dtype=pn.float32).unbind()
     (array([1., 1.], dtype=float32), array([1.], dtype=float32))
     """
-    return _like(x, dtype, requires_grad, lambda s, k, d: create.ones(s, dtype=k, device=d), layout)
+    return _like("ones_like", x, dtype, requires_grad, lambda s, k, d: create.ones(s, dtype=k, device=d), layout)
 
 
 def full_like(
@@ -103,7 +105,9 @@ def full_like(
     >>> pn.full_like(pn.nested_array([[1, 2], [3]]), 7).unbind()
     (array([7, 7]), array([7]))
     """
-    return _like(x, dtype, requires_grad, lambda s, k, d: create.full(s, fill_value, dtype=k, device=d), layout)
+    return _like(
+        "full_like", x, dtype, requires_grad, lambda s, k, d: create.filled("full_like", s, fill_value, k, d), layout
+    )
 
 
 def rand_like(
@@ -119,7 +123,7 @@ def rand_like(
     >>> drawn.shape, bool((drawn.values() < 1).numpy().all())
     ((2, j1), True)
     """
-    return _like(x, dtype, requires_grad, lambda s, k, d: create.rand(s, dtype=k, device=d, generator=generator))
+    return _like("rand_like", x, dtype, requires_grad, lambda s, k, d: create.uniform("rand_like", s, k, d, generator))
 
 
 def randn_like(
@@ -136,7 +140,7 @@ def randn_like(
     >>> pn.equal(*again)
     True
     """
-    return _like(x, dtype, requires_grad, lambda s, k, d: create.randn(s, dtype=k, device=d, generator=generator))
+    return _like("randn_like", x, dtype, requires_grad, lambda s, k, d: create.normal("randn_like", s, k, d, generator))
 
 
 def randint_like(
@@ -157,4 +161,6 @@ def randint_like(
     >>> pn.randint_like(pn.nested_array([[1.0, 2.0], [3.0]]), 5, 6).unbind()
     (array([5., 5.]), array([5.]))
     """
-    return _like(x, dtype, False, lambda s, k, d: create.randint(low, high, s, dtype=k, device=d, generator=generator))
+    return _like(
+        "randint_like", x, dtype, False, lambda s, k, d: create.integers("randint_like", low, high, s, k, d, generator)
+    )

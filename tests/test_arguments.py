@@ -150,3 +150,30 @@ def test_likeness_in_another_layout(layout: Any) -> None:
         result = made(X, layout=layout, requires_grad=True)
         assert (result.layout, result.is_leaf, result.requires_grad) == (layout, True, True)
         assert result.component_sizes().tolist() == [[2], [1]]
+
+
+@pytest.mark.parametrize("x", [pn.array([1], dtype=pn.int8), X.to(pn.int8)], ids=["dense", "nested"])
+def test_likeness_is_named_in_what_it_refuses(x: Any) -> None:
+    refused: list[tuple[str, tuple[Any, ...], Any]] = [
+        ("full_like", (300,), OverflowError),
+        ("full_like", (1.5,), DTypeError),
+        ("full_like", ("x",), ArgumentError),
+        ("rand_like", (), DTypeError),
+        ("randn_like", (), DTypeError),
+        ("randint_like", (0,), ArgumentError),
+        ("randint_like", (300,), OverflowError),
+        ("randint_like", (1.5,), ArgumentError),
+    ]
+    for name, arguments, kind in refused:
+        with pytest.raises(kind, match=f"^{name}: "):
+            getattr(pn, name)(x, *arguments)
+    for name in ("zeros_like", "ones_like", "empty_like"):
+        with pytest.raises((ArgumentError, StructureError), match=f"^{name}: "):
+            getattr(pn, name)(pn.zeros(2), layout=pn.jagged)
+
+
+def test_pin_memory_is_a_bool() -> None:
+    for value in ("x", 1, 0, None, [True]):
+        with pytest.raises(ArgumentError, match="^nested_array: pin_memory must be True or False, not "):
+            pn.nested_array([[1.0]], pin_memory=value)  # type: ignore[arg-type]
+    assert len(pn.nested_array([[1.0]], pin_memory=np.bool_(False))) == 1  # type: ignore[arg-type]

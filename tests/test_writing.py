@@ -272,3 +272,16 @@ def test_messages_name_what_exists(layout: Any) -> None:
             with pytest.raises(GradientError) as caught:
                 call()
             assert words in str(caught.value) and "pn.no_grad()" in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float16", "float64"])
+def test_lists_without_elements_have_any_dtype(dtype: str) -> None:
+    assert pn.zeros(1, 0, dtype=dtype).copy_([[]]).dtype == dtype
+    for nothing in ([], ()):
+        x = pn.ones(3, dtype=dtype)
+        x[0:0] = nothing
+        assert x.tolist() == [1, 1, 1]
+        for layout in LAYOUTS:
+            nt = nest([np.ones(2, dtype), np.ones(3, dtype)], layout)
+            nt[:, 0:0] = nothing
+            assert_same(nt, [np.ones(2, dtype), np.ones(3, dtype)])

@@ -55,6 +55,8 @@ def written_value(name: str, value: Any, target: Array) -> Array:
     """What to write into ``target``, as an array on its device: numbers and lists are put there, arrays lie there."""
     if isinstance(value, list | tuple):
         listed = own_class(label(name), _listed(name, value))
+        if not listed.size:  # which has no dtype to convert from
+            listed = listed.astype(target.dtype)
         return Array(from_host(listed, target.device), target.device)
     given = operand(label(name), value, target.device)
     if type(given) is not Array:

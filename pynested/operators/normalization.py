@@ -91,7 +91,7 @@ def layer_norm(
     weight, bias : Array, optional
         Dense, of shape ``normalized_shape``.
     eps : float
-        Keeps the divisor above 0.
+        0 or more; keeps the divisor of equal elements above 0.
 
     Raises
     ------
@@ -105,10 +105,10 @@ def layer_norm(
     Notes
     -----
     A run of equal elements becomes ``bias``, or +0; an empty component stays empty. A NaN or an infinity makes its own
-    run NaN and no other. Gradient: that of the formula; those of ``weight`` and ``bias`` are sums over all runs of all
-    components, +0 where there are none.
+    run NaN and no other. Gradient: that of the formula, and +0 for equal elements where ``eps`` is 0; those of
+    ``weight`` and ``bias`` are sums over all runs of all components, +0 where there are none.
 
-    Clauses: LAYER_NORM-1 to LAYER_NORM-9. After `torch.nn.functional.layer_norm`.
+    Clauses: LAYER_NORM-1 to LAYER_NORM-11. After `torch.nn.functional.layer_norm`.
 
     Examples
     --------

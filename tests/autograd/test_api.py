@@ -10,6 +10,7 @@ import pytest
 
 import pynested as pn
 from pynested.autograd import Array, grad, hessian, hvp, jacobian, jvp, no_grad, vjp
+from pynested.autograd.containers import flatten
 from pynested.backends.errors import ArgumentError, GradientError
 
 ONE = pn.array(1.0)
@@ -155,3 +156,29 @@ def test_nested_arrays() -> None:
     assert [c.tolist() for c in pull(y).unbind()] == [[2, 16], [], [54]]
     assert [c.tolist() for c in jvp(lambda x: x * x, (nested,), (nested,))[1].unbind()] == [[2, 8], [], [18]]
     assert [c.tolist() for c in hvp(lambda x: (x * x).sum(), nested, nested)[1].unbind()] == [[2, 4], [], [6]]
+
+
+W = pn.array([[5.0, 6.0], [7.0, 8.0]])
+PUSHED: dict[str, Any] = {
+    "itself": lambda x: x,
+    "twice the same": lambda x: (x * 2,) * 2,
+    "views": lambda x: (x.transpose(0, 1), x[0], x.reshape(-1)),
+    "broadcast": lambda x: x[0].broadcast_to((3, 2)),
+    "equal ones": lambda x: [x + 0.0, x.clone(), x * 1],
+    "nested": lambda x: (pn.nested_array_from_jagged(x, [0, 2]), pn.as_nested_array(x)),
+    "constants": lambda x: (W, pn.ones(2, 2)),
+}
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("name", PUSHED)
+def test_tangents_share_memory_with_nothing(name: str, recorded: bool) -> None:
+    x, t = pn.array([[1.0, 2.0], [3.0, 4.0]]), pn.array([[1.0, -1.0], [2.0, 0.5]], requires_grad=recorded)
+    results, tangents = jvp(PUSHED[name], (x,), (t,))
+    found = [one.detach() for one in flatten(tangents)[0]]
+    others = [x, t, W, *flatten(results)[0]]
+    before = [np.array(one.data) for one in others]
+    for i, one in enumerate(found):
+        assert not any(np.shares_memory(one.data, other.data) for other in (*others, *found[i + 1 :]))
+        one.mul_(100.0)
+    assert all((one.data == kept).all() for one, kept in zip(others, before, strict=True))

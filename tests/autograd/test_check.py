@@ -185,3 +185,26 @@ def test_what_is_wrong_is_found_beside_holes_and_in_them(at: int, test: str) -> 
     x = pn.nested_array_from_jagged(pn.array([1.0, 5.0, 2.0]), [0, 2, 3], [1, 1])
     with pytest.raises(GradientError, match=rf"{test}: argument 0, array 0, element \({at},\): expected"):
         gradcheck(function, x)
+
+
+NAN, INF = float("nan"), float("inf")
+KEPT = pn.array([True, False, True, True])
+CHOICES: dict[str, Any] = {
+    "a hole": lambda x: pn.nested_array_from_strided(x, [[1], [2]], None, [0, 2]) * 2,
+    "a jagged hole": lambda x: pn.nested_array_from_jagged(x, [0, 2, 4], [1, 2]).sum(dim=1),
+    "a view": lambda x: x[::2] * x[::2],
+    "a mask": lambda x: pn.where(KEPT, x, 0.0).sin(),
+    "a mask of many": lambda x: pn.where(pn.stack([KEPT] * 40), x.broadcast_to((40, 4)), 0.0).sin(),
+}
+
+
+@pytest.mark.parametrize("number", [NAN, INF, -INF])
+@pytest.mark.parametrize("name", CHOICES)
+def test_what_is_not_finite_and_without_influence_is_not_varied(name: str, number: float) -> None:
+    assert pn.gradcheck(CHOICES[name], pn.array([1.0, number, 2.0, 3.0], requires_grad=True))
+
+
+def test_a_gradient_of_what_is_without_influence_is_found() -> None:
+    x = pn.array([1.0, NAN, 2.0, 3.0], requires_grad=True)
+    with pytest.raises(GradientError, match=r"holes: argument 0, element \(1,\): expected 0.0, found nan"):
+        pn.gradcheck(lambda x: pn.where(KEPT, x * x, 0.0), x)  # 0 * NaN
