@@ -58,6 +58,8 @@ def _normalized(x: Any, eps: float) -> tuple[Any, Any]:
 def _scale(xp: Any, numbers: Any, eps: float) -> Any:
     """For each row a power of two for the larger of its numbers and the root of eps, where that has no square."""
     kind, root = numbers.dtype.type, 2.0 ** (np.finfo(numbers.dtype).minexp // 3)
+    if not numbers.size:
+        return xp.ones((len(numbers), 1), numbers.dtype)
     size = xp.maximum(abs(numbers).max(axis=-1, keepdims=True), kind(eps**0.5))
     return xp.where(size > 1 / root, kind(root * root), xp.where(size < root, kind(1 / root**2), kind(1)))
 

@@ -65,7 +65,7 @@ def _strides_are_those_of_packed_components(patch: pytest.MonkeyPatch) -> None:
 
 
 def _values_can_be_set(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(pn.NestedArray, "data", property(lambda x: x._data, lambda x, value: setattr(x, "_data", value)))
+    patch.setattr(pn.NestedArray, "data", property(lambda x: x._buffer, lambda x, value: setattr(x, "_buffer", value)))
 
 
 def _random_numbers_are_for_the_main_thread(patch: pytest.MonkeyPatch) -> None:
