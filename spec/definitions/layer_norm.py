@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pynested.spec.components import Components, each
-from pynested.spec.numerics import NDArray, mean_along, wide
+from pynested.spec.numerics import NDArray, maximum_along, mean_along, real, wide
 
 
 def layer_norm(
@@ -19,7 +19,8 @@ def layer_norm(
 ) -> Components:
     """LAYER_NORM: (x - mean) / sqrt(variance + eps) * weight + bias over the trailing dimensions.
 
-    Where nothing is left to divide by, no element deviates: all are 0, a constant.
+    Where `eps` is 0 the size of a run is of no matter: divided by its greatest element first, it has squares whatever
+    that was. Where nothing is left to divide by, no element deviates: all are 0, a constant.
     """
     axes = tuple(range(-1 if isinstance(normalized_shape, int) else -len(normalized_shape), 0))
 
@@ -27,8 +28,11 @@ def layer_norm(
         x = wide(x)
         if x.size == 0:
             return x
+        if eps == 0:
+            greatest = maximum_along(np.abs(real(x)), axes, keepdims=True)
+            x = x / (greatest + np.asarray(greatest == 0, np.bool_))
         centred = x - mean_along(x, axes, keepdims=True)
-        deviating = np.asarray(centred != 0, np.bool_)
+        deviating = np.asarray(real(centred) != 0, np.bool_)
         level = mean_along(deviating, axes, keepdims=True) + eps == 0
         variance = mean_along(centred * centred, axes, keepdims=True)
         y: NDArray = centred * ~level / np.sqrt(variance + eps + level)

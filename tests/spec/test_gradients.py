@@ -43,12 +43,13 @@ def stepped(run: Run, name: str, cotangent: list[np.ndarray]) -> list[np.ndarray
     wide = [leaf.astype(np.complex128) if leaf.dtype.kind == "f" else leaf for leaf in leaves(value)]
     gradients = [np.zeros(leaf.shape) for leaf in wide]
     for number, leaf in enumerate(wide):
+        step = STEP * np.clip(np.min(np.abs(leaf[leaf != 0]), initial=1), 1e-250, 1)  # small beside every element
         for place in np.ndindex(leaf.shape):
             moved = [one.copy() for one in wide]
-            moved[number][place] += STEP * 1j
+            moved[number][place] += step * 1j
             arrays = leaves(run._shaped(run.define(**{**run.arguments, name: like(value, iter(moved))})))
             parts = (np.sum(array.imag * weight) for array, weight in zip(arrays, cotangent, strict=True))
-            gradients[number][place] = sum(parts) / STEP
+            gradients[number][place] = sum(parts) / step
     return gradients
 
 
