@@ -106,7 +106,12 @@ def _is_operand(value: Any) -> bool:
 
 def on_absolutes(define: Define, arguments: Arguments) -> Nested:
     """Return the operator run on absolute values."""
-    return define(**{name: each(np.abs, value) if _is_operand(value) else value for name, value in arguments.items()})
+
+    def absolute(array: NDArray) -> NDArray:
+        """That of the least integer is no integer of its dtype."""
+        return np.asarray(np.abs(array.astype(np.float64) if array.dtype.kind in "iu" else array))
+
+    return define(**{name: each(absolute, value) if _is_operand(value) else value for name, value in arguments.items()})
 
 
 def _counts(define: Define, arguments: Arguments) -> Nested:

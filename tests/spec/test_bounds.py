@@ -169,6 +169,15 @@ def test_a_lost_element_is_rejected(dtype: str) -> None:
     assert rejected("sum", {"self": Components([x]), "dim": 1}, total, dtype).all()
 
 
+@pytest.mark.parametrize("integers", ["int8", "int16", "int32", "int64"])
+def test_the_least_integer_counts_with_its_magnitude(integers: str) -> None:
+    least = np.iinfo(integers).min
+    x, y = Components([np.array([[least, 1]], integers)]), Components([np.array([[0.1], [0.2]])])
+    for op, given in (("matmul", {"self": x, "other": y}), ("sum", {"self": x, "dim": 2, "dtype": np.float64})):
+        (allowed,) = tolerance(op, definition(op), given, definition(op)(**given), "float64")
+        assert (allowed >= 2.0**-53 * 0.1 * -float(least)).all()
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_ulp_is_the_spacing_of_numpy(dtype: str) -> None:
     numbers = np.array([1.0, 1.5, 2.0, 3e-3, 60000.0, 6e-8, 0.0], dtype=dtype)
