@@ -44,12 +44,7 @@ def stepped(run: Run, name: str, cotangent: list[np.ndarray]) -> list[np.ndarray
     wide = [leaf.astype(np.complex128) if leaf.dtype.kind == "f" else leaf for leaf in leaves(value)]
     gradients = [np.zeros(leaf.shape) for leaf in wide]
     for number, leaf in enumerate(wide):
-<<<<<<< HEAD
-        size = np.max(np.abs(leaf), initial=0)
-        step = STEP * size if 0 < size < STEP**0.5 else STEP  # small beside small numbers, too
-=======
         step = STEP * np.clip(np.min(np.abs(leaf[leaf != 0]), initial=1), 1e-250, 1)  # small beside every element
->>>>>>> closing
         for place in np.ndindex(leaf.shape):
             moved = [one.copy() for one in wide]
             moved[number][place] += step * 1j
