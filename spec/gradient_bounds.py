@@ -186,7 +186,7 @@ def _lost_by_layer_norm(arguments: Arguments, cotangent: Nested) -> Errors:
         return 1 + 3 * x.size * (4 + most + mean_along(most, axes, keepdims=True)) * (1 + 1 / s) / s
 
     def of_weight(x: NDArray, g: NDArray) -> Any:
-        return 2 + np.abs(g) * (3 / layer_norm_parts(wide(x), axes, eps)[1])
+        return 2 + (1 + np.abs(g)) * (3 / layer_norm_parts(wide(x), axes, eps)[1])
 
     return {
         "self": each(one, arguments["self"], cotangent),
