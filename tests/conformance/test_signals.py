@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,16 @@ from pynested.conformance.signals import Ended, held_back, name_of, raised
 from .conftest import is_gone
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_ignored() -> Iterator[None]:
+    """The tests themselves may run where signals are ignored, as behind nohup, and processes inherit that."""
+    before = {one: signal.signal(one, signal.SIG_DFL) for one in ENDING}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    for one, handler in before.items():
+        signal.signal(one, handler)
 
 
 @pytest.mark.parametrize("number", ENDING)
