@@ -145,5 +145,6 @@ def _open(answer: Answer, mine: Any, exact: Any, i: int) -> Any:
         return np.asarray((mine == 0) | (np.isnan(mine) & ~np.isfinite(answer.arguments["self"][i])))
     if answer.op in ADDING and exact.dtype.kind == "f":
         unknown = ~np.isfinite(exact) & (exact.dtype == np.float64)  # for the definition computes no wider
-        return (~np.isfinite(mine) | unknown) & np.asarray(answer.overflowing()[i], np.bool_)
+        vanished = (mine == 0) & (answer.op == "prod")  # before what is large could be multiplied
+        return (~np.isfinite(mine) | vanished | unknown) & np.asarray(answer.overflowing()[i], np.bool_)
     return np.zeros(np.shape(exact), np.bool_)

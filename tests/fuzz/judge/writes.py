@@ -119,10 +119,11 @@ def spread(target: Nest, value: Any) -> Nest:
 
 
 def _listed(value: list[Any], dtype: np.dtype[Any]) -> Any:
-    """A list of numbers as an array; integers in the integer dtype that they go to."""
+    """A list of numbers as an array; integers, and nothing at all, in the dtype that they go to."""
     try:
         made = np.asarray(value)
-        return np.asarray(value, dtype) if made.dtype.kind in "iu" and dtype.kind in "iu" else made
+        own = not made.size or (made.dtype.kind in "iu" and dtype.kind in "iu")
+        return np.asarray(value, dtype) if own else made
     except (OverflowError, ValueError):
         raise Refused("OverflowError", "ArgumentError") from None
 
@@ -155,6 +156,6 @@ def _judged(due: Any, outcome: Outcome, target: Placed, simulation: Simulation) 
     simulation.write(target, due.where, due.numbers)
     if due.where.size and due.answer is not None and not due.answer.exact:
         came, wide = simulation.actual(target.buffer)[due.where], due.numbers.astype(np.float64)
-        near = ~too_far(came, wide, np.abs(wide) * NEAR)
+        near = ~too_far(came, wide, np.abs(wide) * NEAR + 4.0 * np.finfo(came.dtype).smallest_subnormal)
         simulation.write(target, due.where[near], came[near])
     return simulation.differs()
