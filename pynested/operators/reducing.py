@@ -36,9 +36,9 @@ def reduced(
 
 def _over(dims: tuple[int, ...], x: NestedArray, keepdim: bool, how: Reduction) -> NestedArray | Array:
     """Over canonical ``dims``: whatever the layout, in as few calls as there are kinds of dimension."""
+    x = packed(x)
     if not dims:
         return NestedArray(how.over_axes(x.data, ()), x.structure)
-    x = packed(x)
     if isinstance(x.structure, Jagged) and dims[0] != 0:
         return _over_jagged(x, dims, keepdim, how)
     rows = as_rows(x)

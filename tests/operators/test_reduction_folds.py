@@ -24,6 +24,15 @@ X = batch([(2, 2), (0, 2), (3, 2)])
 class TestTable:
     """What an entry says of a run without elements holds for axes and for segments."""
 
+    def test_over_no_dimension_holes_have_no_influence(self, how: Reduction, layout: Any) -> None:
+        if how.is_place:
+            return
+        made = place([np.array([0.5, 2.0]), np.zeros(0), np.array([3.0])], layout, "holes", grad=True)
+        result = getattr(pn, how.name)(made.array, dim=())
+        if result.requires_grad:
+            (result * 2.0).sum().backward()
+            assert_same(made.gradient(), [np.array([2.0, 2.0]), np.zeros(0), np.array([2.0])])
+
     def test_of_nothing(self, how: Reduction, lay: Any) -> None:
         def ours(*arguments: Any) -> Any:
             return getattr(pn, how.name)(*arguments)
