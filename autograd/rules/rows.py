@@ -39,19 +39,20 @@ def _normalized(x: Any, eps: float) -> tuple[Any, Any]:
     """The rows of x, centred and scaled, and 1 / std, in tracked operations, as the kernels do it.
 
     Halves become float32. Rows whose squares would overflow, or vanish beside no larger ``eps``, are multiplied by a
-    power of two. Distances to the first element, a constant here as it cancels, make the mean of equal elements exact;
-    nothing is left of them to be divided, and 1 / std follows from ``eps`` alone.
+    power of two. Distances to the first element, a constant here as it cancels, make the mean of equal elements exact.
     """
     x = _in_dtype(x, computing_dtype(x.dtype))
-    xp, kind, size = get_backend(x.device).xp, x.dtype.type, max(x.shape[-1], 1)
+    xp, kind, size = get_backend(x.device).xp, np.finfo(x.dtype), max(x.shape[-1], 1)
     numbers, shrink = raw(x), _scale(xp, raw(x), eps)
     apart = x * _beside(x, shrink) - _beside(x, numbers[:, :1] * shrink)
     centred = apart - over_last(apart) / size
     variance = over_last(centred * centred) / size
-    level = ~raw(centred).any(axis=-1, keepdims=True)
-    added = xp.where(level, kind(1), (shrink.astype(np.float64) * eps * shrink).astype(x.dtype))
-    shrink = xp.where(level, _rstd_of(eps, kind), shrink)
-    rstd = 1 / sqrt(variance + _beside(x, added))
+    wide = shrink.astype(np.float64)
+    added = (wide * eps * wide).astype(x.dtype)
+    bare = ~raw(centred).any(axis=-1, keepdims=True) & (added < kind.tiny)  # nothing is left to divide by
+    steepness = xp.minimum(eps**-0.5 / wide if eps else 0 * wide, float(kind.max)).astype(x.dtype)
+    rstd = 1 / sqrt(variance + _beside(x, xp.where(bare, kind.dtype.type(1), added)))
+    rstd = rstd * _beside(x, xp.where(bare, steepness, kind.dtype.type(1)))
     return centred * rstd, rstd * _beside(x, shrink)
 
 
@@ -62,12 +63,6 @@ def _scale(xp: Any, numbers: Any, eps: float) -> Any:
         return xp.ones((len(numbers), 1), numbers.dtype)
     size = xp.maximum(abs(numbers).max(axis=-1, keepdims=True), kind(eps**0.5))
     return xp.where(size > 1 / root, kind(root * root), xp.where(size < root, kind(1 / root**2), kind(1)))
-
-
-def _rstd_of(eps: float, kind: Any) -> Any:
-    """1 / std where elements are equal; 0 without ``eps``, as there is no derivative."""
-    with np.errstate(over="ignore"):
-        return kind(eps**-0.5 if eps else 0)
 
 
 def _beside(x: Any, constant: Any) -> Any:

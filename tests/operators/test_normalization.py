@@ -272,3 +272,20 @@ class TestDropout:
     def test_the_dtype_and_the_layout_stay(self, lay: Any, layout: Any) -> None:
         result = pn.dropout(lay([x.astype(np.float32) for x in X]), 0.5)
         assert (result.dtype, result.layout, [tuple(one.shape) for one in result]) == (np.float32, layout, SHAPES)
+
+
+@pytest.mark.parametrize("device", ["cpu", "emulated"])
+@pytest.mark.parametrize("eps", [1e-5, 0.25, 1e-60])
+def test_derivatives_of_equal_elements(device: str, eps: float) -> None:
+    """With n = (x - mean) / sqrt(eps) to first order, of one row of equal elements; once more by the weight."""
+    a = pn.array(np.array([[2.0, 2.0, 2.0]]), requires_grad=True, device=device)
+    weight = pn.array(np.array([0.5, -1.0, 3.0]), requires_grad=True, device=device)
+    direction = np.array([1.0, 4.0, -2.0])
+    x = pn.nested_array_from_jagged(a, [0, 1])
+    (slope,) = pn.grad(pn.layer_norm(x, (3,), weight, eps=eps).sum(), (weight,), create_graph=True)
+    centred = (direction - direction.mean()) / np.sqrt(eps)
+    mixed = pn.grad((slope * pn.array(direction, device=device)).sum(), a)
+    np.testing.assert_allclose(mixed.to("cpu").numpy(), [centred], atol=1e-14 * np.abs(centred).max(), rtol=1e-12)
+    tangent = pn.array(direction[None], device=device)
+    pushed = pn.jvp(lambda a: pn.layer_norm(a, (3,), eps=eps), (a.detach(),), (tangent,))[1]
+    np.testing.assert_allclose(pushed.to("cpu").numpy(), [centred], atol=1e-14 * np.abs(centred).max(), rtol=1e-12)
