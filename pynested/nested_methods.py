@@ -146,10 +146,7 @@ def connect(operators: Any) -> None:
     """Let the methods call the functions of the module ``operators``, and have their docstrings."""
     global ops
     ops = operators
-    add_methods(Methods, ops.smooth, ops.overwrite)
     for name, method in vars(Methods).items():
-        if name.rstrip("_") in ops.smooth.__all__:
-            continue
         if callable(method):
             method.__qualname__ = f"NestedArray.{name}"  # what Python calls it where an argument is missing
         if name.startswith("_"):
@@ -158,3 +155,4 @@ def connect(operators: Any) -> None:
             method.__doc__ = f"Write what `{name[:-1]}` gives into the array itself, whose shape and dtype stay."
         elif hasattr(ops, name):
             method.__doc__ = getattr(ops, name).__doc__
+    add_methods(Methods, ops.smooth, ops.overwrite)  # which have the docstrings of their functions already

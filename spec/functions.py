@@ -55,12 +55,7 @@ class Function:
     precision: str = "function"
     slope_error: tuple[float, float] = (12, 0)  # of the slope in units of u, where it is computed: relative, absolute
     slope_at_zero: float | None = None  # where that is a pole
-    torch: str = ""  # by default the function of this name
     since: str = "0.2"
-
-    def __post_init__(self) -> None:
-        if not self.torch:
-            object.__setattr__(self, "torch", f"torch.{self.name}")
 
     @property
     def definition(self) -> Callable[[Components], Components]:
@@ -105,7 +100,7 @@ class Function:
             "signature": f"{self.name}(self: Nested | Array) -> Nested | Array",
             "summary": f"{self.becomes}, element by element.",
             "since": self.since,
-            "torch": self.torch,
+            "torch": f"torch.{self.name}",
             "precision": self.precision,
             "differentiable": ["self"],
             "clauses": {f"{name}-{n}": {"class": one, "text": text} for n, (one, text) in enumerate(texts.items(), 1)},

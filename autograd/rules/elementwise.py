@@ -90,7 +90,7 @@ gelu: Elementwise = Elementwise("gelu", "gelu",     "a",  lambda y, x: _normal(x
 gelu_tanh: Elementwise = Elementwise("gelu_tanh", lambda k, x: k.gelu(x, "tanh"), "a", lambda y, x: _normal_tanh(x),
                                 samples=reals, fused=lambda k, g, y, x: k.gelu_backward(g, x, "tanh"))
 # fmt: on
-exp, log, sqrt, sin, cos, tanh, erf = (RULES[name] for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "erf"))
+exp, log, sqrt, sin, tanh, erf = (RULES[name] for name in ("exp", "log", "sqrt", "sin", "tanh", "erf"))
 
 where: Linear = Linear(
     "where",

@@ -62,7 +62,6 @@ class Function:
     example: tuple[str, str]  # two components, and what becomes of them
     samples: Samples = reals
     verb: Verb = ""  # by default the one of this name
-    torch: str = ""
 
     @property
     def rule(self) -> Elementwise:
@@ -87,7 +86,7 @@ class Function:
     Floats keep their dtype, integers become floats. {self.edges} NaN stays NaN.
     Gradient: {self.gradient}.
 
-    Clauses: {name.upper()}-1 to {name.upper()}-4. After `{self.torch or f"torch.{name}"}`.
+    Clauses: {name.upper()}-1 to {name.upper()}-4. After `torch.{name}`.
 
     Examples
     --------

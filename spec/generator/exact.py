@@ -137,14 +137,6 @@ class Exact:
         value = MP.nan if self.value < 0 else MP.log(self.value)
         return self._chain(value, 1 / self.value if self.value != 0 else MP.inf)
 
-    def sin(self) -> Exact:
-        """Return the sine."""
-        return self._chain(MP.sin(self.value), MP.cos(self.value))
-
-    def cos(self) -> Exact:
-        """Return the cosine."""
-        return self._chain(MP.cos(self.value), -MP.sin(self.value))
-
     def tanh(self) -> Exact:
         """Return the hyperbolic tangent."""
         value = MP.tanh(self.value)

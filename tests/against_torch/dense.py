@@ -221,7 +221,7 @@ def getitem(x: Any, index: Any) -> Any:
 
 
 OPERATORS: dict[str, Operator] = {
-    **{name: elementwise(getattr(torch, one.torch.removeprefix("torch."))) for name, one in FUNCTIONS.items()},
+    **{name: elementwise(getattr(torch, name)) for name in FUNCTIONS},
     "abs": elementwise(torch.abs),
     "add": add,
     "amax": reduction(torch.amax, batch_amax),

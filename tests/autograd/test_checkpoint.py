@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import weakref
 from contextlib import nullcontext
 from threading import Thread
@@ -15,6 +14,8 @@ import pynested as pn
 from pynested.autograd import Array, checkpoint, grad, gradcheck, hessian, hvp, jvp, manual_seed, no_grad
 from pynested.autograd.random import get_state
 from pynested.backends.errors import GradientError
+
+from ..crowd import together
 
 W = pn.array([[1.0, -0.5], [0.25, 2.0]])
 
@@ -263,16 +264,7 @@ def test_random_numbers_are_the_same_again_whatever_other_threads_draw() -> None
     def draw() -> None:
         numbers.extend(pn.rand(1).item() for _ in range(500))
 
-    threads = [Thread(target=work) for work in (differentiate, draw) * 4]
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
+    together([differentiate, draw] * 4)
     assert wrong == [False] * 80
     assert len(set(numbers)) == 2000
 

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,8 @@ import pytest
 
 import pynested as pn
 from pynested.autograd.random import drawn_again, get_state
+
+from ..crowd import together
 
 
 def in_thread(function: Any) -> Any:
@@ -67,17 +68,7 @@ def test_a_new_seed_reaches_threads_that_have_drawn_but_not_those_that_chose_the
 
 def test_many_threads_never_draw_the_same_number() -> None:
     pn.manual_seed(0)
-    lists: list[list[float]] = []
-    threads = [Thread(target=lambda: lists.append([drawn(1)[0] for _ in range(500)])) for _ in range(8)]
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
+    lists = together([lambda: [drawn(1)[0] for _ in range(500)]] * 8)
     assert len({number for numbers in lists for number in numbers}) == 8 * 500
 
 

@@ -55,14 +55,14 @@ def _shapes(book: Book, value: str, **options: object) -> None:
     book.value("float32/inner0", value, [integers("float32", [(2, 0), (1, 0)], op)])
 
 
-def _smooth(book: Book, value: str, gradient: str, scale: float = 1.0) -> str:
+def _smooth(book: Book, value: str, gradient: str) -> str:
     """Add the cases of a smooth function, compared within its bound; return the id of the plainest."""
     op = book.op
     plain = book.value(
-        "float32/ragged", f"{value} {gradient} NUMERICS-3 GRADIENTS-1", [fine("float32", op, scale)], cmp="bound"
+        "float32/ragged", f"{value} {gradient} NUMERICS-3 GRADIENTS-1", [fine("float32", op)], cmp="bound"
     )
-    book.value("float64/ragged", f"{value} {gradient}", [fine("float64", op, scale)], cmp="bound")
-    book.value("float16/ragged", f"{value} {gradient}", [fine("float16", op, scale)], cmp="bound")
+    book.value("float64/ragged", f"{value} {gradient}", [fine("float64", op)], cmp="bound")
+    book.value("float16/ragged", f"{value} {gradient}", [fine("float16", op)], cmp="bound")
     book.value("float32/empty-first", f"{value} {gradient}", [floats("float32", EMPTY_FIRST, op)], cmp="bound")
     _shapes(book, value, cmp="bound")
     return plain

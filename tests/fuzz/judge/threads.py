@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import pynested as pn
 
+from ...crowd import together
 from .. import draw
 from ..draw.threads import Threads
 from . import Difference, Found, chains
-
-TURN = 1e-5  # seconds after which another thread may go on: so often that they meet
 
 
 def check(plan: Threads, device: str = "cpu") -> tuple[int, Found | None]:
     """How many rounds were made, and the first difference."""
     work = {"checkpoint": _checkpoint, "random": _random, "chains": _chains}[plan.way]
     gathered: list[Any] = []
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(TURN)
-    try:
-        started = [threading.Thread(target=_guarded, args=(work, plan, i, device, gathered)) for i in range(plan.count)]
-        for one in started:
-            one.start()
-        for one in started:
-            one.join()
-    finally:
-        sys.setswitchinterval(before)
+    together([partial(_guarded, work, plan, i, device, gathered) for i in range(plan.count)])
     found = next(filter(None, (_difference(one, device) for one in gathered)), None)
     numbers = [one for one in gathered if isinstance(one, float)]
     if found is None and len(set(numbers)) < len(numbers):

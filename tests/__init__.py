@@ -1,0 +1,1 @@
+"""The tests; each folder is that of the modules it tests."""
