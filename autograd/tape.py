@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from pynested.backends.errors import GradientError
 
+from .trace import Trace
+
 if TYPE_CHECKING:
-    from .anomaly import Trace
     from .array import Array
     from .rules.rule import Rule
 
@@ -97,8 +98,6 @@ class Line:
         self.inputs, self.output = inputs, output
         self.version = version_of(inputs, output)
         if state.mode == ANOMALY:
-            from .anomaly import Trace
-
             self.trace = Trace()
             self.trace.remember(self)
 

@@ -7,55 +7,16 @@ from the first to the last; the order is the number a line got when it was writt
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from heapq import heappop, heappush
-from operator import add
+from heapq import heappop
 from typing import Any
 
 from pynested.backends.errors import GradientError
-from pynested.backends.memory import with_room
 
-from .tape import Line, now
-
-sum_of = with_room(add)
-
-
-class Pending:
-    """The cotangents of one pass: by node, and the lines still to be read, last first.
-
-    Attributes
-    ----------
-    cotangents : dict
-        By node; what is left at the end are those of the leaves.
-    exposed : set of int
-        The owners of the memory, by id, that somebody else holds too: gradients must not live there.
-    start : int
-        The number at which the pass began: hooks with a greater one were registered later.
-    """
-
-    def __init__(self, graph: bool) -> None:
-        self.graph = graph
-        self.cotangents: dict[Any, Any] = {}
-        self.heap: list[tuple[int, Line]] = []
-        self.exposed: set[int] = set()
-        self.start = now()
-
-    def add(self, node: Any, cotangent: Any) -> None:
-        """Add what arrived at ``node`` to what is there already."""
-        cotangents = self.cotangents
-        if node in cotangents:
-            cotangents[node] = sum_of(cotangents[node], cotangent)
-            return
-        cotangents[node] = cotangent
-        if type(node) is Line:
-            heappush(self.heap, (-node.number, node))
-
-    def add_part(self, line: Line, part: int, cotangent: Any) -> None:
-        """Add to the cotangent of one of several outputs of ``line``."""
-        parts = self.cotangents.get(line)
-        if parts is None:
-            parts = self.cotangents[line] = [None] * line.parts
-            heappush(self.heap, (-line.number, line))
-        parts[part] = cotangent if parts[part] is None else sum_of(parts[part], cotangent)
+from .array import Array, raw, wrapped
+from .hooks import hooked
+from .pending import Pending
+from .tape import Line
+from .watch import pull as pull_watched
 
 
 def pull_back(
@@ -94,7 +55,7 @@ def pull_back(
         if line.trace is None:
             line.rule.pull(line, cotangent, pending, needed)
         else:
-            line.trace.pull(line, cotangent, pending, needed)
+            pull_watched(line, line.trace, cotangent, pending, needed)
         if not keep:
             line.free()
     cotangents.update(found)
@@ -103,9 +64,6 @@ def pull_back(
 
 def _visit(line: Line, cotangent: Any, pending: Pending) -> Any:
     """Run the hooks of ``line`` and leave the cotangent with an array that asked to retain it."""
-    from .array import Array, raw, wrapped
-    from .hooks import hooked
-
     given = hooked(line.hooks, wrapped(cotangent), pending)
     keeper = line.keeper() if line.keeper is not None else None
     if keeper is not None:

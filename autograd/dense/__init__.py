@@ -3,67 +3,18 @@
 One module per chapter of the specification, with the names that `pynested.operators` has for nested arrays.
 """
 
-import numpy as np
-
-from . import smooth
-from .canonical import canonical_dim, canonical_dims, operand
-from .comparison import eq, equal, ge, gt, inverted, le, logical_not, lt, masked_fill, ne, where
-from .elementwise import (
-    UFUNCS,
-    abs,
-    add,
-    binary,
-    div,
-    gelu,
-    maximum,
-    minimum,
-    mul,
-    neg,
-    relu,
-    sgn,
-    silu,
-    sub,
-)
-from .losses import cross_entropy, embedding
-from .movement import (
-    as_strided,
-    broadcast_to,
-    cat,
-    chunk,
-    clone,
-    contiguous,
-    getitem,
-    narrow,
-    permute,
-    reshape,
-    reshape_as,
-    select,
-    stack,
-    to,
-    transpose,
-    unbind,
-    unflatten,
-    unsqueeze,
-    view,
-)
-from .normalization import dropout, layer_norm, softmax
-from .products import bmm, linear, matmul
-from .reduction import all, amax, amin, any, argmax, argmin, logsumexp, mean, prod, sum
-from .scan import cumsum
+from . import comparison, elementwise, losses, movement, normalization, products, reduction, scan, smooth
+from .comparison import *  # noqa: F403
+from .elementwise import *  # noqa: F403
+from .losses import *  # noqa: F403
+from .movement import *  # noqa: F403
+from .normalization import *  # noqa: F403
+from .products import *  # noqa: F403
+from .reduction import *  # noqa: F403
+from .scan import *  # noqa: F403
 from .smooth import *  # noqa: F403
-from .writing import overwrite, write
-
-UFUNCS |= {
-    np.matmul: matmul, np.logical_not: logical_not, np.equal: eq, np.not_equal: ne, np.less: lt, np.less_equal: le,
-    np.greater: gt, np.greater_equal: ge,
-}  # fmt: skip
 
 __all__ = [
-    "UFUNCS", "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "as_strided", "binary", "bmm",
-    "broadcast_to", "canonical_dim", "canonical_dims", "cat", "chunk", "clone", "contiguous", "cross_entropy", "cumsum",
-    "div", "dropout", "embedding", "eq", "equal", "ge", "gelu", "getitem", "gt", "inverted", "layer_norm", "le",
-    "linear", "logical_not", "logsumexp", "lt", "masked_fill", "matmul", "maximum", "mean", "minimum", "mul", "narrow",
-    "ne", "neg", "operand", "overwrite", "permute", "prod", "relu", "reshape", "reshape_as", "select", "sgn", "silu",
-    "softmax", "stack", "sub", "sum", "to", "transpose", "unbind", "unflatten", "unsqueeze", "view", "where", "write",
+    *comparison.__all__, *elementwise.__all__, *losses.__all__, *movement.__all__, *normalization.__all__,
+    *products.__all__, *reduction.__all__, *scan.__all__, *smooth.__all__,
 ]  # fmt: skip
-__all__ += smooth.__all__

@@ -24,6 +24,8 @@ from ..rules import segment as rules
 from .canonical import as_array, canonical_dim, canonical_dtype, canonical_shape, together
 from .reduction import to_dtype
 
+__all__ = ["dropout", "layer_norm", "softmax"]
+
 
 def floating(name: str, x: Array, dtype: Any = None) -> Array:
     """``x`` in ``dtype``, or as it is; either must be floating point."""

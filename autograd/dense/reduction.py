@@ -4,8 +4,6 @@ An entry is the whole reduction. It is written once, in terms of `Runs`: what ca
 these axes of a dense array (`AxisRuns`) or segments of rows, as the components of nested arrays are (`SegmentRuns`).
 """
 
-# ruff: noqa: D102 - the methods of both kinds of runs are described once, in Runs
-
 from __future__ import annotations
 
 import math
@@ -27,6 +25,8 @@ from ..rules import movement as moves
 from ..rules import reduction as of_axes
 from ..rules import segment as of_segments
 from .canonical import as_array, canonical_dim, canonical_dims, canonical_dtype
+
+__all__ = ["all", "amax", "amin", "any", "argmax", "argmin", "logsumexp", "mean", "prod", "sum"]
 
 Where = Callable[[int], str]  # the number of a run -> what it is a run of, in words
 Kind = np.dtype[Any]

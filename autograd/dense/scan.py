@@ -14,6 +14,8 @@ from .canonical import as_array, canonical_dim
 from .movement import transpose
 from .reduction import added, to_dtype
 
+__all__ = ["cumsum"]
+
 
 def cumsum(self: Any, dim: int, *, dtype: Any = None) -> Array:
     """The sums along ``dim`` up to each element; bools and integers give int64."""

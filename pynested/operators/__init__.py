@@ -1,58 +1,18 @@
 """The operators on nested and dense arrays, one module per chapter of the specification."""
 
-import sys
-from collections.abc import Callable
-from typing import Any
-
-import numpy as np
-
-from pynested import nested_methods
-from pynested.autograd.rules.functions import FUNCTIONS
-
-from .comparison import eq, equal, ge, gt, le, logical_not, lt, masked_fill, ne, where
-from .conversion import contiguous, narrow, pin_memory, to, to_dense, to_padded_array
-from .elementwise import abs, add, div, gelu, maximum, minimum, mul, neg, relu, sgn, silu, smooth, sub
-from .elementwise.smooth import *  # noqa: F403
-from .indexing import getitem
-from .losses import cross_entropy, embedding
-from .movement import (
-    cat,
-    chunk,
-    clone,
-    detach,
-    reshape,
-    reshape_as,
-    select,
-    stack,
-    transpose,
-    unbind,
-    unflatten,
-    unsqueeze,
-    view,
-)
-from .normalization import dropout, layer_norm, softmax
-from .products import bmm, linear, matmul
-from .reduction import all, amax, amin, any, argmax, argmin, logsumexp, mean, prod, sum
-from .scan import cumsum
-from .writing import assign, overwrite, write
-
-UFUNCS: dict[Any, Callable[..., Any]] = {
-    np.add: add, np.subtract: sub, np.multiply: mul, np.divide: div, np.negative: neg, np.absolute: abs, np.sign: sgn,
-    np.maximum: maximum, np.minimum: minimum,
-    np.logical_not: logical_not, np.equal: eq, np.less: lt, np.not_equal: ne, np.matmul: matmul, np.less_equal: le,
-    np.greater: gt, np.greater_equal: ge,
-}  # fmt: skip
-UFUNCS |= {one.ufunc: getattr(smooth, name) for name, one in FUNCTIONS.items() if one.ufunc is not None}
+from . import comparison, conversion, elementwise, indexing, losses, movement, normalization, products, reduction, scan
+from .comparison import *  # noqa: F403
+from .conversion import *  # noqa: F403
+from .elementwise import *  # noqa: F403
+from .indexing import *  # noqa: F403
+from .losses import *  # noqa: F403
+from .movement import *  # noqa: F403
+from .normalization import *  # noqa: F403
+from .products import *  # noqa: F403
+from .reduction import *  # noqa: F403
+from .scan import *  # noqa: F403
 
 __all__ = [
-    "UFUNCS", "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "assign", "bmm", "cat", "chunk", "clone",
-    "contiguous", "cross_entropy", "cumsum", "detach", "div", "dropout", "embedding", "eq", "equal", "ge", "gelu",
-    "getitem", "gt", "layer_norm", "le", "linear", "logical_not", "logsumexp", "lt", "masked_fill", "matmul", "maximum",
-    "mean", "minimum", "mul", "narrow", "ne", "neg", "overwrite", "pin_memory", "prod", "relu", "reshape", "reshape_as",
-    "select", "sgn", "silu", "softmax", "stack", "sub", "sum", "to", "to_dense", "to_padded_array", "transpose",
-    "unbind", "unflatten", "unsqueeze", "view", "where", "write",
+    *comparison.__all__, *conversion.__all__, *elementwise.__all__, *indexing.__all__, *losses.__all__,
+    *movement.__all__, *normalization.__all__, *products.__all__, *reduction.__all__, *scan.__all__,
 ]  # fmt: skip
-__all__ += smooth.__all__
-
-# The methods call functions that are written in terms of NestedArray, so they are connected here.
-nested_methods.connect(sys.modules[__name__])

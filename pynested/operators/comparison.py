@@ -23,6 +23,8 @@ from pynested.packing import gathered, packed, to_strided
 from pynested.shapes import apart, same_shape
 from pynested.structure import Jagged
 
+__all__ = ["eq", "equal", "ge", "gt", "le", "logical_not", "lt", "masked_fill", "ne", "where"]
+
 
 def logical_not(self: Kind) -> Kind:
     """True where an element is zero or False: ``(B, *, D) -> (B, *, D)``.
@@ -121,21 +123,54 @@ def lt(self: Operand, other: Operand) -> NestedArray | Array:
 
 
 def le(self: Operand, other: Operand) -> NestedArray | Array:
-    """``self <= other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``; False with NaN, else as `lt`."""
+    """``self <= other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``; False with NaN, else as `lt`.
+
+    Operands, dtypes and errors are those of `lt`.
+
+    Clauses: LT-1 to LT-5. After `torch.le`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
+    >>> pn.le(nt, 2).unbind()
+    (array([ True,  True]), array([False]))
+    """
     if type(self) is NestedArray or type(other) is NestedArray:
         return elementwise("le", dense.le, self, other)
     return dense.le(self, other)
 
 
 def gt(self: Operand, other: Operand) -> NestedArray | Array:
-    """``self > other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``; what ``other < self`` says."""
+    """``self > other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``; what ``other < self`` says.
+
+    Operands, dtypes and errors are those of `lt`.
+
+    Clauses: LT-1 to LT-5. After `torch.gt`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
+    >>> pn.gt(nt, 2).unbind()
+    (array([False, False]), array([ True]))
+    """
     if type(self) is NestedArray or type(other) is NestedArray:
         return elementwise("gt", dense.gt, self, other)
     return dense.gt(self, other)
 
 
 def ge(self: Operand, other: Operand) -> NestedArray | Array:
-    """``self >= other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``; what ``other <= self`` says."""
+    """``self >= other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``; what ``other <= self`` says.
+
+    Operands, dtypes and errors are those of `lt`.
+
+    Clauses: LT-1 to LT-5. After `torch.ge`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
+    >>> pn.ge(nt, 2).unbind()
+    (array([False,  True]), array([ True]))
+    """
     if type(self) is NestedArray or type(other) is NestedArray:
         return elementwise("ge", dense.ge, self, other)
     return dense.ge(self, other)

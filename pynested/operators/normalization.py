@@ -18,6 +18,8 @@ from pynested.operands import Dense, DType, Kind
 from pynested.packing import contiguous, packed
 from pynested.runs import along
 
+__all__ = ["dropout", "layer_norm", "softmax"]
+
 
 def softmax(self: Kind, dim: int, *, dtype: DType | None = None) -> Kind:
     """``exp(x - max) / sum`` of each run along ``dim``: ``(B, *, D) -> (B, *, D)``.

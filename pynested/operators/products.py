@@ -22,6 +22,8 @@ from pynested.structure import Jagged
 
 from .component_products import dense_nested, nested_dense, nested_nested
 
+__all__ = ["bmm", "linear", "matmul"]
+
 
 def matmul(self: Operand, other: Operand) -> NestedArray | Array:
     """The matrix product of each pair of components: ``(B, *, D), (B, D, E) -> (B, *, E)``.

@@ -9,6 +9,8 @@ from pynested.nested_array import NestedArray, around
 from pynested.operands import DType, Kind
 from pynested.runs import along
 
+__all__ = ["cumsum"]
+
 
 def cumsum(self: Kind, dim: int, *, dtype: DType | None = None) -> Kind:
     """The sums of each run along ``dim`` up to each of its elements: ``(B, *, D) -> (B, *, D)``.
