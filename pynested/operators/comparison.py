@@ -125,9 +125,7 @@ def lt(self: Operand, other: Operand) -> NestedArray | Array:
 def le(self: Operand, other: Operand) -> NestedArray | Array:
     """``self <= other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``; False with NaN, else as `lt`.
 
-    Operands, dtypes and errors are those of `lt`.
-
-    Clauses: LT-1 to LT-5. After `torch.le`.
+    Operands, dtypes and errors are those of `lt`. Clauses: LT-1 to LT-5. After `torch.le`.
 
     Examples
     --------
@@ -143,9 +141,7 @@ def le(self: Operand, other: Operand) -> NestedArray | Array:
 def gt(self: Operand, other: Operand) -> NestedArray | Array:
     """``self > other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``; what ``other < self`` says.
 
-    Operands, dtypes and errors are those of `lt`.
-
-    Clauses: LT-1 to LT-5. After `torch.gt`.
+    Operands, dtypes and errors are those of `lt`. Clauses: LT-1 to LT-5. After `torch.gt`.
 
     Examples
     --------
@@ -161,9 +157,7 @@ def gt(self: Operand, other: Operand) -> NestedArray | Array:
 def ge(self: Operand, other: Operand) -> NestedArray | Array:
     """``self >= other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``; what ``other <= self`` says.
 
-    Operands, dtypes and errors are those of `lt`.
-
-    Clauses: LT-1 to LT-5. After `torch.ge`.
+    Operands, dtypes and errors are those of `lt`. Clauses: LT-1 to LT-5. After `torch.ge`.
 
     Examples
     --------
