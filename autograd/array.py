@@ -251,7 +251,7 @@ def raw(value: Any) -> Any:
 
 
 def bare_on_cpu(value: Any) -> Any:
-    """A cotangent as a pass that nobody differentiates has it: bare on the CPU, an `Array` on any other device."""
+    """A cotangent in the form of a first-order pass: a bare array on the CPU, an `Array` on any other device."""
     return value.data if type(value) is Array and value.storage.device == "cpu" else value
 
 

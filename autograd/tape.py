@@ -58,7 +58,7 @@ class Line:
     shapes : tuple
         The shapes of all array arguments, where the rule is not elementwise.
     parts : int
-        How many outputs there are, where they hang from this line by a part each; 0 where the line is the one output's.
+        Number of outputs if the rule returns several, each made by a `Part` of this line; 0 if it returns one.
     trace : Trace or None
         Where the line was written, inside `anomaly`.
     """

@@ -1,7 +1,8 @@
 """Reading the tape: upwards for gradients, downwards for tangents, and what lies between two nodes.
 
-A node is a line, or what stands in for a leaf. Reverse mode reads the lines from the last to the first, forward mode
-from the first to the last; the order is the number a line got when it was written, so neither needs recursion.
+A node is a recorded operation (`Line`) or the stand-in of a leaf. Reverse mode reads the lines from the last to the
+first, forward mode from the first to the last; the order is the number a line got when it was written, so neither needs
+recursion.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ def boundary(ends: Iterable[Any], since: int) -> list[Any]:
 
 
 def push_forward(tangents: dict[Any, Any], ends: Sequence[Any], since: int = 0) -> list[Any]:
-    """Read the tape downwards from line ``since``: ``tangents`` by node, pushed to ``ends``; None where none comes."""
+    """Read the tape downwards from line ``since``: push ``tangents``, by node, to ``ends``; None where none arrives."""
     for line in lines_between(ends, set(tangents), since):
         if line in tangents:
             continue

@@ -179,7 +179,7 @@ class Rule:
         raise GradientError(f"{self.name} has no forward derivative.")
 
     def fitted(self, line: Line, i: int, source: Any, cotangent: Any) -> Any:
-        """``cotangent`` in the shape and dtype of argument ``i``; all but broadcasting and promotion is an error."""
+        """``cotangent`` in the shape and dtype of argument ``i``; it may differ by broadcasting or promotion only."""
         shape, dtype = source.shape, source.dtype
         if cotangent.shape != shape:
             if not self.broadcasts or cotangent.shape != line.shape:

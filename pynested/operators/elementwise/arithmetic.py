@@ -9,7 +9,7 @@ layout of the first one; without, it is dense. dtypes promote as in NumPy, and P
 DTYPES-7). An empty component stays empty. Nothing warns.
 
 StructureError: nested operands of different lengths, ranks or numbers of components. ShapeError: a dense operand that
-does not broadcast. DTypeError: a dtype that pynested has not. DeviceError: operands on different devices.
+does not broadcast. DTypeError: an unsupported dtype. DeviceError: operands on different devices.
 
 A gradient is summed over the elements that its operand was broadcast to; bools and integers have none.
 """
