@@ -14,7 +14,13 @@ from .reduction import *  # noqa: F403
 from .scan import *  # noqa: F403
 from .smooth import *  # noqa: F403
 
-__all__ = [
-    *comparison.__all__, *elementwise.__all__, *losses.__all__, *movement.__all__, *normalization.__all__,
-    *products.__all__, *reduction.__all__, *scan.__all__, *smooth.__all__,
-]  # fmt: skip
+__all__: list[str] = []
+__all__ += comparison.__all__
+__all__ += elementwise.__all__
+__all__ += losses.__all__
+__all__ += movement.__all__
+__all__ += normalization.__all__
+__all__ += products.__all__
+__all__ += reduction.__all__
+__all__ += scan.__all__
+__all__ += smooth.__all__

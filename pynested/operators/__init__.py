@@ -1,18 +1,32 @@
 """The operators on nested and dense arrays, one module per chapter of the specification."""
 
-from . import comparison, conversion, elementwise, indexing, losses, movement, normalization, products, reduction, scan
-from .comparison import *  # noqa: F403
-from .conversion import *  # noqa: F403
-from .elementwise import *  # noqa: F403
-from .indexing import *  # noqa: F403
-from .losses import *  # noqa: F403
-from .movement import *  # noqa: F403
-from .normalization import *  # noqa: F403
-from .products import *  # noqa: F403
-from .reduction import *  # noqa: F403
-from .scan import *  # noqa: F403
+from typing import TYPE_CHECKING
 
-__all__ = [
-    *comparison.__all__, *conversion.__all__, *elementwise.__all__, *indexing.__all__, *losses.__all__,
-    *movement.__all__, *normalization.__all__, *products.__all__, *reduction.__all__, *scan.__all__,
-]  # fmt: skip
+from . import comparison, conversion, elementwise, losses, movement, normalization, products, reduction, scan
+from .comparison import *
+from .conversion import *
+from .elementwise import *
+from .elementwise.smooth import *  # again, as type checkers read it of this module only
+from .losses import *
+from .movement import *
+from .normalization import *
+from .products import *
+from .reduction import *
+from .scan import *
+
+if TYPE_CHECKING:  # written by python -m pynested.stubs
+    __all__ = [
+        "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "as_nested_array", "atan", "bmm", "cat",
+        "chunk", "clone", "contiguous", "cos", "cosh", "cross_entropy", "cumsum", "detach", "div", "dropout",
+        "embedding", "eq", "equal", "erf", "exp", "expm1", "ge", "gelu", "getitem", "gt", "layer_norm", "le", "linear",
+        "log", "log10", "log1p", "log2", "logical_not", "logsumexp", "lt", "masked_fill", "masked_select", "matmul",
+        "maximum", "mean", "minimum", "mul", "narrow", "ne", "neg", "nested_array", "nested_array_from_jagged",
+        "nested_array_from_strided", "pin_memory", "prod", "relu", "reshape", "reshape_as", "rsqrt", "select", "sgn",
+        "sigmoid", "silu", "sin", "sinh", "softmax", "sqrt", "stack", "sub", "sum", "tan", "tanh", "to", "to_dense",
+        "to_padded_array", "transpose", "unbind", "unflatten", "unsqueeze", "view", "where",
+    ]  # fmt: skip
+else:
+    _CHAPTERS = (
+        comparison, conversion, elementwise, losses, movement, normalization, products, reduction, scan,
+    )  # fmt: skip
+    __all__ = [name for chapter in _CHAPTERS for name in chapter.__all__]

@@ -13,8 +13,6 @@ from pynested.operators.movement import select, unsqueeze
 
 from .slicing import batch_slice, slice_dim
 
-__all__ = ["getitem"]
-
 
 def getitem(self: Operand, index: Index) -> NestedArray | Array:
     """``self[index]``: the first entry picks components, the others index each: ``(B, *, D) -> (B, *)``, say.
