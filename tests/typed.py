@@ -12,6 +12,7 @@ from pynested import Array, NestedArray
 
 x = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
 y = pn.array([1.0, 2.0])
+leaf = pn.array([1.0, 2.0], requires_grad=True)
 
 # Functions whose result is of the kind of the operand, written by hand and from a table.
 assert_type(x, NestedArray)
@@ -28,7 +29,7 @@ assert_type(x.log1p_(), NestedArray)
 assert_type(y.log1p_(), Array)
 assert_type(x.softmax(1), NestedArray)
 assert_type(y.softmax(0), Array)
-assert_type(x.transpose(1, 2).reshape(2, -1), NestedArray)
+assert_type(x.unsqueeze(2).transpose(1, 2).reshape(2, 1, -1), NestedArray)
 assert_type(x.chunk(2), tuple[NestedArray, ...])
 assert_type(x.unbind(), tuple[Array, ...])
 assert_type(x + 1, NestedArray)
@@ -40,7 +41,7 @@ assert_type(x.values(), Array)
 assert_type(x.grad, NestedArray | None)
 assert_type(y.grad, Array | None)
 assert_type(y.numpy(), np.ndarray[Any, Any])
-assert_type(y.register_hook(lambda gradient: None), Callable[[], None])
+assert_type(leaf.register_hook(lambda gradient: None), Callable[[], None])
 
 # Without a dimension everything is reduced, and the result is dense; with one, that depends on which it is.
 assert_type(x.sum(), Array)
