@@ -21,7 +21,7 @@ from pynested.backends.memory import with_room
 from pynested.backends.sharing import came_in, whole
 from pynested.backends.storage import Storage
 
-from .fixed import fixed
+from .fixed import fixed, shown
 from .tape import Hooks, Line, state
 
 if TYPE_CHECKING:
@@ -82,7 +82,10 @@ class Array(Protocols):
         """Wrap the result of an operation; a view of one of ``sources`` shares its storage, and what guards it."""
         memory = data if data.base is None else whole(data)
         for source in sources:
-            if isinstance(source, Array) and memory is whole(source._bare):
+            if type(source) is not Array:
+                continue
+            bare = source._bare
+            if memory is (bare if bare.base is None else whole(bare)):
                 view = cls(data, device, source.storage)
                 view.guard = source.guard or (UNRECORDED if source.tracked and not state.mode else OPEN)
                 return view
@@ -103,25 +106,10 @@ class Array(Protocols):
 
     # ---- what it is ---------------------------------------------------------------------------------------------
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The sizes, outermost first."""
-        return self._bare.shape  # type: ignore[no-any-return]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of the elements."""
-        return self._bare.dtype  # type: ignore[no-any-return]
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return self._bare.ndim  # type: ignore[no-any-return]
-
-    @property
-    def device(self) -> str:
-        """Where the values lie."""
-        return self.storage.device
+    shape: tuple[int, ...] = shown("_bare.shape", "The sizes, outermost first.")
+    dtype: np.dtype[Any] = shown("_bare.dtype", "The dtype of the elements.")
+    ndim: int = shown("_bare.ndim", "The number of dimensions.")
+    device: str = shown("storage.device", "Where the values lie.")
 
     @property
     def is_leaf(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.default_device import placed
 from pynested.autograd.dense.canonical import canonical_dim
-from pynested.autograd.fixed import fixed
+from pynested.autograd.fixed import fixed, shown
 from pynested.autograd.rules.movement import alias
 from pynested.backends.errors import GradientError, LayoutError, StructureError
 
@@ -62,15 +62,8 @@ class NestedArray(Protocols):
         """`pynested.strided` or `pynested.jagged`."""
         return self.structure.layout
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of the elements."""
-        return self.data.dtype
-
-    @property
-    def device(self) -> str:
-        """Where the values lie."""
-        return self.data.device
+    dtype: np.dtype[Any] = shown("_buffer._bare.dtype", "The dtype of the elements.")
+    device: str = shown("_buffer.storage.device", "Where the values lie.")
 
     @property
     def is_nested(self) -> bool:
@@ -215,10 +208,7 @@ class NestedArray(Protocols):
 
     # ---- gradients ----------------------------------------------------------------------------------------------
 
-    @property
-    def requires_grad(self) -> bool:
-        """Whether gradients are wanted of it, or flow through it."""
-        return self.data.requires_grad
+    requires_grad: bool = shown("_buffer.tracked", "Whether gradients are wanted of it, or flow through it.")
 
     def requires_grad_(self, requires_grad: bool = True) -> NestedArray:
         """Ask for gradients of a leaf (or stop asking); returns the array itself."""

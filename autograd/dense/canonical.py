@@ -279,6 +279,8 @@ def resolved_shape(name: str, shape: tuple[int, ...], numel: int, old: tuple[int
 
 def broadcast_shape(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape that all of ``shapes`` broadcast to."""
+    if len(shapes) == 2 and shapes[0][len(shapes[0]) - len(shapes[1]) :] == shapes[1]:
+        return shapes[0]  # as that of rows and a bias
     try:
         found = np.broadcast_shapes(*shapes)
     except ValueError:

@@ -25,12 +25,12 @@ BOOLS, INTEGERS = "b", "iu"  # kinds of dtype that an operator may refuse
 
 def _paired(name: str, a: Any, b: Any) -> tuple[Any, Any]:
     """Two operands, at least one of them an Array, whose shapes broadcast."""
-    a, b = operands(name, a, b)
-    if type(a) is Array and type(b) is Array:
-        if a._bare.shape != b._bare.shape:
-            broadcast_shape(name, a.data.shape, b.data.shape)
-    elif type(a) is not Array and type(b) is not Array:
-        a = as_array(name, a)
+    if type(a) is not Array or type(b) is not Array:
+        a, b = operands(name, a, b)
+        if type(a) is not Array and type(b) is not Array:
+            return as_array(name, a), b
+    if type(a) is Array and type(b) is Array and a._bare.shape != b._bare.shape:
+        broadcast_shape(name, a._bare.shape, b._bare.shape)
     return a, b
 
 

@@ -140,10 +140,6 @@ class Custom(Rule):
         self.pushes = pushes
         self.keeps = keeps
 
-    def kept(self, static: tuple[Any, ...]) -> tuple[Any, ...]:
-        """What a line keeps of the static arguments."""
-        return static if self.keeps is None else self.keeps(*static)
-
     def cotangents(self, line: Line, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
         """What ``pulls`` says, or ``fused``."""
         if type(cotangent) is not Array:
