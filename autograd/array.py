@@ -131,11 +131,11 @@ class Array(Protocols):
 
     def is_contiguous(self) -> bool:
         """Whether the elements lie one after another in row-major order."""
-        return bool(self.data.flags.c_contiguous)
+        return self._bare.flags.c_contiguous  # type: ignore[no-any-return]
 
     def is_writable(self) -> bool:
         """Whether elements can be written one by one: not of a gradient in a hook, nor where places repeat."""
-        return self.guard != READ_ONLY and writable(self.data)
+        return self.guard != READ_ONLY and writable(self._bare)
 
     # ---- gradients ----------------------------------------------------------------------------------------------
 
@@ -228,9 +228,14 @@ class Array(Protocols):
         return self._original() if self._original is not None else self
 
 
-def owner(array: Array) -> int:
-    """The identity of the memory behind ``array``."""
-    return id(whole(array.data))
+def owner(array: Any) -> int:
+    """The identity of the memory behind ``array``, which may be bare."""
+    return id(whole(raw(array)))
+
+
+def is_writable(array: Any) -> bool:
+    """Whether elements of ``array``, which may be bare, can be written one by one."""
+    return array.is_writable() if type(array) is Array else writable(array)
 
 
 def raw(value: Any) -> Any:

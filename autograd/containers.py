@@ -75,9 +75,13 @@ def _flatten(value: Any, depth: int) -> tuple[list[Array], Rebuild]:
 
 
 def _flatten_sequence(values: tuple[Any, ...] | list[Any], depth: int) -> tuple[list[Array], Rebuild]:
-    opened = [_flatten(value, _deeper(depth)) for value in values]
-    parts = [(len(arrays), inner) for arrays, inner in opened]  # the arrays themselves are not to be kept alive
     kind: Any = type(values)
+    found: list[Array] = []
+    parts: list[tuple[int, Rebuild]] = []  # how many arrays; they themselves are not to be kept alive
+    for value in values:
+        arrays, inner = _flatten(value, _deeper(depth))
+        found += arrays
+        parts.append((len(arrays), inner))
 
     def rebuild(arrays: Sequence[Any]) -> Any:
         items, start = [], 0
@@ -86,7 +90,7 @@ def _flatten_sequence(values: tuple[Any, ...] | list[Any], depth: int) -> tuple[
             start += count
         return kind(*items) if hasattr(kind, "_fields") else kind(items)
 
-    return [array for arrays, _ in opened for array in arrays], rebuild
+    return found, rebuild
 
 
 def shown_in(value: Any) -> list[Mask]:

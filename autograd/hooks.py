@@ -42,12 +42,11 @@ def registered(array: Array, hook: Hook) -> Callable[[], None]:
     return remove
 
 
-def hooked(hooks: Hooks | None, given: Array, pending: Pending) -> Array:
+def hooked(hooks: Hooks, given: Array, pending: Pending) -> Array:
     """The cotangent after ``hooks``; each may return a replacement of its shape and dtype, where it is, or None.
 
     A hook that is registered while the pass runs comes into force with the next one.
     """
-    hooks = hooks or {}
     for number, hook in list(hooks.items()):
         if number > pending.start or number not in hooks:  # new, or taken off by a hook before it
             continue

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from heapq import heappop
+from operator import attrgetter
 from typing import Any
 
 from pynested.backends.errors import GradientError
@@ -18,6 +19,8 @@ from .hooks import hooked
 from .pending import Pending
 from .tape import Line
 from .watch import pull as pull_watched
+
+_number = attrgetter("number")
 
 
 def pull_back(
@@ -65,7 +68,7 @@ def pull_back(
 
 def _visit(line: Line, cotangent: Any, pending: Pending) -> Any:
     """Run the hooks of ``line`` and leave the cotangent with an array that asked to retain it."""
-    given = hooked(line.hooks, wrapped(cotangent), pending)
+    given = hooked(line.hooks or {}, wrapped(cotangent), pending)
     keeper = line.keeper() if line.keeper is not None else None
     if keeper is not None:
         keeper.accumulate(given.clone())
@@ -76,7 +79,7 @@ def lines_between(ends: Iterable[Any], starts: set[Any], since: int = 0) -> list
     """Every line on a path from ``starts`` to ``ends`` (nodes), first to last; none with a number below ``since``."""
     reached = set(starts)
     between: list[Line] = []
-    for line in sorted(lines_before(ends, since), key=lambda line: line.number):
+    for line in sorted(lines_before(ends, since), key=_number):
         if line in starts or not reached.isdisjoint(line.sources):
             reached.add(line)
             between.append(line)
@@ -99,7 +102,7 @@ def boundary(ends: Iterable[Any], since: int) -> list[Any]:
     """The nodes that ``ends`` come from and that are leaves or lines with a number below ``since``."""
     ends = list(ends)
     inside = lines_before(ends, since)
-    nodes = [*ends, *(source for line in sorted(inside, key=lambda line: line.number) for source in line.sources)]
+    nodes = [*ends, *(source for line in sorted(inside, key=_number) for source in line.sources)]
     return [node for node in dict.fromkeys(nodes) if node is not None and node not in inside]
 
 

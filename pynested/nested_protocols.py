@@ -12,14 +12,14 @@ from pynested.autograd.dense.writing import IN_PLACE
 from pynested.autograd.equip import equip, in_place, methods
 from pynested.autograd.protocols import as_scalars, refuse_numpy_ma, refused_ufunc
 from pynested.autograd.ufuncs import ufuncs
-from pynested.backends.errors import ArgumentError, GradientError
+from pynested.backends.errors import ArgumentError
 
 from . import operators
 from .nested_array import NestedArray
 from .nested_methods import Methods
 from .numpy_functions import call
 from .operators.writing import overwrite
-from .packing import as_dense, placed_like
+from .packing import as_dense, as_gradient
 from .show import as_text
 
 
@@ -62,9 +62,7 @@ class Protocols(Methods):
 
     def _as_gradient(self: Any, name: str, value: Any) -> Array:
         """The values of a gradient of this shape, in this placement."""
-        if not isinstance(value, NestedArray):
-            raise GradientError(f"{name}: the gradient of a nested array is nested, not {type(value).__name__}.")
-        return placed_like(name, value, self)
+        return as_gradient(name, value, self)
 
 
 _OPERATORS = {name: getattr(operators, name) for name in operators.__all__}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from pynested.autograd.dense.canonical import possible_shape
 from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import views
-from pynested.backends.errors import LayoutError, StructureError
+from pynested.backends.errors import GradientError, LayoutError, StructureError
 
 from .layouts import Layout, jagged, strided
 from .nested_array import NestedArray
@@ -177,10 +178,10 @@ def strided_pieces(buffer: Array, structure: Strided) -> tuple[Array, ...]:
 
 def placed_like(name: str, x: NestedArray, like: NestedArray) -> Array:
     """The values of ``x`` where ``like`` has its own, zero in its holes; shapes have to be equal."""
-    check_same_shape(name, like, x)
     target = like.structure
-    if target.tiles and x.structure.same_placement(target) and x.data.shape == like.data.shape:
+    if target.tiles and x.data.shape == like.data.shape and x.structure.same_placement(target):
         return x.data
+    check_same_shape(name, like, x)
     if isinstance(target, Jagged):
         tight = packed(x if isinstance(x.structure, Jagged) else to_jagged(x, target.ragged_dim)).data
         if target.lengths is None:
@@ -193,6 +194,13 @@ def placed_like(name: str, x: NestedArray, like: NestedArray) -> Array:
     if target.contiguous:
         return flat
     return moves.scatter(flat, target.sizes, target.strides, target.offsets, target.buffer_size)
+
+
+def as_gradient(name: str, value: Any, like: NestedArray) -> Array:
+    """The values of a gradient of ``like``, in its placement."""
+    if not isinstance(value, NestedArray):
+        raise GradientError(f"{name}: the gradient of a nested array is nested, not {type(value).__name__}.")
+    return placed_like(name, value, like)
 
 
 def as_dense(name: str, x: NestedArray) -> Array:

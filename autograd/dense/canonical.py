@@ -154,6 +154,8 @@ def frozen(values: Any, *tracked: Any) -> Any:
 
 def as_array(name: str, value: Any, device: str = "cpu") -> Array:
     """``value`` as an Array; a number, also NumPy's, becomes one without dimensions on ``device``."""
+    if type(value) is Array:
+        return value
     given = operand(name, value, device)
     if type(given) is Array:
         return given
