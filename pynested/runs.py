@@ -64,3 +64,19 @@ def _along_buffer(x: NestedArray, structure: Strided, axis: int, over_runs: Over
     turned = Strided.of_packed(structure.outline[:, order], structure.count)
     strides = turned.strides[:, inverse(order)]
     return contiguous(around(flat, Strided.derived(structure.outline, strides, turned.offsets, turned.buffer_size)))
+
+
+def over_last(x: NestedArray, size: int, function: Callable[[Array], Array]) -> NestedArray:
+    """``function`` of the values of ``x``, whose last dimension is regular, of that ``size``; it may change no other.
+
+    The values are packed, and have the last dimension as their own: (..., size) -> (..., another size).
+    """
+    x = packed(x)
+    structure = x.structure
+    if isinstance(structure, Jagged):
+        return around(function(x.data), structure)
+    rows = int(structure.outline[: structure.count, :-1].prod(axis=1).sum())
+    values = function(moves.reshape(gathered(x), (rows, size)))
+    outline = structure.outline.copy()
+    outline[:, -1] = values.shape[1]
+    return around(moves.reshape(values, (values.numel(),)), Strided.of_packed(outline, structure.count))

@@ -8,17 +8,14 @@ import numpy as np
 
 from pynested.autograd import Array, dense
 from pynested.autograd.dense import canonical
-from pynested.autograd.dense.products import check_linear, multiplied_in
+from pynested.autograd.dense.products import check_linear, transformed
 from pynested.autograd.dense.reduction import to_dtype
-from pynested.autograd.rules import linalg as rules
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.mapping import together
 from pynested.nested_array import NestedArray
 from pynested.operands import Dense, Joined, Kind, Operand
-from pynested.operators.elementwise import add
-from pynested.packing import packed
-from pynested.structure import Jagged
+from pynested.runs import over_last
 
 from .component_products import dense_nested, nested_dense, nested_nested
 
@@ -180,13 +177,4 @@ def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> Joined:
             f"linear: dimension {self.ndim - 1}, the last one, is irregular; weight needs it to be regular."
         )
     check_linear(features, w, shift)
-    kind = promoted(self.dtype, w.dtype)
-    wide = multiplied_in(self.dtype, w.dtype, None if shift is None else shift.dtype)
-    if wide != kind:  # added up as wide as the result, float32 at least, and rounded once, bias included
-        product = linear(_as_dtype(self, wide), to_dtype(w, wide), None if shift is None else to_dtype(shift, wide))
-        return product.to(kind if shift is None else promoted(kind, shift.dtype))
-    if isinstance(self.structure, Jagged):
-        x = packed(_as_dtype(self, kind))
-        return NestedArray(dense.linear(x.data, to_dtype(w, kind), shift), x.structure)
-    product = nested_dense(_as_dtype(self, kind), rules.swapped(to_dtype(w, kind)))
-    return product if shift is None else add(product, shift)
+    return over_last(self, features, lambda values: transformed(values, w, shift))
