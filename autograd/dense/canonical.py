@@ -243,7 +243,7 @@ def canonical_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
 
 def canonical_ints(name: str, what: str, given: Any) -> tuple[int, ...]:
     """``given``, as ``((2, 3),)`` or as ``(2, 3)``, as a tuple of ints."""
-    if len(given) == 1 and several(given[0]):
+    if len(given) == 1 and (type(given[0]) is tuple or several(given[0])):
         given = tuple(given[0])
     return tuple(canonical_int(name, what, one) for one in given)
 
@@ -262,7 +262,7 @@ def possible_ndim(name: str, ndim: int) -> None:
 def possible_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     """``shape``, unless no array can have so many dimensions or elements; sizes of 0 count as 1."""
     possible_ndim(name, len(shape))
-    if prod([size for size in shape if size > 0]) > MOST_ELEMENTS:
+    if not 0 < prod(shape) <= MOST_ELEMENTS and prod([size for size in shape if size > 0]) > MOST_ELEMENTS:
         raise ShapeError(f"{name}: shape {shape} has too many elements to be counted, also with 1 for sizes of 0.")
     return shape
 

@@ -62,13 +62,9 @@ def norm_rows(x: Array, shape: tuple[int, ...], weight: Any, bias: Any, eps: flo
     """`layer_norm` with its arguments checked, but for weight, bias and eps."""
     eps = canonical_real("layer_norm", "eps", eps, 0)
     size = prod(shape)
-    x, *given = together("layer_norm", x, weight, bias)
-    flat = [
-        None if p is None else _in_shape(_parameter(name, p, shape, x.dtype), (size,))
-        for name, p in zip(("weight", "bias"), given, strict=True)
-    ]
+    x, weight, bias = together("layer_norm", x, weight, bias)
+    scale, shift = _parameter("weight", weight, shape, x.dtype), _parameter("bias", bias, shape, x.dtype)
     rows = _in_shape(x, (x.numel() // max(size, 1), size))  # rows without elements are none, however many
-    scale, shift = flat
     kept = get_backend(x.device).layer_norm(rows.data, raw(scale), raw(shift), eps)
     return _in_shape(of_rows.layer_norm(rows, scale, shift, eps, kept), x.shape)
 
@@ -78,10 +74,13 @@ def _in_shape(x: Array, shape: tuple[int, ...]) -> Array:
     return x if x.shape == shape else moves.reshape(x, shape)
 
 
-def _parameter(name: str, parameter: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    if parameter.shape != shape:
-        raise ShapeError(f"layer_norm: {name} must have shape {shape}, not {parameter.shape}.")
-    return to_dtype(floating("layer_norm", parameter), dtype)
+def _parameter(name: str, given: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
+    """A weight or a bias, if there is one, in ``dtype`` and without dimensions but one."""
+    if given is None:
+        return None
+    if given.shape != shape:
+        raise ShapeError(f"layer_norm: {name} must have shape {shape}, not {given.shape}.")
+    return _in_shape(to_dtype(floating("layer_norm", given), dtype), (prod(shape),))
 
 
 def dropout(self: Any, p: float = 0.5, training: bool = True, *, generator: Any = None) -> Array:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype
 from ..matrices import Matrices
 from ..memory import LARGE, empty
-from .running import blocks, quiet, run, widened
+from .running import blocks, ones, quiet, run, widened
 
 LARGE_PRODUCT = 16384  # elements of both operands and the result; so many are worth a Python call of their own
 FEW_PRODUCTS = 4  # so few that grouping by size costs more than it saves
@@ -84,10 +84,10 @@ def sum_last(x: NDArray[Any], /) -> NDArray[Any]:
         return np.asarray(sums.astype(x.dtype, copy=False) if x.dtype.kind == "f" else sums)
     rows = np.ascontiguousarray(x).reshape(prod(x.shape[:-1]), x.shape[-1])
     totals = np.empty(len(rows), computing_dtype(x.dtype))
-    ones = np.ones(rows.shape[1], totals.dtype)
+    row_of_ones = ones(rows.shape[1], totals.dtype)
 
     def work(start: int, stop: int) -> None:
-        np.vecdot(widened(rows[start:stop]), ones, out=totals[start:stop])
+        np.vecdot(widened(rows[start:stop]), row_of_ones, out=totals[start:stop])
 
     run(work, blocks(len(rows), rows[:1].nbytes), rows.nbytes)
     return totals.astype(x.dtype, copy=False).reshape(x.shape[:-1])

@@ -62,6 +62,8 @@ def softmax(self: Kind, dim: int, *, dtype: DType | None = None) -> Kind:
 
 def _check_trailing(x: NestedArray, shape: tuple[int, ...]) -> None:
     """``shape`` is that of the last dimensions of the components, all of them regular."""
+    if 0 < len(shape) < x.ndim and x.regular[-len(shape) :] == shape:
+        return
     if not shape or len(shape) >= x.ndim:
         raise StructureError(
             f"layer_norm: normalized_shape {shape} must be the last sizes of the components, which have {x.ndim - 1} "
