@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd.dense.canonical import canonical_int
-from pynested.backends import Segments
+from pynested.backends import Matrices, Segments
 from pynested.backends.cached import cached_property
 from pynested.backends.errors import DimensionError
 from pynested.backends.limits import MOST_DIMENSIONS
 
 from .immutable import Immutable
 from .layouts import Layout, jagged
-from .metadata import Ints, check_offsets, frozen, integers, sealed
+from .metadata import Ints, check_offsets, frozen, integers, matrices_of, sealed
 
 
 class Jagged(Immutable):
@@ -117,6 +117,32 @@ class Jagged(Immutable):
         """For each row once packed, where it lies in the values."""
         shift = self.offsets[:-1] - self.segments.offsets[:-1]
         return np.arange(self.segments.rows) + np.repeat(shift, self.component_lengths)
+
+    def outline(self, shape: tuple[int, ...]) -> Ints:
+        """The shape of each component in values of ``shape``, or that which one would have: int64 (max(B, 1), d)."""
+        axis = self.ragged_dim - 1
+
+        def make() -> Ints:
+            sizes = np.empty((max(self.count, 1), len(shape)), np.int64)
+            sizes[:] = shape
+            sizes[:, axis] = self.component_lengths if self.count else -1
+            return sealed(sizes)
+
+        return self.segments.remember(("outline", axis, shape[:axis], shape[axis + 1 :]), make)
+
+    def matrices(self, shape: tuple[int, ...]) -> Matrices:
+        """The matrices of all components in packed values of ``shape``, of which the ragged dimension is brought first.
+
+        For a ragged dimension that leads, and for one that is the last of two.
+        """
+        axis = self.ragged_dim - 1
+
+        def make() -> Matrices:
+            if axis:
+                return self.with_ragged_dim(1).matrices(shape[::-1]).turned
+            return matrices_of(self.outline(shape)[: self.count])
+
+        return self.segments.remember(("matrices", axis, shape[:axis], shape[axis + 1 :]), make)
 
     def with_ragged_dim(self, ragged_dim: int) -> Jagged:
         """The same runs along another dimension."""

@@ -90,13 +90,8 @@ class NestedArray(Protocols):
     @property
     def outline(self) -> Ints:
         """The shape of each component, or that which one would have, -1 where unknown: int64 (max(B, 1), d)."""
-        structure = self.structure
-        if isinstance(structure, Strided):
-            return structure.outline
-        sizes = np.empty((max(structure.count, 1), self.data.ndim), np.int64)
-        sizes[:] = self.data.shape
-        sizes[:, structure.ragged_dim - 1] = structure.component_lengths if structure.count else -1
-        return sizes
+        structure = self._structure
+        return structure.outline if isinstance(structure, Strided) else structure.outline(self._buffer._bare.shape)
 
     @property
     def regular(self) -> tuple[int | None, ...]:

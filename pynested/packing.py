@@ -12,6 +12,7 @@ from pynested.autograd.dense.canonical import possible_shape
 from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import views
+from pynested.backends import Matrices
 from pynested.backends.errors import GradientError, LayoutError, StructureError
 
 from .layouts import Layout, jagged, strided
@@ -59,6 +60,19 @@ def gathered(x: NestedArray, order: Sequence[int] | None = None) -> Array:
     if Strided.derived(sizes, strides, structure.offsets, structure.buffer_size).contiguous:
         return x.data
     return moves.gather(x.data, sizes, strides, structure.offsets)
+
+
+def as_matrices(x: NestedArray) -> tuple[Matrices, Array]:
+    """All matrices of all components of ``x``, which has three dimensions or more, in a flat buffer that they tile."""
+    tight = packed(x)
+    structure, values = tight.structure, tight.data
+    if isinstance(structure, Jagged) and (structure.ragged_dim == 1 or values.ndim == 2):
+        rows = values if structure.ragged_dim == 1 else moves.transpose(values, (1, 0))
+        return structure.matrices(values.shape), moves.reshape(rows, (values.numel(),))
+    strided = to_strided(tight)
+    structure = strided.structure
+    assert isinstance(structure, Strided)
+    return structure.matrices, gathered(strided)
 
 
 def contiguous(x: NestedArray) -> NestedArray:

@@ -33,21 +33,19 @@ def matmul(a: NDArray[Any], b: NDArray[Any], /) -> NDArray[Any]:
 @quiet
 def matmul_components(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: Matrices, /) -> NDArray[Any]:
     """Flat and flat -> flat: left[k] @ right[k], packed one after the other in row-major order."""
+    dtype = np.result_type(a, b)
+    a, b = widened(np.ascontiguousarray(a)), widened(np.ascontiguousarray(b))
+    if left.count <= FEW_PRODUCTS:
+        return _one_by_one(a, b, left, right).astype(dtype, copy=False)
     sizes = left.rows * right.cols
     ends = np.cumsum(sizes)
     places = ends - sizes
-    dtype = np.result_type(a, b)
-    a, b = widened(np.ascontiguousarray(a)), widened(np.ascontiguousarray(b))
     out = empty((int(sizes.sum()),), np.result_type(a, b))
     elements = sizes + left.rows * left.cols + right.rows * right.cols
-    if left.count <= FEW_PRODUCTS:
-        single = np.arange(left.count)
-    else:
-        small = np.flatnonzero(elements < LARGE_PRODUCT)
-        single = np.flatnonzero(elements >= LARGE_PRODUCT)
-        for members in _equal_sizes(small, left, right):
-            _multiply_together(a, b, left, right, members, out, places[members])
-    for k in single.tolist():
+    small = np.flatnonzero(elements < LARGE_PRODUCT)
+    for members in _equal_sizes(small, left, right):
+        _multiply_together(a, b, left, right, members, out, places[members])
+    for k in np.flatnonzero(elements >= LARGE_PRODUCT).tolist():
         first, second = _matrix(a, *left.places[k], left.transposed), _matrix(b, *right.places[k], right.transposed)
         shape = len(first), second.shape[1]
         np.matmul(first, second, out=out[places.item(k) : ends.item(k)].reshape(shape))
@@ -91,6 +89,21 @@ def sum_last(x: NDArray[Any], /) -> NDArray[Any]:
 
     run(work, blocks(len(rows), rows[:1].nbytes), rows.nbytes)
     return totals.astype(x.dtype, copy=False).reshape(x.shape[:-1])
+
+
+def _one_by_one(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: Matrices) -> NDArray[Any]:
+    """A call for each product: for few of them less than what prepares them all."""
+    pairs = [
+        (_matrix(a, *first, left.transposed), _matrix(b, *second, right.transposed))
+        for first, second in zip(left.places, right.places, strict=True)
+    ]
+    out = empty((sum([len(x) * y.shape[1] for x, y in pairs]),), np.result_type(a, b))
+    start = 0
+    for x, y in pairs:
+        stop = start + len(x) * y.shape[1]
+        np.matmul(x, y, out=out[start:stop].reshape(len(x), y.shape[1]))
+        start = stop
+    return out
 
 
 def _matrix(flat: NDArray[Any], offset: int, rows: int, cols: int, transposed: bool) -> NDArray[Any]:

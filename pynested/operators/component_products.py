@@ -14,8 +14,9 @@ from pynested.backends import Matrices
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.extending import map_components
 from pynested.layouts import strided
-from pynested.nested_array import NestedArray
-from pynested.packing import gathered, packed, to_jagged, to_strided
+from pynested.metadata import sealed
+from pynested.nested_array import NestedArray, around
+from pynested.packing import as_matrices, gathered, packed, to_jagged
 from pynested.shapes import apart, broadcast_outlines, describe, difference
 from pynested.structure import Ints, Jagged, Strided
 
@@ -44,14 +45,16 @@ def nested_nested(a: NestedArray, b: NestedArray) -> NestedArray | Array:
     if len(a) != len(b):
         raise StructureError(difference("matmul", a, b))
     s, t = a.outline, b.outline
-    if a.ndim != b.ndim or apart(s[:, :-2], t[:, :-2]):
+    if a.ndim != b.ndim or (a.ndim > 3 and apart(s[:, :-2], t[:, :-2])):
         return _by_components(a, b)
-    _check_inner(a, b, s[:, -1], t[:, -2])
-    left, left_flat = _matrices(a)
-    right, right_flat = _matrices(b)
+    if a.regular[-1] is None or a.regular[-1] != b.regular[-2]:
+        _check_inner(a, b, s[:, -1], t[:, -2])
+    left, left_flat = as_matrices(a)
+    right, right_flat = as_matrices(b)
     flat = rules.matmul_components(left_flat, right_flat, left, right)
-    outline = np.concatenate([np.maximum(s[:, :-2], t[:, :-2]), s[:, -2:-1], t[:, -1:]], axis=1)
-    return _from_packed(flat, outline, len(a), _ragged_of_product(a, b))
+    outline = np.maximum(s, t) if a.ndim > 3 else np.empty_like(s)
+    outline[:, -2], outline[:, -1] = s[:, -2], t[:, -1]
+    return _from_packed(flat, sealed(outline), len(a), _ragged_of_product(a, b))
 
 
 def _by_components(a: Any, b: Any) -> NestedArray | Array:
@@ -103,33 +106,15 @@ def _leading(outline: Ints, regular: tuple[int | None, ...], dims: int) -> tuple
     return np.concatenate([np.ones((len(own), added), np.int64), own], axis=1), np.array(free, np.bool_)
 
 
-def _matrices(x: NestedArray) -> tuple[Matrices, Array]:
-    """All matrices of all components of ``x`` in a flat buffer that they tile."""
-    sizes = x.component_sizes()
-    count = sizes[:, :-2].prod(axis=1, dtype=np.int64)
-    rows, cols = np.repeat(sizes[:, -2], count), np.repeat(sizes[:, -1], count)
-    structure = packed(x).structure
-    if isinstance(structure, Jagged) and structure.ragged_dim == 1:
-        flat = moves.reshape(packed(x).data, (int((rows * cols).sum()),))
-        return rules.packed(rows, cols), flat
-    if isinstance(structure, Jagged) and structure.ragged_dim == 2 and x.ndim == 3:
-        turned = moves.transpose(packed(x).data, (1, 0))
-        if turned.is_contiguous():
-            flat = moves.reshape(turned, (turned.numel(),))
-            return rules.turned(rules.packed(cols, rows)), flat
-    return rules.packed(rows, cols), gathered(to_strided(x))
-
-
 def _ragged_of_product(a: Any, b: Any) -> Any:
     """The ragged dimension of a jagged product, ``dense`` if none is left, None for a strided result."""
-    nested = [x for x in (a, b) if isinstance(x, NestedArray)]
-    if any(isinstance(x.structure, Strided) for x in nested):
-        return None
-    rank = max(x.ndim for x in nested)
+    rank = max([x.ndim for x in (a, b) if type(x) is NestedArray])
     found = set()
     for x, summed in ((a, a.ndim - 1), (b, b.ndim - 2)):
-        if isinstance(x, NestedArray) and isinstance(x.structure, Jagged) and x.structure.ragged_dim != summed:
-            r = x.structure.ragged_dim
+        r = x.structure.ragged_dim if type(x) is NestedArray else summed
+        if r is None:
+            return None
+        if r != summed:
             found.add(r + rank - x.ndim - (a.ndim == 1 and r > summed))  # a row vector leaves no dimension behind
     if len(found) == 2:
         return None
@@ -140,7 +125,7 @@ def _from_packed(flat: Array, outline: Ints, count: int, ragged: Any) -> NestedA
     """A packed flat product in the layout it goes into."""
     if ragged == "dense":
         return moves.reshape(flat, (count, *np.maximum(outline[0], 0).tolist()))
-    made = NestedArray(flat, Strided.of_packed(outline, count))
+    made = around(flat, Strided.of_packed(outline, count))
     return made if ragged is None else to_jagged(made, ragged)
 
 
@@ -173,7 +158,7 @@ def _nested_batch(a: NestedArray, b: Array) -> NestedArray | Array:
     if b.shape[0] == 1 != len(a):
         return nested_dense(a, moves.reshape(b, b.shape[1:]))
     _check_inner(a, b, a.outline[:, -1], np.array(b.shape[1:2]))
-    left, flat = _matrices(a)
+    left, flat = as_matrices(a)
     product = rules.matmul_components(flat, moves.reshape(b, (b.numel(),)), left, _slices(b))
     rows = a.outline[:, :1]
     outline = np.concatenate([rows, np.full((len(rows), 1), b.shape[2])], axis=1)
@@ -182,7 +167,7 @@ def _nested_batch(a: NestedArray, b: Array) -> NestedArray | Array:
 
 def _slices(b: Array) -> Matrices:
     count, rows, cols = b.shape
-    return rules.packed(np.full(count, rows), np.full(count, cols))
+    return Matrices.packed(np.full(count, rows), np.full(count, cols))
 
 
 def dense_nested(a: Array, b: NestedArray) -> NestedArray | Array:
@@ -193,7 +178,7 @@ def dense_nested(a: Array, b: NestedArray) -> NestedArray | Array:
         return _swapped(product) if isinstance(product, NestedArray) else rules.swapped(product)
     if b.ndim == 3 and a.ndim == 3 and a.shape[0] == len(b):
         _check_inner(a, b, np.array(a.shape[2:]), b.outline[:, 0])
-        right, flat = _matrices(b)
+        right, flat = as_matrices(b)
         product = rules.matmul_components(moves.reshape(a, (a.numel(),)), flat, _slices(a), right)
         cols = b.outline[:, 1:]
         outline = np.concatenate([np.full((len(cols), 1), a.shape[1]), cols], axis=1)

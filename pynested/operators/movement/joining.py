@@ -84,18 +84,18 @@ def cat(arrays: Sequence[NestedArray | Array], dim: int = 0) -> NestedArray | Ar
         return dense.cat(given, dim)
     joined = _joined("cat", given)
     at = canonical_dim("cat", dim, joined[0].ndim)
-    ragged = {x.structure.ragged_dim if isinstance(x.structure, Jagged) else None for x in joined}
-    if len(ragged) > 1 or None in ragged:
+    ragged = joined[0].structure.ragged_dim
+    if ragged is None or any(x.structure.ragged_dim != ragged for x in joined):
         joined = [packed(to_strided(x)) for x in joined]
         rows = [found for found in map(as_rows, joined) if found is not None]
         if len(rows) == len(joined):
             return to_strided(cat(rows, at))  # type: ignore[arg-type]
         return _cat_batch_strided(joined) if not at else _cat_strided(joined, at)
     if not at:
-        return _cat_batch_jagged(joined)
+        return _cat_batch_jagged(joined, ragged)
     _check_other_sizes(joined, at)
     tight = [packed(x) for x in joined]
-    if at in ragged:
+    if at == ragged:
         return _cat_ragged(tight, at)
     return around(moves.concatenate([x.data for x in tight], at - 1), tight[0].structure)
 
@@ -121,11 +121,10 @@ def _check_other_sizes(arrays: Sequence[NestedArray], at: int) -> None:
         wanted = np.maximum(wanted, x.outline)  # what is known of no components
 
 
-def _cat_batch_jagged(arrays: Sequence[NestedArray]) -> NestedArray:
+def _cat_batch_jagged(arrays: Sequence[NestedArray], ragged: int) -> NestedArray:
     """Jagged again where regular sizes agree; components that differ in two dimensions are strided."""
-    tight = [packed(x) for x in arrays]
-    at = tight[0].structure.ragged_dim - 1  # type: ignore[union-attr]
-    if len({x.data.shape[:at] + x.data.shape[at + 1 :] for x in tight}) > 1:
+    tight, at = [packed(x) for x in arrays], ragged - 1
+    if any(x.regular != tight[0].regular for x in tight):
         return _cat_batch_strided([to_strided(x) for x in arrays])
     lengths = np.concatenate([x.structure.component_lengths for x in tight])  # type: ignore[union-attr]
     return NestedArray(moves.concatenate([x.data for x in tight], at), Jagged.of_lengths(lengths, at + 1))
