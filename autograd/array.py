@@ -18,7 +18,7 @@ from pynested.backends.errors import DeviceError, DTypeError, GradientError
 from pynested.backends.forking import Lock
 from pynested.backends.host import as_bare, writable
 from pynested.backends.memory import with_room
-from pynested.backends.sharing import came_in, whole
+from pynested.backends.sharing import came_in, same_memory, whole
 from pynested.backends.storage import Storage
 
 from .fixed import fixed, shown
@@ -80,12 +80,8 @@ class Array(Protocols):
     @classmethod
     def of(cls, data: Any, device: str, sources: Sequence[Any]) -> Array:
         """Wrap the result of an operation; a view of one of ``sources`` shares its storage, and what guards it."""
-        memory = data if data.base is None else whole(data)
         for source in sources:
-            if type(source) is not Array:
-                continue
-            bare = source._bare
-            if memory is (bare if bare.base is None else whole(bare)):
+            if type(source) is Array and same_memory(data, source._bare):
                 view = cls(data, device, source.storage)
                 view.guard = source.guard or (UNRECORDED if source.tracked and not state.mode else OPEN)
                 return view

@@ -99,7 +99,7 @@ class _Checkpoint(Rule):
             del results, result, ends  # and with them what the call made on its way
             self.used = [one for one in used if one.storage() is not None]
             line = Line(self, tuple(sources), (), (), None)
-            inputs = held(self.arrays, [source_of(array) for array in self.arrays])
+            inputs = [held(array, source_of(array)) for array in self.arrays]
             line.save((*inputs, *[result.detach() for result in fresh]), None)
             hang(fresh, line, self.differentiable)
         self.arrays = []

@@ -123,7 +123,7 @@ class _Call(Rule):
         sources = tuple([source_of(array) for array in arrays])
         line = Line(self, sources, (), (), None)
         saved, self.rebuild_saved = flatten(self.context.saved)
-        stand_ins = dict(zip(map(id, arrays), held(arrays, sources), strict=True))
+        stand_ins = {id(array): held(array, source) for array, source in zip(arrays, sources, strict=True)}
         places = {id(result): i for i, result in enumerate(self.results) if id(result) not in stand_ins}
         self.places = [places.get(id(array)) for array in saved]
         kept = [

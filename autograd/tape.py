@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pynested.backends.errors import GradientError
@@ -144,9 +144,9 @@ def source_of(array: Array) -> Any:
     return array.line or array.stand_in()
 
 
-def held(arrays: Iterable[Any], sources: Iterable[Any]) -> tuple[Any, ...]:
-    """``arrays`` as a line may hold them: in place of a leaf, which may hold the line by its grad, its stand-in."""
-    return tuple([s if s is not None and type(s) is not Line else a for a, s in zip(arrays, sources, strict=True)])
+def held(array: Any, source: Any) -> Any:
+    """``array`` as a line may hold it: in place of a leaf, which may hold the line by its grad, its stand-in."""
+    return array if source is None or type(source) is Line else source
 
 
 def now() -> int:

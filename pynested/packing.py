@@ -63,12 +63,14 @@ def gathered(x: NestedArray, order: Sequence[int] | None = None) -> Array:
 
 
 def as_matrices(x: NestedArray) -> tuple[Matrices, Array]:
-    """All matrices of all components of ``x``, which has three dimensions or more, in a flat buffer that they tile."""
+    """All matrices of all components of ``x``, which has three dimensions or more, and values that they tile."""
     tight = packed(x)
     structure, values = tight.structure, tight.data
-    if isinstance(structure, Jagged) and (structure.ragged_dim == 1 or values.ndim == 2):
-        rows = values if structure.ragged_dim == 1 else moves.transpose(values, (1, 0))
-        return structure.matrices(values.shape), moves.reshape(rows, (values.numel(),))
+    if isinstance(structure, Jagged):
+        if structure.ragged_dim == 1:
+            return structure.matrices(values.shape), values
+        if values.ndim == 2:
+            return structure.matrices(values.shape), moves.transpose(values, (1, 0))
     strided = to_strided(tight)
     structure = strided.structure
     assert isinstance(structure, Strided)

@@ -11,7 +11,7 @@ from pynested.backends.dtypes import is_half
 from pynested.backends.numpy.running import quiet
 
 from .kinds import Multilinear
-from .movement import sum_to, transpose
+from .movement import reshape, sum_to, transpose
 from .samples import arrays
 
 
@@ -32,22 +32,22 @@ def swapped(x: Any) -> Any:
 def _left_cotangent(g: Any, shapes: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
     product = Matrices.packed(left.rows, right.cols)
     if left.transposed:
-        return matmul_components(b, g, right, product.turned)
-    return matmul_components(g, b, product, right.turned)
+        return reshape(matmul_components(b, g, right, product.turned), shapes[0])
+    return reshape(matmul_components(g, b, product, right.turned), shapes[0])
 
 
 def _right_cotangent(g: Any, shapes: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
     product = Matrices.packed(left.rows, right.cols)
     if right.transposed:
-        return matmul_components(g, a, product.turned, left)
-    return matmul_components(a, g, left.turned, product)
+        return reshape(matmul_components(g, a, product.turned, left), shapes[1])
+    return reshape(matmul_components(a, g, left.turned, product), shapes[1])
 
 
 def _samples_of_components(generator: np.random.Generator) -> list[tuple[Any, ...]]:
     rows, inner, cols = np.array([2, 0, 1]), np.array([3, 2, 3]), np.array([1, 2, 2])
     a, b = Matrices.packed(rows, inner), Matrices.packed(inner, cols)
     turned = Matrices.packed(inner, rows).turned, Matrices.packed(cols, inner).turned
-    sampled = arrays((((9,), (13,)), a, b), (((9,), (13,)), *turned))
+    sampled = arrays((((9,), (13,)), a, b), (((3, 3), (13,)), *turned))
     return list(sampled(generator))
 
 
@@ -68,7 +68,7 @@ matmul: Multilinear = Multilinear(
 )
 matmul_components: Multilinear = Multilinear(
     "matmul_components",
-    "matmul_components",
+    lambda k, a, b, left, right: k.matmul_components(a.reshape(-1), b.reshape(-1), left, right),
     (_left_cotangent, _right_cotangent),
     _samples_of_components,
 )

@@ -137,13 +137,15 @@ class Rule:
         return line
 
     def saved(self, arrays: tuple[Any, ...], sources: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The inputs that the derivative looks at, None for the others."""
-        kept = zip(held(arrays, sources), self.looked_at(sources), strict=False)
-        return tuple([a if keep else None for a, keep in kept])
+        """The inputs that the derivative looks at, as a line may hold them, None for the others."""
+        saved: tuple[Any, ...] = ()
+        for i, (array, source) in enumerate(zip(arrays, sources, strict=True)):
+            saved += (held(array, source) if self.looks_at(i, sources) else None,)
+        return saved
 
-    def looked_at(self, sources: tuple[Any, ...]) -> Sequence[bool]:
-        """Which inputs the derivative looks at, if those with a source are differentiated."""
-        return self.saved_inputs
+    def looks_at(self, i: int, sources: tuple[Any, ...]) -> bool:
+        """Whether the derivative looks at input ``i``, if those with a source are differentiated."""
+        return self.saved_inputs[i]
 
     def pull(self, line: Line, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
         """Send what ``cotangent`` says of the output to the sources of ``line``."""

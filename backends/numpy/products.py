@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from ..dtypes import computing_dtype
+from ..dtypes import computing_dtype, is_half
 from ..matrices import Matrices
 from ..memory import LARGE, empty
 from .running import blocks, ones, quiet, run, widened
@@ -34,13 +34,15 @@ def matmul(a: NDArray[Any], b: NDArray[Any], /) -> NDArray[Any]:
 def matmul_components(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: Matrices, /) -> NDArray[Any]:
     """Flat and flat -> flat: left[k] @ right[k], packed one after the other in row-major order."""
     dtype = np.result_type(a, b)
-    a, b = widened(np.ascontiguousarray(a)), widened(np.ascontiguousarray(b))
+    if is_half(dtype):
+        return matmul_components(a.astype(np.float32), b.astype(np.float32), left, right).astype(dtype)
+    a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
     if left.count <= FEW_PRODUCTS:
-        return _one_by_one(a, b, left, right).astype(dtype, copy=False)
+        return _one_by_one(a, b, left, right)
     sizes = left.rows * right.cols
     ends = np.cumsum(sizes)
     places = ends - sizes
-    out = empty((int(sizes.sum()),), np.result_type(a, b))
+    out = empty((int(sizes.sum()),), dtype)
     elements = sizes + left.rows * left.cols + right.rows * right.cols
     small = np.flatnonzero(elements < LARGE_PRODUCT)
     for members in _equal_sizes(small, left, right):
@@ -49,7 +51,7 @@ def matmul_components(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: M
         first, second = _matrix(a, *left.places[k], left.transposed), _matrix(b, *right.places[k], right.transposed)
         shape = len(first), second.shape[1]
         np.matmul(first, second, out=out[places.item(k) : ends.item(k)].reshape(shape))
-    return out.astype(dtype, copy=False)
+    return out
 
 
 @quiet
@@ -93,13 +95,10 @@ def sum_last(x: NDArray[Any], /) -> NDArray[Any]:
 
 def _one_by_one(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: Matrices) -> NDArray[Any]:
     """A call for each product: for few of them less than what prepares them all."""
-    pairs = [
-        (_matrix(a, *first, left.transposed), _matrix(b, *second, right.transposed))
-        for first, second in zip(left.places, right.places, strict=True)
-    ]
-    out = empty((sum([len(x) * y.shape[1] for x, y in pairs]),), np.result_type(a, b))
-    start = 0
-    for x, y in pairs:
+    elements, start = int(left.rows @ right.cols), 0
+    out = empty((elements,), np.result_type(a, b))
+    for first, second in zip(left.places, right.places, strict=True):
+        x, y = _matrix(a, *first, left.transposed), _matrix(b, *second, right.transposed)
         stop = start + len(x) * y.shape[1]
         np.matmul(x, y, out=out[start:stop].reshape(len(x), y.shape[1]))
         start = stop

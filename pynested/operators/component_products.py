@@ -42,19 +42,21 @@ def _check_inner(a: Any, b: Any, left: Ints, right: Ints) -> None:
 
 def nested_nested(a: NestedArray, b: NestedArray) -> NestedArray | Array:
     """Component ``i`` times component ``i``."""
-    if len(a) != len(b):
+    count = a.structure.count
+    if count != b.structure.count:
         raise StructureError(difference("matmul", a, b))
     s, t = a.outline, b.outline
-    if a.ndim != b.ndim or (a.ndim > 3 and apart(s[:, :-2], t[:, :-2])):
+    dims = s.shape[1]
+    if dims != t.shape[1] or (dims > 2 and apart(s[:, :-2], t[:, :-2])):
         return _by_components(a, b)
     if a.regular[-1] is None or a.regular[-1] != b.regular[-2]:
         _check_inner(a, b, s[:, -1], t[:, -2])
-    left, left_flat = as_matrices(a)
-    right, right_flat = as_matrices(b)
-    flat = rules.matmul_components(left_flat, right_flat, left, right)
-    outline = np.maximum(s, t) if a.ndim > 3 else np.empty_like(s)
+    left, left_values = as_matrices(a)
+    right, right_values = as_matrices(b)
+    product = rules.matmul_components(left_values, right_values, left, right)
+    outline = np.maximum(s, t) if dims > 2 else np.empty_like(s)
     outline[:, -2], outline[:, -1] = s[:, -2], t[:, -1]
-    return _from_packed(flat, sealed(outline), len(a), _ragged_of_product(a, b))
+    return _from_packed(product, sealed(outline), count, _ragged_of_product(a, b))
 
 
 def _by_components(a: Any, b: Any) -> NestedArray | Array:
@@ -108,14 +110,15 @@ def _leading(outline: Ints, regular: tuple[int | None, ...], dims: int) -> tuple
 
 def _ragged_of_product(a: Any, b: Any) -> Any:
     """The ragged dimension of a jagged product, ``dense`` if none is left, None for a strided result."""
-    rank = max([x.ndim for x in (a, b) if type(x) is NestedArray])
+    m, n = a.ndim, b.ndim
+    rank = max(m if type(a) is NestedArray else 0, n if type(b) is NestedArray else 0)
     found = set()
-    for x, summed in ((a, a.ndim - 1), (b, b.ndim - 2)):
+    for x, ndim, summed in ((a, m, m - 1), (b, n, n - 2)):
         r = x.structure.ragged_dim if type(x) is NestedArray else summed
         if r is None:
             return None
         if r != summed:
-            found.add(r + rank - x.ndim - (a.ndim == 1 and r > summed))  # a row vector leaves no dimension behind
+            found.add(r + rank - ndim - (m == 1 and r > summed))  # a row vector leaves no dimension behind
     if len(found) == 2:
         return None
     return found.pop() if found else "dense"
@@ -158,8 +161,8 @@ def _nested_batch(a: NestedArray, b: Array) -> NestedArray | Array:
     if b.shape[0] == 1 != len(a):
         return nested_dense(a, moves.reshape(b, b.shape[1:]))
     _check_inner(a, b, a.outline[:, -1], np.array(b.shape[1:2]))
-    left, flat = as_matrices(a)
-    product = rules.matmul_components(flat, moves.reshape(b, (b.numel(),)), left, _slices(b))
+    left, values = as_matrices(a)
+    product = rules.matmul_components(values, b, left, _slices(b))
     rows = a.outline[:, :1]
     outline = np.concatenate([rows, np.full((len(rows), 1), b.shape[2])], axis=1)
     return _from_packed(product, outline, len(a), _ragged_of_product(a, b))
@@ -178,8 +181,8 @@ def dense_nested(a: Array, b: NestedArray) -> NestedArray | Array:
         return _swapped(product) if isinstance(product, NestedArray) else rules.swapped(product)
     if b.ndim == 3 and a.ndim == 3 and a.shape[0] == len(b):
         _check_inner(a, b, np.array(a.shape[2:]), b.outline[:, 0])
-        right, flat = as_matrices(b)
-        product = rules.matmul_components(moves.reshape(a, (a.numel(),)), flat, _slices(a), right)
+        right, values = as_matrices(b)
+        product = rules.matmul_components(a, values, _slices(a), right)
         cols = b.outline[:, 1:]
         outline = np.concatenate([np.full((len(cols), 1), a.shape[1]), cols], axis=1)
         return _from_packed(product, outline, len(b), _ragged_of_product(a, b))

@@ -60,26 +60,26 @@ def matmul(self: Operand, other: Operand) -> NestedArray | Array:
     if type(self) is not NestedArray and type(other) is not NestedArray:
         return dense.matmul(self, other)
     a, b = together("matmul", self, other)
-    for x in (a, b):
-        if not x.ndim:
+    m, n = a.ndim, b.ndim
+    for x, ndim in ((a, m), (b, n)):
+        if not ndim:
             raise ShapeError("matmul: a dense operand has no dimensions; it needs one at least. Use mul.")
-        if isinstance(x, NestedArray) and x.ndim < 3:
+        if ndim < 3 and type(x) is NestedArray:
             raise StructureError(
-                f"matmul: the components of a nested operand have {x.ndim - 1} dimensions; they must be matrices. Use "
+                f"matmul: the components of a nested operand have {ndim - 1} dimensions; they must be matrices. Use "
                 "unsqueeze to make rows or columns of them."
             )
-    if a.ndim != b.ndim and type(a) is not type(b) and isinstance(a if a.ndim > b.ndim else b, Array):
+    if m != n and type(a) is not type(b) and type(a if m > n else b) is Array:
         raise ShapeError(
-            f"matmul: a dense operand of {max(a.ndim, b.ndim)} dimensions has more than the nested one, which has "
-            f"{min(a.ndim, b.ndim)}. Take it apart first, or unsqueeze the nested operand."
+            f"matmul: a dense operand of {max(m, n)} dimensions has more than the nested one, which has {min(m, n)}. "
+            "Take it apart first, or unsqueeze the nested operand."
         )
-    dtype = promoted(a.dtype, b.dtype)
-    if not isinstance(b, NestedArray):
-        assert isinstance(a, NestedArray)
-        return nested_dense(_as_dtype(a, dtype), _as_dtype(b, dtype))
-    if isinstance(a, NestedArray):
-        return nested_nested(_as_dtype(a, dtype), _as_dtype(b, dtype))
-    return dense_nested(_as_dtype(a, dtype), _as_dtype(b, dtype))
+    if a.dtype != b.dtype:
+        dtype = promoted(a.dtype, b.dtype)
+        a, b = _as_dtype(a, dtype), _as_dtype(b, dtype)
+    if type(b) is Array:
+        return nested_dense(a, b)
+    return nested_nested(a, b) if type(a) is NestedArray else dense_nested(a, b)
 
 
 def _as_dtype(x: Kind, dtype: np.dtype[Any]) -> Kind:
