@@ -233,6 +233,8 @@ def canonical_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
     """``dim`` (None, an int or several) as a sorted tuple without duplicates; None means every dimension."""
     if dim is None:
         return tuple(range(ndim))
+    if type(dim) is int:
+        return (canonical_dim(name, dim, ndim),)
     given = tuple(dim) if several(dim) else (dim,)
     dims = sorted(canonical_dim(name, one, ndim) for one in given)
     for one, following in pairwise(dims):
