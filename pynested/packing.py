@@ -16,7 +16,7 @@ from pynested.backends import Matrices
 from pynested.backends.errors import GradientError, LayoutError, StructureError
 
 from .layouts import Layout, jagged, strided
-from .nested_array import NestedArray
+from .nested_array import NestedArray, around
 from .shapes import check_same_shape, describe
 from .structure import Ints, Jagged, Strided, packed_strides, regular_sizes
 
@@ -60,6 +60,20 @@ def gathered(x: NestedArray, order: Sequence[int] | None = None) -> Array:
     if Strided.derived(sizes, strides, structure.offsets, structure.buffer_size).contiguous:
         return x.data
     return moves.gather(x.data, sizes, strides, structure.offsets)
+
+
+def elements(x: NestedArray) -> Array:
+    """The elements in one flat array, component by component, each row-major."""
+    tight = packed(x)
+    if tight.structure.ragged_dim == 1:
+        return moves.reshape(tight.data, (tight.data.numel(),))
+    return gathered(to_strided(tight))
+
+
+def of_elements(flat: Array, outline: Ints, count: int, ragged_dim: int | None) -> NestedArray:
+    """The way back from `elements`: components of these sizes, jagged along ``ragged_dim``, strided if it is None."""
+    made = around(flat, Strided.of_packed(outline, count))
+    return made if ragged_dim is None else to_jagged(made, ragged_dim)
 
 
 def as_matrices(x: NestedArray) -> tuple[Matrices, Array]:

@@ -19,9 +19,8 @@ from pynested.backends.memory import with_room
 from pynested.mapping import check_devices, elementwise, unary
 from pynested.nested_array import NestedArray
 from pynested.operands import Joined, Kind, Operand
-from pynested.packing import gathered, packed, to_strided
+from pynested.packing import elements
 from pynested.shapes import apart, same_shape
-from pynested.structure import Jagged
 
 __all__ = ["eq", "equal", "ge", "gt", "le", "logical_not", "lt", "masked_fill", "ne", "where"]
 
@@ -210,11 +209,7 @@ def equal(self: Operand, other: Operand) -> bool:
 
 def _flat(x: NestedArray) -> Any:
     """The bare elements, component by component, each row-major."""
-    plain = NestedArray(x.data.detach(), x.structure)
-    tight = packed(plain)
-    if isinstance(tight.structure, Jagged) and tight.structure.ragged_dim == 1:
-        return tight.data.data.reshape(-1)
-    return gathered(to_strided(tight)).data
+    return elements(NestedArray(x.data.detach(), x.structure)).data
 
 
 def where(condition: Operand, self: Operand, other: Operand) -> Joined:

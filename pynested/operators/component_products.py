@@ -15,10 +15,12 @@ from pynested.backends.errors import ShapeError, StructureError
 from pynested.extending import map_components
 from pynested.layouts import strided
 from pynested.metadata import sealed
-from pynested.nested_array import NestedArray, around
-from pynested.packing import as_matrices, gathered, packed, to_jagged
+from pynested.nested_array import NestedArray
+from pynested.operators.movement.axes import transpose
+from pynested.packing import as_matrices, elements, of_elements
+from pynested.runs import over_last
 from pynested.shapes import apart, broadcast_outlines, describe, difference
-from pynested.structure import Ints, Jagged, Strided
+from pynested.structure import Ints
 
 
 def _refused(a: Any, b: Any, i: int, text: str) -> StructureError | ShapeError:
@@ -64,7 +66,7 @@ def _by_components(a: Any, b: Any) -> NestedArray | Array:
     outline = _outline_of_product(a, b)
     nested = a if isinstance(a, NestedArray) else b
     if len(nested):
-        flat = gathered(map_components(dense.matmul, a, b, layout=strided))  # type: ignore[arg-type]
+        flat = elements(map_components(dense.matmul, a, b, layout=strided))  # type: ignore[arg-type]
     else:
         values = [x.data if isinstance(x, NestedArray) else x for x in (a, b)]
         flat = moves.concatenate([moves.reshape(x, (x.numel(),))[:0] for x in values], 0)
@@ -128,26 +130,17 @@ def _from_packed(flat: Array, outline: Ints, count: int, ragged: Any) -> NestedA
     """A packed flat product in the layout it goes into."""
     if ragged == "dense":
         return moves.reshape(flat, (count, *np.maximum(outline[0], 0).tolist()))
-    made = around(flat, Strided.of_packed(outline, count))
-    return made if ragged is None else to_jagged(made, ragged)
+    return of_elements(flat, outline, count, ragged)
 
 
 def nested_dense(a: NestedArray, b: Array) -> NestedArray | Array:
     """A dense right operand, for all components or a slice for each."""
-    last = a.ndim - 1
     if b.ndim not in (1, 2):
         return _nested_batch(a, b)
     _check_inner(a, b, a.outline[:, -1], np.array(b.shape[:1]))
-    x = packed(a)
-    if isinstance(x.structure, Jagged):
-        if x.structure.ragged_dim == last:
-            return _by_components(a, b)
-        return NestedArray(dense.matmul(x.data, b), x.structure)
-    rows = int(x.component_sizes()[:, :-1].prod(axis=1).sum())
-    product = dense.matmul(moves.reshape(gathered(x), (rows, b.shape[0])), b)
-    left = x.outline[:, :-1]
-    outline = left if b.ndim == 1 else np.concatenate([left, np.full((len(left), 1), b.shape[1])], axis=1)
-    return NestedArray(moves.reshape(product, (product.numel(),)), Strided.of_packed(outline, len(a)))
+    if a.structure.ragged_dim == a.ndim - 1:
+        return _by_components(a, b)
+    return over_last(a, b.shape[:1], lambda values: dense.matmul(values, b))
 
 
 def _nested_batch(a: NestedArray, b: Array) -> NestedArray | Array:
@@ -177,8 +170,8 @@ def dense_nested(a: Array, b: NestedArray) -> NestedArray | Array:
     """A dense left operand, for all components or a slice for each."""
     if b.ndim == 3 and a.ndim == 2:
         _check_inner(a, b, np.array(a.shape[1:]), b.outline[:, 0])
-        product = nested_dense(_swapped(b), rules.swapped(a))
-        return _swapped(product) if isinstance(product, NestedArray) else rules.swapped(product)
+        product = nested_dense(transpose(b, 1, 2), rules.swapped(a))
+        return transpose(product, 1, 2) if isinstance(product, NestedArray) else rules.swapped(product)
     if b.ndim == 3 and a.ndim == 3 and a.shape[0] == len(b):
         _check_inner(a, b, np.array(a.shape[2:]), b.outline[:, 0])
         right, values = as_matrices(b)
@@ -189,14 +182,3 @@ def dense_nested(a: Array, b: NestedArray) -> NestedArray | Array:
     if a.ndim == b.ndim and a.shape[0] not in (1, len(b)):
         raise ShapeError(f"matmul: a dense operand of shape {a.shape} has no slice for each of {len(b)} components.")
     return _by_components(a, b)
-
-
-def _swapped(x: NestedArray) -> NestedArray:
-    """A view with dimensions 1 and 2 exchanged."""
-    structure = x.structure
-    if isinstance(structure, Jagged):
-        return NestedArray(rules.swapped(x.data), structure.with_ragged_dim(3 - structure.ragged_dim))
-    made = Strided.derived(
-        structure.outline[:, ::-1], structure.strides[:, ::-1], structure.offsets, structure.buffer_size
-    )
-    return NestedArray(x.data, made)

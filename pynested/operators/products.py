@@ -177,4 +177,4 @@ def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> Joined:
             f"linear: dimension {self.ndim - 1}, the last one, is irregular; weight needs it to be regular."
         )
     check_linear(features, w, shift)
-    return over_last(self, features, lambda values: transformed(values, w, shift))
+    return over_last(self, (features,), lambda values: transformed(values, w, shift))

@@ -44,7 +44,7 @@ def _over(dims: tuple[int, ...], x: NestedArray, keepdim: bool, how: Reduction) 
     rows = as_rows(x)
     if len(dims) == x.ndim:
         result = _over_everything(x, how)
-    elif isinstance(x.structure, Jagged) and x.structure.ragged_dim in dims:
+    elif x.structure.ragged_dim in dims:
         result = how.over_axes(x.data, tuple(dim - 1 for dim in dims if dim))
     elif dims[0] == 0 and (rows is None or dims[1:2] != (1,)):
         result = _over_batch(x, dims, how)
