@@ -51,7 +51,7 @@ def nested_nested(a: NestedArray, b: NestedArray) -> NestedArray | Array:
     dims = s.shape[1]
     if dims != t.shape[1] or (dims > 2 and apart(s[:, :-2], t[:, :-2])):
         return _by_components(a, b)
-    if a.regular[-1] is None or a.regular[-1] != b.regular[-2]:
+    if (s[:, -1] != t[:, -2]).any():
         _check_inner(a, b, s[:, -1], t[:, -2])
     left, left_values = as_matrices(a)
     right, right_values = as_matrices(b)
