@@ -137,7 +137,7 @@ def _seed(name: str, output: Array, gradient: Array | None, graph: bool, nested:
         )
     if not is_float(gradient.dtype):
         raise GradientError(f"{name}: the gradient must be floating point, not {gradient.dtype}.")
-    gradient = gradient if graph else gradient.detach()
+    gradient = gradient.detach() if gradient.tracked and not graph else gradient
     return gradient if gradient.dtype == output.dtype else gradient.to(output.dtype)
 
 
