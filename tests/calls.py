@@ -129,7 +129,7 @@ def _elementwise() -> Iterator[Call]:
     for op in ("neg", "gelu", "silu", "logical_not", "clone", "detach", "contiguous", "unbind"):
         yield Call(op, "", lambda b: (b.x(),))
     for function in FUNCTIONS.values():
-        yield Call(function.name, "", partial(_inside, function))
+        yield Call(function.name, "", partial(_inside, function), smooth=not function.is_step)
     for op in ("abs", "sgn", "relu"):
         yield Call(op, "", lambda b: (b.x(),), smooth=False)
     yield Call("gelu", "tanh", lambda b: (b.x(), "tanh"))

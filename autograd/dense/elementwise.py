@@ -14,7 +14,6 @@ from ..array import Array
 from ..numbers import canonical_number, in_words, scalar, weak_dtype
 from ..rules import elementwise as rules
 from ..rules.kinds import same_device
-from ..rules.rule import Rule
 from .canonical import as_array, broadcast_shape, device_of, operands
 from .reduction import to_dtype
 
@@ -105,7 +104,7 @@ def minimum(self: Any, other: Any) -> Array:
     return result
 
 
-def unary(name: str, rule: Rule, refused: str = "") -> Callable[[Any], Array]:
+def unary(name: str, rule: Callable[[Array], Array], refused: str = "") -> Callable[[Any], Array]:
     """The function of one operand that a rule computes; kinds of dtype may be refused."""
 
     def function(self: Any) -> Array:

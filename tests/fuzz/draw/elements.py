@@ -14,6 +14,7 @@ from . import arrays
 from .draft import Draft
 
 FLOATING = (*FUNCTIONS, "gelu", "silu")
+JUDGING = tuple(name for name, one in FUNCTIONS.items() if one.dtypes == "bool")
 UNARY = (*FLOATING, "neg", "abs", "sgn", "relu", "logical_not", "clone", "detach", "contiguous", "unbind")
 BINARY = ("add", "sub", "mul", "div", "maximum", "minimum", "eq", "ne", "lt", "gt", "le", "ge")
 ACCUMULATIONS = ("sum", "mean", "prod")  # which are asked for a dtype, too

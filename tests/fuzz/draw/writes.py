@@ -11,7 +11,7 @@ from ..plan import Call, Chain, Ref
 from . import DRAWS
 from .conversion import index
 from .draft import Draft
-from .elements import partner
+from .elements import JUDGING, partner
 
 WRITE = 3  # the first number of a key
 VIEWS = ("getitem", "getitem", "getitem", "transpose", "select", "unbind", "chunk", "view", "reshape", "unsqueeze",
@@ -84,7 +84,8 @@ def _assign(d: Draft, ref: Ref) -> Call:
 
 
 DRAWN: dict[str, Drawn] = {
-    **{method: _unary(method) for method in ("neg_", "abs_", "relu_", "zero_", *(f"{name}_" for name in FUNCTIONS))},
+    **{method: _unary(method) for method in ("neg_", "abs_", "relu_", "zero_")},
+    **{f"{name}_": _unary(f"{name}_") for name in FUNCTIONS if name not in JUDGING},
     **{method: _binary(method) for method in ("add_", "sub_", "mul_", "div_")},
     "copy_": _copy,
     "fill_": _fill,

@@ -89,11 +89,26 @@ def gelu(self: Nest, approximate: Any = "none") -> Answer:
     return unary("gelu", "f")(self, approximate=approximate)
 
 
-def function_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def function(name: str) -> Callable[..., Answer]:
+    """The rule of an entry of the table of functions."""
+    entry = FUNCTIONS[name]
+    return unary(name, "iuf" if entry.refuses_bools else "biuf", _DTYPES[entry.dtypes])
+
+
+def _function_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of a function of numbers: floats as wide as NumPy makes them."""
     if dtype.kind == "f":
         return dtype
     return np.dtype({1: np.float16, 2: np.float32}.get(dtype.itemsize, np.float64))
+
+
+_DTYPES: dict[str, Callable[[Any], Any] | None] = {
+    "floats": _function_dtype,
+    "quotient": lambda dtype: dtype if dtype.kind == "f" else np.dtype(np.float64),
+    "wrap": None,
+    "stay": None,
+    "bool": lambda dtype: np.dtype(np.bool_),
+}
 
 
 # ---- comparison and choice -------------------------------------------------------------------------------------------
@@ -195,7 +210,7 @@ def _meeting_of_mask(self: Nest, mask: Nest) -> Meeting:
 
 RULES: dict[str, Callable[..., Answer]] = {
     **{name: arithmetic(name) for name in ("add", "sub", "mul", "div", "maximum", "minimum")},
-    **{name: unary(name, dtype=function_dtype) for name in FUNCTIONS},
+    **{name: function(name) for name in FUNCTIONS},
     **{name: unary(name, "iuf") for name in ("neg", "sgn", "relu")},
     "abs": unary("abs"),
     "gelu": gelu,
