@@ -79,7 +79,7 @@ __all__ = [
 if _TYPE_CHECKING:  # written by python -m pynested.stubs
     __all__ += [
         "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "as_nested_array", "atan", "bmm", "cat", "ceil",
-        "chunk", "clone", "contiguous", "cos", "cosh", "cross_entropy", "cumsum", "detach", "div", "dropout",
+        "chunk", "clamp", "clone", "contiguous", "cos", "cosh", "cross_entropy", "cumsum", "detach", "div", "dropout",
         "embedding", "eq", "equal", "erf", "exp", "expm1", "floor", "ge", "gelu", "getitem", "gt", "isfinite", "isinf",
         "isnan", "layer_norm", "le", "linear", "log", "log10", "log1p", "log2", "logical_not", "logsumexp", "lt",
         "masked_fill", "masked_select", "matmul", "maximum", "mean", "minimum", "mul", "narrow", "ne", "neg",

@@ -36,6 +36,8 @@ class TestFunctions:
         halves = [c + 0.5 for c in components]
         for rounded in (np.round(x + 0.5), np.around(x + 0.5), round(x + 0.5)):
             assert_same(rounded, [np.round(c) for c in halves])
+        for clipped in (np.clip(x, 1.5, 2.5), np.clip(x, min=1.5, max=2.5), np.clip(x, 1.5, pn.array(2.5))):
+            assert_same(clipped, [np.clip(c, 1.5, 2.5) for c in components])
         assert np.array_equal(x, x) and pn.equal(np.copy(x), x)
         assert pn.equal(np.zeros_like(x), x * 0) and pn.equal(np.ones_like(x), x * 0 + 1)
         assert pn.equal(np.full_like(x, 7), x * 0 + 7) and np.size(x, 0) == 2
@@ -50,6 +52,8 @@ class TestFunctions:
         x = nest(components, layout)
         with pytest.raises(ArgumentError, match=r"numpy\.sum.*'where'"):
             np.sum(x, where=np.True_)
+        with pytest.raises(ArgumentError, match=r"numpy\.clip: .* twice"):
+            np.clip(x, 0, max=1, min=1)
         with pytest.raises(ArgumentError, match=r"numpy\.round: .* too many"):
             np.round(x, 1)
         with pytest.raises(DimensionError):

@@ -19,7 +19,7 @@ from ..tape import state
 from .canonical import as_array, broadcast_shape, numpy_array, operand, own_class
 
 IN_PLACE = (  # what has such a method
-    "add", "sub", "mul", "div", "neg", "abs", "relu", "masked_fill",
+    "add", "sub", "mul", "div", "clamp", "neg", "abs", "relu", "masked_fill",
     *(name for name, one in FUNCTIONS.items() if one.dtypes != "bool"),
 )  # fmt: skip
 

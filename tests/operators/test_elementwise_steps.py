@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import DTypeError
+from pynested.backends.errors import DTypeError, StructureError
 
-from ..nests import assert_same
+from ..nests import assert_same, nest
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
@@ -63,3 +63,46 @@ def test_slopes_do_not_vanish_or_overflow_on_their_way() -> None:
     x.grad = None
     pn.square(x).backward(pn.array(np.array([1e5, 1.0, 0.25], np.float32)))
     np.testing.assert_allclose(x.grad.numpy(), np.float32([2e35, 2e-18, -1.5e38]), rtol=1e-6)
+
+
+def test_clamp(lay: Any, layout: Any) -> None:
+    components = [np.array([-2.0, 0.5, 3.0]), np.array([1.0, np.nan])]
+    x = lay(components)
+    assert_same(pn.clamp(x, 0, 1), [np.array([0.0, 0.5, 1.0]), np.array([1.0, np.nan])])
+    assert_same(x.clamp(max=1), [np.array([-2.0, 0.5, 1.0]), np.array([1.0, np.nan])])
+    assert_same(x.clamp(2, 1), [np.array([1.0, 1.0, 1.0]), np.array([1.0, np.nan])])
+    low = nest([np.array([0.0, np.nan, 4.0]), np.array([-1.0, 0.0])], layout)
+    assert_same(pn.clamp(x, low), [np.array([0.0, np.nan, 4.0]), np.array([1.0, np.nan])])
+    assert_same(pn.clamp(pn.array([[0.25], [2.0]]), low, 3.0), [np.array([0.25, np.nan, 3.0]), np.array([2.0, 2.0])])
+    whole = pn.clamp(x)
+    assert_same(whole, components)
+    assert whole.data.storage is not x.data.storage
+    with pytest.raises(StructureError, match="component 1"):
+        pn.clamp(x, 0, nest([np.zeros(3), np.zeros(1)], layout))
+
+
+def test_clamp_of_integers(lay: Any) -> None:
+    x = lay([np.array([-100, 5], np.int8), np.array([100], np.int8)])
+    assert_same(pn.clamp(x, -3, 7), [np.array([-3, 5], np.int8), np.array([7], np.int8)])
+    assert_same(pn.clamp(x, 0.5), [np.array([0.5, 5.0]), np.array([100.0])])
+    for bounds in ((0, 300), (-129, None)):
+        with pytest.raises(OverflowError):
+            pn.clamp(x, *bounds)
+    x.clamp_(0, 10)
+    assert_same(x, [np.array([0, 5], np.int8), np.array([10], np.int8)])
+    with pytest.raises(DTypeError):
+        x.clamp_(0.5)
+
+
+@pytest.mark.parametrize("nested", [True, False])
+def test_clamp_sends_the_cotangent_to_the_element_at_a_bound(layout: Any, nested: bool) -> None:
+    """Where `maximum` would share it: numbers of PyTorch."""
+
+    def slopes(low: float, high: float) -> list[Any]:
+        leaves = [pn.array(np.array(one), requires_grad=True) for one in ([-1.0, 0.0, 0.5, 1.0, 2.0], [low], [high])]
+        x = pn.as_nested_array([leaves[0]], layout=layout) if nested else leaves[0]
+        pn.clamp(x, leaves[1], leaves[2]).sum().backward()
+        return [one.grad.tolist() for one in leaves if one.grad is not None]
+
+    assert slopes(0.0, 1.0) == [[0.0, 1.0, 1.0, 1.0, 0.0], [1.0], [1.0]]
+    assert slopes(1.0, 0.0) == [[0.0] * 5, [0.0], [5.0]]

@@ -112,6 +112,14 @@ def binary(op: str) -> Callable[[Draft], Call]:
     return drawn
 
 
+def clamp(d: Draft) -> Call:
+    x = d.array()
+    low, high = (partner(d, x, d.kinds) if d.chance.happens(0.7) else None for _ in range(2))
+    if d.chance.happens(0.3):
+        return Call("clamp", (x,), {name: one for name, one in (("min", low), ("max", high)) if one is not None})
+    return Call("clamp", (x, low, high))
+
+
 def equal(d: Draft) -> Call:
     ref = d.array()
     x = d.value(ref)
@@ -234,6 +242,7 @@ DRAWS: dict[str, Callable[[Draft], Call]] = {
     **{op: binary(op) for op in BINARY},
     **{op: reduction(op) for op in REDUCTIONS},
     **{op: place(op) for op in PLACES},
+    "clamp": clamp,
     "equal": equal,
     "where": where,
     "masked_fill": masked_fill,

@@ -71,6 +71,21 @@ def _rounded_before(other: Any, alpha: Any, dtype: np.dtype[Any], raw: Any) -> A
     return each(lambda r: reach + bounds.ulp(np.nan_to_num(r), dtype.name) + 0 * np.abs(r), raw)
 
 
+def clamp(self: Nest, min: Any = None, max: Any = None) -> Answer:
+    operands = {"self": self, "min": placed(min), "max": placed(max)}
+    given = {name: one for name, one in operands.items() if one is not None}
+
+    def dtype() -> np.dtype[Any]:
+        found = self.dtype
+        for name in list(given)[1:]:
+            found = promoted(Nest([], "strided", found), given[name])
+        return found
+
+    kind, meeting = both(dtype, lambda: Meeting(list(given.values())))
+    arguments = {name: meeting.given(one, kind) for name, one in operands.items()}
+    return Answer("clamp", arguments, meeting.wrap(kind), meeting.unknown)
+
+
 def unary(name: str, kept: str = "biuf", dtype: Callable[[Any], Any] | None = None) -> Callable[..., Answer]:
     """The rule of an operator of one operand, which takes dtypes of the kinds ``kept``."""
 
@@ -213,6 +228,7 @@ RULES: dict[str, Callable[..., Answer]] = {
     **{name: function(name) for name in FUNCTIONS},
     **{name: unary(name, "iuf") for name in ("neg", "sgn", "relu")},
     "abs": unary("abs"),
+    "clamp": clamp,
     "gelu": gelu,
     "silu": unary("silu", "f"),
     "logical_not": unary("logical_not", dtype=lambda dtype: np.dtype(np.bool_)),

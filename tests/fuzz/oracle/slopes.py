@@ -87,6 +87,7 @@ SLOPES: dict[str, Callable[..., Any]] = {
 KINKED = (
     *(name for name, one in FUNCTIONS.items() if one.is_step),
     "abs",
+    "clamp",
     "sgn",
     "amax",
     "amin",
