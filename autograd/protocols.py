@@ -133,7 +133,9 @@ class Protocols(Methods):
     def __format__(self, spec: str) -> str:
         return format(self._one("format"), spec) if spec else str(self)
 
-    def __round__(self, ndigits: int | None = None) -> Any:
+    def __round__(self: Any, ndigits: int | None = None) -> Any:
+        if self.ndim and ndigits is None:
+            return self.round()
         return round(self._one("round"), ndigits)
 
     def __index__(self: Any) -> int:

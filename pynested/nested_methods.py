@@ -63,6 +63,7 @@ class Methods(OperatorMethods):
     def __neg__(self: Any) -> NestedArray: return ops.neg(self)
     def __pos__(self: Any) -> NestedArray: return ops.clone(self)
     def __abs__(self: Any) -> NestedArray: return ops.abs(self)
+    def __round__(self: Any) -> NestedArray: return ops.round(self)
     def __invert__(self) -> NestedArray: return inverted(self, ops.logical_not)
     def __eq__(self, other: object) -> NestedArray: return _binary(ops.eq, self, other)  # type: ignore[override]
     def __ne__(self, other: object) -> NestedArray: return _binary(ops.ne, self, other)  # type: ignore[override]

@@ -39,6 +39,16 @@ def _cumsum(a: Any, axis: Any, dtype: Any = None) -> Any:
     return ops.cumsum(a, axis, dtype=dtype)
 
 
+def _round(a: Any) -> Any:
+    return ops.round(a)
+
+
+def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
+    if (a_min is not None and min is not None) or (a_max is not None and max is not None):
+        raise ArgumentError("numpy.clip: a bound is given twice; a_min and min are the same, and so are a_max and max.")
+    return ops.clamp(a, a_min if min is None else min, a_max if max is None else max)
+
+
 def _concatenate(arrays: Sequence[Any], /, axis: int = 0) -> Any:
     return ops.cat(arrays, axis)
 
@@ -87,7 +97,8 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.sum: _adding(ops.sum), np.mean: _adding(ops.mean), np.prod: _adding(ops.prod), np.amax: _choosing(ops.amax),
     np.max: _choosing(ops.amax), np.amin: _choosing(ops.amin), np.min: _choosing(ops.amin), np.any: _choosing(ops.any),
     np.all: _choosing(ops.all), np.argmax: _choosing(ops.argmax), np.argmin: _choosing(ops.argmin),
-    np.cumsum: _cumsum, np.concatenate: _concatenate, np.stack: _stack,
+    np.cumsum: _cumsum, np.round: _round, np.around: _round, np.clip: _clip,
+    np.concatenate: _concatenate, np.stack: _stack,
     np.where: _where, np.array_equal: _array_equal, np.copy: _copy, np.shape: _shape, np.ndim: _ndim, np.size: _size,
     np.zeros_like: _zeros_like, np.ones_like: _ones_like, np.full_like: _full_like,
 }  # fmt: skip

@@ -1,6 +1,6 @@
 """The operator table: what `spec/operators/*.toml` says, as frozen dataclasses.
 
-One file is one chapter and one table in it is one operator; smooth functions of one element are entries of
+One file is one chapter and one table in it is one operator; most functions of one element are entries of
 `functions.py`. A table that holds nothing but clauses is an idea (values,
 layouts, gradients ...); the file `ideas.toml` collects them, and each is a chapter of its own.
 """

@@ -129,7 +129,7 @@ def _elementwise() -> Iterator[Call]:
     for op in ("neg", "gelu", "silu", "logical_not", "clone", "detach", "contiguous", "unbind"):
         yield Call(op, "", lambda b: (b.x(),))
     for function in FUNCTIONS.values():
-        yield Call(function.name, "", partial(_inside, function))
+        yield Call(function.name, "", partial(_inside, function), smooth=not function.is_step)
     for op in ("abs", "sgn", "relu"):
         yield Call(op, "", lambda b: (b.x(),), smooth=False)
     yield Call("gelu", "tanh", lambda b: (b.x(), "tanh"))
@@ -137,6 +137,9 @@ def _elementwise() -> Iterator[Call]:
         yield Call(op, "nested", lambda b: (b.x(), b.x(1)), smooth=False)
         yield Call(op, "dense", lambda b: (b.x(), distinct(b.sizes(b.count))), smooth=False)
         yield Call(op, "number", lambda b: (b.x(), 0.01), smooth=False)
+    yield Call("clamp", "nested", lambda b: (b.x(), b.of(lambda x: -abs(x) / 2), b.of(lambda x: abs(x) / 4)))
+    yield Call("clamp", "dense", lambda b: (b.x(), distinct(b.sizes(b.count)) - 1, 0.5))
+    yield Call("clamp", "max", lambda b: (b.x(), None, distinct(b.sizes(1)[2:])))
     for op in ("add", "sub", "mul", "div"):
         yield Call(op, "nested", lambda b: (b.x(), b.x(1)))
         yield Call(op, "dense", lambda b: (b.x(), distinct(b.sizes(b.count))))

@@ -86,6 +86,7 @@ OPERATORS: dict[str, Callable[[Any], Any]] = {
     "mul": lambda x: x * x,
     "maximum": lambda x: pn.maximum(x, x.detach()),
     "minimum": lambda x: pn.minimum(x, 1.0),
+    "clamp": lambda x: pn.clamp(x, 0.0, x.detach()),
     "div": lambda x: x / x,
     "neg": pn.neg,
     "abs": pn.abs,

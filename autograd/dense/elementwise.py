@@ -14,11 +14,11 @@ from ..array import Array
 from ..numbers import canonical_number, in_words, scalar, weak_dtype
 from ..rules import elementwise as rules
 from ..rules.kinds import same_device
-from ..rules.rule import Rule
+from ..rules.movement import copy
 from .canonical import as_array, broadcast_shape, device_of, operands
 from .reduction import to_dtype
 
-__all__ = ["abs", "add", "div", "gelu", "maximum", "minimum", "mul", "neg", "relu", "sgn", "silu", "sub"]
+__all__ = ["abs", "add", "clamp", "div", "gelu", "maximum", "minimum", "mul", "neg", "relu", "sgn", "silu", "sub"]
 
 BOOLS, INTEGERS = "b", "iu"  # kinds of dtype that an operator may refuse
 
@@ -105,7 +105,16 @@ def minimum(self: Any, other: Any) -> Array:
     return result
 
 
-def unary(name: str, rule: Rule, refused: str = "") -> Callable[[Any], Array]:
+def clamp(self: Any, min: Any = None, max: Any = None) -> Array:
+    """``self``, but at least ``min`` and at most ``max``; NaN wins."""
+    if min is not None:
+        self = rules.clamp_min(*_paired("clamp", self, min))
+    if max is not None:
+        self = rules.clamp_max(*_paired("clamp", self, max))
+    return copy(as_array("clamp", self)) if min is None and max is None else self
+
+
+def unary(name: str, rule: Callable[[Array], Array], refused: str = "") -> Callable[[Any], Array]:
     """The function of one operand that a rule computes; kinds of dtype may be refused."""
 
     def function(self: Any) -> Array:

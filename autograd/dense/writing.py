@@ -18,7 +18,10 @@ from ..rules.kinds import same_device
 from ..tape import state
 from .canonical import as_array, broadcast_shape, numpy_array, operand, own_class
 
-IN_PLACE = ("add", "sub", "mul", "div", "neg", "abs", "relu", "masked_fill", *FUNCTIONS)  # what has such a method
+IN_PLACE = (  # what has such a method
+    "add", "sub", "mul", "div", "clamp", "neg", "abs", "relu", "masked_fill",
+    *(name for name, one in FUNCTIONS.items() if one.dtypes != "bool"),
+)  # fmt: skip
 
 Target = TypeVar("Target")  # an Array, or a class that only an Array will be of
 

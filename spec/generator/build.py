@@ -24,7 +24,9 @@ from .words import bound_fields, exact_fields
 __all__ = ["build"]
 
 _DIMS = ("dim", "dim0", "dim1")
-_PROMOTING = ("add", "sub", "mul", "div", "maximum", "minimum", "where", "matmul", "bmm", "linear", "cat", "stack")
+_PROMOTING = (
+    "add", "sub", "mul", "div", "maximum", "minimum", "clamp", "where", "matmul", "bmm", "linear", "cat", "stack",
+)  # fmt: skip
 _ONE_MORE = ("unsqueeze", "stack")  # operators whose `dim` counts the dimensions of the result
 
 

@@ -160,6 +160,22 @@ def cross_entropy(x: Any, target: Any, reduction: str = "mean", **options: Any) 
     return functional.cross_entropy(torch.cat(x), torch.cat(target), reduction=reduction, **options)
 
 
+def clamp(x: Any, low: Any = None, high: Any = None) -> Any:
+    """With tensors for bounds, beside which PyTorch takes no numbers."""
+    bounds = {name: bound for name, bound in (("min", low), ("max", high)) if bound is not None}
+
+    def one(c: Any, *given: Any) -> Any:
+        return torch.clamp(c, **dict(zip(bounds, tensors(c, *given)[1:], strict=True)))
+
+    return elementwise(one)(x, *bounds.values()) if bounds else each(torch.clone, x)
+
+
+def tensors(*operands: Any) -> list[Any]:
+    """The operands, numbers as tensors of the dtype of the others."""
+    dtype = next(one.dtype for one in operands if torch.is_tensor(one))
+    return [one if torch.is_tensor(one) else torch.as_tensor(one, dtype=dtype) for one in operands]
+
+
 # ---- movement and conversion --------------------------------------------------------------------------------------
 
 
@@ -234,6 +250,7 @@ OPERATORS: dict[str, Operator] = {
     "bmm": elementwise(torch.matmul),
     "cat": joined(torch.cat),
     "chunk": chunk,
+    "clamp": clamp,
     "clone": elementwise(torch.clone),
     "contiguous": lambda x: x,
     "cross_entropy": cross_entropy,
@@ -253,9 +270,9 @@ OPERATORS: dict[str, Operator] = {
     "lt": elementwise(operator.lt),
     "masked_fill": masked_fill,
     "matmul": elementwise(torch.matmul),
-    "maximum": elementwise(lambda c, d: torch.maximum(c, torch.as_tensor(d, dtype=c.dtype))),
+    "maximum": elementwise(lambda c, d: torch.maximum(*tensors(c, d))),
     "mean": reduction(torch.mean, batch_mean),
-    "minimum": elementwise(lambda c, d: torch.minimum(c, torch.as_tensor(d, dtype=c.dtype))),
+    "minimum": elementwise(lambda c, d: torch.minimum(*tensors(c, d))),
     "mul": elementwise(operator.mul),
     "narrow": narrow,
     "neg": elementwise(torch.neg),

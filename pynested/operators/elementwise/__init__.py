@@ -2,8 +2,8 @@
 
 from . import smooth
 from .arithmetic import abs, add, div, maximum, minimum, mul, neg, sgn, sub
-from .functions import gelu, relu, silu
+from .functions import clamp, gelu, relu, silu
 from .smooth import *  # noqa: F403
 
-__all__ = ["abs", "add", "div", "gelu", "maximum", "minimum", "mul", "neg", "relu", "sgn", "silu", "sub"]
+__all__ = ["abs", "add", "clamp", "div", "gelu", "maximum", "minimum", "mul", "neg", "relu", "sgn", "silu", "sub"]
 __all__ += smooth.__all__

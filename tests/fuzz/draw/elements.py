@@ -14,6 +14,7 @@ from . import arrays
 from .draft import Draft
 
 FLOATING = (*FUNCTIONS, "gelu", "silu")
+JUDGING = tuple(name for name, one in FUNCTIONS.items() if one.dtypes == "bool")
 UNARY = (*FLOATING, "neg", "abs", "sgn", "relu", "logical_not", "clone", "detach", "contiguous", "unbind")
 BINARY = ("add", "sub", "mul", "div", "maximum", "minimum", "eq", "ne", "lt", "gt", "le", "ge")
 ACCUMULATIONS = ("sum", "mean", "prod")  # which are asked for a dtype, too
@@ -109,6 +110,14 @@ def binary(op: str) -> Callable[[Draft], Call]:
         return Call(op, pair)
 
     return drawn
+
+
+def clamp(d: Draft) -> Call:
+    x = d.array()
+    low, high = (partner(d, x, d.kinds) if d.chance.happens(0.7) else None for _ in range(2))
+    if d.chance.happens(0.3):
+        return Call("clamp", (x,), {name: one for name, one in (("min", low), ("max", high)) if one is not None})
+    return Call("clamp", (x, low, high))
 
 
 def equal(d: Draft) -> Call:
@@ -233,6 +242,7 @@ DRAWS: dict[str, Callable[[Draft], Call]] = {
     **{op: binary(op) for op in BINARY},
     **{op: reduction(op) for op in REDUCTIONS},
     **{op: place(op) for op in PLACES},
+    "clamp": clamp,
     "equal": equal,
     "where": where,
     "masked_fill": masked_fill,

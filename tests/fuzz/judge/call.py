@@ -11,7 +11,7 @@ from ..plan import Call
 from ..run import Outcome
 from . import Difference
 
-EITHER_ZERO = ("relu", "sgn", "amax", "amin", "maximum", "minimum", "dropout")  # the sign of a zero is open
+EITHER_ZERO = ("relu", "sgn", "amax", "amin", "maximum", "minimum", "clamp", "dropout")  # the sign of a zero is open
 # Inexact, but a zero stays the zero that it is.
 KEEPS_ZERO = tuple(name for name, one in FUNCTIONS.items() if any(x == 0 == y for x, y in one.special))
 ADDING = ("sum", "mean", "prod", "cumsum", "matmul", "bmm", "linear", "layer_norm", "softmax", "cross_entropy")

@@ -32,9 +32,9 @@ PARAMETERS = {
 }
 WAITING = ("flatnonzero", "unique")  # for the number of elements of their results
 UFUNCS = (
-    "absolute", "add", "arctan", "cos", "cosh", "divide", "equal", "exp", "expm1", "isfinite", "isnan", "less",
-    "less_equal", "log", "log10", "log1p", "log2", "logical_not", "maximum", "minimum", "multiply", "negative",
-    "not_equal", "sin", "sinh", "sqrt", "subtract", "tan", "tanh",
+    "absolute", "add", "arctan", "ceil", "cos", "cosh", "divide", "equal", "exp", "expm1", "floor", "isfinite", "isinf",
+    "isnan", "less", "less_equal", "log", "log10", "log1p", "log2", "logical_not", "maximum", "minimum", "multiply",
+    "negative", "not_equal", "rint", "sin", "sinh", "sqrt", "subtract", "tan", "tanh", "trunc",
 )  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
