@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+from .run_methods import RunMethods
 from .smooth_methods import SmoothMethods, add_methods
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class InPlace(SmoothMethods):
         return dense.write(self, "zero", 0)
 
 
-class Methods(InPlace):
+class Methods(RunMethods, InPlace):
     """The operators that make a new array, or a view."""
 
     __slots__ = ()
@@ -117,18 +118,6 @@ class Methods(InPlace):
     def eq(self, other: Any) -> Array: return dense.eq(self, other)
     def lt(self, other: Any) -> Array: return dense.lt(self, other)
     def masked_fill(self, mask: Any, value: Any) -> Array: return dense.masked_fill(self, mask, value)
-    def sum(self, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Array: return dense.sum(self, dim, keepdim, dtype=dtype)
-    def mean(self, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Array: return dense.mean(self, dim, keepdim, dtype=dtype)
-    def prod(self, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Array: return dense.prod(self, dim, keepdim, dtype=dtype)
-    def logsumexp(self, dim: Any = None, keepdim: bool = False) -> Array: return dense.logsumexp(self, dim, keepdim)
-    def amin(self, dim: Any = None, keepdim: bool = False) -> Array: return dense.amin(self, dim, keepdim)
-    def any(self, dim: Any = None, keepdim: bool = False) -> Array: return dense.any(self, dim, keepdim)
-    def all(self, dim: Any = None, keepdim: bool = False) -> Array: return dense.all(self, dim, keepdim)
-    def argmax(self, dim: int, keepdim: bool = False) -> Array: return dense.argmax(self, dim, keepdim)
-    def argmin(self, dim: int, keepdim: bool = False) -> Array: return dense.argmin(self, dim, keepdim)
-    def amax(self, dim: Any = None, keepdim: bool = False) -> Array: return dense.amax(self, dim, keepdim)
-    def cumsum(self, dim: int, *, dtype: Any = None) -> Array: return dense.cumsum(self, dim, dtype=dtype)
-    def softmax(self, dim: int, *, dtype: Any = None) -> Array: return dense.softmax(self, dim, dtype=dtype)
     def layer_norm(self, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Array: return dense.layer_norm(self, normalized_shape, weight, bias, eps)
     def dropout(self, p: float = 0.5, training: bool = True, *, generator: Any = None) -> Array: return dense.dropout(self, p, training, generator=generator)
     def matmul(self, other: Any) -> Array: return dense.matmul(self, other)
@@ -178,8 +167,10 @@ class Methods(InPlace):
 
 
 def complete() -> None:
-    """Add the methods of smooth functions, and give every other one the docstring of its function."""
+    """Add the methods of the tables, and give every other one the docstring of its function."""
     add_methods(InPlace, dense.smooth, dense.overwrite)
+    for name in dense.along.__all__:
+        setattr(RunMethods, name, getattr(dense, name))
     for name, method in vars(Methods).items():
         if callable(method):
             method.__qualname__ = f"Array.{name}"  # what Python calls it where an argument is missing

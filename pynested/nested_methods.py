@@ -18,10 +18,12 @@ from pynested.autograd.dense import inverted
 from pynested.autograd.dense.canonical import several
 from pynested.autograd.smooth_methods import SmoothMethods, add_methods
 
+from .run_methods import RunMethods
+
 if TYPE_CHECKING:
     from .layouts import Layout
     from .nested_array import NestedArray
-    from .operands import Dense, Dims, DType, Index, Operand
+    from .operands import Dense, DType, Index, Operand
 
 ops: Any = None  # the module of the operators, which is written in terms of NestedArray and sets this when it is there
 
@@ -41,7 +43,7 @@ def _shape(given: tuple[Any, ...]) -> Any:
     return given[0] if len(given) == 1 and several(given[0]) else given
 
 
-class Methods(SmoothMethods):
+class Methods(RunMethods, SmoothMethods):
     """Operators that make a new array, a view, or write in place."""
 
     __slots__ = ()
@@ -84,18 +86,6 @@ class Methods(SmoothMethods):
     def eq(self, other: Operand) -> NestedArray: return ops.eq(self, other)
     def lt(self, other: Operand) -> NestedArray: return ops.lt(self, other)
     def masked_fill(self, mask: Operand, value: Any) -> NestedArray: return ops.masked_fill(self, mask, value)
-    def sum(self, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> NestedArray | Array: return ops.sum(self, dim, keepdim, dtype=dtype)
-    def mean(self, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> NestedArray | Array: return ops.mean(self, dim, keepdim, dtype=dtype)
-    def prod(self, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> NestedArray | Array: return ops.prod(self, dim, keepdim, dtype=dtype)
-    def logsumexp(self, dim: Dims = None, keepdim: bool = False) -> NestedArray | Array: return ops.logsumexp(self, dim, keepdim)
-    def amin(self, dim: Dims = None, keepdim: bool = False) -> NestedArray | Array: return ops.amin(self, dim, keepdim)
-    def any(self, dim: Dims = None, keepdim: bool = False) -> NestedArray | Array: return ops.any(self, dim, keepdim)
-    def all(self, dim: Dims = None, keepdim: bool = False) -> NestedArray | Array: return ops.all(self, dim, keepdim)
-    def argmax(self, dim: int, keepdim: bool = False) -> NestedArray | Array: return ops.argmax(self, dim, keepdim)
-    def argmin(self, dim: int, keepdim: bool = False) -> NestedArray | Array: return ops.argmin(self, dim, keepdim)
-    def amax(self, dim: Dims = None, keepdim: bool = False) -> NestedArray | Array: return ops.amax(self, dim, keepdim)
-    def cumsum(self, dim: int, *, dtype: DType | None = None) -> NestedArray: return ops.cumsum(self, dim, dtype=dtype)
-    def softmax(self, dim: int, *, dtype: DType | None = None) -> NestedArray: return ops.softmax(self, dim, dtype=dtype)
     def layer_norm(self, normalized_shape: int | Sequence[int], weight: Dense | None = None, bias: Dense | None = None, eps: float = 1e-5) -> NestedArray: return ops.layer_norm(self, normalized_shape, weight, bias, eps)
     def dropout(self, p: float = 0.5, training: bool = True, *, generator: np.random.Generator | None = None) -> NestedArray: return ops.dropout(self, p, training, generator=generator)
     def matmul(self, other: Operand) -> NestedArray | Array: return ops.matmul(self, other)
@@ -155,4 +145,6 @@ def connect(operators: Any) -> None:
             method.__doc__ = f"Write what `{name[:-1]}` gives into the array itself, whose shape and dtype stay."
         elif hasattr(ops, name):
             method.__doc__ = getattr(ops, name).__doc__
+    for name in (*ops.reduction.__all__, *ops.runwise.__all__):
+        setattr(RunMethods, name, getattr(ops, name))
     add_methods(Methods, ops.smooth, ops.overwrite)  # which have the docstrings of their functions already

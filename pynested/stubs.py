@@ -7,15 +7,22 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pynested import autograd, operators
+from pynested.autograd.dense.along import OPTIONS, Entry
+from pynested.autograd.dense.entries import Reduction
+from pynested.autograd.dense.reduction import REDUCTIONS
+from pynested.autograd.dense.runwise import RUNWISE
 from pynested.autograd.rules.functions import FUNCTIONS
 
 __all__ = ["stale", "stubs"]
 
 _AUTOGRAD, _OPERATORS = Path(autograd.__file__).parent, Path(operators.__file__).parent
+_PYNESTED = _OPERATORS.parent
+_OF_RUNS = "# Generated from pynested.autograd.dense.reduction and runwise by python -m pynested.stubs.\n"
+_WIDTH = 120
 _HEAD = "# Generated from pynested.autograd.rules.functions by python -m pynested.stubs.\n"
 
 
@@ -42,6 +49,60 @@ def stubs() -> Iterator[tuple[Path, str]]:
             "def add_methods(kind: type[SmoothMethods], functions: Any, overwrite: Callable[..., Any]) -> None: ...\n"
         ),
     )
+    yield from _of_runs()
+
+
+def _signature(entry: Entry, self: str, result: str, indent: str) -> str:
+    """What a type checker is told, wrapped as ruff does; who gives axis= leaves dim out."""
+    reduces = isinstance(entry, Reduction)
+    dim = "int" if not reduces or entry.option == "place" else "Dims"
+    types = {"dtype": "DType | None = None", "correction": "float = 1"}
+    given = [self, f"dim: {dim} = ...", *(["keepdim: bool = False"] if reduces else []), "*"]
+    given += [f"{name}: {types[name]}" for name in OPTIONS[entry.option][1]]
+    given += [f"axis: {dim} = ...", *(["keepdims: bool = ..."] if reduces else [])]
+    start, inside, end = f"{indent}def {entry.name}(", ", ".join(given), f") -> {result}: ..."
+    if len(start + inside + end) <= _WIDTH:
+        return start + inside + end
+    deeper = f"{indent}    "
+    lines = [inside] if len(deeper + inside) <= _WIDTH else [f"{one}," for one in given]
+    return "\n".join([start, *(deeper + line for line in lines), indent + end])
+
+
+def _of_runs() -> Iterator[tuple[Path, str]]:
+    """Of reductions and run-wise operators: functions on dense arrays and on both, methods of both."""
+    both: dict[str, Entry] = {**REDUCTIONS, **RUNWISE}
+    aliases = "from numpy.typing import DTypeLike as DType\n\n{0}\nDims: TypeAlias = int | tuple[int, ...] | None\n\n"
+    arrays = "from pynested.autograd import Array\nfrom pynested.nested_array import NestedArray\n"
+    operands = f"{arrays}from pynested.operands import Dims, DType\n\n"
+
+    def listed(entries: Iterable[Entry], self: str, results: tuple[str, str], indent: str = "") -> str:
+        """The signatures; the results are those of reductions and of the others."""
+        lines = [_signature(one, self, results[not isinstance(one, Reduction)], indent) for one in entries]
+        return "\n".join(lines) + "\n"
+
+    def exported(names: Iterable[str]) -> str:
+        return "\n".join(["__all__ = [", *(f'    "{name}",' for name in names), "]"]) + "\n\n"
+
+    dense = aliases.format("from ..array import Array\nfrom .entries import Reduction, RunWise\n")
+    maker = "Entry: TypeAlias = Reduction | RunWise\nOPTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]]\n\n"
+    maker = "UNSAID: Any\n" + maker + "def function(entry: Entry, over: Callable[..., Any], module: str) -> Any: ...\n"
+    imports = "from collections.abc import Callable\nfrom typing import Any, TypeAlias\n\n"
+    yield (
+        _AUTOGRAD / "dense" / "along.pyi",
+        _OF_RUNS + imports + dense + exported(both) + maker + listed(both.values(), "self: Any", ("Array", "Array")),
+    )
+    needed = {"reduction": f"{arrays}from pynested.operands import Dims, DType, Operand\n\n"}
+    needed["runwise"] = "from pynested.operands import DType, Kind\n\n"
+    for file, self, table in (("reduction", "self: Operand", REDUCTIONS), ("runwise", "self: Kind", RUNWISE)):
+        text = listed(table.values(), self, ("NestedArray | Array", "Kind"))
+        numpys = "NUMPY: dict[Any, Callable[..., Any]]\n\n"
+        imported = "from collections.abc import Callable\nfrom typing import Any\n\n" + needed[file]
+        yield _OPERATORS / f"{file}.pyi", _OF_RUNS + imported + exported(table) + numpys + text
+    methods = listed(both.values(), "self", ("Array", "Array"), "    ")
+    of_dense = "from typing import TypeAlias\n\n" + aliases.format("from .array import Array\n")
+    yield _AUTOGRAD / "run_methods.pyi", f"{_OF_RUNS}{of_dense}class RunMethods:\n{methods}"
+    methods = listed(both.values(), "self", ("NestedArray | Array", "NestedArray"), "    ")
+    yield _PYNESTED / "run_methods.pyi", f"{_OF_RUNS}{operands}class RunMethods:\n{methods}"
 
 
 def stale() -> list[str]:

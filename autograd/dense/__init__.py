@@ -5,7 +5,8 @@ One module per chapter of the specification, with the names that `pynested.opera
 
 import numpy as np
 
-from . import smooth
+from . import along, smooth
+from .along import *  # noqa: F403
 from .canonical import canonical_dim, canonical_dims, operand
 from .comparison import eq, equal, ge, gt, inverted, le, logical_not, lt, masked_fill, ne, where
 from .elementwise import (
@@ -46,10 +47,8 @@ from .movement import (
     unsqueeze,
     view,
 )
-from .normalization import dropout, layer_norm, softmax
+from .normalization import dropout, layer_norm
 from .products import bmm, linear, matmul
-from .reduction import all, amax, amin, any, argmax, argmin, logsumexp, mean, prod, sum
-from .scan import cumsum
 from .smooth import *  # noqa: F403
 from .writing import overwrite, write
 
@@ -59,11 +58,11 @@ UFUNCS |= {
 }  # fmt: skip
 
 __all__ = [
-    "UFUNCS", "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "as_strided", "binary", "bmm",
-    "broadcast_to", "canonical_dim", "canonical_dims", "cat", "chunk", "clone", "contiguous", "cross_entropy", "cumsum",
-    "div", "dropout", "embedding", "eq", "equal", "ge", "gelu", "getitem", "gt", "inverted", "layer_norm", "le",
-    "linear", "logical_not", "logsumexp", "lt", "masked_fill", "matmul", "maximum", "mean", "minimum", "mul", "narrow",
-    "ne", "neg", "operand", "overwrite", "permute", "prod", "relu", "reshape", "reshape_as", "select", "sgn", "silu",
-    "softmax", "stack", "sub", "sum", "to", "transpose", "unbind", "unflatten", "unsqueeze", "view", "where", "write",
+    "UFUNCS", "abs", "add", "as_strided", "binary", "bmm", "broadcast_to", "canonical_dim", "canonical_dims", "cat",
+    "chunk", "clone", "contiguous", "cross_entropy", "div", "dropout", "embedding", "eq", "equal", "ge", "gelu",
+    "getitem", "gt", "inverted", "layer_norm", "le", "linear", "logical_not", "lt", "masked_fill", "matmul",
+    "maximum", "minimum", "mul", "narrow", "ne", "neg", "operand", "overwrite", "permute", "relu", "reshape",
+    "reshape_as", "select", "sgn", "silu", "stack", "sub", "to", "transpose", "unbind", "unflatten", "unsqueeze",
+    "view", "where", "write",
 ]  # fmt: skip
-__all__ += smooth.__all__
+__all__ += along.__all__ + smooth.__all__

@@ -9,6 +9,7 @@ import numpy as np
 from pynested import nested_methods
 from pynested.autograd.rules.functions import FUNCTIONS
 
+from . import reduction, runwise
 from .comparison import eq, equal, ge, gt, le, logical_not, lt, masked_fill, ne, where
 from .conversion import contiguous, narrow, pin_memory, to, to_dense, to_padded_array
 from .elementwise import abs, add, div, gelu, maximum, minimum, mul, neg, relu, sgn, silu, smooth, sub
@@ -30,10 +31,10 @@ from .movement import (
     unsqueeze,
     view,
 )
-from .normalization import dropout, layer_norm, softmax
+from .normalization import dropout, layer_norm
 from .products import bmm, linear, matmul
-from .reduction import all, amax, amin, any, argmax, argmin, logsumexp, mean, prod, sum
-from .scan import cumsum
+from .reduction import *  # noqa: F403
+from .runwise import *  # noqa: F403
 from .writing import assign, overwrite, write
 
 UFUNCS: dict[Any, Callable[..., Any]] = {
@@ -45,14 +46,13 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
 UFUNCS |= {one.ufunc: getattr(smooth, name) for name, one in FUNCTIONS.items() if one.ufunc is not None}
 
 __all__ = [
-    "UFUNCS", "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "assign", "bmm", "cat", "chunk", "clone",
-    "contiguous", "cross_entropy", "cumsum", "detach", "div", "dropout", "embedding", "eq", "equal", "ge", "gelu",
-    "getitem", "gt", "layer_norm", "le", "linear", "logical_not", "logsumexp", "lt", "masked_fill", "matmul", "maximum",
-    "mean", "minimum", "mul", "narrow", "ne", "neg", "overwrite", "pin_memory", "prod", "relu", "reshape", "reshape_as",
-    "select", "sgn", "silu", "softmax", "stack", "sub", "sum", "to", "to_dense", "to_padded_array", "transpose",
-    "unbind", "unflatten", "unsqueeze", "view", "where", "write",
+    "UFUNCS", "abs", "add", "assign", "bmm", "cat", "chunk", "clone", "contiguous", "cross_entropy", "detach",
+    "div", "dropout", "embedding", "eq", "equal", "ge", "gelu", "getitem", "gt", "layer_norm", "le", "linear",
+    "logical_not", "lt", "masked_fill", "matmul", "maximum", "minimum", "mul", "narrow", "ne", "neg", "overwrite",
+    "pin_memory", "relu", "reshape", "reshape_as", "select", "sgn", "silu", "stack", "sub", "to", "to_dense",
+    "to_padded_array", "transpose", "unbind", "unflatten", "unsqueeze", "view", "where", "write",
 ]  # fmt: skip
-__all__ += smooth.__all__
+__all__ += smooth.__all__ + reduction.__all__ + runwise.__all__
 
 # The methods call functions that are written in terms of NestedArray, so they are connected here.
 nested_methods.connect(sys.modules[__name__])

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.autograd import dense
-from pynested.autograd.dense.reduction import Reduction
+from pynested.autograd.dense.entries import Reduction
+from pynested.autograd.dense.reduction import REDUCTIONS as TABLE
 from pynested.backends.errors import EmptyReductionError
 
 from ..nests import assert_same, batch, distinct, nest, place
 from ..slopes import check_gradients
 
-TABLE = {name: value for name, value in vars(dense).items() if isinstance(value, Reduction)}
 X = batch([(2, 2), (0, 2), (3, 2)])
 
 
