@@ -1,7 +1,8 @@
 """The bounds of reductions: of results and of gradients, an operator after the other.
 
 `E`, `lost` and `added` are those of `bounds`, `gradient_bounds` and `overflow`, which take them from here. Each is a
-function of one run, a vector of the elements that are present, and for gradients of the run and its cotangent.
+function of one run, a vector of the elements that are present, and for gradients of the run and its cotangent; and of
+what else was asked for.
 
 | name      | E                                              | because                      |
 |-----------|------------------------------------------------|------------------------------|
@@ -29,8 +30,9 @@ __all__ = ["RUN_BOUNDS", "VANISHING", "RunBound", "of_gradient", "of_result", "s
 
 VANISHING = 2.0**-1074  # the least number of all dtypes: what is below becomes 0 or this
 
-OfRun = Callable[[NDArray], Any]  # run -> number
-OfPull = Callable[[NDArray, Any], Any]  # run, its cotangent -> a number for each element, or one for all
+OfRun = Callable[..., Any]  # run -> number
+OfPull = Callable[..., Any]  # run, its cotangent -> a number for each element, or one for all
+_OPTIONS = ("correction",)  # what a bound depends on besides the run
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,11 @@ class RunBound:
 def of_result(function: OfRun, arguments: Mapping[str, Any]) -> Any:
     """Return what `function` says of every element of the result."""
     dim, keepdim = arguments.get("dim"), arguments.get("keepdim", False)
-    return over_runs(lambda run: function(wide(run) * 1.0), arguments["self"], dim, keepdim)
+    return over_runs(lambda run: function(wide(run) * 1.0, **_asked(arguments)), arguments["self"], dim, keepdim)
+
+
+def _asked(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: arguments[name] for name in _OPTIONS if name in arguments}
 
 
 def of_gradient(function: OfPull, arguments: Mapping[str, Any], cotangent: Any) -> dict[str, Any]:
@@ -61,7 +67,7 @@ def of_gradient(function: OfPull, arguments: Mapping[str, Any], cotangent: Any) 
         g = np.asarray(g) if keepdim else np.expand_dims(g, axes)
         for place in np.ndindex(*g.shape):
             run = tuple(slice(None) if axis in axes else place[axis] for axis in range(x.ndim))
-            found[run][present[run]] = function(wide(x[run][present[run]]) * 1.0, g[place])
+            found[run][present[run]] = function(wide(x[run][present[run]]) * 1.0, g[place], **_asked(arguments))
         return found.astype(x.dtype if x.dtype == object else np.float64)
 
     if 0 not in dims:

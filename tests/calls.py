@@ -15,6 +15,7 @@ import pynested as pn
 from pynested.backends.errors import EmptyReductionError, IndexOutOfRange, StructureError
 from pynested.spec.encoding import Components
 from pynested.spec.functions import FUNCTIONS, Function
+from pynested.spec.reductions import REDUCTIONS
 
 from .nests import BOTH, JAGGED, JAGGED_2, STRIDED, Kind, Numbers, batch, distinct
 
@@ -185,12 +186,13 @@ def _reduction() -> Iterator[Call]:
         dim = None if len(dims) == 3 else dims if len(dims) == 2 else dims[0]
         for keepdim in (False, True):
             label = f"{dim}" + " kept" * keepdim
-            for op in ("sum", "mean", "prod", "logsumexp")[: 4 - 3 * keepdim]:
+            composed = [name for name, one in REDUCTIONS.items() if one.differentiable]
+            for op in ["sum"] if keepdim else ["sum", "mean", *composed]:
                 yield Call(op, label, lambda b, dim=dim, keepdim=keepdim: (b.x(), dim, keepdim))
             arguments = lambda b, dim=dim, keepdim=keepdim: (b.x(), dim, keepdim)  # noqa: E731
             for op in ("argmax", "argmin")[: 2 * (len(dims) == 1)]:
                 yield Call(op, label, arguments, refuses=_empty_run(dims))
-            for op in ("any", "all"):
+            for op in [name for name, one in REDUCTIONS.items() if not one.differentiable]:
                 yield Call(op, label, lambda b, a=arguments: (b.of(lambda x: x > 0, np.bool_), *a(b)[1:]))
             for op in ("amax", "amin"):
                 yield Call(op, label, arguments, refuses=_empty_run(dims), smooth=False)

@@ -24,6 +24,7 @@ import pynested as pn
 from pynested.autograd.containers import shown_in
 from pynested.backends import Segments, memory
 from pynested.spec.functions import FUNCTIONS
+from pynested.spec.reductions import REDUCTIONS
 from pynested.spec.table import load_table
 
 MIB = 1024 * 1024
@@ -102,12 +103,9 @@ OPERATORS: dict[str, Callable[[Any], Any]] = {
     "masked_fill": lambda x: pn.masked_fill(x, positive(x), 1.0),
     "sum": lambda x: pn.sum(x, 1),
     "mean": lambda x: pn.mean(x, 2),
-    "prod": lambda x: pn.prod(x, 1),
-    "logsumexp": lambda x: pn.logsumexp(x, 1),
+    **{name: lambda x, name=name: getattr(pn, name)(x, 1) for name in REDUCTIONS},
     "amax": lambda x: pn.amax(x, 2),
     "amin": lambda x: pn.amin(x, 2),
-    "any": lambda x: pn.any(x, 1),
-    "all": lambda x: pn.all(x, 2),
     "argmax": lambda x: pn.argmax(x, 2),
     "argmin": lambda x: pn.argmin(x, 2),
     "softmax": lambda x: pn.softmax(x, 1),

@@ -5,6 +5,7 @@ A list stands for a nested array; dims count the batch as dimension 0, as in pyn
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ import torch
 from torch.nn import functional
 
 from pynested.spec.functions import FUNCTIONS
+from pynested.spec.reductions import REDUCTIONS
 
 Operator = Callable[..., Any]
 
@@ -71,13 +73,29 @@ def aligned(x: list[Any], fill: float) -> Any:
 def reduction(function: Operator, over_batch: Operator) -> Operator:
     """``function`` of each component, or ``over_batch`` where the batch is among the dims."""
 
-    def reduced(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def reduced(x: Any, dim: Any = None, keepdim: bool = False, **options: Any) -> Any:
         dims = tuple(range(x[0].ndim + 1)) if dim is None else (dim,) if isinstance(dim, int) else dim
         if 0 in dims:
-            return over_batch(x, dims, keepdim)
-        return each(lambda c: function(c, dim=tuple(d - 1 for d in dims), keepdim=keepdim), x)
+            return over_batch(x, dims, keepdim, **options)
+        return each(lambda c: function(c, dim=tuple(d - 1 for d in dims), keepdim=keepdim, **options), x)
 
     return reduced
+
+
+def over_present(function: Operator) -> Operator:
+    """``function`` of the elements that are present at each place of the kept dims."""
+
+    def over_batch(x: Any, dims: Any, keepdim: bool, **options: Any) -> Any:
+        there, values = aligned([torch.ones_like(c) for c in x], 0.0) > 0, aligned(x, 0.0)
+        outer = [d for d in range(values.ndim) if d not in dims]
+        order, shape = [*outer, *dims], [values.shape[d] for d in outer]
+        width = math.prod([values.shape[d] for d in dims])
+        columns = [one.permute(order).reshape(math.prod(shape), width) for one in (values, there)]
+        found = [function(run[own], dim=0, **options) for run, own in zip(*columns, strict=True)]
+        found = torch.stack(found).reshape(shape) if found else values.new_zeros(shape)
+        return found.reshape([1 if d in dims else n for d, n in enumerate(values.shape)]) if keepdim else found
+
+    return over_batch
 
 
 def batch_sum(x: Any, dims: Any, keepdim: bool) -> Any:
@@ -96,10 +114,6 @@ def torch_prod(x: Any, dim: Any, keepdim: bool) -> Any:
 
 def batch_prod(x: Any, dims: Any, keepdim: bool) -> Any:
     return torch_prod(aligned(x, 1.0), dims, keepdim)
-
-
-def batch_logsumexp(x: Any, dims: Any, keepdim: bool) -> Any:
-    return torch.logsumexp(aligned(x, -torch.inf), dims, keepdim)
 
 
 def batch_amax(x: Any, dims: Any, keepdim: bool) -> Any:
@@ -222,6 +236,7 @@ def getitem(x: Any, index: Any) -> Any:
 
 OPERATORS: dict[str, Operator] = {
     **{name: elementwise(getattr(torch, name)) for name in FUNCTIONS},
+    **{name: reduction(getattr(torch, name), over_present(getattr(torch, name))) for name in REDUCTIONS},
     "abs": elementwise(torch.abs),
     "add": add,
     "amax": reduction(torch.amax, batch_amax),
@@ -249,7 +264,6 @@ OPERATORS: dict[str, Operator] = {
     "layer_norm": layer_norm,
     "linear": linear,
     "logical_not": elementwise(torch.logical_not),
-    "logsumexp": reduction(torch.logsumexp, batch_logsumexp),
     "lt": elementwise(operator.lt),
     "masked_fill": masked_fill,
     "matmul": elementwise(torch.matmul),

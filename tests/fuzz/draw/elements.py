@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..oracle import DTYPES, FUNCTIONS, Nest
+from ..oracle import DTYPES, FUNCTIONS, TABLE, Nest
 from ..plan import Call, Ref
 from . import arrays
 from .draft import Draft
@@ -16,9 +17,9 @@ from .draft import Draft
 FLOATING = (*FUNCTIONS, "gelu", "silu")
 UNARY = (*FLOATING, "neg", "abs", "sgn", "relu", "logical_not", "clone", "detach", "contiguous", "unbind")
 BINARY = ("add", "sub", "mul", "div", "maximum", "minimum", "eq", "ne", "lt", "gt", "le", "ge")
-ACCUMULATIONS = ("sum", "mean", "prod")  # which are asked for a dtype, too
-REDUCTIONS = (*ACCUMULATIONS, "amax", "amin", "logsumexp", "any", "all")
-PLACES = ("argmax", "argmin")
+OF_RUNS = {name: entry.call.parameters for name, entry in TABLE.items() if entry.chapter == "reduction"}
+PLACES = tuple(name for name, given in OF_RUNS.items() if given["dim"].default is inspect.Parameter.empty)
+REDUCTIONS = tuple(name for name in OF_RUNS if name not in PLACES)
 
 
 def unary(op: str) -> Callable[[Draft], Call]:
@@ -156,7 +157,8 @@ def reduction(op: str) -> Callable[[Draft], Call]:
             options["dim"] = _dims(d, d.value(ref))
         if d.chance.happens(0.35):
             options["keepdim"] = d.chance.happens(0.8)
-        return Call(op, (ref,), {**options, **(_asked_dtype(d) if op in ACCUMULATIONS else {})})
+        options |= _asked_dtype(d) if "dtype" in OF_RUNS[op] else {}
+        return Call(op, (ref,), options | (_asked_correction(d) if "correction" in OF_RUNS[op] else {}))
 
     return drawn
 
@@ -174,6 +176,12 @@ def place(op: str) -> Callable[[Draft], Call]:
 def _perhaps_tied(d: Draft) -> Ref:
     """An array, of which several elements may be equally great."""
     return d.nested(d.kinds, style="ties", least=2) if d.chance.happens(0.5) else d.array()
+
+
+def _asked_correction(d: Draft) -> dict[str, Any]:
+    if not d.chance.happens(0.5):
+        return {}
+    return {"correction": d.chance.one((0, 1, 2, 0.5)) if not d.wild(0.1) else d.chance.one((-1, np.nan, "x", True))}
 
 
 def _asked_dtype(d: Draft) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from pynested.spec.components import each, left_align
 from pynested.spec.numerics import wide
+from pynested.spec.reductions import AVERAGED, REDUCTIONS, Reduction
 
 from .values import (
     Answer,
@@ -130,6 +131,32 @@ def reduction(op: str, dtype: Callable[[Any], Any]) -> Callable[..., Answer]:
     return rule
 
 
+def corrected(op: str) -> Callable[..., Answer]:
+    """The rule of a reduction of an entry that divides by the number of elements less a correction."""
+
+    def rule(self: Nest, dim: Any = None, keepdim: Any = False, correction: Any = 1) -> Answer:
+        def checked() -> None:
+            number = isinstance(correction, int | float) and not isinstance(correction, bool)
+            if not number or not correction >= 0:
+                raise Refused("ArgumentError")
+
+        both(checked, lambda: dims_of(self, dim))
+        own = self.dtype if self.dtype.kind == "f" else np.dtype(np.float64)
+        return _reduce(op, self, dim, keepdim, own, {"correction": correction})
+
+    return rule
+
+
+def of_entry(entry: Reduction) -> Callable[..., Answer]:
+    """The rule of an entry of the specification, which says what dtype comes of which."""
+    option = entry.option.partition(":")[0]
+    if option:
+        return {"dtype": accumulation, "correction": corrected}[option](entry.name)
+    if AVERAGED in entry.clauses:
+        return reduction(entry.name, lambda own: own if own.kind == "f" else np.float64)
+    return reduction(entry.name, lambda own: np.bool_)
+
+
 # ---- normalization ---------------------------------------------------------------------------------------------------
 
 
@@ -241,11 +268,10 @@ def _odd_options(reduction: Any, smoothing: Any) -> list[str]:
 
 
 RULES: dict[str, Callable[..., Answer]] = {
-    **{op: accumulation(op) for op in ("sum", "prod")},
+    **{op: of_entry(entry) for op, entry in REDUCTIONS.items()},
+    "sum": accumulation("sum"),
     **{op: reduction(op, lambda own: own) for op in ("amax", "amin")},
-    **{op: reduction(op, lambda own: np.bool_) for op in ("any", "all")},
     **{op: place(op) for op in ("argmax", "argmin")},
-    "logsumexp": reduction("logsumexp", lambda own: own if own.kind == "f" else np.float64),
     "mean": mean,
     "cumsum": cumsum,
     "softmax": softmax,
