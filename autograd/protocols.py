@@ -111,6 +111,12 @@ class Protocols(methods.Methods):
             raise refused_ufunc(ufunc, method, options, "pn.array(np.{}(x.numpy()))")
         return function(*as_scalars(inputs))
 
+    def __array_function__(self, function: Any, types: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        if any(kind not in (type(self), np.ndarray) for kind in types):  # nested arrays take dense operands too
+            return NotImplemented
+        own = methods.dense.along.NUMPY.get(function)
+        return own(*inputs, **options) if own else function._implementation(*inputs, **options)
+
     def __len__(self: Any) -> int:
         if self.ndim == 0:
             raise ArgumentError("len: an array without dimensions has no length.")

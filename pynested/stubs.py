@@ -84,8 +84,10 @@ def _of_runs() -> Iterator[tuple[Path, str]]:
         return "\n".join(["__all__ = [", *(f'    "{name}",' for name in names), "]"]) + "\n\n"
 
     dense = aliases.format("from ..array import Array\nfrom .entries import Reduction, RunWise\n")
-    maker = "Entry: TypeAlias = Reduction | RunWise\nOPTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]]\n\n"
-    maker = "UNSAID: Any\n" + maker + "def function(entry: Entry, over: Callable[..., Any], module: str) -> Any: ...\n"
+    maker = "UNSAID: Any\nNUMPY: dict[Any, Callable[..., Any]]\nEntry: TypeAlias = Reduction | RunWise\n"
+    maker += "OPTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]]\n\n"
+    maker += "def function(entry: Entry, over: Callable[..., Any], module: str) -> Any: ...\n"
+    maker += "def numpys(functions: dict[str, Any]) -> dict[Any, Callable[..., Any]]: ...\n"
     imports = "from collections.abc import Callable\nfrom typing import Any, TypeAlias\n\n"
     yield (
         _AUTOGRAD / "dense" / "along.pyi",

@@ -10,6 +10,8 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from pynested.backends.errors import ArgumentError
 
 from ..numbers import canonical_real
@@ -135,6 +137,24 @@ def function(entry: Entry, over: Over, module: str) -> Any:
     return made
 
 
+def numpys(functions: dict[str, Any]) -> dict[Any, Callable[..., Any]]:
+    """NumPy's functions of the names of reductions, with NumPy's parameters: each calls ours of these ``functions``."""
+
+    def typed(own: Any) -> Callable[..., Any]:
+        return lambda a, axis=None, dtype=None, *, keepdims=False: own(a, axis, keepdims, dtype=dtype)
+
+    def corrected(own: Any) -> Callable[..., Any]:
+        return lambda a, axis=None, *, ddof=0, keepdims=False: own(a, axis, keepdims, correction=ddof)
+
+    def plain(own: Any) -> Callable[..., Any]:
+        return lambda a, axis=None, *, keepdims=False: own(a, axis, keepdims)
+
+    made = {"": plain, "place": plain, "dtype": typed, "correction": corrected}
+    known = {name: entry for name, entry in REDUCTIONS.items() if hasattr(np, name)}
+    found = {getattr(np, name): made[entry.option](functions[name]) for name, entry in known.items()}
+    return found | {np.max: found[np.amax], np.min: found[np.amin]}
+
+
 # ---- what people read ---------------------------------------------------------------------------------------------
 
 
@@ -214,3 +234,7 @@ __all__ = [*REDUCTIONS, *RUNWISE]
 
 for _name, _entry in (REDUCTIONS | RUNWISE).items():
     globals()[_name] = function(_entry, _over, __name__)
+
+# What np.sum(x) is of a dense x; a place in an array of several dimensions is one of NumPy's alone, as a cumsum of all.
+NUMPY = numpys(globals())
+NUMPY = {one: own for one, own in NUMPY.items() if one not in (np.argmax, np.argmin)}

@@ -41,8 +41,8 @@ class Runs(Protocol):
     def place(self, verb: str, x: Array) -> Array:
         """Where in each run ``segment_argmax``, or ``segment_argmin``, finds what it looks for."""
 
-    def count(self, x: Array) -> Any:
-        """How many elements each run has, in the dtype of ``x``."""
+    def count(self, x: Array, less: float = 0) -> Any:
+        """How many elements each run has ``less`` so many, in the dtype of ``x``; not below 0."""
 
     def back(self, y: Array, x: Array) -> Array:
         """``y``, which has an entry for each run of ``x``, at every element of the run."""
@@ -71,8 +71,8 @@ class AxisRuns:
     def place(self, verb: str, x: Array) -> Array:
         return self._as_segment(x, lambda rows, segments: SegmentRuns(segments).place(verb, rows))
 
-    def count(self, x: Array) -> int:
-        return math.prod([x.shape[i] for i in self.axes])
+    def count(self, x: Array, less: float = 0) -> Any:
+        return max(math.prod([x.shape[i] for i in self.axes]) - less, 0)
 
     def back(self, y: Array, x: Array) -> Array:
         return moves.broadcast_to(moves.reshape(y, of_axes.kept(x.shape, self.axes)), x.shape)
@@ -108,9 +108,9 @@ class SegmentRuns:
     def place(self, verb: str, x: Array) -> Array:
         return Array(with_room(getattr(get_backend(x.device), verb))(x.data, self.segments), x.device)
 
-    def count(self, x: Array) -> Array:
-        counts = self.segments.lengths.astype(x.dtype).reshape(-1, *[1] * (x.ndim - 1))
-        return Array(from_host(counts, x.device), x.device)
+    def count(self, x: Array, less: float = 0) -> Any:
+        counts = np.maximum(self.segments.lengths - less, 0) if less else self.segments.lengths
+        return Array(from_host(counts.astype(x.dtype).reshape(-1, *[1] * (x.ndim - 1)), x.device), x.device)
 
     def back(self, y: Array, x: Array) -> Array:
         return of_segments.spread(y, self.segments)

@@ -11,13 +11,7 @@ They are the entries of `pynested.autograd.dense.reduction`; `reduction.pyi` lis
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import numpy as np
-
-from pynested.autograd.dense.along import function
-from pynested.autograd.dense.entries import Reduction
+from pynested.autograd.dense.along import function, numpys
 from pynested.autograd.dense.reduction import REDUCTIONS
 
 from .reducing import reduced
@@ -27,28 +21,4 @@ __all__ = list(REDUCTIONS)
 globals().update((name, function(entry, reduced, __name__)) for name, entry in REDUCTIONS.items())
 
 
-def _numpys(entry: Reduction) -> Callable[..., Any]:
-    """The function of an entry, with the parameters that NumPy's has."""
-    own = globals()[entry.name]
-    if entry.option == "dtype":
-
-        def typed(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
-            return own(a, axis, keepdims, dtype=dtype)
-
-        return typed
-    if entry.option == "correction":
-
-        def corrected(a: Any, axis: Any = None, *, ddof: Any = 0, keepdims: bool = False) -> Any:
-            return own(a, axis, keepdims, correction=ddof)
-
-        return corrected
-
-    def plain(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-        return own(a, axis, keepdims)
-
-    return plain
-
-
-# NumPy's functions of the same names, of nested arrays. np.amax is np.max, but the one is not the other's object.
-NUMPY = {getattr(np, name): _numpys(entry) for name, entry in REDUCTIONS.items() if hasattr(np, name)}
-NUMPY |= {np.max: NUMPY[np.amax], np.min: NUMPY[np.amin]}
+NUMPY = numpys(globals())

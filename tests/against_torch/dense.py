@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -70,6 +71,16 @@ def aligned(x: list[Any], fill: float) -> Any:
     return torch.stack([functional.pad(c, ends, value=fill) for c, ends in zip(x, padding, strict=True)])
 
 
+def quiet(function: Operator) -> Operator:
+    """``function``, which warns where a result is not a number."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        with warnings.catch_warnings(action="ignore"):
+            return function(*arguments, **options)
+
+    return call
+
+
 def reduction(function: Operator, over_batch: Operator) -> Operator:
     """``function`` of each component, or ``over_batch`` where the batch is among the dims."""
 
@@ -86,7 +97,7 @@ def over_present(function: Operator) -> Operator:
     """``function`` of the elements that are present at each place of the kept dims."""
 
     def over_batch(x: Any, dims: Any, keepdim: bool, **options: Any) -> Any:
-        there, values = aligned([torch.ones_like(c) for c in x], 0.0) > 0, aligned(x, 0.0)
+        there, values = aligned([torch.ones_like(c) for c in x], 0) > 0, aligned(x, 0)
         outer = [d for d in range(values.ndim) if d not in dims]
         order, shape = [*outer, *dims], [values.shape[d] for d in outer]
         width = math.prod([values.shape[d] for d in dims])
@@ -122,14 +133,6 @@ def batch_amax(x: Any, dims: Any, keepdim: bool) -> Any:
 
 def batch_amin(x: Any, dims: Any, keepdim: bool) -> Any:
     return torch.amin(aligned(x, torch.inf), dim=dims, keepdim=keepdim)
-
-
-def batch_any(x: Any, dims: Any, keepdim: bool) -> Any:
-    return torch.any(aligned(x, 0), dims, keepdim)
-
-
-def batch_all(x: Any, dims: Any, keepdim: bool) -> Any:
-    return torch.all(aligned(x, 1), dims, keepdim)
 
 
 def places(function: Operator, fill: float) -> Operator:
@@ -236,12 +239,10 @@ def getitem(x: Any, index: Any) -> Any:
 
 OPERATORS: dict[str, Operator] = {
     **{name: elementwise(getattr(torch, name)) for name in FUNCTIONS},
-    **{name: reduction(getattr(torch, name), over_present(getattr(torch, name))) for name in REDUCTIONS},
+    **{one: reduction(quiet(getattr(torch, one)), over_present(quiet(getattr(torch, one)))) for one in REDUCTIONS},
     "abs": elementwise(torch.abs),
     "add": add,
     "amax": reduction(torch.amax, batch_amax),
-    "all": reduction(torch.all, batch_all),
-    "any": reduction(torch.any, batch_any),
     "amin": reduction(torch.amin, batch_amin),
     "argmax": places(torch.argmax, -torch.inf),
     "argmin": places(torch.argmin, torch.inf),
