@@ -16,13 +16,18 @@ from typing import Any
 import numpy as np
 
 from .components import Components, cast, over_runs
-from .numerics import Axis, NDArray, maximum_along, product_along, real, sum_along, wide
+from .numerics import Axis, NDArray, deviations, maximum_along, product_along, real, sum_along, wide
 
 __all__ = ["AVERAGED", "REDUCTIONS", "Reduction"]
 
 INF, NAN = math.inf, math.nan
 AVERAGED = ("dtype", "Bools and integers are taken as float64 and give float64; floats keep their dtype.")
 _TRUE = ("dtype", "The result is bool. A number of any dtype is true unless it is a zero of either sign; NaN is true.")
+SPOILT = {
+    "cotangent": np.array([2, 3, 4], "float32"), "gradient": [[[0.0, 0.0], [0.0, 0.0], [-8.0, 8.0]]],
+    "unspecified_gradient": [[0, 1], [0, 1]],
+}  # fmt: skip
+WRONG = (("below", -1), ("nan", NAN), ("bool", True), ("word", "unbiased"))
 _DTYPE = "dtype: DType | None = None"
 
 
@@ -127,6 +132,16 @@ def _logsumexp(run: NDArray) -> Any:
     return top + np.log(sum_along(np.exp(run - top), 0))
 
 
+def _var(run: NDArray, correction: float) -> Any:
+    """The squares of what the elements are more than their mean, by their number less the correction."""
+    run = wide(run) * 1.0
+    if not run.size:
+        return np.nan
+    away = deviations(run)
+    total, divisor = sum_along(away * away, 0)[()], max(run.size - correction, 0)
+    return total / divisor if divisor else total * np.inf
+
+
 # fmt: off
 REDUCTIONS = {one.name: one for one in (
     Reduction(
@@ -177,6 +192,33 @@ REDUCTIONS = {one.name: one for one in (
         summary="Whether all elements are true, of each run along `dim`.", differentiable=False, since="0.1",
         peers={"numpy": "numpy.all", "tensorflow": "tf.math.reduce_all", "awkward": "ak.all"},
         clauses=(_TRUE, ("edge", "Of a run without elements it is True: nothing is false in it.")),
+    ),
+    Reduction(
+        "var", _var, "is the variance of one run", precision="var", option="correction: float = 1",
+        such_as=": the squares of x - mean are added up and divided by n - correction, with n the number of elements",
+        summary="The variance of each run along `dim`, whose divisor is the number of elements less `correction`.",
+        peers={"numpy": "numpy.var", "tensorflow": "tf.math.reduce_variance", "awkward": "ak.var", "jax": "jnp.var"},
+        clauses=(
+            AVERAGED,
+            ("edge", "A run without elements gives NaN, whatever `correction` is."),
+            ("edge", "Where `correction` is n or more the divisor is 0: a run of equal elements gives NaN, and so does "
+             "one element with the correction 1; any other run gives +inf."),
+            ("value", "`correction` is any number of 0 or more: 0 gives the mean of the squares, of one element 0."),
+            ("error", "A `correction` that is no number, NaN or below 0 is refused.", "ArgumentError"),
+            ("edge", "The mean is subtracted before anything is squared: in float32 the variance of (10000, 10001, "
+             "10002) is 1, which the mean of the squares less the square of the mean does not find."),
+            ("edge", "A run that holds a NaN or an infinity gives NaN; other runs are untouched by it."),
+            ("gradient", "Every element receives the cotangent times 2 (x - mean) / divisor, NaN where that is 0 / 0; "
+             "an empty component receives an empty gradient."),
+            ("unspecified", "The gradient of a run that holds a NaN or an infinity, or whose variance is infinite."),
+        ),
+        cases=(Case("divisor", "4", [[1, 3], [5], [2, 2]], {"correction": 2}, {"gradient": None}),
+               Case("correction", "5 9", [[1, 3], [5], [], [2, 2]], {"correction": 0}),
+               Case("correction", "5 9", [[1, 3, 8], [5], [2, 2]], {"correction": 0.5}),
+               Case("near", "7 9", [[10000, 10001, 10002], [-8192, -8191.5]]),
+               Case("infinite", "8", [[INF, 1], [-INF, -INF, 2], [NAN, 1, 1], [1, 3]]),
+               Case("spoilt", "10 8", [[NAN, 1], [INF, 2], [1, 3]], {}, SPOILT)),
+        errors=tuple((group, "6", wrong) for group, wrong in WRONG),
     ),
 )}
 # fmt: on

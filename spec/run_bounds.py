@@ -10,9 +10,12 @@ what else was asked for.
 | gradient  | (n + 4)·abs(g·r/x)                             | ... and g                    |
 | logsumexp | n + 18 + 10·log Σexp + 2Σp(max - x) + 2·abs(r) | exps, a sum, a log, a sum    |
 | gradient  | (2·factor + 2·abs(r) + n + 8)·p·abs(g)         | p, or exp(x - r), and g      |
+| var       | (3n + 8)·abs(r) + (2(n + 1)·A·D + u·n·((n + 1)·A)²)/c | squares of x - mean  |
+| gradient  | (2(n + 10)·abs(d) + 4(n + 2)·A + 8D)·abs(g)/c  | x - mean, less its mean      |
 
 In r/x no division is meant: it is the product of the other elements. p is the softmax of the run, within factor·u; its
-gradient may be computed as exp(x - r), which has the error of r.
+gradient may be computed as exp(x - r), which has the error of r. Of var, d is x - mean, D is Σabs(d), A is mean abs(x)
+and c the divisor: the mean is off by (n + 1)·A, each d with it, and by D where an element is subtracted first.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from .components import Components, dims_of, left_align, over_runs
-from .numerics import NDArray, maximum_along, product_along, sum_along, wide
+from .numerics import NDArray, deviations, maximum_along, product_along, sum_along, wide
 
 __all__ = ["RUN_BOUNDS", "VANISHING", "RunBound", "of_gradient", "of_result", "softmax_factor"]
 
@@ -146,4 +149,56 @@ _LOGSUMEXP = RunBound(
     gradient_added=lambda run, g: abs(g),
 )
 
-RUN_BOUNDS: Mapping[str, RunBound] = {"prod": _PROD, "logsumexp": _LOGSUMEXP}
+# ---- var ----------------------------------------------------------------------------------------------------------
+
+
+def _spread(run: NDArray, correction: float) -> tuple[int, Any, NDArray, Any, Any, Any]:
+    """Return n, A, abs(d), D and c, which is infinite where there is nothing to bound, and the sum of the squares."""
+    n = run.size
+    away = np.abs(deviations(run))
+    divisor = n - correction if n > correction else np.inf
+    return (
+        n,
+        sum_along(np.abs(run), 0)[()] / max(n, 1),
+        away,
+        sum_along(away, 0)[()],
+        divisor,
+        sum_along(away * away, 0)[()],
+    )
+
+
+def _var_error(run: NDArray, correction: float = 1) -> Any:
+    n, size, _, along, c, squares = _spread(run, correction)
+    second = 2.0**-24 * n * ((n + 1) * size) * ((n + 1) * size)
+    return ((3 * n + 8) * squares + 2 * (n + 1) * size * along + second) / c
+
+
+def _var_added(run: NDArray, correction: float = 1) -> Any:
+    n, size, _, _, _, squares = _spread(run, correction)
+    return max(2 * n * size, squares)
+
+
+def _var_lost(run: NDArray, correction: float = 1) -> Any:
+    """A square, a deviation, and the quotient."""
+    n, _, _, along, c, _ = _spread(run, correction)
+    return 1 + (n + 6 * along) / c
+
+
+def _var_pulled(run: NDArray, g: Any, correction: float = 1) -> Any:
+    n, size, away, along, c, _ = _spread(run, correction)
+    return (2 * (n + 10) * away + 4 * (n + 2) * size + 8 * along) * (abs(g) / c)
+
+
+def _var_pull_lost(run: NDArray, g: Any, correction: float = 1) -> Any:
+    _, _, _, along, c, _ = _spread(run, correction)
+    return 6 * (1 + along) * (1 + abs(g)) * (1 + 1 / c)
+
+
+def _var_pull_added(run: NDArray, g: Any, correction: float = 1) -> Any:
+    _, _, _, along, c, _ = _spread(run, correction)
+    return max(_var_added(run, correction), 4 * (abs(g) * (1 + 1 / c)) * max(along, 1))
+
+
+_VAR = RunBound(_var_error, _var_lost, _var_added, _var_pulled, _var_pull_lost, _var_pull_added)
+
+RUN_BOUNDS: Mapping[str, RunBound] = {"prod": _PROD, "logsumexp": _LOGSUMEXP, "var": _VAR}

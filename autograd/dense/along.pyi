@@ -14,6 +14,7 @@ __all__ = [
     "mean",
     "prod",
     "logsumexp",
+    "var",
     "amax",
     "amin",
     "any",
@@ -25,10 +26,12 @@ __all__ = [
 ]
 
 UNSAID: Any
+NUMPY: dict[Any, Callable[..., Any]]
 Entry: TypeAlias = Reduction | RunWise
 OPTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]]
 
 def function(entry: Entry, over: Callable[..., Any], module: str) -> Any: ...
+def numpys(functions: dict[str, Any]) -> dict[Any, Callable[..., Any]]: ...
 def sum(
     self: Any,
     dim: Dims = ...,
@@ -58,6 +61,9 @@ def prod(
 ) -> Array: ...
 def logsumexp(
     self: Any, dim: Dims = ..., keepdim: bool = False, *, axis: Dims = ..., keepdims: bool = ...
+) -> Array: ...
+def var(
+    self: Any, dim: Dims = ..., keepdim: bool = False, *, correction: float = 1, axis: Dims = ..., keepdims: bool = ...
 ) -> Array: ...
 def amax(self: Any, dim: Dims = ..., keepdim: bool = False, *, axis: Dims = ..., keepdims: bool = ...) -> Array: ...
 def amin(self: Any, dim: Dims = ..., keepdim: bool = False, *, axis: Dims = ..., keepdims: bool = ...) -> Array: ...

@@ -33,6 +33,18 @@ def _logsumexp(runs: Runs, x: Array) -> Array:
     return top + of_elements.log(runs.sum(of_elements.exp(below)))
 
 
+def deviations(runs: Runs, x: Array) -> Array:
+    """What each element is more than the mean of its run: exactly 0 where all are equal, for the shift is exact."""
+    below, _ = shifted(runs, x)
+    return below - runs.back(runs.sum(below) / runs.count(x), x)
+
+
+def _var(runs: Runs, x: Array, correction: float = 1) -> Array:
+    away = deviations(runs, x)
+    found: Array = runs.sum(away * away) / runs.count(x, correction)
+    return found
+
+
 _NONE: dict[str, Any] = {"empty": EmptyReductionError, "clauses": 8}
 _LARGEST = """A run that holds a NaN has the {0} NaN, other runs are untouched by it; a run of {1}inf has {1}inf.
 Gradient: to the {2} element, split evenly between equal ones; of a run that holds a NaN not specified."""
@@ -78,6 +90,16 @@ one with +inf gives +inf, one with NaN NaN. Gradient: the cotangent times the so
 -inf.""",
         example="""pn.logsumexp(pn.nested_array([[1000.0, 1000.0], [], [3.0]], layout=pn.jagged), 1)
 array([1000.69314718,         -inf,    3.        ])""",
+    ),
+    Reduction(
+        "var", _var, takes=averaged, option="correction", empty=nan, clauses=10,
+        says="The variance of each run along ``dim``",
+        notes="""The mean is subtracted before anything is squared, and the divisor is the number of elements less
+``correction``, or 0 where that is less. NaN is the variance of a run without elements, of one element with the
+correction 1, and of a run that holds a NaN or an infinity. Gradient: the cotangent times 2 (x - mean) / divisor.""",
+        example="""nt = pn.nested_array([[1.0, 3.0], [], [5.0]], layout=pn.jagged)
+>>> pn.var(nt, 1), pn.var(nt, 1, correction=0)
+(array([ 2., nan, nan]), array([ 1., nan,  0.]))""",
     ),
     Reduction(
         "amax", lambda runs, x: runs.amax(x), takes=unchanged, lacks="maximum", **_NONE,

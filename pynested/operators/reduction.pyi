@@ -11,6 +11,7 @@ __all__ = [
     "mean",
     "prod",
     "logsumexp",
+    "var",
     "amax",
     "amin",
     "any",
@@ -50,6 +51,15 @@ def prod(
 ) -> NestedArray | Array: ...
 def logsumexp(
     self: Operand, dim: Dims = ..., keepdim: bool = False, *, axis: Dims = ..., keepdims: bool = ...
+) -> NestedArray | Array: ...
+def var(
+    self: Operand,
+    dim: Dims = ...,
+    keepdim: bool = False,
+    *,
+    correction: float = 1,
+    axis: Dims = ...,
+    keepdims: bool = ...,
 ) -> NestedArray | Array: ...
 def amax(
     self: Operand, dim: Dims = ..., keepdim: bool = False, *, axis: Dims = ..., keepdims: bool = ...
