@@ -142,7 +142,30 @@ def _var(run: NDArray, correction: float) -> Any:
     return total / divisor if divisor else total * np.inf
 
 
+def _std(run: NDArray, correction: float) -> Any:
+    """The root of the variance, whose slope is 0 where all elements are equal."""
+    square = _var(run, correction)
+    return np.sqrt(square) if real(square) > 0 else square
+
+
 # fmt: off
+def _spread_clauses(what: str, slope: str) -> tuple[tuple[str, ...], ...]:
+    return (
+        AVERAGED,
+        ("edge", "A run without elements gives NaN, whatever `correction` is."),
+        ("edge", "Where `correction` is n or more the divisor is 0: a run of equal elements gives NaN, and so does "
+         "one element with the correction 1; any other run gives +inf."),
+        ("value", "`correction` is any number of 0 or more: 0 gives the mean of the squares, of one element 0."),
+        ("error", "A `correction` that is no number, NaN or below 0 is refused.", "ArgumentError"),
+        ("edge", f"The mean is subtracted before anything is squared: in float32 the {what} of (10000, 10001, "
+         "10002) is 1, which the mean of the squares less the square of the mean does not find."),
+        ("edge", "A run that holds a NaN or an infinity gives NaN; other runs are untouched by it."),
+        ("gradient", f"Every element receives the cotangent times {slope}; an "
+         "empty component receives an empty gradient."),
+        ("unspecified", "The gradient of a run that holds a NaN or an infinity, or whose result is infinite."),
+    )
+
+
 REDUCTIONS = {one.name: one for one in (
     Reduction(
         "prod", lambda run: product_along(run, 0), "is the product of one run", precision="prod", option=_DTYPE,
@@ -198,26 +221,28 @@ REDUCTIONS = {one.name: one for one in (
         such_as=": the squares of x - mean are added up and divided by n - correction, with n the number of elements",
         summary="The variance of each run along `dim`, whose divisor is the number of elements less `correction`.",
         peers={"numpy": "numpy.var", "tensorflow": "tf.math.reduce_variance", "awkward": "ak.var", "jax": "jnp.var"},
-        clauses=(
-            AVERAGED,
-            ("edge", "A run without elements gives NaN, whatever `correction` is."),
-            ("edge", "Where `correction` is n or more the divisor is 0: a run of equal elements gives NaN, and so does "
-             "one element with the correction 1; any other run gives +inf."),
-            ("value", "`correction` is any number of 0 or more: 0 gives the mean of the squares, of one element 0."),
-            ("error", "A `correction` that is no number, NaN or below 0 is refused.", "ArgumentError"),
-            ("edge", "The mean is subtracted before anything is squared: in float32 the variance of (10000, 10001, "
-             "10002) is 1, which the mean of the squares less the square of the mean does not find."),
-            ("edge", "A run that holds a NaN or an infinity gives NaN; other runs are untouched by it."),
-            ("gradient", "Every element receives the cotangent times 2 (x - mean) / divisor, NaN where that is 0 / 0; "
-             "an empty component receives an empty gradient."),
-            ("unspecified", "The gradient of a run that holds a NaN or an infinity, or whose variance is infinite."),
-        ),
+        clauses=_spread_clauses("variance", "2 (x - mean) / divisor, NaN where that is 0 / 0"),
         cases=(Case("divisor", "4", [[1, 3], [5], [2, 2]], {"correction": 2}, {"gradient": None}),
                Case("correction", "5 9", [[1, 3], [5], [], [2, 2]], {"correction": 0}),
                Case("correction", "5 9", [[1, 3, 8], [5], [2, 2]], {"correction": 0.5}),
                Case("near", "7 9", [[10000, 10001, 10002], [-8192, -8191.5]]),
                Case("infinite", "8", [[INF, 1], [-INF, -INF, 2], [NAN, 1, 1], [1, 3]]),
                Case("spoilt", "10 8", [[NAN, 1], [INF, 2], [1, 3]], {}, SPOILT)),
+        errors=tuple((group, "6", wrong) for group, wrong in WRONG),
+    ),
+    Reduction(
+        "std", _std, "is the standard deviation of one run", precision="std", option="correction: float = 1",
+        such_as=": the square root of what `var` gives",
+        summary="The standard deviation of each run along `dim`: the square root of `var`.",
+        peers={"numpy": "numpy.std", "tensorflow": "tf.math.reduce_std", "awkward": "ak.std", "jax": "jnp.std"},
+        clauses=_spread_clauses("standard deviation", "(x - mean) / (divisor * result), and 0 where the result is 0"),
+        cases=(Case("divisor", "4", [[1, 3], [5], [2, 2]], {"correction": 2}, {"gradient": None}),
+               Case("correction", "5 9", [[1, 3], [5], [], [2, 2]], {"correction": 0}),
+               Case("equal", "9", [[2, 2, 2], [-1, -1], [0, 0, 0, 0], [1, 2]]),
+               Case("near", "7 9", [[10000, 10001, 10002], [-8192, -8191.5]]),
+               Case("infinite", "8", [[INF, 1], [-INF, -INF, 2], [NAN, 1, 1], [1, 3]]),
+               Case("spoilt", "10 8", [[NAN, 1], [INF, 2], [1, 3]], {"correction": 0}, {**SPOILT, "gradient": [
+                   [[0.0, 0.0], [0.0, 0.0], [-2.0, 2.0]]]})),
         errors=tuple((group, "6", wrong) for group, wrong in WRONG),
     ),
 )}

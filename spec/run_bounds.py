@@ -12,6 +12,8 @@ what else was asked for.
 | gradient  | (2·factor + 2·abs(r) + n + 8)·p·abs(g)         | p, or exp(x - r), and g      |
 | var       | (3n + 8)·abs(r) + (2(n + 1)·A·D + u·n·((n + 1)·A)²)/c | squares of x - mean  |
 | gradient  | (2(n + 10)·abs(d) + 4(n + 2)·A + 8D)·abs(g)/c  | x - mean, less its mean      |
+| std       | (2n + 8)·abs(r) + 2(n + 1)·A·√(n/c)            | half of the error of r²      |
+| gradient  | (abs(d)·(n + 10 + E/r) + 2(n + 2)·A + 4D)·abs(g)/(c·r) | that of var, by 2r   |
 
 In r/x no division is meant: it is the product of the other elements. p is the softmax of the run, within factor·u; its
 gradient may be computed as exp(x - r), which has the error of r. Of var, d is x - mean, D is Σabs(d), A is mean abs(x)
@@ -201,4 +203,45 @@ def _var_pull_added(run: NDArray, g: Any, correction: float = 1) -> Any:
 
 _VAR = RunBound(_var_error, _var_lost, _var_added, _var_pulled, _var_pull_lost, _var_pull_added)
 
-RUN_BOUNDS: Mapping[str, RunBound] = {"prod": _PROD, "logsumexp": _LOGSUMEXP, "var": _VAR}
+# ---- std ----------------------------------------------------------------------------------------------------------
+
+
+def _root(run: NDArray, correction: float) -> Any:
+    """The standard deviation, and 1 for 0 where something is divided by it: there is nothing to lose."""
+    *_, c, squares = _spread(run, correction)
+    return np.sqrt(squares / c) if squares > 0 and c < np.inf else 1.0
+
+
+def _std_error(run: NDArray, correction: float = 1) -> Any:
+    """The error of the mean moves a square by 2·d·A at most, and its root by the size of d: at 0, too."""
+    n, size, _, _, c, squares = _spread(run, correction)
+    return (2 * n + 8) * np.sqrt(squares / c) + 2 * (n + 1) * size * np.sqrt(n / c)
+
+
+def _std_pulled(run: NDArray, g: Any, correction: float = 1) -> Any:
+    n, size, away, along, c, squares = _spread(run, correction)
+    if not squares > 0:
+        return 0 * away
+    root = _root(run, correction)
+    parts = away * (n + 10 + _std_error(run, correction) / root) + (2 * (n + 2) * size + 4 * along)
+    return parts * (abs(g) / (c * root))
+
+
+def _std_pull_lost(run: NDArray, g: Any, correction: float = 1) -> Any:
+    """What that of var loses, divided by the root; and what the squares lose of the root, as its part."""
+    _, _, away, _, c, _ = _spread(run, correction)
+    root = _root(run, correction)
+    of_root = 4 * _var_lost(run, correction) / (root * root)
+    return away * (of_root * abs(g) / (c * root)) + _var_pull_lost(run, g, correction) * (1 + 1 / root)
+
+
+_STD = RunBound(
+    error=_std_error,
+    lost=lambda run, correction=1: 1 + _var_lost(run, correction) / _root(run, correction),
+    added=_var_added,
+    gradient=_std_pulled,
+    gradient_lost=_std_pull_lost,
+    gradient_added=lambda run, g, correction=1: _var_pull_added(run, g, correction) * (1 + 1 / _root(run, correction)),
+)
+
+RUN_BOUNDS: Mapping[str, RunBound] = {"prod": _PROD, "logsumexp": _LOGSUMEXP, "var": _VAR, "std": _STD}

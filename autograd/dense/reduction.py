@@ -45,6 +45,19 @@ def _var(runs: Runs, x: Array, correction: float = 1) -> Array:
     return found
 
 
+def _std(runs: Runs, x: Array, correction: float = 1) -> Array:
+    """The root of the variance of numbers up to 1, whose squares are neither too large nor too small; flat at 0."""
+    kernels, away, one = get_backend(x.device), deviations(runs, x), x.dtype.type(1)
+    most = runs.amax(of_elements.abs_(away.detach()))
+    scale = of_elements.where(most, one, kernels.isfinite(most.data) & (most.data > 0))
+    away = away / runs.back(scale, x)
+    square = runs.sum(away * away) / runs.count(x, correction)
+    some = square.data != 0
+    root = of_elements.sqrt(of_elements.where(square, one, some))
+    found: Array = scale * of_elements.where(root, x.dtype.type(0), some)
+    return found
+
+
 _NONE: dict[str, Any] = {"empty": EmptyReductionError, "clauses": 8}
 _LARGEST = """A run that holds a NaN has the {0} NaN, other runs are untouched by it; a run of {1}inf has {1}inf.
 Gradient: to the {2} element, split evenly between equal ones; of a run that holds a NaN not specified."""
@@ -100,6 +113,14 @@ correction 1, and of a run that holds a NaN or an infinity. Gradient: the cotang
         example="""nt = pn.nested_array([[1.0, 3.0], [], [5.0]], layout=pn.jagged)
 >>> pn.var(nt, 1), pn.var(nt, 1, correction=0)
 (array([ 2., nan, nan]), array([ 1., nan,  0.]))""",
+    ),
+    Reduction(
+        "std", _std, takes=averaged, option="correction", empty=nan, clauses=10,
+        says="The standard deviation of each run along ``dim``",
+        notes="""The root of `var`, NaN where that is, also of elements whose squares are too large or too small for the
+dtype. Gradient: the cotangent times (x - mean) / (divisor * result), and 0 where all elements are equal.""",
+        example="""pn.std(pn.nested_array([[1.0, 3.0, 5.0], [], [4.0, 4.0]], layout=pn.jagged), 1)
+array([ 2., nan,  0.])""",
     ),
     Reduction(
         "amax", lambda runs, x: runs.amax(x), takes=unchanged, lacks="maximum", **_NONE,

@@ -12,6 +12,7 @@ __all__ = [
     "prod",
     "logsumexp",
     "var",
+    "std",
     "amax",
     "amin",
     "any",
@@ -53,6 +54,15 @@ def logsumexp(
     self: Operand, dim: Dims = ..., keepdim: bool = False, *, axis: Dims = ..., keepdims: bool = ...
 ) -> NestedArray | Array: ...
 def var(
+    self: Operand,
+    dim: Dims = ...,
+    keepdim: bool = False,
+    *,
+    correction: float = 1,
+    axis: Dims = ...,
+    keepdims: bool = ...,
+) -> NestedArray | Array: ...
+def std(
     self: Operand,
     dim: Dims = ...,
     keepdim: bool = False,
