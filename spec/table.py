@@ -20,7 +20,18 @@ from typing import Any
 from .functions import FUNCTIONS, Function
 from .reductions import REDUCTIONS, Reduction
 
-__all__ = ["CLASSES", "FAMILIES", "Clause", "Operator", "chapters", "clause", "clauses", "load_table", "read_tables"]
+__all__ = [
+    "CLASSES",
+    "FAMILIES",
+    "Clause",
+    "Operator",
+    "chapters",
+    "clause",
+    "clauses",
+    "load_table",
+    "read_tables",
+    "run_wise",
+]
 
 CLASSES = ("shape", "dtype", "value", "edge", "error", "gradient", "unspecified")
 IDEAS = "ideas"
@@ -163,6 +174,12 @@ def _clause(chapter: str, id_: str, entry: Mapping[str, str]) -> Clause:
 def load_table() -> dict[str, Operator]:
     """Return the table of this specification, operators in reading order, then ideas."""
     return read_tables()
+
+
+def run_wise() -> list[str]:
+    """Return the names of the operators that keep the shape and work along one dimension."""
+    table = load_table().values()
+    return [one.name for one in table if one.signature and list(one.call.parameters) == ["self", "dim", "dtype"]]
 
 
 def clauses() -> dict[str, Clause]:

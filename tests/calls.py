@@ -16,6 +16,7 @@ from pynested.backends.errors import EmptyReductionError, IndexOutOfRange, Struc
 from pynested.spec.encoding import Components
 from pynested.spec.functions import FUNCTIONS, Function
 from pynested.spec.reductions import REDUCTIONS
+from pynested.spec.table import run_wise
 
 from .nests import BOTH, JAGGED, JAGGED_2, STRIDED, Kind, Numbers, batch, distinct
 
@@ -199,10 +200,9 @@ def _reduction() -> Iterator[Call]:
 
 
 def _runs() -> Iterator[Call]:
-    yield Call("softmax", "1", lambda b: (b.x(), 1))
-    yield Call("softmax", "2", lambda b: (b.x(), 2))
-    yield Call("cumsum", "1", lambda b: (b.x(), 1))
-    yield Call("cumsum", "2", lambda b: (b.x(), 2))
+    for op in run_wise():
+        yield Call(op, "1", lambda b: (b.x(), 1))
+        yield Call(op, "2", lambda b: (b.x(), 2))
     yield Call("layer_norm", "", lambda b: (b.x(), (2,)), kinds=ROWS)
     yield Call("layer_norm", "affine", lambda b: (b.x(), (2,), distinct((2,)), distinct((2,), 1)), kinds=ROWS)
     for p, training in ((0.0, True), (1.0, True), (0.5, False)):

@@ -25,7 +25,7 @@ from pynested.autograd.containers import shown_in
 from pynested.backends import Segments, memory
 from pynested.spec.functions import FUNCTIONS
 from pynested.spec.reductions import REDUCTIONS
-from pynested.spec.table import load_table
+from pynested.spec.table import load_table, run_wise
 
 MIB = 1024 * 1024
 IDLE = 96 * MIB  # waits; of a size that nothing else has
@@ -108,8 +108,7 @@ OPERATORS: dict[str, Callable[[Any], Any]] = {
     "amin": lambda x: pn.amin(x, 2),
     "argmax": lambda x: pn.argmax(x, 2),
     "argmin": lambda x: pn.argmin(x, 2),
-    "softmax": lambda x: pn.softmax(x, 1),
-    "cumsum": lambda x: pn.cumsum(x, 1),
+    **{name: lambda x, name=name: getattr(pn, name)(x, 1) for name in run_wise()},
     "layer_norm": lambda x: pn.layer_norm(x, (WIDTH,)),
     "dropout": pn.dropout,
     "matmul": lambda x: pn.matmul(x, pn.ones(WIDTH, WIDTH, dtype=pn.float32)),

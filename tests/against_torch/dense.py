@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from pynested.spec.functions import FUNCTIONS
 from pynested.spec.reductions import REDUCTIONS
+from pynested.spec.table import run_wise
 
 Operator = Callable[..., Any]
 
@@ -147,12 +148,8 @@ def places(function: Operator, fill: float) -> Operator:
 # ---- runs, products, losses ---------------------------------------------------------------------------------------
 
 
-def softmax(x: Any, dim: int) -> Any:
-    return each(lambda c: torch.softmax(c, dim - 1), x)
-
-
-def cumsum(x: Any, dim: int) -> Any:
-    return each(lambda c: torch.cumsum(c, dim - 1), x)
+def run_wise_as(name: str) -> Operator:
+    return lambda x, dim: each(lambda c: getattr(torch, name)(c, dim - 1), x)
 
 
 def layer_norm(x: Any, shape: Any, weight: Any = None, bias: Any = None) -> Any:
@@ -253,7 +250,7 @@ OPERATORS: dict[str, Operator] = {
     "clone": elementwise(torch.clone),
     "contiguous": lambda x: x,
     "cross_entropy": cross_entropy,
-    "cumsum": cumsum,
+    **{name: run_wise_as(name) for name in run_wise()},
     "detach": elementwise(torch.detach),
     "div": elementwise(operator.truediv),
     "dropout": dropout,
@@ -282,7 +279,6 @@ OPERATORS: dict[str, Operator] = {
     "select": select,
     "sgn": elementwise(torch.sgn),
     "silu": elementwise(functional.silu),
-    "softmax": softmax,
     "stack": joined(torch.stack),
     "sub": sub,
     "sum": reduction(torch.sum, batch_sum),

@@ -28,7 +28,7 @@ from pynested.spec.generator.build import Run
 from pynested.spec.generator.gradient import gradient_fields
 from pynested.spec.generator.trees import leaves, like
 from pynested.spec.reductions import REDUCTIONS
-from pynested.spec.table import load_table
+from pynested.spec.table import load_table, run_wise
 
 from ..nests import PLACEMENTS, nest, plain
 
@@ -143,7 +143,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     ),
     "prod": _prod,
     **dict.fromkeys(("matmul", "bmm", "linear"), _products),
-    **dict.fromkeys(("softmax", "cumsum"), _runs),
+    **dict.fromkeys(run_wise(), _runs),
     "layer_norm": _layer_norm,
     "cross_entropy": _losses,
 }

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from pynested.spec.table import run_wise
+
 from ..oracle import DTYPES, FUNCTIONS, TABLE, Nest
 from ..plan import Call, Ref
 from . import arrays
@@ -205,10 +207,13 @@ def cumsum(d: Draft) -> Call:
     return Call("cumsum", (ref, d.dim(d.value(ref), batch=False)), _asked_dtype(d))
 
 
-def softmax(d: Draft) -> Call:
-    ref = d.array("f")
-    asked = {"dtype": d.chance.one(DTYPES)} if d.wild(0.15) else {}
-    return Call("softmax", (ref, d.dim(d.value(ref), batch=False)), asked)
+def run_wise_on_floats(op: str) -> Callable[[Draft], Call]:
+    def drawn(d: Draft) -> Call:
+        ref = d.array("f")
+        asked = {"dtype": d.chance.one(DTYPES)} if d.wild(0.15) else {}
+        return Call(op, (ref, d.dim(d.value(ref), batch=False)), asked)
+
+    return drawn
 
 
 def layer_norm(d: Draft) -> Call:
@@ -244,8 +249,8 @@ DRAWS: dict[str, Callable[[Draft], Call]] = {
     "equal": equal,
     "where": where,
     "masked_fill": masked_fill,
+    **{op: run_wise_on_floats(op) for op in run_wise()},
     "cumsum": cumsum,
-    "softmax": softmax,
     "layer_norm": layer_norm,
     "dropout": dropout,
 }

@@ -11,6 +11,7 @@ import numpy as np
 from pynested.spec.components import each, left_align
 from pynested.spec.numerics import wide
 from pynested.spec.reductions import AVERAGED, REDUCTIONS, Reduction
+from pynested.spec.table import run_wise
 
 from .values import (
     Answer,
@@ -160,10 +161,13 @@ def of_entry(entry: Reduction) -> Callable[..., Answer]:
 # ---- normalization ---------------------------------------------------------------------------------------------------
 
 
-def softmax(self: Nest, dim: Any, dtype: Any = None) -> Answer:
-    kind, at = both(lambda: _floating(self.dtype if dtype is None else dtype), lambda: component_dim(self, dim))
-    asked = {} if dtype is None else {"dtype": kind}
-    return Answer("softmax", {"self": shaped(self), "dim": at, **asked}, lambda raw: self.like(raw, kind))
+def run_wise_on_floats(op: str) -> Callable[..., Answer]:
+    def rule(self: Nest, dim: Any, dtype: Any = None) -> Answer:
+        kind, at = both(lambda: _floating(self.dtype if dtype is None else dtype), lambda: component_dim(self, dim))
+        asked = {} if dtype is None else {"dtype": kind}
+        return Answer(op, {"self": shaped(self), "dim": at, **asked}, lambda raw: self.like(raw, kind))
+
+    return rule
 
 
 def layer_norm(self: Nest, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: Any = 1e-5) -> Answer:
@@ -273,8 +277,8 @@ RULES: dict[str, Callable[..., Answer]] = {
     **{op: reduction(op, lambda own: own) for op in ("amax", "amin")},
     **{op: place(op) for op in ("argmax", "argmin")},
     "mean": mean,
+    **{op: run_wise_on_floats(op) for op in run_wise()},
     "cumsum": cumsum,
-    "softmax": softmax,
     "layer_norm": layer_norm,
     "dropout": dropout,
     "embedding": embedding,
