@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from .components import Components, dims_of, left_align, over_runs
+from .components import Components, dims_of, each, left_align, over_runs
 from .numerics import NDArray, deviations, maximum_along, product_along, sum_along, wide
 
 __all__ = ["RUN_BOUNDS", "VANISHING", "RunBound", "of_gradient", "of_result", "softmax_factor"]
@@ -50,10 +50,22 @@ class RunBound:
     gradient: OfPull
     gradient_lost: OfPull
     gradient_added: OfPull
+    keeps: bool = False  # the shape: the numbers, and the cotangent, are one for each element
 
 
-def of_result(function: OfRun, arguments: Mapping[str, Any]) -> Any:
+def _along(function: OfPull, axis: int, *arrays: NDArray) -> NDArray:
+    """Return what `function` says of each run along an axis: the elements of one array, or of several, there."""
+    runs = [np.moveaxis(wide(one) * 1.0, axis, -1) for one in arrays]
+    found = np.zeros(runs[0].shape, object)
+    for place in np.ndindex(*found.shape[:-1] if found.size else (0,)):
+        found[place] = function(*(run[place] for run in runs))
+    return np.moveaxis(found.astype(object if runs[0].dtype == object else np.float64), -1, axis)
+
+
+def of_result(function: OfRun, arguments: Mapping[str, Any], keeps: bool = False) -> Any:
     """Return what `function` says of every element of the result."""
+    if keeps:
+        return each(lambda x: _along(function, arguments["dim"] - 1, x), arguments["self"])
     dim, keepdim = arguments.get("dim"), arguments.get("keepdim", False)
     return over_runs(lambda run: function(wide(run) * 1.0, **_asked(arguments)), arguments["self"], dim, keepdim)
 
@@ -62,8 +74,10 @@ def _asked(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: arguments[name] for name in _OPTIONS if name in arguments}
 
 
-def of_gradient(function: OfPull, arguments: Mapping[str, Any], cotangent: Any) -> dict[str, Any]:
+def of_gradient(function: OfPull, arguments: Mapping[str, Any], cotangent: Any, keeps: bool = False) -> dict[str, Any]:
     """Return what `function` says of every element of `self`."""
+    if keeps:
+        return {"self": each(lambda x, g: _along(function, arguments["dim"] - 1, x, g), arguments["self"], cotangent)}
     self, keepdim = arguments["self"], arguments.get("keepdim", False)
     dims = dims_of(arguments.get("dim"), self.shape)
 
@@ -150,6 +164,36 @@ _LOGSUMEXP = RunBound(
     gradient_lost=lambda run, g: 2 * (1 + abs(g)),
     gradient_added=lambda run, g: abs(g),
 )
+
+# ---- log_softmax --------------------------------------------------------------------------------------------------
+
+
+def _log_softmax_error(run: NDArray) -> Any:
+    """X - max and the last difference, each rounded, and the logarithm of a sum of exps."""
+    p, _ = softmax_factor(run, 0)
+    below = maximum_along(run, 0) - run
+    logarithm = np.log(sum_along(np.exp(-below), 0))
+    along = sum_along(p * np.where(p < VANISHING, 0, below), 0)[()]
+    return 3 * below + (run.size + 18 + 12 * logarithm + 2 * along)
+
+
+def _log_softmax_pulled(run: NDArray, g: NDArray) -> Any:
+    """G - p Σg, with p as exp of a result, or as a quotient."""
+    p, factor = softmax_factor(run, 0)
+    off = np.where(p < VANISHING, 0, _log_softmax_error(run) + 2 * factor)
+    return 2 * abs(g) + p * (off + run.size + 4) * sum_along(abs(g), 0)[()]
+
+
+_LOG_SOFTMAX = RunBound(
+    error=_log_softmax_error,
+    lost=lambda run: run.size + 0 * np.where(abs(run) < np.inf, run, 0),
+    added=lambda run: 2 * abs(run) + 2 * maximum_along(abs(run), 0)[()],
+    gradient=_log_softmax_pulled,
+    gradient_lost=lambda run, g: 0 * g + 2 * sum_along(1 + abs(g), 0)[()],
+    gradient_added=lambda run, g: abs(g) + sum_along(abs(g), 0)[()],
+    keeps=True,
+)
+
 
 # ---- var ----------------------------------------------------------------------------------------------------------
 
@@ -244,4 +288,10 @@ _STD = RunBound(
     gradient_added=lambda run, g, correction=1: _var_pull_added(run, g, correction) * (1 + 1 / _root(run, correction)),
 )
 
-RUN_BOUNDS: Mapping[str, RunBound] = {"prod": _PROD, "logsumexp": _LOGSUMEXP, "var": _VAR, "std": _STD}
+RUN_BOUNDS: Mapping[str, RunBound] = {
+    "prod": _PROD,
+    "logsumexp": _LOGSUMEXP,
+    "var": _VAR,
+    "std": _STD,
+    "log_softmax": _LOG_SOFTMAX,
+}

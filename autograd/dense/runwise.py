@@ -7,9 +7,11 @@ import numpy as np
 from pynested.backends import Segments
 
 from ..array import Array
+from ..rules import elementwise as of_elements
 from ..rules import segment as rules
-from .entries import RunWise, added, normalized
+from .entries import RunWise, added, composed, in_terms_of_runs, normalized
 from .movement import transpose
+from .runs import Runs
 
 __all__ = ["RUNWISE"]
 
@@ -26,6 +28,12 @@ def _cumsum(x: Array, axis: int) -> Array:
     return transpose(rules.segment_cumsum(transpose(x, 0, axis), whole), 0, axis)
 
 
+def _log_softmax(runs: Runs, x: Array) -> Array:
+    greatest = runs.amax(x.detach())
+    below = x - runs.back(greatest, x)
+    return below - runs.back(of_elements.log(runs.sum(of_elements.exp(below))), x)
+
+
 RUNWISE = {one.name: one for one in (
     RunWise(
         "softmax", rules.segment_softmax, _softmax, takes=normalized, clauses=9,
@@ -36,6 +44,16 @@ other does. Gradient: ``y * (g - sum(y * g))`` with ``y`` the result.""",
         example="""nt = pn.nested_array([[1000.0, 1000.0], [-np.inf, 3.0], []], layout=pn.jagged)
 >>> pn.softmax(nt, 1).unbind()
 (array([0.5, 0.5]), array([0., 1.]), array([]))""",
+    ),
+    RunWise(
+        "log_softmax", *in_terms_of_runs(_log_softmax), takes=composed, clauses=9,
+        says="The logarithm of the softmax of each run along ``dim``",
+        notes="""What is far below the maximum keeps its logarithm, though its softmax is 0. An empty run stays empty.
+-inf beside finite elements stays; a run that is all -inf, or holds NaN or +inf, becomes all NaN, and no other does.
+Gradient: ``g - softmax * sum(g)``.""",
+        example="""nt = pn.nested_array([[1000.0, 1000.0], [-np.inf, 3.0], []], layout=pn.jagged)
+>>> pn.log_softmax(nt, 1).unbind()
+(array([-0.69314718, -0.69314718]), array([-inf,   0.]), array([]))""",
     ),
     RunWise(
         "cumsum", rules.segment_cumsum, _cumsum, takes=added, clauses=10, torch="torch",

@@ -17,9 +17,9 @@ from pynested.nested_array import NestedArray, around
 from pynested.operands import Dense, Kind
 from pynested.packing import contiguous, packed
 
-from .runwise import softmax
+from .runwise import log_softmax, softmax
 
-__all__ = ["dropout", "layer_norm", "softmax"]
+__all__ = ["dropout", "layer_norm", "log_softmax", "softmax"]
 
 
 def _check_trailing(x: NestedArray, shape: tuple[int, ...]) -> None:

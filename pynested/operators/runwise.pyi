@@ -6,10 +6,12 @@ from pynested.operands import DType, Kind
 
 __all__ = [
     "softmax",
+    "log_softmax",
     "cumsum",
 ]
 
 NUMPY: dict[Any, Callable[..., Any]]
 
 def softmax(self: Kind, dim: int = ..., *, dtype: DType | None = None, axis: int = ...) -> Kind: ...
+def log_softmax(self: Kind, dim: int = ..., *, dtype: DType | None = None, axis: int = ...) -> Kind: ...
 def cumsum(self: Kind, dim: int = ..., *, dtype: DType | None = None, axis: int = ...) -> Kind: ...
