@@ -20,9 +20,10 @@ from .array import Array
 from .containers import flatten
 from .default_device import get_default_device, set_default_device
 from .modes import Mode
+from .pending import Pending
 from .rules.rule import Rule, hang
 from .tape import OFF, RECORDING, Line, held, now, source_of, state
-from .walk import Pending, boundary, lines_before, lines_between, pull_back, push_forward
+from .walk import boundary, lines_before, lines_between, pull_back, push_forward
 
 
 def checkpoint(function: Callable[..., Any], *arguments: Any) -> Any:

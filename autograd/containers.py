@@ -14,6 +14,7 @@ import numpy as np
 from pynested.backends.errors import ArgumentError
 
 from .array import Array
+from .dense.canonical import as_array
 
 Rebuild = Callable[[Sequence[Any]], Any]
 Open = Callable[[Any], tuple[list[Array], Rebuild]]
@@ -129,7 +130,7 @@ def matched(name: str, value: Any, given: Any, along: bool = False) -> list[Arra
     if given is None:
         return [None] * len(flatten(value)[0])
     if type(value) is Array:
-        return [_as_array(name, given)]
+        return [as_array(name, given)]
     kind = _registered.get(type(value))
     match = kind and (kind.tangent if along else kind.cotangent)
     if match is not None:
@@ -144,12 +145,6 @@ def matched(name: str, value: Any, given: Any, along: bool = False) -> list[Arra
     if not expected and not found:
         return []
     raise ArgumentError(f"{name}: {_described(given)} does not have the form of {_described(value)}.")
-
-
-def _as_array(name: str, given: Any) -> Array:
-    from .dense.canonical import as_array
-
-    return as_array(name, given)
 
 
 def _described(value: Any) -> str:

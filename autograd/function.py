@@ -19,9 +19,10 @@ from .containers import flatten, mapped, matched
 from .dense.canonical import as_array
 from .hooks import read_only
 from .modes import Mode, no_grad
+from .passes import grad
+from .pending import Pending
 from .rules.rule import Rule, hang, hang_one
 from .tape import OFF, RECORDING, Line, held, source_of, state
-from .walk import Pending
 
 
 class Context:
@@ -238,8 +239,6 @@ class _Call(Rule):
 
     def transposed(self, line: Line, tangents: list[Any]) -> list[Any]:
         """The tangents of the outputs by differentiating ``backward`` with respect to its cotangents."""
-        from .passes import grad
-
         with Mode(RECORDING):
             cotangents = [_zeros(*like) for like in self.likes]
             for one in cotangents:

@@ -9,14 +9,13 @@ import numpy as np
 from pynested.backends.errors import ArgumentError, DeviceError, GradientError
 
 from .array import READ_ONLY, Array, owner
+from .pending import Pending
+from .rules.movement import alias
 from .tape import Hook, Hooks, now
-from .walk import Pending
 
 
 def read_only(gradient: Array) -> Array:
     """A view of a gradient, with its history, that nobody can write to: other branches of the pass read the memory."""
-    from .rules.movement import alias
-
     shown = alias(gradient)
     shown.guard = READ_ONLY
     if isinstance(shown.data, np.ndarray):

@@ -15,8 +15,9 @@ from .array import Array, bare_on_cpu, owner, wrapped
 from .containers import flatten, matched
 from .hooks import hooked
 from .modes import Mode
+from .pending import Pending
 from .tape import OFF, RECORDING, source_of, state
-from .walk import Pending, lines_between, pull_back
+from .walk import lines_between, pull_back
 
 Seeds = list[tuple[Any, Array]]
 

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from pynested.backends.errors import GradientError
 
+from .trace import Trace
+
 if TYPE_CHECKING:
-    from .anomaly import Trace
     from .array import Array
     from .rules.rule import Rule
 
@@ -57,7 +58,7 @@ class Line:
     shapes : tuple
         The shapes of all array arguments, where the rule is not elementwise.
     parts : int
-        How many outputs there are, where they hang from this line by a part each; 0 where the line is the one output's.
+        Number of outputs if the rule returns several, each made by a `Part` of this line; 0 if it returns one.
     trace : Trace or None
         Where the line was written, inside `anomaly`.
     """
@@ -97,8 +98,6 @@ class Line:
         self.inputs, self.output = inputs, output
         self.version = version_of(inputs, output)
         if state.mode == ANOMALY:
-            from .anomaly import Trace
-
             self.trace = Trace()
             self.trace.remember(self)
 

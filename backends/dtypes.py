@@ -1,4 +1,4 @@
-"""bfloat16, which NumPy lacks: a dtype of the package ml_dtypes, whose kind is "V". No other dtype of ours has it."""
+"""bfloat16, which NumPy lacks, comes from the package ml_dtypes; its kind is "V", that of no other supported dtype."""
 
 from __future__ import annotations
 

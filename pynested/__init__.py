@@ -10,9 +10,13 @@ from pynested import _checkout
 
 _checkout.install()
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: E402
+
 import numpy as _np  # noqa: E402
 
+from pynested import nested_protocols as _nested_protocols  # noqa: E402, F401  what a nested array has
 from pynested import opening as _opening  # noqa: E402, F401  nested arrays make themselves known to autograd
+from pynested import operators as _operators  # noqa: E402
 from pynested._version import __version__  # noqa: E402
 from pynested.autograd import (  # noqa: E402
     Array,
@@ -45,8 +49,6 @@ from pynested.autograd import (  # noqa: E402
     zeros,
 )
 from pynested.backends import errors  # noqa: E402
-from pynested.buffers import nested_array_from_jagged, nested_array_from_strided  # noqa: E402
-from pynested.construct import as_nested_array, nested_array  # noqa: E402
 from pynested.extending import elementwise, map_components  # noqa: E402
 from pynested.layouts import Layout, jagged, strided  # noqa: E402
 from pynested.likeness import (  # noqa: E402
@@ -59,58 +61,7 @@ from pynested.likeness import (  # noqa: E402
     zeros_like,
 )
 from pynested.nested_array import NestedArray  # noqa: E402
-from pynested.operators import (  # noqa: E402
-    abs,
-    add,
-    bmm,
-    cat,
-    chunk,
-    clone,
-    contiguous,
-    cross_entropy,
-    detach,
-    div,
-    dropout,
-    embedding,
-    eq,
-    equal,
-    gelu,
-    getitem,
-    layer_norm,
-    linear,
-    logical_not,
-    lt,
-    masked_fill,
-    matmul,
-    maximum,
-    minimum,
-    mul,
-    ne,
-    neg,
-    relu,
-    reshape,
-    reshape_as,
-    select,
-    sgn,
-    silu,
-    stack,
-    sub,
-    to,
-    to_padded_array,
-    transpose,
-    unbind,
-    unflatten,
-    unsqueeze,
-    view,
-    where,
-)
-from pynested.operators import reduction as _reduction  # noqa: E402
-from pynested.operators import runwise as _runwise  # noqa: E402
-from pynested.operators.elementwise import smooth as _smooth  # noqa: E402
-from pynested.operators.elementwise.smooth import *  # noqa: E402, F403
-from pynested.operators.reduction import *  # noqa: E402, F403
-from pynested.operators.runwise import *  # noqa: E402, F403
-from pynested.padded import masked_select, narrow  # noqa: E402
+from pynested.operators import *  # noqa: E402
 
 bool = _np.dtype(_np.bool_)
 int8, int16, int32, int64 = _np.dtype(_np.int8), _np.dtype(_np.int16), _np.dtype(_np.int32), _np.dtype(_np.int64)
@@ -118,106 +69,24 @@ uint8 = _np.dtype(_np.uint8)
 float16, float32, float64 = _np.dtype(_np.float16), _np.dtype(_np.float32), _np.dtype(_np.float64)
 
 __all__ = [
-    "Array",
-    "Function",
-    "Layout",
-    "NestedArray",
-    "__version__",
-    "abs",
-    "add",
-    "anomaly",
-    "arange",
-    "array",
-    "as_nested_array",
-    "bmm",
-    "bool",
-    "cat",
-    "checkpoint",
-    "chunk",
-    "clone",
-    "contiguous",
-    "cross_entropy",
-    "detach",
-    "div",
-    "dropout",
-    "elementwise",
-    "embedding",
-    "empty",
-    "empty_like",
-    "enable_grad",
-    "eq",
-    "equal",
-    "errors",
-    "float16",
-    "float32",
-    "float64",
-    "from_dlpack",
-    "full",
-    "full_like",
-    "gelu",
-    "get_default_device",
-    "getitem",
-    "grad",
-    "gradcheck",
-    "hessian",
-    "hvp",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "is_grad_enabled",
-    "jacobian",
-    "jagged",
-    "jvp",
-    "layer_norm",
-    "linear",
-    "logical_not",
-    "lt",
-    "manual_seed",
-    "map_components",
-    "masked_fill",
-    "masked_select",
-    "matmul",
-    "maximum",
-    "minimum",
-    "mul",
-    "narrow",
-    "ne",
-    "neg",
-    "nested_array",
-    "nested_array_from_jagged",
-    "nested_array_from_strided",
-    "no_grad",
-    "ones",
-    "ones_like",
-    "rand",
-    "rand_like",
-    "randint",
-    "randint_like",
-    "randn",
-    "randn_like",
-    "relu",
-    "reshape",
-    "reshape_as",
-    "select",
-    "set_default_device",
-    "sgn",
-    "silu",
-    "stack",
-    "strided",
-    "sub",
-    "tape",
-    "to",
-    "to_padded_array",
-    "transpose",
-    "uint8",
-    "unbind",
-    "unflatten",
-    "unsqueeze",
-    "view",
-    "vjp",
-    "where",
-    "zeros",
-    "zeros_like",
+    "Array", "Function", "Layout", "NestedArray", "__version__", "anomaly", "arange", "array", "bool", "checkpoint",
+    "elementwise", "empty", "empty_like", "enable_grad", "errors", "float16", "float32", "float64", "from_dlpack",
+    "full", "full_like", "get_default_device", "grad", "gradcheck", "hessian", "hvp", "int8", "int16", "int32",
+    "int64", "is_grad_enabled", "jacobian", "jagged", "jvp", "manual_seed", "map_components", "no_grad", "ones",
+    "ones_like", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "set_default_device",
+    "strided", "tape", "uint8", "vjp", "zeros", "zeros_like",
 ]  # fmt: skip
-__all__ += _smooth.__all__ + _reduction.__all__ + _runwise.__all__
+if _TYPE_CHECKING:  # written by python -m pynested.stubs
+    __all__ += [
+        "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "as_nested_array", "atan", "bmm", "cat",
+        "chunk", "clone", "contiguous", "cos", "cosh", "cross_entropy", "cumsum", "detach", "div", "dropout",
+        "embedding", "eq", "equal", "erf", "exp", "expm1", "ge", "gelu", "getitem", "gt", "layer_norm", "le", "linear",
+        "log", "log10", "log1p", "log2", "log_softmax", "logical_not", "logsumexp", "lt", "masked_fill",
+        "masked_select", "matmul", "maximum", "mean", "minimum", "mul", "narrow", "ne", "neg", "nested_array",
+        "nested_array_from_jagged", "nested_array_from_strided", "pin_memory", "prod", "relu", "reshape", "reshape_as",
+        "rsqrt", "select", "sgn", "sigmoid", "silu", "sin", "sinh", "softmax", "sqrt", "stack", "std", "sub", "sum",
+        "tan", "tanh", "to", "to_dense", "to_padded_array", "transpose", "unbind", "unflatten", "unsqueeze", "var",
+        "view", "where",
+    ]  # fmt: skip
+else:
+    __all__ += _operators.__all__

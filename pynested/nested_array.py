@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,12 +11,17 @@ from pynested.autograd import Array
 from pynested.autograd.default_device import placed
 from pynested.autograd.dense.canonical import canonical_dim
 from pynested.autograd.fixed import fixed
+from pynested.autograd.rules.movement import alias
 from pynested.backends.errors import GradientError, LayoutError, StructureError
 
 from .layouts import Layout
-from .nested_protocols import Protocols
 from .sizes import RaggedSize
 from .structure import STRUCTURES, Ints, Jagged, Strided, Structure, handed_out, misfit
+
+if TYPE_CHECKING:
+    from .nested_protocols import Protocols
+else:
+    Protocols = object  # methods that are written in terms of NestedArray, and put into it where it is complete
 
 
 class NestedArray(Protocols):
@@ -185,8 +190,6 @@ class NestedArray(Protocols):
 
     def values(self) -> Array:
         """The buffer, as a view: of the jagged layout with the ragged dimension packed, of the strided one flat."""
-        from pynested.autograd.rules.movement import alias
-
         return alias(self.data)
 
     def offsets(self) -> Array:
@@ -235,14 +238,6 @@ class NestedArray(Protocols):
     @grad.setter
     def grad(self, value: NestedArray | None) -> None:
         self.data.grad = None if value is None else self._as_gradient("grad", value)
-
-    def _as_gradient(self, name: str, value: Any) -> Array:
-        """The values of a gradient of this shape, in this placement."""
-        if not isinstance(value, NestedArray):
-            raise GradientError(f"{name}: the gradient of a nested array is nested, not {type(value).__name__}.")
-        from .packing import placed_like
-
-        return placed_like(name, value, self)
 
     def backward(self, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False) -> None:
         """Accumulate the gradients of this array, weighted by ``gradient`` (nested, of equal shape)."""

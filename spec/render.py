@@ -40,7 +40,8 @@ def section(operator: Operator) -> str:
 def _head(operator: Operator) -> list[str]:
     facts = [f"precision: {operator.precision}"]
     facts.append(f"differentiable in: {', '.join(operator.differentiable) or 'nothing'}")
-    facts += [f"torch: `{operator.torch}`"] if operator.torch else []
+    elsewhere = {"torch": operator.torch, **operator.peers}
+    facts += [f"{library}: `{name}`" for library, name in elsewhere.items() if name]
     return ["```python", *_signature(operator.signature), "```", "", _wrapped(" · ".join(facts), ""), ""]
 
 

@@ -3,66 +3,22 @@
 One module per chapter of the specification, with the names that `pynested.operators` has for nested arrays.
 """
 
-import numpy as np
-
-from . import along, smooth
+from . import along, comparison, elementwise, losses, movement, normalization, products, smooth
 from .along import *  # noqa: F403
-from .canonical import canonical_dim, canonical_dims, operand
-from .comparison import eq, equal, ge, gt, inverted, le, logical_not, lt, masked_fill, ne, where
-from .elementwise import (
-    UFUNCS,
-    abs,
-    add,
-    binary,
-    div,
-    gelu,
-    maximum,
-    minimum,
-    mul,
-    neg,
-    relu,
-    sgn,
-    silu,
-    sub,
-)
-from .losses import cross_entropy, embedding
-from .movement import (
-    as_strided,
-    broadcast_to,
-    cat,
-    chunk,
-    clone,
-    contiguous,
-    getitem,
-    narrow,
-    permute,
-    reshape,
-    reshape_as,
-    select,
-    stack,
-    to,
-    transpose,
-    unbind,
-    unflatten,
-    unsqueeze,
-    view,
-)
-from .normalization import dropout, layer_norm
-from .products import bmm, linear, matmul
+from .comparison import *  # noqa: F403
+from .elementwise import *  # noqa: F403
+from .losses import *  # noqa: F403
+from .movement import *  # noqa: F403
+from .normalization import *  # noqa: F403
+from .products import *  # noqa: F403
 from .smooth import *  # noqa: F403
-from .writing import overwrite, write
 
-UFUNCS |= {
-    np.matmul: matmul, np.logical_not: logical_not, np.equal: eq, np.not_equal: ne, np.less: lt, np.less_equal: le,
-    np.greater: gt, np.greater_equal: ge,
-}  # fmt: skip
-
-__all__ = [
-    "UFUNCS", "abs", "add", "as_strided", "binary", "bmm", "broadcast_to", "canonical_dim", "canonical_dims", "cat",
-    "chunk", "clone", "contiguous", "cross_entropy", "div", "dropout", "embedding", "eq", "equal", "ge", "gelu",
-    "getitem", "gt", "inverted", "layer_norm", "le", "linear", "logical_not", "lt", "masked_fill", "matmul",
-    "maximum", "minimum", "mul", "narrow", "ne", "neg", "operand", "overwrite", "permute", "relu", "reshape",
-    "reshape_as", "select", "sgn", "silu", "stack", "sub", "to", "transpose", "unbind", "unflatten", "unsqueeze",
-    "view", "where", "write",
-]  # fmt: skip
-__all__ += along.__all__ + smooth.__all__
+__all__: list[str] = []
+__all__ += along.__all__
+__all__ += comparison.__all__
+__all__ += elementwise.__all__
+__all__ += losses.__all__
+__all__ += movement.__all__
+__all__ += normalization.__all__
+__all__ += products.__all__
+__all__ += smooth.__all__

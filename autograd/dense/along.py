@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -128,12 +128,12 @@ OPTIONS: dict[str, tuple[Callable[[Any, Over], Any], dict[str, tuple[Any, str]]]
 }
 
 
-def function(entry: Entry, over: Over, module: str) -> Any:
-    """The function of an entry; ``over`` carries it out."""
+def function(entry: Entry, over: Over, module: str, types: Mapping[str, str] = {}) -> Any:
+    """The function of an entry; ``over`` carries it out. ``types`` are those of its parameters, Any by default."""
     make = OPTIONS[entry.option][0] if isinstance(entry, Reduction) else _run_wise
     made = make(entry, over)
     made.__name__ = made.__qualname__ = entry.name
-    made.__module__, made.__doc__, made.__signature__ = module, documentation(entry), signature(entry)
+    made.__module__, made.__doc__, made.__signature__ = module, documentation(entry), signature(entry, types)
     return made
 
 
@@ -158,7 +158,7 @@ def numpys(functions: dict[str, Any]) -> dict[Any, Callable[..., Any]]:
 # ---- what people read ---------------------------------------------------------------------------------------------
 
 
-def signature(entry: Entry) -> inspect.Signature:
+def signature(entry: Entry, types: Mapping[str, str]) -> inspect.Signature:
     """The parameters, with the defaults that count."""
     named, by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     reduces = isinstance(entry, Reduction)
@@ -167,7 +167,13 @@ def signature(entry: Entry) -> inspect.Signature:
     given += [("keepdim", named, False)] if reduces else []
     given += [(name, by_name, default) for name, (default, _) in OPTIONS[entry.option][1].items()]
     given += [(name, by_name, UNSAID) for name in ("axis", "keepdims")[: 1 + reduces]]
-    return inspect.Signature([inspect.Parameter(name, kind, default=default) for name, kind, default in given])
+    types = {"correction": "float", **types} | ({"dim": "int", "axis": "int"} if alone else {})
+    types |= {"keepdim": "bool", "keepdims": "bool"}
+    parameters = [
+        inspect.Parameter(name, kind, default=default, annotation=types.get(name, "Any"))
+        for name, kind, default in given
+    ]
+    return inspect.Signature(parameters, return_annotation=types.get("return", "Array"))
 
 
 def documentation(entry: Entry) -> str:

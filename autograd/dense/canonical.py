@@ -101,7 +101,8 @@ def _kinds_in(name: str, value: Any) -> set[type]:
 def operand(name: str, value: Any, device: str = "cpu") -> Any:
     """``value`` as an operand: an Array, or a Python number, which promotes weakly.
 
-    A NumPy scalar has no place, so it goes to ``device``, that of the other operands; a NumPy array lies on the CPU.
+    A NumPy scalar belongs to no device, so it is moved to ``device``, that of the other operands; a NumPy array lies on
+    the CPU.
     """
     if type(value) in _AS_THEY_ARE:
         return value

@@ -20,6 +20,8 @@ from ..rules.kinds import same_device
 from .canonical import as_array, broadcast_shape, device_of, frozen, operand, operands, together
 from .reduction import to_dtype
 
+__all__ = ["eq", "equal", "ge", "gt", "le", "logical_not", "lt", "masked_fill", "ne", "where"]
+
 _INT64 = np.dtype(np.int64)
 
 

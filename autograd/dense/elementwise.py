@@ -18,6 +18,8 @@ from ..rules.rule import Rule
 from .canonical import as_array, broadcast_shape, device_of, operands
 from .reduction import to_dtype
 
+__all__ = ["abs", "add", "div", "gelu", "maximum", "minimum", "mul", "neg", "relu", "sgn", "silu", "sub"]
+
 BOOLS, INTEGERS = "b", "iu"  # kinds of dtype that an operator may refuse
 
 
@@ -147,9 +149,3 @@ def binary(function: Callable[[Any, Any], Array], a: Any, b: Any) -> Array:
     if isinstance(a, _OPERANDS_TOO) or isinstance(b, _OPERANDS_TOO):
         return function(a, b)
     return NotImplemented  # type: ignore[no-any-return]
-
-
-UFUNCS: dict[Any, Callable[..., Any]] = {
-    np.add: add, np.subtract: sub, np.multiply: mul, np.divide: div, np.negative: neg, np.absolute: abs, np.sign: sgn,
-    np.maximum: maximum, np.minimum: minimum,
-}  # fmt: skip

@@ -168,7 +168,9 @@ class Reduction:
 
     def refused(self, what: str, advice: str = "") -> EmptyReductionError:
         """The error for a run without elements."""
-        return EmptyReductionError(f"{self.name}: {what}, and nothing has no {self.lacks}. {advice}".rstrip())
+        return EmptyReductionError(
+            f"{self.name}: {what}; the {self.lacks} of no elements is undefined. {advice}".rstrip()
+        )
 
     def _check_axes(self, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
         empty = [i for i in axes if shape[i] == 0]

@@ -21,6 +21,8 @@ from .canonical import canonical_int, together
 from .entries import floating
 from .reduction import to_dtype
 
+__all__ = ["cross_entropy", "embedding"]
+
 
 def embedding(indices: Any, weight: Any) -> Array:
     """The rows of ``weight`` at ``indices``: (...), (V, E) -> (..., E)."""

@@ -22,6 +22,8 @@ from ..rules import rows as of_rows
 from .canonical import as_array, canonical_shape, together
 from .entries import floating, to_dtype
 
+__all__ = ["dropout", "layer_norm"]
+
 
 def layer_norm(
     self: Any, normalized_shape: Sequence[int] | int, weight: Any = None, bias: Any = None, eps: float = 1e-5

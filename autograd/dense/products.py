@@ -17,6 +17,8 @@ from .canonical import broadcast_shape, possible_shape, together
 from .elementwise import add
 from .reduction import to_dtype
 
+__all__ = ["bmm", "linear", "matmul"]
+
 
 def _promoted(a: Array, b: Array) -> tuple[Array, Array]:
     if a.dtype == b.dtype:

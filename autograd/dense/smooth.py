@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from ..rules.functions import FUNCTIONS, RULES
-from .elementwise import UFUNCS, unary
+from .elementwise import unary
 
 __all__ = list(FUNCTIONS)
 
 for _name, _entry in FUNCTIONS.items():
     globals()[_name] = _function = unary(_name, RULES[_name])
     _function.__doc__ = _entry.documentation
-    if _entry.ufunc is not None:
-        UFUNCS[_entry.ufunc] = _function

@@ -15,6 +15,7 @@ from pynested.backends.numpy.running import quiet
 from ..array import raw
 from .functions import RULES
 from .kinds import Linear
+from .movement import sum_to
 from .pointwise import Elementwise, Pull, per
 from .samples import arrays, pairs, reals, with_static
 
@@ -55,8 +56,6 @@ def _to_greater(g: Any, a: Any, b: Any) -> Any:
 
 def _chosen(g: Any, condition: Any, shape: tuple[int, ...]) -> Any:
     """The cotangent where it was chosen, zero elsewhere, summed to ``shape``."""
-    from .movement import sum_to
-
     return sum_to(where(g, g.dtype.type(0), condition), shape)
 
 

@@ -109,7 +109,7 @@ class Elementwise(Rule):
         return result
 
     def _write(self, result: Array, operands: tuple[Any, ...], sources: tuple[Any, ...]) -> None:
-        """Write the line of ``result`` with little ado: this is what tiny operations spend their time on."""
+        """Record ``result`` on a fast path: this is what tiny operations spend their time on."""
         data = result._bare
         line = Line(self, sources, (), data.shape, data.dtype)
         saves = self.looks[tuple([source is not None for source in sources])]

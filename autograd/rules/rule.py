@@ -14,8 +14,8 @@ from pynested.backends.errors import DeviceError, GradientError
 from pynested.backends.memory import once_more
 
 from ..array import Array, raw
+from ..pending import Pending
 from ..tape import Line, held, source_of, state
-from ..walk import Pending
 
 Samples = Callable[[np.random.Generator], Iterable[tuple[Any, ...]]]
 Verb = str | Callable[..., Any]
@@ -179,9 +179,7 @@ class Rule:
         raise GradientError(f"{self.name} has no forward derivative.")
 
     def fitted(self, line: Line, i: int, source: Any, cotangent: Any) -> Any:
-        """``cotangent`` in the shape and dtype of argument ``i``; all but broadcasting and promotion is an error."""
-        from .movement import cast, sum_to
-
+        """``cotangent`` in the shape and dtype of argument ``i``; it may differ by broadcasting or promotion only."""
         shape, dtype = source.shape, source.dtype
         if cotangent.shape != shape:
             if not self.broadcasts or cotangent.shape != line.shape:
@@ -190,7 +188,7 @@ class Rule:
                     f"has shape {shape} (the output has {line.shape}). The rule is wrong; it must return the input's "
                     "shape."
                 )
-            cotangent = sum_to(cotangent, shape)
+            cotangent = RULES["sum_to"](cotangent, shape)
         if cotangent.dtype != dtype:
             if cotangent.dtype != line.dtype:
                 raise GradientError(
@@ -198,7 +196,7 @@ class Rule:
                     f"has dtype {dtype} (the output has {line.dtype}). The rule is wrong; it must keep the input's "
                     "dtype."
                 )
-            cotangent = cast(cotangent, dtype)
+            cotangent = RULES["cast"](cotangent, dtype)
         return cotangent
 
 

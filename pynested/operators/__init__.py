@@ -1,58 +1,33 @@
 """The operators on nested and dense arrays, one module per chapter of the specification."""
 
-import sys
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
-import numpy as np
+from . import comparison, conversion, elementwise, losses, movement, normalization, products, reduction, scan
+from .comparison import *
+from .conversion import *
+from .elementwise import *
+from .elementwise.smooth import *  # again, as type checkers read it of this module only
+from .losses import *
+from .movement import *
+from .normalization import *
+from .products import *
+from .reduction import *
+from .scan import *
 
-from pynested import nested_methods
-from pynested.autograd.rules.functions import FUNCTIONS
-
-from . import reduction, runwise
-from .comparison import eq, equal, ge, gt, le, logical_not, lt, masked_fill, ne, where
-from .conversion import contiguous, narrow, pin_memory, to, to_dense, to_padded_array
-from .elementwise import abs, add, div, gelu, maximum, minimum, mul, neg, relu, sgn, silu, smooth, sub
-from .elementwise.smooth import *  # noqa: F403
-from .indexing import getitem
-from .losses import cross_entropy, embedding
-from .movement import (
-    cat,
-    chunk,
-    clone,
-    detach,
-    reshape,
-    reshape_as,
-    select,
-    stack,
-    transpose,
-    unbind,
-    unflatten,
-    unsqueeze,
-    view,
-)
-from .normalization import dropout, layer_norm
-from .products import bmm, linear, matmul
-from .reduction import *  # noqa: F403
-from .runwise import *  # noqa: F403
-from .writing import assign, overwrite, write
-
-UFUNCS: dict[Any, Callable[..., Any]] = {
-    np.add: add, np.subtract: sub, np.multiply: mul, np.divide: div, np.negative: neg, np.absolute: abs, np.sign: sgn,
-    np.maximum: maximum, np.minimum: minimum,
-    np.logical_not: logical_not, np.equal: eq, np.less: lt, np.not_equal: ne, np.matmul: matmul, np.less_equal: le,
-    np.greater: gt, np.greater_equal: ge,
-}  # fmt: skip
-UFUNCS |= {one.ufunc: getattr(smooth, name) for name, one in FUNCTIONS.items() if one.ufunc is not None}
-
-__all__ = [
-    "UFUNCS", "abs", "add", "assign", "bmm", "cat", "chunk", "clone", "contiguous", "cross_entropy", "detach",
-    "div", "dropout", "embedding", "eq", "equal", "ge", "gelu", "getitem", "gt", "layer_norm", "le", "linear",
-    "logical_not", "lt", "masked_fill", "matmul", "maximum", "minimum", "mul", "narrow", "ne", "neg", "overwrite",
-    "pin_memory", "relu", "reshape", "reshape_as", "select", "sgn", "silu", "stack", "sub", "to", "to_dense",
-    "to_padded_array", "transpose", "unbind", "unflatten", "unsqueeze", "view", "where", "write",
-]  # fmt: skip
-__all__ += smooth.__all__ + reduction.__all__ + runwise.__all__
-
-# The methods call functions that are written in terms of NestedArray, so they are connected here.
-nested_methods.connect(sys.modules[__name__])
+if TYPE_CHECKING:  # written by python -m pynested.stubs
+    __all__ = [
+        "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "as_nested_array", "atan", "bmm", "cat",
+        "chunk", "clone", "contiguous", "cos", "cosh", "cross_entropy", "cumsum", "detach", "div", "dropout",
+        "embedding", "eq", "equal", "erf", "exp", "expm1", "ge", "gelu", "getitem", "gt", "layer_norm", "le", "linear",
+        "log", "log10", "log1p", "log2", "log_softmax", "logical_not", "logsumexp", "lt", "masked_fill",
+        "masked_select", "matmul", "maximum", "mean", "minimum", "mul", "narrow", "ne", "neg", "nested_array",
+        "nested_array_from_jagged", "nested_array_from_strided", "pin_memory", "prod", "relu", "reshape", "reshape_as",
+        "rsqrt", "select", "sgn", "sigmoid", "silu", "sin", "sinh", "softmax", "sqrt", "stack", "std", "sub", "sum",
+        "tan", "tanh", "to", "to_dense", "to_padded_array", "transpose", "unbind", "unflatten", "unsqueeze", "var",
+        "view", "where",
+    ]  # fmt: skip
+else:
+    _CHAPTERS = (
+        comparison, conversion, elementwise, losses, movement, normalization, products, reduction, scan,
+    )  # fmt: skip
+    __all__ = [name for chapter in _CHAPTERS for name in chapter.__all__]

@@ -11,17 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd import Array, dense
+from pynested.autograd import dense
 from pynested.autograd.dense.canonical import together
 from pynested.autograd.dense.comparison import filled_where, same_elements
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.backends.memory import with_room
 from pynested.mapping import check_devices, elementwise, unary
 from pynested.nested_array import NestedArray
-from pynested.operands import Kind, Operand
+from pynested.operands import Joined, Kind, Operand
 from pynested.packing import gathered, packed, to_strided
 from pynested.shapes import apart, same_shape
 from pynested.structure import Jagged
+
+__all__ = ["eq", "equal", "ge", "gt", "le", "logical_not", "lt", "masked_fill", "ne", "where"]
 
 
 def logical_not(self: Kind) -> Kind:
@@ -39,7 +41,7 @@ def logical_not(self: Kind) -> Kind:
     return unary("logical_not", dense.logical_not, self)
 
 
-def eq(self: Operand, other: Operand) -> NestedArray | Array:
+def eq(self: Operand, other: Operand) -> Joined:
     """``self == other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -70,7 +72,7 @@ def eq(self: Operand, other: Operand) -> NestedArray | Array:
     return dense.eq(self, other)
 
 
-def ne(self: Operand, other: Operand) -> NestedArray | Array:
+def ne(self: Operand, other: Operand) -> Joined:
     """``self != other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     The negation of `eq`, with its operands, dtypes and errors: NaN differs from everything, itself included. No
@@ -89,7 +91,7 @@ def ne(self: Operand, other: Operand) -> NestedArray | Array:
     return dense.ne(self, other)
 
 
-def lt(self: Operand, other: Operand) -> NestedArray | Array:
+def lt(self: Operand, other: Operand) -> Joined:
     """``self < other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -120,22 +122,49 @@ def lt(self: Operand, other: Operand) -> NestedArray | Array:
     return dense.lt(self, other)
 
 
-def le(self: Operand, other: Operand) -> NestedArray | Array:
-    """``self <= other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``; False with NaN, else as `lt`."""
+def le(self: Operand, other: Operand) -> Joined:
+    """``self <= other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``; False with NaN, else as `lt`.
+
+    Operands, dtypes and errors are those of `lt`. Clauses: LT-1 to LT-5. After `torch.le`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
+    >>> pn.le(nt, 2).unbind()
+    (array([ True,  True]), array([False]))
+    """
     if type(self) is NestedArray or type(other) is NestedArray:
         return elementwise("le", dense.le, self, other)
     return dense.le(self, other)
 
 
-def gt(self: Operand, other: Operand) -> NestedArray | Array:
-    """``self > other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``; what ``other < self`` says."""
+def gt(self: Operand, other: Operand) -> Joined:
+    """``self > other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``; what ``other < self`` says.
+
+    Operands, dtypes and errors are those of `lt`. Clauses: LT-1 to LT-5. After `torch.gt`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
+    >>> pn.gt(nt, 2).unbind()
+    (array([False, False]), array([ True]))
+    """
     if type(self) is NestedArray or type(other) is NestedArray:
         return elementwise("gt", dense.gt, self, other)
     return dense.gt(self, other)
 
 
-def ge(self: Operand, other: Operand) -> NestedArray | Array:
-    """``self >= other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``; what ``other <= self`` says."""
+def ge(self: Operand, other: Operand) -> Joined:
+    """``self >= other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``; what ``other <= self`` says.
+
+    Operands, dtypes and errors are those of `lt`. Clauses: LT-1 to LT-5. After `torch.ge`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
+    >>> pn.ge(nt, 2).unbind()
+    (array([False,  True]), array([ True]))
+    """
     if type(self) is NestedArray or type(other) is NestedArray:
         return elementwise("ge", dense.ge, self, other)
     return dense.ge(self, other)
@@ -188,7 +217,7 @@ def _flat(x: NestedArray) -> Any:
     return gathered(to_strided(tight)).data
 
 
-def where(condition: Operand, self: Operand, other: Operand) -> NestedArray | Array:
+def where(condition: Operand, self: Operand, other: Operand) -> Joined:
     """``self`` where ``condition`` holds, ``other`` elsewhere: ``(B, *, D), (B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -225,7 +254,7 @@ def where(condition: Operand, self: Operand, other: Operand) -> NestedArray | Ar
     return dense.where(condition, self, other)
 
 
-def masked_fill(self: Operand, mask: Operand, value: float) -> NestedArray | Array:
+def masked_fill(self: Operand, mask: Operand, value: float) -> Joined:
     """``value`` where ``mask`` holds, ``self`` elsewhere: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters

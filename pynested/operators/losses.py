@@ -21,6 +21,8 @@ from pynested.packing import contiguous, gathered, to_jagged, to_strided
 from pynested.shapes import apart, describe
 from pynested.structure import Jagged, Strided
 
+__all__ = ["cross_entropy", "embedding"]
+
 
 def _outside(x: NestedArray, size: int, ignored: int | None = None) -> str:
     """The first element of ``x`` that is not in 0 .. size - 1, and where it is, in words."""

@@ -15,12 +15,14 @@ from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.mapping import together
 from pynested.nested_array import NestedArray
-from pynested.operands import Dense, Kind, Operand
+from pynested.operands import Dense, Joined, Kind, Operand
 from pynested.operators.elementwise import add
 from pynested.packing import packed
 from pynested.structure import Jagged
 
 from .component_products import dense_nested, nested_dense, nested_nested
+
+__all__ = ["bmm", "linear", "matmul"]
 
 
 def matmul(self: Operand, other: Operand) -> NestedArray | Array:
@@ -133,7 +135,7 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
     return matmul(a, b)
 
 
-def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> NestedArray | Array:
+def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> Joined:
     """``weight @ x + bias`` of each run x along the last dimension: ``(B, *, in) -> (B, *, out)``.
 
     Parameters

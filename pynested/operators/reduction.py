@@ -18,7 +18,9 @@ from .reducing import reduced
 
 __all__ = list(REDUCTIONS)
 
-globals().update((name, function(entry, reduced, __name__)) for name, entry in REDUCTIONS.items())
+_TYPES = {"self": "Operand", "dim": "Dims", "axis": "Dims", "dtype": "DType | None", "return": "NestedArray | Array"}
+
+globals().update((name, function(entry, reduced, __name__, _TYPES)) for name, entry in REDUCTIONS.items())
 
 
 NUMPY = numpys(globals())

@@ -31,7 +31,9 @@ def _over(entry: RunWise, self: Kind, dim: Any, dtype: Any) -> NestedArray | Arr
     return result if result.data.dtype == kind else around(to_dtype(result.data, kind), result.structure)
 
 
-globals().update((name, function(entry, _over, __name__)) for name, entry in RUNWISE.items())
+_TYPES = {"self": "Kind", "dtype": "DType | None", "return": "Kind"}
+
+globals().update((name, function(entry, _over, __name__, _TYPES)) for name, entry in RUNWISE.items())
 
 
 def _numpys(name: str) -> Callable[..., Any]:

@@ -60,7 +60,8 @@ class TestNames:
 
 def test_the_defaults_are_those_that_count() -> None:
     assert str(inspect.signature(pn.sum)) == (
-        "(self, dim=None, keepdim=False, *, dtype=None, axis=<no value>, keepdims=<no value>)"
+        "(self: 'Operand', dim: 'Dims' = None, keepdim: 'bool' = False, *, dtype: 'DType | None' = None, "
+        "axis: 'Dims' = <no value>, keepdims: 'bool' = <no value>) -> 'NestedArray | Array'"
     )
 
 

@@ -9,7 +9,7 @@ layout of the first one; without, it is dense. dtypes promote as in NumPy, and P
 DTYPES-7). An empty component stays empty. Nothing warns.
 
 StructureError: nested operands of different lengths, ranks or numbers of components. ShapeError: a dense operand that
-does not broadcast. DTypeError: a dtype that pynested has not. DeviceError: operands on different devices.
+does not broadcast. DTypeError: an unsupported dtype. DeviceError: operands on different devices.
 
 A gradient is summed over the elements that its operand was broadcast to; bools and integers have none.
 """
@@ -22,7 +22,7 @@ from functools import partial
 from pynested.autograd import Array, dense
 from pynested.mapping import elementwise, unary
 from pynested.nested_array import NestedArray
-from pynested.operands import Kind, Operand
+from pynested.operands import Joined, Kind, Operand
 
 
 def _with_alpha(function: Callable[..., Array], alpha: float) -> Callable[..., Array]:
@@ -30,7 +30,7 @@ def _with_alpha(function: Callable[..., Array], alpha: float) -> Callable[..., A
     return function if type(alpha) is int and alpha == 1 else partial(function, alpha=alpha)
 
 
-def add(self: Operand, other: Operand, *, alpha: float = 1) -> NestedArray | Array:
+def add(self: Operand, other: Operand, *, alpha: float = 1) -> Joined:
     """``self + alpha * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -67,7 +67,7 @@ def add(self: Operand, other: Operand, *, alpha: float = 1) -> NestedArray | Arr
     return dense.add(self, other, alpha=alpha)
 
 
-def sub(self: Operand, other: Operand, *, alpha: float = 1) -> NestedArray | Array:
+def sub(self: Operand, other: Operand, *, alpha: float = 1) -> Joined:
     """``self - alpha * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -104,7 +104,7 @@ def sub(self: Operand, other: Operand, *, alpha: float = 1) -> NestedArray | Arr
     return dense.sub(self, other, alpha=alpha)
 
 
-def mul(self: Operand, other: Operand) -> NestedArray | Array:
+def mul(self: Operand, other: Operand) -> Joined:
     """``self * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -135,7 +135,7 @@ def mul(self: Operand, other: Operand) -> NestedArray | Array:
     return dense.mul(self, other)
 
 
-def div(self: Operand, other: Operand) -> NestedArray | Array:
+def div(self: Operand, other: Operand) -> Joined:
     """``self / other``, the true quotient: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -166,7 +166,7 @@ def div(self: Operand, other: Operand) -> NestedArray | Array:
     return dense.div(self, other)
 
 
-def maximum(self: Operand, other: Operand) -> NestedArray | Array:
+def maximum(self: Operand, other: Operand) -> Joined:
     """The greater of the two, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -196,7 +196,7 @@ def maximum(self: Operand, other: Operand) -> NestedArray | Array:
     return dense.maximum(self, other)
 
 
-def minimum(self: Operand, other: Operand) -> NestedArray | Array:
+def minimum(self: Operand, other: Operand) -> Joined:
     """The lesser of the two, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters

@@ -79,9 +79,8 @@ def reshape(self: Kind, shape: Sequence[int]) -> Kind:
     self : NestedArray or Array
         Of any dtype; the layout stays.
     shape : sequence of int
-        First the number of components, or -1. Then -1 keeps the size that a dimension has, in each component; it is
-        never computed from the others, and the only size that an irregular dimension takes, but for its own, as
-        ``self.shape`` has it.
+        First the number of components, or -1. After it, -1 keeps the size of a dimension in each component; it is never
+        inferred. For an irregular dimension give -1, or its entry of ``self.shape``.
 
     Raises
     ------
