@@ -4,15 +4,12 @@ A function whose first parameter is ``self`` is a method as it is. This module h
 write in place, and those that the tape needs.
 """
 
-# ruff: noqa: D102, E501, E704
-
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 from . import api, dense
-from .dense import reduction
 from .dense.canonical import canonical_dim
 from .dense.comparison import inverted
 from .dense.elementwise import binary
@@ -53,16 +50,6 @@ class Methods(OperatorMethods):
     def __gt__(self, other: Any) -> Array: return binary(dense.gt, self, other)
     def __le__(self, other: Any) -> Array: return binary(dense.le, self, other)
     def __ge__(self, other: Any) -> Array: return binary(dense.ge, self, other)
-    def sum(self, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Array: return reduction.sum(self, dim, keepdim, dtype=dtype)
-    def mean(self, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Array: return reduction.mean(self, dim, keepdim, dtype=dtype)
-    def prod(self, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Array: return reduction.prod(self, dim, keepdim, dtype=dtype)
-    def logsumexp(self, dim: Any = None, keepdim: bool = False) -> Array: return reduction.logsumexp(self, dim, keepdim)
-    def amin(self, dim: Any = None, keepdim: bool = False) -> Array: return reduction.amin(self, dim, keepdim)
-    def any(self, dim: Any = None, keepdim: bool = False) -> Array: return reduction.any(self, dim, keepdim)
-    def all(self, dim: Any = None, keepdim: bool = False) -> Array: return reduction.all(self, dim, keepdim)
-    def argmax(self, dim: int, keepdim: bool = False) -> Array: return reduction.argmax(self, dim, keepdim)
-    def argmin(self, dim: int, keepdim: bool = False) -> Array: return reduction.argmin(self, dim, keepdim)
-    def amax(self, dim: Any = None, keepdim: bool = False) -> Array: return reduction.amax(self, dim, keepdim)
     # fmt: on
 
     def __getitem__(self, index: Any) -> Array:

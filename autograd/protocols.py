@@ -14,6 +14,7 @@ from pynested.backends.sharing import went_out
 
 from . import dense
 from .array import Array
+from .dense import along
 from .dense.writing import IN_PLACE, overwrite
 from .equip import equip, in_place, methods
 from .methods import Methods
@@ -112,6 +113,12 @@ class Protocols(Methods):
         if function is None or method != "__call__" or options:
             raise refused_ufunc(ufunc, method, options, "pn.array(np.{}(x.numpy()))")
         return function(*as_scalars(inputs))
+
+    def __array_function__(self, function: Any, types: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        if any(kind not in (type(self), np.ndarray) for kind in types):  # nested arrays take dense operands too
+            return NotImplemented
+        own = along.NUMPY.get(function)
+        return own(*inputs, **options) if own else function._implementation(*inputs, **options)
 
     def __len__(self: Any) -> int:
         if self.ndim == 0:

@@ -15,28 +15,7 @@ from pynested import operators as ops
 from pynested.backends.errors import ArgumentError
 
 from . import likeness
-
-
-def _adding(reduction: Callable[..., Any]) -> Callable[..., Any]:
-    """A reduction whose result may have another dtype, with NumPy's parameters."""
-
-    def call(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
-        return reduction(a, axis, keepdims, dtype=dtype)
-
-    return call
-
-
-def _choosing(reduction: Callable[..., Any]) -> Callable[..., Any]:
-    """A reduction that chooses, of places too, with NumPy's parameters."""
-
-    def call(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-        return reduction(a, axis, keepdims)
-
-    return call
-
-
-def _cumsum(a: Any, axis: Any, dtype: Any = None) -> Any:
-    return ops.cumsum(a, axis, dtype=dtype)
+from .operators import reduction, runwise
 
 
 def _round(a: Any) -> Any:
@@ -94,10 +73,7 @@ def _full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
 
 
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.sum: _adding(ops.sum), np.mean: _adding(ops.mean), np.prod: _adding(ops.prod), np.amax: _choosing(ops.amax),
-    np.max: _choosing(ops.amax), np.amin: _choosing(ops.amin), np.min: _choosing(ops.amin), np.any: _choosing(ops.any),
-    np.all: _choosing(ops.all), np.argmax: _choosing(ops.argmax), np.argmin: _choosing(ops.argmin),
-    np.cumsum: _cumsum, np.round: _round, np.around: _round, np.clip: _clip,
+    **reduction.NUMPY, **runwise.NUMPY, np.round: _round, np.around: _round, np.clip: _clip,
     np.concatenate: _concatenate, np.stack: _stack,
     np.where: _where, np.array_equal: _array_equal, np.copy: _copy, np.shape: _shape, np.ndim: _ndim, np.size: _size,
     np.zeros_like: _zeros_like, np.ones_like: _ones_like, np.full_like: _full_like,

@@ -3,7 +3,8 @@
     <!-- clauses: softmax -->      everything between the two lines is generated
     <!-- end -->
 
-A block of functions has a section for every entry of `functions.py` that has no block of clauses elsewhere.
+A block of functions, or of reductions, has a section for every entry of `functions.py`, or `reductions.py`, that has no
+block of clauses elsewhere.
 
 `python -m pynested.spec.render` writes them, `--check` says which chapters are stale.
 """
@@ -14,16 +15,18 @@ import argparse
 import re
 import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from .functions import FUNCTIONS
+from .reductions import REDUCTIONS
 from .table import Clause, Operator, load_table
 
 __all__ = ["rendered", "section", "stale_chapters"]
 
 _FOLDER = Path(__file__).parent / "chapters"
-_FUNCTIONS = re.compile(r"(<!-- functions -->\n)(.*?)(<!-- end of functions -->\n)", re.DOTALL)
+_TABLES: Mapping[str, Iterable[str]] = {"functions": FUNCTIONS, "reductions": REDUCTIONS}
+_TABLE = re.compile(r"(<!-- (functions|reductions) -->\n)(.*?)(<!-- end of \2 -->\n)", re.DOTALL)
 _BLOCK = re.compile(r"(<!-- clauses: (\w+) -->\n)(.*?)(<!-- end -->\n)", re.DOTALL)
 _WIDTH = 118
 
@@ -70,14 +73,17 @@ def rendered(text: str, table: Mapping[str, Operator]) -> str:
             raise KeyError(f"render: the table has no [{name}]")
         return f"{match[1]}\n{section(table[name])}\n{match[4]}"
 
-    sections = _sections(_FUNCTIONS.sub("", text))
-    return _BLOCK.sub(fill, _FUNCTIONS.sub(lambda match: f"{match[1]}\n{sections}{match[3]}", text))
+    own = {match[2] for match in _BLOCK.finditer(_TABLE.sub("", text))}
+
+    def sections(match: re.Match[str]) -> str:
+        names = [name for name in _TABLES[match[2]] if name not in own]
+        return f"{match[1]}\n{''.join(map(_empty_section, names))}{match[4]}"
+
+    return _BLOCK.sub(fill, _TABLE.sub(sections, text))
 
 
-def _sections(elsewhere: str) -> str:
-    """Return a section, with an empty block, for every function that has none."""
-    own = {match[2] for match in _BLOCK.finditer(elsewhere)}
-    return "".join(f"### {name}\n\n<!-- clauses: {name} -->\n<!-- end -->\n\n" for name in FUNCTIONS if name not in own)
+def _empty_section(name: str) -> str:
+    return f"### {name}\n\n<!-- clauses: {name} -->\n<!-- end -->\n\n"
 
 
 def stale_chapters(folder: Path = _FOLDER) -> list[str]:

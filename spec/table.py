@@ -1,8 +1,9 @@
 """The operator table: what `spec/operators/*.toml` says, as frozen dataclasses.
 
-One file is one chapter and one table in it is one operator; most functions of one element are entries of
-`functions.py`. A table that holds nothing but clauses is an idea (values,
-layouts, gradients ...); the file `ideas.toml` collects them, and each is a chapter of its own.
+One file is one chapter and one table in it is one operator. Most functions of one element are entries of
+`functions.py`, and reductions that are said run by run entries of `reductions.py`. A table that holds nothing but
+clauses is an idea (values, layouts, gradients ...); the file `ideas.toml` collects them, and each is a chapter of its
+own.
 """
 
 from __future__ import annotations
@@ -17,8 +18,20 @@ from pathlib import Path
 from typing import Any
 
 from .functions import FUNCTIONS, Function
+from .reductions import REDUCTIONS, Reduction
 
-__all__ = ["CLASSES", "FAMILIES", "Clause", "Operator", "chapters", "clause", "clauses", "load_table", "read_tables"]
+__all__ = [
+    "CLASSES",
+    "FAMILIES",
+    "Clause",
+    "Operator",
+    "chapters",
+    "clause",
+    "clauses",
+    "load_table",
+    "read_tables",
+    "run_wise",
+]
 
 CLASSES = ("shape", "dtype", "value", "edge", "error", "gradient", "unspecified")
 IDEAS = "ideas"
@@ -35,6 +48,10 @@ FAMILIES = (
     "losses",
     "scan",
 )
+
+# The tables of Python, by the chapter that they belong to.
+Entries = Mapping[str, Function | Reduction]
+ENTRIES: Mapping[str, Entries] = {"elementwise": FUNCTIONS, "reduction": REDUCTIONS}
 
 _FOLDER = Path(__file__).parent / "operators"
 _NAMED, _SEVERAL = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL
@@ -108,7 +125,7 @@ def _signature(arguments: ast.arguments) -> inspect.Signature:
     )
 
 
-def read_tables(folder: Path = _FOLDER, functions: Mapping[str, Function] = FUNCTIONS) -> dict[str, Operator]:
+def read_tables(folder: Path = _FOLDER, entries: Mapping[str, Entries] = ENTRIES) -> dict[str, Operator]:
     """Read every table under `folder`, chapters in reading order and then ideas; unknown fields are refused."""
     files = sorted(folder.glob("*.toml"), key=lambda path: (_rank(path.stem), path.stem))
     table: dict[str, Operator] = {}
@@ -117,8 +134,8 @@ def read_tables(folder: Path = _FOLDER, functions: Mapping[str, Function] = FUNC
             if name in table:
                 raise ValueError(f"{path.name}: [{name}] is already a table of {table[name].chapter}")
             table[name] = _operator(name, path.stem, fields)
-        if path.stem == "elementwise":
-            table |= {name: _operator(name, path.stem, one.fields()) for name, one in functions.items()}
+        of_chapter = entries.get(path.stem, {})
+        table |= {name: _operator(name, path.stem, one.fields()) for name, one in of_chapter.items()}
     return table
 
 
@@ -157,6 +174,12 @@ def _clause(chapter: str, id_: str, entry: Mapping[str, str]) -> Clause:
 def load_table() -> dict[str, Operator]:
     """Return the table of this specification, operators in reading order, then ideas."""
     return read_tables()
+
+
+def run_wise() -> list[str]:
+    """Return the names of the operators that keep the shape and work along one dimension."""
+    table = load_table().values()
+    return [one.name for one in table if one.signature and list(one.call.parameters) == ["self", "dim", "dtype"]]
 
 
 def clauses() -> dict[str, Clause]:

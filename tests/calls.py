@@ -15,6 +15,8 @@ import pynested as pn
 from pynested.backends.errors import EmptyReductionError, IndexOutOfRange, StructureError
 from pynested.spec.encoding import Components
 from pynested.spec.functions import FUNCTIONS, Function
+from pynested.spec.reductions import REDUCTIONS
+from pynested.spec.table import run_wise
 
 from .nests import BOTH, JAGGED, JAGGED_2, STRIDED, Kind, Numbers, batch, distinct
 
@@ -188,22 +190,22 @@ def _reduction() -> Iterator[Call]:
         dim = None if len(dims) == 3 else dims if len(dims) == 2 else dims[0]
         for keepdim in (False, True):
             label = f"{dim}" + " kept" * keepdim
-            for op in ("sum", "mean", "prod", "logsumexp")[: 4 - 3 * keepdim]:
+            composed = [name for name, one in REDUCTIONS.items() if one.differentiable]
+            for op in ["sum"] if keepdim else ["sum", "mean", *composed]:
                 yield Call(op, label, lambda b, dim=dim, keepdim=keepdim: (b.x(), dim, keepdim))
             arguments = lambda b, dim=dim, keepdim=keepdim: (b.x(), dim, keepdim)  # noqa: E731
             for op in ("argmax", "argmin")[: 2 * (len(dims) == 1)]:
                 yield Call(op, label, arguments, refuses=_empty_run(dims))
-            for op in ("any", "all"):
+            for op in [name for name, one in REDUCTIONS.items() if not one.differentiable]:
                 yield Call(op, label, lambda b, a=arguments: (b.of(lambda x: x > 0, np.bool_), *a(b)[1:]))
             for op in ("amax", "amin"):
                 yield Call(op, label, arguments, refuses=_empty_run(dims), smooth=False)
 
 
 def _runs() -> Iterator[Call]:
-    yield Call("softmax", "1", lambda b: (b.x(), 1))
-    yield Call("softmax", "2", lambda b: (b.x(), 2))
-    yield Call("cumsum", "1", lambda b: (b.x(), 1))
-    yield Call("cumsum", "2", lambda b: (b.x(), 2))
+    for op in run_wise():
+        yield Call(op, "1", lambda b: (b.x(), 1))
+        yield Call(op, "2", lambda b: (b.x(), 2))
     yield Call("layer_norm", "", lambda b: (b.x(), (2,)), kinds=ROWS)
     yield Call("layer_norm", "affine", lambda b: (b.x(), (2,), distinct((2,)), distinct((2,), 1)), kinds=ROWS)
     for p, training in ((0.0, True), (1.0, True), (0.5, False)):

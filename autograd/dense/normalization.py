@@ -1,4 +1,4 @@
-"""Softmax, layer norm and dropout on dense arrays."""
+"""Layer norm and dropout on dense arrays."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from pynested.backends import get_backend
-from pynested.backends.dtypes import is_float
-from pynested.backends.errors import DTypeError, ShapeError
+from pynested.backends.errors import ShapeError
 from pynested.backends.host import from_host
 from pynested.backends.memory import with_room
 
@@ -20,31 +19,10 @@ from ..numbers import canonical_real
 from ..rules import elementwise as of_elements
 from ..rules import movement as moves
 from ..rules import rows as of_rows
-from ..rules import segment as rules
-from .canonical import as_array, canonical_dim, canonical_dtype, canonical_shape, together
-from .reduction import to_dtype
+from .canonical import as_array, canonical_shape, together
+from .entries import floating, to_dtype
 
-__all__ = ["dropout", "layer_norm", "softmax"]
-
-
-def floating(name: str, x: Array, dtype: Any = None) -> Array:
-    """``x`` in ``dtype``, or as it is; either must be floating point."""
-    x = x if dtype is None else to_dtype(x, canonical_dtype(dtype, x.device))
-    if not is_float(x.data.dtype):
-        raise DTypeError(f"{name}: needs a floating point array, this one is {x.dtype}. Convert it: x.to(pn.float64).")
-    return x
-
-
-def softmax(self: Any, dim: int, *, dtype: Any = None) -> Array:
-    """exp(x - max) / sum along ``dim``; NaN where a run holds NaN, +inf, or nothing but -inf."""
-    x = as_array("softmax", self)
-    at = canonical_dim("softmax", dim, x.ndim)
-    x = floating("softmax", x, dtype)
-    if at == x.ndim - 1:
-        return rules.softmax_last(x)
-    axes = (*[i for i in range(x.ndim) if i != at], at)
-    back = tuple(axes.index(i) for i in range(x.ndim))
-    return moves.transpose(rules.softmax_last(moves.transpose(x, axes)), back)
+__all__ = ["dropout", "layer_norm"]
 
 
 def layer_norm(

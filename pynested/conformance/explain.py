@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pynested import spec
-from pynested.spec.functions import FUNCTIONS
+from pynested.spec.definitions import ENTRIES
+from pynested.spec.functions import Function
 from pynested.spec.table import Clause, Operator
 
 from .corpus import Case, Corpus
@@ -102,9 +103,11 @@ def _definition(operator: Operator) -> Iterator[str]:
         return
     yield operator.signature
     yield ""
-    if operator.name in FUNCTIONS:
-        yield "spec/functions.py"
-        yield from textwrap.indent(inspect.getsource(FUNCTIONS[operator.name].value).rstrip(), "    ").splitlines()
+    entry = ENTRIES.get(operator.name)
+    if entry is not None:
+        yield "spec/functions.py" if isinstance(entry, Function) else "spec/reductions.py"
+        source = inspect.getsource(entry.value if isinstance(entry, Function) else entry.of_run)
+        yield from textwrap.indent(source.rstrip(), "    ").splitlines()
     else:
         path = Path(spec.__file__).parent / "definitions" / f"{operator.name}.py"
         yield f"spec/definitions/{path.name}"

@@ -10,7 +10,7 @@ from pynested.autograd import Array, dense
 from pynested.autograd.array import raw
 from pynested.autograd.dense import losses
 from pynested.autograd.dense.canonical import together
-from pynested.autograd.dense.normalization import floating
+from pynested.autograd.dense.entries import floating
 from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import movement as moves
 from pynested.backends.dtypes import is_half

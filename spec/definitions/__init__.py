@@ -1,4 +1,4 @@
-"""One executable definition per operator, in the file of its name, or else an entry of `pynested.spec.functions`."""
+"""One executable definition per operator, in the file of its name, or else an entry of a table of Python."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from pynested.spec.functions import FUNCTIONS
+from pynested.spec.functions import FUNCTIONS, Function
+from pynested.spec.reductions import REDUCTIONS, Reduction
 
-__all__ = ["definition"]
+__all__ = ["ENTRIES", "definition"]
+
+ENTRIES: dict[str, Function | Reduction] = {**FUNCTIONS, **REDUCTIONS}
 
 
 def definition(op: str) -> Callable[..., Any]:
     """Return the executable definition of an operator; a `ModuleNotFoundError` where it has none."""
-    if op in FUNCTIONS:
-        return FUNCTIONS[op].definition
+    if op in ENTRIES:
+        return ENTRIES[op].definition
     function: Callable[..., Any] = getattr(import_module(f"pynested.spec.definitions.{op}"), op)
     return function

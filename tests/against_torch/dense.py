@@ -5,7 +5,9 @@ A list stands for a nested array; dims count the batch as dimension 0, as in pyn
 
 from __future__ import annotations
 
+import math
 import operator
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,6 +15,8 @@ import torch
 from torch.nn import functional
 
 from pynested.spec.functions import FUNCTIONS
+from pynested.spec.reductions import REDUCTIONS
+from pynested.spec.table import run_wise
 
 Operator = Callable[..., Any]
 
@@ -68,16 +72,42 @@ def aligned(x: list[Any], fill: float) -> Any:
     return torch.stack([functional.pad(c, ends, value=fill) for c, ends in zip(x, padding, strict=True)])
 
 
+def quiet(function: Operator) -> Operator:
+    """``function``, which warns where a result is not a number."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        with warnings.catch_warnings(action="ignore"):
+            return function(*arguments, **options)
+
+    return call
+
+
 def reduction(function: Operator, over_batch: Operator) -> Operator:
     """``function`` of each component, or ``over_batch`` where the batch is among the dims."""
 
-    def reduced(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def reduced(x: Any, dim: Any = None, keepdim: bool = False, **options: Any) -> Any:
         dims = tuple(range(x[0].ndim + 1)) if dim is None else (dim,) if isinstance(dim, int) else dim
         if 0 in dims:
-            return over_batch(x, dims, keepdim)
-        return each(lambda c: function(c, dim=tuple(d - 1 for d in dims), keepdim=keepdim), x)
+            return over_batch(x, dims, keepdim, **options)
+        return each(lambda c: function(c, dim=tuple(d - 1 for d in dims), keepdim=keepdim, **options), x)
 
     return reduced
+
+
+def over_present(function: Operator) -> Operator:
+    """``function`` of the elements that are present at each place of the kept dims."""
+
+    def over_batch(x: Any, dims: Any, keepdim: bool, **options: Any) -> Any:
+        there, values = aligned([torch.ones_like(c) for c in x], 0) > 0, aligned(x, 0)
+        outer = [d for d in range(values.ndim) if d not in dims]
+        order, shape = [*outer, *dims], [values.shape[d] for d in outer]
+        width = math.prod([values.shape[d] for d in dims])
+        columns = [one.permute(order).reshape(math.prod(shape), width) for one in (values, there)]
+        found = [function(run[own], dim=0, **options) for run, own in zip(*columns, strict=True)]
+        found = torch.stack(found).reshape(shape) if found else values.new_zeros(shape)
+        return found.reshape([1 if d in dims else n for d, n in enumerate(values.shape)]) if keepdim else found
+
+    return over_batch
 
 
 def batch_sum(x: Any, dims: Any, keepdim: bool) -> Any:
@@ -98,24 +128,12 @@ def batch_prod(x: Any, dims: Any, keepdim: bool) -> Any:
     return torch_prod(aligned(x, 1.0), dims, keepdim)
 
 
-def batch_logsumexp(x: Any, dims: Any, keepdim: bool) -> Any:
-    return torch.logsumexp(aligned(x, -torch.inf), dims, keepdim)
-
-
 def batch_amax(x: Any, dims: Any, keepdim: bool) -> Any:
     return torch.amax(aligned(x, -torch.inf), dim=dims, keepdim=keepdim)
 
 
 def batch_amin(x: Any, dims: Any, keepdim: bool) -> Any:
     return torch.amin(aligned(x, torch.inf), dim=dims, keepdim=keepdim)
-
-
-def batch_any(x: Any, dims: Any, keepdim: bool) -> Any:
-    return torch.any(aligned(x, 0), dims, keepdim)
-
-
-def batch_all(x: Any, dims: Any, keepdim: bool) -> Any:
-    return torch.all(aligned(x, 1), dims, keepdim)
 
 
 def places(function: Operator, fill: float) -> Operator:
@@ -130,12 +148,8 @@ def places(function: Operator, fill: float) -> Operator:
 # ---- runs, products, losses ---------------------------------------------------------------------------------------
 
 
-def softmax(x: Any, dim: int) -> Any:
-    return each(lambda c: torch.softmax(c, dim - 1), x)
-
-
-def cumsum(x: Any, dim: int) -> Any:
-    return each(lambda c: torch.cumsum(c, dim - 1), x)
+def run_wise_as(name: str) -> Operator:
+    return lambda x, dim: each(lambda c: getattr(torch, name)(c, dim - 1), x)
 
 
 def layer_norm(x: Any, shape: Any, weight: Any = None, bias: Any = None) -> Any:
@@ -238,11 +252,10 @@ def getitem(x: Any, index: Any) -> Any:
 
 OPERATORS: dict[str, Operator] = {
     **{name: elementwise(getattr(torch, name)) for name in FUNCTIONS},
+    **{one: reduction(quiet(getattr(torch, one)), over_present(quiet(getattr(torch, one)))) for one in REDUCTIONS},
     "abs": elementwise(torch.abs),
     "add": add,
     "amax": reduction(torch.amax, batch_amax),
-    "all": reduction(torch.all, batch_all),
-    "any": reduction(torch.any, batch_any),
     "amin": reduction(torch.amin, batch_amin),
     "argmax": places(torch.argmax, -torch.inf),
     "argmin": places(torch.argmin, torch.inf),
@@ -254,7 +267,7 @@ OPERATORS: dict[str, Operator] = {
     "clone": elementwise(torch.clone),
     "contiguous": lambda x: x,
     "cross_entropy": cross_entropy,
-    "cumsum": cumsum,
+    **{name: run_wise_as(name) for name in run_wise()},
     "detach": elementwise(torch.detach),
     "div": elementwise(operator.truediv),
     "dropout": dropout,
@@ -266,7 +279,6 @@ OPERATORS: dict[str, Operator] = {
     "layer_norm": layer_norm,
     "linear": linear,
     "logical_not": elementwise(torch.logical_not),
-    "logsumexp": reduction(torch.logsumexp, batch_logsumexp),
     "lt": elementwise(operator.lt),
     "masked_fill": masked_fill,
     "matmul": elementwise(torch.matmul),
@@ -284,7 +296,6 @@ OPERATORS: dict[str, Operator] = {
     "select": select,
     "sgn": elementwise(torch.sgn),
     "silu": elementwise(functional.silu),
-    "softmax": softmax,
     "stack": joined(torch.stack),
     "sub": sub,
     "sum": reduction(torch.sum, batch_sum),
