@@ -94,8 +94,9 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
 _INSTEAD = {
     np.dot: "pn.matmul(a, b)", np.vstack: "pn.cat([a, b], 0)", np.hstack: "pn.cat([a, b], 1)",
     np.expand_dims: "pn.unsqueeze(x, dim)", np.reshape: "pn.reshape(x, shape)",
-    np.transpose: "pn.transpose(x, dim0, dim1)", np.swapaxes: "pn.transpose(x, dim0, dim1)",
-    np.split: "pn.chunk(x, chunks)", np.array_split: "pn.chunk(x, chunks)", np.ravel: "nt.values()",
+    np.transpose: "pn.permute(x, dims)", np.swapaxes: "pn.transpose(x, dim0, dim1)",
+    np.squeeze: "pn.squeeze(x, dim)", np.split: "pn.split(x, sizes, dim)", np.array_split: "pn.chunk(x, chunks, dim)",
+    np.ravel: "pn.flatten(x, 1), or nt.values()",
 }  # fmt: skip
 
 

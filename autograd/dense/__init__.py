@@ -29,24 +29,24 @@ from .movement import (
     as_strided,
     broadcast_to,
     cat,
-    chunk,
     clone,
     contiguous,
+    flatten,
     getitem,
-    narrow,
     permute,
     reshape,
     reshape_as,
     select,
+    squeeze,
     stack,
     to,
     transpose,
-    unbind,
     unflatten,
     unsqueeze,
     view,
 )
 from .normalization import dropout, layer_norm, softmax
+from .pieces import chunk, narrow, split, unbind
 from .products import bmm, linear, matmul
 from .reduction import all, amax, amin, any, argmax, argmin, logsumexp, mean, prod, sum
 from .scan import cumsum
@@ -61,9 +61,10 @@ UFUNCS |= {
 __all__ = [
     "UFUNCS", "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "as_strided", "binary", "bmm",
     "broadcast_to", "canonical_dim", "canonical_dims", "cat", "chunk", "clone", "contiguous", "cross_entropy", "cumsum",
-    "div", "dropout", "embedding", "eq", "equal", "ge", "gelu", "getitem", "gt", "inverted", "layer_norm", "le",
-    "linear", "logical_not", "logsumexp", "lt", "masked_fill", "matmul", "maximum", "mean", "minimum", "mul", "narrow",
-    "ne", "neg", "operand", "overwrite", "permute", "prod", "relu", "reshape", "reshape_as", "select", "sgn", "silu",
-    "softmax", "stack", "sub", "sum", "to", "transpose", "unbind", "unflatten", "unsqueeze", "view", "where", "write",
+    "div", "dropout", "embedding", "eq", "equal", "flatten", "ge", "gelu", "getitem", "gt", "inverted", "layer_norm",
+    "le", "linear", "logical_not", "logsumexp", "lt", "masked_fill", "matmul", "maximum", "mean", "minimum", "mul",
+    "narrow", "ne", "neg", "operand", "overwrite", "permute", "prod", "relu", "reshape", "reshape_as", "select", "sgn",
+    "silu", "softmax", "split", "squeeze", "stack", "sub", "sum", "to", "transpose", "unbind", "unflatten", "unsqueeze",
+    "view", "where", "write",
 ]  # fmt: skip
 __all__ += smooth.__all__

@@ -238,6 +238,15 @@ def canonical_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
     return tuple(dims)
 
 
+def canonical_order(name: str, dims: Any, ndim: int) -> tuple[int, ...]:
+    """``dims``, which name each dimension once, counted from the front."""
+    given = canonical_ints(name, "dim", (dims,))
+    order = tuple(canonical_dim(name, dim, ndim) for dim in given)
+    if sorted(order) != list(range(ndim)):
+        raise DimensionError(f"{name}: dims={given} must name each of the {ndim} dimensions once.")
+    return order
+
+
 def canonical_ints(name: str, what: str, given: Any) -> tuple[int, ...]:
     """``given``, as ``((2, 3),)`` or as ``(2, 3)``, as a tuple of ints."""
     if len(given) == 1 and several(given[0]):

@@ -20,9 +20,13 @@ from .movement import (
     chunk,
     clone,
     detach,
+    flatten,
+    permute,
     reshape,
     reshape_as,
     select,
+    split,
+    squeeze,
     stack,
     transpose,
     unbind,
@@ -46,11 +50,11 @@ UFUNCS |= {one.ufunc: getattr(smooth, name) for name, one in FUNCTIONS.items() i
 
 __all__ = [
     "UFUNCS", "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "assign", "bmm", "cat", "chunk", "clone",
-    "contiguous", "cross_entropy", "cumsum", "detach", "div", "dropout", "embedding", "eq", "equal", "ge", "gelu",
-    "getitem", "gt", "layer_norm", "le", "linear", "logical_not", "logsumexp", "lt", "masked_fill", "matmul", "maximum",
-    "mean", "minimum", "mul", "narrow", "ne", "neg", "overwrite", "pin_memory", "prod", "relu", "reshape", "reshape_as",
-    "select", "sgn", "silu", "softmax", "stack", "sub", "sum", "to", "to_dense", "to_padded_array", "transpose",
-    "unbind", "unflatten", "unsqueeze", "view", "where", "write",
+    "contiguous", "cross_entropy", "cumsum", "detach", "div", "dropout", "embedding", "eq", "equal", "flatten", "ge",
+    "gelu", "getitem", "gt", "layer_norm", "le", "linear", "logical_not", "logsumexp", "lt", "masked_fill", "matmul",
+    "maximum", "mean", "minimum", "mul", "narrow", "ne", "neg", "overwrite", "permute", "pin_memory", "prod", "relu",
+    "reshape", "reshape_as", "select", "sgn", "silu", "softmax", "split", "squeeze", "stack", "sub", "sum", "to",
+    "to_dense", "to_padded_array", "transpose", "unbind", "unflatten", "unsqueeze", "view", "where", "write",
 ]  # fmt: skip
 __all__ += smooth.__all__
 

@@ -167,6 +167,12 @@ def transpose(x: Any, dim0: int, dim1: int) -> Any:
     return each(lambda c: c.transpose(dim0 - 1, dim1 - 1), x)
 
 
+def split(x: Any, sizes: Any, dim: int = 0) -> Any:
+    if not dim:
+        return tuple(x[start : start + sizes] for start in range(0, len(x), sizes))
+    return tuple(map(list, zip(*each(lambda c: c.split(sizes, dim - 1), x), strict=True)))
+
+
 def reshape(x: Any, shape: Any) -> Any:
     return each(lambda c: c.reshape([c.shape[i] if size == -1 else size for i, size in enumerate(shape[1:])]), x)
 
@@ -244,6 +250,7 @@ OPERATORS: dict[str, Operator] = {
     "embedding": embedding,
     "eq": elementwise(operator.eq),
     "equal": equal,
+    "flatten": lambda x, start: each(lambda c: c.flatten(start - 1), x),
     "gelu": gelu,
     "getitem": getitem,
     "layer_norm": layer_norm,
@@ -260,6 +267,7 @@ OPERATORS: dict[str, Operator] = {
     "narrow": narrow,
     "neg": elementwise(torch.neg),
     "nested_array": elementwise(torch.detach),
+    "permute": lambda x, dims: each(lambda c: c.permute([dim - 1 for dim in dims[1:]]), x),
     "prod": reduction(torch_prod, batch_prod),
     "relu": elementwise(torch.relu),
     "reshape": reshape,
@@ -268,6 +276,8 @@ OPERATORS: dict[str, Operator] = {
     "sgn": elementwise(torch.sgn),
     "silu": elementwise(functional.silu),
     "softmax": softmax,
+    "split": split,
+    "squeeze": lambda x, dim: each(lambda c: c.squeeze(dim - 1), x),
     "stack": joined(torch.stack),
     "sub": sub,
     "sum": reduction(torch.sum, batch_sum),

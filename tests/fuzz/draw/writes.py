@@ -15,7 +15,7 @@ from .elements import partner
 
 WRITE = 3  # the first number of a key
 VIEWS = ("getitem", "getitem", "getitem", "transpose", "select", "unbind", "chunk", "view", "reshape", "unsqueeze",
-         "unflatten", "detach", "narrow", "as_nested_array")  # fmt: skip
+         "unflatten", "permute", "squeeze", "flatten", "split", "detach", "narrow", "as_nested_array")  # fmt: skip
 LISTS: tuple[Any, ...] = ([1, 2], [0.5], [[1], [2]], [300], [True], [])
 
 

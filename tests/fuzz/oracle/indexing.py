@@ -136,6 +136,31 @@ def chunk(self: Nest, chunks: Any, dim: Any = 0) -> Answer:
     )
 
 
+def split(self: Nest, sizes: Any, dim: Any = 0) -> Answer:
+    at = dim_of(self, dim)
+    if at and self.unknown:
+        raise Silent
+    lengths = (self.count,) if not at else self.column(at)
+    several = isinstance(sizes, tuple)
+
+    def pieces() -> Any:
+        given = tuple(integer(one) for one in sizes) if several else integer(sizes)
+        if min(given, default=-1) < 0 if several else given < 1:
+            raise Refused("ArgumentError")
+        return given
+
+    def regular() -> None:
+        if at and not several and not self.dense and self.shape[at] is None:
+            raise Refused("DimensionError")
+
+    parts, _ = both(pieces, regular)
+    known = lengths or ([] if self.shape[at] is None else [self.shape[at]])
+    if several and any(sum(parts) != length for length in known):
+        raise Refused("ShapeError")
+    arguments = {"self": shaped(self), "sizes": parts, "dim": at}
+    return Answer("split", arguments, lambda raw: [self.like(one, sizes=one.shape[1:]) for one in raw])
+
+
 def unbind(self: Nest, dim: Any = 0) -> Answer:
     at = dim_of(self, dim)
     if at and not self.dense:
@@ -144,4 +169,10 @@ def unbind(self: Nest, dim: Any = 0) -> Answer:
     return Answer("unbind", {"self": parts}, lambda raw: [dense(np.asarray(one), self.dtype) for one in raw])
 
 
-RULES: dict[str, Callable[..., Answer]] = {"getitem": getitem, "select": select, "chunk": chunk, "unbind": unbind}
+RULES: dict[str, Callable[..., Answer]] = {
+    "getitem": getitem,
+    "select": select,
+    "chunk": chunk,
+    "split": split,
+    "unbind": unbind,
+}
