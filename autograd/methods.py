@@ -160,7 +160,7 @@ class Methods(InPlace):
         return dense.getitem(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        dense.write(dense.getitem(self, index), "assignment", value)
+        dense.assign(self, index, value)
 
     def __iadd__(self, other: Any) -> Self:
         return self.add_(other)

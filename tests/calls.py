@@ -284,6 +284,9 @@ def _conversion() -> Iterator[Call]:
     for part in ranges:
         for dim in (0, 1, 2) if part in ranges[:2] else (1,):
             yield Call("getitem", f"{dim} {part}", lambda b, d=dim, p=part: (b.x(), b.at(d, p)))
+    picked: Arguments = lambda b: (b.x(), ([i * 2 % b.count for i in range(b.count)], slice(None), slice(1)))  # noqa: E731
+    yield Call("getitem", "list", picked)
+    yield Call("getitem", "mask", lambda b: (b.x(), b.of(lambda x: x > 0, np.bool_)))
     yield Call("getitem", "none", lambda b: (b.x(), (slice(None), None, ..., None)))
     yield Call("getitem", "integer", lambda b: (b.x(), b.at(b.ragged, 0)), kinds=REGULAR, refuses=_too_short(0))
 

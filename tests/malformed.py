@@ -183,6 +183,7 @@ VIEWS: list[Call] = [  # which take no memory, however large the array
 ]
 SMALL: list[Call] = [
     *VIEWS,
+    lambda draw, x: x[[draw.number() for _ in range(int(draw.random.integers(0, 3)))]],
     lambda draw, x: x[draw.entry()],
     lambda draw, x: x[tuple(draw.entry() for _ in range(int(draw.random.integers(0, 4))))],
     lambda draw, x: x.reshape(draw.several(x.ndim)),

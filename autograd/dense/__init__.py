@@ -24,6 +24,7 @@ from .elementwise import (
     silu,
     sub,
 )
+from .indexing import assign, getitem, select
 from .losses import cross_entropy, embedding
 from .movement import (
     as_strided,
@@ -32,11 +33,9 @@ from .movement import (
     clone,
     contiguous,
     flatten,
-    getitem,
     permute,
     reshape,
     reshape_as,
-    select,
     squeeze,
     stack,
     to,
@@ -59,7 +58,7 @@ UFUNCS |= {
 }  # fmt: skip
 
 __all__ = [
-    "UFUNCS", "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "as_strided", "binary", "bmm",
+    "UFUNCS", "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "as_strided", "assign", "binary", "bmm",
     "broadcast_to", "canonical_dim", "canonical_dims", "cat", "chunk", "clone", "contiguous", "cross_entropy", "cumsum",
     "div", "dropout", "embedding", "eq", "equal", "flatten", "ge", "gelu", "getitem", "gt", "inverted", "layer_norm",
     "le", "linear", "logical_not", "logsumexp", "lt", "masked_fill", "matmul", "maximum", "mean", "minimum", "mul",

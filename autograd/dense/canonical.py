@@ -189,11 +189,11 @@ def _index(name: str, what: str, value: Any) -> int:
 
 
 def index_entry(value: Any) -> int:
-    """``value``, an entry of an index, as an int; masks are none."""
-    if getattr(value, "dtype", None) == np.bool_ and value.ndim:
+    """``value``, an entry of an index, as an int; lists, arrays and masks are none."""
+    if several(value):
         raise ArgumentError(
-            "index: a mask is not an index. Use pn.where(mask, x, other) or pn.masked_fill(x, mask, value), which keep "
-            "the shape, or, of dense arrays, pn.masked_select(x, mask)."
+            "index: a list, an array or a mask is the first entry of an index, which picks along dimension 0: "
+            "x[[0, 2], 1:], x[mask]. Pick along others component by component: pn.map_components(function, x)."
         )
     place = canonical_int("index", "an index", value)
     if not -(2**63) <= place < 2**63:

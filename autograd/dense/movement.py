@@ -12,7 +12,6 @@ from pynested.backends.dtypes import is_bfloat16, promoted
 from pynested.backends.errors import (
     DimensionError,
     DTypeError,
-    IndexOutOfRange,
     ShapeError,
     StructureError,
 )
@@ -30,8 +29,6 @@ from .canonical import (
     canonical_ints,
     canonical_order,
     canonical_shape,
-    canonical_slice,
-    index_entry,
     possible_ndim,
     possible_shape,
     resolved_shape,
@@ -139,21 +136,6 @@ def unflatten(self: Any, dim: int, sizes: Sequence[int]) -> Array:
     return rules.reshape(x, possible_shape("unflatten", (*x.shape[:at], *parts, *x.shape[at + 1 :])))
 
 
-def canonical_index(name: str, index: Any, size: int, dim: int) -> int:
-    """``index`` counted from the front, in ``0 .. size - 1``."""
-    given = canonical_int(name, "an index", index)
-    if not -size <= given < size:
-        raise IndexOutOfRange(f"{name}: index {given} is out of bounds for dimension {dim} with size {size}.")
-    return given + size if given < 0 else given
-
-
-def select(self: Any, dim: int, index: int) -> Array:
-    """A view without dimension ``dim``, at ``index`` of it."""
-    x = as_array("select", self)
-    at = canonical_dim("select", dim, x.ndim)
-    return rules.slice_(x, (*[slice(None)] * at, canonical_index("select", index, x.shape[at], at)))
-
-
 def joined(name: str, arrays: Any) -> list[Array]:
     """``arrays`` as Arrays of one promoted dtype; there must be at least one."""
     given = together(name, *arrays)
@@ -238,18 +220,3 @@ def converted(x: Array, device: str, dtype: np.dtype[Any]) -> Array:
         x = to_dtype(x, dtype)
     moved = x if device == x.device else to_device(x, device, x.device)
     return to_dtype(moved, dtype)
-
-
-def getitem(self: Any, index: Any) -> Array:
-    """A view by integers, slices, ``...`` and None, as in NumPy."""
-    x = as_array("index", self)
-    items = list(index) if isinstance(index, tuple) else [index]
-    for i, item in enumerate(items):
-        if isinstance(item, slice):
-            items[i] = canonical_slice(item)
-        elif item is not None and item is not Ellipsis:
-            items[i] = index_entry(item)
-    try:
-        return rules.slice_(x, tuple(items))
-    except IndexError as error:
-        raise IndexOutOfRange(f"index: {error} (the array has shape {x.shape}).") from None

@@ -216,8 +216,10 @@ def to_padded_array(x: Any, value: float, size: Any = None) -> Any:
 
 
 def getitem(x: Any, index: Any) -> Any:
+    if isinstance(index, list):
+        return each(lambda c, mask: c[mask], x, index)
     first, *rest = index
-    picked = x[first]
+    picked = [x[i] for i in first] if isinstance(first, list) else x[first]
     for dim, part in enumerate(rest):
         if isinstance(part, slice):  # PyTorch refuses steps below 0
             places = [torch.tensor(range(*part.indices(c.shape[dim])), dtype=torch.int64) for c in picked]

@@ -9,7 +9,7 @@ import numpy as np
 
 from pynested.autograd import Array, dense
 from pynested.autograd.dense.canonical import canonical_dim, canonical_int, several
-from pynested.autograd.dense.movement import canonical_index
+from pynested.autograd.dense.indexing import canonical_index
 from pynested.autograd.dense.pieces import pieces, sections
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import views
