@@ -154,7 +154,13 @@ class Methods(InPlace):
     def as_strided(self, size: Any, stride: Any, storage_offset: int = 0) -> Array: return dense.as_strided(self, size, stride, storage_offset)
     def to(self, *targets: Any, dtype: Any = None, device: str | None = None) -> Array: return dense.to(self, *targets, dtype=dtype, device=device)
     def equal(self, other: Any) -> bool: return dense.equal(self, other)
+    def allclose(self, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool: return dense.allclose(self, other, rtol, atol, equal_nan)
     # fmt: on
+
+    def astype(self, dtype: Any) -> Array:
+        """A copy in another dtype: NumPy's name for ``to(dtype=dtype)``, which copies only where something changes."""
+        made = dense.to(self, dtype=dtype)
+        return dense.clone(made) if made is self else made
 
     def __getitem__(self, index: Any) -> Array:
         return dense.getitem(self, index)

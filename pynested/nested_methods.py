@@ -127,6 +127,7 @@ class Methods(SmoothMethods):
     def to_dense(self) -> Array: return ops.to_dense(self)
     def pin_memory(self) -> NestedArray: return ops.pin_memory(self)
     def equal(self, other: Operand) -> bool: return ops.equal(self, other)
+    def allclose(self, other: Operand, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool: return ops.allclose(self, other, rtol, atol, equal_nan)
     def add_(self, other: Operand, *, alpha: float = 1) -> Self: return ops.overwrite(self, "add", other, alpha=alpha)
     def sub_(self, other: Operand, *, alpha: float = 1) -> Self: return ops.overwrite(self, "sub", other, alpha=alpha)
     def mul_(self, other: Operand) -> Self: return ops.overwrite(self, "mul", other)
@@ -139,6 +140,13 @@ class Methods(SmoothMethods):
     def fill_(self, value: Any) -> Self: return ops.write(self, "fill", value)
     def zero_(self) -> Self: return ops.write(self, "zero", 0)
     def __setitem__(self, index: Any, value: Any) -> None: ops.assign(self, index, value)
+    def astype(self, dtype: DType) -> NestedArray:
+        """A copy in another dtype: NumPy's name for ``to(dtype=dtype)``, which copies only where something changes."""
+        made = ops.to(self, dtype=dtype)
+        return ops.clone(made) if made.data.storage is self.data.storage else made  # type: ignore[attr-defined]
+    def tolist(self) -> list[Any]:
+        """The components as lists of Python's numbers, one list for each; `pn.nested_array` takes them back."""
+        return [component.tolist() for component in self.detach().unbind()]
     def __iadd__(self, other: Operand) -> Self: return self.add_(other)
     def __isub__(self, other: Operand) -> Self: return self.sub_(other)
     def __imul__(self, other: Operand) -> Self: return self.mul_(other)

@@ -51,6 +51,10 @@ def _where(condition: Any, x: Any, y: Any, /) -> Any:
     return ops.where(condition, x, y)
 
 
+def _allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    return ops.allclose(a, b, rtol, atol, equal_nan)
+
+
 def _array_equal(a1: Any, a2: Any) -> bool:
     return ops.equal(a1, a2)
 
@@ -88,8 +92,8 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.max: _choosing(ops.amax), np.amin: _choosing(ops.amin), np.min: _choosing(ops.amin), np.any: _choosing(ops.any),
     np.all: _choosing(ops.all), np.argmax: _choosing(ops.argmax), np.argmin: _choosing(ops.argmin),
     np.cumsum: _cumsum, np.concatenate: _concatenate, np.stack: _stack,
-    np.where: _where, np.array_equal: _array_equal, np.copy: _copy, np.shape: _shape, np.ndim: _ndim, np.size: _size,
-    np.zeros_like: _zeros_like, np.ones_like: _ones_like, np.full_like: _full_like,
+    np.where: _where, np.array_equal: _array_equal, np.allclose: _allclose, np.copy: _copy, np.shape: _shape,
+    np.ndim: _ndim, np.size: _size, np.zeros_like: _zeros_like, np.ones_like: _ones_like, np.full_like: _full_like,
 }  # fmt: skip
 _INSTEAD = {
     np.dot: "pn.matmul(a, b)", np.vstack: "pn.cat([a, b], 0)", np.hstack: "pn.cat([a, b], 1)",

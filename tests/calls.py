@@ -161,6 +161,8 @@ def _comparison() -> Iterator[Call]:
     near = lambda b: b.of(np.abs)  # noqa: E731
     for op in ("eq", "lt", "equal"):
         yield Call(op, "nested", lambda b: (b.x(), near(b)))
+    yield Call("allclose", "nested", lambda b: (b.x(), b.of(lambda x: x + 1e-9)))
+    yield Call("allclose", "far", lambda b: (b.x(), near(b)), {"atol": 0.01})
     for op in ("eq", "lt"):
         yield Call(op, "dense", lambda b: (b.x(), distinct(b.sizes(b.count))))
         yield Call(op, "number", lambda b: (b.x(), 0.0625))

@@ -98,6 +98,7 @@ OPERATORS: dict[str, Callable[[Any], Any]] = {
     "eq": lambda x: x == x.detach(),
     "lt": lambda x: x < 2,
     "equal": lambda x: pn.equal(x, x),
+    "allclose": lambda x: pn.allclose(x, x),
     "where": lambda x: pn.where(positive(x), x, 0.0),
     "masked_fill": lambda x: pn.masked_fill(x, positive(x), 1.0),
     "sum": lambda x: pn.sum(x, 1),

@@ -7,6 +7,7 @@ import numpy as np
 
 from . import smooth
 from .canonical import canonical_dim, canonical_dims, operand
+from .closeness import allclose
 from .comparison import eq, equal, ge, gt, inverted, le, logical_not, lt, masked_fill, ne, where
 from .elementwise import (
     UFUNCS,
@@ -58,12 +59,12 @@ UFUNCS |= {
 }  # fmt: skip
 
 __all__ = [
-    "UFUNCS", "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "as_strided", "assign", "binary", "bmm",
-    "broadcast_to", "canonical_dim", "canonical_dims", "cat", "chunk", "clone", "contiguous", "cross_entropy", "cumsum",
-    "div", "dropout", "embedding", "eq", "equal", "flatten", "ge", "gelu", "getitem", "gt", "inverted", "layer_norm",
-    "le", "linear", "logical_not", "logsumexp", "lt", "masked_fill", "matmul", "maximum", "mean", "minimum", "mul",
-    "narrow", "ne", "neg", "operand", "overwrite", "permute", "prod", "relu", "reshape", "reshape_as", "select", "sgn",
-    "silu", "softmax", "split", "squeeze", "stack", "sub", "sum", "to", "transpose", "unbind", "unflatten", "unsqueeze",
-    "view", "where", "write",
+    "UFUNCS", "abs", "add", "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "as_strided", "assign",
+    "binary", "bmm", "broadcast_to", "canonical_dim", "canonical_dims", "cat", "chunk", "clone", "contiguous",
+    "cross_entropy", "cumsum", "div", "dropout", "embedding", "eq", "equal", "flatten", "ge", "gelu", "getitem", "gt",
+    "inverted", "layer_norm", "le", "linear", "logical_not", "logsumexp", "lt", "masked_fill", "matmul", "maximum",
+    "mean", "minimum", "mul", "narrow", "ne", "neg", "operand", "overwrite", "permute", "prod", "relu", "reshape",
+    "reshape_as", "select", "sgn", "silu", "softmax", "split", "squeeze", "stack", "sub", "sum", "to", "transpose",
+    "unbind", "unflatten", "unsqueeze", "view", "where", "write",
 ]  # fmt: skip
 __all__ += smooth.__all__

@@ -9,7 +9,7 @@ import numpy as np
 from pynested import nested_methods
 from pynested.autograd.rules.functions import FUNCTIONS
 
-from .comparison import eq, equal, ge, gt, le, logical_not, lt, masked_fill, ne, where
+from .comparison import allclose, eq, equal, ge, gt, le, logical_not, lt, masked_fill, ne, where
 from .conversion import contiguous, narrow, pin_memory, to, to_dense, to_padded_array
 from .elementwise import abs, add, div, gelu, maximum, minimum, mul, neg, relu, sgn, silu, smooth, sub
 from .elementwise.smooth import *  # noqa: F403
@@ -49,12 +49,13 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
 UFUNCS |= {one.ufunc: getattr(smooth, name) for name, one in FUNCTIONS.items() if one.ufunc is not None}
 
 __all__ = [
-    "UFUNCS", "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "assign", "bmm", "cat", "chunk", "clone",
-    "contiguous", "cross_entropy", "cumsum", "detach", "div", "dropout", "embedding", "eq", "equal", "flatten", "ge",
-    "gelu", "getitem", "gt", "layer_norm", "le", "linear", "logical_not", "logsumexp", "lt", "masked_fill", "matmul",
-    "maximum", "mean", "minimum", "mul", "narrow", "ne", "neg", "overwrite", "permute", "pin_memory", "prod", "relu",
-    "reshape", "reshape_as", "select", "sgn", "silu", "softmax", "split", "squeeze", "stack", "sub", "sum", "to",
-    "to_dense", "to_padded_array", "transpose", "unbind", "unflatten", "unsqueeze", "view", "where", "write",
+    "UFUNCS", "abs", "add", "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "assign", "bmm", "cat",
+    "chunk", "clone", "contiguous", "cross_entropy", "cumsum", "detach", "div", "dropout", "embedding", "eq", "equal",
+    "flatten", "ge", "gelu", "getitem", "gt", "layer_norm", "le", "linear", "logical_not", "logsumexp", "lt",
+    "masked_fill", "matmul", "maximum", "mean", "minimum", "mul", "narrow", "ne", "neg", "overwrite", "permute",
+    "pin_memory", "prod", "relu", "reshape", "reshape_as", "select", "sgn", "silu", "softmax", "split", "squeeze",
+    "stack", "sub", "sum", "to", "to_dense", "to_padded_array", "transpose", "unbind", "unflatten", "unsqueeze", "view",
+    "where", "write",
 ]  # fmt: skip
 __all__ += smooth.__all__
 

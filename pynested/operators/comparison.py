@@ -23,6 +23,8 @@ from pynested.packing import gathered, packed, to_strided
 from pynested.shapes import apart, same_shape
 from pynested.structure import Jagged
 
+from .closeness import allclose as allclose
+
 
 def logical_not(self: Kind) -> Kind:
     """True where an element is zero or False: ``(B, *, D) -> (B, *, D)``.

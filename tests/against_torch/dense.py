@@ -232,6 +232,7 @@ OPERATORS: dict[str, Operator] = {
     **{name: elementwise(getattr(torch, name)) for name in FUNCTIONS},
     "abs": elementwise(torch.abs),
     "add": add,
+    "allclose": lambda x, y, **tolerances: all(each(lambda c, d: torch.allclose(c, d, **tolerances), x, y)),
     "amax": reduction(torch.amax, batch_amax),
     "all": reduction(torch.all, batch_all),
     "any": reduction(torch.any, batch_any),

@@ -25,7 +25,7 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "lt": np.less, "gt": np.greater, "le": np.less_equal, "ge": np.greater_equal, "matmul": np.matmul,
     "logical_not": np.logical_not, "sum": np.sum, "mean": np.mean, "prod": np.prod, "amax": np.amax, "amin": np.amin,
     "any": np.any, "all": np.all, "argmax": np.argmax, "argmin": np.argmin, "cumsum": np.cumsum, "where": np.where,
-    "cat": np.concatenate, "stack": np.stack, "clone": np.copy, "equal": np.array_equal,
+    "cat": np.concatenate, "stack": np.stack, "clone": np.copy, "equal": np.array_equal, "allclose": np.allclose,
     **{name: getattr(np, name) for name in FUNCTIONS if hasattr(np, name)},
 }  # fmt: skip
 FUNCTIONS_ONLY = ("where", "cat", "stack", "embedding", "cross_entropy", "nested_array", "as_nested_array",
