@@ -13,6 +13,7 @@ from pynested.backends.host import to_host
 from pynested.backends.sharing import went_out
 
 from . import methods
+from .missing import no_method
 
 if TYPE_CHECKING:
     from .array import Array
@@ -118,6 +119,14 @@ class Protocols(methods.Methods):
 
     def __iter__(self) -> Iterator[Array]:
         return iter(self.unbind())
+
+    if not TYPE_CHECKING:  # which would take every name for one that is there
+
+        def __getattr__(self, name: str) -> Any:
+            raise no_method(self, name)
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(self.eq(value).any())
 
     def __bool__(self) -> bool:
         return bool(self._one("bool"))

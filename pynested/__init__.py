@@ -10,6 +10,8 @@ from pynested import _checkout
 
 _checkout.install()
 
+import typing as _typing  # noqa: E402
+
 import numpy as _np  # noqa: E402
 
 from pynested import opening as _opening  # noqa: E402, F401  nested arrays make themselves known to autograd
@@ -44,6 +46,7 @@ from pynested.autograd import (  # noqa: E402
     vjp,
     zeros,
 )
+from pynested.autograd.missing import no_function as _no_function  # noqa: E402
 from pynested.backends import errors  # noqa: E402
 from pynested.buffers import nested_array_from_jagged, nested_array_from_strided  # noqa: E402
 from pynested.construct import as_nested_array, nested_array  # noqa: E402
@@ -251,3 +254,11 @@ __all__ = [
     "zeros_like",
 ]  # fmt: skip
 __all__ += _smooth.__all__
+
+if not _typing.TYPE_CHECKING:  # which would take every name for one that is there
+
+    def __getattr__(name):
+        raise _no_function(__name__, name)
+
+    def __dir__():
+        return __all__

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.dense import inverted
+from pynested.autograd.dense import inverted, refuse_list
 from pynested.autograd.dense.canonical import several
 from pynested.autograd.smooth_methods import SmoothMethods, add_methods
 
@@ -32,6 +32,7 @@ def _binary(name: str, a: Any, b: Any) -> Any:
     """The operator ``name`` as Python's infix operators need it: NotImplemented for operands of another class."""
     for x in (a, b):
         if not isinstance(x, (*_OPERANDS, Methods)):
+            refuse_list(name, x)
             return NotImplemented
     return getattr(ops, name)(a, b)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.missing import no_method
 from pynested.autograd.protocols import as_scalars, refuse_numpy_ma, refused_ufunc
 from pynested.backends.errors import ArgumentError
 
@@ -21,6 +22,14 @@ class Protocols(nested_methods.Methods):
     __array_priority__ = 200.0
     __hash__ = object.__hash__
     _data = property(refuse_numpy_ma)
+
+    if not TYPE_CHECKING:  # which would take every name for one that is there
+
+        def __getattr__(self, name: str) -> Any:
+            raise no_method(self, name)
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(self.eq(value).any())
 
     def __iter__(self) -> Iterator[Array]:
         return iter(self.unbind())

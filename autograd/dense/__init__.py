@@ -20,6 +20,7 @@ from .elementwise import (
     minimum,
     mul,
     neg,
+    refuse_list,
     relu,
     sgn,
     silu,
@@ -63,8 +64,8 @@ __all__ = [
     "binary", "bmm", "broadcast_to", "canonical_dim", "canonical_dims", "cat", "chunk", "clone", "contiguous",
     "cross_entropy", "cumsum", "div", "dropout", "embedding", "eq", "equal", "flatten", "ge", "gelu", "getitem", "gt",
     "inverted", "layer_norm", "le", "linear", "logical_not", "logsumexp", "lt", "masked_fill", "matmul", "maximum",
-    "mean", "minimum", "mul", "narrow", "ne", "neg", "operand", "overwrite", "permute", "prod", "relu", "reshape",
-    "reshape_as", "select", "sgn", "silu", "softmax", "split", "squeeze", "stack", "sub", "sum", "to", "transpose",
-    "unbind", "unflatten", "unsqueeze", "view", "where", "write",
+    "mean", "minimum", "mul", "narrow", "ne", "neg", "operand", "overwrite", "permute", "prod", "refuse_list", "relu",
+    "reshape", "reshape_as", "select", "sgn", "silu", "softmax", "split", "squeeze", "stack", "sub", "sum", "to",
+    "transpose", "unbind", "unflatten", "unsqueeze", "view", "where", "write",
 ]  # fmt: skip
 __all__ += smooth.__all__

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..array import Array
-from ..numbers import canonical_real
+from ..numbers import canonical_real, nearest_float
 from . import elementwise
 from .canonical import broadcast_shape, together
 from .comparison import eq, le, lt, ne, where
@@ -28,7 +28,8 @@ def tolerances(rtol: Any, atol: Any) -> tuple[float, float]:
 
 def close(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Array:
     """Where ``|a - b| <= atol + rtol * |b|`` for the nearest float64s; an infinity is near itself only."""
-    a, b = [to_dtype(x.detach(), np.dtype(np.float64)) for x in together("allclose", self, other)]
+    given = [nearest_float(x) if type(x) is int else x for x in (self, other)]
+    a, b = [to_dtype(x.detach(), np.dtype(np.float64)) for x in together("allclose", *given)]
     broadcast_shape("allclose", a.shape, b.shape)
     size = elementwise.abs(b)
     near = le(elementwise.abs(elementwise.sub(a, b)), elementwise.add(elementwise.mul(size, rtol), atol))

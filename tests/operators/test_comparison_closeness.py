@@ -53,6 +53,7 @@ class TestAllclose:
         assert pn.allclose(np.array([1.0, 2.0]), pn.array([1.0, 2.0])) and not pn.array([1.0]).allclose(2)
         assert lay([one.astype(np.int8) for one in ones]).allclose(lay(ones))
         assert lay([np.zeros(1)]).allclose(0, rtol=np.inf)
+        assert lay([np.array([2.0**70])]).allclose(2**70) and not lay(ones).allclose(-(2**2000))
 
     def test_of_nothing(self, lay: Any) -> None:
         assert lay(X)[:0].allclose(lay(X)[:0]) and lay(X)[1:2].allclose(7.0) and pn.zeros(0).allclose(1)
