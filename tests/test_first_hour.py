@@ -18,6 +18,7 @@ from .nests import LAYOUTS, assert_same, nest
 X = [np.array([1.5, 2.0]), np.zeros(0), np.array([7.0, 0.5, 4.0, 3.0])]
 
 SAID: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
+    (lambda x: pn.nested_array([[[1], [2, 3]]]), ArgumentError, r"[^.]\. There is one level of nesting"),
     (lambda x: x == [[1.5, 2.0], [], [7.0]], ArgumentError, "eq: a list is no array.*pn.nested_array"),
     (lambda x: x != [1.5], ArgumentError, "ne: a list is no array"),
     (lambda x: pn.sum(x, 1) == [3.5, 0.0, 14.5], ArgumentError, "pn.array"),
