@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from inspect import getattr_static
 from typing import Any
 
 METHODS = {
@@ -22,12 +24,26 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
-def no_method(x: Any, name: str) -> AttributeError:
-    """The error for an array without such an attribute."""
-    what = f"{type(x).__name__} has no attribute {name!r}"
-    if name in METHODS:
-        return AttributeError(f"{what}. Use {METHODS[name]}.")
-    return AttributeError(f"{what}.", name=name, obj=x)  # for which Python looks for a similar name
+class Missing:
+    """An attribute that is not there, and says what is: a ``__getattr__`` would make every other attribute slower."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, x: Any, owner: type) -> Any:
+        raise AttributeError(f"{owner.__name__} has no attribute {self.name!r}. Use {METHODS[self.name]}.")
+
+
+def say_what_is_missing(owner: type) -> None:
+    """Let a class of arrays know the names in `METHODS` that it does not have."""
+    there = {name for one in owner.__mro__ for name in vars(one)}
+    for name in METHODS.keys() - there:
+        setattr(owner, name, Missing(name))
+
+
+def without_missing(owner: type, names: Iterable[str]) -> list[str]:
+    """The names that are there."""
+    return [name for name in names if not isinstance(getattr_static(owner, name, None), Missing)]
 
 
 def no_function(module: str, name: str) -> AttributeError:

@@ -13,7 +13,7 @@ from pynested.backends.host import to_host
 from pynested.backends.sharing import went_out
 
 from . import methods
-from .missing import no_method
+from .missing import say_what_is_missing, without_missing
 
 if TYPE_CHECKING:
     from .array import Array
@@ -120,10 +120,8 @@ class Protocols(methods.Methods):
     def __iter__(self) -> Iterator[Array]:
         return iter(self.unbind())
 
-    if not TYPE_CHECKING:  # which would take every name for one that is there
-
-        def __getattr__(self, name: str) -> Any:
-            raise no_method(self, name)
+    def __dir__(self) -> list[str]:
+        return without_missing(type(self), super().__dir__())
 
     def __contains__(self, value: Any) -> bool:
         return bool(self.eq(value).any())
@@ -180,6 +178,9 @@ class Protocols(methods.Methods):
 _OPTIONS = {
     "where": "pn.where(condition, result, x)", "out": "x.copy_(result), or x[...] = result", "dtype": "x.to(dtype)",
 }  # fmt: skip
+
+
+say_what_is_missing(Protocols)
 
 
 def refused_ufunc(ufunc: np.ufunc, method: str, options: dict[str, Any], instead: str) -> ArgumentError:

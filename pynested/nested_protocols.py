@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.missing import no_method
+from pynested.autograd.missing import say_what_is_missing, without_missing
 from pynested.autograd.protocols import as_scalars, refuse_numpy_ma, refused_ufunc
 from pynested.backends.errors import ArgumentError
 
@@ -23,10 +23,8 @@ class Protocols(nested_methods.Methods):
     __hash__ = object.__hash__
     _data = property(refuse_numpy_ma)
 
-    if not TYPE_CHECKING:  # which would take every name for one that is there
-
-        def __getattr__(self, name: str) -> Any:
-            raise no_method(self, name)
+    def __dir__(self) -> list[str]:
+        return without_missing(type(self), super().__dir__())
 
     def __contains__(self, value: Any) -> bool:
         return bool(self.eq(value).any())
@@ -67,3 +65,6 @@ class Protocols(nested_methods.Methods):
 
     def __reduce__(self: Any) -> Any:
         return type(self), (self.data, self.structure)
+
+
+say_what_is_missing(Protocols)

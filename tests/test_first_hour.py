@@ -35,7 +35,7 @@ SAID: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda x: pn.array([1.0]).cuda(), AttributeError, r"Array has no attribute 'cuda'. Use x.to\(\"cuda\"\)"),
     (lambda x: pn.nested_tensor, AttributeError, "Use pn.nested_array"),
     (lambda x: pn.nothing_like_it, AttributeError, "'pynested' has no attribute 'nothing_like_it'"),
-    (lambda x: x.nothing_like_it, AttributeError, "NestedArray has no attribute 'nothing_like_it'"),
+    (lambda x: pn.NestedArray.numpy, AttributeError, "pn.to_padded_array"),
 ]
 
 
@@ -54,7 +54,8 @@ def test_what_stands_instead_is_there() -> None:
         methods = re.findall(r"x\.(\w+)", instead)
         assert all(hasattr(x, method) and hasattr(d, method) for method in methods if method != "values"), name
         assert all(hasattr(pn, function) for function in re.findall(r"pn\.(\w+)", instead))
-        assert not hasattr(x, name), f"{name} is there, and needs no hint"
+        assert not hasattr(x, name) and name not in dir(x), f"{name} is there, and needs no hint"
+        assert hasattr(d, name) == (name in dir(d))
 
 
 def test_a_similar_name_is_still_found() -> None:
