@@ -13,6 +13,7 @@ from . import api, dense
 from .dense.canonical import canonical_dim
 from .dense.comparison import inverted
 from .dense.elementwise import binary
+from .dense.indexing import assign
 from .dense.writing import write
 from .hooks import registered
 from .tape import Hook
@@ -52,11 +53,16 @@ class Methods(OperatorMethods):
     def __ge__(self, other: Any) -> Array: return binary(dense.ge, self, other)
     # fmt: on
 
+    def astype(self, dtype: Any) -> Array:
+        """A copy in another dtype: NumPy's name for ``to(dtype=dtype)``, which copies only where something changes."""
+        made = dense.to(self, dtype=dtype)
+        return dense.clone(made) if made is self else made
+
     def __getitem__(self, index: Any) -> Array:
         return dense.getitem(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        write(dense.getitem(self, index), "assignment", value)
+        assign(self, index, value)
 
     def __iadd__(self, other: Any) -> Self:
         return self.add_(other)
@@ -69,6 +75,10 @@ class Methods(OperatorMethods):
 
     def __itruediv__(self, other: Any) -> Self:
         return self.div_(other)
+
+    def permute(self, *dims: Any) -> Array:
+        """A view with the dimensions in another order, given as one tuple or one by one."""
+        return dense.permute(self, dims[0] if len(dims) == 1 else dims)
 
     @property
     def T(self) -> Array:

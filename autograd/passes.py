@@ -177,6 +177,11 @@ def grad(
     wrt, rebuild = flatten(inputs)
     if not wrt and not isinstance(inputs, tuple | list | dict):
         raise ArgumentError(f"grad: inputs must be arrays that require grad, not a {type(inputs).__name__}.")
+    if callable(outputs):
+        raise ArgumentError(
+            f"grad: outputs are arrays, not the {type(outputs).__name__} that gives them: pn.grad(f(x), x). Functions "
+            "are what pn.vjp, pn.jvp and pn.jacobian take."
+        )
     for i, array in enumerate(wrt):
         if not array.requires_grad:
             raise GradientError(f"grad: input {i} does not require grad.")

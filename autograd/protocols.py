@@ -18,6 +18,7 @@ from .dense import along
 from .dense.writing import IN_PLACE, overwrite
 from .equip import equip, in_place, methods
 from .methods import Methods
+from .missing import say_what_is_missing, without_missing
 from .ufuncs import ufuncs
 
 
@@ -128,6 +129,12 @@ class Protocols(Methods):
     def __iter__(self) -> Iterator[Array]:
         return iter(self.unbind())
 
+    def __dir__(self) -> list[str]:
+        return without_missing(type(self), object.__dir__(self))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(self.eq(value).any())
+
     def __bool__(self) -> bool:
         return bool(self._one("bool"))
 
@@ -221,3 +228,4 @@ equip(
     vars(Methods),
     vars(Protocols),
 )
+say_what_is_missing(Array)

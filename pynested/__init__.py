@@ -11,6 +11,7 @@ from pynested import _checkout
 _checkout.install()
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: E402
+from typing import NoReturn as _NoReturn  # noqa: E402
 
 import numpy as _np  # noqa: E402
 
@@ -48,6 +49,7 @@ from pynested.autograd import (  # noqa: E402
     vjp,
     zeros,
 )
+from pynested.autograd.missing import no_function as _no_function  # noqa: E402
 from pynested.backends import errors  # noqa: E402
 from pynested.extending import elementwise, map_components  # noqa: E402
 from pynested.layouts import Layout, jagged, strided  # noqa: E402
@@ -78,15 +80,22 @@ __all__ = [
 ]  # fmt: skip
 if _TYPE_CHECKING:  # written by python -m pynested.stubs
     __all__ += [
-        "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "as_nested_array", "atan", "bmm", "cat", "ceil",
-        "chunk", "clamp", "clone", "contiguous", "cos", "cosh", "cross_entropy", "cumsum", "detach", "div", "dropout",
-        "embedding", "eq", "equal", "erf", "exp", "expm1", "floor", "ge", "gelu", "getitem", "gt", "isfinite", "isinf",
-        "isnan", "layer_norm", "le", "linear", "log", "log10", "log1p", "log2", "log_softmax", "logical_not",
-        "logsumexp", "lt", "masked_fill", "masked_select", "matmul", "maximum", "mean", "minimum", "mul", "narrow",
-        "ne", "neg", "nested_array", "nested_array_from_jagged", "nested_array_from_strided", "pin_memory", "prod",
-        "reciprocal", "relu", "reshape", "reshape_as", "round", "rsqrt", "select", "sgn", "sigmoid", "silu", "sin",
-        "sinh", "softmax", "sqrt", "square", "stack", "std", "sub", "sum", "tan", "tanh", "to", "to_dense",
-        "to_padded_array", "transpose", "trunc", "unbind", "unflatten", "unsqueeze", "var", "view", "where",
+        "abs", "add", "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "as_nested_array", "atan", "bmm",
+        "cat", "ceil", "chunk", "clamp", "clone", "contiguous", "cos", "cosh", "cross_entropy", "cumsum", "detach",
+        "div", "dropout", "embedding", "eq", "equal", "erf", "exp", "expm1", "flatten", "floor", "ge", "gelu",
+        "getitem", "gt", "isfinite", "isinf", "isnan", "layer_norm", "le", "linear", "log", "log10", "log1p", "log2",
+        "log_softmax", "logical_not", "logsumexp", "lt", "masked_fill", "masked_select", "matmul", "maximum", "mean",
+        "minimum", "mul", "narrow", "ne", "neg", "nested_array", "nested_array_from_jagged",
+        "nested_array_from_strided", "permute", "pin_memory", "prod", "reciprocal", "relu", "reshape", "reshape_as",
+        "round", "rsqrt", "select", "sgn", "sigmoid", "silu", "sin", "sinh", "softmax", "split", "sqrt", "square",
+        "squeeze", "stack", "std", "sub", "sum", "tan", "tanh", "to", "to_dense", "to_padded_array", "transpose",
+        "trunc", "unbind", "unflatten", "unsqueeze", "var", "view", "where",
     ]  # fmt: skip
 else:
     __all__ += _operators.__all__
+
+    def __getattr__(name: str) -> _NoReturn:
+        raise _no_function(__name__, name)
+
+    def __dir__() -> list[str]:
+        return __all__

@@ -57,7 +57,8 @@ def _as_numpy(name: str, i: int, value: Any) -> np.ndarray[Any, Any]:
     except PynestedError:
         raise
     except (ValueError, TypeError) as error:  # ragged lists, and memory that NumPy cannot reach
-        raise ArgumentError(f"{name}: entry {i} is no array: {error}.") from None
+        levels = " There is one level of nesting; the parts of a component have one length." * isinstance(value, list)
+        raise ArgumentError(f"{name}: entry {i} is no array: {str(error).rstrip('.')}.{levels}") from None
 
 
 def check_ranks(name: str, arrays: list[Any]) -> None:

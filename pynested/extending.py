@@ -14,7 +14,7 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.array import new_zeros
-from pynested.autograd.dense.canonical import broadcast_shape, canonical_dtype, operand
+from pynested.autograd.dense.canonical import as_array, broadcast_shape, canonical_dtype, operand
 from pynested.autograd.dense.movement import stack
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
@@ -80,6 +80,11 @@ def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -
     return mapping.elementwise(name, of_values, *operands)
 
 
+def _ours(result: Any, device: str) -> Any:
+    """What a function gave; an array of NumPy's, as its own functions give, as one of ours."""
+    return as_array("map_components", result, device) if isinstance(result, np.ndarray | np.generic) else result
+
+
 def _check_array(name: str, where: str, result: Any) -> None:
     """What a function gave is an array of a dtype that pynested has."""
     if type(result) is not Array:
@@ -137,7 +142,7 @@ def map_components(
     columns = [_slices(x, first) for x in given]
     if not len(first):
         return _of_nothing(function, given, layout or first.layout)
-    results = [function(*row) for row in zip(*columns, strict=True)]
+    results = [_ours(function(*row), first.device) for row in zip(*columns, strict=True)]
     for i, result in enumerate(results):
         _check_array(name, f"for component {i} ", result)
         if result.ndim != results[0].ndim:
@@ -178,7 +183,7 @@ def _slices(x: Any, first: NestedArray) -> Sequence[Any]:
 def _of_nothing(function: Callable[..., Any], operands: Sequence[Any], layout: Layout) -> NestedArray | Array:
     """The result for no components: of the shape and dtype that an empty component gives, and with its history."""
     nested = [x for x in operands if isinstance(x, NestedArray)]
-    result = function(*[_probe(x, nested[0]) for x in operands])
+    result = _ours(function(*[_probe(x, nested[0]) for x in operands]), nested[0].device)
     _check_array("map_components", "", result)
     flat: Array = moves.slice_(moves.reshape(result, (result.numel(),)), (slice(0, 0),))
     if not result.ndim:

@@ -18,9 +18,10 @@ from pynested import operators as ops
 from pynested.autograd import Array
 from pynested.autograd.dense.canonical import several
 from pynested.autograd.dense.comparison import inverted
+from pynested.autograd.dense.elementwise import refuse_list
 
 from .nested_array import NestedArray
-from .operands import Index, Operand
+from .operands import DType, Index, Operand
 from .operators.writing import assign, write
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def _binary(function: Callable[..., Any], a: Any, b: Any) -> Any:
     """``function`` as Python's infix operators need it: NotImplemented for operands of another class."""
     for x in (a, b):
         if not isinstance(x, _OPERANDS):
+            refuse_list(function.__name__, x)
             return NotImplemented
     return function(a, b)
 
@@ -77,6 +79,7 @@ class Methods(OperatorMethods):
     def __isub__(self, other: Operand) -> Self: return self.sub_(other)
     def __imul__(self, other: Operand) -> Self: return self.mul_(other)
     def __itruediv__(self, other: Operand) -> Self: return self.div_(other)
+    def permute(self: Any, *dims: Any) -> NestedArray: return ops.permute(self, _shape(dims))
     def reshape(self: Any, *shape: Any) -> NestedArray: return ops.reshape(self, _shape(shape))
     def view(self: Any, *shape: Any) -> NestedArray: return ops.view(self, _shape(shape))
     def narrow(self: Any, dim: int, start: int, length: int) -> NestedArray: return ops.narrow(self, dim, start, length)
@@ -85,3 +88,12 @@ class Methods(OperatorMethods):
     def fill_(self, value: Any) -> Self: return write(self, "fill", value)
     def zero_(self) -> Self: return write(self, "zero", 0)
     # fmt: on
+
+    def astype(self: Any, dtype: DType) -> NestedArray:
+        """A copy in another dtype: NumPy's name for ``to(dtype=dtype)``, which copies only where something changes."""
+        made: NestedArray = ops.to(self, dtype=dtype)
+        return ops.clone(made) if made.data.storage is self.data.storage else made
+
+    def tolist(self: Any) -> list[Any]:
+        """The components as lists of Python's numbers, one list for each; `pn.nested_array` takes them back."""
+        return [component.tolist() for component in self.detach().unbind()]

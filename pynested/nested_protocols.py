@@ -10,6 +10,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.dense.writing import IN_PLACE
 from pynested.autograd.equip import equip, in_place, methods
+from pynested.autograd.missing import say_what_is_missing, without_missing
 from pynested.autograd.protocols import as_scalars, refuse_numpy_ma, refused_ufunc
 from pynested.autograd.ufuncs import ufuncs
 from pynested.backends.errors import ArgumentError
@@ -30,6 +31,12 @@ class Protocols(Methods):
     __array_priority__ = 200.0
     __hash__ = object.__hash__
     _data = property(refuse_numpy_ma)
+
+    def __dir__(self) -> list[str]:
+        return without_missing(type(self), object.__dir__(self))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(self.eq(value).any())
 
     def __iter__(self) -> Iterator[Array]:
         return iter(self.unbind())
@@ -74,3 +81,4 @@ equip(
     vars(Methods),
     vars(Protocols),
 )
+say_what_is_missing(NestedArray)

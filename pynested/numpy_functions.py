@@ -40,6 +40,10 @@ def _where(condition: Any, x: Any, y: Any, /) -> Any:
     return ops.where(condition, x, y)
 
 
+def _allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    return ops.allclose(a, b, rtol, atol, equal_nan)
+
+
 def _array_equal(a1: Any, a2: Any) -> bool:
     return ops.equal(a1, a2)
 
@@ -75,14 +79,15 @@ def _full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **reduction.NUMPY, **runwise.NUMPY, np.round: _round, np.around: _round, np.clip: _clip,
     np.concatenate: _concatenate, np.stack: _stack,
-    np.where: _where, np.array_equal: _array_equal, np.copy: _copy, np.shape: _shape, np.ndim: _ndim, np.size: _size,
-    np.zeros_like: _zeros_like, np.ones_like: _ones_like, np.full_like: _full_like,
+    np.where: _where, np.array_equal: _array_equal, np.allclose: _allclose, np.copy: _copy, np.shape: _shape,
+    np.ndim: _ndim, np.size: _size, np.zeros_like: _zeros_like, np.ones_like: _ones_like, np.full_like: _full_like,
 }  # fmt: skip
 _INSTEAD = {
     np.dot: "pn.matmul(a, b)", np.vstack: "pn.cat([a, b], 0)", np.hstack: "pn.cat([a, b], 1)",
     np.expand_dims: "pn.unsqueeze(x, dim)", np.reshape: "pn.reshape(x, shape)",
-    np.transpose: "pn.transpose(x, dim0, dim1)", np.swapaxes: "pn.transpose(x, dim0, dim1)",
-    np.split: "pn.chunk(x, chunks)", np.array_split: "pn.chunk(x, chunks)", np.ravel: "nt.values()",
+    np.transpose: "pn.permute(x, dims)", np.swapaxes: "pn.transpose(x, dim0, dim1)",
+    np.squeeze: "pn.squeeze(x, dim)", np.split: "pn.split(x, sizes, dim)", np.array_split: "pn.chunk(x, chunks, dim)",
+    np.ravel: "pn.flatten(x, 1), or nt.values()",
 }  # fmt: skip
 
 

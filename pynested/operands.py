@@ -19,7 +19,8 @@ DType: TypeAlias = DTypeLike
 IntsLike: TypeAlias = int | Sequence[int] | Sequence[Sequence[int]] | Dense
 Components: TypeAlias = NestedArray | Dense | Iterable[Any]
 Entry: TypeAlias = int | slice | EllipsisType | None
-Index: TypeAlias = Entry | tuple[Entry, ...]
+Picked: TypeAlias = Sequence[int] | Sequence[bool] | Dense  # places, or a mask
+Index: TypeAlias = Entry | Picked | NestedArray | tuple[Entry | Picked, ...]
 Dims: TypeAlias = int | tuple[int, ...] | None
 
 Joined: TypeAlias = NestedArray | Array  # nested where an operand is

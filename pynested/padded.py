@@ -163,7 +163,7 @@ def masked_select(array: Dense, mask: Dense) -> NestedArray:
     (array([2]), array([3, 4]))
     """
     if isinstance(array, NestedArray) or isinstance(mask, NestedArray):
-        raise ArgumentError("masked_select: the array and the mask must be dense.")
+        raise ArgumentError("masked_select: the array and the mask must be dense. A nested mask is an index: x[mask].")
     x = placed("masked_select", array)
     chosen = boolean("masked_select", "mask", mask, x)
     if not x.ndim or broadcast_shape("masked_select", x.shape, chosen.shape) != x.shape:

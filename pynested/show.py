@@ -19,7 +19,8 @@ def as_text(x: NestedArray) -> str:
     edge, count = int(options["edgeitems"]), len(x)
     elided = x.numel() > options["threshold"] and count > 2 * edge
     shown = [*range(edge), *range(count - edge, count)] if elided else list(range(count))
-    texts = [_component(x, i) for i in shown]
+    most = options["threshold"] // max(len(shown), 1) if x.numel() > options["threshold"] else None
+    texts = [_component(x, i, most) for i in shown]
     if elided:
         texts.insert(edge, f"...  # {count - 2 * edge} more components")
     lines = [INDENT + line for text in texts for line in _comma(text)]
@@ -32,10 +33,10 @@ def _comma(text: str) -> list[str]:
     return lines if text.startswith("...") else [*lines[:-1], lines[-1] + ","]
 
 
-def _component(x: NestedArray, i: int) -> str:
+def _component(x: NestedArray, i: int, most: int | None) -> str:
     values = to_host(component_data(x, i))
     shape = f", shape={values.shape}" if not values.size and values.shape != (0,) else ""
-    return f"array({np.array2string(values, separator=', ', prefix='array(')}{shape})"
+    return f"array({np.array2string(values, threshold=most, separator=', ', prefix='array(')}{shape})"
 
 
 def _facts(x: NestedArray) -> str:

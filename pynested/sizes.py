@@ -7,7 +7,9 @@ from.
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
+from pynested.backends.errors import ArgumentError
 from pynested.backends.forking import Lock
 
 from .structure import Ints
@@ -44,3 +46,12 @@ class RaggedSize:
 
     def __repr__(self) -> str:
         return f"j{self.number}"
+
+    def _is_no_number(self, *others: Any) -> Any:
+        raise ArgumentError(
+            f"{self!r} is the size of a dimension that differs from component to component, and no number. The sizes "
+            "are those of x.lengths_along(dim)."
+        )
+
+    __int__ = __index__ = __float__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _is_no_number
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __lt__ = __le__ = __gt__ = __ge__ = _is_no_number

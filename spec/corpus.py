@@ -23,17 +23,18 @@ _FILE = {"format": str, "spec": str, "op": str, "count": int, "cases": [dict]}
 def read_vectors(folder: Path = _FOLDER) -> dict[str, list[Case]]:
     """Read every file under `folder`; what is damaged, cut short or misplaced is a `ValueError` naming file and place.
 
-    The error of a case names the case and the field too.
+    The error of a case names the case and the field too. Cases of `getitem` are in `getitem.json`, and those that came
+    later in `getitem.arrays.json`, say.
     """
     corpus: dict[str, list[Case]] = {}
-    for path in sorted(folder.glob("*/*.json")):
+    for path in sorted(folder.glob("*/*.json"), key=lambda path: (path.parent, path.stem.split("."))):
         try:
             op, cases = _read(path)
-            if op in corpus:
+            if op in corpus and path.stem == op:
                 raise ValueError(f"another file holds the cases of {op} too")
         except (OSError, ValueError) as error:
             raise ValueError(f"{path.parent.name}/{path.name}: {error}") from error
-        corpus[op] = cases
+        corpus[op] = corpus.get(op, []) + cases
     return corpus
 
 
@@ -42,7 +43,7 @@ def _read(path: Path) -> tuple[str, list[Case]]:
     file = parse(path.read_text(encoding="utf-8"))
     check(file, _HEAD)  # first, since another format may have other fields
     check(file, _FILE)
-    if file["op"] != path.stem:
+    if file["op"] != path.stem.split(".")[0]:
         raise ValueError(f"holds the cases of {file['op']}")
     if file["count"] != len(file["cases"]):
         raise ValueError(f"announces {file['count']} cases and holds {len(file['cases'])}")

@@ -62,7 +62,7 @@ _HEX = re.compile(r"[0-9a-f]*")
 
 @dataclass(frozen=True)
 class Index:
-    """The argument of `getitem`, so that a tuple of ints is not taken for a shape."""
+    """The argument of `getitem`, so that a tuple of ints is not taken for a shape; a list in it picks components."""
 
     items: tuple[Any, ...]
 

@@ -96,7 +96,7 @@ def _operand(form: str, rule: Rule) -> Both:
 _SHOW = {"show?": (TEXT, [TEXT])}
 _OPERANDS = {form: _operand(form, rule) for form, rule in arrays(**_SHOW).items()}
 _SLICE = {"slice": Both([(None, int)], _three)}
-_PLAIN = {"dtype": _NUMPY_DTYPES, "float": {"nan", "inf", "-inf"}, "index": [(*SCALARS, _SLICE)]}
+_PLAIN = {"dtype": _NUMPY_DTYPES, "float": {"nan", "inf", "-inf"}, "index": [(*SCALARS, [(bool, int, float)], _SLICE)]}
 
 
 def _arguments() -> Rule:

@@ -220,7 +220,9 @@ REDUCTIONS = {one.name: one for one in (
         "var", _var, "is the variance of one run", precision="var", option="correction: float = 1",
         such_as=": the squares of x - mean are added up and divided by n - correction, with n the number of elements",
         summary="The variance of each run along `dim`, whose divisor is the number of elements less `correction`.",
-        peers={"numpy": "numpy.var", "tensorflow": "tf.math.reduce_variance", "awkward": "ak.var", "jax": "jax.numpy.var"},
+        peers={
+            "numpy": "numpy.var", "tensorflow": "tf.math.reduce_variance", "awkward": "ak.var", "jax": "jax.numpy.var",
+        },
         clauses=_spread_clauses("variance", "2 (x - mean) / divisor, NaN where that is 0 / 0"),
         cases=(Case("divisor", "4", [[1, 3], [5], [2, 2]], {"correction": 2}, {"gradient": None}),
                Case("correction", "5 9", [[1, 3], [5], [], [2, 2]], {"correction": 0}),

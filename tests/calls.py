@@ -89,6 +89,13 @@ class Batch:
         return Operand(Components(batch(shapes, 2), (self.count, None), np.float64), 1)
 
     @lru_cache(5000)  # noqa: B019 - a batch is small, and calls share its operands
+    def ones(self) -> Operand:
+        """Other components, whose regular size is 1."""
+        shapes = [tuple(1 if d == self.kind.regular else n for d, n in enumerate(s, 1)) for s in self.shapes]
+        logical = tuple(1 if d == self.kind.regular else n for d, n in enumerate(self.logical()))
+        return Operand(Components(batch(shapes, 3), logical, np.float64), self.ragged)
+
+    @lru_cache(5000)  # noqa: B019 - a batch is small, and calls share its operands
     def labels(self, classes: int) -> Operand:
         """A number below ``classes`` for each row of the components."""
         made = [np.arange(shape[0]) * (i + 1) % classes for i, shape in enumerate(self.shapes)]
@@ -159,6 +166,8 @@ def _comparison() -> Iterator[Call]:
     near = lambda b: b.of(np.abs)  # noqa: E731
     for op in ("eq", "lt", "equal"):
         yield Call(op, "nested", lambda b: (b.x(), near(b)))
+    yield Call("allclose", "nested", lambda b: (b.x(), b.of(lambda x: x + 1e-9)))
+    yield Call("allclose", "far", lambda b: (b.x(), near(b)), {"atol": 0.01})
     for op in ("eq", "lt"):
         yield Call(op, "dense", lambda b: (b.x(), distinct(b.sizes(b.count))))
         yield Call(op, "number", lambda b: (b.x(), 0.0625))
@@ -234,6 +243,9 @@ def _too_short(index: int) -> Refusal:
 
 def _movement() -> Iterator[Call]:
     yield Call("transpose", "", lambda b: (b.x(), 1, 2))
+    yield Call("permute", "", lambda b: (b.x(), (0, 2, 1)))
+    yield Call("flatten", "", lambda b: (b.x(), 1))
+    yield Call("squeeze", "", lambda b: (b.ones(), b.ones().ragged % 2 + 1), kinds=REGULAR)
     yield Call("reshape_as", "", lambda b: (b.x(), b.flat()))
     yield Call("narrow", "0", lambda b: (b.x(), 0, b.count // 2, b.count - b.count // 2))
     for op in ("reshape", "view"):
@@ -251,6 +263,8 @@ def _movement() -> Iterator[Call]:
         yield Call("select", f"ragged {index}", arguments, kinds=REGULAR, refuses=_too_short(index))
     yield Call("chunk", "0", lambda b: (b.x(), 2))
     yield Call("chunk", "regular", lambda b: (b.x(), 2, b.kind.regular), kinds=REGULAR)
+    yield Call("split", "0", lambda b: (b.x(), 2))
+    yield Call("split", "regular", lambda b: (b.x(), (0, 2), b.kind.regular), kinds=REGULAR)
 
 
 def _conversion() -> Iterator[Call]:
@@ -277,6 +291,9 @@ def _conversion() -> Iterator[Call]:
     for part in ranges:
         for dim in (0, 1, 2) if part in ranges[:2] else (1,):
             yield Call("getitem", f"{dim} {part}", lambda b, d=dim, p=part: (b.x(), b.at(d, p)))
+    picked: Arguments = lambda b: (b.x(), ([i * 2 % b.count for i in range(b.count)], slice(None), slice(1)))  # noqa: E731
+    yield Call("getitem", "list", picked)
+    yield Call("getitem", "mask", lambda b: (b.x(), b.of(lambda x: x > 0, np.bool_)))
     yield Call("getitem", "none", lambda b: (b.x(), (slice(None), None, ..., None)))
     yield Call("getitem", "integer", lambda b: (b.x(), b.at(b.ragged, 0)), kinds=REGULAR, refuses=_too_short(0))
 

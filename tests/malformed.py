@@ -176,13 +176,18 @@ VIEWS: list[Call] = [  # which take no memory, however large the array
     lambda draw, x: x.unflatten(draw.number(), draw.several(2)),
     lambda draw, x: x.view(len(x) if x.ndim else 1, -1, *draw.numbers(1)),
     lambda draw, x: x.narrow(draw.number(), draw.number(), draw.number()),
+    lambda draw, x: x.permute(draw.several(x.ndim)),
+    lambda draw, x: x.squeeze(draw.number()),
+    lambda draw, x: x.split(draw.among((int(draw.random.integers(2**20, 2**60)), draw.several(2))), draw.number()),
     lambda draw, x: x.chunk(int(draw.random.integers(-1, 5)), draw.number()),
 ]
 SMALL: list[Call] = [
     *VIEWS,
+    lambda draw, x: x[[draw.number() for _ in range(int(draw.random.integers(0, 3)))]],
     lambda draw, x: x[draw.entry()],
     lambda draw, x: x[tuple(draw.entry() for _ in range(int(draw.random.integers(0, 4))))],
     lambda draw, x: x.reshape(draw.several(x.ndim)),
+    lambda draw, x: x.flatten(draw.number(), draw.number()),
     lambda draw, x: x.reshape(len(x) if x.ndim else 1, *draw.numbers(x.ndim)),
     lambda draw, x: pn.stack([x, x], draw.number()),
     lambda draw, x: pn.layer_norm(x, draw.several(1)),

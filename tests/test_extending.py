@@ -133,7 +133,7 @@ class TestMapComponents:
                 pn.map_components(ranks, x)
             with pytest.raises(StructureError, match="0 dimensions for component 0 and 2 for component 1"):
                 pn.map_components(lambda c: c if not c.shape[0] else c.sum(), x)
-            for wrong in (lambda c: c.numpy(), lambda c: 1.0, lambda c: nest(X)):
+            for wrong in (lambda c: c.numpy().tolist(), lambda c: 1.0, lambda c: nest(X)):
                 with pytest.raises(ArgumentError, match="for component 0 the function gave"):
                     pn.map_components(wrong, x)
                 with pytest.raises(ArgumentError, match="the function gave"):

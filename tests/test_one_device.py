@@ -120,7 +120,11 @@ def test_no_operand_lies_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
         try:
             function(call.op)(*given, **call.keywords)
         except DeviceError as error:
-            said = "mul" if call.op in CALLERS else call.op.strip("_").replace("setitem", "assignment")
+            said = (
+                "mul"
+                if call.op in CALLERS
+                else call.op.strip("_").replace("setitem", "assignment").replace("getitem", "index")
+            )
             assert str(error).startswith(said), error
         except Exception as error:
             accepted.append(f"{call} ({form}), array {which}: {type(error).__name__}: {error}")

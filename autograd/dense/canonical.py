@@ -192,11 +192,11 @@ def _index(name: str, what: str, value: Any) -> int:
 
 
 def index_entry(value: Any) -> int:
-    """``value``, an entry of an index, as an int; masks are none."""
-    if getattr(value, "dtype", None) == np.bool_ and value.ndim:
+    """``value``, an entry of an index, as an int; lists, arrays and masks are none."""
+    if several(value):
         raise ArgumentError(
-            "index: a mask is not an index. Use pn.where(mask, x, other) or pn.masked_fill(x, mask, value), which keep "
-            "the shape, or, of dense arrays, pn.masked_select(x, mask)."
+            "index: a list, an array or a mask is the first entry of an index, which picks along dimension 0: "
+            "x[[0, 2], 1:], x[mask]. Pick along others component by component: pn.map_components(function, x)."
         )
     place = canonical_int("index", "an index", value)
     if not -(2**63) <= place < 2**63:
@@ -241,6 +241,15 @@ def canonical_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
         if one == following:
             raise DimensionError(f"{name}: dimension {one} is named twice in dim={tuple(given)}.")
     return tuple(dims)
+
+
+def canonical_order(name: str, dims: Any, ndim: int) -> tuple[int, ...]:
+    """``dims``, which name each dimension once, counted from the front."""
+    given = canonical_ints(name, "dim", (dims,))
+    order = tuple(canonical_dim(name, dim, ndim) for dim in given)
+    if sorted(order) != list(range(ndim)):
+        raise DimensionError(f"{name}: dims={given} must name each of the {ndim} dimensions once.")
+    return order
 
 
 def canonical_ints(name: str, what: str, given: Any) -> tuple[int, ...]:

@@ -151,10 +151,21 @@ _OPERANDS = frozenset((Array, int, float, bool, complex, np.ndarray))
 _OPERANDS_TOO = (np.generic, np.ndarray, int, float)  # and what is derived from them
 
 
+def refuse_list(name: str, value: Any) -> None:
+    """Refuse to compare with a list, of which Python would say that it is another object."""
+    if name in ("eq", "ne") and isinstance(value, list | tuple):
+        raise ArgumentError(
+            f"{name}: a {type(value).__name__} is no array. Make one of it: pn.array(values), or "
+            "pn.nested_array(values)."
+        )
+
+
 def binary(function: Callable[[Any, Any], Array], a: Any, b: Any) -> Array:
     """``function`` as Python's infix operators need it: NotImplemented for operands of another class."""
     if type(a) in _OPERANDS and type(b) in _OPERANDS:
         return function(a, b)
     if isinstance(a, _OPERANDS_TOO) or isinstance(b, _OPERANDS_TOO):
         return function(a, b)
+    refuse_list(function.__name__, a)
+    refuse_list(function.__name__, b)
     return NotImplemented  # type: ignore[no-any-return]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from pynested.backends.dtypes import is_bfloat16, promoted
 from pynested.backends.errors import (
-    ArgumentError,
     DimensionError,
     DTypeError,
-    IndexOutOfRange,
     ShapeError,
     StructureError,
 )
@@ -24,12 +23,12 @@ from .canonical import (
     as_array,
     broadcast_shape,
     canonical_dim,
+    canonical_dims,
     canonical_dtype,
     canonical_int,
     canonical_ints,
+    canonical_order,
     canonical_shape,
-    canonical_slice,
-    index_entry,
     possible_ndim,
     possible_shape,
     resolved_shape,
@@ -38,11 +37,9 @@ from .canonical import (
 from .reduction import to_dtype
 
 __all__ = [
-    "as_strided", "broadcast_to", "cat", "chunk", "clone", "contiguous", "getitem", "narrow", "permute", "reshape",
-    "reshape_as", "select", "stack", "to", "transpose", "unbind", "unflatten", "unsqueeze", "view",
+    "as_strided", "broadcast_to", "cat", "clone", "contiguous", "flatten", "permute", "reshape", "reshape_as",
+    "squeeze", "stack", "to", "transpose", "unflatten", "unsqueeze", "view",
 ]  # fmt: skip
-
-MOST_EMPTY_PIECES = 2**20  # other pieces are no more than the entries that they hold
 
 
 def transpose(self: Any, dim0: int, dim1: int) -> Array:
@@ -57,11 +54,7 @@ def transpose(self: Any, dim0: int, dim1: int) -> Array:
 def permute(self: Any, dims: Sequence[int]) -> Array:
     """A view with the dimensions in the order ``dims``."""
     x = as_array("permute", self)
-    given = canonical_ints("permute", "dim", (dims,))
-    axes = tuple(canonical_dim("permute", dim, x.ndim) for dim in given)
-    if sorted(axes) != list(range(x.ndim)):
-        raise DimensionError(f"permute: dims={given} must name each of the {x.ndim} dimensions once.")
-    return rules.transpose(x, axes)
+    return rules.transpose(x, canonical_order("permute", dims, x.ndim))
 
 
 def reshape(self: Any, *shape: Any) -> Array:
@@ -105,72 +98,47 @@ def unsqueeze(self: Any, dim: int) -> Array:
     return rules.reshape(x, (*x.shape[:at], 1, *x.shape[at:]))
 
 
+def squeeze(self: Any, dim: Any = None) -> Array:
+    """A view without the dimensions ``dim``, which have size 1; by default without all that have."""
+    x = as_array("squeeze", self)
+    named = canonical_dims("squeeze", dim, x.ndim)
+    if dim is not None:
+        check_ones("squeeze", named, x.shape)
+    return rules.reshape(x, tuple(n for i, n in enumerate(x.shape) if i not in named or n != 1))
+
+
+def check_ones(name: str, dims: Sequence[int], shape: Sequence[int | None]) -> None:
+    """Refuse dimensions of another size than 1."""
+    for at in dims:
+        if shape[at] != 1:
+            raise ShapeError(
+                f"{name}: dimension {at} has size {shape[at]}; only one of size 1 can be left out. Use select(dim, "
+                "index) for an entry of a larger one."
+            )
+
+
+def flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Array:
+    """The dimensions from ``start_dim`` to ``end_dim`` as one: a view where strides allow, else a copy."""
+    x = as_array("flatten", self)
+    first, last = merged_dims(start_dim, end_dim, max(x.ndim, 1))
+    sizes = x.shape[first : last + 1]
+    return rules.reshape(x, (*x.shape[:first], prod(sizes), *x.shape[last + 1 :]))
+
+
+def merged_dims(start_dim: Any, end_dim: Any, ndim: int) -> tuple[int, int]:
+    """The first and the last of the dimensions that become one."""
+    first, last = canonical_dim("flatten", start_dim, ndim), canonical_dim("flatten", end_dim, ndim)
+    if first > last:
+        raise DimensionError(f"flatten: start_dim {first} comes after end_dim {last}; swap them.")
+    return first, last
+
+
 def unflatten(self: Any, dim: int, sizes: Sequence[int]) -> Array:
     """Dimension ``dim`` as several, of ``sizes``; one of them may be -1."""
     x = as_array("unflatten", self)
     at = canonical_dim("unflatten", dim, x.ndim)
     parts = resolved_shape("unflatten", canonical_shape("unflatten", (sizes,)), x.shape[at], x.shape[at : at + 1])
     return rules.reshape(x, possible_shape("unflatten", (*x.shape[:at], *parts, *x.shape[at + 1 :])))
-
-
-def canonical_index(name: str, index: Any, size: int, dim: int) -> int:
-    """``index`` counted from the front, in ``0 .. size - 1``."""
-    given = canonical_int(name, "an index", index)
-    if not -size <= given < size:
-        raise IndexOutOfRange(f"{name}: index {given} is out of bounds for dimension {dim} with size {size}.")
-    return given + size if given < 0 else given
-
-
-def select(self: Any, dim: int, index: int) -> Array:
-    """A view without dimension ``dim``, at ``index`` of it."""
-    x = as_array("select", self)
-    at = canonical_dim("select", dim, x.ndim)
-    return rules.slice_(x, (*[slice(None)] * at, canonical_index("select", index, x.shape[at], at)))
-
-
-def narrow(self: Any, dim: int, start: int, length: int) -> Array:
-    """A view of ``length`` entries of dimension ``dim``, from ``start`` on."""
-    x = as_array("narrow", self)
-    at = canonical_dim("narrow", dim, x.ndim)
-    size = x.shape[at]
-    first, count = canonical_int("narrow", "start", start), canonical_int("narrow", "length", length)
-    first = first + size if first < 0 else first
-    if count < 0 or first < 0 or first + count > size:
-        raise IndexOutOfRange(f"narrow: start ({start}) + length ({length}) exceeds dimension size ({size}).")
-    return rules.slice_(x, (*[slice(None)] * at, slice(first, first + count)))
-
-
-def chunk(self: Any, chunks: int, dim: int = 0) -> tuple[Array, ...]:
-    """Views of ``chunks`` pieces along ``dim``, all as long as the first but perhaps the last; fewer if it is short."""
-    x = as_array("chunk", self)
-    at = canonical_dim("chunk", dim, x.ndim)
-    size = x.shape[at]
-    return tuple(narrow(x, at, start, length) for start, length in pieces("chunk", chunks, size))
-
-
-def pieces(name: str, chunks: Any, size: int) -> list[tuple[int, int]]:
-    """Start and length of each of at most ``chunks`` pieces of ``size`` entries."""
-    count = canonical_int(name, "chunks", chunks)
-    if count < 1:
-        raise ArgumentError(f"{name}: chunks must be greater than 0, not {count}.")
-    if not size and count > MOST_EMPTY_PIECES:
-        raise ArgumentError(
-            f"{name}: of nothing there are as many pieces as chunks, and {count} are too many; give at most "
-            f"{MOST_EMPTY_PIECES}."
-        )
-    step = max(-(-size // count), 1)
-    starts = range(0, size, step) if size else range(count)
-    return [(start, min(step, size - start)) if size else (0, 0) for start in starts]
-
-
-def unbind(self: Any, dim: int = 0) -> tuple[Array, ...]:
-    """The entries along ``dim``, as views."""
-    x = as_array("unbind", self)
-    at = canonical_dim("unbind", dim, x.ndim)
-    if not x.shape[at]:
-        return ()
-    entries: tuple[Array, ...] = rules.unbind(x, at)
-    return entries
 
 
 def joined(name: str, arrays: Any) -> list[Array]:
@@ -257,18 +225,3 @@ def converted(x: Array, device: str, dtype: np.dtype[Any]) -> Array:
         x = to_dtype(x, dtype)
     moved = x if device == x.device else to_device(x, device, x.device)
     return to_dtype(moved, dtype)
-
-
-def getitem(self: Any, index: Any) -> Array:
-    """A view by integers, slices, ``...`` and None, as in NumPy."""
-    x = as_array("index", self)
-    items = list(index) if isinstance(index, tuple) else [index]
-    for i, item in enumerate(items):
-        if isinstance(item, slice):
-            items[i] = canonical_slice(item)
-        elif item is not None and item is not Ellipsis:
-            items[i] = index_entry(item)
-    try:
-        return rules.slice_(x, tuple(items))
-    except IndexError as error:
-        raise IndexOutOfRange(f"index: {error} (the array has shape {x.shape}).") from None

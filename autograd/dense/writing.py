@@ -46,10 +46,15 @@ def overwrite(self: Target, function: Callable[..., Array], *arguments: Any, **o
 def write(self: Target, name: str, value: Any) -> Target:
     """Write ``value``, which broadcasts, into the array itself."""
     array: Any = self
-    given = written_value(name, value, array)
-    _refuse(array, name, (given,))
-    _store(array, name, given)
+    _store(array, name, checked_value(name, value, array))
     return self
+
+
+def checked_value(name: str, value: Any, target: Array) -> Array:
+    """What to write into ``target``, which may be written into."""
+    given = written_value(name, value, target)
+    _refuse(target, name, (given,))
+    return given
 
 
 def label(name: str) -> str:

@@ -22,7 +22,9 @@ from pynested.operands import Joined, Kind, Operand
 from pynested.packing import elements
 from pynested.shapes import apart, same_shape
 
-__all__ = ["eq", "equal", "ge", "gt", "le", "logical_not", "lt", "masked_fill", "ne", "where"]
+from .closeness import allclose
+
+__all__ = ["allclose", "eq", "equal", "ge", "gt", "le", "logical_not", "lt", "masked_fill", "ne", "where"]
 
 
 def logical_not(self: Kind) -> Kind:

@@ -181,7 +181,7 @@ def contiguous(self: Kind) -> Kind:
 
 def to(
     self: Kind,
-    *targets: DType,
+    *targets: DType | Layout,
     dtype: DType | None = None,
     device: str | None = None,
     layout: Layout | None = None,
@@ -194,7 +194,7 @@ def to(
     ----------
     self : NestedArray or Array
         Of any dtype.
-    *targets : dtype, device or both
+    *targets : dtype, device, or both, and then a layout
         What is not named stays, and where nothing changes the result is ``self``.
     dtype : dtype, optional
         The dtype of the result, as a keyword.
@@ -235,6 +235,8 @@ def to(
                 "to: a dense array has no nested layout; nest it first: pn.as_nested_array(x, layout=…)."
             )
         return dense.to(self, *targets, dtype=dtype, device=device)
+    if targets and isinstance(targets[-1], Layout):
+        *targets, layout = targets  # type: ignore[assignment]
     x = NestedArray(dense.to(self.data, *targets, dtype=dtype, device=device), self.structure)
     return x if layout is None else packing.in_layout(x, canonical_layout("to", layout))
 

@@ -1,4 +1,4 @@
-"""Indexing nested arrays by integers, slices, ``...`` and None, on every dimension."""
+"""Indexing nested arrays: every dimension by integers, slices, ``...`` and None; the batch by lists; all by masks."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from typing import Any
 
 from pynested.autograd import Array, dense
 from pynested.autograd.dense.canonical import canonical_slice, index_entry
-from pynested.backends.errors import DimensionError
+from pynested.autograd.dense.indexing import entry_array, first_entry, is_array, places
+from pynested.backends.errors import ArgumentError, DimensionError
 from pynested.nested_array import NestedArray
 from pynested.operands import Index, Operand
 from pynested.operators.movement import select, unsqueeze
 
+from .choosing import chosen_of, components_at
 from .slicing import batch_slice, slice_dim
 
 
@@ -21,31 +23,36 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     ----------
     self : NestedArray or Array
         Of any dtype.
-    index : int, slice, ``...``, None, or a tuple of them
-        First an integer, which gives one component as a dense array, or a slice, which gives the components it names.
-        Then each component is indexed as NumPy does; a slice, of any step but 0, is clamped to each on its own. None,
-        after the first entry, makes a dimension of size 1; ``...`` stands for the full slices that are missing.
+    index : int, slice, ``...``, None, a list or an array, or a tuple of them; or a nested mask
+        First an integer, which gives one component as a dense array, or a slice, a list or a vector of integers, or one
+        of a bool for each component, which give the components that they name. Then each component is indexed as NumPy
+        does; a slice, of any step but 0, is clamped to each on its own. None, after the first entry, makes a dimension
+        of size 1; ``...`` stands for the full slices that are missing. A nested mask gives ``component[mask]``.
 
     Raises
     ------
     IndexOutOfRange
-        For an integer outside the batch, or outside some component, which is named.
+        For an integer outside the batch, or outside some component, which is named; a mask of another size.
     DimensionError
         For more entries than dimensions, a second ``...``, and None in front of the batch.
+    StructureError
+        For a nested mask whose components do not have the first sizes of those of ``self``; one is named.
     ArgumentError
         For a bool, a float or any other entry, and a slice of step 0.
 
     Notes
     -----
     An integer along the ragged dimension of a jagged array gives a dense array, as `select` does; what keeps the batch
-    keeps the layout otherwise. A slice that names nothing gives empty components. Gradient: the cotangent goes to what
-    was picked, all other elements get +0.
+    keeps the layout otherwise, but for a mask that leaves a ragged dimension behind the chosen elements: strided. A
+    slice that names nothing gives empty components. Gradient: the cotangent goes to what was picked, added up where
+    that was picked twice, all other elements get +0.
 
-    The result is a view, into which a write is seen in ``self``, except in three cases, which are copies: along the
-    ragged dimension of a jagged array an integer, or a slice whose step is not 1, and of a strided array a slice
-    of negative step behind the batch. Assignment, ``self[index] = value``, writes into ``self`` in all cases.
+    The result is a view, into which a write is seen in ``self``, except in four cases, which are copies: by a list, an
+    array or a mask, along the ragged dimension of a jagged array an integer, or a slice whose step is not 1, and of a
+    strided array a slice of negative step behind the batch. Assignment, ``self[index] = value``, writes into ``self``
+    in all cases.
 
-    Clauses: GETITEM-1 to GETITEM-10. After `torch.Tensor.__getitem__`.
+    Clauses: GETITEM-1 to GETITEM-18. After `torch.Tensor.__getitem__`.
 
     Examples
     --------
@@ -54,12 +61,29 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     (array([2, 3]), array([4]))
     >>> nt[:, 0]
     array([1, 4])
+    >>> nt[[1, 0, 0]].unbind()
+    (array([4]), array([1, 2, 3]), array([1, 2, 3]))
+    >>> nt[nt > 1].unbind()
+    (array([2, 3]), array([4]))
     """
     if type(self) is not NestedArray:
         return dense.getitem(self, index)
-    result: NestedArray | Array = self
+    first = first_entry(index)
+    if not is_array(first):
+        return _indexed(self, index)
+    if type(first) is NestedArray:
+        if type(index) is tuple:
+            raise ArgumentError("index: a nested mask stands alone; index what it gives: x[mask][:, 1:].")
+        return chosen_of(self, first)
+    picked = components_at(self, places("a batch of components", entry_array(first, self.data), len(self)))
+    return _indexed(picked, (slice(None), *index[1:])) if isinstance(index, tuple) else picked
+
+
+def _indexed(x: NestedArray, index: Any) -> NestedArray | Array:
+    """By integers, slices, ``...`` and None."""
+    result: NestedArray | Array = x
     dim = 0
-    for item in _expanded(index, self.ndim):
+    for item in _expanded(index, x.ndim):
         if isinstance(result, Array):
             result, dim = _in_dense(result, item, dim)
         elif item is None:

@@ -9,11 +9,11 @@ import numpy as np
 
 from pynested.autograd import Array, is_grad_enabled
 from pynested.autograd.array import UNRECORDED, raw
-from pynested.autograd.dense.canonical import broadcast_shape
+from pynested.autograd.dense.indexing import write_at
 from pynested.autograd.dense.writing import held, instead, label, unrecorded, written_value
 from pynested.autograd.dense.writing import write as write_dense
 from pynested.backends import get_backend
-from pynested.backends.errors import GradientError, ShapeError, StructureError
+from pynested.backends.errors import GradientError, StructureError
 from pynested.backends.memory import with_room
 from pynested.mapping import check_devices, elementwise
 from pynested.nested_array import NestedArray
@@ -74,17 +74,9 @@ def _store_at(self: NestedArray, name: str, index: Index, value: Any) -> None:
     if isinstance(named, NestedArray):
         spread = elementwise(name, _second, named, value.detach())
         check_same_shape(name, named, spread)
-        places, new = gathered(to_strided(named)), gathered(to_strided(spread))
+        write_at(name, self.data, gathered(to_strided(named)), gathered(to_strided(spread)))
     else:
-        places = named
-        new = value.detach()
-        if broadcast_shape(name, places.shape, new.shape) != places.shape:
-            raise ShapeError(f"{name}: a value of shape {new.shape} does not fit into the shape {places.shape}.")
-        new = _second(places, new)
-    if xp.unique(places.data).size != places.numel():
-        raise StructureError(f"{name}: components overlap, so one place would be written twice; clone the array first.")
-    data[xp.unravel_index(places.data, data.shape)] = held(label(name), new, self.dtype)
-    self.data.storage.wrote()
+        write_at(name, self.data, named, value.detach())
 
 
 @with_room

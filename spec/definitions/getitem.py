@@ -11,16 +11,23 @@ from pynested.spec.components import Components, Shape, each
 
 
 def getitem(self: Components, index: Any) -> Any:
-    """GETITEM: the first entry picks components, the others index each of them as NumPy does."""
+    """GETITEM: the first entry picks components, the others index each of them as NumPy does; or a mask of each."""
+    if isinstance(index, Components):
+        left = (None, *self.shape[len(index.shape) :])
+        return each(lambda x, holds: x[holds], self, index, shape=(len(self), *left), dtype=self.dtype)
     entries = list(index) if isinstance(index, tuple) else [index]
-    if Ellipsis in entries:
-        place = entries.index(Ellipsis)
+    place = next((i for i, entry in enumerate(entries) if entry is Ellipsis), None)
+    if place is not None:
         named = sum(entry is not None for entry in entries) - 1
         entries[place : place + 1] = [slice(None)] * (len(self.shape) - named)
     batch, *rest = entries or [slice(None)]
-    if not isinstance(batch, slice):
+    if isinstance(batch, (list, np.ndarray)):
+        numbers = np.arange(len(self))[batch]
+        picked = Components([self[i] for i in numbers], (len(numbers), *self.shape[1:]), self.dtype)
+    elif isinstance(batch, slice):
+        picked = self[batch]
+    else:
         return np.asarray(self[batch][tuple(rest)])
-    picked = self[batch]
     shape = (len(picked), *_sizes(self.shape[1:], rest))
     return each(lambda x: x[tuple(rest)], picked, shape=shape, dtype=self.dtype)
 

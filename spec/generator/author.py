@@ -55,7 +55,8 @@ class Book:
     """The cases of one operator, numbered within their group in the order in which they are written down.
 
     What the operator's cases have in common: `zeros`, whether signs of zeros are open; `several`, whether it returns a
-    list of arrays; `placements`, where components may lie in memory if not anywhere; `cmp`, as of a case.
+    list of arrays; `placements`, where components may lie in memory if not anywhere; `cmp`, as of a case. `part` names
+    the file of cases that came when others were frozen.
     """
 
     op: str
@@ -63,6 +64,7 @@ class Book:
     several: bool = False
     placements: tuple[str, ...] = ()
     cmp: str = "exact"
+    part: str = ""
     cases: list[Case] = field(default_factory=list)
 
     def value(self, group: str, clauses: str, args: Sequence[Any], /, **options: Any) -> str:

@@ -23,7 +23,7 @@ from .words import bound_fields, exact_fields
 
 __all__ = ["build"]
 
-_DIMS = ("dim", "dim0", "dim1")
+_DIMS = ("dim", "dim0", "dim1", "dims", "start_dim", "end_dim")
 _PROMOTING = (
     "add", "sub", "mul", "div", "maximum", "minimum", "clamp", "where", "matmul", "bmm", "linear", "cat", "stack",
 )  # fmt: skip

@@ -29,7 +29,7 @@ def texts(only: str | None = None) -> Iterator[tuple[Path, str]]:
     """Yield path and text of every file of vectors, or of one operator's."""
     for chapter, book in books():
         if only is None or book.op == only:
-            yield FOLDER / chapter / f"{book.op}.json", text(book)
+            yield FOLDER / chapter / f"{book.op}{book.part and '.' + book.part}.json", text(book)
 
 
 def text(book: Book) -> str:

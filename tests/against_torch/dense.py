@@ -197,6 +197,12 @@ def transpose(x: Any, dim0: int, dim1: int) -> Any:
     return each(lambda c: c.transpose(dim0 - 1, dim1 - 1), x)
 
 
+def split(x: Any, sizes: Any, dim: int = 0) -> Any:
+    if not dim:
+        return tuple(x[start : start + sizes] for start in range(0, len(x), sizes))
+    return tuple(map(list, zip(*each(lambda c: c.split(sizes, dim - 1), x), strict=True)))
+
+
 def reshape(x: Any, shape: Any) -> Any:
     return each(lambda c: c.reshape([c.shape[i] if size == -1 else size for i, size in enumerate(shape[1:])]), x)
 
@@ -240,8 +246,10 @@ def to_padded_array(x: Any, value: float, size: Any = None) -> Any:
 
 
 def getitem(x: Any, index: Any) -> Any:
+    if isinstance(index, list):
+        return each(lambda c, mask: c[mask], x, index)
     first, *rest = index
-    picked = x[first]
+    picked = [x[i] for i in first] if isinstance(first, list) else x[first]
     for dim, part in enumerate(rest):
         if isinstance(part, slice):  # PyTorch refuses steps below 0
             places = [torch.tensor(range(*part.indices(c.shape[dim])), dtype=torch.int64) for c in picked]
@@ -255,6 +263,7 @@ OPERATORS: dict[str, Operator] = {
     **{one: reduction(quiet(getattr(torch, one)), over_present(quiet(getattr(torch, one)))) for one in REDUCTIONS},
     "abs": elementwise(torch.abs),
     "add": add,
+    "allclose": lambda x, y, **tolerances: all(each(lambda c, d: torch.allclose(c, d, **tolerances), x, y)),
     "amax": reduction(torch.amax, batch_amax),
     "amin": reduction(torch.amin, batch_amin),
     "argmax": places(torch.argmax, -torch.inf),
@@ -274,6 +283,7 @@ OPERATORS: dict[str, Operator] = {
     "embedding": embedding,
     "eq": elementwise(operator.eq),
     "equal": equal,
+    "flatten": lambda x, start: each(lambda c: c.flatten(start - 1), x),
     "gelu": gelu,
     "getitem": getitem,
     "layer_norm": layer_norm,
@@ -289,6 +299,7 @@ OPERATORS: dict[str, Operator] = {
     "narrow": narrow,
     "neg": elementwise(torch.neg),
     "nested_array": elementwise(torch.detach),
+    "permute": lambda x, dims: each(lambda c: c.permute([dim - 1 for dim in dims[1:]]), x),
     "prod": reduction(torch_prod, batch_prod),
     "relu": elementwise(torch.relu),
     "reshape": reshape,
@@ -296,6 +307,8 @@ OPERATORS: dict[str, Operator] = {
     "select": select,
     "sgn": elementwise(torch.sgn),
     "silu": elementwise(functional.silu),
+    "split": split,
+    "squeeze": lambda x, dim: each(lambda c: c.squeeze(dim - 1), x),
     "stack": joined(torch.stack),
     "sub": sub,
     "sum": reduction(torch.sum, batch_sum),

@@ -22,6 +22,9 @@ DEEP = batch([(2, 3, 4), (0, 3, 4), (1, 3, 4)])
 VIEWS: dict[str, Callable[[Any], Any]] = {
     "transpose": lambda x: x.transpose(1, 2),
     "unsqueeze": lambda x: x.unsqueeze(1),
+    "permute": lambda x: x.permute(0, 2, 1),
+    "squeeze": lambda x: x.unsqueeze(1).squeeze(1),
+    "flatten": lambda x: x.flatten(1),
     "unflatten": lambda x: x.unflatten(2, (2, 2)),
     "reshape": lambda x: x.reshape(-1, -1, 2, 2),
     "view": lambda x: x.view(-1, -1, 2, 2),
@@ -29,6 +32,8 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
     "select component": lambda x: x.select(0, 2),
     "chunk batch": lambda x: x.chunk(2)[0],
     "chunk regular": lambda x: x.chunk(2, 2)[1],
+    "split batch": lambda x: x.split([1, 2])[1],
+    "split regular": lambda x: x.split(3, 2)[0],
     "unbind": lambda x: x.unbind()[2],
     "narrow": lambda x: pn.narrow(x, 0, 1, 2),
     "slice batch": lambda x: x[1:],

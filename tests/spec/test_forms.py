@@ -123,7 +123,7 @@ DAMAGE: list[tuple[Json, str, Any, str]] = [
     (ACCEPTED, "args.0.list.0", {"nested": {}, "dense": {}}, "this one has nested, dense"),
     (ACCEPTED, "args.0.list.0", {"sparse": {}}, "this one has none"),
     (ACCEPTED, "args.2.index.1.slice", [None, 2], "a slice has start, stop and step"),
-    (ACCEPTED, "args.2.index.0", [1], r"args\[2\].index\[0\]: expected"),
+    (ACCEPTED, "args.2.index.0", [[1]], r"args\[2\].index\[0\]\[0\]: expected"),
     (ACCEPTED, "args.1", "\x1b[2J", r"args\[1\]: holds characters that cannot be shown"),
     (ACCEPTED, "kwargs.dtype.dtype", "void", "kwargs.dtype.dtype: expected one of"),
     (ACCEPTED, "kwargs.pad.float", "1", "kwargs.pad.float: expected one of"),
@@ -226,3 +226,12 @@ def test_an_operator_has_one_file(tmp_path: Path) -> None:
     written(tmp_path, "other")
     with pytest.raises(ValueError, match=r"other/cat.json: another file holds the cases of cat too"):
         read_vectors(tmp_path)
+
+
+def test_cases_that_came_later_follow_those_of_the_first_file(tmp_path: Path) -> None:
+    first = written(tmp_path)
+    later = first.with_name("cat.later.json")
+    later.write_text(first.read_text(encoding="utf-8").replace("cat/float32/", "cat/float32/later-"), encoding="utf-8")
+    ids = [case["id"] for case in read_vectors(tmp_path)["cat"]]
+    half = len(ids) // 2
+    assert half and ids[half:] == [one.replace("float32/", "float32/later-") for one in ids[:half]]

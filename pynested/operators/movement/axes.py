@@ -1,4 +1,4 @@
-"""Dimensions exchanged, added and divided: views, whose structure moves while the values stay where they are."""
+"""Dimensions exchanged, added and left out: views, whose structure moves while the values stay where they are."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import dense
-from pynested.autograd.dense.canonical import canonical_dim, canonical_shape, possible_ndim, resolved_shape
+from pynested.autograd.dense.canonical import canonical_dim, canonical_dims, canonical_order, possible_ndim
+from pynested.autograd.dense.movement import check_ones
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import DimensionError
-from pynested.metadata import check_possible
 from pynested.nested_array import NestedArray, around
-from pynested.operands import Kind
+from pynested.operands import Dims, Kind
 from pynested.shapes import named_instead
-from pynested.structure import Ints, Jagged, Strided, packed_strides
+from pynested.structure import Ints, Jagged, Strided
 
 
 def component_dim(name: str, dim: Any, ndim: int) -> int:
@@ -65,14 +65,61 @@ def transpose(self: Kind, dim0: int, dim1: int) -> Kind:
     """
     if not isinstance(self, NestedArray):
         return dense.transpose(self, dim0, dim1)
-    ndim, structure = self.ndim, self.structure
+    ndim = self.ndim
     a, b = component_dim("transpose", dim0, ndim), component_dim("transpose", dim1, ndim)
     order = list(range(ndim - 1))
-    order[a - 1], order[b - 1] = b - 1, a - 1
+    order[a - 1], order[b - 1] = order[b - 1], order[a - 1]
+    return _ordered(self, order)
+
+
+def permute(self: Kind, dims: Sequence[int]) -> Kind:
+    """The dimensions of every component in another order: ``(B, *, D, E) -> (B, E, *, D)``, a view.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype; the layout stays, and a ragged dimension may move.
+    dims : sequence of int
+        Every dimension once, the batch among them, which stays the first: ``(0, 3, 1, 2)``.
+
+    Raises
+    ------
+    DimensionError
+        For a nested array where another dimension than 0 comes first; for one out of range, named twice, or not at all.
+
+    Notes
+    -----
+    An empty component of shape (0, D) becomes one of shape (D, 0). Gradient: the cotangent in the order that it came
+    from. As a method also ``nt.permute(0, 2, 1)``.
+
+    Clauses: PERMUTE-1 to PERMUTE-6. After `torch.permute`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[[1, 2], [3, 4]], [[5, 6]]], layout=pn.jagged)
+    >>> pn.permute(nt, (0, 2, 1)).unbind()
+    (array([[1, 3],
+           [2, 4]]), array([[5],
+           [6]]))
+    """
+    if not isinstance(self, NestedArray):
+        return dense.permute(self, dims)
+    order = canonical_order("permute", dims, self.ndim)
+    if order[0]:
+        raise DimensionError(
+            f"permute: the batch dimension of a nested array stays the first; dims={order} would make {order[0]} the "
+            "batch. Begin with 0, and name the others in the order that components take."
+        )
+    return _ordered(self, [dim - 1 for dim in order[1:]])
+
+
+def _ordered(x: NestedArray, order: list[int]) -> NestedArray:
+    """A view in which the dimensions of every component, counted without the batch, come in ``order``."""
+    structure = x.structure
     if isinstance(structure, Jagged):
         moved = structure.with_ragged_dim(order.index(structure.ragged_dim - 1) + 1)
-        return around(moves.transpose(self.data, tuple(order)), moved)
-    return restructured(self, structure.outline[:, order], structure.strides[:, order], structure.offsets)
+        return around(moves.transpose(x.data, tuple(order)), moved)
+    return restructured(x, structure.outline[:, order], structure.strides[:, order], structure.offsets)
 
 
 def unsqueeze(self: Kind, dim: int) -> Kind:
@@ -115,58 +162,52 @@ def unsqueeze(self: Kind, dim: int) -> Kind:
     return restructured(self, outline, np.insert(structure.strides, at - 1, 1, axis=1), structure.offsets)
 
 
-def unflatten(self: Kind, dim: int, sizes: Sequence[int]) -> Kind:
-    """One regular dimension becomes several, in C order: ``(B, *, D1 * D2) -> (B, *, D1, D2)``, a view.
+def squeeze(self: Kind, dim: Dims = None) -> Kind:
+    """Every component without the dimensions ``dim``, which have size 1: ``(B, 1, *, D) -> (B, *, D)``, a view.
 
     Parameters
     ----------
     self : NestedArray or Array
         Of any dtype; the layout stays.
-    dim : int
-        Any regular dimension but the batch.
-    sizes : sequence of int
-        Their product is the size of the dimension; one of them may be -1, which is what the others leave.
+    dim : int or tuple of int
+        Regular dimensions of size 1. Of a dense array None, the default, means all that have size 1; of a nested one
+        that would depend on lengths, so it is refused.
 
     Raises
     ------
     DimensionError
-        For dimension 0 of a nested array, and for an irregular one.
+        For dimension 0 of a nested array, for an irregular one, and where a nested array is given no ``dim``.
     ShapeError
-        For sizes whose product differs, and more than one -1.
+        For a dimension of another size.
 
     Notes
     -----
-    An empty component keeps its 0 and gains the dimensions. Gradient: the cotangent flattened back.
+    An empty component loses the dimension like every other. An irregular dimension stays, also where every component
+    has the length 1. Gradient: the cotangent with the dimension of size 1 again.
 
-    Clauses: UNFLATTEN-1 to UNFLATTEN-5. After `torch.unflatten`.
+    Clauses: SQUEEZE-1 to SQUEEZE-6. After `torch.squeeze`, but for what `numpy.squeeze` refuses.
 
     Examples
     --------
-    >>> nt = pn.nested_array([[[1, 2, 3, 4]], np.zeros((0, 4), int)], layout=pn.jagged)
-    >>> [component.shape for component in pn.unflatten(nt, 2, (2, -1))]
-    [(1, 2, 2), (0, 2, 2)]
+    >>> nt = pn.nested_array([[[1], [2]], [[3]]], layout=pn.jagged)
+    >>> pn.squeeze(nt, 2).unbind()
+    (array([1, 2]), array([3]))
     """
     if not isinstance(self, NestedArray):
-        return dense.unflatten(self, dim, sizes)
-    at = component_dim("unflatten", dim, self.ndim)
-    size = self.regular_size(at)
-    if size is None:
+        return dense.squeeze(self, dim)
+    if dim is None:
         raise DimensionError(
-            f"unflatten: dimension {at} is irregular; only a regular dimension has one size to divide."
+            "squeeze: which dimensions of a nested array have size 1 may depend on lengths; name them: x.squeeze(2)."
         )
+    regular: tuple[int | None, ...] = self.regular
+    named = [component_dim("squeeze", one, self.ndim) for one in canonical_dims("squeeze", dim, self.ndim)]
+    for at in named:
+        if regular[at - 1] is None:
+            raise DimensionError(f"squeeze: dimension {at} is irregular, and stays whatever the lengths are.")
+    check_ones("squeeze", named, (len(self), *regular))
     structure = self.structure
-    parts = resolved_shape("unflatten", canonical_shape("unflatten", (sizes,)), size, (size,))
-    possible_ndim("unflatten", self.ndim - 1 + len(parts))
+    kept = [k for k in range(self.ndim - 1) if k + 1 not in named]
     if isinstance(structure, Jagged):
-        r = structure.ragged_dim + (len(parts) - 1 if at < structure.ragged_dim else 0)
-        return NestedArray(dense.unflatten(self.data, at - 1, parts), structure.with_ragged_dim(r))
-    steps = packed_strides(np.array([parts], np.int64).reshape(1, len(parts)))
-    k = at - 1
-    outline = structure.outline
-    whole = np.tile(np.array(parts, np.int64), (len(outline), 1))
-    new_sizes = np.concatenate([outline[:, :k], whole, outline[:, k + 1 :]], axis=1)
-    check_possible("unflatten", new_sizes)
-    new_strides = np.concatenate(
-        [structure.strides[:, :k], structure.strides[:, k : k + 1] * steps, structure.strides[:, k + 1 :]], axis=1
-    )
-    return restructured(self, new_sizes, new_strides, structure.offsets)
+        moved = structure.with_ragged_dim(kept.index(structure.ragged_dim - 1) + 1)
+        return NestedArray(dense.squeeze(self.data, [at - 1 for at in named]), moved)
+    return restructured(self, structure.outline[:, kept], structure.strides[:, kept], structure.offsets)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from pynested.autograd import Array, dense
-from pynested.autograd.dense.canonical import canonical_dim, canonical_int
-from pynested.autograd.dense.movement import canonical_index, pieces
+from pynested.autograd.dense.canonical import canonical_dim, canonical_int, several
+from pynested.autograd.dense.indexing import canonical_index
+from pynested.autograd.dense.pieces import pieces, sections
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import views
-from pynested.backends.errors import DimensionError, IndexOutOfRange
+from pynested.backends.errors import DimensionError, IndexOutOfRange, ShapeError
 from pynested.nested_array import NestedArray
 from pynested.operands import Kind, Operand
 from pynested.operators.slicing import batch_slice, slice_dim
@@ -152,8 +154,72 @@ def chunk(self: Kind, chunks: int, dim: int = 0) -> tuple[Kind, ...]:
         raise DimensionError(
             f"chunk: dimension {at} is irregular; pieces of one size exist only along the batch or a regular dimension."
         )
-    parts = [slice(start, start + length) for start, length in pieces("chunk", chunks, size)]
-    return tuple(batch_slice(self, part) if not at else slice_dim(self, at, part) for part in parts)
+    return _cut(self, at, pieces("chunk", chunks, size))
+
+
+def split(self: Kind, sizes: int | Sequence[int], dim: int = 0) -> tuple[Kind, ...]:
+    """Consecutive pieces along ``dim``, of given sizes, as views: ``(B, *, D) -> (B, *, D1), (B, *, D2), ...``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype; each piece has its layout and rank.
+    sizes : int or sequence of int
+        The size of every piece, of which the last may be smaller; or one size for each piece, which add up.
+    dim : int
+        0 gives nested arrays of consecutive components; else a regular dimension. With a sequence of sizes also an
+        irregular one, along which every component has the sum of them as its length.
+
+    Raises
+    ------
+    DimensionError
+        For one size along an irregular dimension, where components would have different numbers of pieces.
+    ShapeError
+        For sizes that do not add up to the size of the dimension, in every component.
+    ArgumentError
+        For one size below 1, for sizes below 0, and for none.
+
+    Notes
+    -----
+    Of nothing (size 0, no components) one size makes one empty piece. Gradient: the cotangents joined again.
+
+    Clauses: SPLIT-1 to SPLIT-9. After `torch.split`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[[1, 2, 3]], [[4, 5, 6], [7, 8, 9]]], layout=pn.jagged)
+    >>> first, rest = pn.split(nt, (1, 2), 2)
+    >>> rest.unbind()
+    (array([[2, 3]]), array([[5, 6],
+           [8, 9]]))
+    """
+    if not isinstance(self, NestedArray):
+        return dense.split(self, sizes, dim)
+    at = canonical_dim("split", dim, self.ndim)
+    size = self.regular_size(at)
+    if size is None and not several(sizes):
+        raise DimensionError(
+            f"split: dimension {at} is irregular; pieces of one size exist only along the batch or a regular "
+            "dimension. Give the sizes of the pieces, which add up to the length of every component, or slice: "
+            "x[:, a:b]."
+        )
+    parts = sections("split", sizes, size or 0, self.numel())
+    total = parts[-1][0] + parts[-1][1]
+    lengths = self.outline[:, at - 1] if at else np.array([len(self)])
+    wrong = np.flatnonzero((lengths != total) & (lengths >= 0))
+    if wrong.size:
+        where = f"of component {wrong[0]} " * (size is None)
+        raise ShapeError(
+            f"split: the sizes {[n for _, n in parts]} add up to {total}, and dimension {at} {where}has size "
+            f"{lengths[wrong[0]]}."
+        )
+    return _cut(self, at, parts)
+
+
+def _cut(x: NestedArray, dim: int, parts: Sequence[tuple[int, int]]) -> tuple[NestedArray, ...]:
+    """The pieces of these starts and lengths along ``dim``."""
+    slices = [slice(start, start + length) for start, length in parts]
+    return tuple(slice_dim(x, dim, part) if dim else batch_slice(x, part) for part in slices)
 
 
 def unbind(self: Operand, dim: int = 0) -> tuple[Array, ...]:

@@ -22,6 +22,8 @@ from pynested.structure import Ints, Jagged, Strided, packed_strides
 
 from .axes import restructured
 
+_FLAT = " The batch stays a dimension: x.flatten(1) flattens every component, x.values() has the elements of all."
+
 
 def _plain_shape(name: str, x: NestedArray, shape: Any) -> tuple[int, ...]:
     """``shape`` with -1 where it holds the ragged size that the dimension has already."""
@@ -64,7 +66,7 @@ def _target_outline(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
         what = f"component {i} has" if len(x) else "there are no components, but theirs would have"
         raise ShapeError(
             f"{name}: {what} shape {describe(outline[i])}, {before[i]} elements, which do not fill "
-            f"{describe(target[i])} of shape {shape}."
+            f"{describe(target[i])} of shape {shape}.{_FLAT * (len(shape) == 1)}"
         )
     return target
 

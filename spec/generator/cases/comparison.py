@@ -9,12 +9,13 @@ import numpy as np
 from ...encoding import Components
 from ..author import Book
 from ..draws import integers, nest
+from .closeness import allclose
 from .inputs import INF, INT64_MAX, INT64_MIN, NAN, RAGGED, all_empty, no_components, small, special
 
 
 def books() -> list[Book]:
     """Return the books of this chapter."""
-    return [logical_not(), eq(), lt(), equal(), where(), masked_fill()]
+    return [logical_not(), eq(), lt(), equal(), allclose(), where(), masked_fill()]
 
 
 def _mask(key: str, shapes: Any = RAGGED) -> Components:

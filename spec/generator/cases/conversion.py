@@ -13,6 +13,7 @@ from .casts import to
 from .construct import construct_books
 from .cuts import cut_books
 from .inputs import EMPTY_FIRST, EMPTY_LAST, INF, INT64_MAX, INT64_MIN, IRREGULAR, NAN, all_empty, no_components, small
+from .picks import picks
 from .pieces import copies
 
 ROWS_KIND = {"jagged": "dense", "strided": "nested"}
@@ -20,7 +21,7 @@ ROWS_KIND = {"jagged": "dense", "strided": "nested"}
 
 def books() -> list[Book]:
     """Return the books of this chapter."""
-    return [*construct_books(), *cut_books(), to_padded_array(), contiguous(), to(), getitem()]
+    return [*construct_books(), *cut_books(), to_padded_array(), contiguous(), to(), getitem(), picks()]
 
 
 def to_padded_array() -> Book:

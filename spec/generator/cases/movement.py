@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...encoding import Components
 from ..author import Book
 from ..draws import integers, nest
-from .inputs import EMPTY_FIRST, INF, INT64_MAX, INT64_MIN, IRREGULAR, NAN, all_empty, no_components, small
+from .dimensions import FIVE, deep, dimension_books, every_dtype
+from .inputs import EMPTY_FIRST, INF, IRREGULAR, NAN, all_empty, no_components, small
 from .pieces import piece_books
-
-FIVE = ("bool", "int8", "int64", "float16", "float64")
 
 
 def books() -> list[Book]:
     """Return the books of this chapter."""
-    return [transpose(), reshape(), reshape_as(), view(), unsqueeze(), unflatten(), select(), *piece_books()]
-
-
-def every_dtype(book: Book, clauses: str, args: Any, **options: Any) -> None:
-    """Add the call `args(x)` for one component structure in every dtype, and with special values."""
-    for dtype in FIVE:
-        book.value(f"{dtype}/ragged", clauses, args(small(dtype, f"{book.op} {dtype}")), **options)
-    special = nest("float32", [[[NAN, 1.0, INF, -0.0]], [[-INF, 0.0, 2.0**-149, -1.0]]])
-    book.value("float32/special", clauses, args(special), **options)
-    extremes = nest("int64", [[[INT64_MAX, INT64_MIN, 2**53 + 1, -1]], [[0, 1, -(2**53) - 1, 7]]])
-    book.value("int64/extremes", clauses, args(extremes), **options)
-
-
-def deep(key: str, dtype: str = "float32") -> Components:
-    """Return components of three dimensions, (2, 3, 4), (0, 3, 4) and (1, 3, 4)."""
-    return integers(dtype, [(2, 3, 4), (0, 3, 4), (1, 3, 4)], key)
+    own = [transpose(), reshape(), reshape_as(), view(), unsqueeze(), unflatten(), select()]
+    return [*own, *dimension_books(), *piece_books()]
 
 
 def transpose() -> Book:

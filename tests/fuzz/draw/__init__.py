@@ -25,6 +25,7 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "lt": np.less, "gt": np.greater, "le": np.less_equal, "ge": np.greater_equal, "matmul": np.matmul,
     "logical_not": np.logical_not, "cumsum": np.cumsum, "where": np.where,
     "cat": np.concatenate, "stack": np.stack, "clone": np.copy, "clamp": np.clip, "equal": np.array_equal,
+    "allclose": np.allclose,
     **{name: getattr(np, name) for name in FUNCTIONS if hasattr(np, name)},
     **{name: getattr(np, name) for name, given in elements.OF_RUNS.items()
        if hasattr(np, name) and "correction" not in given},  # which NumPy has under another name, and is 0 there

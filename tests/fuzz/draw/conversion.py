@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,14 +37,39 @@ def index(d: Draft, x: Nest) -> Any:
         entries.insert(d.chance.between(1 if entries and not d.wild() else 0, len(entries)), None)
     if d.chance.happens(0.2):
         entries.insert(d.chance.below(len(entries) + 1), ...)
+    if x.rank and d.chance.happens(0.12):
+        entries[:1] = [picks(d, x.shape[0] or 0)]
     if d.wild(0.02):
         entries.insert(d.chance.below(len(entries) + 1), d.chance.one(WILD_ENTRIES))
     return entries[0] if len(entries) == 1 and d.chance.happens(0.7) else tuple(entries)
 
 
+def picks(d: Draft, size: int) -> list[Any]:
+    """Places of ``size`` entries, or a bool for each of them."""
+    if d.chance.happens(0.3):
+        return [d.chance.happens(0.5) for _ in range(size + d.wild(0.05))]
+    return [d.integer(-size, size - 1) for _ in range(d.chance.below(4))] if size else []
+
+
+def mask(d: Draft, x: Nest) -> Ref:
+    """Bools for the elements of ``x``, or for what stands along its first dimensions."""
+    if x.dense or x.rank < 3 or d.chance.happens(0.6):
+        return d.like(x, "b" if not d.wild(0.04) else "biuf")
+    form = arrays.form_of(x)
+    covered = d.chance.between(1, form.rank - 1)
+    irregular = frozenset(dim for dim in form.irregular if dim <= covered)
+    shapes = tuple(shape[:covered] for shape in form.shapes)
+    return d.nested(
+        "b", replace(form, shapes=shapes, rank=covered, irregular=irregular, regular=form.regular[:covered])
+    )
+
+
 def getitem(d: Draft) -> Call:
     ref = d.array()
-    return Call("getitem", (ref, index(d, d.value(ref))))
+    x = d.value(ref)
+    if x.rank > (not x.dense) and not x.unknown and d.chance.happens(0.12):
+        return Call("getitem", (ref, mask(d, x)))
+    return Call("getitem", (ref, index(d, x)))
 
 
 def to_padded_array(d: Draft) -> Call:

@@ -132,6 +132,16 @@ def equal(d: Draft) -> Call:
     return Call("equal", (other, ref) if d.chance.happens(0.5) else (ref, other))
 
 
+def allclose(d: Draft) -> Call:
+    ref = d.array()
+    other: Any = _copy_of(d, d.value(ref)) if d.chance.happens(0.5) else partner(d, ref)
+    tolerance = lambda: d.chance.one((0, 0.0, 1e-5, 0.5, 2, np.inf)) if not d.wild() else d.chance.one((-1, np.nan))  # noqa: E731
+    options = {name: tolerance() for name in ("rtol", "atol") if d.chance.happens(0.4)}
+    if d.chance.happens(0.3):
+        options["equal_nan"] = d.chance.happens(0.5)
+    return Call("allclose", (ref, other), options)
+
+
 def _copy_of(d: Draft, x: Nest) -> Ref:
     """The same elements in another layout, placement and perhaps dtype."""
     kind = d.dtype() if d.chance.happens(0.5) else x.dtype
@@ -257,6 +267,7 @@ DRAWS: dict[str, Callable[[Draft], Call]] = {
     **{op: place(op) for op in PLACES},
     "clamp": clamp,
     "equal": equal,
+    "allclose": allclose,
     "where": where,
     "masked_fill": masked_fill,
     **{op: run_wise_on_floats(op) for op in run_wise()},

@@ -24,6 +24,45 @@ def unsqueeze(d: Draft) -> Call:
     return Call("unsqueeze", (ref, d.dim(d.value(ref), 1, batch=False)))
 
 
+def permute(d: Draft) -> Call:
+    ref = d.array(least=2 if d.chance.happens(0.8) else 1)
+    x = d.value(ref)
+    dims: list[Any] = list(range(x.rank))
+    inner = d.chance.order(x.rank - (not x.dense))
+    dims = inner if x.dense else [0, *[i + 1 for i in inner]]
+    dims = [dim - x.rank if d.chance.happens(0.2) else dim for dim in dims]
+    if dims and d.wild(0.05):
+        dims[d.chance.below(len(dims))] = d.chance.one((0, 1, -1, 1.0, True, 2**70))
+    if dims and d.wild(0.02):
+        dims.pop()
+    return Call("permute", (ref, tuple(dims)))
+
+
+def squeeze(d: Draft) -> Call:
+    ref = d.array()
+    x = d.value(ref)
+    ones = [dim for dim, size in enumerate(x.shape) if size == 1 and (dim or x.dense)]
+    if not ones or d.wild(0.1):
+        return Call("squeeze", (ref, d.dim(x, batch=False)) if d.chance.happens(0.8) else (ref,))
+    dims = [dim - x.rank if d.chance.happens(0.3) else dim for dim in ones if d.chance.happens(0.7)]
+    if d.wild(0.1):
+        dims.append(d.dim(x))
+    if x.dense and d.chance.happens(0.2):
+        return Call("squeeze", (ref,))
+    return Call("squeeze", (ref, dims[0] if len(dims) == 1 and d.chance.happens(0.7) else tuple(dims)))
+
+
+def flatten(d: Draft) -> Call:
+    ref = d.array(least=2 if d.chance.happens(0.8) else 1)
+    x = d.value(ref)
+    dims = [d.dim(x, batch=False), d.dim(x, batch=False)]
+    if all(type(dim) is int and -x.rank <= dim < x.rank for dim in dims) and not d.wild(0.05):
+        dims.sort(key=lambda dim: dim % x.rank)
+    if d.chance.happens(0.2):
+        return Call("flatten", (ref, dims[0]))
+    return Call("flatten", (ref, *dims))
+
+
 def _divisor(d: Draft, size: int) -> int:
     """A number that divides ``size``, a small one of a vast one; 0 for 0."""
     return d.chance.one([n for n in range(1, min(size, 64) + 1) if size % n == 0] or [0])
@@ -131,6 +170,22 @@ def chunk(d: Draft) -> Call:
     return Call("chunk", (ref, count, at)) if d.chance.happens(0.8) else Call("chunk", (ref, count))
 
 
+def split(d: Draft) -> Call:
+    ref = d.array()
+    x = d.value(ref)
+    at = d.dim(x)
+    if not isinstance(at, int) or not -x.rank <= at < x.rank:
+        return Call("split", (ref, 1, at))
+    size = sizes_along(x, at % x.rank)[0]
+    if d.chance.happens(0.5):
+        return Call("split", (ref, d.integer(1, max(size, 1)), *((at,) if at or d.chance.happens(0.5) else ())))
+    ends = sorted(d.chance.between(0, size) for _ in range(d.chance.below(3)))
+    parts: list[Any] = [b - a for a, b in zip([0, *ends], [*ends, size], strict=True)]
+    if d.wild(0.06):
+        parts[d.chance.below(len(parts))] = d.chance.one((-1, 1.0, True, 7, 2**70))
+    return Call("split", (ref, tuple(parts) if not d.wild(0.02) else (), at))
+
+
 # ---- joining ---------------------------------------------------------------------------------------------------------
 
 
@@ -172,6 +227,10 @@ def _joinable(d: Draft, x: Nest, at: Any, op: str) -> Ref:
 
 DRAWS: dict[str, Callable[[Draft], Call]] = {
     "transpose": transpose,
+    "permute": permute,
+    "squeeze": squeeze,
+    "flatten": flatten,
+    "split": split,
     "unsqueeze": unsqueeze,
     "unflatten": unflatten,
     "reshape": reshape("reshape"),

@@ -164,11 +164,14 @@ ODD_COMPONENTS: tuple[Any, ...] = (
 )  # fmt: skip
 
 
+RESHAPING = (
+    "reshape", "view", "unflatten", "select", "getitem", "unsqueeze", "to_padded_array", "narrow", "chunk", "split",
+)  # fmt: skip
+
+
 def reshaped(chance: Chance) -> Call:
     """Shapes and indices for the arrays `x` of `judge.structures.TEXTS`."""
-    op = chance.one(
-        ("reshape", "view", "unflatten", "select", "getitem", "unsqueeze", "to_padded_array", "narrow", "chunk")
-    )
+    op = chance.one(RESHAPING)
     name = chance.one(("dense", "jagged", "strided", "empty", "nothing"))
     number: Callable[[], Any] = lambda: entry(chance, chance.below(4))  # noqa: E731
     if op in ("reshape", "view"):
@@ -188,6 +191,9 @@ def reshaped(chance: Chance) -> Call:
         return Call(op, (name, 0, tuple(chance.one((2, 3, 4, number())) for _ in range(chance.one((2, 3, 3, 3, 4))))))
     if op == "narrow":
         return Call(op, (name, chance.between(-1, 2), spoiled(chance, [0, 1]), spoiled(chance, [1, 1])))
+    if op == "split":
+        sizes = chance.one((number(), tuple(chance.one((0, 1, 2, number())) for _ in range(chance.between(0, 3)))))
+        return Call(op, (name, sizes, chance.between(-3, 3)))
     if op == "chunk":
         return Call(op, (name, chance.one((1, 2, 3, 2.0, True, None, -1, 0)), chance.between(-3, 3)))
     parts: list[Any] = []

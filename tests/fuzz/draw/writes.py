@@ -9,13 +9,13 @@ from ..chance import Chance
 from ..oracle import FUNCTIONS
 from ..plan import Call, Chain, Ref
 from . import DRAWS
-from .conversion import index
+from .conversion import index, mask
 from .draft import Draft
 from .elements import JUDGING, partner
 
 WRITE = 3  # the first number of a key
 VIEWS = ("getitem", "getitem", "getitem", "transpose", "select", "unbind", "chunk", "view", "reshape", "unsqueeze",
-         "unflatten", "detach", "narrow", "as_nested_array")  # fmt: skip
+         "unflatten", "permute", "squeeze", "flatten", "split", "detach", "narrow", "as_nested_array")  # fmt: skip
 LISTS: tuple[Any, ...] = ([1, 2], [0.5], [[1], [2]], [300], [True], [])
 
 
@@ -77,7 +77,8 @@ def _masked_fill(d: Draft, ref: Ref) -> Call:
 def _assign(d: Draft, ref: Ref) -> Call:
     """``x[index] = value``, where the value is made for what the index names."""
     x = d.value(ref)
-    where = index(d, x)
+    chooses = x.rank > (not x.dense) and not x.unknown and d.chance.happens(0.15)
+    where = mask(d, x) if chooses else index(d, x)
     how = d.chance.below(4)
     if how < 2:
         return Call("setitem", (ref, where, d.number(x.dtype) if how else d.chance.one(LISTS)))

@@ -25,7 +25,7 @@ from . import Difference
 LAW = 77  # the first number of a key
 ONE_BY_ONE = (
     *UNARY, *BINARY, "where", "masked_fill", *run_wise(), "layer_norm", "linear", "transpose", "unsqueeze",
-    "unflatten", "reshape_as", "embedding", "matmul", "bmm",
+    "unflatten", "permute", "squeeze", "flatten", "reshape_as", "embedding", "matmul", "bmm",
 )  # fmt: skip
 FREE = ("dropout", "view", "nested_array_from_jagged", "nested_array_from_strided")  # drawn at random; about memory
 WHOLE = ("embedding", "linear", "layer_norm")  # their dense operands serve all components

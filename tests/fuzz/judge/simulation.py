@@ -59,6 +59,8 @@ class Simulation:
         source = found(call.refs[0], self.known)
         if not isinstance(source, Placed) or not isinstance(call.args[0], Ref):
             return
+        if call.op == "getitem" and isinstance(call.args[1], Ref):
+            return  # a copy of what a mask chooses
         wheres = call.mapped(lambda one: found(one, self.known).where if isinstance(one, Ref) else one)
         try:
             where = ask(call.op, wheres.args, wheres.kwargs).value

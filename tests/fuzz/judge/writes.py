@@ -69,8 +69,8 @@ def _due(call: Call, target: Placed, now: dict[Ref, Any]) -> Due | Refused | Sil
     shown, where = values[0], target.where
     try:
         if call.op == "setitem":
-            where = ask("getitem", (target.where, call.args[1]), {}).value
-            shown = ask("getitem", (shown, call.args[1]), {}).value
+            where = ask("getitem", (target.where, values[1]), {}).value
+            shown = ask("getitem", (shown, values[1]), {}).value
         new, answer = _new(call, shown, values, options)
     except (Refused, Silent) as verdict:
         nothing_is_written = not any(one.size for one in shown)  # into which any number fits, or none

@@ -167,6 +167,18 @@ def equal(self: Nest, other: Nest) -> Answer:
     return Answer("equal", {"self": a, "other": b}, lambda raw: raw)
 
 
+def allclose(self: Any, other: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Answer:
+    def tolerance(value: Any) -> None:
+        if type(value) is bool or not value >= 0:
+            raise Refused("ArgumentError")
+
+    self, other = placed(self), placed(other)
+    meeting, *_ = both(lambda: Meeting((self, other)), lambda: tolerance(rtol), lambda: tolerance(atol))
+    given = {"self": meeting.given(self), "other": meeting.given(other)}
+    options = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan}
+    return Answer("allclose", {**given, **options}, lambda raw: raw, meeting.unknown)
+
+
 def _bool(x: Nest) -> None:
     if x.dtype.kind != "b":
         raise Refused("DTypeError")
@@ -239,6 +251,7 @@ RULES: dict[str, Callable[..., Answer]] = {
     "le": comparison("lt", negated=True),
     "ge": comparison("lt", exchanged=True, negated=True),
     "equal": equal,
+    "allclose": allclose,
     "where": where,
     "masked_fill": masked_fill,
 }

@@ -12,8 +12,24 @@ from .values import Answer, Nest, Refused, Silent, both, dense, dim_of, integer,
 DENSE_KINDS = ("DimensionError", "IndexOutOfRange", "ArgumentError")  # of a wrong index of a dense array: either
 
 
-def _entry(item: Any) -> Any:
+def _picks(item: Any, size: int) -> Any:
+    """The places that a list, or a vector, names of ``size``."""
+    array = np.asarray(item) if len(item) or isinstance(item, np.ndarray) else np.zeros(0, np.int64)
+    if array.dtype.kind not in "biu" or array.ndim != 1:
+        raise Refused("ArgumentError")
+    if array.dtype.kind == "b":
+        if len(array) != size:
+            raise Refused("IndexOutOfRange")
+        return np.flatnonzero(array)
+    if (array < -size).any() or (array >= size).any():
+        raise Refused("IndexOutOfRange")
+    return array
+
+
+def _entry(item: Any, first: bool = False) -> Any:
     """One entry of an index, checked."""
+    if isinstance(item, list | np.ndarray) and first:
+        return item
     if item is None or item is Ellipsis:
         return item
     if not isinstance(item, slice):
@@ -25,8 +41,11 @@ def _entry(item: Any) -> Any:
 
 
 def getitem(self: Nest, index: Any) -> Answer:
+    if isinstance(index, Nest):
+        return _masked(self, index) if not index.dense else getitem(self, index[0])
     try:
-        entries = [_entry(item) for item in (index if isinstance(index, tuple) else (index,))]
+        items = index if isinstance(index, tuple) else (index,)
+        entries = both(*[lambda item=item, i=i: _entry(item, not i) for i, item in enumerate(items)])  # type: ignore[misc]
         return _dense_getitem(self, entries) if self.dense else _nested_getitem(self, _expanded(self, entries))
     except Refused as refusal:
         huge = any(type(item) is int and abs(item) >= 2**63 for item in (index if isinstance(index, tuple) else ()))
@@ -34,11 +53,36 @@ def getitem(self: Nest, index: Any) -> Answer:
         raise Refused(*refusal.kinds, *either) from None
 
 
+def _masked(x: Nest, mask: Nest) -> Answer:
+    """What a nested mask chooses."""
+    if x.dense:
+        raise Refused("StructureError")
+    if mask.dtype.kind != "b":
+        raise Refused("ArgumentError", "StructureError")
+    if mask.rank > x.rank or x.count != mask.count:
+        raise Refused("StructureError")
+    if x.unknown or mask.unknown:
+        raise Silent
+    if any(holds.shape != one.shape[: holds.ndim] for one, holds in zip(x, mask, strict=True)):
+        raise Refused("StructureError")
+    if not x.count and not all(None in pair or pair[0] == pair[1] for pair in zip(x.shape, mask.shape, strict=False)):
+        raise Refused("StructureError")
+    layout = x.layout if x.ragged is None or x.ragged < mask.rank else "strided"
+    left, ragged = (None, *x.shape[mask.rank :]), 1 if layout == "jagged" else None
+    arguments = {"self": shaped(x), "index": shaped(mask)}
+    return Answer("getitem", arguments, lambda raw: Nest(raw, layout, x.dtype, ragged, left))
+
+
 def _dense_getitem(x: Nest, entries: list[Any]) -> Answer:
-    if entries.count(Ellipsis) > 1:
+    if sum(item is Ellipsis for item in entries) > 1:
         raise Refused(*DENSE_KINDS)
+    if entries and isinstance(entries[0], list | np.ndarray):
+        array = np.asarray(entries[0])
+        if array.size and (array.dtype.kind not in "biu" or (array.ndim > 1 and array.dtype.kind != "b")):
+            raise Refused("ArgumentError", *DENSE_KINDS)
+        entries = [array if array.size or isinstance(entries[0], np.ndarray) else [], *entries[1:]]
     try:
-        picked = x[0][tuple(entries) if Ellipsis in entries else (*entries, ...)]
+        picked = x[0][tuple(entries) if any(item is Ellipsis for item in entries) else (*entries, ...)]
     except IndexError:
         raise Refused(*DENSE_KINDS) from None
     return Answer("clone", {"self": shaped(dense(picked))}, lambda raw: dense(np.asarray(raw[0]), x.dtype))
@@ -47,9 +91,10 @@ def _dense_getitem(x: Nest, entries: list[Any]) -> Answer:
 def _expanded(x: Nest, entries: list[Any]) -> list[Any]:
     """The entries, with full slices for ``...`` and for what is missing."""
     named = sum(item is not None and item is not Ellipsis for item in entries)
-    if named > x.rank or entries.count(Ellipsis) > 1:
+    dots = [i for i, item in enumerate(entries) if item is Ellipsis]
+    if named > x.rank or len(dots) > 1:
         raise Refused("DimensionError")
-    place = entries.index(Ellipsis) if Ellipsis in entries else len(entries)
+    place = dots[0] if dots else len(entries)
     expanded = entries[:place] + [slice(None)] * (x.rank - named) + entries[place + 1 :]
     if expanded[0] is None:
         raise Refused("DimensionError")
@@ -60,7 +105,11 @@ def _nested_getitem(x: Nest, entries: list[Any]) -> Answer:
     batch, *rest = entries
     if isinstance(batch, int) and not -x.count <= batch < x.count:
         raise Refused("IndexOutOfRange")
-    chosen = [x[batch]] if isinstance(batch, int) else x[batch]
+    if isinstance(batch, list | np.ndarray):
+        batch = entries[0] = _picks(batch, x.count)
+        chosen: list[Any] = [x[i] for i in batch]
+    else:
+        chosen = [x[batch]] if isinstance(batch, int) else x[batch]
     for component in chosen:
         try:
             component[tuple(rest)]
@@ -136,6 +185,31 @@ def chunk(self: Nest, chunks: Any, dim: Any = 0) -> Answer:
     )
 
 
+def split(self: Nest, sizes: Any, dim: Any = 0) -> Answer:
+    at = dim_of(self, dim)
+    if at and self.unknown:
+        raise Silent
+    lengths = (self.count,) if not at else self.column(at)
+    several = isinstance(sizes, tuple)
+
+    def pieces() -> Any:
+        given = tuple(integer(one) for one in sizes) if several else integer(sizes)
+        if min(given, default=-1) < 0 if several else given < 1:
+            raise Refused("ArgumentError")
+        return given
+
+    def regular() -> None:
+        if at and not several and not self.dense and self.shape[at] is None:
+            raise Refused("DimensionError")
+
+    parts, _ = both(pieces, regular)
+    known = lengths or ([] if self.shape[at] is None else [self.shape[at]])
+    if several and any(sum(parts) != length for length in known):
+        raise Refused("ShapeError")
+    arguments = {"self": shaped(self), "sizes": parts, "dim": at}
+    return Answer("split", arguments, lambda raw: [self.like(one, sizes=one.shape[1:]) for one in raw])
+
+
 def unbind(self: Nest, dim: Any = 0) -> Answer:
     at = dim_of(self, dim)
     if at and not self.dense:
@@ -144,4 +218,10 @@ def unbind(self: Nest, dim: Any = 0) -> Answer:
     return Answer("unbind", {"self": parts}, lambda raw: [dense(np.asarray(one), self.dtype) for one in raw])
 
 
-RULES: dict[str, Callable[..., Answer]] = {"getitem": getitem, "select": select, "chunk": chunk, "unbind": unbind}
+RULES: dict[str, Callable[..., Answer]] = {
+    "getitem": getitem,
+    "select": select,
+    "chunk": chunk,
+    "split": split,
+    "unbind": unbind,
+}

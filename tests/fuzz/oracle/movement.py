@@ -10,7 +10,7 @@ import numpy as np
 
 from pynested.spec.components import Components
 
-from .values import Answer, Nest, Refused, Silent, both, component_dim, dense, dim_of, integer, shaped
+from .values import Answer, Nest, Refused, Silent, both, component_dim, dense, dim_of, dims_of, integer, shaped
 
 
 def _same(op: str) -> Callable[..., Answer]:
@@ -36,6 +36,59 @@ def unsqueeze(self: Nest, dim: Any) -> Answer:
     sizes = (*self.shape[1:at], 1, *self.shape[at:])
     ragged = None if self.ragged is None else self.ragged + (at <= self.ragged)
     return Answer("unsqueeze", {"self": shaped(self), "dim": at}, lambda raw: self.like(raw, None, ragged, sizes))
+
+
+def permute(self: Nest, dims: Any) -> Answer:
+    given = both(*[lambda one=one: dim_of(self, one) for one in dims])  # type: ignore[misc]
+    order = [0, *given] if self.dense else given
+    if sorted(order) != list(range(self.rank + self.dense)) or order[0]:
+        raise Refused("DimensionError")
+    ragged = None if self.ragged is None else order.index(self.ragged)
+    sizes = () if self.dense else [self.shape[dim] for dim in order[1:]]
+    arguments = {"self": shaped(self), "dims": tuple(order)}
+    return Answer("permute", arguments, lambda raw: self.like(raw, None, ragged, sizes))
+
+
+def squeeze(self: Nest, dim: Any = None) -> Answer:
+    shape = (1, *self.shape) if self.dense else self.shape
+    if dim is None:
+        if not self.dense:
+            raise Refused("DimensionError")
+        dims: Any = tuple(at for at, size in enumerate(shape) if at and size == 1)
+    else:
+        dims = dims_of(self, dim)
+
+    def refuse(wrong: bool, kind: str) -> None:
+        if wrong:
+            raise Refused(kind)
+
+    sizes = [shape[at] for at in dims if at]
+    if self.unknown and None in sizes:
+        raise Silent
+    both(
+        lambda: refuse(0 in dims or None in sizes, "DimensionError"),
+        lambda: refuse(any(size not in (1, None) for size in sizes), "ShapeError"),
+    )
+    kept = [at for at in range(len(shape)) if at not in dims]
+    ragged = None if self.ragged is None else kept.index(self.ragged)
+    left = () if self.dense else [shape[at] for at in kept[1:]]
+    return Answer("squeeze", {"self": shaped(self), "dim": dims}, lambda raw: self.like(raw, None, ragged, left))
+
+
+def flatten(self: Nest, start_dim: Any = 0, end_dim: Any = -1) -> Answer:
+    none = int(not self.rank)  # a number counts as an array of one dimension
+    first, last = both(lambda: dim_of(self, start_dim, none), lambda: dim_of(self, end_dim, none))
+    if not first or first > last:
+        raise Refused("DimensionError")
+    shape = (1, *self.shape) if self.dense else self.shape
+    merged = shape[first : last + 1]
+    whole = None if None in merged else math.prod(size or 0 for size in merged)
+    ragged = self.ragged
+    if ragged is not None and ragged > first:
+        ragged = max(ragged - (last - first), first)
+    sizes = () if self.dense else (*shape[1:first], whole, *shape[last + 1 :])
+    arguments = {"self": shaped(self), "start_dim": first, "end_dim": last}
+    return Answer("flatten", arguments, lambda raw: self.like(raw, None, ragged, sizes))
 
 
 def unflatten(self: Nest, dim: Any, sizes: Any) -> Answer:
@@ -192,6 +245,9 @@ def stack(arrays: Any, dim: Any = 0) -> Answer:
 RULES: dict[str, Callable[..., Answer]] = {
     **{op: _same(op) for op in ("clone", "detach", "contiguous")},
     "transpose": transpose,
+    "permute": permute,
+    "squeeze": squeeze,
+    "flatten": flatten,
     "unsqueeze": unsqueeze,
     "unflatten": unflatten,
     "reshape": reshape,

@@ -75,7 +75,7 @@ def _extreme_of_two(sign: int) -> Callable[..., Any]:
 
 
 SLOPES: dict[str, Callable[..., Any]] = {
-    **{op: _on_reals(op) for op in ("eq", "lt", "logical_not", "equal")},
+    **{op: _on_reals(op) for op in ("eq", "lt", "logical_not", "equal", "allclose")},
     **{op: _constant(op) for op in ("nested_array", "detach")},
     "abs": _abs,
     "sgn": _sgn,

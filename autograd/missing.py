@@ -1,0 +1,52 @@
+"""What to write for a name that people know from NumPy or PyTorch and that is not here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from inspect import getattr_static
+from typing import Any
+
+METHODS = {
+    "float": "x.to(pn.float32)", "half": "x.to(pn.float16)", "double": "x.to(pn.float64)", "int": "x.to(pn.int32)",
+    "long": "x.to(pn.int64)", "cpu": 'x.to("cpu")', "cuda": 'x.to("cuda")', "copy": "x.clone()",
+    "numpy": "[component.numpy() for component in x], or pn.to_padded_array(x, 0.0).numpy()",
+    "item": "x[i].item() of a component of one element", "max": "x.amax(dim)", "min": "x.amin(dim)",
+    "swapaxes": "x.transpose(dim0, dim1)", "mT": "x.transpose(-2, -1)", "ravel": "x.flatten(1), or x.values()",
+    "T": "x.transpose(1, 2), or x.permute(0, ...) with the other dimensions in any order: the batch stays the first",
+    "flip": "x[:, ::-1]", "concat": "pn.cat([a, b], dim)", "expand_dims": "x.unsqueeze(dim)",
+}  # fmt: skip
+FUNCTIONS = {
+    "tensor": "array", "asarray": "array", "Tensor": "Array", "ndarray": "Array", "NestedTensor": "NestedArray",
+    "nested_tensor": "nested_array", "as_nested_tensor": "as_nested_array",
+    "nested_tensor_from_jagged": "nested_array_from_jagged", "to_padded_tensor": "to_padded_array", "max": "amax",
+    "min": "amin", "concat": "cat", "concatenate": "cat", "swapaxes": "transpose", "expand_dims": "unsqueeze",
+    "astype": "to", "array_equal": "equal", "take": "getitem", "multiply": "mul", "subtract": "sub", "divide": "div",
+}  # fmt: skip
+
+
+class Missing:
+    """An attribute that is not there, and says what is: a ``__getattr__`` would make every other attribute slower."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, x: Any, owner: type) -> Any:
+        raise AttributeError(f"{owner.__name__} has no attribute {self.name!r}. Use {METHODS[self.name]}.")
+
+
+def say_what_is_missing(owner: type) -> None:
+    """Let a class of arrays know the names in `METHODS` that it does not have."""
+    there = {name for one in owner.__mro__ for name in vars(one)}
+    for name in METHODS.keys() - there:
+        setattr(owner, name, Missing(name))
+
+
+def without_missing(owner: type, names: Iterable[str]) -> list[str]:
+    """The names that are there."""
+    return [name for name in names if not isinstance(getattr_static(owner, name, None), Missing)]
+
+
+def no_function(module: str, name: str) -> AttributeError:
+    """The error for a module without such a name."""
+    what = f"module {module!r} has no attribute {name!r}"
+    return AttributeError(f"{what}. Use pn.{FUNCTIONS[name]}." if name in FUNCTIONS else f"{what}.")

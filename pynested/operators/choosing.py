@@ -1,0 +1,62 @@
+"""Copies of chosen components, and of chosen elements of each component."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pynested.autograd.rules import movement as moves
+from pynested.backends import strided_index
+from pynested.backends.errors import ArgumentError, StructureError
+from pynested.backends.host import to_host
+from pynested.mapping import check_devices
+from pynested.nested_array import NestedArray
+from pynested.packing import gathered, packed, to_jagged, to_strided
+from pynested.shapes import apart, describe
+from pynested.structure import Ints, Jagged, Strided, outline_of
+
+from .slicing import with_holes
+
+
+def components_at(x: NestedArray, picks: Ints) -> NestedArray:
+    """A copy of the components of these numbers, in their order."""
+    structure = x.structure
+    if isinstance(structure, Jagged):
+        return packed(with_holes(x, structure, structure.offsets[:-1][picks], structure.component_lengths[picks]))
+    sizes = structure.sizes[picks]
+    outline = sizes if picks.size else outline_of(structure.regular)
+    values = moves.gather(x.data, sizes, structure.strides[picks], structure.offsets[picks])
+    return NestedArray(values, Strided.of_packed(outline, picks.size))
+
+
+def chosen_of(x: NestedArray, mask: NestedArray) -> NestedArray:
+    """Of every component, ``component[mask]``: what stands where the mask holds, in C order, along one dimension."""
+    check_devices("index", (x, mask))
+    covered = mask.ndim - 1
+    if mask.dtype != np.bool_:
+        raise ArgumentError(f"index: a nested array in an index is a mask of bools, not of {mask.dtype}.")
+    if not 0 < covered < x.ndim or len(mask) != len(x):
+        raise StructureError(
+            f"index: a mask of {mask.ndim} dimensions and {len(mask)} components picks from {x.ndim} dimensions and "
+            f"{len(x)} components; it must have as many components, and 2 to {x.ndim} dimensions."
+        )
+    outline = x.outline
+    found = apart(mask.outline, outline[:, :covered])
+    if found:
+        i = found[0]
+        which = f"component {i}" if len(x) else "a component, if there were one,"
+        raise StructureError(
+            f"index: the mask has shape {describe(mask.outline[i])} at {which} of shape {describe(outline[i])}. It "
+            f"must have the first {covered} sizes of every component."
+        )
+    holds = to_host(gathered(to_strided(mask.detach())).data)
+    sizes = outline[: len(x)]
+    numels, widths = sizes[:, :covered].prod(axis=1), sizes[:, covered:].prod(axis=1)
+    ends = np.append(0, np.cumsum(holds))[np.append(0, np.cumsum(numels))]
+    whole = to_strided(x)
+    structure = whole.structure
+    assert isinstance(structure, Strided)
+    places = strided_index(sizes, structure.strides, structure.offsets)
+    values = moves.take_rows(whole.data, places[np.repeat(holds, np.repeat(widths, numels))])
+    counts = np.diff(ends) if len(x) else np.array([-1])
+    chosen = NestedArray(values, Strided.of_packed(np.column_stack([counts, outline[:, covered:]]), len(x)))
+    return to_jagged(chosen, 1) if isinstance(x.structure, Jagged) and x.structure.ragged_dim <= covered else chosen

@@ -1,0 +1,100 @@
+"""What people who come from NumPy and PyTorch try first: it works, or the message says what to write instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.autograd.missing import FUNCTIONS, METHODS
+from pynested.backends.errors import ArgumentError, GradientError, ShapeError
+
+from .nests import LAYOUTS, assert_same, nest
+
+X = [np.array([1.5, 2.0]), np.zeros(0), np.array([7.0, 0.5, 4.0, 3.0])]
+
+SAID: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
+    (lambda x: pn.nested_array([[[1], [2, 3]]]), ArgumentError, r"[^.]\. There is one level of nesting"),
+    (lambda x: x == [[1.5, 2.0], [], [7.0]], ArgumentError, "eq: a list is no array.*pn.nested_array"),
+    (lambda x: x != [1.5], ArgumentError, "ne: a list is no array"),
+    (lambda x: pn.sum(x, 1) == [3.5, 0.0, 14.5], ArgumentError, "pn.array"),
+    (lambda x: pn.sum(x, 1) == (1.0,), ArgumentError, "eq: a tuple"),
+    (lambda x: x.shape[1] + 1, ArgumentError, r"j\d+ is the size .* x.lengths_along\(dim\)"),
+    (lambda x: int(x.shape[1]), ArgumentError, "lengths_along"),
+    (lambda x: 2 * x.shape[1], ArgumentError, "lengths_along"),
+    (lambda x: range(x.shape[1]), ArgumentError, "lengths_along"),
+    (lambda x: x.reshape(-1), ShapeError, r"The batch stays a dimension: x.flatten\(1\)"),
+    (lambda x: x.view(-1), ShapeError, r"x.values\(\)"),
+    (lambda x: pn.grad(lambda v: v, x), ArgumentError, r"pn.grad\(f\(x\), x\)"),
+    (lambda x: x.float(), AttributeError, r"Use x.to\(pn.float32\)"),
+    (lambda x: x.T, AttributeError, "the batch stays the first"),
+    (lambda x: pn.array([1.0]).cuda(), AttributeError, r"Array has no attribute 'cuda'. Use x.to\(\"cuda\"\)"),
+    (lambda x: pn.nested_tensor, AttributeError, "Use pn.nested_array"),
+    (lambda x: pn.nothing_like_it, AttributeError, "'pynested' has no attribute 'nothing_like_it'"),
+    (lambda x: pn.NestedArray.numpy, AttributeError, "pn.to_padded_array"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(SAID)))
+def test_what_a_message_says(number: int) -> None:
+    call, kind, pattern = SAID[number]
+    with pytest.raises(kind, match=pattern):
+        call(nest(X))
+
+
+def test_what_stands_instead_is_there() -> None:
+    for name, instead in FUNCTIONS.items():
+        assert not name.startswith("_") and hasattr(pn, instead)
+    x, d = nest(X), pn.array([1.0])
+    for name, instead in METHODS.items():
+        methods = re.findall(r"x\.(\w+)", instead)
+        assert all(hasattr(x, method) and hasattr(d, method) for method in methods if method != "values"), name
+        assert all(hasattr(pn, function) for function in re.findall(r"pn\.(\w+)", instead))
+        assert not hasattr(x, name) and name not in dir(x), f"{name} is there, and needs no hint"
+        assert hasattr(d, name) == (name in dir(d))
+
+
+def test_a_similar_name_is_still_found() -> None:
+    with pytest.raises(AttributeError) as caught:
+        nest(X).reshap  # noqa: B018
+    assert (caught.value.name, type(caught.value.obj)) == ("reshap", pn.NestedArray)
+
+
+def test_a_name_without_a_value_shows_public_names_only() -> None:
+    assert dir(pn) == sorted(pn.__all__)
+
+
+def test_a_number_is_looked_for_among_all_elements() -> None:
+    for layout in LAYOUTS:
+        assert 2.0 in nest(X, layout, "holes") and 9.0 not in nest(X, layout, "holes") and np.nan not in nest(X, layout)
+    assert 2 in pn.ones(2, 3) * 2 and 3 not in pn.ones(2, 3)
+
+
+def test_a_layout_without_its_keyword() -> None:
+    for layout in LAYOUTS:
+        assert_same(nest(X).to(layout), X)
+        assert nest(X).to(layout).layout is layout
+        both = nest(X).to(pn.float32, layout)
+        assert (both.layout, both.dtype) == (layout, np.float32)
+
+
+def test_functions_of_numpy_component_by_component() -> None:
+    for layout in LAYOUTS:
+        assert_same(pn.map_components(np.sort, nest(X, layout)), [np.sort(x) for x in X])
+        assert pn.map_components(np.sort, nest(X, layout)[:0]).layout is layout
+        with pytest.raises(GradientError, match="requires grad"):
+            pn.map_components(np.sort, nest(X, layout).requires_grad_())
+        assert_same([pn.map_components(np.median, nest(X[::2], layout))], [np.array([1.75, 3.5])])
+
+
+@pytest.mark.parametrize("shape", [(900, 900), (4, 400), (3, 20, 20), (2000, 1)])
+def test_large_arrays_are_printed_on_a_screen(shape: tuple[int, ...]) -> None:
+    for layout in LAYOUTS:
+        text = repr(pn.nested_array(list(np.zeros(shape)), layout=layout))
+        assert "..." in text and len(text) < 4000
+    small = pn.nested_array([np.arange(300.0)] * 2)
+    assert "..." not in repr(small)
