@@ -143,9 +143,14 @@ def _var(run: NDArray, correction: float) -> Any:
 
 
 def _std(run: NDArray, correction: float) -> Any:
-    """The root of the variance, whose slope is 0 where all elements are equal."""
-    square = _var(run, correction)
-    return np.sqrt(square) if real(square) > 0 else square
+    """The root of the variance, of numbers up to 1 so that float64 has the squares; its slope is 0 where that is 0."""
+    run = wide(run) * 1.0
+    if not run.size:
+        return np.nan
+    most = float(maximum_along(np.abs(real(deviations(run))), 0))
+    scale = most if 0 < most < INF else 1.0
+    square = _var(deviations(run) / scale, correction)
+    return np.sqrt(square) * scale if real(square) > 0 else square
 
 
 # fmt: off
@@ -220,9 +225,8 @@ REDUCTIONS = {one.name: one for one in (
         "var", _var, "is the variance of one run", precision="var", option="correction: float = 1",
         such_as=": the squares of x - mean are added up and divided by n - correction, with n the number of elements",
         summary="The variance of each run along `dim`, whose divisor is the number of elements less `correction`.",
-        peers={
-            "numpy": "numpy.var", "tensorflow": "tf.math.reduce_variance", "awkward": "ak.var", "jax": "jax.numpy.var",
-        },
+        peers={"numpy": "numpy.var", "tensorflow": "tf.math.reduce_variance", "awkward": "ak.var",
+               "jax": "jax.numpy.var"},
         clauses=_spread_clauses("variance", "2 (x - mean) / divisor, NaN where that is 0 / 0"),
         cases=(Case("divisor", "4", [[1, 3], [5], [2, 2]], {"correction": 2}, {"gradient": None}),
                Case("correction", "5 9", [[1, 3], [5], [], [2, 2]], {"correction": 0}),
