@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,20 @@ def find_modules() -> dict[str, Path]:
             parts = file.relative_to(ROOT / folder).with_suffix("").parts
             found[".".join((package, *parts)).removesuffix(".__init__")] = file
     return found
+
+
+def pytest_configure() -> None:
+    """Say so where modules are new since pynested was installed: commands and other processes would not find them."""
+    links = [Path(entry) for entry in sys.path if "__editable__.pynested" in entry]
+    places = [name.split(".") for name in find_modules()]
+    new = [place for place in places for link in links if not any(map(Path.exists, forms(link.joinpath(*place))))]
+    if new:
+        pytest.exit(f"{'.'.join(new[0])} is new since pynested was installed: run pip install -e '.[test]' again", 2)
+
+
+def forms(path: Path) -> tuple[Path, Path]:
+    """Return the files that a module can be."""
+    return path.with_suffix(".py"), path / "__init__.py"
 
 
 @pytest.fixture(scope="session")
