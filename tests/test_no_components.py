@@ -70,7 +70,7 @@ def changes(value: Any, with_batch: Any) -> Iterator[Change]:
             if value.shape[axis] == with_batch.shape[axis]:
                 yield lambda one, axis=axis: resized(one, axis, 1)
                 yield lambda one, axis=axis: resized(one, axis, 3)
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, list | tuple) and len(value) == len(with_batch):  # else it names components
         for i, (part, larger) in enumerate(zip(value, with_batch, strict=True)):
             for change in changes(part, larger):
                 yield lambda all_, i=i, change=change: type(all_)(
@@ -143,6 +143,8 @@ def check(call: Call, kind: Kind, change: tuple[int | None, Any]) -> bool:
         return False
     if (call.op in BY_VALUE and IndexOutOfRange in refusals) or (nothing is IndexOutOfRange and not refusals):
         return False  # a component by its number
+    if (call.op, call.label) == ("getitem", "list") or (call.op == "split" and change[0] == 2):
+        return False  # components by their numbers, and pieces along the batch, whose size they add up to
     if len(refusals) < len(met):
         assert not isinstance(nothing, type), f"{change[0]}: {nothing}"
         if not refusals:

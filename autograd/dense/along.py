@@ -133,7 +133,8 @@ def function(entry: Entry, over: Over, module: str, types: Mapping[str, str] = {
     make = OPTIONS[entry.option][0] if isinstance(entry, Reduction) else _run_wise
     made = make(entry, over)
     made.__name__ = made.__qualname__ = entry.name
-    made.__module__, made.__doc__, made.__signature__ = module, documentation(entry), signature(entry, types)
+    made.__doc__ = documentation(entry)
+    made.__module__, made.__signature__ = module, signature(entry, types)
     return made
 
 
