@@ -116,7 +116,9 @@ from pynested.operators import (  # noqa: E402
     view,
     where,
 )
+from pynested.operators.elementwise import pairs as _pairs  # noqa: E402
 from pynested.operators.elementwise import smooth as _smooth  # noqa: E402
+from pynested.operators.elementwise.pairs import *  # noqa: E402, F403
 from pynested.operators.elementwise.smooth import *  # noqa: E402, F403
 from pynested.padded import masked_select, narrow  # noqa: E402
 
@@ -240,4 +242,4 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]  # fmt: skip
-__all__ += _smooth.__all__
+__all__ += _smooth.__all__ + _pairs.__all__

@@ -16,7 +16,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.dense import inverted
 from pynested.autograd.dense.canonical import several
-from pynested.autograd.smooth_methods import SmoothMethods, add_methods
+from pynested.autograd.smooth_methods import SmoothMethods, add_methods, add_pairs
 
 if TYPE_CHECKING:
     from .layouts import Layout
@@ -155,4 +155,5 @@ def connect(operators: Any) -> None:
             method.__doc__ = f"Write what `{name[:-1]}` gives into the array itself, whose shape and dtype stay."
         elif hasattr(ops, name):
             method.__doc__ = getattr(ops, name).__doc__
+    add_pairs(Methods, ops.pairs, ops.overwrite, _binary)
     add_methods(Methods, ops.smooth, ops.overwrite)  # which have the docstrings of their functions already

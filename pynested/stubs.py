@@ -7,40 +7,62 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pynested import autograd, operators
 from pynested.autograd.rules.functions import FUNCTIONS
+from pynested.autograd.rules.pairs import PAIRS
 
 __all__ = ["stale", "stubs"]
 
 _AUTOGRAD, _OPERATORS = Path(autograd.__file__).parent, Path(operators.__file__).parent
-_HEAD = "# Generated from pynested.autograd.rules.functions by python -m pynested.stubs.\n"
+_HEAD = "# Generated from pynested.autograd.rules.{} by python -m pynested.stubs.\n"
 
 
 def stubs() -> Iterator[tuple[Path, str]]:
     """The stubs: where they belong, and their texts."""
-    names = sorted(FUNCTIONS)
-    listed = "\n".join(["__all__ = [", *(f'    "{name}",' for name in names), "]"])
-    dense = "\n".join(f"def {name}(self: Any) -> Array: ..." for name in names)
-    yield (
-        _AUTOGRAD / "dense" / "smooth.pyi",
-        (f"{_HEAD}from typing import Any\n\nfrom ..array import Array\n\n{listed}\n\n{dense}\n"),
-    )
-    nested = "\n".join(f"def {name}(self: Kind) -> Kind: ..." for name in names)
-    yield (
-        _OPERATORS / "elementwise" / "smooth.pyi",
-        (f"{_HEAD}from pynested.operands import Kind\n\n{listed}\n\n{nested}\n"),
-    )
-    methods = "\n".join(f"    def {name}{end}(self) -> Self: ..." for name in names for end in ("", "_"))
-    yield (
-        _AUTOGRAD / "smooth_methods.pyi",
-        (
-            f"{_HEAD}from collections.abc import Callable\nfrom typing import Any, Self\n\n"
-            f"class SmoothMethods:\n{methods}\n\n"
-            "def add_methods(kind: type[SmoothMethods], functions: Any, overwrite: Callable[..., Any]) -> None: ...\n"
-        ),
+    for module, table, listed in (("smooth", "functions", FUNCTIONS), ("pairs", "pairs", PAIRS)):
+        taken, gives = ("self: Kind", "Kind") if module == "smooth" else ("self: Operand, other: Operand", _RESULT)
+        one = taken.replace("Kind", "Any").replace("Operand", "Any")
+        dense = "from typing import Any\n\nfrom ..array import Array\n"
+        yield _AUTOGRAD / "dense" / f"{module}.pyi", _module(table, dense, listed, f"({one}) -> Array: ...")
+        imports = f"from pynested.operands import {taken.split()[-1]}\n"
+        if module == "pairs":
+            imports = f"from pynested.autograd import Array\nfrom pynested.nested_array import NestedArray\n{imports}"
+        yield (
+            _OPERATORS / "elementwise" / f"{module}.pyi",
+            _module(table, imports, listed, f"({taken}) -> {gives}: ..."),
+        )
+    yield _AUTOGRAD / "smooth_methods.pyi", _methods()
+
+
+_RESULT = "NestedArray | Array"
+
+
+def _module(table: str, imports: str, listed: Iterable[str], signature: str) -> str:
+    """The stub of a module of functions with one signature."""
+    names = sorted(listed)
+    public = "\n".join(["__all__ = [", *(f'    "{name}",' for name in names), "]"])
+    functions = "\n".join(f"def {name}{signature}" for name in names)
+    return f"{_HEAD.format(table)}{imports}\n{public}\n\n{functions}\n"
+
+
+def _methods() -> str:
+    lines = [f"    def {name}{end}(self) -> Self: ..." for name in sorted(FUNCTIONS) for end in ("", "_")]
+    for name, entry in sorted(PAIRS.items()):
+        signs = [(f"__{order}{entry.sign}__", "Any") for order in ("", "r")] if entry.sign else []
+        in_place = [f"__i{entry.sign}__"] if entry.sign else []
+        methods = [(name, "Any"), *signs, *[(method, "Self") for method in (f"{name}_", *in_place)]]
+        lines += [f"    def {method}(self, other: Any) -> {gives}: ..." for method, gives in methods]
+    listed = "\n".join(lines)
+    return (
+        f"{_HEAD.format('functions and pairs')}from collections.abc import Callable\nfrom typing import Any, Self\n\n"
+        f"class SmoothMethods:\n{listed}\n\n"
+        "def add_methods(kind: type[SmoothMethods], functions: Any, overwrite: Callable[..., Any]) -> None: ...\n"
+        "def add_pairs(\n"
+        "    kind: type[SmoothMethods], functions: Any, overwrite: Callable[..., Any], infix: Callable[..., Any]\n"
+        ") -> None: ...\n"
     )
 
 

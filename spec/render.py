@@ -3,7 +3,8 @@
     <!-- clauses: softmax -->      everything between the two lines is generated
     <!-- end -->
 
-A block of functions has a section for every entry of `functions.py` that has no block of clauses elsewhere.
+A block of functions has a section for every entry of `functions.py` and `pairs.py` that has no block of clauses
+elsewhere.
 
 `python -m pynested.spec.render` writes them, `--check` says which chapters are stale.
 """
@@ -17,7 +18,7 @@ import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 
-from .functions import FUNCTIONS
+from .pairs import ENTRIES
 from .table import Clause, Operator, load_table
 
 __all__ = ["rendered", "section", "stale_chapters"]
@@ -76,7 +77,7 @@ def rendered(text: str, table: Mapping[str, Operator]) -> str:
 def _sections(elsewhere: str) -> str:
     """Return a section, with an empty block, for every function that has none."""
     own = {match[2] for match in _BLOCK.finditer(elsewhere)}
-    return "".join(f"### {name}\n\n<!-- clauses: {name} -->\n<!-- end -->\n\n" for name in FUNCTIONS if name not in own)
+    return "".join(f"### {name}\n\n<!-- clauses: {name} -->\n<!-- end -->\n\n" for name in ENTRIES if name not in own)
 
 
 def stale_chapters(folder: Path = _FOLDER) -> list[str]:

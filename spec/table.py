@@ -1,8 +1,8 @@
 """The operator table: what `spec/operators/*.toml` says, as frozen dataclasses.
 
-One file is one chapter and one table in it is one operator; smooth functions of one element are entries of
-`functions.py`. A table that holds nothing but clauses is an idea (values,
-layouts, gradients ...); the file `ideas.toml` collects them, and each is a chapter of its own.
+One file is one chapter and one table in it is one operator; many functions of one element are
+entries of `functions.py`, and of two of `pairs.py`. A table that holds nothing but clauses is an idea (values, layouts,
+gradients ...); the file `ideas.toml` collects them, and each is a chapter of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .functions import FUNCTIONS, Function
+from .functions import Function
+from .pairs import ENTRIES, Pair
 
 __all__ = ["CLASSES", "FAMILIES", "Clause", "Operator", "chapters", "clause", "clauses", "load_table", "read_tables"]
 
@@ -108,7 +109,7 @@ def _signature(arguments: ast.arguments) -> inspect.Signature:
     )
 
 
-def read_tables(folder: Path = _FOLDER, functions: Mapping[str, Function] = FUNCTIONS) -> dict[str, Operator]:
+def read_tables(folder: Path = _FOLDER, functions: Mapping[str, Function | Pair] = ENTRIES) -> dict[str, Operator]:
     """Read every table under `folder`, chapters in reading order and then ideas; unknown fields are refused."""
     files = sorted(folder.glob("*.toml"), key=lambda path: (_rank(path.stem), path.stem))
     table: dict[str, Operator] = {}

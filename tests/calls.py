@@ -15,6 +15,7 @@ import pynested as pn
 from pynested.backends.errors import EmptyReductionError, IndexOutOfRange, StructureError
 from pynested.spec.encoding import Components
 from pynested.spec.functions import FUNCTIONS, Function
+from pynested.spec.pairs import PAIRS, Pair
 
 from .nests import BOTH, JAGGED, JAGGED_2, STRIDED, Kind, Numbers, batch, distinct
 
@@ -125,6 +126,19 @@ def _inside(function: Function, b: Batch) -> tuple[Any, ...]:
     return (b.of(function.inside),)
 
 
+def _pairs(pair: Pair) -> Iterator[Call]:
+    """Operands of every kind: floats, of which the first are above 0, or integers."""
+    dtype, whole = np.dtype(pair.dtypes[0] if not pair.gradient else "float64"), not pair.gradient
+    first = lambda x: np.rint(64 * x).astype(dtype) if whole else np.abs(x) + 0.3  # noqa: E731
+    second = lambda x: np.rint(8 * x).astype(dtype) if whole else x + 1.7  # noqa: E731
+    number = pair.number if whole else 2.5
+    yield Call(pair.name, "nested", lambda b: (b.of(first, dtype), b.of(second, dtype)))
+    yield Call(pair.name, "dense", lambda b: (b.of(first, dtype), second(distinct(b.sizes(b.count)))))
+    yield Call(pair.name, "dense first", lambda b: (first(distinct(b.sizes(1))), b.of(second, dtype)))
+    yield Call(pair.name, "number", lambda b: (b.of(first, dtype), number))
+    yield Call(pair.name, "number first", lambda b: (number, b.of(second, dtype)))
+
+
 def _elementwise() -> Iterator[Call]:
     for op in ("neg", "gelu", "silu", "logical_not", "clone", "detach", "contiguous", "unbind"):
         yield Call(op, "", lambda b: (b.x(),))
@@ -137,6 +151,8 @@ def _elementwise() -> Iterator[Call]:
         yield Call(op, "nested", lambda b: (b.x(), b.x(1)), smooth=False)
         yield Call(op, "dense", lambda b: (b.x(), distinct(b.sizes(b.count))), smooth=False)
         yield Call(op, "number", lambda b: (b.x(), 0.01), smooth=False)
+    for pair in PAIRS.values():
+        yield from _pairs(pair)
     for op in ("add", "sub", "mul", "div"):
         yield Call(op, "nested", lambda b: (b.x(), b.x(1)))
         yield Call(op, "dense", lambda b: (b.x(), distinct(b.sizes(b.count))))

@@ -5,7 +5,7 @@ One module per chapter of the specification, with the names that `pynested.opera
 
 import numpy as np
 
-from . import smooth
+from . import pairs, smooth
 from .canonical import canonical_dim, canonical_dims, operand
 from .comparison import eq, equal, ge, gt, inverted, le, logical_not, lt, masked_fill, ne, where
 from .elementwise import (
@@ -47,6 +47,7 @@ from .movement import (
     view,
 )
 from .normalization import dropout, layer_norm, softmax
+from .pairs import *  # noqa: F403
 from .products import bmm, linear, matmul
 from .reduction import all, amax, amin, any, argmax, argmin, logsumexp, mean, prod, sum
 from .scan import cumsum
@@ -66,4 +67,4 @@ __all__ = [
     "ne", "neg", "operand", "overwrite", "permute", "prod", "relu", "reshape", "reshape_as", "select", "sgn", "silu",
     "softmax", "stack", "sub", "sum", "to", "transpose", "unbind", "unflatten", "unsqueeze", "view", "where", "write",
 ]  # fmt: skip
-__all__ += smooth.__all__
+__all__ += smooth.__all__ + pairs.__all__

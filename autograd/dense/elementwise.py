@@ -21,7 +21,7 @@ from .reduction import to_dtype
 BOOLS, INTEGERS = "b", "iu"  # kinds of dtype that an operator may refuse
 
 
-def _paired(name: str, a: Any, b: Any) -> tuple[Any, Any]:
+def paired(name: str, a: Any, b: Any) -> tuple[Any, Any]:
     """Two operands, at least one of them an Array, whose shapes broadcast."""
     a, b = operands(name, a, b)
     if type(a) is Array and type(b) is Array:
@@ -59,7 +59,7 @@ def _scaled(name: str, a: Any, b: Any, alpha: Any) -> Array:
 
 def add(self: Any, other: Any, *, alpha: Any = 1) -> Array:
     """``self + alpha * other``; bools are or-ed."""
-    a, b = _paired("add", self, other)
+    a, b = paired("add", self, other)
     if type(alpha) is not int or alpha != 1:
         b = _scaled("add", a, b, alpha)
     result: Array = rules.add(a, b)
@@ -68,7 +68,7 @@ def add(self: Any, other: Any, *, alpha: Any = 1) -> Array:
 
 def sub(self: Any, other: Any, *, alpha: Any = 1) -> Array:
     """``self - alpha * other``; two bools are refused."""
-    a, b = _paired("sub", self, other)
+    a, b = paired("sub", self, other)
     if _is_bool(a) and _is_bool(b):
         raise DTypeError("sub: bools have no difference; use logical_not or convert to int8 first.")
     if type(alpha) is not int or alpha != 1:
@@ -79,27 +79,27 @@ def sub(self: Any, other: Any, *, alpha: Any = 1) -> Array:
 
 def mul(self: Any, other: Any) -> Array:
     """``self * other``; bools are and-ed."""
-    a, b = _paired("mul", self, other)
+    a, b = paired("mul", self, other)
     result: Array = rules.mul(a, b)
     return result
 
 
 def div(self: Any, other: Any) -> Array:
     """``self / other``, the true quotient: integers give floats."""
-    a, b = _paired("div", self, other)
+    a, b = paired("div", self, other)
     result: Array = rules.div(a, b)
     return result
 
 
 def maximum(self: Any, other: Any) -> Array:
     """The greater of the two; NaN wins."""
-    result: Array = rules.maximum(*_paired("maximum", self, other))
+    result: Array = rules.maximum(*paired("maximum", self, other))
     return result
 
 
 def minimum(self: Any, other: Any) -> Array:
     """The lesser of the two; NaN wins."""
-    result: Array = rules.minimum(*_paired("minimum", self, other))
+    result: Array = rules.minimum(*paired("minimum", self, other))
     return result
 
 

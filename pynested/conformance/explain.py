@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pynested import spec
-from pynested.spec.functions import FUNCTIONS
+from pynested.spec.pairs import ENTRIES
 from pynested.spec.table import Clause, Operator
 
 from .corpus import Case, Corpus
@@ -102,9 +102,9 @@ def _definition(operator: Operator) -> Iterator[str]:
         return
     yield operator.signature
     yield ""
-    if operator.name in FUNCTIONS:
+    if operator.name in ENTRIES:
         yield "spec/functions.py"
-        yield from textwrap.indent(inspect.getsource(FUNCTIONS[operator.name].value).rstrip(), "    ").splitlines()
+        yield from textwrap.indent(inspect.getsource(ENTRIES[operator.name].value).rstrip(), "    ").splitlines()
     else:
         path = Path(spec.__file__).parent / "definitions" / f"{operator.name}.py"
         yield f"spec/definitions/{path.name}"

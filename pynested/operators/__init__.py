@@ -8,10 +8,12 @@ import numpy as np
 
 from pynested import nested_methods
 from pynested.autograd.rules.functions import FUNCTIONS
+from pynested.autograd.rules.pairs import PAIRS
 
 from .comparison import eq, equal, ge, gt, le, logical_not, lt, masked_fill, ne, where
 from .conversion import contiguous, narrow, pin_memory, to, to_dense, to_padded_array
-from .elementwise import abs, add, div, gelu, maximum, minimum, mul, neg, relu, sgn, silu, smooth, sub
+from .elementwise import abs, add, div, gelu, maximum, minimum, mul, neg, pairs, relu, sgn, silu, smooth, sub
+from .elementwise.pairs import *  # noqa: F403
 from .elementwise.smooth import *  # noqa: F403
 from .indexing import getitem
 from .losses import cross_entropy, embedding
@@ -43,6 +45,7 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
     np.greater: gt, np.greater_equal: ge,
 }  # fmt: skip
 UFUNCS |= {one.ufunc: getattr(smooth, name) for name, one in FUNCTIONS.items() if one.ufunc is not None}
+UFUNCS |= {one.ufunc: getattr(pairs, name) for name, one in PAIRS.items()}
 
 __all__ = [
     "UFUNCS", "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "assign", "bmm", "cat", "chunk", "clone",
@@ -52,7 +55,7 @@ __all__ = [
     "select", "sgn", "silu", "softmax", "stack", "sub", "sum", "to", "to_dense", "to_padded_array", "transpose",
     "unbind", "unflatten", "unsqueeze", "view", "where", "write",
 ]  # fmt: skip
-__all__ += smooth.__all__
+__all__ += smooth.__all__ + pairs.__all__
 
 # The methods call functions that are written in terms of NestedArray, so they are connected here.
 nested_methods.connect(sys.modules[__name__])

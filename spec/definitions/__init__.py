@@ -1,4 +1,4 @@
-"""One executable definition per operator, in the file of its name, or else an entry of `pynested.spec.functions`."""
+"""One executable definition per operator, in the file of its name, or else an entry of `pynested.spec.pairs`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from pynested.spec.functions import FUNCTIONS
+from pynested.spec.pairs import ENTRIES
 
 __all__ = ["definition"]
 
 
 def definition(op: str) -> Callable[..., Any]:
     """Return the executable definition of an operator; a `ModuleNotFoundError` where it has none."""
-    if op in FUNCTIONS:
-        return FUNCTIONS[op].definition
+    if op in ENTRIES:
+        return ENTRIES[op].definition
     function: Callable[..., Any] = getattr(import_module(f"pynested.spec.definitions.{op}"), op)
     return function

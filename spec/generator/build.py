@@ -14,6 +14,7 @@ from ..definitions import definition
 from ..encoding import Index, encode_value
 from ..numerics import NDArray
 from ..overflow import overflowing
+from ..pairs import PAIRS
 from ..table import load_table
 from .author import Case, shapes_of
 from .exact import exactly, lift
@@ -24,7 +25,21 @@ from .words import bound_fields, exact_fields
 __all__ = ["build"]
 
 _DIMS = ("dim", "dim0", "dim1")
-_PROMOTING = ("add", "sub", "mul", "div", "maximum", "minimum", "where", "matmul", "bmm", "linear", "cat", "stack")
+_PROMOTING = (
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "maximum",
+    "minimum",
+    *PAIRS,
+    "where",
+    "matmul",
+    "bmm",
+    "linear",
+    "cat",
+    "stack",
+)
 _ONE_MORE = ("unsqueeze", "stack")  # operators whose `dim` counts the dimensions of the result
 
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 from torch.nn import functional
 
 from pynested.spec.functions import FUNCTIONS
+from pynested.spec.pairs import PAIRS
 
 Operator = Callable[..., Any]
 
@@ -36,6 +38,16 @@ def each(function: Operator, *operands: Any) -> list[Any]:
 def elementwise(function: Operator) -> Operator:
     """An operator that is ``function`` of each component."""
     return lambda *operands: each(function, *operands)
+
+
+def of_two(function: Operator) -> Operator:
+    """A function that PyTorch has of two tensors only, or of a number behind a tensor: of numbers on either side."""
+
+    def of_tensors(a: Any, b: Any) -> Any:
+        like = a if isinstance(a, torch.Tensor) else b
+        return function(*[x if isinstance(x, torch.Tensor) else torch.as_tensor(x, dtype=like.dtype) for x in (a, b)])
+
+    return of_tensors
 
 
 def gelu(x: Any, approximate: str = "none") -> Any:
@@ -222,6 +234,10 @@ def getitem(x: Any, index: Any) -> Any:
 
 OPERATORS: dict[str, Operator] = {
     **{name: elementwise(getattr(torch, name)) for name in FUNCTIONS},
+    **{name: elementwise(of_two(getattr(torch, name))) for name in PAIRS},
+    "floor_divide": elementwise(
+        of_two(partial(torch.div, rounding_mode="floor"))
+    ),  # torch.floor_divide has no gradient
     "abs": elementwise(torch.abs),
     "add": add,
     "amax": reduction(torch.amax, batch_amax),
@@ -253,9 +269,9 @@ OPERATORS: dict[str, Operator] = {
     "lt": elementwise(operator.lt),
     "masked_fill": masked_fill,
     "matmul": elementwise(torch.matmul),
-    "maximum": elementwise(lambda c, d: torch.maximum(c, torch.as_tensor(d, dtype=c.dtype))),
+    "maximum": elementwise(of_two(torch.maximum)),
     "mean": reduction(torch.mean, batch_mean),
-    "minimum": elementwise(lambda c, d: torch.minimum(c, torch.as_tensor(d, dtype=c.dtype))),
+    "minimum": elementwise(of_two(torch.minimum)),
     "mul": elementwise(operator.mul),
     "narrow": narrow,
     "neg": elementwise(torch.neg),

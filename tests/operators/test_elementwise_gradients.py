@@ -14,7 +14,7 @@ from pynested.spec.functions import FUNCTIONS, Function
 from ..nests import JAGGED, KINDS, STRIDED, Kind, assert_same, batch, distinct, place
 from ..slopes import check_gradients
 
-BINARY = ("add", "sub", "mul", "div", "maximum", "minimum")
+BINARY = ("add", "sub", "mul", "div", "maximum", "minimum", "remainder", "floor_divide")
 
 
 def nested(kind: Kind, shapes: Any, placement: str) -> Any:

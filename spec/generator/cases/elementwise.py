@@ -9,13 +9,14 @@ from ..author import Book
 from ..draws import dense, integers, nest
 from .functions import function_books
 from .inputs import INF, INT64_MAX, INT64_MIN, NAN, all_empty, fine, no_components, small
+from .pairs import pair_books
 
 TINY = 2.0**-1074  # the smallest float64 above 0; those of float32 may be flushed to zero
 
 
 def books() -> list[Book]:
     """Return the books of this chapter."""
-    return [add(), sub(), mul(), div(), extreme("maximum"), extreme("minimum"), *function_books()]
+    return [add(), sub(), mul(), div(), extreme("maximum"), extreme("minimum"), *function_books(), *pair_books()]
 
 
 def _pair(op: str, *shapes: tuple[tuple[int, ...], tuple[int, ...]], high: int = 4) -> list[Components]:

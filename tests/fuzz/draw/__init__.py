@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..chance import Chance
-from ..oracle import FUNCTIONS, Nest
+from ..oracle import FUNCTIONS, PAIRS, Nest
 from ..plan import Call, Chain
 from . import conversion, elements, moves, products
 from .draft import Draft
@@ -18,7 +18,8 @@ DRAWS = {**elements.DRAWS, **moves.DRAWS, **products.DRAWS, **conversion.DRAWS}
 OPERATORS = tuple(DRAWS)
 CHAIN = 1  # the first number of a key: what is drawn
 
-INFIX = ("add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge", "matmul", "neg", "abs")
+INFIX = ("add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge", "matmul", "neg", "abs", "pow", "floor_divide",
+         "remainder", "bitwise_and", "bitwise_or", "bitwise_xor")  # fmt: skip
 NUMPY: dict[str, Callable[..., Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "maximum": np.maximum,
     "minimum": np.minimum, "neg": np.negative, "abs": np.absolute, "sgn": np.sign, "eq": np.equal, "ne": np.not_equal,
@@ -26,7 +27,7 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "logical_not": np.logical_not, "sum": np.sum, "mean": np.mean, "prod": np.prod, "amax": np.amax, "amin": np.amin,
     "any": np.any, "all": np.all, "argmax": np.argmax, "argmin": np.argmin, "cumsum": np.cumsum, "where": np.where,
     "cat": np.concatenate, "stack": np.stack, "clone": np.copy, "equal": np.array_equal,
-    **{name: getattr(np, name) for name in FUNCTIONS if hasattr(np, name)},
+    **{name: getattr(np, name) for name in (*FUNCTIONS, *PAIRS) if hasattr(np, name)},
 }  # fmt: skip
 FUNCTIONS_ONLY = ("where", "cat", "stack", "embedding", "cross_entropy", "nested_array", "as_nested_array",
                   "nested_array_from_jagged", "nested_array_from_strided", "masked_select", "narrow")  # fmt: skip

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ..oracle import DTYPES, FUNCTIONS, Nest
+from ..oracle import DTYPES, FUNCTIONS, PAIRS, Nest
 from ..plan import Call, Ref
 from . import arrays
 from .draft import Draft
 
 FLOATING = (*FUNCTIONS, "gelu", "silu")
 UNARY = (*FLOATING, "neg", "abs", "sgn", "relu", "logical_not", "clone", "detach", "contiguous", "unbind")
-BINARY = ("add", "sub", "mul", "div", "maximum", "minimum", "eq", "ne", "lt", "gt", "le", "ge")
+BINARY = ("add", "sub", "mul", "div", "maximum", "minimum", "eq", "ne", "lt", "gt", "le", "ge", *PAIRS)
 ACCUMULATIONS = ("sum", "mean", "prod")  # which are asked for a dtype, too
 REDUCTIONS = (*ACCUMULATIONS, "amax", "amin", "logsumexp", "any", "all")
 PLACES = ("argmax", "argmin")

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from pynested.spec import bounds
-from pynested.spec.components import Components, each
+from pynested.spec.components import Components, each, matched
 from pynested.spec.definitions import definition
 from pynested.spec.functions import FUNCTIONS
+from pynested.spec.pairs import PAIRS, Pair
 
 from .meeting import Meeting, Wrap, placed, promoted
 from .values import Answer, Nest, Refused, Silent, both, holds, shaped
@@ -60,6 +61,44 @@ def arithmetic(name: str) -> Callable[..., Answer]:
         return Answer(name, arguments, meeting.wrap(dtype), meeting.unknown, spread)
 
     return rule
+
+
+def pair(entry: Pair) -> Callable[..., Answer]:
+    """The rule of an entry of two operands."""
+    refused = {one.group for one in entry.refused}
+
+    def dtype_of(self: Any, other: Any) -> np.dtype[Any]:
+        if not entry.together:
+            return np.dtype(np.bool_)
+        dtype = promoted(self, other)
+        if {"b": "bools", "f": "floats"}.get(dtype.kind) in refused:
+            raise Refused("DTypeError")
+        return dtype
+
+    def rule(self: Any, other: Any) -> Answer:
+        self, other = placed(self), placed(other)
+        number = type(other) is int and other < 0 and "negative" in refused
+        checks = lambda: dtype_of(self, other), lambda: Meeting((self, other))
+        try:
+            dtype, meeting = both(*checks)
+        except Refused as refusal:
+            raise Refused(*refusal.kinds, *["ArgumentError"] * number) from None
+        given = {name: meeting.given(x, dtype) for name, x in (("self", self), ("other", other))}
+        if dtype.kind in "iu" and any(map(_meets_zero, matched(*given.values()))) and "zero" in refused:
+            raise Refused("DivisionByZero")
+        if dtype.kind in "iu" and any(map(_meets_negative, matched(*given.values()))) and "negative" in refused:
+            raise Refused("ArgumentError")
+        return Answer(entry.name, given, meeting.wrap(dtype), meeting.unknown)
+
+    return rule
+
+
+def _meets_zero(met: tuple[Any, Any]) -> bool:
+    return bool(np.broadcast(*met).size) and bool((np.asarray(met[1]) == 0).any())
+
+
+def _meets_negative(met: tuple[Any, Any]) -> bool:
+    return bool(np.broadcast(*met).size) and bool((np.asarray(met[1]) < 0).any())
 
 
 def _rounded_before(other: Any, alpha: Any, dtype: np.dtype[Any], raw: Any) -> Any:
@@ -197,6 +236,7 @@ RULES: dict[str, Callable[..., Answer]] = {
     **{name: arithmetic(name) for name in ("add", "sub", "mul", "div", "maximum", "minimum")},
     **{name: unary(name, dtype=function_dtype) for name in FUNCTIONS},
     **{name: unary(name, "iuf") for name in ("neg", "sgn", "relu")},
+    **{name: pair(one) for name, one in PAIRS.items()},
     "abs": unary("abs"),
     "gelu": gelu,
     "silu": unary("silu", "f"),

@@ -74,7 +74,7 @@ def _extreme_of_two(sign: int) -> Callable[..., Any]:
 
 
 SLOPES: dict[str, Callable[..., Any]] = {
-    **{op: _on_reals(op) for op in ("eq", "lt", "logical_not", "equal")},
+    **{op: _on_reals(op) for op in ("eq", "lt", "logical_not", "logical_and", "logical_or", "logical_xor", "equal")},
     **{op: _constant(op) for op in ("nested_array", "detach")},
     "abs": _abs,
     "sgn": _sgn,
@@ -90,6 +90,9 @@ KINKED = (
     "amin",
     "maximum",
     "minimum",
+    "pow",
+    "floor_divide",
+    "remainder",
     "relu",
     "where",
     "masked_fill",
