@@ -180,7 +180,7 @@ class Methods(InPlace):
 def complete() -> None:
     """Add the methods of smooth functions, and give every other one the docstring of its function."""
     add_methods(InPlace, dense.smooth, dense.overwrite)
-    add_pairs(InPlace, dense.pairs, dense.overwrite, lambda name, a, b: dense.binary(getattr(dense, name), a, b))
+    add_pairs(Methods, dense.pairs, dense.overwrite, lambda name, a, b: dense.binary(getattr(dense, name), a, b))
     for name, method in vars(Methods).items():
         if callable(method):
             method.__qualname__ = f"Array.{name}"  # what Python calls it where an argument is missing

@@ -22,8 +22,11 @@ def add_methods(kind: type[SmoothMethods], functions: Any, overwrite: Callable[.
 def add_pairs(kind: type[SmoothMethods], functions: Any, overwrite: Callable[..., Any], infix: Any) -> None:
     """The same for functions of two elements; ``infix(name, a, b)`` is what Python's signs call."""
     for name, entry in functions.PAIRS.items():
-        setattr(kind, name, getattr(functions, name))
-        setattr(kind, f"{name}_", _in_place_by(name, overwrite))
+        methods = {name: getattr(functions, name)}
+        if entry.in_place:
+            methods[f"{name}_"] = _in_place_by(name, overwrite)
+        for method in methods.keys() - vars(kind).keys():  # what a class writes out stays
+            setattr(kind, method, methods[method])
         for sign, method in _signs(name, entry.sign, infix) if entry.sign else ():
             method.__name__ = method.__qualname__ = sign
             method.__doc__ = f"What `{name}` gives."

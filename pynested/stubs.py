@@ -53,7 +53,11 @@ def _methods() -> str:
     for name, entry in sorted(PAIRS.items()):
         signs = [(f"__{order}{entry.sign}__", "Any") for order in ("", "r")] if entry.sign else []
         in_place = [f"__i{entry.sign}__"] if entry.sign else []
-        methods = [(name, "Any"), *signs, *[(method, "Self") for method in (f"{name}_", *in_place)]]
+        methods = [
+            (name, "Any"),
+            *signs,
+            *[(method, "Self") for method in ([f"{name}_", *in_place] if entry.in_place else [])],
+        ]
         lines += [f"    def {method}(self, other: Any) -> {gives}: ..." for method, gives in methods]
     listed = "\n".join(lines)
     return (

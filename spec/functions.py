@@ -56,6 +56,7 @@ class Function:
     slope_error: tuple[float, float] = (12, 0)  # of the slope in units of u, where it is computed: relative, absolute
     slope_at_zero: float | None = None  # where that is a pole
     since: str = "0.2"
+    chapter: str = "elementwise"
 
     @property
     def definition(self) -> Callable[[Components], Components]:

@@ -74,6 +74,7 @@ class Pair:
     precision: str = "exact"
     cmp: str = "exact"
     since: str = "0.2"
+    chapter: str = "elementwise"
 
     @property
     def definition(self) -> Callable[[Any, Any], Any]:
@@ -150,6 +151,17 @@ def _logical(name: str, value: Any, result: str, outcomes: tuple[bool, ...]) -> 
     )  # fmt: skip
 
 
+def _comparison(name: str, value: Any, sign: str, edges: str, outcomes: tuple[bool, ...]) -> Pair:
+    numbers = ((NAN, NAN), (1.0, NAN), (0.0, -0.0), (-0.0, 0.0), (INF, INF), (-INF, INF), (2.0, 1.0))
+    return Pair(
+        name, value, f"whether a {sign} b, after promotion,", "The result is bool.",
+        f"{edges} A Python integer that an integer dtype cannot hold is compared as it is, and is no error.",
+        tuple((*pair, outcome) for pair, outcome in zip(numbers, outcomes, strict=True)),
+        ("int8", "uint8", "int64", "bool", *FLOATS), second=(-8, 8), number=300, specials=("float32", "bool"),
+        promotes=("int32", "float64"), together=False, chapter="comparison",
+    )  # fmt: skip
+
+
 # ruff: noqa: E501
 # fmt: off
 PAIRS = {one.name: one for one in (
@@ -174,6 +186,10 @@ PAIRS = {one.name: one for one in (
          FLOATS + INTEGERS, (_bools(), _ZERO, _range()),
          f"`self` receives g and `other` receives -g * floor(a / b), {SUMMED}",
          "The gradient of `other` where b is 0 or where the quotient is not finite.", precision="correctly_rounded"),
+    _comparison("ne", np.not_equal, "!=", "NaN differs from everything, itself included, and +0 equals -0.", (True, True, False, False, False, True, True)),
+    _comparison("le", np.less_equal, "<=", "A comparison with NaN is False, and -0 <= +0 and +0 <= -0 are True.", (False, False, True, True, True, True, False)),
+    _comparison("gt", np.greater, ">", "A comparison with NaN is False, and so is +0 > -0.", (False, False, False, False, False, False, True)),
+    _comparison("ge", np.greater_equal, ">=", "A comparison with NaN is False, and -0 >= +0 and +0 >= -0 are True.", (False, False, True, True, True, False, True)),
     _bitwise("and", lambda a, b: a & b, "the bits that a and b both have,", "`and`", ((-(2**63), -1, -(2**63)), (6, 5, 4), (-1, 0, 0))),
     _bitwise("or", lambda a, b: a | b, "the bits that a or b has,", "`or`", ((-(2**63), 1, 1 - 2**63), (6, 5, 7), (-1, 0, -1))),
     _bitwise("xor", lambda a, b: a ^ b, "the bits that one of a and b has, and not the other,", "whether they differ", ((-(2**63), -1, 2**63 - 1), (6, 5, 3), (-1, 0, -1))),

@@ -24,7 +24,7 @@ from .table import Clause, Operator, load_table
 __all__ = ["rendered", "section", "stale_chapters"]
 
 _FOLDER = Path(__file__).parent / "chapters"
-_FUNCTIONS = re.compile(r"(<!-- functions -->\n)(.*?)(<!-- end of functions -->\n)", re.DOTALL)
+_FUNCTIONS = re.compile(r"(<!-- functions: (\w+) -->\n)(.*?)(<!-- end of functions -->\n)", re.DOTALL)
 _BLOCK = re.compile(r"(<!-- clauses: (\w+) -->\n)(.*?)(<!-- end -->\n)", re.DOTALL)
 _WIDTH = 118
 
@@ -70,14 +70,14 @@ def rendered(text: str, table: Mapping[str, Operator]) -> str:
             raise KeyError(f"render: the table has no [{name}]")
         return f"{match[1]}\n{section(table[name])}\n{match[4]}"
 
-    sections = _sections(_FUNCTIONS.sub("", text))
-    return _BLOCK.sub(fill, _FUNCTIONS.sub(lambda match: f"{match[1]}\n{sections}{match[3]}", text))
+    own = {match[2] for match in _BLOCK.finditer(_FUNCTIONS.sub("", text))}
+    return _BLOCK.sub(fill, _FUNCTIONS.sub(lambda match: f"{match[1]}\n{_sections(match[2], own)}{match[4]}", text))
 
 
-def _sections(elsewhere: str) -> str:
-    """Return a section, with an empty block, for every function that has none."""
-    own = {match[2] for match in _BLOCK.finditer(elsewhere)}
-    return "".join(f"### {name}\n\n<!-- clauses: {name} -->\n<!-- end -->\n\n" for name in ENTRIES if name not in own)
+def _sections(chapter: str, elsewhere: set[str]) -> str:
+    """Return a section, with an empty block, for every entry of a chapter that has none elsewhere."""
+    names = [name for name, one in ENTRIES.items() if one.chapter == chapter and name not in elsewhere]
+    return "".join(f"### {name}\n\n<!-- clauses: {name} -->\n<!-- end -->\n\n" for name in names)
 
 
 def stale_chapters(folder: Path = _FOLDER) -> list[str]:

@@ -118,8 +118,8 @@ def read_tables(folder: Path = _FOLDER, functions: Mapping[str, Function | Pair]
             if name in table:
                 raise ValueError(f"{path.name}: [{name}] is already a table of {table[name].chapter}")
             table[name] = _operator(name, path.stem, fields)
-        if path.stem == "elementwise":
-            table |= {name: _operator(name, path.stem, one.fields()) for name, one in functions.items()}
+        own = {name: one for name, one in functions.items() if one.chapter == path.stem}
+        table |= {name: _operator(name, path.stem, one.fields()) for name, one in own.items()}
     return table
 
 

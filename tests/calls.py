@@ -131,7 +131,7 @@ def _pairs(pair: Pair) -> Iterator[Call]:
     dtype, whole = np.dtype(pair.dtypes[0] if not pair.gradient else "float64"), not pair.gradient
     first = lambda x: np.rint(64 * x).astype(dtype) if whole else np.abs(x) + 0.3  # noqa: E731
     second = lambda x: np.rint(8 * x).astype(dtype) if whole else x + 1.7  # noqa: E731
-    number = pair.number if whole else 2.5
+    number = 2 if whole else 2.5
     yield Call(pair.name, "nested", lambda b: (b.of(first, dtype), b.of(second, dtype)))
     yield Call(pair.name, "dense", lambda b: (b.of(first, dtype), second(distinct(b.sizes(b.count)))))
     yield Call(pair.name, "dense first", lambda b: (first(distinct(b.sizes(1))), b.of(second, dtype)))

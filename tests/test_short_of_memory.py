@@ -99,7 +99,11 @@ OPERATORS: dict[str, Callable[[Any], Any]] = {
     "sgn": pn.sgn,
     **{name: getattr(pn, name) for name in FUNCTIONS},
     **{name: lambda x, name=name: getattr(pn, name)(x, x.detach()) for name in ("pow", "floor_divide", "remainder")},
-    **{name: lambda x, name=name: getattr(pn, name)(whole(x), 2) for name in PAIRS if "al_" in name or "wise_" in name},
+    **{
+        name: lambda x, name=name: getattr(pn, name)(whole(x), 2)
+        for name in PAIRS
+        if name not in ("pow", "floor_divide", "remainder")
+    },
     "relu": pn.relu,
     "gelu": pn.gelu,
     "silu": pn.silu,

@@ -7,17 +7,13 @@ import numpy as np
 
 from . import pairs, smooth
 from .canonical import canonical_dim, canonical_dims, operand
-from .comparison import eq, equal, ge, gt, inverted, le, logical_not, lt, masked_fill, ne, where
+from .comparison import equal, inverted, logical_not, masked_fill, where
 from .elementwise import (
     UFUNCS,
     abs,
     add,
     binary,
-    div,
     gelu,
-    maximum,
-    minimum,
-    mul,
     neg,
     relu,
     sgn,
@@ -54,17 +50,14 @@ from .scan import cumsum
 from .smooth import *  # noqa: F403
 from .writing import overwrite, write
 
-UFUNCS |= {
-    np.matmul: matmul, np.logical_not: logical_not, np.equal: eq, np.not_equal: ne, np.less: lt, np.less_equal: le,
-    np.greater: gt, np.greater_equal: ge,
-}  # fmt: skip
+UFUNCS |= {np.matmul: matmul, np.logical_not: logical_not}
 
 __all__ = [
     "UFUNCS", "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "as_strided", "binary", "bmm",
     "broadcast_to", "canonical_dim", "canonical_dims", "cat", "chunk", "clone", "contiguous", "cross_entropy", "cumsum",
-    "div", "dropout", "embedding", "eq", "equal", "ge", "gelu", "getitem", "gt", "inverted", "layer_norm", "le",
-    "linear", "logical_not", "logsumexp", "lt", "masked_fill", "matmul", "maximum", "mean", "minimum", "mul", "narrow",
-    "ne", "neg", "operand", "overwrite", "permute", "prod", "relu", "reshape", "reshape_as", "select", "sgn", "silu",
+    "dropout", "embedding", "equal", "gelu", "getitem", "inverted", "layer_norm",
+    "linear", "logical_not", "logsumexp", "masked_fill", "matmul", "mean", "narrow",
+    "neg", "operand", "overwrite", "permute", "prod", "relu", "reshape", "reshape_as", "select", "sgn", "silu",
     "softmax", "stack", "sub", "sum", "to", "transpose", "unbind", "unflatten", "unsqueeze", "view", "where", "write",
 ]  # fmt: skip
 __all__ += smooth.__all__ + pairs.__all__

@@ -52,7 +52,7 @@ def _scaled(name: str, a: Any, b: Any, alpha: Any) -> Array:
         kind = weak_dtype(b, a.dtype)
         b = as_array(name, scalar(name, b, np.dtype(np.float64) if is_float(kind) else kind), device_of(a))
     try:
-        return mul(to_dtype(b, kind), factor)
+        return rules.mul(to_dtype(b, kind), factor)
     except OverflowError:
         raise OverflowError(f"{name}: alpha={in_words(factor)} is out of bounds for {kind}.") from None
 
@@ -74,32 +74,6 @@ def sub(self: Any, other: Any, *, alpha: Any = 1) -> Array:
     if type(alpha) is not int or alpha != 1:
         b = _scaled("sub", a, b, alpha)
     result: Array = rules.sub(a, b)
-    return result
-
-
-def mul(self: Any, other: Any) -> Array:
-    """``self * other``; bools are and-ed."""
-    a, b = paired("mul", self, other)
-    result: Array = rules.mul(a, b)
-    return result
-
-
-def div(self: Any, other: Any) -> Array:
-    """``self / other``, the true quotient: integers give floats."""
-    a, b = paired("div", self, other)
-    result: Array = rules.div(a, b)
-    return result
-
-
-def maximum(self: Any, other: Any) -> Array:
-    """The greater of the two; NaN wins."""
-    result: Array = rules.maximum(*paired("maximum", self, other))
-    return result
-
-
-def minimum(self: Any, other: Any) -> Array:
-    """The lesser of the two; NaN wins."""
-    result: Array = rules.minimum(*paired("minimum", self, other))
     return result
 
 
@@ -150,6 +124,5 @@ def binary(function: Callable[[Any, Any], Array], a: Any, b: Any) -> Array:
 
 
 UFUNCS: dict[Any, Callable[..., Any]] = {
-    np.add: add, np.subtract: sub, np.multiply: mul, np.divide: div, np.negative: neg, np.absolute: abs, np.sign: sgn,
-    np.maximum: maximum, np.minimum: minimum,
+    np.add: add, np.subtract: sub, np.negative: neg, np.absolute: abs, np.sign: sgn,
 }  # fmt: skip

@@ -11,7 +11,8 @@ from pynested.backends.errors import DTypeError
 from ..array import Array, raw
 from ..numbers import refused_operand
 from ..rules.kinds import same_device
-from ..rules.pairs import PAIRS, RULES, Pair, met
+from ..rules.pair_verbs import met
+from ..rules.pairs import PAIRS, RULES, Pair
 from ..rules.rule import bound
 from .elementwise import UFUNCS, paired
 
@@ -34,7 +35,7 @@ def _checked(entry: Pair, a: Any, b: Any) -> None:
 
 def _function(entry: Pair) -> Callable[[Any, Any], Array]:
     name, checks = entry.name, bool(entry.refused)
-    compute: Callable[[Any, Any], Array] = RULES[name] if entry.partials else _computed(entry)
+    compute: Callable[[Any, Any], Array] = RULES[name] if name in RULES else _computed(entry)
 
     def function(self: Any, other: Any) -> Array:
         a, b = paired(name, self, other)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pynested import spec
+from pynested.spec.functions import Function
 from pynested.spec.pairs import ENTRIES
 from pynested.spec.table import Clause, Operator
 
@@ -103,8 +104,11 @@ def _definition(operator: Operator) -> Iterator[str]:
     yield operator.signature
     yield ""
     if operator.name in ENTRIES:
-        yield "spec/functions.py"
-        yield from textwrap.indent(inspect.getsource(ENTRIES[operator.name].value).rstrip(), "    ").splitlines()
+        entry = ENTRIES[operator.name]
+        yield f"spec/{'functions' if isinstance(entry, Function) else 'pairs'}.py"
+        own = inspect.isfunction(entry.value)  # and no function of NumPy
+        text = inspect.getsource(entry.value).rstrip() if own else f"numpy.{entry.value.__name__}"
+        yield from textwrap.indent(text, "    ").splitlines()
     else:
         path = Path(spec.__file__).parent / "definitions" / f"{operator.name}.py"
         yield f"spec/definitions/{path.name}"

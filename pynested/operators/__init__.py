@@ -10,9 +10,9 @@ from pynested import nested_methods
 from pynested.autograd.rules.functions import FUNCTIONS
 from pynested.autograd.rules.pairs import PAIRS
 
-from .comparison import eq, equal, ge, gt, le, logical_not, lt, masked_fill, ne, where
+from .comparison import equal, logical_not, masked_fill, where
 from .conversion import contiguous, narrow, pin_memory, to, to_dense, to_padded_array
-from .elementwise import abs, add, div, gelu, maximum, minimum, mul, neg, pairs, relu, sgn, silu, smooth, sub
+from .elementwise import abs, add, gelu, neg, pairs, relu, sgn, silu, smooth, sub
 from .elementwise.pairs import *  # noqa: F403
 from .elementwise.smooth import *  # noqa: F403
 from .indexing import getitem
@@ -39,19 +39,17 @@ from .scan import cumsum
 from .writing import assign, overwrite, write
 
 UFUNCS: dict[Any, Callable[..., Any]] = {
-    np.add: add, np.subtract: sub, np.multiply: mul, np.divide: div, np.negative: neg, np.absolute: abs, np.sign: sgn,
-    np.maximum: maximum, np.minimum: minimum,
-    np.logical_not: logical_not, np.equal: eq, np.less: lt, np.not_equal: ne, np.matmul: matmul, np.less_equal: le,
-    np.greater: gt, np.greater_equal: ge,
+    np.add: add, np.subtract: sub, np.negative: neg, np.absolute: abs, np.sign: sgn, np.logical_not: logical_not,
+    np.matmul: matmul,
 }  # fmt: skip
 UFUNCS |= {one.ufunc: getattr(smooth, name) for name, one in FUNCTIONS.items() if one.ufunc is not None}
 UFUNCS |= {one.ufunc: getattr(pairs, name) for name, one in PAIRS.items()}
 
 __all__ = [
     "UFUNCS", "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "assign", "bmm", "cat", "chunk", "clone",
-    "contiguous", "cross_entropy", "cumsum", "detach", "div", "dropout", "embedding", "eq", "equal", "ge", "gelu",
-    "getitem", "gt", "layer_norm", "le", "linear", "logical_not", "logsumexp", "lt", "masked_fill", "matmul", "maximum",
-    "mean", "minimum", "mul", "narrow", "ne", "neg", "overwrite", "pin_memory", "prod", "relu", "reshape", "reshape_as",
+    "contiguous", "cross_entropy", "cumsum", "detach", "dropout", "embedding", "equal", "gelu",
+    "getitem", "layer_norm", "linear", "logical_not", "logsumexp", "masked_fill", "matmul",
+    "mean", "narrow", "neg", "overwrite", "pin_memory", "prod", "relu", "reshape", "reshape_as",
     "select", "sgn", "silu", "softmax", "stack", "sub", "sum", "to", "to_dense", "to_padded_array", "transpose",
     "unbind", "unflatten", "unsqueeze", "view", "where", "write",
 ]  # fmt: skip

@@ -121,11 +121,10 @@ class Exact:
         base, exponent = self.value, other.value
         value = _power(base, exponent)
         of_base = exponent * _power(base, exponent - 1) if self.slopes and exponent != 0 else 0
-        result = self._chain(value, of_base)
         if not other.slopes:
-            return result
+            return self._chain(value, of_base)
         log = MP.zero if base == 0 and exponent >= 0 else MP.nan if base < 0 else MP.log(base) if base else MP.ninf
-        return Exact(value, (result + other._chain(MP.zero, value * log)).slopes)
+        return Exact(value, (self._chain(value, of_base) + other._chain(MP.zero, value * log)).slopes)
 
     def __rpow__(self, other: Any) -> Exact:
         return _exact(other) ** self
@@ -145,10 +144,8 @@ class Exact:
     def __floordiv__(self, other: Any) -> Exact:
         """Return the floor of the quotient, which has no slope."""
         a, b = self.value, _value(other)
-        if b == 0:
-            return Exact(a * MP.inf)  # the sign of zero being unknown here
-        if MP.isinf(b):
-            return Exact(-1 if a * b < 0 else 0)
+        if b == 0 or MP.isinf(b):
+            return Exact(a * MP.inf if b == 0 else -int(a * b < 0))  # the sign of zero being unknown here
         return Exact(MP.nint((a - a % b) / b))
 
     def __rfloordiv__(self, other: Any) -> Exact:

@@ -1,10 +1,10 @@
 """The chapter *elementwise*: arithmetic, and functions of one element."""
 
 from . import pairs, smooth
-from .arithmetic import abs, add, div, maximum, minimum, mul, neg, sgn, sub
+from .arithmetic import abs, add, neg, sgn, sub
 from .functions import gelu, relu, silu
 from .pairs import *  # noqa: F403
 from .smooth import *  # noqa: F403
 
-__all__ = ["abs", "add", "div", "gelu", "maximum", "minimum", "mul", "neg", "relu", "sgn", "silu", "sub"]
+__all__ = ["abs", "add", "gelu", "neg", "relu", "sgn", "silu", "sub"]
 __all__ += smooth.__all__ + pairs.__all__

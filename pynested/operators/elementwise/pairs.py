@@ -1,4 +1,18 @@
-"""The entries of `pynested.autograd.rules.pairs` on nested and dense arrays; `pairs.pyi` lists them."""
+"""The entries of `pynested.autograd.rules.pairs` on nested and dense arrays; `pairs.pyi` lists them.
+
+What holds for every operator here:
+
+An operand is a nested array, a dense one (an `Array` or NumPy's) or a number. A dense operand is aligned at the right
+against the shape ``(B, d1, ..., dk)`` of the nested one; nested operands have equal shapes by value, up to regular
+dimensions of size 1 (clauses BROADCASTING-1 to BROADCASTING-10). With a nested operand the result is nested, in the
+layout of the first one; without, it is dense. dtypes promote as in NumPy, and Python numbers are weak (DTYPES-1 to
+DTYPES-7). An empty component stays empty. Nothing warns.
+
+StructureError: nested operands of different lengths, ranks or numbers of components. ShapeError: a dense operand that
+does not broadcast. DTypeError: a dtype that pynested has not. DeviceError: operands on different devices.
+
+A gradient is summed over the elements that its operand was broadcast to; bools and integers have none.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,16 @@ TINY = 2.0**-1074  # the smallest float64 above 0; those of float32 may be flush
 
 def books() -> list[Book]:
     """Return the books of this chapter."""
-    return [add(), sub(), mul(), div(), extreme("maximum"), extreme("minimum"), *function_books(), *pair_books()]
+    return [
+        add(),
+        sub(),
+        mul(),
+        div(),
+        extreme("maximum"),
+        extreme("minimum"),
+        *function_books(),
+        *pair_books("elementwise"),
+    ]
 
 
 def _pair(op: str, *shapes: tuple[tuple[int, ...], tuple[int, ...]], high: int = 4) -> list[Components]:

@@ -16,9 +16,9 @@ from .inputs import IRREGULAR, RAGGED, fine, no_components
 LONGER = [(3, 4), (0, 4), (1, 4)]
 
 
-def pair_books() -> list[Book]:
-    """Return the book of every entry."""
-    return [pair(one) for one in PAIRS.values()]
+def pair_books(chapter: str) -> list[Book]:
+    """Return the book of every entry of a chapter."""
+    return [pair(one) for one in PAIRS.values() if one.chapter == chapter]
 
 
 def pair(one: Pair) -> Book:

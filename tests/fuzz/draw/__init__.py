@@ -31,8 +31,7 @@ NUMPY: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 FUNCTIONS_ONLY = ("where", "cat", "stack", "embedding", "cross_entropy", "nested_array", "as_nested_array",
                   "nested_array_from_jagged", "nested_array_from_strided", "masked_select", "narrow")  # fmt: skip
-SIGNS_ONLY = ("gt", "le", "ge")  # no function has these names
-NESTED_METHODS = ("ne", "gt", "le", "ge", "to_padded_array")  # which a dense array lacks
+NESTED_METHODS = ("to_padded_array",)  # which a dense array lacks
 
 
 def chain(seed: int, number: int) -> Chain:
@@ -49,14 +48,14 @@ def spelled(d: Draft, call: Call) -> Call:
     if call.op == "getitem":
         return replace(call, spelling="infix" if ours[0] else "function")
     nested = any(not array.dense for array in _arrays(d, call))
-    ways = ["function"] * 4 if call.op not in SIGNS_ONLY else []
+    ways = ["function"] * 4
     if call.op not in FUNCTIONS_ONLY and ours and ours[0] and _has_method(d, call, nested):
         ways += ["method", "method"]
     if call.op in INFIX and not call.kwargs and any(ours) and not d.masked(call.args[0]):
         ways += ["infix", "infix"]
     if call.op in NUMPY and nested and _fits_numpy(call):
         ways.append("numpy")
-    return replace(call, spelling=d.chance.one(ways)) if ways else replace(call, op="lt")
+    return replace(call, spelling=d.chance.one(ways))
 
 
 def _has_method(d: Draft, call: Call, nested: bool) -> bool:

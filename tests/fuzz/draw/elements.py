@@ -15,7 +15,7 @@ from .draft import Draft
 
 FLOATING = (*FUNCTIONS, "gelu", "silu")
 UNARY = (*FLOATING, "neg", "abs", "sgn", "relu", "logical_not", "clone", "detach", "contiguous", "unbind")
-BINARY = ("add", "sub", "mul", "div", "maximum", "minimum", "eq", "ne", "lt", "gt", "le", "ge", *PAIRS)
+BINARY = ("add", "sub", "mul", "div", "maximum", "minimum", "eq", "lt", *PAIRS)
 ACCUMULATIONS = ("sum", "mean", "prod")  # which are asked for a dtype, too
 REDUCTIONS = (*ACCUMULATIONS, "amax", "amin", "logsumexp", "any", "all")
 PLACES = ("argmax", "argmin")
