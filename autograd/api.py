@@ -19,8 +19,10 @@ from pynested.backends.host import from_host
 
 from .array import Array, new_zeros, owner, zeros_like
 from .containers import flatten, matched
+from .dense import stack
 from .modes import Mode
 from .passes import backward, grad, ones_like, owned
+from .rules.movement import alias
 from .tape import OFF, RECORDING, now, source_of, state
 from .walk import boundary, push_forward
 
@@ -31,8 +33,6 @@ class _Recording:
     """One call of a function on fresh views of its arguments."""
 
     def __init__(self, function: Callable[..., Any], primals: tuple[Any, ...]) -> None:
-        from .rules.movement import alias
-
         self.recording = state.mode != OFF
         self.primals, self.rebuild = flatten(primals)
         self.start = now()
@@ -191,8 +191,6 @@ def jacobian(function: Callable[[Any], Any], x: Array) -> Array:
 
 def _rows(name: str, function: Callable[[Any], Any], x: Array) -> Array:
     """The Jacobian for the function ``name``, by a pull for each element of the result."""
-    from .dense import stack
-
     if not isinstance(x, Array):
         raise ArgumentError(f"{name}: x must be one dense array, not a {type(x).__name__}: pn.array(x), or use vjp.")
     output, pull = vjp(function, x)

@@ -7,8 +7,8 @@ An array is dense and strided, lies on a backend, and is differentiable. What op
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,13 +18,16 @@ from pynested.backends.errors import DeviceError, DTypeError, GradientError
 from pynested.backends.forking import Lock
 from pynested.backends.host import as_bare, writable
 from pynested.backends.memory import with_room
-from pynested.backends.sharing import came_in, whole
+from pynested.backends.sharing import came_in, same_memory, whole
 from pynested.backends.storage import Storage
 
-from . import methods
-from .fixed import fixed
-from .protocols import Protocols
-from .tape import Hook, Hooks, Line, state
+from .fixed import fixed, shown
+from .tape import Hooks, Line, state
+
+if TYPE_CHECKING:
+    from .protocols import Protocols
+else:
+    Protocols = object  # methods that are written in terms of Array, and put into it where it is complete
 
 OPEN, UNRECORDED, READ_ONLY = 0, 1, 2  # writes: allowed; not while recording, to such a view; never
 _one_at_a_time = Lock()  # what several threads may do to one leaf
@@ -77,9 +80,8 @@ class Array(Protocols):
     @classmethod
     def of(cls, data: Any, device: str, sources: Sequence[Any]) -> Array:
         """Wrap the result of an operation; a view of one of ``sources`` shares its storage, and what guards it."""
-        memory = data if data.base is None else whole(data)
         for source in sources:
-            if isinstance(source, Array) and memory is whole(source._bare):
+            if type(source) is Array and same_memory(data, source._bare):
                 view = cls(data, device, source.storage)
                 view.guard = source.guard or (UNRECORDED if source.tracked and not state.mode else OPEN)
                 return view
@@ -100,25 +102,10 @@ class Array(Protocols):
 
     # ---- what it is ---------------------------------------------------------------------------------------------
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The sizes, outermost first."""
-        return self._bare.shape  # type: ignore[no-any-return]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of the elements."""
-        return self._bare.dtype  # type: ignore[no-any-return]
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return self._bare.ndim  # type: ignore[no-any-return]
-
-    @property
-    def device(self) -> str:
-        """Where the values lie."""
-        return self.storage.device
+    shape: tuple[int, ...] = shown("_bare.shape", "The sizes, outermost first.")
+    dtype: np.dtype[Any] = shown("_bare.dtype", "The dtype of the elements.")
+    ndim: int = shown("_bare.ndim", "The number of dimensions.")
+    device: str = shown("storage.device", "Where the values lie.")
 
     @property
     def is_leaf(self) -> bool:
@@ -134,26 +121,17 @@ class Array(Protocols):
         """The number of dimensions."""
         return self.ndim
 
-    def size(self, dim: int | None = None) -> Any:
-        """The sizes as a tuple, or the size of one dimension."""
-        return self.shape if dim is None else self.shape[methods.dense.canonical_dim("size", dim, self.ndim)]
-
     def numel(self) -> int:
         """The number of elements."""
         return int(self.data.size)
 
-    def stride(self, dim: int | None = None) -> Any:
-        """The strides, in elements, as a tuple, or that of one dimension."""
-        strides = tuple(s // self.dtype.itemsize for s in self.data.strides)
-        return strides if dim is None else strides[methods.dense.canonical_dim("stride", dim, self.ndim)]
-
     def is_contiguous(self) -> bool:
         """Whether the elements lie one after another in row-major order."""
-        return bool(self.data.flags.c_contiguous)
+        return self._bare.flags.c_contiguous  # type: ignore[no-any-return]
 
     def is_writable(self) -> bool:
         """Whether elements can be written one by one: not of a gradient in a hook, nor where places repeat."""
-        return self.guard != READ_ONLY and writable(self.data)
+        return self.guard != READ_ONLY and writable(self._bare)
 
     # ---- gradients ----------------------------------------------------------------------------------------------
 
@@ -201,10 +179,6 @@ class Array(Protocols):
         self.tracked = bool(requires_grad)
         return self
 
-    def backward(self, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False) -> None:
-        """Accumulate into the ``grad`` of every leaf the gradient of this array, weighted by ``gradient``."""
-        methods.api.backward(self, gradient, retain_graph=retain_graph, create_graph=create_graph)
-
     def accumulate(self, cotangent: Array) -> None:
         """Add ``cotangent`` to ``grad``, in place unless the sum itself is to be differentiated."""
         with _one_at_a_time:
@@ -222,15 +196,6 @@ class Array(Protocols):
             raise GradientError("retain_grad: this array requires no gradient, so there would be none to keep.")
         if self.line is not None:
             self.line.keeper = weakref.ref(self)
-
-    def register_hook(self, hook: Hook) -> Callable[[], None]:
-        """Call ``hook`` with the gradient of this array; what it returns, if anything, is used instead.
-
-        The gradient it is given can be kept, but not written to. Returns a function that takes the hook off again.
-        """
-        from .hooks import registered
-
-        return registered(self, hook)
 
     def detach(self) -> Array:
         """The same values without history; writes through it are seen, and noticed, by the original."""
@@ -259,9 +224,14 @@ class Array(Protocols):
         return self._original() if self._original is not None else self
 
 
-def owner(array: Array) -> int:
-    """The identity of the memory behind ``array``."""
-    return id(whole(array.data))
+def owner(array: Any) -> int:
+    """The identity of the memory behind ``array``, which may be bare."""
+    return id(whole(raw(array)))
+
+
+def is_writable(array: Any) -> bool:
+    """Whether elements of ``array``, which may be bare, can be written one by one."""
+    return array.is_writable() if type(array) is Array else writable(array)
 
 
 def raw(value: Any) -> Any:
@@ -270,7 +240,7 @@ def raw(value: Any) -> Any:
 
 
 def bare_on_cpu(value: Any) -> Any:
-    """A cotangent as a pass that nobody differentiates has it: bare on the CPU, an `Array` on any other device."""
+    """A cotangent in the form of a first-order pass: a bare array on the CPU, an `Array` on any other device."""
     return value.data if type(value) is Array and value.storage.device == "cpu" else value
 
 
@@ -290,11 +260,3 @@ def zeros_like(value: Any) -> Any:
 def wrapped(value: Any) -> Array:
     """A bare array of the CPU, or a scalar of one, as an `Array`; an `Array` as it is."""
     return value if type(value) is Array else Array(np.asarray(value))
-
-
-# The methods call functions that are written in terms of Array, so these modules come after it.
-from . import api, dense  # noqa: E402
-
-methods.dense = dense
-methods.api = api
-methods.complete()

@@ -20,9 +20,10 @@ from .array import Array
 from .containers import flatten
 from .default_device import get_default_device, set_default_device
 from .modes import Mode
+from .pending import Pending
 from .rules.rule import Rule, hang
 from .tape import OFF, RECORDING, Line, held, now, source_of, state
-from .walk import Pending, boundary, lines_before, lines_between, pull_back, push_forward
+from .walk import boundary, lines_before, lines_between, pull_back, push_forward
 
 
 def checkpoint(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -98,7 +99,7 @@ class _Checkpoint(Rule):
             del results, result, ends  # and with them what the call made on its way
             self.used = [one for one in used if one.storage() is not None]
             line = Line(self, tuple(sources), (), (), None)
-            inputs = held(self.arrays, [source_of(array) for array in self.arrays])
+            inputs = [held(array, source_of(array)) for array in self.arrays]
             line.save((*inputs, *[result.detach() for result in fresh]), None)
             hang(fresh, line, self.differentiable)
         self.arrays = []

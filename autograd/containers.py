@@ -14,6 +14,7 @@ import numpy as np
 from pynested.backends.errors import ArgumentError
 
 from .array import Array
+from .dense.canonical import as_array
 
 Rebuild = Callable[[Sequence[Any]], Any]
 Open = Callable[[Any], tuple[list[Array], Rebuild]]
@@ -74,9 +75,13 @@ def _flatten(value: Any, depth: int) -> tuple[list[Array], Rebuild]:
 
 
 def _flatten_sequence(values: tuple[Any, ...] | list[Any], depth: int) -> tuple[list[Array], Rebuild]:
-    opened = [_flatten(value, _deeper(depth)) for value in values]
-    parts = [(len(arrays), inner) for arrays, inner in opened]  # the arrays themselves are not to be kept alive
     kind: Any = type(values)
+    found: list[Array] = []
+    parts: list[tuple[int, Rebuild]] = []  # how many arrays; they themselves are not to be kept alive
+    for value in values:
+        arrays, inner = _flatten(value, _deeper(depth))
+        found += arrays
+        parts.append((len(arrays), inner))
 
     def rebuild(arrays: Sequence[Any]) -> Any:
         items, start = [], 0
@@ -85,7 +90,7 @@ def _flatten_sequence(values: tuple[Any, ...] | list[Any], depth: int) -> tuple[
             start += count
         return kind(*items) if hasattr(kind, "_fields") else kind(items)
 
-    return [array for arrays, _ in opened for array in arrays], rebuild
+    return found, rebuild
 
 
 def shown_in(value: Any) -> list[Mask]:
@@ -129,7 +134,7 @@ def matched(name: str, value: Any, given: Any, along: bool = False) -> list[Arra
     if given is None:
         return [None] * len(flatten(value)[0])
     if type(value) is Array:
-        return [_as_array(name, given)]
+        return [as_array(name, given)]
     kind = _registered.get(type(value))
     match = kind and (kind.tangent if along else kind.cotangent)
     if match is not None:
@@ -144,12 +149,6 @@ def matched(name: str, value: Any, given: Any, along: bool = False) -> list[Arra
     if not expected and not found:
         return []
     raise ArgumentError(f"{name}: {_described(given)} does not have the form of {_described(value)}.")
-
-
-def _as_array(name: str, given: Any) -> Array:
-    from .dense.canonical import as_array
-
-    return as_array(name, given)
 
 
 def _described(value: Any) -> str:

@@ -38,7 +38,7 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     ExchangeError
         Where the other library refuses, as PyTorch does for a tensor that requires grad.
     DTypeError
-        For a dtype that pynested has not.
+        For an unsupported dtype.
     DeviceError
         For memory on other devices than the CPU and CUDA, and on a GPU without CuPy.
     ArgumentError

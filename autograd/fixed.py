@@ -1,4 +1,4 @@
-"""Attributes that are never changed once an array is made, because others rely on them."""
+"""Attributes that are only read: those that others rely on, and those that belong to what an array holds."""
 
 from __future__ import annotations
 
@@ -19,3 +19,8 @@ def fixed(name: str, slot: str) -> Any:
         raise ReadOnlyError(f"{kind}.{name} cannot be set. Make another {kind}, or write: x.copy_(source).")
 
     return property(attrgetter(slot), refuse)
+
+
+def shown(path: str, says: str) -> Any:
+    """An attribute of what an array holds, as one of its own; it is read without a call of Python."""
+    return property(attrgetter(path), doc=says)

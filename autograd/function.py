@@ -19,9 +19,10 @@ from .containers import flatten, mapped, matched
 from .dense.canonical import as_array
 from .hooks import read_only
 from .modes import Mode, no_grad
+from .passes import grad
+from .pending import Pending
 from .rules.rule import Rule, hang, hang_one
 from .tape import OFF, RECORDING, Line, held, source_of, state
-from .walk import Pending
 
 
 class Context:
@@ -122,7 +123,7 @@ class _Call(Rule):
         sources = tuple([source_of(array) for array in arrays])
         line = Line(self, sources, (), (), None)
         saved, self.rebuild_saved = flatten(self.context.saved)
-        stand_ins = dict(zip(map(id, arrays), held(arrays, sources), strict=True))
+        stand_ins = {id(array): held(array, source) for array, source in zip(arrays, sources, strict=True)}
         places = {id(result): i for i, result in enumerate(self.results) if id(result) not in stand_ins}
         self.places = [places.get(id(array)) for array in saved]
         kept = [
@@ -238,8 +239,6 @@ class _Call(Rule):
 
     def transposed(self, line: Line, tangents: list[Any]) -> list[Any]:
         """The tangents of the outputs by differentiating ``backward`` with respect to its cotangents."""
-        from .passes import grad
-
         with Mode(RECORDING):
             cotangents = [_zeros(*like) for like in self.likes]
             for one in cotangents:

@@ -9,14 +9,13 @@ import numpy as np
 from pynested.backends.errors import ArgumentError, DeviceError, GradientError
 
 from .array import READ_ONLY, Array, owner
+from .pending import Pending
+from .rules.movement import alias
 from .tape import Hook, Hooks, now
-from .walk import Pending
 
 
 def read_only(gradient: Array) -> Array:
     """A view of a gradient, with its history, that nobody can write to: other branches of the pass read the memory."""
-    from .rules.movement import alias
-
     shown = alias(gradient)
     shown.guard = READ_ONLY
     if isinstance(shown.data, np.ndarray):
@@ -43,12 +42,11 @@ def registered(array: Array, hook: Hook) -> Callable[[], None]:
     return remove
 
 
-def hooked(hooks: Hooks | None, given: Array, pending: Pending) -> Array:
+def hooked(hooks: Hooks, given: Array, pending: Pending) -> Array:
     """The cotangent after ``hooks``; each may return a replacement of its shape and dtype, where it is, or None.
 
     A hook that is registered while the pass runs comes into force with the next one.
     """
-    hooks = hooks or {}
     for number, hook in list(hooks.items()):
         if number > pending.start or number not in hooks:  # new, or taken off by a hook before it
             continue

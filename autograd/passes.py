@@ -11,12 +11,14 @@ from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DeviceError, GradientError
 
-from .array import Array, bare_on_cpu, owner, wrapped
+from .array import Array, bare_on_cpu, is_writable, owner, raw, wrapped
 from .containers import flatten, matched
 from .hooks import hooked
 from .modes import Mode
+from .pending import Pending
+from .rules.movement import copy
 from .tape import OFF, RECORDING, source_of, state
-from .walk import Pending, lines_between, pull_back
+from .walk import lines_between, pull_back
 
 Seeds = list[tuple[Any, Array]]
 
@@ -84,15 +86,22 @@ def run(
 
 def _settled(leaf: Array, cotangent: Any, graph: bool, done: Pending) -> Array:
     """``cotangent`` as a gradient of ``leaf``, after the leaf's hooks, in memory that nothing else holds."""
-    gradient = hooked(leaf._hooks, wrapped(cotangent), done)
-    return owned(gradient if graph else gradient.detach(), done.exposed)
+    if leaf._hooks:
+        cotangent = hooked(leaf._hooks, wrapped(cotangent), done)
+    gradient = wrapped(owned(cotangent, done.exposed))
+    return gradient.detach() if not graph and (gradient.tracked or gradient.guard) else gradient
 
 
-def owned(gradient: Array, exposed: set[int]) -> Array:
-    """``gradient``, copied if somebody holds its memory already or it cannot be written; then it counts as held."""
-    if owner(gradient) in exposed or not gradient.is_contiguous() or not gradient.is_writable():
-        gradient = gradient.clone()
-    exposed.add(owner(gradient))
+def owned(gradient: Any, exposed: set[int]) -> Any:
+    """``gradient``, an array or a bare one, copied if somebody holds its memory already or it cannot be written.
+
+    Then it counts as held.
+    """
+    memory = owner(gradient)
+    if memory in exposed or not raw(gradient).flags.c_contiguous or not is_writable(gradient):
+        gradient = copy(gradient)
+        memory = owner(gradient)
+    exposed.add(memory)
     return gradient
 
 
@@ -128,7 +137,7 @@ def _seed(name: str, output: Array, gradient: Array | None, graph: bool, nested:
         )
     if not is_float(gradient.dtype):
         raise GradientError(f"{name}: the gradient must be floating point, not {gradient.dtype}.")
-    gradient = gradient if graph else gradient.detach()
+    gradient = gradient.detach() if gradient.tracked and not graph else gradient
     return gradient if gradient.dtype == output.dtype else gradient.to(output.dtype)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -12,10 +12,13 @@ from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, Exc
 from pynested.backends.host import to_host
 from pynested.backends.sharing import went_out
 
-from . import methods
-
-if TYPE_CHECKING:
-    from .array import Array
+from . import dense
+from .array import Array
+from .dense import along
+from .dense.writing import IN_PLACE, overwrite
+from .equip import equip, in_place, methods
+from .methods import Methods
+from .ufuncs import ufuncs
 
 
 def refuse_numpy_ma(self: Any) -> NoReturn:
@@ -30,7 +33,7 @@ def refuse_numpy_ma(self: Any) -> NoReturn:
     )
 
 
-class Protocols(methods.Methods):
+class Protocols(Methods):
     """The values of an array, handed out; and the special methods that are not operators."""
 
     __slots__ = ()
@@ -106,10 +109,16 @@ class Protocols(methods.Methods):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if any(getattr(x, "is_nested", False) for x in inputs):  # which takes dense operands too
             return NotImplemented
-        function = methods.dense.UFUNCS.get(ufunc)
+        function = _UFUNCS.get(ufunc)
         if function is None or method != "__call__" or options:
             raise refused_ufunc(ufunc, method, options, "pn.array(np.{}(x.numpy()))")
         return function(*as_scalars(inputs))
+
+    def __array_function__(self, function: Any, types: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        if any(kind not in (type(self), np.ndarray) for kind in types):  # nested arrays take dense operands too
+            return NotImplemented
+        own = along.NUMPY.get(function)
+        return own(*inputs, **options) if own else function._implementation(*inputs, **options)
 
     def __len__(self: Any) -> int:
         if self.ndim == 0:
@@ -131,7 +140,9 @@ class Protocols(methods.Methods):
     def __format__(self, spec: str) -> str:
         return format(self._one("format"), spec) if spec else str(self)
 
-    def __round__(self, ndigits: int | None = None) -> Any:
+    def __round__(self: Any, ndigits: int | None = None) -> Any:
+        if self.ndim and ndigits is None:
+            return self.round()
         return round(self._one("round"), ndigits)
 
     def __index__(self: Any) -> int:
@@ -199,3 +210,14 @@ def _unpickled(kind: Any, data: Any, device: str, requires_grad: bool) -> Array:
     array: Array = kind.over(data) if device == "cpu" else kind(transfer(data, device), device)
     array.requires_grad = requires_grad
     return array
+
+
+_OPERATORS = {name: getattr(dense, name) for name in dense.__all__}
+_UFUNCS = ufuncs(_OPERATORS)
+equip(
+    Array,
+    methods(_OPERATORS),
+    in_place({name: _OPERATORS[name] for name in IN_PLACE}, overwrite),
+    vars(Methods),
+    vars(Protocols),
+)

@@ -12,13 +12,14 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pynested.backends.errors import GradientError
 
+from .trace import Trace
+
 if TYPE_CHECKING:
-    from .anomaly import Trace
     from .array import Array
     from .rules.rule import Rule
 
@@ -57,7 +58,7 @@ class Line:
     shapes : tuple
         The shapes of all array arguments, where the rule is not elementwise.
     parts : int
-        How many outputs there are, where they hang from this line by a part each; 0 where the line is the one output's.
+        Number of outputs if the rule returns several, each made by a `Part` of this line; 0 if it returns one.
     trace : Trace or None
         Where the line was written, inside `anomaly`.
     """
@@ -97,8 +98,6 @@ class Line:
         self.inputs, self.output = inputs, output
         self.version = version_of(inputs, output)
         if state.mode == ANOMALY:
-            from .anomaly import Trace
-
             self.trace = Trace()
             self.trace.remember(self)
 
@@ -145,9 +144,9 @@ def source_of(array: Array) -> Any:
     return array.line or array.stand_in()
 
 
-def held(arrays: Iterable[Any], sources: Iterable[Any]) -> tuple[Any, ...]:
-    """``arrays`` as a line may hold them: in place of a leaf, which may hold the line by its grad, its stand-in."""
-    return tuple([s if s is not None and type(s) is not Line else a for a, s in zip(arrays, sources, strict=True)])
+def held(array: Any, source: Any) -> Any:
+    """``array`` as a line may hold it: in place of a leaf, which may hold the line by its grad, its stand-in."""
+    return array if source is None or type(source) is Line else source
 
 
 def now() -> int:

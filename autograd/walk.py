@@ -1,61 +1,26 @@
 """Reading the tape: upwards for gradients, downwards for tangents, and what lies between two nodes.
 
-A node is a line, or what stands in for a leaf. Reverse mode reads the lines from the last to the first, forward mode
-from the first to the last; the order is the number a line got when it was written, so neither needs recursion.
+A node is a recorded operation (`Line`) or the stand-in of a leaf. Reverse mode reads the lines from the last to the
+first, forward mode from the first to the last; the order is the number a line got when it was written, so neither needs
+recursion.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from heapq import heappop, heappush
-from operator import add
+from heapq import heappop
+from operator import attrgetter
 from typing import Any
 
 from pynested.backends.errors import GradientError
-from pynested.backends.memory import with_room
 
-from .tape import Line, now
+from .array import Array, raw, wrapped
+from .hooks import hooked
+from .pending import Pending
+from .tape import Line
+from .watch import pull as pull_watched
 
-sum_of = with_room(add)
-
-
-class Pending:
-    """The cotangents of one pass: by node, and the lines still to be read, last first.
-
-    Attributes
-    ----------
-    cotangents : dict
-        By node; what is left at the end are those of the leaves.
-    exposed : set of int
-        The owners of the memory, by id, that somebody else holds too: gradients must not live there.
-    start : int
-        The number at which the pass began: hooks with a greater one were registered later.
-    """
-
-    def __init__(self, graph: bool) -> None:
-        self.graph = graph
-        self.cotangents: dict[Any, Any] = {}
-        self.heap: list[tuple[int, Line]] = []
-        self.exposed: set[int] = set()
-        self.start = now()
-
-    def add(self, node: Any, cotangent: Any) -> None:
-        """Add what arrived at ``node`` to what is there already."""
-        cotangents = self.cotangents
-        if node in cotangents:
-            cotangents[node] = sum_of(cotangents[node], cotangent)
-            return
-        cotangents[node] = cotangent
-        if type(node) is Line:
-            heappush(self.heap, (-node.number, node))
-
-    def add_part(self, line: Line, part: int, cotangent: Any) -> None:
-        """Add to the cotangent of one of several outputs of ``line``."""
-        parts = self.cotangents.get(line)
-        if parts is None:
-            parts = self.cotangents[line] = [None] * line.parts
-            heappush(self.heap, (-line.number, line))
-        parts[part] = cotangent if parts[part] is None else sum_of(parts[part], cotangent)
+_number = attrgetter("number")
 
 
 def pull_back(
@@ -94,7 +59,7 @@ def pull_back(
         if line.trace is None:
             line.rule.pull(line, cotangent, pending, needed)
         else:
-            line.trace.pull(line, cotangent, pending, needed)
+            pull_watched(line, line.trace, cotangent, pending, needed)
         if not keep:
             line.free()
     cotangents.update(found)
@@ -103,10 +68,7 @@ def pull_back(
 
 def _visit(line: Line, cotangent: Any, pending: Pending) -> Any:
     """Run the hooks of ``line`` and leave the cotangent with an array that asked to retain it."""
-    from .array import Array, raw, wrapped
-    from .hooks import hooked
-
-    given = hooked(line.hooks, wrapped(cotangent), pending)
+    given = hooked(line.hooks or {}, wrapped(cotangent), pending)
     keeper = line.keeper() if line.keeper is not None else None
     if keeper is not None:
         keeper.accumulate(given.clone())
@@ -117,7 +79,7 @@ def lines_between(ends: Iterable[Any], starts: set[Any], since: int = 0) -> list
     """Every line on a path from ``starts`` to ``ends`` (nodes), first to last; none with a number below ``since``."""
     reached = set(starts)
     between: list[Line] = []
-    for line in sorted(lines_before(ends, since), key=lambda line: line.number):
+    for line in sorted(lines_before(ends, since), key=_number):
         if line in starts or not reached.isdisjoint(line.sources):
             reached.add(line)
             between.append(line)
@@ -140,12 +102,12 @@ def boundary(ends: Iterable[Any], since: int) -> list[Any]:
     """The nodes that ``ends`` come from and that are leaves or lines with a number below ``since``."""
     ends = list(ends)
     inside = lines_before(ends, since)
-    nodes = [*ends, *(source for line in sorted(inside, key=lambda line: line.number) for source in line.sources)]
+    nodes = [*ends, *(source for line in sorted(inside, key=_number) for source in line.sources)]
     return [node for node in dict.fromkeys(nodes) if node is not None and node not in inside]
 
 
 def push_forward(tangents: dict[Any, Any], ends: Sequence[Any], since: int = 0) -> list[Any]:
-    """Read the tape downwards from line ``since``: ``tangents`` by node, pushed to ``ends``; None where none comes."""
+    """Read the tape downwards from line ``since``: push ``tangents``, by node, to ``ends``; None where none arrives."""
     for line in lines_between(ends, set(tangents), since):
         if line in tangents:
             continue

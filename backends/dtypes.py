@@ -1,4 +1,4 @@
-"""bfloat16, which NumPy lacks: a dtype of the package ml_dtypes, whose kind is "V". No other dtype of ours has it."""
+"""bfloat16, which NumPy lacks, comes from the package ml_dtypes; its kind is "V", that of no other supported dtype."""
 
 from __future__ import annotations
 
@@ -40,6 +40,8 @@ def smallest_normal(dtype: np.dtype[Any]) -> float:
 
 def promoted(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
     """What NumPy promotes to; where it sees nothing in common with bfloat16, what its ufuncs make of the two."""
+    if dtypes.count(dtypes[0]) == len(dtypes):
+        return dtypes[0]
     try:
         return np.result_type(*dtypes)
     except np.exceptions.DTypePromotionError:

@@ -1,4 +1,4 @@
-"""What array modules do not have in common: what is an array, the way to the host and back, what can be written to."""
+"""Differences between array modules: what an array is, copies between host and device, and what can be written to."""
 
 from __future__ import annotations
 

@@ -23,7 +23,19 @@ class Matrices:
     cols: NDArray[np.int64]
     transposed: bool = False
 
-    @property
+    @classmethod
+    def packed(cls, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> Matrices:
+        """Matrices of these sizes one after the other, row by row: the form of a product."""
+        offsets = np.zeros(len(rows), np.int64)
+        np.cumsum(rows[:-1] * cols[:-1], out=offsets[1:])
+        return cls(offsets, rows, cols)
+
+    @cached_property
+    def turned(self) -> Matrices:
+        """The same memory read as the transposed matrices."""
+        return Matrices(self.offsets, self.cols, self.rows, not self.transposed)
+
+    @cached_property
     def count(self) -> int:
         """The number of matrices, K."""
         return self.offsets.size

@@ -33,7 +33,7 @@ _waiting: dict[int, list[NDArray[np.uint8]]] = {}
 
 
 class Piece:
-    """What large arrays have as their last base: when the last of them is gone, the memory is kept for others."""
+    """The owner of a large array's memory: when no array refers to it any more, the memory returns to the pool."""
 
     __slots__ = ("__array_interface__", "memory")
 

@@ -153,6 +153,13 @@ def whole(data: Any) -> Any:
     return data
 
 
+def same_memory(a: Any, b: Any) -> bool:
+    """Whether one array is a view of the other, or both are views of a third."""
+    if a.base is None and b.base is None:
+        return a is b
+    return a.base is b or a.base is b.base or whole(a) is whole(b)
+
+
 def is_owner(data: Any) -> bool:
     """Whether other arrays in the memory of this one are views of it, unless they came a way round NumPy."""
     return type(data) is np.ndarray and (data.flags.owndata or isinstance(data.base, Piece))

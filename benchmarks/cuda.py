@@ -140,9 +140,6 @@ def component_lines(backend: Any, nbytes: int) -> Iterator[Line]:
     twice = 2 * buffer.nbytes
     yield Line("gather, packed", twice, lambda: backend.gather_components(buffer, sizes, by_row, starts))
     yield Line("gather, transposed", twice, lambda: backend.gather_components(buffer, sizes, by_column, starts))
-    pair = (by_row, starts), (by_column, starts)
-    three = 3 * buffer.nbytes
-    yield Line("add, one transposed", three, lambda: backend.strided_binary("add", buffer, buffer, sizes, *pair))
     left, right = Matrices(starts, *sizes.T), Matrices(starts, *sizes.T[::-1], transposed=True)
     yield Line("products with the transposed", twice, lambda: backend.matmul_components(buffer, buffer, left, right))
     lengths = rng.integers(10, 200, max(2, nbytes // 4 // 8 // 64 // 400))

@@ -10,9 +10,13 @@ from pynested import _checkout
 
 _checkout.install()
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: E402
+
 import numpy as _np  # noqa: E402
 
+from pynested import nested_protocols as _nested_protocols  # noqa: E402, F401  what a nested array has
 from pynested import opening as _opening  # noqa: E402, F401  nested arrays make themselves known to autograd
+from pynested import operators as _operators  # noqa: E402
 from pynested._version import __version__  # noqa: E402
 from pynested.autograd import (  # noqa: E402
     Array,
@@ -45,8 +49,6 @@ from pynested.autograd import (  # noqa: E402
     zeros,
 )
 from pynested.backends import errors  # noqa: E402
-from pynested.buffers import nested_array_from_jagged, nested_array_from_strided  # noqa: E402
-from pynested.construct import as_nested_array, nested_array  # noqa: E402
 from pynested.extending import elementwise, map_components  # noqa: E402
 from pynested.layouts import Layout, jagged, strided  # noqa: E402
 from pynested.likeness import (  # noqa: E402
@@ -59,61 +61,7 @@ from pynested.likeness import (  # noqa: E402
     zeros_like,
 )
 from pynested.nested_array import NestedArray  # noqa: E402
-from pynested.operators import (  # noqa: E402
-    abs,
-    add,
-    all,
-    amax,
-    amin,
-    any,
-    argmax,
-    argmin,
-    bmm,
-    cat,
-    chunk,
-    clone,
-    contiguous,
-    cross_entropy,
-    cumsum,
-    detach,
-    dropout,
-    embedding,
-    equal,
-    gelu,
-    getitem,
-    layer_norm,
-    linear,
-    logical_not,
-    logsumexp,
-    masked_fill,
-    matmul,
-    mean,
-    neg,
-    prod,
-    relu,
-    reshape,
-    reshape_as,
-    select,
-    sgn,
-    silu,
-    softmax,
-    stack,
-    sub,
-    sum,
-    to,
-    to_padded_array,
-    transpose,
-    unbind,
-    unflatten,
-    unsqueeze,
-    view,
-    where,
-)
-from pynested.operators.elementwise import pairs as _pairs  # noqa: E402
-from pynested.operators.elementwise import smooth as _smooth  # noqa: E402
-from pynested.operators.elementwise.pairs import *  # noqa: E402, F403
-from pynested.operators.elementwise.smooth import *  # noqa: E402, F403
-from pynested.padded import masked_select, narrow  # noqa: E402
+from pynested.operators import *  # noqa: E402
 
 bool = _np.dtype(_np.bool_)
 int8, int16, int32, int64 = _np.dtype(_np.int8), _np.dtype(_np.int16), _np.dtype(_np.int32), _np.dtype(_np.int64)
@@ -121,111 +69,26 @@ uint8 = _np.dtype(_np.uint8)
 float16, float32, float64 = _np.dtype(_np.float16), _np.dtype(_np.float32), _np.dtype(_np.float64)
 
 __all__ = [
-    "Array",
-    "Function",
-    "Layout",
-    "NestedArray",
-    "__version__",
-    "abs",
-    "add",
-    "all",
-    "amax",
-    "amin",
-    "anomaly",
-    "any",
-    "arange",
-    "argmax",
-    "argmin",
-    "array",
-    "as_nested_array",
-    "bmm",
-    "bool",
-    "cat",
-    "checkpoint",
-    "chunk",
-    "clone",
-    "contiguous",
-    "cross_entropy",
-    "cumsum",
-    "detach",
-    "dropout",
-    "elementwise",
-    "embedding",
-    "empty",
-    "empty_like",
-    "enable_grad",
-    "equal",
-    "errors",
-    "float16",
-    "float32",
-    "float64",
-    "from_dlpack",
-    "full",
-    "full_like",
-    "gelu",
-    "get_default_device",
-    "getitem",
-    "grad",
-    "gradcheck",
-    "hessian",
-    "hvp",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "is_grad_enabled",
-    "jacobian",
-    "jagged",
-    "jvp",
-    "layer_norm",
-    "linear",
-    "logical_not",
-    "logsumexp",
-    "manual_seed",
-    "map_components",
-    "masked_fill",
-    "masked_select",
-    "matmul",
-    "mean",
-    "narrow",
-    "neg",
-    "nested_array",
-    "nested_array_from_jagged",
-    "nested_array_from_strided",
-    "no_grad",
-    "ones",
-    "ones_like",
-    "prod",
-    "rand",
-    "rand_like",
-    "randint",
-    "randint_like",
-    "randn",
-    "randn_like",
-    "relu",
-    "reshape",
-    "reshape_as",
-    "select",
-    "set_default_device",
-    "sgn",
-    "silu",
-    "softmax",
-    "stack",
-    "strided",
-    "sub",
-    "sum",
-    "tape",
-    "to",
-    "to_padded_array",
-    "transpose",
-    "uint8",
-    "unbind",
-    "unflatten",
-    "unsqueeze",
-    "view",
-    "vjp",
-    "where",
-    "zeros",
-    "zeros_like",
+    "Array", "Function", "Layout", "NestedArray", "__version__", "anomaly", "arange", "array", "bool", "checkpoint",
+    "elementwise", "empty", "empty_like", "enable_grad", "errors", "float16", "float32", "float64", "from_dlpack",
+    "full", "full_like", "get_default_device", "grad", "gradcheck", "hessian", "hvp", "int8", "int16", "int32",
+    "int64", "is_grad_enabled", "jacobian", "jagged", "jvp", "manual_seed", "map_components", "no_grad", "ones",
+    "ones_like", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "set_default_device",
+    "strided", "tape", "uint8", "vjp", "zeros", "zeros_like",
 ]  # fmt: skip
-__all__ += _smooth.__all__ + _pairs.__all__
+if _TYPE_CHECKING:  # written by python -m pynested.stubs
+    __all__ += [
+        "abs", "add", "all", "amax", "amin", "any", "argmax", "argmin", "as_nested_array", "atan", "bitwise_and",
+        "bitwise_or", "bitwise_xor", "bmm", "cat", "ceil", "chunk", "clamp", "clone", "contiguous", "cos", "cosh",
+        "cross_entropy", "cumsum", "detach", "div", "dropout", "embedding", "eq", "equal", "erf", "exp", "expm1",
+        "floor", "floor_divide", "ge", "gelu", "getitem", "gt", "isfinite", "isinf", "isnan", "layer_norm", "le",
+        "linear", "log", "log10", "log1p", "log2", "log_softmax", "logical_and", "logical_not", "logical_or",
+        "logical_xor", "logsumexp", "lt", "masked_fill", "masked_select", "matmul", "maximum", "mean", "minimum", "mul",
+        "narrow", "ne", "neg", "nested_array", "nested_array_from_jagged", "nested_array_from_strided", "pin_memory",
+        "pow", "prod", "reciprocal", "relu", "remainder", "reshape", "reshape_as", "round", "rsqrt", "select", "sgn",
+        "sigmoid", "silu", "sin", "sinh", "softmax", "sqrt", "square", "stack", "std", "sub", "sum", "tan", "tanh",
+        "to", "to_dense", "to_padded_array", "transpose", "trunc", "unbind", "unflatten", "unsqueeze", "var", "view",
+        "where",
+    ]  # fmt: skip
+else:
+    __all__ += _operators.__all__

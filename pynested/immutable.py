@@ -8,7 +8,7 @@ from pynested.backends.errors import ReadOnlyError
 
 
 class Immutable:
-    """A copy of what cannot change is itself; and what was pickled is checked like all that comes from outside.
+    """Copying returns the same object, since it cannot change; unpickling checks its fields as the constructor does.
 
     Who makes it puts the attributes into its ``__dict__``.
     """

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd.dense.canonical import canonical_int
-from pynested.backends import Segments
+from pynested.backends import Matrices, Segments
 from pynested.backends.cached import cached_property
 from pynested.backends.errors import DimensionError
 from pynested.backends.limits import MOST_DIMENSIONS
 
 from .immutable import Immutable
 from .layouts import Layout, jagged
-from .metadata import Ints, check_offsets, frozen, integers, sealed
+from .metadata import Ints, check_offsets, frozen, integers, matrices_of, sealed
 
 
 class Jagged(Immutable):
@@ -118,6 +118,32 @@ class Jagged(Immutable):
         shift = self.offsets[:-1] - self.segments.offsets[:-1]
         return np.arange(self.segments.rows) + np.repeat(shift, self.component_lengths)
 
+    def outline(self, shape: tuple[int, ...]) -> Ints:
+        """The shape of each component in values of ``shape``, or that which one would have: int64 (max(B, 1), d)."""
+        axis = self.ragged_dim - 1
+
+        def make() -> Ints:
+            sizes = np.empty((max(self.count, 1), len(shape)), np.int64)
+            sizes[:] = shape
+            sizes[:, axis] = self.component_lengths if self.count else -1
+            return sealed(sizes)
+
+        return self.segments.remember(("outline", axis, shape[:axis], shape[axis + 1 :]), make)
+
+    def matrices(self, shape: tuple[int, ...]) -> Matrices:
+        """The matrices of all components in packed values of ``shape``, of which the ragged dimension is brought first.
+
+        For a ragged dimension that leads, and for one that is the last of two.
+        """
+        axis = self.ragged_dim - 1
+
+        def make() -> Matrices:
+            if axis:
+                return self.with_ragged_dim(1).matrices(shape[::-1]).turned
+            return matrices_of(self.outline(shape)[: self.count])
+
+        return self.segments.remember(("matrices", axis, shape[:axis], shape[axis + 1 :]), make)
+
     def with_ragged_dim(self, ragged_dim: int) -> Jagged:
         """The same runs along another dimension."""
         if ragged_dim == self.ragged_dim:
@@ -127,18 +153,19 @@ class Jagged(Immutable):
         moved.__dict__.pop("_tight", None)
         return moved
 
+    @cached_property
+    def _compared(self) -> tuple[bytes, bytes | None]:
+        """Offsets and lengths in a form that is compared in no time."""
+        return self.offsets.tobytes(), None if self.lengths is None else self.lengths.tobytes()
+
     def same_lengths(self, other: Jagged) -> bool:
         """Whether the components are as long as those of ``other``, by value."""
-        return self is other or np.array_equal(self.component_lengths, other.component_lengths)
+        if self is other or self._compared == other._compared:
+            return True
+        return not (self.tiles and other.tiles) and np.array_equal(self.component_lengths, other.component_lengths)
 
     def same_placement(self, other: Any) -> bool:
         """Whether equal places mean equal elements."""
         if self is other:
             return True
-        return (
-            isinstance(other, Jagged)
-            and self.ragged_dim == other.ragged_dim
-            and np.array_equal(self.offsets, other.offsets)
-            and self.tiles == other.tiles
-            and (self.tiles or np.array_equal(self.component_lengths, other.component_lengths))
-        )
+        return type(other) is Jagged and self.ragged_dim == other.ragged_dim and self._compared == other._compared

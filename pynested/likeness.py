@@ -3,7 +3,7 @@
 A result has the shape, device and, unless ``layout`` or ``dtype`` says otherwise, the layout and dtype of ``x``; it is
 packed, so holes are gone, and empty components stay. A NumPy array has no device; that of `set_default_device` is
 taken. With ``requires_grad`` operations on it, a leaf, are recorded; nothing flows back to ``x``. StructureError for a
-layout of a dense array; DTypeError for a dtype that pynested has not. After `torch.zeros_like` and its kin.
+layout of a dense array; DTypeError for an unsupported dtype. After `torch.zeros_like` and its kin.
 """
 
 from __future__ import annotations

@@ -22,13 +22,14 @@ def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -
 
     For functions of ours, which give an element for each place; `pynested.elementwise` asks others whether they do.
     """
-    first = first_nested(name, operands)
+    first: NestedArray = operands[0] if type(operands[0]) is NestedArray else first_nested(name, operands)
     structure, shape = first._structure, first._buffer._bare.shape
     if structure.tiles:
         datas: list[Any] = []
         for x in operands:
             if type(x) is NestedArray:
-                if x._buffer._bare.shape != shape or not structure.same_placement(x._structure):
+                own = x._structure
+                if x._buffer._bare.shape != shape or not (own is structure or structure.same_placement(own)):
                     break
                 datas.append(x._buffer)
             elif type(x) in (int, float, bool) or (type(x) is Array and behind_runs(x._bare.shape, shape, structure)):

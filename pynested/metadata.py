@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pynested.autograd import Array
 from pynested.autograd.dense.canonical import numpy_array
+from pynested.backends import Matrices
 from pynested.backends.errors import DTypeError, PynestedError, StructureError
 from pynested.backends.host import to_host
 from pynested.backends.limits import MOST_DIMENSIONS, MOST_ELEMENTS
@@ -36,6 +37,15 @@ def sealed(numbers: Ints) -> Ints:
     """``numbers``, which were just worked out and nobody else holds, so that nobody can change them from here on."""
     numbers.setflags(write=False)
     return numbers
+
+
+def matrices_of(sizes: Ints) -> Matrices:
+    """The matrices, row-major and one after the other, of components of these sizes: int64 (B, d), d at least 2."""
+    rows, cols = sizes[:, -2], sizes[:, -1]
+    if sizes.shape[1] > 2:
+        count = sizes[:, :-2].prod(axis=1, dtype=np.int64)
+        rows, cols = np.repeat(rows, count), np.repeat(cols, count)
+    return Matrices.packed(rows, cols)
 
 
 def handed_out(numbers: Ints) -> Ints:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.default_device import placed
 from pynested.autograd.dense.canonical import canonical_dim
-from pynested.autograd.fixed import fixed
+from pynested.autograd.fixed import fixed, shown
+from pynested.autograd.rules.movement import alias
 from pynested.backends.errors import GradientError, LayoutError, StructureError
 
 from .layouts import Layout
-from .nested_protocols import Protocols
 from .sizes import RaggedSize
 from .structure import STRUCTURES, Ints, Jagged, Strided, Structure, handed_out, misfit
+
+if TYPE_CHECKING:
+    from .nested_protocols import Protocols
+else:
+    Protocols = object  # methods that are written in terms of NestedArray, and put into it where it is complete
 
 
 class NestedArray(Protocols):
@@ -57,15 +62,8 @@ class NestedArray(Protocols):
         """`pynested.strided` or `pynested.jagged`."""
         return self.structure.layout
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of the elements."""
-        return self.data.dtype
-
-    @property
-    def device(self) -> str:
-        """Where the values lie."""
-        return self.data.device
+    dtype: np.dtype[Any] = shown("_buffer._bare.dtype", "The dtype of the elements.")
+    device: str = shown("_buffer.storage.device", "Where the values lie.")
 
     @property
     def is_nested(self) -> bool:
@@ -92,13 +90,8 @@ class NestedArray(Protocols):
     @property
     def outline(self) -> Ints:
         """The shape of each component, or that which one would have, -1 where unknown: int64 (max(B, 1), d)."""
-        structure = self.structure
-        if isinstance(structure, Strided):
-            return structure.outline
-        sizes = np.empty((max(structure.count, 1), self.data.ndim), np.int64)
-        sizes[:] = self.data.shape
-        sizes[:, structure.ragged_dim - 1] = structure.component_lengths if structure.count else -1
-        return sizes
+        structure = self._structure
+        return structure.outline if isinstance(structure, Strided) else structure.outline(self._buffer._bare.shape)
 
     @property
     def regular(self) -> tuple[int | None, ...]:
@@ -185,8 +178,6 @@ class NestedArray(Protocols):
 
     def values(self) -> Array:
         """The buffer, as a view: of the jagged layout with the ragged dimension packed, of the strided one flat."""
-        from pynested.autograd.rules.movement import alias
-
         return alias(self.data)
 
     def offsets(self) -> Array:
@@ -212,10 +203,7 @@ class NestedArray(Protocols):
 
     # ---- gradients ----------------------------------------------------------------------------------------------
 
-    @property
-    def requires_grad(self) -> bool:
-        """Whether gradients are wanted of it, or flow through it."""
-        return self.data.requires_grad
+    requires_grad: bool = shown("_buffer.tracked", "Whether gradients are wanted of it, or flow through it.")
 
     def requires_grad_(self, requires_grad: bool = True) -> NestedArray:
         """Ask for gradients of a leaf (or stop asking); returns the array itself."""
@@ -235,14 +223,6 @@ class NestedArray(Protocols):
     @grad.setter
     def grad(self, value: NestedArray | None) -> None:
         self.data.grad = None if value is None else self._as_gradient("grad", value)
-
-    def _as_gradient(self, name: str, value: Any) -> Array:
-        """The values of a gradient of this shape, in this placement."""
-        if not isinstance(value, NestedArray):
-            raise GradientError(f"{name}: the gradient of a nested array is nested, not {type(value).__name__}.")
-        from .packing import placed_like
-
-        return placed_like(name, value, self)
 
     def backward(self, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False) -> None:
         """Accumulate the gradients of this array, weighted by ``gradient`` (nested, of equal shape)."""

@@ -8,13 +8,22 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.dense.writing import IN_PLACE
+from pynested.autograd.equip import equip, in_place, methods
 from pynested.autograd.protocols import as_scalars, refuse_numpy_ma, refused_ufunc
+from pynested.autograd.ufuncs import ufuncs
 from pynested.backends.errors import ArgumentError
 
-from . import nested_methods
+from . import operators
+from .nested_array import NestedArray
+from .nested_methods import Methods
+from .numpy_functions import call
+from .operators.writing import overwrite
+from .packing import as_dense, as_gradient
+from .show import as_text
 
 
-class Protocols(nested_methods.Methods):
+class Protocols(Methods):
     """The special methods that are not operators."""
 
     __slots__ = ()
@@ -29,8 +38,6 @@ class Protocols(nested_methods.Methods):
         raise ArgumentError("bool: the truth of a nested array is ambiguous; ask of one element, or use pn.equal.")
 
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        from .packing import as_dense
-
         made = as_dense("array", self)
         copied = made.storage is not self.data.storage
         if copy is False and copied and made.numel():
@@ -38,23 +45,32 @@ class Protocols(nested_methods.Methods):
         return np.array(made.numpy(), dtype=dtype, copy=None if copied else copy)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        from pynested.operators import UFUNCS
-
-        function = UFUNCS.get(ufunc)
+        function = _UFUNCS.get(ufunc)
         if function is None or method != "__call__" or options:
             instead = "pn.map_components(lambda component: pn.array(np.{}(component.numpy())), x)"
             raise refused_ufunc(ufunc, method, options, instead)
         return function(*as_scalars(inputs))
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
-        from .numpy_functions import call
-
         return call(function, inputs, options)
 
     def __repr__(self: Any) -> str:
-        from .show import as_text
-
         return as_text(self)
 
     def __reduce__(self: Any) -> Any:
         return type(self), (self.data, self.structure)
+
+    def _as_gradient(self: Any, name: str, value: Any) -> Array:
+        """The values of a gradient of this shape, in this placement."""
+        return as_gradient(name, value, self)
+
+
+_OPERATORS = {name: getattr(operators, name) for name in operators.__all__}
+_UFUNCS = ufuncs(_OPERATORS)
+equip(
+    NestedArray,
+    methods(_OPERATORS),
+    in_place({name: _OPERATORS[name] for name in IN_PLACE}, overwrite),
+    vars(Methods),
+    vars(Protocols),
+)

@@ -15,28 +15,17 @@ from pynested import operators as ops
 from pynested.backends.errors import ArgumentError
 
 from . import likeness
+from .operators import reduction, runwise
 
 
-def _adding(reduction: Callable[..., Any]) -> Callable[..., Any]:
-    """A reduction whose result may have another dtype, with NumPy's parameters."""
-
-    def call(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
-        return reduction(a, axis, keepdims, dtype=dtype)
-
-    return call
+def _round(a: Any) -> Any:
+    return ops.round(a)
 
 
-def _choosing(reduction: Callable[..., Any]) -> Callable[..., Any]:
-    """A reduction that chooses, of places too, with NumPy's parameters."""
-
-    def call(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-        return reduction(a, axis, keepdims)
-
-    return call
-
-
-def _cumsum(a: Any, axis: Any, dtype: Any = None) -> Any:
-    return ops.cumsum(a, axis, dtype=dtype)
+def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
+    if (a_min is not None and min is not None) or (a_max is not None and max is not None):
+        raise ArgumentError("numpy.clip: a bound is given twice; a_min and min are the same, and so are a_max and max.")
+    return ops.clamp(a, a_min if min is None else min, a_max if max is None else max)
 
 
 def _concatenate(arrays: Sequence[Any], /, axis: int = 0) -> Any:
@@ -84,10 +73,8 @@ def _full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
 
 
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.sum: _adding(ops.sum), np.mean: _adding(ops.mean), np.prod: _adding(ops.prod), np.amax: _choosing(ops.amax),
-    np.max: _choosing(ops.amax), np.amin: _choosing(ops.amin), np.min: _choosing(ops.amin), np.any: _choosing(ops.any),
-    np.all: _choosing(ops.all), np.argmax: _choosing(ops.argmax), np.argmin: _choosing(ops.argmin),
-    np.cumsum: _cumsum, np.concatenate: _concatenate, np.stack: _stack,
+    **reduction.NUMPY, **runwise.NUMPY, np.round: _round, np.around: _round, np.clip: _clip,
+    np.concatenate: _concatenate, np.stack: _stack,
     np.where: _where, np.array_equal: _array_equal, np.copy: _copy, np.shape: _shape, np.ndim: _ndim, np.size: _size,
     np.zeros_like: _zeros_like, np.ones_like: _ones_like, np.full_like: _full_like,
 }  # fmt: skip

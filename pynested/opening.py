@@ -12,7 +12,7 @@ from pynested.backends.host import from_host, to_host
 from pynested.backends.memory import with_room
 
 from .nested_array import NestedArray, around, laid_out
-from .packing import packed, placed_like
+from .packing import as_gradient, packed, placed_like
 
 
 def opened(x: NestedArray) -> tuple[list[Array], Rebuild]:
@@ -23,14 +23,14 @@ def opened(x: NestedArray) -> tuple[list[Array], Rebuild]:
 
 def cotangent(name: str, x: NestedArray, given: Any) -> list[Array]:
     """What arrives at the values of ``x``: places that several components show receive the sum, holes zero."""
-    return [x._as_gradient(name, given)]
+    return [as_gradient(name, given, x)]
 
 
 def tangent(name: str, x: NestedArray, given: Any) -> list[Array]:
     """Where the values of ``x`` move; a place that several components show moves only once, and a hole does not."""
     if not x.structure.overlapping:
         return cotangent(name, x, given)
-    x._as_gradient(name, given)  # is nested and of this shape
+    as_gradient(name, given, x)  # is nested and of this shape
     if given.data.shape != x.data.shape or not given.structure.same_placement(x.structure):
         raise StructureError(
             f"{name}: components of the primal overlap, so one place could move in two ways. Give a tangent that lies "

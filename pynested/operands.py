@@ -22,6 +22,8 @@ Entry: TypeAlias = int | slice | EllipsisType | None
 Index: TypeAlias = Entry | tuple[Entry, ...]
 Dims: TypeAlias = int | tuple[int, ...] | None
 
+Joined: TypeAlias = NestedArray | Array  # nested where an operand is
+
 Kind = TypeVar("Kind", NestedArray, Array)  # nested gives nested, dense gives dense
 
-__all__ = ["Components", "DType", "Dense", "Dims", "Index", "IntsLike", "Kind", "Operand"]
+__all__ = ["Components", "DType", "Dense", "Dims", "Index", "IntsLike", "Joined", "Kind", "Operand"]

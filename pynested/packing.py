@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,10 +12,11 @@ from pynested.autograd.dense.canonical import possible_shape
 from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import views
-from pynested.backends.errors import LayoutError, StructureError
+from pynested.backends import Matrices
+from pynested.backends.errors import GradientError, LayoutError, StructureError
 
 from .layouts import Layout, jagged, strided
-from .nested_array import NestedArray
+from .nested_array import NestedArray, around
 from .shapes import check_same_shape, describe
 from .structure import Ints, Jagged, Strided, packed_strides, regular_sizes
 
@@ -58,6 +60,35 @@ def gathered(x: NestedArray, order: Sequence[int] | None = None) -> Array:
     if Strided.derived(sizes, strides, structure.offsets, structure.buffer_size).contiguous:
         return x.data
     return moves.gather(x.data, sizes, strides, structure.offsets)
+
+
+def elements(x: NestedArray) -> Array:
+    """The elements in one flat array, component by component, each row-major."""
+    tight = packed(x)
+    if tight.structure.ragged_dim == 1:
+        return moves.reshape(tight.data, (tight.data.numel(),))
+    return gathered(to_strided(tight))
+
+
+def of_elements(flat: Array, outline: Ints, count: int, ragged_dim: int | None) -> NestedArray:
+    """The way back from `elements`: components of these sizes, jagged along ``ragged_dim``, strided if it is None."""
+    made = around(flat, Strided.of_packed(outline, count))
+    return made if ragged_dim is None else to_jagged(made, ragged_dim)
+
+
+def as_matrices(x: NestedArray) -> tuple[Matrices, Array]:
+    """All matrices of all components of ``x``, which has three dimensions or more, and values that they tile."""
+    tight = packed(x)
+    structure, values = tight.structure, tight.data
+    if isinstance(structure, Jagged):
+        if structure.ragged_dim == 1:
+            return structure.matrices(values.shape), values
+        if values.ndim == 2:
+            return structure.matrices(values.shape), moves.transpose(values, (1, 0))
+    strided = to_strided(tight)
+    structure = strided.structure
+    assert isinstance(structure, Strided)
+    return structure.matrices, gathered(strided)
 
 
 def contiguous(x: NestedArray) -> NestedArray:
@@ -177,10 +208,10 @@ def strided_pieces(buffer: Array, structure: Strided) -> tuple[Array, ...]:
 
 def placed_like(name: str, x: NestedArray, like: NestedArray) -> Array:
     """The values of ``x`` where ``like`` has its own, zero in its holes; shapes have to be equal."""
-    check_same_shape(name, like, x)
     target = like.structure
-    if target.tiles and x.structure.same_placement(target) and x.data.shape == like.data.shape:
+    if target.tiles and x.data.shape == like.data.shape and x.structure.same_placement(target):
         return x.data
+    check_same_shape(name, like, x)
     if isinstance(target, Jagged):
         tight = packed(x if isinstance(x.structure, Jagged) else to_jagged(x, target.ragged_dim)).data
         if target.lengths is None:
@@ -193,6 +224,13 @@ def placed_like(name: str, x: NestedArray, like: NestedArray) -> Array:
     if target.contiguous:
         return flat
     return moves.scatter(flat, target.sizes, target.strides, target.offsets, target.buffer_size)
+
+
+def as_gradient(name: str, value: Any, like: NestedArray) -> Array:
+    """The values of a gradient of ``like``, in its placement."""
+    if not isinstance(value, NestedArray):
+        raise GradientError(f"{name}: the gradient of a nested array is nested, not {type(value).__name__}.")
+    return placed_like(name, value, like)
 
 
 def as_dense(name: str, x: NestedArray) -> Array:

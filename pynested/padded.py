@@ -1,4 +1,4 @@
-"""Nested arrays out of dense ones: a piece of each entry, or what a mask selects."""
+"""Cuts of dense arrays, made nested: a piece of each entry (`narrow`), or what a mask selects (`masked_select`)."""
 
 from __future__ import annotations
 

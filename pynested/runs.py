@@ -64,3 +64,20 @@ def _along_buffer(x: NestedArray, structure: Strided, axis: int, over_runs: Over
     turned = Strided.of_packed(structure.outline[:, order], structure.count)
     strides = turned.strides[:, inverse(order)]
     return contiguous(around(flat, Strided.derived(structure.outline, strides, turned.offsets, turned.buffer_size)))
+
+
+def over_last(x: NestedArray, sizes: tuple[int, ...], function: Callable[[Array], Array]) -> NestedArray:
+    """``function`` of the values of ``x``, whose last dimensions have ``sizes``: (..., *sizes) -> (..., *others).
+
+    It may change these dimensions, and how many they are, and no others. The values are packed.
+    """
+    x = packed(x)
+    structure = x.structure
+    if isinstance(structure, Jagged):
+        return around(function(x.data), structure)
+    kept = structure.outline[:, : structure.outline.shape[1] - len(sizes)]
+    rows = int(kept[: structure.count].prod(axis=1).sum())
+    values = function(moves.reshape(gathered(x), (rows, *sizes)))
+    others = np.broadcast_to(np.array(values.shape[1:], np.int64), (len(kept), values.ndim - 1))
+    outline = np.concatenate([kept, others], axis=1)
+    return around(moves.reshape(values, (values.numel(),)), Strided.of_packed(outline, structure.count))

@@ -29,18 +29,20 @@ def apart(a: Ints, b: Ints) -> tuple[int, int] | None:
     return (int(differing[0, 0]), int(differing[0, 1])) if len(differing) else None
 
 
-def same_shape(a: NestedArray, b: NestedArray) -> bool:
-    """Whether rank, number and sizes of components are equal."""
+def same_shape(a: NestedArray, b: NestedArray, but: int | None = None) -> bool:
+    """Whether rank, number and sizes of components are equal, the sizes along dimension ``but`` left aside."""
     if a.structure is b.structure and a.data.shape == b.data.shape:
         return True
     if a.ndim != b.ndim or len(a) != len(b):
         return False
     s, t = a.structure, b.structure
     if isinstance(s, Jagged) and isinstance(t, Jagged) and s.ragged_dim == t.ragged_dim:
-        at = s.ragged_dim - 1
-        rest = a.data.shape[:at] + a.data.shape[at + 1 :] == b.data.shape[:at] + b.data.shape[at + 1 :]
-        return rest and s.same_lengths(t)
-    return apart(a.outline, b.outline) is None
+        sizes = enumerate(zip(a.data.shape, b.data.shape, strict=True), 1)
+        if any(one != other and dim not in (s.ragged_dim, but) for dim, (one, other) in sizes):
+            return False
+        return s.ragged_dim == but or s.same_lengths(t)
+    columns = [k for k in range(a.ndim - 1) if k + 1 != but]
+    return apart(a.outline[:, columns], b.outline[:, columns]) is None
 
 
 def check_same_shape(name: str, a: NestedArray, b: NestedArray) -> None:

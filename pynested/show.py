@@ -8,6 +8,7 @@ from pynested.backends.host import to_host
 
 from .layouts import jagged
 from .nested_array import NestedArray
+from .operators.movement.picking import component_data
 
 INDENT = "  "
 
@@ -32,8 +33,6 @@ def _comma(text: str) -> list[str]:
 
 
 def _component(x: NestedArray, i: int) -> str:
-    from pynested.operators.movement.picking import component_data
-
     values = to_host(component_data(x, i))
     shape = f", shape={values.shape}" if not values.size and values.shape != (0,) else ""
     return f"array({np.array2string(values, separator=', ', prefix='array(')}{shape})"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd.dense.canonical import canonical_int
-from pynested.backends import strided_index
+from pynested.backends import Matrices, strided_index
 from pynested.backends.cached import cached_property
 from pynested.backends.errors import StructureError
 from pynested.backends.limits import MOST_DIMENSIONS
@@ -16,7 +16,7 @@ from pynested.backends.limits import MOST_DIMENSIONS
 from .immutable import Immutable
 from .jagged_structure import Jagged
 from .layouts import Layout, strided
-from .metadata import Ints, check_outline, check_possible, frozen, integers, placed_inside, sealed
+from .metadata import Ints, check_outline, check_possible, frozen, integers, matrices_of, placed_inside, sealed
 
 
 def packed_strides(sizes: Ints) -> Ints:
@@ -63,11 +63,10 @@ class Strided(Immutable):
     """
 
     layout: Layout = strided
+    ragged_dim: None = None  # none of them is *the* ragged one
 
     outline: Ints
     sizes: Ints
-    strides: Ints
-    offsets: Ints
     buffer_size: int
     count: int
 
@@ -119,14 +118,37 @@ class Strided(Immutable):
     def of_packed(cls, outline: Ints, count: int) -> Strided:
         """Row-major components of these sizes one after the other."""
         sizes = outline if count else outline[:0]
-        numels, offsets = sizes.prod(axis=1, dtype=np.int64), np.zeros(count, np.int64)
+        numels = np.multiply.reduce(sizes, axis=1, dtype=np.int64)
         if np.count_nonzero(numels) < max(count, 1) or sizes.shape[1] >= MOST_DIMENSIONS:
             check_possible("nested array", outline)  # where all have elements, they are in memory
-        np.cumsum(numels[:-1], out=offsets[1:])
-        total = offsets.item(-1) + numels.item(-1) if count else 0
-        made = cls.derived(outline, sealed(packed_strides(sizes)), sealed(offsets), total)
-        made.__dict__.update(contiguous=True, tiles=True, numels=sealed(numels))
+        made, shapes = cls.__new__(cls), frozen(outline)
+        made.__dict__.update(
+            outline=shapes,
+            sizes=shapes if count else shapes[:0],
+            numels=sealed(numels),
+            buffer_size=int(np.add.reduce(numels)),
+            count=count,
+            contiguous=True,
+            tiles=True,
+        )
         return made
+
+    @cached_property
+    def strides(self) -> Ints:
+        """Those of packed components, whose sizes say where they lie; of others they are given."""
+        return sealed(packed_strides(self.sizes))
+
+    @cached_property
+    def offsets(self) -> Ints:
+        """Those of packed components; of others they are given."""
+        offsets = np.zeros(self.count, np.int64)
+        np.cumsum(self.numels[:-1], out=offsets[1:])
+        return sealed(offsets)
+
+    @cached_property
+    def matrices(self) -> Matrices:
+        """The matrices of all components once they are packed; these have two dimensions at least."""
+        return matrices_of(self.sizes)
 
     def __reduce__(self) -> tuple[Any, ...]:
         regular = None if self.count else self.regular

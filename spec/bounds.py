@@ -227,8 +227,8 @@ def _cross_entropy(define: Define, arguments: Arguments, result: Nested) -> Nest
     return np.asarray(added + (sum(row.size for row in rows) + 2) * np.abs(result))
 
 
-def _runs(block: Callable[..., Any]) -> Callable[..., Nested]:
-    return lambda define, arguments, result=None: of_result(block, arguments)
+def _runs(block: Callable[..., Any], keeps: bool) -> Callable[..., Nested]:
+    return lambda define, arguments, result=None: of_result(block, arguments, keeps)
 
 
 BOUNDS: Mapping[str, Callable[..., Nested]] = {
@@ -242,7 +242,7 @@ BOUNDS: Mapping[str, Callable[..., Nested]] = {
     "softmax": _softmax,
     "layer_norm": _layer_norm,
     "cross_entropy": _cross_entropy,
-    **{name: _runs(bound.error) for name, bound in RUN_BOUNDS.items()},
+    **{name: _runs(bound.error, bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }
 
 
@@ -281,5 +281,5 @@ LOST: Mapping[str, Callable[[Define, Arguments], Nested]] = {
     "linear": _counts,
     "layer_norm": _lost_by_layer_norm,
     "cross_entropy": _lost_by_cross_entropy,
-    **{name: _runs(bound.lost) for name, bound in RUN_BOUNDS.items()},
+    **{name: _runs(bound.lost, bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }

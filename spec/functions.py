@@ -3,7 +3,7 @@
 From an entry follow the clauses, the definition, the exact value and its derivative, the bounds, the cases and a
 section of the chapter. A formula is written once, for all kinds of numbers: ``m`` is NumPy (with `erf`) where ``x``
 holds floats or complex numbers, and mpmath where it is an exact number. No derivative is written down: floats take a
-complex step, exact numbers differences in more digits.
+complex step, exact numbers differences in more digits. Steps, which are constant but for jumps, look at floats only.
 """
 
 from __future__ import annotations
@@ -11,20 +11,27 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .components import Components, each
-from .numerics import NDArray, erf, wide
+from .numerics import NDArray, erf, real, wide
 
-__all__ = ["FLOATS_DTYPE", "FUNCTIONS", "NUMPY", "Function"]
+__all__ = ["FUNCTIONS", "NUMPY", "Function"]
 
 INF, NAN = math.inf, math.nan
 STEP = 2.0**-500  # of a complex step: nothing cancels, so it can be as small as one likes
-FLOATS_DTYPE = (
-    "Floats keep their dtype; bool, int8 and uint8 give float16, int16 gives float32, int32 and int64 give float64."
-)
+FLAT = "The gradient is 0 everywhere, also at the jumps, at NaN and at the infinities."
+DTYPES = {  # what becomes of dtypes; those that stay are no bools
+    "floats": "Floats keep their dtype; bool, int8 and uint8 give float16, int16 gives float32, int32 and int64 give "
+    "float64.",
+    "quotient": "Floats keep their dtype; bools and integers of every width give float64, as 1 / x does.",
+    "wrap": "The dtype stays, and integers wrap in it.",
+    "stay": "The dtype stays, and integers stay as they are.",
+    "bool": "The result is bool for every dtype.",
+}
 
 
 class _Numpy:
@@ -41,14 +48,15 @@ NUMPY = _Numpy()
 
 @dataclass(frozen=True)
 class Function:
-    """A smooth function of one element, on floats; integers become floats."""
+    """A function of one element, smooth or a step."""
 
     name: str
     value: Callable[[Any, Any], Any]  # value(m, x)
     becomes: str  # "Each element x becomes ..."
     edges: str  # "... in words"
-    gradient: str  # "The cotangent is ..."
     special: tuple[tuple[float, float], ...]  # the edges in numbers: x, and its value in float32
+    gradient: str = FLAT  # "The cotangent is ..."
+    dtypes: str = "floats"
     positive: bool = False  # cases draw numbers above 0, not around it
     scale: float = 1.0  # of the numbers drawn, which lie in [-4, 4) times this power of two
     integer: int = 0  # one whose value is a float16
@@ -56,7 +64,16 @@ class Function:
     slope_error: tuple[float, float] = (12, 0)  # of the slope in units of u, where it is computed: relative, absolute
     slope_at_zero: float | None = None  # where that is a pole
     since: str = "0.2"
-    chapter: str = "elementwise"
+
+    @property
+    def is_step(self) -> bool:
+        """True where the function is constant but for jumps."""
+        return self.dtypes in ("stay", "bool")
+
+    @property
+    def refuses_bools(self) -> bool:
+        """True where the dtype stays, which must be one of numbers."""
+        return self.dtypes in ("stay", "wrap")
 
     @property
     def definition(self) -> Callable[[Components], Components]:
@@ -71,8 +88,12 @@ class Function:
         return define
 
     def of(self, x: NDArray) -> NDArray:
-        """The function of an array of floats, complex or exact numbers; ints are taken as float64."""
-        x = 1.0 * wide(x)
+        """The function of an array of floats, complex or exact numbers; ints are taken as float64, or stay ints."""
+        x = wide(x)
+        if self.is_step:
+            floats = real(x).astype(np.float64)
+            return x if self.dtypes == "stay" and x.dtype.kind in "iu" else np.asarray(self.value(NUMPY, floats))
+        x = x if self.dtypes == "wrap" else 1.0 * x
         if x.dtype == object:
             return np.asarray(np.frompyfunc(lambda number: number.function(self), 1, 1)(x), dtype=object)
         return np.asarray(self.value(NUMPY, x))
@@ -80,6 +101,8 @@ class Function:
     def slope(self, x: NDArray) -> NDArray:
         """The derivative at an array of floats or exact numbers."""
         x = 1.0 * wide(x)
+        if self.is_step:
+            return np.zeros(x.shape)
         if x.dtype == object:
             return np.asarray(np.frompyfunc(lambda number: number.slope(self), 1, 1)(x), dtype=object)
         return np.asarray(self.value(NUMPY, x + 1j * STEP).imag / STEP)
@@ -90,23 +113,27 @@ class Function:
 
     def fields(self) -> dict[str, Any]:
         """The operator as the tables of `spec/operators` say it."""
-        name = self.name.upper()
-        texts = {
-            "value": f"Each element x becomes {self.becomes}, in the shape and layout of `self`.",
-            "dtype": FLOATS_DTYPE,
-            "edge": f"{self.edges} NaN stays NaN. Nothing warns.",
-            "gradient": self.gradient,
-        }
+        judges = self.dtypes == "bool"
+        clauses: list[dict[str, str]] = [
+            {"class": "value", "text": f"Each element x becomes {self.becomes}, in the shape and layout of `self`."},
+            {"class": "dtype", "text": DTYPES[self.dtypes]},
+            {"class": "edge", "text": f"{self.edges} {'' if judges else 'NaN stays NaN. '}Nothing warns."},
+        ]
+        clauses += [] if judges else [{"class": "gradient", "text": self.gradient}]
+        clauses += [{"class": "error", "kind": "DTypeError", "text": "Bools are refused."}] * self.refuses_bools
         return {
             "signature": f"{self.name}(self: Nested | Array) -> Nested | Array",
             "summary": f"{self.becomes}, element by element.",
             "since": self.since,
             "torch": f"torch.{self.name}",
             "precision": self.precision,
-            "differentiable": ["self"],
-            "clauses": {f"{name}-{n}": {"class": one, "text": text} for n, (one, text) in enumerate(texts.items(), 1)},
+            "differentiable": [] if judges else ["self"],
+            "clauses": {f"{self.name.upper()}-{number}": one for number, one in enumerate(clauses, 1)},
         }
 
+
+Step = partial(Function, precision="exact", dtypes="stay")
+Judgement = partial(Function, precision="exact", dtypes="bool")
 
 # fmt: off
 FUNCTIONS = {one.name: one for one in (
@@ -183,5 +210,34 @@ FUNCTIONS = {one.name: one for one in (
              edges="sigmoid(inf) is 1, sigmoid(-inf) is +0, sigmoid(0) is 1/2.",
              special=((0.0, 0.5), (-0.0, 0.5), (INF, 1.0), (-INF, 0.0), (100.0, 1.0), (-1000.0, 0.0)),
              gradient="The cotangent is multiplied by y * (1 - y), y the result.", slope_error=(20, 20)),
+    Function("reciprocal", lambda m, x: 1 / x, "1 / x", precision="correctly_rounded", dtypes="quotient", integer=1,
+             edges="1 / 0 is an infinity with the sign of the zero, that of an infinity a zero with its sign.",
+             special=((0.0, INF), (-0.0, -INF), (INF, 0.0), (-INF, -0.0), (-4.0, -0.25)),
+             gradient="The cotangent is multiplied by -1 / x**2.", slope_error=(5, 0), slope_at_zero=-INF),
+    Function("square", lambda m, x: x * x, "x * x", precision="correctly_rounded", dtypes="wrap",
+             edges="The square of a zero is +0, that of an infinity inf; overflow is inf.",
+             special=((-0.0, 0.0), (INF, INF), (-INF, INF), (1e30, INF), (-1.5, 2.25)),
+             gradient="The cotangent is multiplied by 2 * x.", slope_error=(4, 0)),
+    Step("floor", lambda m, x: m.floor(x), "floor(x), the greatest integer that is not above x",
+         edges="Zeros, whole numbers and infinities stay as they are; floor(-0.5) is -1.",
+         special=((2.5, 2.0), (-0.5, -1.0), (-3.0, -3.0), (0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF))),
+    Step("ceil", lambda m, x: m.ceil(x), "ceil(x), the least integer that is not below x",
+         edges="Zeros, whole numbers and infinities stay as they are; ceil(-0.5) is -0.",
+         special=((2.5, 3.0), (-0.5, -0.0), (-3.0, -3.0), (0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF))),
+    Step("round", lambda m, x: m.rint(x), "the nearest integer, and the even one of two that are equally near",
+         edges="Zeros, whole numbers and infinities stay as they are; round(2.5) is 2, round(-0.5) is -0.",
+         special=((0.5, 0.0), (1.5, 2.0), (2.5, 2.0), (-0.5, -0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF))),
+    Step("trunc", lambda m, x: m.trunc(x), "trunc(x), x without its fraction: the next integer towards 0",
+         edges="Zeros, whole numbers and infinities stay as they are; trunc(-0.5) is -0.",
+         special=((2.5, 2.0), (-0.5, -0.0), (-2.5, -2.0), (0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF))),
+    Judgement("isnan", lambda m, x: m.isnan(x), "True where it is NaN, and False elsewhere",
+              edges="The infinities are not NaN; bools and integers never are.",
+              special=((NAN, True), (INF, False), (-INF, False), (0.0, False), (1.0, False))),
+    Judgement("isinf", lambda m, x: m.isinf(x), "True where it is inf or -inf, and False elsewhere",
+              edges="NaN is not infinite; bools and integers never are.",
+              special=((NAN, False), (INF, True), (-INF, True), (-0.0, False), (3e38, False))),
+    Judgement("isfinite", lambda m, x: m.isfinite(x), "True where it is finite, and False where it is infinite or NaN",
+              edges="Bools and integers always are finite.",
+              special=((NAN, False), (INF, False), (-INF, False), (-0.0, True), (3e38, True))),
 )}
 # fmt: on

@@ -159,7 +159,7 @@ GRADIENT_BOUNDS: Mapping[str, Callable[[Arguments, Nested], Errors]] = {
     "softmax": _softmax,
     "layer_norm": _layer_norm,
     "cross_entropy": _cross_entropy,
-    **{name: partial(of_gradient, bound.gradient) for name, bound in RUN_BOUNDS.items()},
+    **{name: partial(of_gradient, bound.gradient, keeps=bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }
 
 
@@ -215,5 +215,5 @@ GRADIENT_LOST: Mapping[str, Callable[[Arguments, Nested], Errors]] = {
     "softmax": _lost_by_softmax,
     "layer_norm": _lost_by_layer_norm,
     "cross_entropy": _lost_by_cross_entropy,
-    **{name: partial(of_gradient, bound.gradient_lost) for name, bound in RUN_BOUNDS.items()},
+    **{name: partial(of_gradient, bound.gradient_lost, keeps=bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }

@@ -20,6 +20,7 @@ Axis = int | tuple[int, ...] | None
 __all__ = [
     "Axis",
     "NDArray",
+    "deviations",
     "erf",
     "floor_quotient",
     "greater",
@@ -138,6 +139,12 @@ def mean_along(x: Any, axis: Axis, keepdims: bool = False) -> NDArray:
     count = math.prod(array.shape[one] for one in axes)
     total = sum_along(array, axis, keepdims)
     return np.asarray(total / count if count else np.full_like(total, math.nan), dtype=array.dtype)
+
+
+def deviations(run: NDArray) -> NDArray:
+    """Return what each element of a run is more than their mean: exactly 0 where all are equal, in few digits too."""
+    beyond = run - run[:1]
+    return np.asarray(beyond - sum_along(beyond, 0) / max(run.size, 1))
 
 
 def maximum_along(x: Any, axis: Axis, keepdims: bool = False) -> NDArray:

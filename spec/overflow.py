@@ -77,8 +77,8 @@ def _cross_entropy(define: Define, arguments: Arguments) -> Nested:
     return np.asarray(max(sum_of(added), cross_entropy_divisor(arguments)))
 
 
-def _runs(block: Callable[..., Any]) -> Callable[[Define, Arguments], Nested]:
-    return lambda define, arguments: of_result(block, arguments)
+def _runs(block: Callable[..., Any], keeps: bool) -> Callable[[Define, Arguments], Nested]:
+    return lambda define, arguments: of_result(block, arguments, keeps)
 
 
 ADDED: Mapping[str, Callable[[Define, Arguments], Nested]] = {
@@ -88,7 +88,7 @@ ADDED: Mapping[str, Callable[[Define, Arguments], Nested]] = {
     "linear": on_absolutes,
     "layer_norm": _layer_norm,
     "cross_entropy": _cross_entropy,
-    **{name: _runs(bound.added) for name, bound in RUN_BOUNDS.items()},
+    **{name: _runs(bound.added, bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }
 
 
@@ -133,5 +133,5 @@ GRADIENT_ADDED: Mapping[str, Callable[[Arguments, Nested], dict[str, Nested]]] =
     "softmax": _of_softmax,
     "layer_norm": _of_layer_norm,
     "cross_entropy": _of_cross_entropy,
-    **{name: partial(of_gradient, bound.gradient_added) for name, bound in RUN_BOUNDS.items()},
+    **{name: partial(of_gradient, bound.gradient_added, keeps=bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }

@@ -7,17 +7,16 @@ chapter. A value is written once, for floats, complex and exact numbers; special
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .components import each, promoted
-from .functions import FUNCTIONS, Function
 from .numerics import NDArray, floor_quotient, power, remainder
 
-__all__ = ["ENTRIES", "PAIRS", "Pair", "Refusal"]
+__all__ = ["PAIRS", "Pair", "Refusal", "pairs_of"]
 
 INF, NAN = math.inf, math.nan
 FLOATS, INTEGERS = ("float32", "float64", "float16"), ("int64", "int32", "int16", "int8", "uint8")
@@ -199,4 +198,7 @@ PAIRS = {one.name: one for one in (
 )}
 # fmt: on
 
-ENTRIES: Mapping[str, Function | Pair] = {**FUNCTIONS, **PAIRS}
+
+def pairs_of(chapter: str) -> dict[str, Pair]:
+    """Return the entries of a chapter."""
+    return {name: one for name, one in PAIRS.items() if one.chapter == chapter}

@@ -3,8 +3,8 @@
     <!-- clauses: softmax -->      everything between the two lines is generated
     <!-- end -->
 
-A block of functions has a section for every entry of `functions.py` and `pairs.py` that has no block of clauses
-elsewhere.
+A block of entries has a section for every entry of a chapter, of those in `functions.py`, `pairs.py` and
+`reductions.py`, that has no block of clauses elsewhere.
 
 `python -m pynested.spec.render` writes them, `--check` says which chapters are stale.
 """
@@ -18,13 +18,12 @@ import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 
-from .pairs import ENTRIES
-from .table import Clause, Operator, load_table
+from .table import ENTRIES, Clause, Operator, load_table
 
 __all__ = ["rendered", "section", "stale_chapters"]
 
 _FOLDER = Path(__file__).parent / "chapters"
-_FUNCTIONS = re.compile(r"(<!-- functions: (\w+) -->\n)(.*?)(<!-- end of functions -->\n)", re.DOTALL)
+_TABLE = re.compile(r"(<!-- entries: (\w+) -->\n)(.*?)(<!-- end of entries -->\n)", re.DOTALL)
 _BLOCK = re.compile(r"(<!-- clauses: (\w+) -->\n)(.*?)(<!-- end -->\n)", re.DOTALL)
 _WIDTH = 118
 
@@ -38,7 +37,8 @@ def section(operator: Operator) -> str:
 def _head(operator: Operator) -> list[str]:
     facts = [f"precision: {operator.precision}"]
     facts.append(f"differentiable in: {', '.join(operator.differentiable) or 'nothing'}")
-    facts += [f"torch: `{operator.torch}`"] if operator.torch else []
+    elsewhere = {"torch": operator.torch, **operator.peers}
+    facts += [f"{library}: `{name}`" for library, name in elsewhere.items() if name]
     return ["```python", *_signature(operator.signature), "```", "", _wrapped(" · ".join(facts), ""), ""]
 
 
@@ -70,14 +70,17 @@ def rendered(text: str, table: Mapping[str, Operator]) -> str:
             raise KeyError(f"render: the table has no [{name}]")
         return f"{match[1]}\n{section(table[name])}\n{match[4]}"
 
-    own = {match[2] for match in _BLOCK.finditer(_FUNCTIONS.sub("", text))}
-    return _BLOCK.sub(fill, _FUNCTIONS.sub(lambda match: f"{match[1]}\n{_sections(match[2], own)}{match[4]}", text))
+    own = {match[2] for match in _BLOCK.finditer(_TABLE.sub("", text))}
+
+    def sections(match: re.Match[str]) -> str:
+        names = [name for name in ENTRIES[match[2]] if name not in own]
+        return f"{match[1]}\n{''.join(map(_empty_section, names))}{match[4]}"
+
+    return _BLOCK.sub(fill, _TABLE.sub(sections, text))
 
 
-def _sections(chapter: str, elsewhere: set[str]) -> str:
-    """Return a section, with an empty block, for every entry of a chapter that has none elsewhere."""
-    names = [name for name, one in ENTRIES.items() if one.chapter == chapter and name not in elsewhere]
-    return "".join(f"### {name}\n\n<!-- clauses: {name} -->\n<!-- end -->\n\n" for name in names)
+def _empty_section(name: str) -> str:
+    return f"### {name}\n\n<!-- clauses: {name} -->\n<!-- end -->\n\n"
 
 
 def stale_chapters(folder: Path = _FOLDER) -> list[str]:

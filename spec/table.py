@@ -1,8 +1,9 @@
 """The operator table: what `spec/operators/*.toml` says, as frozen dataclasses.
 
-One file is one chapter and one table in it is one operator; many functions of one element are
-entries of `functions.py`, and of two of `pairs.py`. A table that holds nothing but clauses is an idea (values, layouts,
-gradients ...); the file `ideas.toml` collects them, and each is a chapter of its own.
+One file is one chapter and one table in it is one operator. Most functions of one element are entries of
+`functions.py`, many of two entries of `pairs.py`, and reductions that are said run by run entries of `reductions.py`.
+A table that holds nothing but clauses is an idea (values, layouts, gradients ...); the file `ideas.toml` collects them,
+and each is a chapter of its own.
 """
 
 from __future__ import annotations
@@ -16,10 +17,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .functions import Function
-from .pairs import ENTRIES, Pair
+from .functions import FUNCTIONS, Function
+from .pairs import Pair, pairs_of
+from .reductions import REDUCTIONS, Reduction
 
-__all__ = ["CLASSES", "FAMILIES", "Clause", "Operator", "chapters", "clause", "clauses", "load_table", "read_tables"]
+__all__ = [
+    "CLASSES",
+    "ENTRIES",
+    "FAMILIES",
+    "Clause",
+    "Operator",
+    "chapters",
+    "clause",
+    "clauses",
+    "load_table",
+    "read_tables",
+    "run_wise",
+]
 
 CLASSES = ("shape", "dtype", "value", "edge", "error", "gradient", "unspecified")
 IDEAS = "ideas"
@@ -36,6 +50,14 @@ FAMILIES = (
     "losses",
     "scan",
 )
+
+# The tables of Python, by the chapter that they belong to.
+Entries = Mapping[str, Function | Pair | Reduction]
+ENTRIES: Mapping[str, Entries] = {
+    "elementwise": {**FUNCTIONS, **pairs_of("elementwise")},
+    "comparison": pairs_of("comparison"),
+    "reduction": REDUCTIONS,
+}
 
 _FOLDER = Path(__file__).parent / "operators"
 _NAMED, _SEVERAL = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL
@@ -109,7 +131,7 @@ def _signature(arguments: ast.arguments) -> inspect.Signature:
     )
 
 
-def read_tables(folder: Path = _FOLDER, functions: Mapping[str, Function | Pair] = ENTRIES) -> dict[str, Operator]:
+def read_tables(folder: Path = _FOLDER, entries: Mapping[str, Entries] = ENTRIES) -> dict[str, Operator]:
     """Read every table under `folder`, chapters in reading order and then ideas; unknown fields are refused."""
     files = sorted(folder.glob("*.toml"), key=lambda path: (_rank(path.stem), path.stem))
     table: dict[str, Operator] = {}
@@ -118,8 +140,8 @@ def read_tables(folder: Path = _FOLDER, functions: Mapping[str, Function | Pair]
             if name in table:
                 raise ValueError(f"{path.name}: [{name}] is already a table of {table[name].chapter}")
             table[name] = _operator(name, path.stem, fields)
-        own = {name: one for name, one in functions.items() if one.chapter == path.stem}
-        table |= {name: _operator(name, path.stem, one.fields()) for name, one in own.items()}
+        of_chapter = entries.get(path.stem, {})
+        table |= {name: _operator(name, path.stem, one.fields()) for name, one in of_chapter.items()}
     return table
 
 
@@ -158,6 +180,12 @@ def _clause(chapter: str, id_: str, entry: Mapping[str, str]) -> Clause:
 def load_table() -> dict[str, Operator]:
     """Return the table of this specification, operators in reading order, then ideas."""
     return read_tables()
+
+
+def run_wise() -> list[str]:
+    """Return the names of the operators that keep the shape and work along one dimension."""
+    table = load_table().values()
+    return [one.name for one in table if one.signature and list(one.call.parameters) == ["self", "dim", "dtype"]]
 
 
 def clauses() -> dict[str, Clause]:

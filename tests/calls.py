@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,10 @@ import numpy as np
 import pynested as pn
 from pynested.backends.errors import EmptyReductionError, IndexOutOfRange, StructureError
 from pynested.spec.encoding import Components
-from pynested.spec.functions import FUNCTIONS, Function
+from pynested.spec.functions import FUNCTIONS
 from pynested.spec.pairs import PAIRS, Pair
+from pynested.spec.reductions import REDUCTIONS
+from pynested.spec.table import run_wise
 
 from .nests import BOTH, JAGGED, JAGGED_2, STRIDED, Kind, Numbers, batch, distinct
 
@@ -122,13 +124,9 @@ class Call:
         return f"{self.op}-{self.label}" if self.label else self.op
 
 
-def _inside(function: Function, b: Batch) -> tuple[Any, ...]:
-    return (b.of(function.inside),)
-
-
 def _pairs(pair: Pair) -> Iterator[Call]:
     """Operands of every kind: floats, of which the first are above 0, or integers."""
-    dtype, whole = np.dtype(pair.dtypes[0] if not pair.gradient else "float64"), not pair.gradient
+    whole, dtype = not pair.gradient, np.dtype("float64" if pair.gradient else pair.dtypes[0])
     first = lambda x: np.rint(64 * x).astype(dtype) if whole else np.abs(x) + 0.3  # noqa: E731
     second = lambda x: np.rint(8 * x).astype(dtype) if whole else x + 1.7  # noqa: E731
     number = 2 if whole else 2.5
@@ -143,7 +141,7 @@ def _elementwise() -> Iterator[Call]:
     for op in ("neg", "gelu", "silu", "logical_not", "clone", "detach", "contiguous", "unbind"):
         yield Call(op, "", lambda b: (b.x(),))
     for function in FUNCTIONS.values():
-        yield Call(function.name, "", partial(_inside, function))
+        yield Call(function.name, "", lambda b, one=function: (b.of(one.inside),), smooth=not function.is_step)
     for op in ("abs", "sgn", "relu"):
         yield Call(op, "", lambda b: (b.x(),), smooth=False)
     yield Call("gelu", "tanh", lambda b: (b.x(), "tanh"))
@@ -153,6 +151,9 @@ def _elementwise() -> Iterator[Call]:
         yield Call(op, "number", lambda b: (b.x(), 0.01), smooth=False)
     for pair in PAIRS.values():
         yield from _pairs(pair)
+    yield Call("clamp", "nested", lambda b: (b.x(), b.of(lambda x: -abs(x) / 2), b.of(lambda x: abs(x) / 4)))
+    yield Call("clamp", "dense", lambda b: (b.x(), distinct(b.sizes(b.count)) - 1, 0.5))
+    yield Call("clamp", "max", lambda b: (b.x(), None, distinct(b.sizes(1)[2:])))
     for op in ("add", "sub", "mul", "div"):
         yield Call(op, "nested", lambda b: (b.x(), b.x(1)))
         yield Call(op, "dense", lambda b: (b.x(), distinct(b.sizes(b.count))))
@@ -201,22 +202,22 @@ def _reduction() -> Iterator[Call]:
         dim = None if len(dims) == 3 else dims if len(dims) == 2 else dims[0]
         for keepdim in (False, True):
             label = f"{dim}" + " kept" * keepdim
-            for op in ("sum", "mean", "prod", "logsumexp")[: 4 - 3 * keepdim]:
+            composed = [name for name, one in REDUCTIONS.items() if one.differentiable]
+            for op in ["sum"] if keepdim else ["sum", "mean", *composed]:
                 yield Call(op, label, lambda b, dim=dim, keepdim=keepdim: (b.x(), dim, keepdim))
             arguments = lambda b, dim=dim, keepdim=keepdim: (b.x(), dim, keepdim)  # noqa: E731
             for op in ("argmax", "argmin")[: 2 * (len(dims) == 1)]:
                 yield Call(op, label, arguments, refuses=_empty_run(dims))
-            for op in ("any", "all"):
+            for op in [name for name, one in REDUCTIONS.items() if not one.differentiable]:
                 yield Call(op, label, lambda b, a=arguments: (b.of(lambda x: x > 0, np.bool_), *a(b)[1:]))
             for op in ("amax", "amin"):
                 yield Call(op, label, arguments, refuses=_empty_run(dims), smooth=False)
 
 
 def _runs() -> Iterator[Call]:
-    yield Call("softmax", "1", lambda b: (b.x(), 1))
-    yield Call("softmax", "2", lambda b: (b.x(), 2))
-    yield Call("cumsum", "1", lambda b: (b.x(), 1))
-    yield Call("cumsum", "2", lambda b: (b.x(), 2))
+    for op in run_wise():
+        yield Call(op, "1", lambda b: (b.x(), 1))
+        yield Call(op, "2", lambda b: (b.x(), 2))
     yield Call("layer_norm", "", lambda b: (b.x(), (2,)), kinds=ROWS)
     yield Call("layer_norm", "affine", lambda b: (b.x(), (2,), distinct((2,)), distinct((2,), 1)), kinds=ROWS)
     for p, training in ((0.0, True), (1.0, True), (0.5, False)):

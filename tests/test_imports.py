@@ -1,4 +1,4 @@
-"""The floors of the house: an import goes down a floor or sideways in its own folder, never up."""
+"""The floors of the house: an import goes down a floor or sideways in its own folder, never up, never in a circle."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+import pytest
 
 FLOORS = {
     "pynested._checkout": 0,
@@ -22,6 +24,7 @@ FLOORS = {
 }
 FACADE = "pynested"  # pynested/__init__.py: shows everything, so only the top floor may look at it
 ABSOLUTE = {FACADE, "pynested.__main__"}  # the two that Python itself may start from
+STUBS = {"pynested.operator_methods", "pynested.autograd.operator_methods"}  # for type checkers only
 TOP = 4
 MAPPED = ("autograd", "backends", "spec")
 OPTIONAL = {"awkward", "cupy", "jax", "matplotlib", "tensorflow", "torch"}
@@ -34,6 +37,10 @@ class Import(NamedTuple):
     target: str
     relative: bool
     place: str
+
+
+class Circle(Exception):
+    """Modules of which each imports the next, and the last the first."""
 
 
 def floor(module: str) -> int:
@@ -50,8 +57,12 @@ def folder(module: str) -> str:
 
 
 def imports(module: str, file: Path, known: dict[str, Path]) -> Iterator[Import]:
+    return found_in(module, file, ast.parse(file.read_text(encoding="utf-8")), known)
+
+
+def found_in(module: str, file: Path, tree: ast.AST, known: dict[str, Path]) -> Iterator[Import]:
     package = module if file.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree):
         place = f"{file}:{getattr(node, 'lineno', 0)}"
         if isinstance(node, ast.Import):
             for name in node.names:
@@ -82,16 +93,67 @@ def test_imports_go_down_or_sideways(modules: dict[str, Path]) -> None:
     assert not wrong, "\n".join(dict.fromkeys(wrong))
 
 
+def needed(module: str, file: Path, known: dict[str, Path]) -> set[str]:
+    """Return our modules that a file imports at any time, inside functions too, but for type checkers only."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            node.body = []
+    return {found.target for found in found_in(module, file, tree, known) if found.target in known} - {module}
+
+
+def in_order(edges: dict[str, set[str]]) -> list[str]:
+    """Return modules so that each comes after what it imports; a circle is refused."""
+    order: list[str] = []
+    path: list[str] = []
+
+    def visit(module: str) -> None:
+        if module in path:
+            raise Circle(" -> ".join([*path[path.index(module) :], module]))
+        if module not in order:
+            path.append(module)
+            for target in sorted(edges[module]):
+                visit(target)
+            order.append(path.pop())
+
+    for module in sorted(edges):
+        visit(module)
+    return order
+
+
+def test_imports_form_no_circle(modules: dict[str, Path]) -> None:
+    edges = {module: needed(module, file, modules) for module, file in modules.items()}
+    assert len(in_order(edges)) == len(modules)
+
+
+def test_a_circle_is_found(tmp_path: Path) -> None:
+    """Also one that a function closes; an import for type checkers closes none."""
+    one, other = tmp_path / "one.py", tmp_path / "other.py"
+    known = {"pynested.one": one, "pynested.other": other}
+    one.write_text("from .other import x\n", encoding="utf-8")
+    for text, circle in (
+        ("def f():\n    from . import one\n", True),
+        ("if TYPE_CHECKING:\n    from . import one\nelse:\n    one = None\n", False),
+    ):
+        other.write_text(text, encoding="utf-8")
+        edges = {module: needed(module, file, known) for module, file in known.items()}
+        if circle:
+            with pytest.raises(Circle, match="one -> pynested.other -> pynested.one"):
+                in_order(edges)
+        else:
+            assert in_order(edges) == ["pynested.other", "pynested.one"]
+
+
 def test_imports_are_relative_to_a_sibling_and_absolute_across_folders(modules: dict[str, Path]) -> None:
     wrong = []
     for found in ours(modules):
-        siblings = modules[found.module].parent == modules[found.target].parent and found.target != FACADE
         across = folder(found.module) != folder(found.target)
-        if found.module in ABSOLUTE:
+        if found.module in ABSOLUTE or found.target in STUBS:
             continue
         if found.target not in modules:
             wrong.append(f"{found.place}: there is no {found.target}")
             continue
+        siblings = modules[found.module].parent == modules[found.target].parent and found.target != FACADE
         if (siblings and not found.relative) or (across and found.relative):
             wrong.append(f"{found.place}: {found.target} is {'a sibling' if siblings else 'in another folder'}")
     assert not wrong, "\n".join(dict.fromkeys(wrong))

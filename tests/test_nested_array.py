@@ -244,7 +244,7 @@ class TestProtocols:
         assert_same(np.sin(x), [np.sin(one) for one in X], 1e-15)
         assert_same(np.add(X[0][:1], x), [X[0][:1] + one for one in X])
         with pytest.raises(TypeError):
-            np.floor(x)
+            np.rint(x)
         with pytest.raises(StructureError, match="to_padded_array"):
             np.asarray(x)
         equal = nest(batch([(2, 2)] * 2), layout, "transposed")

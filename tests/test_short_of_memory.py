@@ -25,7 +25,8 @@ from pynested.autograd.containers import shown_in
 from pynested.backends import Segments, memory
 from pynested.spec.functions import FUNCTIONS
 from pynested.spec.pairs import PAIRS
-from pynested.spec.table import load_table
+from pynested.spec.reductions import REDUCTIONS
+from pynested.spec.table import load_table, run_wise
 
 MIB = 1024 * 1024
 IDLE = 96 * MIB  # waits; of a size that nothing else has
@@ -93,6 +94,7 @@ OPERATORS: dict[str, Callable[[Any], Any]] = {
     "mul": lambda x: x * x,
     "maximum": lambda x: pn.maximum(x, x.detach()),
     "minimum": lambda x: pn.minimum(x, 1.0),
+    "clamp": lambda x: pn.clamp(x, 0.0, x.detach()),
     "div": lambda x: x / x,
     "neg": pn.neg,
     "abs": pn.abs,
@@ -115,16 +117,12 @@ OPERATORS: dict[str, Callable[[Any], Any]] = {
     "masked_fill": lambda x: pn.masked_fill(x, positive(x), 1.0),
     "sum": lambda x: pn.sum(x, 1),
     "mean": lambda x: pn.mean(x, 2),
-    "prod": lambda x: pn.prod(x, 1),
-    "logsumexp": lambda x: pn.logsumexp(x, 1),
+    **{name: lambda x, name=name: getattr(pn, name)(x, 1) for name in REDUCTIONS},
     "amax": lambda x: pn.amax(x, 2),
     "amin": lambda x: pn.amin(x, 2),
-    "any": lambda x: pn.any(x, 1),
-    "all": lambda x: pn.all(x, 2),
     "argmax": lambda x: pn.argmax(x, 2),
     "argmin": lambda x: pn.argmin(x, 2),
-    "softmax": lambda x: pn.softmax(x, 1),
-    "cumsum": lambda x: pn.cumsum(x, 1),
+    **{name: lambda x, name=name: getattr(pn, name)(x, 1) for name in run_wise()},
     "layer_norm": lambda x: pn.layer_norm(x, (WIDTH,)),
     "dropout": pn.dropout,
     "matmul": lambda x: pn.matmul(x, pn.ones(WIDTH, WIDTH, dtype=pn.float32)),

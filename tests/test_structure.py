@@ -77,6 +77,18 @@ def test_jagged_structures_are_compared_by_value() -> None:
     assert not a.same_placement(strided([[2, 1]], [[1, 1]], [0], 2))
 
 
+def test_outline_and_matrices_are_worked_out_once_for_each_width() -> None:
+    structure = Jagged([0, 2, 2, 5])
+    narrow, wide = (pn.NestedArray(pn.zeros(5, width), structure) for width in (2, 3))
+    assert (narrow.outline.tolist(), wide.outline.tolist()) == ([[2, 2], [0, 2], [3, 2]], [[2, 3], [0, 3], [3, 3]])
+    assert narrow.outline is narrow.outline and not narrow.outline.flags.writeable
+    turned = narrow.transpose(1, 2)
+    assert turned.outline.tolist() == [[2, 2], [2, 0], [2, 3]]
+    found = turned.structure.matrices((2, 5))
+    assert (found.rows.tolist(), found.cols.tolist(), found.offsets.tolist()) == ([2, 2, 2], [2, 0, 3], [0, 4, 4])
+    assert found.transposed and found is turned.structure.matrices((2, 5))
+
+
 sizes_1 = st.tuples(st.integers(0, 3), st.integers(0, 3))
 steps_1 = st.tuples(st.integers(0, 4), st.integers(0, 4))
 

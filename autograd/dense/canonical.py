@@ -101,7 +101,8 @@ def _kinds_in(name: str, value: Any) -> set[type]:
 def operand(name: str, value: Any, device: str = "cpu") -> Any:
     """``value`` as an operand: an Array, or a Python number, which promotes weakly.
 
-    A NumPy scalar has no place, so it goes to ``device``, that of the other operands; a NumPy array lies on the CPU.
+    A NumPy scalar belongs to no device, so it is moved to ``device``, that of the other operands; a NumPy array lies on
+    the CPU.
     """
     if type(value) in _AS_THEY_ARE:
         return value
@@ -153,6 +154,8 @@ def frozen(values: Any, *tracked: Any) -> Any:
 
 def as_array(name: str, value: Any, device: str = "cpu") -> Array:
     """``value`` as an Array; a number, also NumPy's, becomes one without dimensions on ``device``."""
+    if type(value) is Array:
+        return value
     given = operand(name, value, device)
     if type(given) is Array:
         return given
@@ -230,6 +233,8 @@ def canonical_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
     """``dim`` (None, an int or several) as a sorted tuple without duplicates; None means every dimension."""
     if dim is None:
         return tuple(range(ndim))
+    if type(dim) is int:
+        return (canonical_dim(name, dim, ndim),)
     given = tuple(dim) if several(dim) else (dim,)
     dims = sorted(canonical_dim(name, one, ndim) for one in given)
     for one, following in pairwise(dims):
@@ -240,7 +245,7 @@ def canonical_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
 
 def canonical_ints(name: str, what: str, given: Any) -> tuple[int, ...]:
     """``given``, as ``((2, 3),)`` or as ``(2, 3)``, as a tuple of ints."""
-    if len(given) == 1 and several(given[0]):
+    if len(given) == 1 and (type(given[0]) is tuple or several(given[0])):
         given = tuple(given[0])
     return tuple(canonical_int(name, what, one) for one in given)
 
@@ -259,7 +264,7 @@ def possible_ndim(name: str, ndim: int) -> None:
 def possible_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     """``shape``, unless no array can have so many dimensions or elements; sizes of 0 count as 1."""
     possible_ndim(name, len(shape))
-    if prod([size for size in shape if size > 0]) > MOST_ELEMENTS:
+    if not 0 < prod(shape) <= MOST_ELEMENTS and prod([size for size in shape if size > 0]) > MOST_ELEMENTS:
         raise ShapeError(f"{name}: shape {shape} has too many elements to be counted, also with 1 for sizes of 0.")
     return shape
 
@@ -278,6 +283,8 @@ def resolved_shape(name: str, shape: tuple[int, ...], numel: int, old: tuple[int
 
 def broadcast_shape(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape that all of ``shapes`` broadcast to."""
+    if len(shapes) == 2 and shapes[0][len(shapes[0]) - len(shapes[1]) :] == shapes[1]:
+        return shapes[0]  # as that of rows and a bias
     try:
         found = np.broadcast_shapes(*shapes)
     except ValueError:

@@ -20,6 +20,8 @@ from ..rules.kinds import same_device
 from .canonical import as_array, broadcast_shape, device_of, frozen, operand, together
 from .reduction import to_dtype
 
+__all__ = ["equal", "logical_not", "masked_fill", "where"]
+
 _INT64 = np.dtype(np.int64)
 
 

@@ -14,21 +14,23 @@ from ..array import Array
 from ..numbers import canonical_number, in_words, scalar, weak_dtype
 from ..rules import elementwise as rules
 from ..rules.kinds import same_device
-from ..rules.rule import Rule
+from ..rules.movement import copy
 from .canonical import as_array, broadcast_shape, device_of, operands
 from .reduction import to_dtype
+
+__all__ = ["abs", "add", "clamp", "gelu", "neg", "relu", "sgn", "silu", "sub"]
 
 BOOLS, INTEGERS = "b", "iu"  # kinds of dtype that an operator may refuse
 
 
 def paired(name: str, a: Any, b: Any) -> tuple[Any, Any]:
     """Two operands, at least one of them an Array, whose shapes broadcast."""
-    a, b = operands(name, a, b)
-    if type(a) is Array and type(b) is Array:
-        if a._bare.shape != b._bare.shape:
-            broadcast_shape(name, a.data.shape, b.data.shape)
-    elif type(a) is not Array and type(b) is not Array:
-        a = as_array(name, a)
+    if type(a) is not Array or type(b) is not Array:
+        a, b = operands(name, a, b)
+        if type(a) is not Array and type(b) is not Array:
+            return as_array(name, a), b
+    if type(a) is Array and type(b) is Array and a._bare.shape != b._bare.shape:
+        broadcast_shape(name, a._bare.shape, b._bare.shape)
     return a, b
 
 
@@ -77,7 +79,16 @@ def sub(self: Any, other: Any, *, alpha: Any = 1) -> Array:
     return result
 
 
-def unary(name: str, rule: Rule, refused: str = "") -> Callable[[Any], Array]:
+def clamp(self: Any, min: Any = None, max: Any = None) -> Array:
+    """``self``, but at least ``min`` and at most ``max``; NaN wins."""
+    if min is not None:
+        self = rules.clamp_min(*paired("clamp", self, min))
+    if max is not None:
+        self = rules.clamp_max(*paired("clamp", self, max))
+    return copy(as_array("clamp", self)) if min is None and max is None else self
+
+
+def unary(name: str, rule: Callable[[Array], Array], refused: str = "") -> Callable[[Any], Array]:
     """The function of one operand that a rule computes; kinds of dtype may be refused."""
 
     def function(self: Any) -> Array:
@@ -121,8 +132,3 @@ def binary(function: Callable[[Any, Any], Array], a: Any, b: Any) -> Array:
     if isinstance(a, _OPERANDS_TOO) or isinstance(b, _OPERANDS_TOO):
         return function(a, b)
     return NotImplemented  # type: ignore[no-any-return]
-
-
-UFUNCS: dict[Any, Callable[..., Any]] = {
-    np.add: add, np.subtract: sub, np.negative: neg, np.absolute: abs, np.sign: sgn,
-}  # fmt: skip

@@ -16,10 +16,12 @@ from ..array import Array, raw
 from ..numbers import canonical_real, in_words
 from ..rules import movement as moves
 from ..rules import rows as rules
+from .along import sum as total
 from .canonical import canonical_int, together
-from .normalization import floating
-from .reduction import sum as total
+from .entries import floating
 from .reduction import to_dtype
+
+__all__ = ["cross_entropy", "embedding"]
 
 
 def embedding(indices: Any, weight: Any) -> Array:

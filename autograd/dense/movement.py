@@ -37,6 +37,11 @@ from .canonical import (
 )
 from .reduction import to_dtype
 
+__all__ = [
+    "as_strided", "broadcast_to", "cat", "chunk", "clone", "contiguous", "getitem", "narrow", "permute", "reshape",
+    "reshape_as", "select", "stack", "to", "transpose", "unbind", "unflatten", "unsqueeze", "view",
+]  # fmt: skip
+
 MOST_EMPTY_PIECES = 2**20  # other pieces are no more than the entries that they hold
 
 

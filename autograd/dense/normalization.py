@@ -1,4 +1,4 @@
-"""Softmax, layer norm and dropout on dense arrays."""
+"""Layer norm and dropout on dense arrays."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from pynested.backends import get_backend
-from pynested.backends.dtypes import is_float
-from pynested.backends.errors import DTypeError, ShapeError
+from pynested.backends.errors import ShapeError
 from pynested.backends.host import from_host
 from pynested.backends.memory import with_room
 
@@ -20,29 +19,10 @@ from ..numbers import canonical_real
 from ..rules import elementwise as of_elements
 from ..rules import movement as moves
 from ..rules import rows as of_rows
-from ..rules import segment as rules
-from .canonical import as_array, canonical_dim, canonical_dtype, canonical_shape, together
-from .reduction import to_dtype
+from .canonical import as_array, canonical_shape, together
+from .entries import floating, to_dtype
 
-
-def floating(name: str, x: Array, dtype: Any = None) -> Array:
-    """``x`` in ``dtype``, or as it is; either must be floating point."""
-    x = x if dtype is None else to_dtype(x, canonical_dtype(dtype, x.device))
-    if not is_float(x.data.dtype):
-        raise DTypeError(f"{name}: needs a floating point array, this one is {x.dtype}. Convert it: x.to(pn.float64).")
-    return x
-
-
-def softmax(self: Any, dim: int, *, dtype: Any = None) -> Array:
-    """exp(x - max) / sum along ``dim``; NaN where a run holds NaN, +inf, or nothing but -inf."""
-    x = as_array("softmax", self)
-    at = canonical_dim("softmax", dim, x.ndim)
-    x = floating("softmax", x, dtype)
-    if at == x.ndim - 1:
-        return rules.softmax_last(x)
-    axes = (*[i for i in range(x.ndim) if i != at], at)
-    back = tuple(axes.index(i) for i in range(x.ndim))
-    return moves.transpose(rules.softmax_last(moves.transpose(x, axes)), back)
+__all__ = ["dropout", "layer_norm"]
 
 
 def layer_norm(
@@ -60,13 +40,9 @@ def norm_rows(x: Array, shape: tuple[int, ...], weight: Any, bias: Any, eps: flo
     """`layer_norm` with its arguments checked, but for weight, bias and eps."""
     eps = canonical_real("layer_norm", "eps", eps, 0)
     size = prod(shape)
-    x, *given = together("layer_norm", x, weight, bias)
-    flat = [
-        None if p is None else _in_shape(_parameter(name, p, shape, x.dtype), (size,))
-        for name, p in zip(("weight", "bias"), given, strict=True)
-    ]
+    x, weight, bias = together("layer_norm", x, weight, bias)
+    scale, shift = _parameter("weight", weight, shape, x.dtype), _parameter("bias", bias, shape, x.dtype)
     rows = _in_shape(x, (x.numel() // max(size, 1), size))  # rows without elements are none, however many
-    scale, shift = flat
     kept = get_backend(x.device).layer_norm(rows.data, raw(scale), raw(shift), eps)
     return _in_shape(of_rows.layer_norm(rows, scale, shift, eps, kept), x.shape)
 
@@ -76,10 +52,13 @@ def _in_shape(x: Array, shape: tuple[int, ...]) -> Array:
     return x if x.shape == shape else moves.reshape(x, shape)
 
 
-def _parameter(name: str, parameter: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    if parameter.shape != shape:
-        raise ShapeError(f"layer_norm: {name} must have shape {shape}, not {parameter.shape}.")
-    return to_dtype(floating("layer_norm", parameter), dtype)
+def _parameter(name: str, given: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
+    """A weight or a bias, if there is one, in ``dtype`` and without dimensions but one."""
+    if given is None:
+        return None
+    if given.shape != shape:
+        raise ShapeError(f"layer_norm: {name} must have shape {shape}, not {given.shape}.")
+    return _in_shape(to_dtype(floating("layer_norm", given), dtype), (prod(shape),))
 
 
 def dropout(self: Any, p: float = 0.5, training: bool = True, *, generator: Any = None) -> Array:

@@ -9,12 +9,12 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DTypeError
 
 from ..array import Array, raw
-from ..numbers import refused_operand
+from ..numbers import refused_operand, scalar
 from ..rules.kinds import same_device
 from ..rules.pair_verbs import met
 from ..rules.pairs import PAIRS, RULES, Pair
 from ..rules.rule import bound
-from .elementwise import UFUNCS, paired
+from .elementwise import paired
 
 __all__ = list(PAIRS)
 
@@ -30,6 +30,8 @@ def _checked(entry: Pair, a: Any, b: Any) -> None:
     elif dtype.kind in entry.refused:
         raise DTypeError(f"{entry.name}: takes numbers, not bools. Convert one of them first: x.to(pn.int8).")
     elif entry.check is not None and 0 not in getattr(a, "shape", ()):
+        for number in (x for x in (a, b) if type(x) is int):
+            scalar(entry.name, number, dtype)  # which holds it: that comes first
         entry.check(entry.name, a, b)
 
 
@@ -62,4 +64,4 @@ def _computed(entry: Pair) -> Callable[[Any, Any], Array]:
 
 
 for _name, _entry in PAIRS.items():
-    globals()[_name] = UFUNCS[_entry.ufunc] = _function(_entry)
+    globals()[_name] = _function(_entry)

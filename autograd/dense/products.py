@@ -17,6 +17,8 @@ from .canonical import broadcast_shape, possible_shape, together
 from .elementwise import add
 from .reduction import to_dtype
 
+__all__ = ["bmm", "linear", "matmul"]
+
 
 def _promoted(a: Array, b: Array) -> tuple[Array, Array]:
     if a.dtype == b.dtype:
@@ -36,15 +38,22 @@ def matmul(self: Any, other: Any) -> Array:
             f"matmul: the last dimension of {a.shape} has size {a.shape[-1]} and the dimension of {b.shape} that it "
             f"meets has size {inner}; they must be equal."
         )
+    return _multiplied(a, b)
+
+
+def _multiplied(a: Array, b: Array) -> Array:
+    """`matmul` of operands of one dtype whose inner sizes are equal."""
     left = a if a.ndim > 1 else moves.reshape(a, (1, *a.shape))
     right = b if b.ndim > 1 else moves.reshape(b, (*b.shape, 1))
     lead = broadcast_shape("matmul", left.shape[:-2], right.shape[:-2])
     if not 0 < a.data.size * b.data.size <= MOST_ELEMENTS:
         possible_shape("matmul", (*lead, left.shape[-2], right.shape[-1]))
     product = rules.matmul(left, right)
+    if left is a and right is b:
+        return product
     rows = () if a.ndim == 1 else (left.shape[-2],)
     cols = () if b.ndim == 1 else (right.shape[-1],)
-    return product if rows and cols else moves.reshape(product, (*lead, *rows, *cols))
+    return moves.reshape(product, (*lead, *rows, *cols))
 
 
 def bmm(self: Any, mat2: Any) -> Array:
@@ -57,21 +66,26 @@ def bmm(self: Any, mat2: Any) -> Array:
     return matmul(a, b)
 
 
-def multiplied_in(x: np.dtype[Any], weight: np.dtype[Any], bias: np.dtype[Any] | None) -> np.dtype[Any]:
+def _multiplied_in(x: np.dtype[Any], weight: np.dtype[Any], bias: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of the products of `linear`: that of the result, float32 for halves; integers keep their own."""
     kind = promoted(x, weight)
-    return computing_dtype(promoted(kind, bias) if bias is not None and is_float(kind) else kind)
+    return computing_dtype(promoted(kind, bias) if is_float(kind) else kind)
 
 
 def linear(self: Any, weight: Any, bias: Any = None) -> Array:
     """``x @ weight.T + bias``: (..., I), (O, I), (O,) -> (..., O)."""
     x, w, bias = together("linear", self, weight, bias)
     check_linear(x.shape[-1] if x.ndim else None, w, bias)
-    if bias is not None and (is_half(bias.dtype) or not x.dtype == w.dtype == bias.dtype):
-        wide, kind = multiplied_in(x.dtype, w.dtype, bias.dtype), promoted(x.dtype, w.dtype, bias.dtype)
-        if wide != promoted(x.dtype, w.dtype):
-            return to_dtype(linear(*[to_dtype(one, wide) for one in (x, w, bias)]), kind)
-    product = matmul(x, rules.swapped(w))
+    return transformed(x, w, bias)
+
+
+def transformed(x: Array, weight: Array, bias: Array | None) -> Array:
+    """`linear` of arguments that fit."""
+    if bias is not None and (is_half(bias.dtype) or not x.dtype == weight.dtype == bias.dtype):
+        wide, kind = _multiplied_in(x.dtype, weight.dtype, bias.dtype), promoted(x.dtype, weight.dtype, bias.dtype)
+        if wide != promoted(x.dtype, weight.dtype):  # added up so wide, and rounded once, bias included
+            return to_dtype(transformed(to_dtype(x, wide), to_dtype(weight, wide), to_dtype(bias, wide)), kind)
+    product = _multiplied(*_promoted(x, rules.swapped(weight)))
     return product if bias is None else add(product, bias)
 
 

@@ -1,291 +1,166 @@
-"""Reductions: the table of what each does to a run, whatever a run is, and how it does it to axes of a dense array.
+"""Reductions: the table of what each does to a run, and what people read about it.
 
-An entry is the whole reduction. It is written once, in terms of `Runs`: what can be asked of the runs of an array, be
-these axes of a dense array (`AxisRuns`) or segments of rows, as the components of nested arrays are (`SegmentRuns`).
+An entry is the whole reduction. It is written once, in terms of `Runs`, for axes of dense arrays and for segments, as
+the components of nested arrays are. From it follow the functions of dense and of nested arrays with their docstrings,
+the methods of both, and what NumPy's function of the name does: `autograd/dense/along.py` makes them.
 """
-
-# ruff: noqa: D102 - the methods of both kinds of runs are described once, in Runs
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from math import inf, nan
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
-
-from pynested.backends import Segments, get_backend
-from pynested.backends.dtypes import computing_dtype, is_float
-from pynested.backends.errors import DTypeError, EmptyReductionError
-from pynested.backends.host import from_host
-from pynested.backends.memory import with_room
+from pynested.backends import get_backend
+from pynested.backends.errors import EmptyReductionError
 
 from ..array import Array
 from ..rules import elementwise as of_elements
-from ..rules import movement as moves
-from ..rules import reduction as of_axes
-from ..rules import segment as of_segments
-from .canonical import as_array, canonical_dim, canonical_dims, canonical_dtype
+from .entries import Reduction, added, averaged, place, to_dtype, truth, unchanged
+from .runs import Runs
 
-Where = Callable[[int], str]  # the number of a run -> what it is a run of, in words
-Kind = np.dtype[Any]
+__all__ = ["REDUCTIONS", "shifted", "to_dtype"]
 
 
-# ---- runs ---------------------------------------------------------------------------------------------------------
-
-
-class Runs(Protocol):
-    """What a reduction can ask of the runs of an array."""
-
-    def sum(self, x: Array) -> Array:
-        """The sum of each run; +0 for an empty one."""
-
-    def prod(self, x: Array) -> Array:
-        """The product of each run; 1 for an empty one."""
-
-    def amax(self, x: Array) -> Array:
-        """The maximum of each run; the least value of the dtype for an empty one."""
-
-    def amin(self, x: Array) -> Array:
-        """The minimum of each run; the greatest value of the dtype for an empty one."""
-
-    def place(self, verb: str, x: Array) -> Array:
-        """Where in each run ``segment_argmax``, or ``segment_argmin``, finds what it looks for."""
-
-    def count(self, x: Array) -> Any:
-        """How many elements each run has, in the dtype of ``x``."""
-
-    def back(self, y: Array, x: Array) -> Array:
-        """``y``, which has an entry for each run of ``x``, at every element of the run."""
-
-
-class AxisRuns:
-    """The runs of a dense array along some of its axes."""
-
-    __slots__ = ("axes",)
-
-    def __init__(self, axes: tuple[int, ...]) -> None:
-        self.axes = axes
-
-    def sum(self, x: Array) -> Array:
-        return of_axes.sum_axes(x, self.axes)
-
-    def prod(self, x: Array) -> Array:
-        return self._as_segment(x, of_segments.segment_prod)
-
-    def amax(self, x: Array) -> Array:
-        return of_axes.amax(x, self.axes)
-
-    def amin(self, x: Array) -> Array:
-        return of_axes.amin(x, self.axes)
-
-    def place(self, verb: str, x: Array) -> Array:
-        return self._as_segment(x, lambda rows, segments: SegmentRuns(segments).place(verb, rows))
-
-    def count(self, x: Array) -> int:
-        return math.prod([x.shape[i] for i in self.axes])
-
-    def back(self, y: Array, x: Array) -> Array:
-        return moves.broadcast_to(moves.reshape(y, of_axes.kept(x.shape, self.axes)), x.shape)
-
-    def _as_segment(self, x: Array, rule: Callable[[Array, Segments], Array]) -> Array:
-        """What a rule over segments says of the one segment whose columns are the runs."""
-        rest = tuple(i for i in range(x.ndim) if i not in self.axes)
-        columns = tuple(x.shape[i] for i in rest)
-        rows = moves.reshape(moves.transpose(x, (*self.axes, *rest)), (self.count(x), *columns))
-        return moves.reshape(rule(rows, Segments(np.array([0, self.count(x)]))), columns)
-
-
-class SegmentRuns:
-    """The runs of rows ``(N, ...)`` that segments are."""
-
-    __slots__ = ("segments",)
-
-    def __init__(self, segments: Segments) -> None:
-        self.segments = segments
-
-    def sum(self, x: Array) -> Array:
-        return of_segments.segment_sum(x, self.segments)
-
-    def prod(self, x: Array) -> Array:
-        return of_segments.segment_prod(x, self.segments)
-
-    def amax(self, x: Array) -> Array:
-        return of_segments.segment_max(x, self.segments)
-
-    def amin(self, x: Array) -> Array:
-        return of_segments.segment_min(x, self.segments)
-
-    def place(self, verb: str, x: Array) -> Array:
-        return Array(with_room(getattr(get_backend(x.device), verb))(x.data, self.segments), x.device)
-
-    def count(self, x: Array) -> Array:
-        counts = self.segments.lengths.astype(x.dtype).reshape(-1, *[1] * (x.ndim - 1))
-        return Array(from_host(counts, x.device), x.device)
-
-    def back(self, y: Array, x: Array) -> Array:
-        return of_segments.spread(y, self.segments)
-
-
-# ---- dtypes -------------------------------------------------------------------------------------------------------
-
-
-def to_dtype(x: Array, dtype: Kind) -> Array:
-    """``x`` in ``dtype``, itself if that is its own; a gradient flows between floating point dtypes only."""
-    if x.dtype == dtype:
-        return x
-    return moves.cast(x if is_float(dtype) else x.detach(), dtype)
-
-
-def added(name: str, x: Array, dtype: Any) -> tuple[Array, Kind]:
-    """``x`` in a dtype in which it can be added up, and the dtype of the sum: that asked for, its own, or int64."""
-    own = x.dtype if is_float(x.dtype) else np.dtype(np.int64)
-    wanted = own if dtype is None else canonical_dtype(dtype, x.device)
-    wide = computing_dtype(wanted) if is_float(wanted) else np.dtype(np.int64)
-    return to_dtype(to_dtype(x, wanted), wide), wanted
-
-
-def averaged(name: str, x: Array, dtype: Any) -> tuple[Array, Kind]:
-    """``x`` wide enough, and the dtype of its mean: that asked for, which must be floating, its own, or float64."""
-    wanted = x.dtype if is_float(x.dtype) else np.dtype(np.float64)
-    if dtype is not None:
-        wanted = canonical_dtype(dtype, x.device)
-        if not is_float(wanted):
-            raise DTypeError(f"{name}: a mean is a floating point number; dtype={wanted} cannot hold one.")
-    return added(name, x, wanted)
-
-
-def unchanged(name: str, x: Array, dtype: Any) -> tuple[Array, Kind]:
-    """``x``, whose dtype the result has."""
-    return x, x.dtype
-
-
-def truth(name: str, x: Array, dtype: Any) -> tuple[Array, Kind]:
-    """Whether each element is true; so is the result."""
-    return to_dtype(x, np.dtype(np.bool_)), np.dtype(np.bool_)
-
-
-def place(name: str, x: Array, dtype: Any) -> tuple[Array, Kind]:
-    """``x``, in which places are looked for, without a gradient."""
-    return x.detach(), np.dtype(np.int64)
-
-
-# ---- the table ----------------------------------------------------------------------------------------------------
-
-
-class Reduction:
-    """One reduction; called, it is the function of a dense array.
-
-    Parameters
-    ----------
-    name : str
-        What error messages call it.
-    of_runs : callable
-        The runs of an array and the array -> the result, an element for each run.
-    takes : callable
-        The array as it is reduced, and the dtype of the result.
-    empty : number, or EmptyReductionError
-        What a run without elements gives. It is what ``of_runs`` makes of it; only a refusal is made here.
-    says : str
-        The docstring.
-    lacks : str
-        What a run without elements has not, where it is refused.
-    """
-
-    def __init__(
-        self, name: str, of_runs: Callable[[Runs, Array], Array], *, takes: Any, empty: Any, says: str, lacks: str = ""
-    ) -> None:
-        self.name, self.of_runs, self.takes, self.empty, self.lacks = name, of_runs, takes, empty, lacks
-        self.refuses = empty is EmptyReductionError
-        self.is_place = takes is place  # what is found is a place along one dimension
-        self.__doc__ = says
-
-    def __repr__(self) -> str:
-        return f"<reduction {self.name}>"
-
-    def __call__(self, given: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Array:
-        """The reduction of a dense array over ``dim``: one dimension, several, or all of them."""
-        x = as_array(self.name, given)
-        dims = self.dims(dim, x.ndim)
-        x, kind = self.takes(self.name, x, dtype)
-        result = self.over_axes(x, dims)
-        return to_dtype(moves.reshape(result, of_axes.kept(x.shape, dims)) if keepdim else result, kind)
-
-    def dims(self, dim: Any, ndim: int) -> tuple[int, ...]:
-        """The dimensions that are named; for a place it is one."""
-        return (canonical_dim(self.name, dim, ndim),) if self.is_place else canonical_dims(self.name, dim, ndim)
-
-    def over_axes(self, x: Array, axes: tuple[int, ...]) -> Array:
-        """``x``, in a dtype that is taken, over canonical axes."""
-        if self.refuses and 0 in x.shape:
-            self._check_axes(x.shape, axes)
-        return self.of_runs(AxisRuns(axes), x)
-
-    def over_segments(self, rows: Array, segments: Segments, where: Where) -> Array:
-        """``rows``, in a dtype that is taken, over segments; ``where`` says what each of these is."""
-        if self.refuses and segments.any_empty and 0 not in rows.shape[1:]:
-            i = int(np.flatnonzero(segments.lengths == 0)[0])
-            raise self.refused(f"{where(i)} is empty along dim", "Leave it out, or join an element to it first.")
-        return self.of_runs(SegmentRuns(segments), rows)
-
-    def refused(self, what: str, advice: str = "") -> EmptyReductionError:
-        """The error for a run without elements."""
-        return EmptyReductionError(f"{self.name}: {what}, and nothing has no {self.lacks}. {advice}".rstrip())
-
-    def _check_axes(self, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
-        empty = [i for i in axes if shape[i] == 0]
-        if empty and 0 not in [size for i, size in enumerate(shape) if i not in axes]:
-            raise self.refused(
-                f"dimension {empty[0]} of an array of shape {shape} is empty",
-                "Leave it out of dim, or join an element to it first.",
-            )
+def shifted(runs: Runs, x: Array) -> tuple[Array, Array]:
+    """What each element is more than the greatest of its run, if that is finite, else than 0; and that number."""
+    greatest = runs.amax(x.detach())
+    top = of_elements.where(greatest, x.dtype.type(0), get_backend(x.device).isfinite(greatest.data))
+    return x - runs.back(top, x), top
 
 
 def _logsumexp(runs: Runs, x: Array) -> Array:
-    """Exponentials of what each element is less than the greatest of its run, if that is finite."""
-    greatest = runs.amax(x.detach())
-    top = of_elements.where(greatest, x.dtype.type(0), get_backend(x.device).isfinite(greatest.data))
-    return top + of_elements.log(runs.sum(of_elements.exp(x - runs.back(top, x))))
+    below, top = shifted(runs, x)
+    return top + of_elements.log(runs.sum(of_elements.exp(below)))
 
 
-sum = Reduction(
-    "sum", lambda runs, x: runs.sum(x), takes=added, empty=0,
-    says="The sum over ``dim``; +0 where there is nothing to add.",
-)  # fmt: skip
-mean = Reduction(
-    "mean", lambda runs, x: runs.sum(x) / runs.count(x), takes=averaged, empty=nan,
-    says="The sum over ``dim`` by the number of its elements; NaN where there are none.",
-)  # fmt: skip
-prod = Reduction(
-    "prod", lambda runs, x: runs.prod(x), takes=added, empty=1,
-    says="The product over ``dim``; 1 where there is nothing to multiply.",
-)  # fmt: skip
-logsumexp = Reduction(
-    "logsumexp", _logsumexp, takes=averaged, empty=-inf,
-    says="log of the sum of exp over ``dim``, however large the elements; -inf where there are none.",
-)  # fmt: skip
-amax = Reduction(
-    "amax", lambda runs, x: runs.amax(x), takes=unchanged, empty=EmptyReductionError, lacks="maximum",
-    says="The maximum over ``dim``; NaN wins, and a maximum of nothing is an error.",
-)  # fmt: skip
-amin = Reduction(
-    "amin", lambda runs, x: runs.amin(x), takes=unchanged, empty=EmptyReductionError, lacks="minimum",
-    says="The minimum over ``dim``; NaN wins, and a minimum of nothing is an error.",
-)  # fmt: skip
-any = Reduction(
-    "any", lambda runs, x: runs.amax(x), takes=truth, empty=False,
-    says="Whether any element over ``dim`` is not 0; False where there are none.",
-)  # fmt: skip
-all = Reduction(
-    "all", lambda runs, x: runs.amin(x), takes=truth, empty=True,
-    says="Whether all elements over ``dim`` are not 0; True where there are none.",
-)  # fmt: skip
-argmax = Reduction(
-    "argmax", lambda runs, x: runs.place("segment_argmax", x), takes=place, empty=EmptyReductionError, lacks="maximum",
-    says="Where along ``dim`` the first maximum is; a NaN is one, and a maximum of nothing is an error.",
-)  # fmt: skip
-argmin = Reduction(
-    "argmin", lambda runs, x: runs.place("segment_argmin", x), takes=place, empty=EmptyReductionError, lacks="minimum",
-    says="Where along ``dim`` the first minimum is; a NaN is one, and a minimum of nothing is an error.",
-)  # fmt: skip
+def deviations(runs: Runs, x: Array) -> Array:
+    """What each element is more than the mean of its run: exactly 0 where all are equal, for the shift is exact."""
+    below, _ = shifted(runs, x)
+    return below - runs.back(runs.sum(below) / runs.count(x), x)
+
+
+def _var(runs: Runs, x: Array, correction: float = 1) -> Array:
+    away = deviations(runs, x)
+    found: Array = runs.sum(away * away) / runs.count(x, correction)
+    return found
+
+
+def _std(runs: Runs, x: Array, correction: float = 1) -> Array:
+    """The root of the variance of numbers up to 1, whose squares are neither too large nor too small; flat at 0."""
+    kernels, away, one = get_backend(x.device), deviations(runs, x), x.dtype.type(1)
+    most = runs.amax(of_elements.abs_(away.detach()))
+    scale = of_elements.where(most, one, kernels.isfinite(most.data) & (most.data > 0))
+    away = away / runs.back(scale, x)
+    square = runs.sum(away * away) / runs.count(x, correction)
+    some = square.data != 0
+    root = of_elements.sqrt(of_elements.where(square, one, some))
+    found: Array = scale * of_elements.where(root, x.dtype.type(0), some)
+    return found
+
+
+_NONE: dict[str, Any] = {"empty": EmptyReductionError, "clauses": 8}
+_LARGEST = """A run that holds a NaN has the {0} NaN, other runs are untouched by it; a run of {1}inf has {1}inf.
+Gradient: to the {2} element, split evenly between equal ones; of a run that holds a NaN not specified."""
+_FIRST = "Of equal elements it is the first, and in a run that holds a NaN the first NaN. There is no gradient."
+
+REDUCTIONS = {one.name: one for one in (
+    Reduction(
+        "sum", lambda runs, x: runs.sum(x), takes=added, option="dtype", empty=0, clauses=10,
+        says="The sum of each run along ``dim``",
+        notes="""A run without elements sums to +0; the sign of another sum that is zero is not specified. float16 is
+accumulated wider and rounded once. Gradient: every element gets the cotangent of its sum.""",
+        example="""nt = pn.nested_array([[[1, 2], [3, 4]], np.zeros((0, 2), int)], layout=pn.jagged)
+>>> pn.sum(nt, 1)
+array([[4, 6],
+       [0, 0]])
+>>> pn.sum(nt, 2).unbind()
+(array([3, 7]), array([]))""",
+    ),
+    Reduction(
+        "mean", lambda runs, x: runs.sum(x) / runs.count(x), takes=averaged, option="dtype", empty=nan, clauses=8,
+        says="The sum of each run along ``dim`` by its number of elements",
+        notes="""Over all dimensions it is the mean of all elements, each counted once, and not the mean of the
+components' means; with dimension 0 the divisor is the number of elements present at the position. The mean of a run
+without elements is NaN. Gradient: every element gets the cotangent of its run by the number of elements of that run; an
+empty component gets an empty gradient.""",
+        example="""nt = pn.nested_array([[1.0, 2.0], [], [6.0]], layout=pn.jagged)
+>>> pn.mean(nt, 1), pn.mean(nt), pn.mean(nt, 0)
+(array([1.5, nan, 6. ]), array(3.), array([3.5, 2. ]))""",
+    ),
+    Reduction(
+        "prod", lambda runs, x: runs.prod(x), takes=added, option="dtype", empty=1, clauses=7,
+        says="The product of each run along ``dim``",
+        notes="""The product of a run without elements is 1. float16 is multiplied wider and rounded once. Gradient: to
+each element the cotangent times the product of the others, which no zero spoils.""",
+        example="""pn.prod(pn.nested_array([[2, 3], [], [4]], layout=pn.jagged), 1)
+array([6, 1, 4])""",
+    ),
+    Reduction(
+        "logsumexp", _logsumexp, takes=averaged, empty=-inf, clauses=6,
+        says="The logarithm of the sum of exponentials of each run along ``dim``",
+        notes="""It overflows only where the result does. A run without elements, or of nothing but -inf, gives -inf;
+one with +inf gives +inf, one with NaN NaN. Gradient: the cotangent times the softmax of the run, NaN where all of it is
+-inf.""",
+        example="""pn.logsumexp(pn.nested_array([[1000.0, 1000.0], [], [3.0]], layout=pn.jagged), 1)
+array([1000.69314718,         -inf,    3.        ])""",
+    ),
+    Reduction(
+        "var", _var, takes=averaged, option="correction", empty=nan, clauses=10,
+        says="The variance of each run along ``dim``",
+        notes="""The mean is subtracted before anything is squared, and the divisor is the number of elements less
+``correction``, or 0 where that is less. NaN is the variance of a run without elements, of one element with the
+correction 1, and of a run that holds a NaN or an infinity. Gradient: the cotangent times 2 (x - mean) / divisor.""",
+        example="""nt = pn.nested_array([[1.0, 3.0], [], [5.0]], layout=pn.jagged)
+>>> pn.var(nt, 1), pn.var(nt, 1, correction=0)
+(array([ 2., nan, nan]), array([ 1., nan,  0.]))""",
+    ),
+    Reduction(
+        "std", _std, takes=averaged, option="correction", empty=nan, clauses=10,
+        says="The standard deviation of each run along ``dim``",
+        notes="""The root of `var`, NaN where that is, also of elements whose squares are too large or too small for the
+dtype. Gradient: the cotangent times (x - mean) / (divisor * result), and 0 where all elements are equal.""",
+        example="""pn.std(pn.nested_array([[1.0, 3.0, 5.0], [], [4.0, 4.0]], layout=pn.jagged), 1)
+array([ 2., nan,  0.])""",
+    ),
+    Reduction(
+        "amax", lambda runs, x: runs.amax(x), takes=unchanged, lacks="maximum", **_NONE,
+        says="The greatest element of each run along ``dim``", notes=_LARGEST.format("maximum", "-", "greatest"),
+        example="""nt = pn.nested_array([[-np.inf], [1.0, 2.0], [3.0, np.nan]], layout=pn.jagged)
+>>> pn.amax(nt, 1)
+array([-inf,   2.,  nan])""",
+    ),
+    Reduction(
+        "amin", lambda runs, x: runs.amin(x), takes=unchanged, lacks="minimum", **_NONE,
+        says="The least element of each run along ``dim``", notes=_LARGEST.format("minimum", "+", "least"),
+        example="""pn.amin(pn.nested_array([[np.inf], [1.0, 2.0], [3.0, np.nan]], layout=pn.jagged), 1)
+array([inf,  1., nan])""",
+    ),
+    Reduction(
+        "any", lambda runs, x: runs.amax(x), takes=truth, empty=False, clauses=3,
+        says="Whether any element is true, of each run along ``dim``",
+        notes="Of a run without elements it is False. There is no gradient.",
+        example="""pn.any(pn.nested_array([[0, 1], [], [0]], layout=pn.jagged), 1)
+array([ True, False, False])""",
+    ),
+    Reduction(
+        "all", lambda runs, x: runs.amin(x), takes=truth, empty=True, clauses=3,
+        says="Whether all elements are true, of each run along ``dim``",
+        notes="Of a run without elements it is True. There is no gradient.",
+        example="""pn.all(pn.nested_array([[0, 1], [], [0]], layout=pn.jagged), 1)
+array([False,  True, False])""",
+    ),
+    Reduction(
+        "argmax", lambda runs, x: runs.place("segment_argmax", x), takes=place, option="place",
+        lacks="maximum", **_NONE,
+        says="Where the greatest element of each run along ``dim`` is", notes=_FIRST,
+        example="""pn.argmax(pn.nested_array([[1, 3], [7], [2, 9, 9]], layout=pn.jagged), 1)
+array([1, 0, 1])""",
+    ),
+    Reduction(
+        "argmin", lambda runs, x: runs.place("segment_argmin", x), takes=place, option="place",
+        lacks="minimum", **_NONE,
+        says="Where the least element of each run along ``dim`` is", notes=_FIRST,
+        example="""pn.argmin(pn.nested_array([[1, 3], [7], [2, 9, 9]], layout=pn.jagged), 1)
+array([0, 0, 0])""",
+    ),
+)}  # fmt: skip

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from ..rules.functions import FUNCTIONS, RULES
-from .elementwise import UFUNCS, unary
+from ..rules.functions import FUNCTIONS
+from .elementwise import BOOLS, unary
 
 __all__ = list(FUNCTIONS)
 
 for _name, _entry in FUNCTIONS.items():
-    globals()[_name] = _function = unary(_name, RULES[_name])
+    globals()[_name] = _function = unary(_name, _entry.computed, BOOLS if _entry.dtypes in ("wrap", "stay") else "")
     _function.__doc__ = _entry.documentation
-    if _entry.ufunc is not None:
-        UFUNCS[_entry.ufunc] = _function

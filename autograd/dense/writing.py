@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,9 +13,17 @@ from pynested.backends.host import from_host, written_to
 
 from ..array import READ_ONLY, UNRECORDED, Array
 from ..numbers import check_fits, scalar
+from ..rules.functions import FUNCTIONS
 from ..rules.kinds import same_device
+from ..rules.pairs import PAIRS
 from ..tape import state
 from .canonical import as_array, broadcast_shape, numpy_array, operand, own_class
+
+IN_PLACE = (  # what has such a method
+    "add", "sub", "clamp", "neg", "abs", "relu", "masked_fill",
+    *(name for name, one in FUNCTIONS.items() if one.dtypes != "bool"),
+    *(name for name, one in PAIRS.items() if one.in_place),
+)  # fmt: skip
 
 Target = TypeVar("Target")  # an Array, or a class that only an Array will be of
 
@@ -26,14 +35,13 @@ _INSTEAD = {
 }
 
 
-def overwrite(self: Target, name: str, *arguments: Any, **options: Any) -> Target:
-    """Write the result of the operator ``name`` into the array itself."""
-    from .. import dense
-
+def overwrite(self: Target, function: Callable[..., Array], *arguments: Any, **options: Any) -> Target:
+    """Write the result of the operator ``function`` into the array itself."""
     array: Any = self
+    name = function.__name__
     _refuse(array, name, arguments)
     plain = [argument.detach() if type(argument) is Array else argument for argument in arguments]
-    _store(array, name, getattr(dense, name)(array.detach(), *plain, **options))
+    _store(array, name, function(array.detach(), *plain, **options))
     return self
 
 

@@ -22,7 +22,7 @@ class Move(Linear):
         if type(x) is not Array:
             return bare_on_cpu(result)
         if x.requires_grad and state.mode:
-            self.record([result], False, arrays, static)
+            result.line, result.tracked = self.written(result, arrays, static), True
         return result
 
 

@@ -15,6 +15,7 @@ from pynested.backends.numpy.running import quiet
 from ..array import raw
 from .functions import RULES
 from .kinds import Linear
+from .movement import sum_to
 from .pointwise import Elementwise, Pull, per
 from .samples import arrays, pairs, reals, with_static
 
@@ -53,10 +54,13 @@ def _to_greater(g: Any, a: Any, b: Any) -> Any:
     return where(where(g, g * 0.5, a > b), zero, ~(a < b))
 
 
+def _where(g: Any, condition: Any) -> Any:
+    """The cotangent where the condition holds, zero elsewhere."""
+    return where(g, g.dtype.type(0), condition)
+
+
 def _chosen(g: Any, condition: Any, shape: tuple[int, ...]) -> Any:
     """The cotangent where it was chosen, zero elsewhere, summed to ``shape``."""
-    from .movement import sum_to
-
     return sum_to(where(g, g.dtype.type(0), condition), shape)
 
 
@@ -78,6 +82,8 @@ mul:  Elementwise = Elementwise("mul",  "multiply", "b|a", lambda y, a, b: b, la
 div:  Elementwise = Elementwise("div",  "divide",   "b|yb", per(lambda y, a, b: b), lambda y, a, b: -(y / b),  samples=pairs)
 maximum: Elementwise = Elementwise("maximum", "maximum", "ab|ab", Pull(lambda g, y, a, b: _to_greater(g, a, b)), Pull(lambda g, y, a, b: _to_greater(g, b, a)), samples=pairs)
 minimum: Elementwise = Elementwise("minimum", "minimum", "ab|ab", Pull(lambda g, y, a, b: _to_greater(g, b, a)), Pull(lambda g, y, a, b: _to_greater(g, a, b)), samples=pairs)
+clamp_min: Elementwise = Elementwise("clamp_min", "maximum", "ab|ab", Pull(lambda g, y, a, b: _where(g, raw(a) >= raw(b))), Pull(lambda g, y, a, b: _where(g, raw(a) < raw(b))), samples=pairs)
+clamp_max: Elementwise = Elementwise("clamp_max", "minimum", "ab|ab", Pull(lambda g, y, a, b: _where(g, raw(a) <= raw(b))), Pull(lambda g, y, a, b: _where(g, raw(a) > raw(b))), samples=pairs)
 neg:  Elementwise = Elementwise("neg",  "negative", "",   -1,                                                samples=reals)
 abs_: Elementwise = Elementwise("abs",  "absolute", "a",  lambda y, x: sgn(x),                               samples=reals)
 sgn:  Elementwise = Elementwise("sgn",  "sgn",      "",   0,                                                 samples=reals)

@@ -1,4 +1,4 @@
-"""Smooth functions of one element: an entry says how one is computed, what its derivative is, and what users read.
+"""Functions of one element: an entry says how one is computed, what its derivative is, and what users read.
 
 From an entry follow the rule, the function on dense and on nested arrays, its methods, the one in place, its docstring,
 and the NumPy ufunc of its name, where there is one. ``y`` is the output, ``x`` the input.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ import numpy as np
 from pynested.backends.dtypes import computing_dtype
 from pynested.backends.numpy.running import quiet
 
+from ..array import Array
 from .pointwise import Elementwise, Partial, Pull, per
-from .rule import Samples, Verb
+from .rule import Samples, Verb, bound
 from .samples import fractions, positives, reals
 
 __all__ = ["FUNCTIONS", "RULES", "Function"]
@@ -31,6 +33,11 @@ def _of_floats(verb: Verb) -> Verb:
         return getattr(k, verb)(x) if isinstance(verb, str) else verb(k, x)
 
     return call
+
+
+def _of_fractions(verb: str) -> Verb:
+    """A verb that leaves integers as they are; array modules disagree whether they become floats."""
+    return lambda k, x: k.copy(x) if x.dtype.kind in "iu" else getattr(k, verb)(x)
 
 
 def wide(formula: Callable[[Any, Any], Any]) -> Verb:
@@ -49,6 +56,16 @@ def _sigmoid(k: Any, x: Any) -> Any:
     return k.where(x < 0, e, x.dtype.type(1)) / (1 + e)
 
 
+# What becomes of dtypes, and how many clauses say all of a function.
+_DTYPES = {
+    "floats": ("Floats keep their dtype, integers become floats.", 4),
+    "quotient": ("Floats keep their dtype, bools and integers become float64.", 4),
+    "wrap": ("The dtype stays, and integers wrap in it; DTypeError for bools.", 5),
+    "stay": ("The dtype stays, and integers stay as they are; DTypeError for bools.", 5),
+    "bool": ("The result is bool.", 3),
+}
+
+
 @dataclass(frozen=True)
 class Function:
     """What `help` shows, and the rule: ``name``, what to save (``y`` or ``a``, the input), the derivative, samples."""
@@ -62,14 +79,24 @@ class Function:
     example: tuple[str, str]  # two components, and what becomes of them
     samples: Samples = reals
     verb: Verb = ""  # by default the one of this name
+    dtypes: str = "floats"
 
     @property
     def rule(self) -> Elementwise:
         """The rule; a new one each time."""
         verb = self.verb or self.name
-        if not (isinstance(verb, str) and hasattr(np, verb)):
+        if self.dtypes == "stay":
+            verb = _of_fractions(str(verb))
+        elif self.dtypes == "floats" and not (isinstance(verb, str) and hasattr(np, verb)):
             verb = _of_floats(verb)
         return Elementwise(self.name, verb, self.saves, self.slope, samples=self.samples)
+
+    @property
+    def computed(self) -> Callable[[Array], Array]:
+        """What computes it: the rule, or of bools, which have no derivative, the verb alone."""
+        if self.dtypes != "bool":
+            return RULES[self.name]
+        return lambda x: Array(bound(self.name, x.device)(x.data), x.device)
 
     @property
     def ufunc(self) -> np.ufunc | None:
@@ -80,19 +107,28 @@ class Function:
     @property
     def documentation(self) -> str:
         """The docstring."""
-        name, (components, results) = self.name, self.example
+        name, (components, results), (dtypes, clauses) = self.name, self.example, _DTYPES[self.dtypes]
+        facts = f"{dtypes} {self.edges}{' NaN stays NaN.' * (self.dtypes != 'bool')}"
         return f"""{self.says} of each element: ``(B, *, D) -> (B, *, D)``.
 
-    Floats keep their dtype, integers become floats. {self.edges} NaN stays NaN.
+    {fill(facts, 116, subsequent_indent="    ")}
     Gradient: {self.gradient}.
 
-    Clauses: {name.upper()}-1 to {name.upper()}-4. After `torch.{name}`.
+    Clauses: {name.upper()}-1 to {name.upper()}-{clauses}. After `torch.{name}`.
 
     Examples
     --------
     >>> pn.{name}(pn.nested_array([{components}])).unbind()
     {results}
     """
+
+
+def _step(name: str, says: str, edges: str, example: tuple[str, str], verb: str = "") -> Function:
+    return Function(name, "", 0, says, edges, "0 everywhere", example, verb=verb, dtypes="stay")
+
+
+def _judgement(name: str, says: str, edges: str, example: tuple[str, str]) -> Function:
+    return Function(name, "", 0, says, edges, "none", example, dtypes="bool")
 
 
 # fmt: off
@@ -153,7 +189,33 @@ FUNCTIONS = {one.name: one for one in (
     Function("sigmoid", "y", lambda y, x: y * (1 - y), "``1 / (1 + exp(-x))``",
              "sigmoid(inf) is 1, sigmoid(-inf) is +0, sigmoid(0) is 1/2.", "``g * y * (1 - y)``, y the result",
              ("[0.0, np.inf], [-np.inf]", "(array([0.5, 1. ]), array([0.]))"), verb=wide(_sigmoid)),
+    Function("reciprocal", "y", Pull(lambda g, y, x: -(g * y) * y), "``1 / x``",
+             "1 / 0 is an infinity with the sign of the zero, that of an infinity a zero with its sign.",
+             "``-g / x**2``", ("[4, 0], [-2]", "(array([0.25,  inf]), array([-0.5]))"),
+             verb=lambda k, x: k.divide(1, x), dtypes="quotient"),
+    Function("square", "a", Pull(lambda g, y, x: 2 * (g * x)), "``x * x``",
+             "The square of a zero is +0, that of an infinity inf, overflow is inf.", "``2 * g * x``",
+             ("[-3.0, 0.5], [np.inf]", "(array([9.  , 0.25]), array([inf]))"),
+             verb=lambda k, x: k.multiply(x, x), dtypes="wrap"),
+    _step("floor", "``floor(x)``, the greatest integer that is not above x,",
+          "Zeros, whole numbers and infinities stay as they are; floor(-0.5) is -1.",
+          ("[2.5, -0.5], [-np.inf]", "(array([ 2., -1.]), array([-inf]))")),
+    _step("ceil", "``ceil(x)``, the least integer that is not below x,",
+          "Zeros, whole numbers and infinities stay as they are; ceil(-0.5) is -0.",
+          ("[2.5, -0.5], [-np.inf]", "(array([ 3., -0.]), array([-inf]))")),
+    _step("round", "The nearest integer, and the even one of two that are equally near,",
+          "Zeros, whole numbers and infinities stay as they are; round(2.5) is 2, round(-0.5) is -0.",
+          ("[2.5, -0.5], [-1.6]", "(array([ 2., -0.]), array([-2.]))"), verb="rint"),
+    _step("trunc", "``trunc(x)``, the next integer towards 0,",
+          "Zeros, whole numbers and infinities stay as they are; trunc(-0.5) is -0.",
+          ("[2.5, -0.5], [-1.6]", "(array([ 2., -0.]), array([-1.]))")),
+    _judgement("isnan", "Whether it is NaN, asked", "The infinities are not; bools and integers never are.",
+               ("[1.0, np.inf], [np.nan]", "(array([False, False]), array([ True]))")),
+    _judgement("isinf", "Whether it is inf or -inf, asked", "NaN is not; bools and integers never are.",
+               ("[1.0, np.inf], [np.nan]", "(array([False,  True]), array([False]))")),
+    _judgement("isfinite", "Whether it is finite, asked", "Infinities and NaN are not; bools and integers are.",
+               ("[1.0, np.inf], [np.nan]", "(array([ True, False]), array([False]))")),
 )}
 # fmt: on
 
-RULES: dict[str, Elementwise] = {name: one.rule for name, one in FUNCTIONS.items()}
+RULES: dict[str, Elementwise] = {name: one.rule for name, one in FUNCTIONS.items() if one.dtypes != "bool"}

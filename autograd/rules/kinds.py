@@ -92,9 +92,12 @@ class Multilinear(Rule):
         super().__init__(name, verb, len(adjoints), "abcdef"[: len(adjoints)], samples)
         self.adjoints = adjoints
 
-    def looked_at(self, sources: tuple[Any, ...]) -> list[bool]:
+    def looks_at(self, i: int, sources: tuple[Any, ...]) -> bool:
         """An input is looked at if another one is differentiated."""
-        return [any(s is not None for j, s in enumerate(sources) if j != i) for i in range(len(sources))]
+        for j, source in enumerate(sources):  # noqa: SIM110 - this is quicker
+            if j != i and source is not None:
+                return True
+        return False
 
     def cotangents(self, line: Line, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
         """What the adjoints of the wanted arguments say."""
@@ -139,10 +142,6 @@ class Custom(Rule):
         self.pulls = pulls
         self.pushes = pushes
         self.keeps = keeps
-
-    def kept(self, static: tuple[Any, ...]) -> tuple[Any, ...]:
-        """What a line keeps of the static arguments."""
-        return static if self.keeps is None else self.keeps(*static)
 
     def cotangents(self, line: Line, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
         """What ``pulls`` says, or ``fused``."""

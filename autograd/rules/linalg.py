@@ -11,7 +11,7 @@ from pynested.backends.dtypes import is_half
 from pynested.backends.numpy.running import quiet
 
 from .kinds import Multilinear
-from .movement import sum_to, transpose
+from .movement import reshape, sum_to, transpose
 from .samples import arrays
 
 
@@ -29,36 +29,25 @@ def swapped(x: Any) -> Any:
     return transpose(x, axes)
 
 
-def turned(m: Matrices) -> Matrices:
-    """The same memory read as the transposed matrices."""
-    return Matrices(m.offsets, m.cols, m.rows, not m.transposed)
-
-
-def packed(rows: Any, cols: Any) -> Matrices:
-    """Matrices of these sizes one after the other: the form of a product."""
-    offsets = np.zeros(len(rows), np.int64)
-    np.cumsum(rows[:-1] * cols[:-1], out=offsets[1:])
-    return Matrices(offsets, rows, cols)
-
-
 def _left_cotangent(g: Any, shapes: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
-    product = packed(left.rows, right.cols)
+    product = Matrices.packed(left.rows, right.cols)
     if left.transposed:
-        return matmul_components(b, g, right, turned(product))
-    return matmul_components(g, b, product, turned(right))
+        return reshape(matmul_components(b, g, right, product.turned), shapes[0])
+    return reshape(matmul_components(g, b, product, right.turned), shapes[0])
 
 
 def _right_cotangent(g: Any, shapes: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
-    product = packed(left.rows, right.cols)
+    product = Matrices.packed(left.rows, right.cols)
     if right.transposed:
-        return matmul_components(g, a, turned(product), left)
-    return matmul_components(a, g, turned(left), product)
+        return reshape(matmul_components(g, a, product.turned, left), shapes[1])
+    return reshape(matmul_components(a, g, left.turned, product), shapes[1])
 
 
 def _samples_of_components(generator: np.random.Generator) -> list[tuple[Any, ...]]:
     rows, inner, cols = np.array([2, 0, 1]), np.array([3, 2, 3]), np.array([1, 2, 2])
-    a, b = packed(rows, inner), packed(inner, cols)
-    sampled = arrays((((9,), (13,)), a, b), (((9,), (13,)), turned(packed(inner, rows)), turned(packed(cols, inner))))
+    a, b = Matrices.packed(rows, inner), Matrices.packed(inner, cols)
+    turned = Matrices.packed(inner, rows).turned, Matrices.packed(cols, inner).turned
+    sampled = arrays((((9,), (13,)), a, b), (((3, 3), (13,)), *turned))
     return list(sampled(generator))
 
 
@@ -79,7 +68,7 @@ matmul: Multilinear = Multilinear(
 )
 matmul_components: Multilinear = Multilinear(
     "matmul_components",
-    "matmul_components",
+    lambda k, a, b, left, right: k.matmul_components(a.reshape(-1), b.reshape(-1), left, right),
     (_left_cotangent, _right_cotangent),
     _samples_of_components,
 )

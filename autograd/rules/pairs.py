@@ -1,7 +1,7 @@
 """Functions of two elements: an entry says how one is computed, what its derivatives are, and what users read.
 
-From an entry follow the rule, the function on dense and on nested arrays, its methods, the one in place, Python's signs
-in both orders, its docstring, and the NumPy ufunc. ``y`` is the output, ``a`` and ``b`` are the inputs.
+From an entry follow the rule, the function on dense and on nested arrays, its methods, the one in place, its docstring,
+and the NumPy ufunc. ``y`` is the output, ``a`` and ``b`` are the inputs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ class Pair:
     """What `help` shows, and how it is computed; without ``partials`` there is no gradient."""
 
     name: str
-    sign: str  # the name of Python's sign, `pow` of `__pow__`; "" where there is none
     says: str  # "... element by element"
     notes: str
     example: tuple[str, str]  # the operands, and what becomes of them
@@ -112,9 +111,9 @@ _FLOATS = """\
         For floats."""
 
 
-def _bitwise(name: str, sign: str, word: str, bools: str, result: str) -> Pair:
+def _bitwise(name: str, word: str, bools: str, result: str) -> Pair:
     return Pair(
-        f"bitwise_{name}", sign, f"The bits that {word} of two integers",
+        f"bitwise_{name}", f"The bits that {word} of two integers",
         f"Promoted dtype; of bools it is {bools}. Negative integers are in two's complement. No gradient.",
         ("pn.nested_array([[6, 3], [-1]]), 5", result), 6, "\n".join((_FLOATS, _RANGE)), "f",
     )  # fmt: skip
@@ -122,7 +121,7 @@ def _bitwise(name: str, sign: str, word: str, bools: str, result: str) -> Pair:
 
 def _logic(name: str, word: str, result: str) -> Pair:
     return Pair(
-        f"logical_{name}", "", f"Whether {word} of the elements is true, which all are but zeros",
+        f"logical_{name}", f"Whether {word} of the elements is true, which all are but zeros",
         "Any dtype, and the result is bool. NaN is true. No gradient.",
         ("pn.nested_array([[0.0, 2.0], [np.nan]]), pn.array([[0], [1]])", result), 4,
         verb=logical(f"logical_{name}"),
@@ -133,7 +132,7 @@ def _comparison(
     name: str, sign: str, edges: str, numpy: str, result: str, clauses: int = 4, verb: Verb | None = None
 ) -> Pair:
     return Pair(
-        name, "", f"``self {sign} other``",
+        name, f"``self {sign} other``",
         f"The result is bool; the operands are compared after promotion. {edges} No gradient.",
         ("pn.nested_array([[1.0, 2.0], [np.nan]]), 2", result), clauses,
         verb=comparing(numpy) if verb is None else verb, numpy=numpy,
@@ -143,38 +142,38 @@ def _comparison(
 _BEYOND = "A Python\n    integer beyond the range of an integer dtype lies above, or below, every element of it."
 # fmt: off
 PAIRS = {one.name: one for one in (
-    Pair("mul", "", "``self * other``",
+    Pair("mul", "``self * other``",
          "Promoted dtype; integers wrap in it, and bool * bool is ``and``. 0 * inf is NaN; a zero has the sign of the "
          "product\n    of the signs. Gradient: ``g * other`` for ``self``, ``g * self`` for ``other``.",
          ("pn.nested_array([[1.0, 2.0], [3.0]]), 2", "(array([2., 4.]), array([6.]))"), 5, rule=mul, numpy="multiply"),
-    Pair("div", "", "``self / other``, the true quotient",
+    Pair("div", "``self / other``, the true quotient",
          "Bools and integers of every width give float64, otherwise the promoted dtype. x / 0 is an infinity with the "
          "sign of\n    the quotient and 0 / 0 is NaN, also for integers. Gradient: ``g / b`` for ``self``, "
          "``-g * a / b**2`` for ``other``.",
          ("pn.nested_array([[1, 2], [0]]), 0", "(array([inf, inf]), array([nan]))"), 5, rule=div, numpy="divide"),
-    Pair("maximum", "", "The greater of the two",
+    Pair("maximum", "The greater of the two",
          "Promoted dtype, bools included. NaN where either is NaN. Gradient: ``g`` for the greater of the two, half of "
          "it for\n    each where they are equal.",
          ("pn.nested_array([[1.0, 5.0], [np.nan]]), 3.0", "(array([3., 5.]), array([nan]))"), 6, rule=maximum,
          in_place=False),
-    Pair("minimum", "", "The lesser of the two",
+    Pair("minimum", "The lesser of the two",
          "Promoted dtype, bools included. NaN where either is NaN. Gradient: ``g`` for the lesser of the two, half of "
          "it for\n    each where they are equal.",
          ("pn.nested_array([[1.0, 5.0], [np.nan]]), 3.0", "(array([1., 3.]), array([nan]))"), 6, rule=minimum,
          in_place=False),
-    Pair("pow", "pow", "``self ** other``",
+    Pair("pow", "``self ** other``",
          "Promoted dtype; integers wrap in it. x**0 is 1, of NaN too, and 1**x is 1; a negative number to a power that "
          "is no\n    integer is NaN, 0 to a negative power an infinity. Gradient: ``g * b * a**(b - 1)`` for ``self``, "
          "0 where b is 0;\n    ``g * a**b * log(a)`` for ``other``, 0 where a is 0 and b is not negative.",
          ("pn.nested_array([[1.0, -2.0], [0.0]]), 3", "(array([ 1., -8.]), array([0.]))"), 9,
          "\n".join((_BOOLS, _NEGATIVE, _RANGE)), "b", refuse_negative, numpy="power",
          saves="ab|yab", partials=(in_floats(of_base), in_floats(of_exponent)), samples=positive_pairs),
-    Pair("floor_divide", "floordiv", "``self // other``, the quotient rounded down",
+    Pair("floor_divide", "``self // other``, the quotient rounded down",
          "Promoted dtype; integers wrap in it. A float divided by 0 is an infinity or NaN, as in `div`. "
          "1.0 // 0.1 is 9, since\n    the float 0.1 is a little more than a tenth. Gradient: 0 for both.",
          ("pn.nested_array([[7, -7], [6]]), 2", "(array([ 3, -4]), array([3]))"), 8,
          "\n".join((_BOOLS, _ZERO, _RANGE)), "b", refuse_zeros, floor_divide, partials=(0, 0), samples=quotients),
-    Pair("remainder", "mod", "``self % other``, what the division leaves over: 0, or of the sign of ``other``",
+    Pair("remainder", "``self % other``, what the division leaves over: 0, or of the sign of ``other``",
          "``a - floor(a / b) * b``, rounded once, in the promoted dtype. A float over 0, and an infinity over any "
          "number, leave\n    NaN; a number over an infinity of its sign leaves itself. Gradient: ``g`` for ``self``, "
          "``-g * floor(a / b)`` for\n    ``other``.",
@@ -195,9 +194,9 @@ PAIRS = {one.name: one for one in (
                 "(array([False, False]), array([False]))", verb=comparing("less", True)),
     _comparison("ge", ">=", f"True >= False. False with NaN; -0 >= +0 both ways. {_BEYOND}", "greater_equal",
                 "(array([False,  True]), array([False]))", verb=comparing("less_equal", True)),
-    _bitwise("and", "and", "are in both", "`and`", "(array([4, 1]), array([5]))"),
-    _bitwise("or", "or", "are in either", "`or`", "(array([7, 7]), array([-1]))"),
-    _bitwise("xor", "xor", "are in one, and not the other,", "whether they differ", "(array([3, 6]), array([-6]))"),
+    _bitwise("and", "are in both", "`and`", "(array([4, 1]), array([5]))"),
+    _bitwise("or", "are in either", "`or`", "(array([7, 7]), array([-1]))"),
+    _bitwise("xor", "are in one, and not the other,", "whether they differ", "(array([3, 6]), array([-6]))"),
     _logic("and", "each", "(array([False, False]), array([ True]))"),
     _logic("or", "either", "(array([False,  True]), array([ True]))"),
     _logic("xor", "one, and not the other,", "(array([False,  True]), array([False]))"),

@@ -79,7 +79,7 @@ class Elementwise(Rule):
         device = a.storage.device
         result = Array((self.compute if device == "cpu" else bound(self.verb, device))(a._bare), device)
         if a.tracked and state.mode:
-            self._write(result, (a,), (a.line or a.stand_in(),))
+            self._write(result, (a,), (a.line or a.stand_in(),), self.looks[True,])
         return result
 
     def _two(self, a: Any, b: Any) -> Any:
@@ -105,14 +105,13 @@ class Elementwise(Rule):
         except OverflowError:
             raise refused_operand(self.name, a, b) from None
         if (left is not None or right is not None) and state.mode:
-            self._write(result, (a, b), (left, right))
+            self._write(result, (a, b), (left, right), self.looks[left is not None, right is not None])
         return result
 
-    def _write(self, result: Array, operands: tuple[Any, ...], sources: tuple[Any, ...]) -> None:
-        """Write the line of ``result`` with little ado: this is what tiny operations spend their time on."""
+    def _write(self, result: Array, operands: tuple[Any, ...], sources: tuple[Any, ...], saves: str) -> None:
+        """Record ``result`` on a fast path: this is what tiny operations spend their time on."""
         data = result._bare
         line = Line(self, sources, (), data.shape, data.dtype)
-        saves = self.looks[tuple([source is not None for source in sources])]
         if self.saves_inputs:
             saved: list[Any] = [None] * len(operands)
             line.inputs = saved

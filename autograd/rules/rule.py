@@ -14,8 +14,8 @@ from pynested.backends.errors import DeviceError, GradientError
 from pynested.backends.memory import once_more
 
 from ..array import Array, raw
-from ..tape import Line, held, source_of, state
-from ..walk import Pending
+from ..pending import Pending
+from ..tape import ANOMALY, Line, held, source_of, state
 
 Samples = Callable[[np.random.Generator], Iterable[tuple[Any, ...]]]
 Verb = str | Callable[..., Any]
@@ -64,6 +64,7 @@ class Rule:
     """
 
     broadcasts = False
+    keeps: Callable[..., tuple[Any, ...]] | None = None  # what a line keeps of static arguments, where not all of them
 
     def __init__(self, name: str, verb: Verb, arity: int, saves: str, samples: Samples) -> None:
         self.name = name
@@ -85,64 +86,66 @@ class Rule:
     def __call__(self, *arguments: Any) -> Any: ...
     def __call__(self, *arguments: Any) -> Any:
         """Compute on the arrays, which come first; recorded if they are `Array` and one of them wants a gradient."""
-        arrays, static = arguments[: self.arity], arguments[self.arity :]
-        return self.apply(arrays, static)
+        return self.apply(arguments[: self.arity], arguments[self.arity :])
 
     def apply(self, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
         """Compute, wrap, and write a line if a gradient is wanted; bare arrays only compute."""
+        device: str | None = None
         tracked = False
         datas: list[Any] = []
-        devices: set[str] = set()
         for array in arrays:
-            if type(array) is Array:
-                devices.add(array.storage.device)
-                tracked = tracked or array.tracked
-                datas.append(array._bare)
-            else:
+            if type(array) is not Array:
                 datas.append(array)
-        if len(devices) > 1:
-            raise apart(self.name, devices)
-        wrapped, device = bool(devices), devices.pop() if devices else "cpu"
-        compute = self.compute if device == "cpu" else bound(self.verb, device)
+                continue
+            datas.append(array._bare)
+            tracked = tracked or array.tracked
+            if device is None:
+                device = array.storage.device
+            elif array.storage.device != device:
+                same_device(self.name, arrays)
+        compute = self.compute if device is None or device == "cpu" else bound(self.verb, device)
         try:
             output = compute(*datas, *static)
         except MemoryError as error:
             output = once_more(error, compute, *datas, *static)
-        if not wrapped:
+        if device is None:
             return output
-        several = type(output) is tuple or type(output) is list
-        results = [Array.of(one, device, arrays) for one in output] if several else [Array.of(output, device, arrays)]
+        if type(output) is not tuple and type(output) is not list:
+            result = Array.of(output, device, arrays)
+            if tracked and state.mode:
+                result.line, result.tracked = self.written(result, arrays, static), True
+            return result
+        results = [Array.of(one, device, arrays) for one in output]
         if tracked and state.mode and results:
-            self.record(results, several, arrays, static)
-        return tuple(results) if several else results[0]
+            hang(results, self.written(results[0], arrays, static))
+        return tuple(results)
 
-    def record(self, results: list[Array], several: bool, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> None:
-        """Write the line that made ``results``; from a line with several outputs each hangs by a part."""
+    def written(self, result: Array, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Line:
+        """The line that made ``result``, or several of which it is the first."""
         sources: tuple[Any, ...] = ()
         shapes: tuple[tuple[int, ...], ...] = ()
         for array in arrays:
             is_array = type(array) is Array
             sources += (source_of(array) if is_array else None,)
-            shapes += (array.data.shape if is_array else np.shape(array),)
-        line = Line(self, sources, self.kept(static), results[0].data.shape, results[0].data.dtype)
+            shapes += (array._bare.shape if is_array else np.shape(array),)
+        kept = static if self.keeps is None else self.keeps(*static)
+        line = Line(self, sources, kept, result._bare.shape, result._bare.dtype)
         line.shapes = shapes
-        saved = None
-        if self.saves_inputs:
-            kept = zip(held(arrays, sources), self.looked_at(sources), strict=False)
-            saved = tuple([a if keep else None for a, keep in kept])
-        line.save(saved, results[0].detach() if self.saves_output else None)
-        if several:
-            hang(results, line)
-        else:
-            results[0].line, results[0].tracked = line, True
+        if self.saves_inputs or self.saves_output or state.mode == ANOMALY:
+            saved = self.saved(arrays, sources) if self.saves_inputs else None
+            line.save(saved, result.detach() if self.saves_output else None)
+        return line
 
-    def looked_at(self, sources: tuple[Any, ...]) -> Sequence[bool]:
-        """Which inputs the derivative looks at, if those with a source are differentiated."""
-        return self.saved_inputs
+    def saved(self, arrays: tuple[Any, ...], sources: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The inputs that the derivative looks at, as a line may hold them, None for the others."""
+        saved: tuple[Any, ...] = ()
+        for i, (array, source) in enumerate(zip(arrays, sources, strict=True)):
+            saved += (held(array, source) if self.looks_at(i, sources) else None,)
+        return saved
 
-    def kept(self, static: tuple[Any, ...]) -> tuple[Any, ...]:
-        """What a line keeps of the arguments that are not differentiated."""
-        return static
+    def looks_at(self, i: int, sources: tuple[Any, ...]) -> bool:
+        """Whether the derivative looks at input ``i``, if those with a source are differentiated."""
+        return self.saved_inputs[i]
 
     def pull(self, line: Line, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
         """Send what ``cotangent`` says of the output to the sources of ``line``."""
@@ -163,6 +166,8 @@ class Rule:
 
     def opened(self, line: Line, as_arrays: bool) -> tuple[Any, Any]:
         """The saved values in the form that the cotangent has: arrays, or bare ones."""
+        if not self.saves_inputs and not self.saves_output and line.trace is None:
+            return (None,) * len(line.sources), None
         inputs, output = line.saved()
         if inputs is None:
             inputs = (None,) * len(line.sources)
@@ -179,9 +184,7 @@ class Rule:
         raise GradientError(f"{self.name} has no forward derivative.")
 
     def fitted(self, line: Line, i: int, source: Any, cotangent: Any) -> Any:
-        """``cotangent`` in the shape and dtype of argument ``i``; all but broadcasting and promotion is an error."""
-        from .movement import cast, sum_to
-
+        """``cotangent`` in the shape and dtype of argument ``i``; it may differ by broadcasting or promotion only."""
         shape, dtype = source.shape, source.dtype
         if cotangent.shape != shape:
             if not self.broadcasts or cotangent.shape != line.shape:
@@ -190,7 +193,7 @@ class Rule:
                     f"has shape {shape} (the output has {line.shape}). The rule is wrong; it must return the input's "
                     "shape."
                 )
-            cotangent = sum_to(cotangent, shape)
+            cotangent = RULES["sum_to"](cotangent, shape)
         if cotangent.dtype != dtype:
             if cotangent.dtype != line.dtype:
                 raise GradientError(
@@ -198,7 +201,7 @@ class Rule:
                     f"has dtype {dtype} (the output has {line.dtype}). The rule is wrong; it must keep the input's "
                     "dtype."
                 )
-            cotangent = cast(cotangent, dtype)
+            cotangent = RULES["cast"](cotangent, dtype)
         return cotangent
 
 

@@ -47,7 +47,6 @@ class KernelBackend(Device):
     pack_list = movement.pack_list
     gather_components = placement.gather_components
     scatter_components = placement.scatter_components
-    strided_binary = placement.strided_binary
 
     matmul_components = products.matmul_components
     sum_all = products.sum_all

@@ -51,7 +51,6 @@ def catalogue() -> dict[str, tuple[str, ...]]:
             *_each("gather_transposed", WORD_TYPES[1:]),
         ),
         "scatter_components.cu": _each("scatter_components", ALL_TYPES, DIMS, POSITIONS),
-        "strided_binary.cu": _each("strided_binary", ("Add", "Sub", "Mul", "Div"), FLOAT_TYPES, DIMS, POSITIONS),
         "matmul_components.cu": _each("matmul_components", ALL_TYPES),
         "attention.cu": _each("attention", FLOAT_TYPES),
         "attention_backward.cu": (

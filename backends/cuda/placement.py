@@ -1,4 +1,4 @@
-"""Components that lie anywhere in a buffer: gathered, scattered, combined. The host side."""
+"""Components that lie anywhere in a buffer: gathered and scattered. The host side."""
 
 from __future__ import annotations
 
@@ -69,36 +69,6 @@ def scatter_components(
     args = device.upload(meta), device.upload(starts), np.int64(len(meta)), terms, buffer
     device.launch("scatter_components.cu", name, (int(starts[-1]),), (BLOCK,), args)
     return buffer
-
-
-def strided_binary(
-    device: Device,
-    op: str,
-    a: Array,
-    b: Array,
-    sizes: Integers,
-    left: tuple[Integers, Integers],
-    right: tuple[Integers, Integers],
-    /,
-) -> Array:
-    """Flat and flat -> flat: a op b of components at (strides, offsets), packed; op is add, sub, mul or div."""
-    first, second = device.own(a), device.own(b)
-    places, total = packed(sizes)
-    out = device.empty((total,), first.dtype)
-    if not out.size:
-        return out
-    strides = left[0], right[0], packed_strides(sizes)
-    where = collapsed(Placement(sizes, strides, (left[1], right[1], places)))
-    if where.sizes.shape[1] > MOST_DIMS:
-        zeros = np.zeros_like(sizes)
-        pair = (device.gather_components(x, sizes, *at) for x, at in ((first, left), (second, right)))
-        flat = np.array([[total]]), np.ones((1, 1), np.int64), zeros[:1, 0]
-        return device.strided_binary(op, *pair, flat[0], flat[1:], flat[1:])
-    meta, starts, dims, index_type = described(where)
-    name = instance("strided_binary", op.capitalize(), ctype(first.dtype), dims, index_type)
-    args = device.upload(meta), device.upload(starts), np.int64(len(meta)), first, second, out
-    device.launch("strided_binary.cu", name, (int(starts[-1]),), (BLOCK,), args)
-    return out
 
 
 def packed(sizes: Integers) -> tuple[Integers, int]:

@@ -1,4 +1,4 @@
-"""Python numbers beside bfloat16: weak, as beside every other dtype, which NumPy and CuPy do not know of ml_dtypes'."""
+"""Python numbers promote weakly with bfloat16 too; NumPy and CuPy do not do this for the dtypes of ml_dtypes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What there is to say of the kernels: the text behind ``pynested kernels``, and what each takes of a GPU."""
+"""A report on the kernels: the text behind ``pynested kernels``, and what each takes of a GPU."""
 
 from __future__ import annotations
 

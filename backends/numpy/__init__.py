@@ -1,6 +1,7 @@
-"""The verbs in NumPy and SciPy. The module itself is the backend: names it lacks are NumPy's, its ufuncs made quiet.
+"""The verbs in NumPy and SciPy: `plain.py` has each of them in a few lines, the modules beside it have them quickly.
 
-A quiet ufunc takes positional operands and ``out``; ``xp`` has the rest (``dtype=``, ``where=``, ``.reduce``).
+The module itself is the backend: names it lacks are NumPy's, its ufuncs made quiet. A quiet ufunc takes positional
+operands and ``out``; ``xp`` has the rest (``dtype=``, ``where=``, ``.reduce``).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype
 from ..memory import empty
 from ..segments import Segments
-from .running import as_matrix, blocks, quiet, run, scratch
+from .running import as_matrix, blocks, ones, quiet, run, scratch
 from .segment import max_runs, spans_of, sum_runs, with_runs
 
 TAME = {np.dtype(np.float32): 40.0, np.dtype(np.float64): 300.0}  # exp of +-this, and sums of it, are ordinary numbers
@@ -80,7 +80,7 @@ def softmax_last(x: NDArray[Any], /) -> NDArray[Any]:
     if not out.size:
         return out.reshape(x.shape)
     dtype = computing_dtype(x.dtype)
-    ones = np.ones(rows.shape[1], dtype)
+    row_of_ones = ones(rows.shape[1], dtype)
 
     def work(start: int, stop: int) -> None:
         block = rows[start:stop].astype(dtype, copy=False)
@@ -88,7 +88,7 @@ def softmax_last(x: NDArray[Any], /) -> NDArray[Any]:
         if not tame(block):
             block = np.subtract(block, np.maximum.reduce(block, axis=1, keepdims=True), out=target)
         np.exp(block, out=target)
-        sums = np.vecdot(target, ones)
+        sums = np.vecdot(target, row_of_ones)
         np.divide(1, sums, out=sums)
         np.multiply(target, sums[:, None], out=out[start:stop], casting="same_kind")
 
@@ -137,22 +137,22 @@ def layer_norm(
     if not out.size:
         return out, *np.full((2, len(rows)), np.nan, dtype)
     mean, std = np.empty((2, len(rows)), dtype)
-    ones = np.ones(width, dtype)
+    row_of_ones, count, least = ones(width, dtype), np.array(width, dtype), np.array(eps, dtype)
 
     def work(start: int, stop: int) -> None:
         block = rows[start:stop].astype(dtype, copy=False)
         target = out[start:stop] if dtype == out.dtype else np.empty(block.shape, dtype)
         means, scale = mean[start:stop], std[start:stop]
-        np.vecdot(block, ones, out=means)
-        np.divide(means, width, out=means)
+        np.vecdot(block, row_of_ones, out=means)
+        np.divide(means, count, out=means)
         np.subtract(block, means[:, None], out=target)
         np.vecdot(target, target, out=scale)
-        np.divide(scale, width, out=scale)
+        np.divide(scale, count, out=scale)
         doubtful = _doubtful(means, scale, width, eps)
         again = None if doubtful is None else _normalized_again(block[doubtful], scale[doubtful], eps)
-        np.add(scale, eps, out=scale)
+        np.add(scale, least, out=scale)
         np.sqrt(scale, out=scale)
-        np.multiply(target, np.divide(1, scale)[:, None], out=target)
+        np.multiply(target, np.reciprocal(scale)[:, None], out=target)
         if again is not None:
             target[doubtful], means[doubtful], scale[doubtful] = again
         if weight is not None:
@@ -224,7 +224,7 @@ def layer_norm_backward(
         zeros = np.broadcast_to(x.dtype.type(0), width)  # which takes no memory, as there may be many columns
         return out, None if weight is None else zeros.astype(weight.dtype, copy=False), zeros if with_bias else None
     dtype = computing_dtype(x.dtype)
-    scale_of = np.ones(width, dtype) if weight is None else weight.astype(dtype, copy=False)
+    scale_of = ones(width, dtype) if weight is None else weight.astype(dtype, copy=False)
     cuts = blocks(len(rows), 2 * rows[:1].nbytes)
     weight_sums, bias_sums = np.zeros((2, len(cuts), width), dtype)
 

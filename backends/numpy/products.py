@@ -9,10 +9,10 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from ..dtypes import computing_dtype
+from ..dtypes import computing_dtype, is_half
 from ..matrices import Matrices
 from ..memory import LARGE, empty
-from .running import blocks, quiet, run, widened
+from .running import blocks, ones, quiet, run, widened
 
 LARGE_PRODUCT = 16384  # elements of both operands and the result; so many are worth a Python call of their own
 FEW_PRODUCTS = 4  # so few that grouping by size costs more than it saves
@@ -33,25 +33,25 @@ def matmul(a: NDArray[Any], b: NDArray[Any], /) -> NDArray[Any]:
 @quiet
 def matmul_components(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: Matrices, /) -> NDArray[Any]:
     """Flat and flat -> flat: left[k] @ right[k], packed one after the other in row-major order."""
+    dtype = np.result_type(a, b)
+    if is_half(dtype):
+        return matmul_components(a.astype(np.float32), b.astype(np.float32), left, right).astype(dtype)
+    a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
+    if left.count <= FEW_PRODUCTS:
+        return _one_by_one(a, b, left, right)
     sizes = left.rows * right.cols
     ends = np.cumsum(sizes)
     places = ends - sizes
-    dtype = np.result_type(a, b)
-    a, b = widened(np.ascontiguousarray(a)), widened(np.ascontiguousarray(b))
-    out = empty((int(sizes.sum()),), np.result_type(a, b))
+    out = empty((int(sizes.sum()),), dtype)
     elements = sizes + left.rows * left.cols + right.rows * right.cols
-    if left.count <= FEW_PRODUCTS:
-        single = np.arange(left.count)
-    else:
-        small = np.flatnonzero(elements < LARGE_PRODUCT)
-        single = np.flatnonzero(elements >= LARGE_PRODUCT)
-        for members in _equal_sizes(small, left, right):
-            _multiply_together(a, b, left, right, members, out, places[members])
-    for k in single.tolist():
+    small = np.flatnonzero(elements < LARGE_PRODUCT)
+    for members in _equal_sizes(small, left, right):
+        _multiply_together(a, b, left, right, members, out, places[members])
+    for k in np.flatnonzero(elements >= LARGE_PRODUCT).tolist():
         first, second = _matrix(a, *left.places[k], left.transposed), _matrix(b, *right.places[k], right.transposed)
         shape = len(first), second.shape[1]
         np.matmul(first, second, out=out[places.item(k) : ends.item(k)].reshape(shape))
-    return out.astype(dtype, copy=False)
+    return out
 
 
 @quiet
@@ -84,13 +84,25 @@ def sum_last(x: NDArray[Any], /) -> NDArray[Any]:
         return np.asarray(sums.astype(x.dtype, copy=False) if x.dtype.kind == "f" else sums)
     rows = np.ascontiguousarray(x).reshape(prod(x.shape[:-1]), x.shape[-1])
     totals = np.empty(len(rows), computing_dtype(x.dtype))
-    ones = np.ones(rows.shape[1], totals.dtype)
+    row_of_ones = ones(rows.shape[1], totals.dtype)
 
     def work(start: int, stop: int) -> None:
-        np.vecdot(widened(rows[start:stop]), ones, out=totals[start:stop])
+        np.vecdot(widened(rows[start:stop]), row_of_ones, out=totals[start:stop])
 
     run(work, blocks(len(rows), rows[:1].nbytes), rows.nbytes)
     return totals.astype(x.dtype, copy=False).reshape(x.shape[:-1])
+
+
+def _one_by_one(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: Matrices) -> NDArray[Any]:
+    """A call for each product: for few of them less than what prepares them all."""
+    elements, start = int(left.rows @ right.cols), 0
+    out = empty((elements,), np.result_type(a, b))
+    for first, second in zip(left.places, right.places, strict=True):
+        x, y = _matrix(a, *first, left.transposed), _matrix(b, *second, right.transposed)
+        stop = start + len(x) * y.shape[1]
+        np.matmul(x, y, out=out[start:stop].reshape(len(x), y.shape[1]))
+        start = stop
+    return out
 
 
 def _matrix(flat: NDArray[Any], offset: int, rows: int, cols: int, transposed: bool) -> NDArray[Any]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import Context
-from functools import wraps
+from functools import cache, wraps
 from itertools import pairwise
 from math import prod
 from queue import SimpleQueue
@@ -29,6 +29,7 @@ Result = TypeVar("Result")
 BLOCK_BYTES = 768 * 1024
 KEPT_BYTES = 64 * 1024, 4 * 1024 * 1024  # scratch memory of sizes between is kept: malloc would fetch it page by page
 THREAD_BYTES = 1024 * 1024  # below this, handing work to another thread costs more than it saves
+SHARED_ONES = 4096  # so many wait for whoever needs some
 MOST_THREADS = 4  # by default; more of them wait for the interpreter lock between the passes of a kernel
 
 
@@ -149,6 +150,18 @@ def scratch(slot: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[
     return memory[:nbytes].view(dtype).reshape(shape)
 
 
+def ones(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Ones, not to be written to, which a dot product adds a row up with."""
+    return _some_ones(dtype)[:count] if count <= SHARED_ONES else np.ones(count, dtype)
+
+
+@cache
+def _some_ones(dtype: np.dtype[Any]) -> NDArray[Any]:
+    made = np.ones(SHARED_ONES, dtype)
+    made.setflags(write=False)
+    return made
+
+
 def rows_in_block(row_bytes: int) -> int:
     """How many rows of this size make a block, at least one."""
     return max(1, BLOCK_BYTES // max(1, row_bytes))
@@ -157,6 +170,8 @@ def rows_in_block(row_bytes: int) -> int:
 def blocks(rows: int, row_bytes: int) -> list[tuple[int, int]]:
     """(first row, row after the last) of each block."""
     step = rows_in_block(row_bytes)
+    if 0 < rows <= step:
+        return [(0, rows)]
     return [(start, min(start + step, rows)) for start in range(0, rows, step)]
 
 

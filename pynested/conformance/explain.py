@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pynested import spec
-from pynested.spec.functions import Function
-from pynested.spec.pairs import ENTRIES
+from pynested.spec.definitions import ENTRIES
+from pynested.spec.reductions import Reduction
 from pynested.spec.table import Clause, Operator
 
 from .corpus import Case, Corpus
@@ -103,11 +103,12 @@ def _definition(operator: Operator) -> Iterator[str]:
         return
     yield operator.signature
     yield ""
-    if operator.name in ENTRIES:
-        entry = ENTRIES[operator.name]
-        yield f"spec/{'functions' if isinstance(entry, Function) else 'pairs'}.py"
-        own = inspect.isfunction(entry.value)  # and no function of NumPy
-        text = inspect.getsource(entry.value).rstrip() if own else f"numpy.{entry.value.__name__}"
+    entry = ENTRIES.get(operator.name)
+    if entry is not None:
+        yield f"spec/{type(entry).__module__.rpartition('.')[2]}.py"
+        value = entry.of_run if isinstance(entry, Reduction) else entry.value
+        own = inspect.isfunction(value)  # and no function of NumPy
+        text = inspect.getsource(value).rstrip() if own else f"numpy.{value.__name__}"
         yield from textwrap.indent(text, "    ").splitlines()
     else:
         path = Path(spec.__file__).parent / "definitions" / f"{operator.name}.py"

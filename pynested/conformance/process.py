@@ -1,7 +1,7 @@
 """A child process that may do anything: its lines, how it ended, and how it is ended with all that it has started.
 
-The child has a session of its own. When it is gone, what it has left in that session is ended at once, for that would
-hold its pipes open; a process that got away into another session is not waited for.
+The child has a session of its own and a mark in its environment. When it is gone, what it has left is ended at once,
+for that would hold its pipes open: its session everywhere, and on Linux what left the session with the mark.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import time
 import weakref
 from collections.abc import Mapping, Sequence
 
+from .descendants import Descendants
 from .pipes import Incoming, Outgoing, Tail
 from .signals import held_back, name_of
 
@@ -28,12 +29,12 @@ class Process:
     """A running child: `end` it or `kill` it; one that is lost is killed when Python ends, at the latest."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None) -> None:
-        pipe = subprocess.PIPE
+        pipe, started = subprocess.PIPE, Descendants()
         with held_back():
             popen = subprocess.Popen(
-                command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, start_new_session=True
+                command, stdin=pipe, stdout=pipe, stderr=pipe, env=started.marked(environment), start_new_session=True
             )
-            self._group = _Group(popen)
+            self._group = _Group(popen, started)
             weakref.finalize(self, self._group.kill)
         self._requests, self._replies, self._stderr = Outgoing(popen.stdin), Incoming(popen.stdout), Tail(popen.stderr)
         self._gone = threading.Event()
@@ -85,10 +86,11 @@ class Process:
 
 
 class _Group:
-    """A child and what it has started in its session. Its number belongs to it until the child is waited for."""
+    """A child and what it has started. Its number belongs to it, and to its session, until the child is waited for."""
 
-    def __init__(self, popen: subprocess.Popen[bytes]) -> None:
+    def __init__(self, popen: subprocess.Popen[bytes], started: Descendants) -> None:
         self._popen = popen
+        self._started = started
         self._lock = threading.Lock()
         self._waited_for = False
 
@@ -121,3 +123,4 @@ class _Group:
         else:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._popen.pid, signal.SIGKILL)
+            self._started.kill()

@@ -11,17 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd import Array, dense
+from pynested.autograd import dense
 from pynested.autograd.dense.canonical import together
 from pynested.autograd.dense.comparison import filled_where, same_elements
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.backends.memory import with_room
 from pynested.mapping import check_devices, elementwise, unary
 from pynested.nested_array import NestedArray
-from pynested.operands import Kind, Operand
-from pynested.packing import gathered, packed, to_strided
+from pynested.operands import Joined, Kind, Operand
+from pynested.packing import elements
 from pynested.shapes import apart, same_shape
-from pynested.structure import Jagged
 
 from .elementwise.pairs import eq, ge, gt, le, lt, ne
 
@@ -83,14 +82,10 @@ def equal(self: Operand, other: Operand) -> bool:
 
 def _flat(x: NestedArray) -> Any:
     """The bare elements, component by component, each row-major."""
-    plain = NestedArray(x.data.detach(), x.structure)
-    tight = packed(plain)
-    if isinstance(tight.structure, Jagged) and tight.structure.ragged_dim == 1:
-        return tight.data.data.reshape(-1)
-    return gathered(to_strided(tight)).data
+    return elements(NestedArray(x.data.detach(), x.structure)).data
 
 
-def where(condition: Operand, self: Operand, other: Operand) -> NestedArray | Array:
+def where(condition: Operand, self: Operand, other: Operand) -> Joined:
     """``self`` where ``condition`` holds, ``other`` elsewhere: ``(B, *, D), (B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -127,7 +122,7 @@ def where(condition: Operand, self: Operand, other: Operand) -> NestedArray | Ar
     return dense.where(condition, self, other)
 
 
-def masked_fill(self: Operand, mask: Operand, value: float) -> NestedArray | Array:
+def masked_fill(self: Operand, mask: Operand, value: float) -> Joined:
     """``value`` where ``mask`` holds, ``self`` elsewhere: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters

@@ -14,10 +14,13 @@ from pynested.backends import Matrices
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.extending import map_components
 from pynested.layouts import strided
+from pynested.metadata import sealed
 from pynested.nested_array import NestedArray
-from pynested.packing import gathered, packed, to_jagged, to_strided
+from pynested.operators.movement.axes import transpose
+from pynested.packing import as_matrices, elements, of_elements
+from pynested.runs import over_last
 from pynested.shapes import apart, broadcast_outlines, describe, difference
-from pynested.structure import Ints, Jagged, Strided
+from pynested.structure import Ints
 
 
 def _refused(a: Any, b: Any, i: int, text: str) -> StructureError | ShapeError:
@@ -41,17 +44,21 @@ def _check_inner(a: Any, b: Any, left: Ints, right: Ints) -> None:
 
 def nested_nested(a: NestedArray, b: NestedArray) -> NestedArray | Array:
     """Component ``i`` times component ``i``."""
-    if len(a) != len(b):
+    count = a.structure.count
+    if count != b.structure.count:
         raise StructureError(difference("matmul", a, b))
     s, t = a.outline, b.outline
-    if a.ndim != b.ndim or apart(s[:, :-2], t[:, :-2]):
+    dims = s.shape[1]
+    if dims != t.shape[1] or (dims > 2 and apart(s[:, :-2], t[:, :-2])):
         return _by_components(a, b)
-    _check_inner(a, b, s[:, -1], t[:, -2])
-    left, left_flat = _matrices(a)
-    right, right_flat = _matrices(b)
-    flat = rules.matmul_components(left_flat, right_flat, left, right)
-    outline = np.concatenate([np.maximum(s[:, :-2], t[:, :-2]), s[:, -2:-1], t[:, -1:]], axis=1)
-    return _from_packed(flat, outline, len(a), _ragged_of_product(a, b))
+    if (s[:, -1] != t[:, -2]).any():
+        _check_inner(a, b, s[:, -1], t[:, -2])
+    left, left_values = as_matrices(a)
+    right, right_values = as_matrices(b)
+    product = rules.matmul_components(left_values, right_values, left, right)
+    outline = np.maximum(s, t) if dims > 2 else np.empty_like(s)
+    outline[:, -2], outline[:, -1] = s[:, -2], t[:, -1]
+    return _from_packed(product, sealed(outline), count, _ragged_of_product(a, b))
 
 
 def _by_components(a: Any, b: Any) -> NestedArray | Array:
@@ -59,7 +66,7 @@ def _by_components(a: Any, b: Any) -> NestedArray | Array:
     outline = _outline_of_product(a, b)
     nested = a if isinstance(a, NestedArray) else b
     if len(nested):
-        flat = gathered(map_components(dense.matmul, a, b, layout=strided))  # type: ignore[arg-type]
+        flat = elements(map_components(dense.matmul, a, b, layout=strided))  # type: ignore[arg-type]
     else:
         values = [x.data if isinstance(x, NestedArray) else x for x in (a, b)]
         flat = moves.concatenate([moves.reshape(x, (x.numel(),))[:0] for x in values], 0)
@@ -103,34 +110,17 @@ def _leading(outline: Ints, regular: tuple[int | None, ...], dims: int) -> tuple
     return np.concatenate([np.ones((len(own), added), np.int64), own], axis=1), np.array(free, np.bool_)
 
 
-def _matrices(x: NestedArray) -> tuple[Matrices, Array]:
-    """All matrices of all components of ``x`` in a flat buffer that they tile."""
-    sizes = x.component_sizes()
-    count = sizes[:, :-2].prod(axis=1, dtype=np.int64)
-    rows, cols = np.repeat(sizes[:, -2], count), np.repeat(sizes[:, -1], count)
-    structure = packed(x).structure
-    if isinstance(structure, Jagged) and structure.ragged_dim == 1:
-        flat = moves.reshape(packed(x).data, (int((rows * cols).sum()),))
-        return rules.packed(rows, cols), flat
-    if isinstance(structure, Jagged) and structure.ragged_dim == 2 and x.ndim == 3:
-        turned = moves.transpose(packed(x).data, (1, 0))
-        if turned.is_contiguous():
-            flat = moves.reshape(turned, (turned.numel(),))
-            return rules.turned(rules.packed(cols, rows)), flat
-    return rules.packed(rows, cols), gathered(to_strided(x))
-
-
 def _ragged_of_product(a: Any, b: Any) -> Any:
     """The ragged dimension of a jagged product, ``dense`` if none is left, None for a strided result."""
-    nested = [x for x in (a, b) if isinstance(x, NestedArray)]
-    if any(isinstance(x.structure, Strided) for x in nested):
-        return None
-    rank = max(x.ndim for x in nested)
+    m, n = a.ndim, b.ndim
+    rank = max(m if type(a) is NestedArray else 0, n if type(b) is NestedArray else 0)
     found = set()
-    for x, summed in ((a, a.ndim - 1), (b, b.ndim - 2)):
-        if isinstance(x, NestedArray) and isinstance(x.structure, Jagged) and x.structure.ragged_dim != summed:
-            r = x.structure.ragged_dim
-            found.add(r + rank - x.ndim - (a.ndim == 1 and r > summed))  # a row vector leaves no dimension behind
+    for x, ndim, summed in ((a, m, m - 1), (b, n, n - 2)):
+        r = x.structure.ragged_dim if type(x) is NestedArray else summed
+        if r is None:
+            return None
+        if r != summed:
+            found.add(r + rank - ndim - (m == 1 and r > summed))  # a row vector leaves no dimension behind
     if len(found) == 2:
         return None
     return found.pop() if found else "dense"
@@ -140,26 +130,17 @@ def _from_packed(flat: Array, outline: Ints, count: int, ragged: Any) -> NestedA
     """A packed flat product in the layout it goes into."""
     if ragged == "dense":
         return moves.reshape(flat, (count, *np.maximum(outline[0], 0).tolist()))
-    made = NestedArray(flat, Strided.of_packed(outline, count))
-    return made if ragged is None else to_jagged(made, ragged)
+    return of_elements(flat, outline, count, ragged)
 
 
 def nested_dense(a: NestedArray, b: Array) -> NestedArray | Array:
     """A dense right operand, for all components or a slice for each."""
-    last = a.ndim - 1
     if b.ndim not in (1, 2):
         return _nested_batch(a, b)
     _check_inner(a, b, a.outline[:, -1], np.array(b.shape[:1]))
-    x = packed(a)
-    if isinstance(x.structure, Jagged):
-        if x.structure.ragged_dim == last:
-            return _by_components(a, b)
-        return NestedArray(dense.matmul(x.data, b), x.structure)
-    rows = int(x.component_sizes()[:, :-1].prod(axis=1).sum())
-    product = dense.matmul(moves.reshape(gathered(x), (rows, b.shape[0])), b)
-    left = x.outline[:, :-1]
-    outline = left if b.ndim == 1 else np.concatenate([left, np.full((len(left), 1), b.shape[1])], axis=1)
-    return NestedArray(moves.reshape(product, (product.numel(),)), Strided.of_packed(outline, len(a)))
+    if a.structure.ragged_dim == a.ndim - 1:
+        return _by_components(a, b)
+    return over_last(a, b.shape[:1], lambda values: dense.matmul(values, b))
 
 
 def _nested_batch(a: NestedArray, b: Array) -> NestedArray | Array:
@@ -173,8 +154,8 @@ def _nested_batch(a: NestedArray, b: Array) -> NestedArray | Array:
     if b.shape[0] == 1 != len(a):
         return nested_dense(a, moves.reshape(b, b.shape[1:]))
     _check_inner(a, b, a.outline[:, -1], np.array(b.shape[1:2]))
-    left, flat = _matrices(a)
-    product = rules.matmul_components(flat, moves.reshape(b, (b.numel(),)), left, _slices(b))
+    left, values = as_matrices(a)
+    product = rules.matmul_components(values, b, left, _slices(b))
     rows = a.outline[:, :1]
     outline = np.concatenate([rows, np.full((len(rows), 1), b.shape[2])], axis=1)
     return _from_packed(product, outline, len(a), _ragged_of_product(a, b))
@@ -182,33 +163,22 @@ def _nested_batch(a: NestedArray, b: Array) -> NestedArray | Array:
 
 def _slices(b: Array) -> Matrices:
     count, rows, cols = b.shape
-    return rules.packed(np.full(count, rows), np.full(count, cols))
+    return Matrices.packed(np.full(count, rows), np.full(count, cols))
 
 
 def dense_nested(a: Array, b: NestedArray) -> NestedArray | Array:
     """A dense left operand, for all components or a slice for each."""
     if b.ndim == 3 and a.ndim == 2:
         _check_inner(a, b, np.array(a.shape[1:]), b.outline[:, 0])
-        product = nested_dense(_swapped(b), rules.swapped(a))
-        return _swapped(product) if isinstance(product, NestedArray) else rules.swapped(product)
+        product = nested_dense(transpose(b, 1, 2), rules.swapped(a))
+        return transpose(product, 1, 2) if isinstance(product, NestedArray) else rules.swapped(product)
     if b.ndim == 3 and a.ndim == 3 and a.shape[0] == len(b):
         _check_inner(a, b, np.array(a.shape[2:]), b.outline[:, 0])
-        right, flat = _matrices(b)
-        product = rules.matmul_components(moves.reshape(a, (a.numel(),)), flat, _slices(a), right)
+        right, values = as_matrices(b)
+        product = rules.matmul_components(a, values, _slices(a), right)
         cols = b.outline[:, 1:]
         outline = np.concatenate([np.full((len(cols), 1), a.shape[1]), cols], axis=1)
         return _from_packed(product, outline, len(b), _ragged_of_product(a, b))
     if a.ndim == b.ndim and a.shape[0] not in (1, len(b)):
         raise ShapeError(f"matmul: a dense operand of shape {a.shape} has no slice for each of {len(b)} components.")
     return _by_components(a, b)
-
-
-def _swapped(x: NestedArray) -> NestedArray:
-    """A view with dimensions 1 and 2 exchanged."""
-    structure = x.structure
-    if isinstance(structure, Jagged):
-        return NestedArray(rules.swapped(x.data), structure.with_ragged_dim(3 - structure.ragged_dim))
-    made = Strided.derived(
-        structure.outline[:, ::-1], structure.strides[:, ::-1], structure.offsets, structure.buffer_size
-    )
-    return NestedArray(x.data, made)

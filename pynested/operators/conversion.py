@@ -197,9 +197,9 @@ def to(
     *targets : dtype, device or both
         What is not named stays, and where nothing changes the result is ``self``.
     dtype : dtype, optional
-        The same by name.
+        The dtype of the result, as a keyword.
     device : str, optional
-        The same by name.
+        The device of the result, as a keyword.
     layout : Layout, optional
         `strided` or `jagged`, of a nested array.
 
@@ -210,7 +210,7 @@ def to(
     StructureError
         For a layout of a dense array.
     DTypeError
-        For a dtype that pynested has not, and bfloat16 on the CPU, which only the devices have; ``to("cpu",
+        For an unsupported dtype, and bfloat16 on the CPU, which only the devices have; ``to("cpu",
         pn.float32)`` takes its values there.
 
     Notes

@@ -10,21 +10,23 @@ from pynested.autograd import Array, dense
 from pynested.autograd.array import raw
 from pynested.autograd.dense import losses
 from pynested.autograd.dense.canonical import together
-from pynested.autograd.dense.normalization import floating
+from pynested.autograd.dense.entries import floating
 from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import movement as moves
 from pynested.backends.dtypes import is_half
 from pynested.backends.errors import IndexOutOfRange, StructureError
 from pynested.nested_array import NestedArray
 from pynested.operands import Dense, Operand
-from pynested.packing import contiguous, gathered, to_jagged, to_strided
+from pynested.packing import contiguous, elements, of_elements
+from pynested.runs import over_last
 from pynested.shapes import apart, describe
-from pynested.structure import Jagged, Strided
+
+__all__ = ["cross_entropy", "embedding"]
 
 
 def _outside(x: NestedArray, size: int, ignored: int | None = None) -> str:
     """The first element of ``x`` that is not in 0 .. size - 1, and where it is, in words."""
-    flat = raw(_flat(x))
+    flat = raw(elements(x))
     at = int(np.flatnonzero(((flat < 0) | (flat >= size)) & (flat != ignored))[0])
     sizes = x.component_sizes()
     ends = np.cumsum(sizes.prod(axis=1))
@@ -71,15 +73,11 @@ def embedding(indices: Operand, weight: Dense) -> NestedArray | Array:
     _, table = together("embedding", indices.data, weight)
     x = contiguous(indices)
     try:
-        rows = dense.embedding(x.data, table)
+        return over_last(x, (), lambda values: dense.embedding(values, table))
     except IndexOutOfRange:
         raise IndexOutOfRange(
             f"embedding: index {_outside(x, table.shape[0])} is not one of the {table.shape[0]} rows of the table."
         ) from None
-    if isinstance(x.structure, Jagged):
-        return NestedArray(rows, x.structure)
-    outline = np.concatenate([x.outline, np.full((len(x.outline), 1), table.shape[1])], axis=1)
-    return NestedArray(moves.reshape(rows, (rows.numel(),)), Strided.of_packed(outline, len(x)))
 
 
 def cross_entropy(
@@ -153,10 +151,10 @@ def cross_entropy(
     classes = x.regular_size(x.ndim - 1)
     if classes is None:
         raise StructureError("cross_entropy: the last dimension, the classes, is irregular; every row needs as many.")
-    scores = floating("cross_entropy", _flat(x))
+    scores = floating("cross_entropy", elements(x))
     rows = moves.reshape(scores, (labels.numel(), classes))
     try:
-        rows, marked, shares = losses.prepared(rows, _flat(labels), given, ignore, classes)
+        rows, marked, shares = losses.prepared(rows, elements(labels), given, ignore, classes)
     except IndexOutOfRange:
         raise IndexOutOfRange(
             f"cross_entropy: target {_outside(labels, classes, ignore)} is not one of the {classes} classes "
@@ -165,17 +163,7 @@ def cross_entropy(
     lost = losses.row_losses(rows, marked, shares, ignore, smoothing)
     if reduction != "none":
         return losses.reduced(lost, marked, shares, ignore, reduction)
-    if isinstance(labels.structure, Jagged) and labels.structure.ragged_dim == 1:
-        return NestedArray(moves.reshape(lost, labels.data.shape), labels.structure)
-    found = NestedArray(lost, Strided.of_packed(np.maximum(x.outline[:, :-1], labels.outline), len(x)))
-    return to_jagged(found, labels.structure.ragged_dim) if isinstance(labels.structure, Jagged) else found
-
-
-def _flat(x: NestedArray) -> Array:
-    """The elements of an array that is contiguous, component by component."""
-    if isinstance(x.structure, Jagged) and x.structure.ragged_dim == 1:
-        return moves.reshape(x.data, (x.data.numel(),))
-    return gathered(to_strided(x))
+    return of_elements(lost, np.maximum(x.outline[:, :-1], labels.outline), len(x), labels.structure.ragged_dim)
 
 
 def _paired(scores: Any, target: Any) -> tuple[NestedArray, NestedArray]:

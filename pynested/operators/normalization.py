@@ -8,58 +8,24 @@ import numpy as np
 
 from pynested.autograd import dense
 from pynested.autograd.dense.canonical import canonical_shape
-from pynested.autograd.dense.normalization import floating, norm_rows
+from pynested.autograd.dense.entries import floating
+from pynested.autograd.dense.normalization import norm_rows
 from pynested.autograd.numbers import canonical_real
 from pynested.autograd.rules import movement as moves
-from pynested.autograd.rules import segment
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.nested_array import NestedArray, around
-from pynested.operands import Dense, DType, Kind
+from pynested.operands import Dense, Kind
 from pynested.packing import contiguous, packed
-from pynested.runs import along
 
+from .runwise import log_softmax, softmax
 
-def softmax(self: Kind, dim: int, *, dtype: DType | None = None) -> Kind:
-    """``exp(x - max) / sum`` of each run along ``dim``: ``(B, *, D) -> (B, *, D)``.
-
-    Parameters
-    ----------
-    self : NestedArray or Array
-        Floats; the result has their dtype, and the layout.
-    dim : int
-        Any but the batch.
-    dtype : dtype, optional
-        Every element is converted to it, a floating one, first, and the result has it.
-
-    Raises
-    ------
-    DimensionError
-        For ``dim`` 0 of a nested array, and one out of range.
-    DTypeError
-        For bools and integers without a ``dtype``, and for a ``dtype`` that is not floating.
-
-    Notes
-    -----
-    The shift keeps finite input finite: (1000, 1001) gives the numbers of (0, 1). An empty run stays empty. -inf beside
-    finite elements becomes +0; a run that is all -inf, or holds NaN or +inf, becomes all NaN, and no other does.
-    Gradient: ``y * (g - sum(y * g))`` with ``y`` the result.
-
-    Clauses: SOFTMAX-1 to SOFTMAX-9. After `torch.nn.functional.softmax`.
-
-    Examples
-    --------
-    >>> nt = pn.nested_array([[1000.0, 1000.0], [-np.inf, 3.0], []], layout=pn.jagged)
-    >>> pn.softmax(nt, 1).unbind()
-    (array([0.5, 0.5]), array([0., 1.]), array([]))
-    """
-    if not isinstance(self, NestedArray):
-        return dense.softmax(self, dim, dtype=dtype)
-    x = around(floating("softmax", self.data, dtype), self.structure)
-    return along("softmax", x, dim, segment.segment_softmax, dense.softmax)
+__all__ = ["dropout", "layer_norm", "log_softmax", "softmax"]
 
 
 def _check_trailing(x: NestedArray, shape: tuple[int, ...]) -> None:
     """``shape`` is that of the last dimensions of the components, all of them regular."""
+    if 0 < len(shape) < x.ndim and x.regular[-len(shape) :] == shape:
+        return
     if not shape or len(shape) >= x.ndim:
         raise StructureError(
             f"layer_norm: normalized_shape {shape} must be the last sizes of the components, which have {x.ndim - 1} "

@@ -8,19 +8,18 @@ import numpy as np
 
 from pynested.autograd import Array, dense
 from pynested.autograd.dense import canonical
-from pynested.autograd.dense.products import check_linear, multiplied_in
+from pynested.autograd.dense.products import check_linear, transformed
 from pynested.autograd.dense.reduction import to_dtype
-from pynested.autograd.rules import linalg as rules
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.mapping import together
 from pynested.nested_array import NestedArray
-from pynested.operands import Dense, Kind, Operand
-from pynested.operators.elementwise import add
-from pynested.packing import packed
-from pynested.structure import Jagged
+from pynested.operands import Dense, Joined, Kind, Operand
+from pynested.runs import over_last
 
 from .component_products import dense_nested, nested_dense, nested_nested
+
+__all__ = ["bmm", "linear", "matmul"]
 
 
 def matmul(self: Operand, other: Operand) -> NestedArray | Array:
@@ -61,26 +60,26 @@ def matmul(self: Operand, other: Operand) -> NestedArray | Array:
     if type(self) is not NestedArray and type(other) is not NestedArray:
         return dense.matmul(self, other)
     a, b = together("matmul", self, other)
-    for x in (a, b):
-        if not x.ndim:
+    m, n = a.ndim, b.ndim
+    for x, ndim in ((a, m), (b, n)):
+        if not ndim:
             raise ShapeError("matmul: a dense operand has no dimensions; it needs one at least. Use mul.")
-        if isinstance(x, NestedArray) and x.ndim < 3:
+        if ndim < 3 and type(x) is NestedArray:
             raise StructureError(
-                f"matmul: the components of a nested operand have {x.ndim - 1} dimensions; they must be matrices. Use "
+                f"matmul: the components of a nested operand have {ndim - 1} dimensions; they must be matrices. Use "
                 "unsqueeze to make rows or columns of them."
             )
-    if a.ndim != b.ndim and type(a) is not type(b) and isinstance(a if a.ndim > b.ndim else b, Array):
+    if m != n and type(a) is not type(b) and type(a if m > n else b) is Array:
         raise ShapeError(
-            f"matmul: a dense operand of {max(a.ndim, b.ndim)} dimensions has more than the nested one, which has "
-            f"{min(a.ndim, b.ndim)}. Take it apart first, or unsqueeze the nested operand."
+            f"matmul: a dense operand of {max(m, n)} dimensions has more than the nested one, which has {min(m, n)}. "
+            "Take it apart first, or unsqueeze the nested operand."
         )
-    dtype = promoted(a.dtype, b.dtype)
-    if not isinstance(b, NestedArray):
-        assert isinstance(a, NestedArray)
-        return nested_dense(_as_dtype(a, dtype), _as_dtype(b, dtype))
-    if isinstance(a, NestedArray):
-        return nested_nested(_as_dtype(a, dtype), _as_dtype(b, dtype))
-    return dense_nested(_as_dtype(a, dtype), _as_dtype(b, dtype))
+    if a.dtype != b.dtype:
+        dtype = promoted(a.dtype, b.dtype)
+        a, b = _as_dtype(a, dtype), _as_dtype(b, dtype)
+    if type(b) is Array:
+        return nested_dense(a, b)
+    return nested_nested(a, b) if type(a) is NestedArray else dense_nested(a, b)
 
 
 def _as_dtype(x: Kind, dtype: np.dtype[Any]) -> Kind:
@@ -133,7 +132,7 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
     return matmul(a, b)
 
 
-def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> NestedArray | Array:
+def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> Joined:
     """``weight @ x + bias`` of each run x along the last dimension: ``(B, *, in) -> (B, *, out)``.
 
     Parameters
@@ -178,13 +177,4 @@ def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> NestedArr
             f"linear: dimension {self.ndim - 1}, the last one, is irregular; weight needs it to be regular."
         )
     check_linear(features, w, shift)
-    kind = promoted(self.dtype, w.dtype)
-    wide = multiplied_in(self.dtype, w.dtype, None if shift is None else shift.dtype)
-    if wide != kind:  # added up as wide as the result, float32 at least, and rounded once, bias included
-        product = linear(_as_dtype(self, wide), to_dtype(w, wide), None if shift is None else to_dtype(shift, wide))
-        return product.to(kind if shift is None else promoted(kind, shift.dtype))
-    if isinstance(self.structure, Jagged):
-        x = packed(_as_dtype(self, kind))
-        return NestedArray(dense.linear(x.data, to_dtype(w, kind), shift), x.structure)
-    product = nested_dense(_as_dtype(self, kind), rules.swapped(to_dtype(w, kind)))
-    return product if shift is None else add(product, shift)
+    return over_last(self, (features,), lambda values: transformed(values, w, shift))

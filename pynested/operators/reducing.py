@@ -8,7 +8,7 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.dense.canonical import possible_shape
-from pynested.autograd.dense.reduction import Reduction, to_dtype
+from pynested.autograd.dense.entries import Reduction, to_dtype
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import reduction as rules
 from pynested.backends import Segments, strided_index
@@ -20,12 +20,10 @@ from pynested.shapes import describe
 from pynested.structure import Ints, Jagged, Strided
 
 
-def reduced(
-    how: Reduction, self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
-) -> NestedArray | Array:
+def reduced(how: Reduction, self: Operand, dim: Dims, keepdim: bool, dtype: DType | None = None) -> NestedArray | Array:
     """``self``, dense or nested, reduced over ``dim``."""
     if type(self) is not NestedArray:
-        return how(self, dim, keepdim, dtype=dtype)
+        return how(self, dim, keepdim, dtype)
     dims = how.dims(dim, self.ndim)
     data, kind = how.takes(how.name, self.data, dtype)
     result = _over(dims, self if data is self.data else NestedArray(data, self.structure), keepdim, how)
@@ -44,7 +42,7 @@ def _over(dims: tuple[int, ...], x: NestedArray, keepdim: bool, how: Reduction) 
     rows = as_rows(x)
     if len(dims) == x.ndim:
         result = _over_everything(x, how)
-    elif isinstance(x.structure, Jagged) and x.structure.ragged_dim in dims:
+    elif x.structure.ragged_dim in dims:
         result = how.over_axes(x.data, tuple(dim - 1 for dim in dims if dim))
     elif dims[0] == 0 and (rows is None or dims[1:2] != (1,)):
         result = _over_batch(x, dims, how)

@@ -42,10 +42,10 @@ def slice_dim(x: NestedArray, dim: int, part: slice) -> NestedArray:
     if part == slice(None):
         return x
     structure = x.structure
-    if isinstance(structure, Jagged) and dim != structure.ragged_dim:
-        return NestedArray(moves.slice_(x.data, (slice(None),) * (dim - 1) + (part,)), structure)
     if isinstance(structure, Strided):
         return _slice_strided(x, structure, dim - 1, part)
+    if dim != structure.ragged_dim:
+        return NestedArray(moves.slice_(x.data, (slice(None),) * (dim - 1) + (part,)), structure)
     starts, counts, step = _sliced(part, structure.component_lengths)
     if step == 1:
         return with_holes(x, structure, structure.offsets[:-1] + starts, counts)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from pynested.autograd import Array, dense, is_grad_enabled
+from pynested.autograd import Array, is_grad_enabled
 from pynested.autograd.array import UNRECORDED, raw
 from pynested.autograd.dense.canonical import broadcast_shape
 from pynested.autograd.dense.writing import held, instead, label, unrecorded, written_value
+from pynested.autograd.dense.writing import write as write_dense
 from pynested.backends import get_backend
 from pynested.backends.errors import GradientError, ShapeError, StructureError
 from pynested.backends.memory import with_room
@@ -19,14 +21,15 @@ from pynested.operands import Index
 from pynested.packing import as_dense, gathered, to_strided, unbound
 from pynested.shapes import check_same_shape
 
-from .. import operators
+from .indexing import getitem
 
 
-def overwrite(self: NestedArray, name: str, *arguments: Any, **options: Any) -> NestedArray:
-    """Write the result of the operator ``name`` into the array itself."""
+def overwrite(self: NestedArray, function: Callable[..., Any], *arguments: Any, **options: Any) -> NestedArray:
+    """Write the result of the operator ``function`` into the array itself."""
+    name = function.__name__
     _refuse(self, name, arguments)
     plain = [x.detach() if isinstance(x, NestedArray | Array) else x for x in arguments]
-    return _store(self, name, getattr(operators, name)(self.detach(), *plain, **options))
+    return _store(self, name, function(self.detach(), *plain, **options))
 
 
 def write(self: Any, name: str, value: Any) -> Any:
@@ -41,7 +44,7 @@ def assign(self: NestedArray, index: Index, value: Any) -> None:
     name = "assignment"
     given = _given(name, value, self)
     _refuse_recorded(self, name, (given,))
-    target = operators.getitem(self.detach(), index)
+    target = getitem(self.detach(), index)
     if isinstance(target, Array) and isinstance(given, NestedArray):
         given = as_dense(name, given)
     memory = target.data.storage if isinstance(target, NestedArray) else target.storage
@@ -50,7 +53,7 @@ def assign(self: NestedArray, index: Index, value: Any) -> None:
     elif isinstance(target, NestedArray):
         write(target, name, given)
     else:
-        dense.write(target, name, given)
+        write_dense(target, name, given)
 
 
 def _given(name: str, value: Any, self: NestedArray) -> Any:
@@ -67,7 +70,7 @@ def _store_at(self: NestedArray, name: str, index: Index, value: Any) -> None:
     _refuse_read_only(self, name)
     xp, data = get_backend(self.device).xp, self.data.data
     counted = Array(xp.arange(data.size, dtype=np.int64).reshape(data.shape), self.device)
-    named = operators.getitem(NestedArray(counted, self.structure), index)
+    named = getitem(NestedArray(counted, self.structure), index)
     if isinstance(named, NestedArray):
         spread = elementwise(name, _second, named, value.detach())
         check_same_shape(name, named, spread)

@@ -1,4 +1,4 @@
-"""One executable definition per operator, in the file of its name, or else an entry of `pynested.spec.pairs`."""
+"""One executable definition per operator, in the file of its name, or else an entry of a table of Python."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from pynested.spec.pairs import ENTRIES
+from pynested.spec.functions import FUNCTIONS, Function
+from pynested.spec.pairs import PAIRS, Pair
+from pynested.spec.reductions import REDUCTIONS, Reduction
 
-__all__ = ["definition"]
+__all__ = ["ENTRIES", "definition"]
+
+ENTRIES: dict[str, Function | Pair | Reduction] = {**FUNCTIONS, **PAIRS, **REDUCTIONS}
 
 
 def definition(op: str) -> Callable[..., Any]:

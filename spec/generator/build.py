@@ -26,20 +26,9 @@ __all__ = ["build"]
 
 _DIMS = ("dim", "dim0", "dim1")
 _PROMOTING = (
-    "add",
-    "sub",
-    "mul",
-    "div",
-    "maximum",
-    "minimum",
-    *PAIRS,
-    "where",
-    "matmul",
-    "bmm",
-    "linear",
-    "cat",
+    "add", "sub", "mul", "div", "maximum", "minimum", "clamp", *PAIRS, "where", "matmul", "bmm", "linear", "cat",
     "stack",
-)
+)  # fmt: skip
 _ONE_MORE = ("unsqueeze", "stack")  # operators whose `dim` counts the dimensions of the result
 
 

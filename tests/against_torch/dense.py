@@ -5,7 +5,8 @@ A list stands for a nested array; dims count the batch as dimension 0, as in pyn
 
 from __future__ import annotations
 
-import operator
+import math
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -15,6 +16,8 @@ from torch.nn import functional
 
 from pynested.spec.functions import FUNCTIONS
 from pynested.spec.pairs import PAIRS
+from pynested.spec.reductions import REDUCTIONS
+from pynested.spec.table import run_wise
 
 Operator = Callable[..., Any]
 
@@ -42,12 +45,7 @@ def elementwise(function: Operator) -> Operator:
 
 def of_two(function: Operator) -> Operator:
     """A function that PyTorch has of two tensors only, or of a number behind a tensor: of numbers on either side."""
-
-    def of_tensors(a: Any, b: Any) -> Any:
-        like = a if isinstance(a, torch.Tensor) else b
-        return function(*[x if isinstance(x, torch.Tensor) else torch.as_tensor(x, dtype=like.dtype) for x in (a, b)])
-
-    return of_tensors
+    return lambda a, b: function(*tensors(a, b))
 
 
 def gelu(x: Any, approximate: str = "none") -> Any:
@@ -80,16 +78,42 @@ def aligned(x: list[Any], fill: float) -> Any:
     return torch.stack([functional.pad(c, ends, value=fill) for c, ends in zip(x, padding, strict=True)])
 
 
+def quiet(function: Operator) -> Operator:
+    """``function``, which warns where a result is not a number."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        with warnings.catch_warnings(action="ignore"):
+            return function(*arguments, **options)
+
+    return call
+
+
 def reduction(function: Operator, over_batch: Operator) -> Operator:
     """``function`` of each component, or ``over_batch`` where the batch is among the dims."""
 
-    def reduced(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def reduced(x: Any, dim: Any = None, keepdim: bool = False, **options: Any) -> Any:
         dims = tuple(range(x[0].ndim + 1)) if dim is None else (dim,) if isinstance(dim, int) else dim
         if 0 in dims:
-            return over_batch(x, dims, keepdim)
-        return each(lambda c: function(c, dim=tuple(d - 1 for d in dims), keepdim=keepdim), x)
+            return over_batch(x, dims, keepdim, **options)
+        return each(lambda c: function(c, dim=tuple(d - 1 for d in dims), keepdim=keepdim, **options), x)
 
     return reduced
+
+
+def over_present(function: Operator) -> Operator:
+    """``function`` of the elements that are present at each place of the kept dims."""
+
+    def over_batch(x: Any, dims: Any, keepdim: bool, **options: Any) -> Any:
+        there, values = aligned([torch.ones_like(c) for c in x], 0) > 0, aligned(x, 0)
+        outer = [d for d in range(values.ndim) if d not in dims]
+        order, shape = [*outer, *dims], [values.shape[d] for d in outer]
+        width = math.prod([values.shape[d] for d in dims])
+        columns = [one.permute(order).reshape(math.prod(shape), width) for one in (values, there)]
+        found = [function(run[own], dim=0, **options) for run, own in zip(*columns, strict=True)]
+        found = torch.stack(found).reshape(shape) if found else values.new_zeros(shape)
+        return found.reshape([1 if d in dims else n for d, n in enumerate(values.shape)]) if keepdim else found
+
+    return over_batch
 
 
 def batch_sum(x: Any, dims: Any, keepdim: bool) -> Any:
@@ -110,24 +134,8 @@ def batch_prod(x: Any, dims: Any, keepdim: bool) -> Any:
     return torch_prod(aligned(x, 1.0), dims, keepdim)
 
 
-def batch_logsumexp(x: Any, dims: Any, keepdim: bool) -> Any:
-    return torch.logsumexp(aligned(x, -torch.inf), dims, keepdim)
-
-
-def batch_amax(x: Any, dims: Any, keepdim: bool) -> Any:
-    return torch.amax(aligned(x, -torch.inf), dim=dims, keepdim=keepdim)
-
-
-def batch_amin(x: Any, dims: Any, keepdim: bool) -> Any:
-    return torch.amin(aligned(x, torch.inf), dim=dims, keepdim=keepdim)
-
-
-def batch_any(x: Any, dims: Any, keepdim: bool) -> Any:
-    return torch.any(aligned(x, 0), dims, keepdim)
-
-
-def batch_all(x: Any, dims: Any, keepdim: bool) -> Any:
-    return torch.all(aligned(x, 1), dims, keepdim)
+def extreme(function: Operator, fill: float) -> Operator:
+    return reduction(function, lambda x, dims, keepdim: function(aligned(x, fill), dim=dims, keepdim=keepdim))
 
 
 def places(function: Operator, fill: float) -> Operator:
@@ -142,12 +150,8 @@ def places(function: Operator, fill: float) -> Operator:
 # ---- runs, products, losses ---------------------------------------------------------------------------------------
 
 
-def softmax(x: Any, dim: int) -> Any:
-    return each(lambda c: torch.softmax(c, dim - 1), x)
-
-
-def cumsum(x: Any, dim: int) -> Any:
-    return each(lambda c: torch.cumsum(c, dim - 1), x)
+def run_wise_as(name: str) -> Operator:
+    return lambda x, dim: each(lambda c: getattr(torch, name)(c, dim - 1), x)
 
 
 def layer_norm(x: Any, shape: Any, weight: Any = None, bias: Any = None) -> Any:
@@ -170,6 +174,22 @@ def cross_entropy(x: Any, target: Any, reduction: str = "mean", **options: Any) 
     if reduction == "none":
         return each(lambda c, t: functional.cross_entropy(c, t, reduction="none", **options), x, target)
     return functional.cross_entropy(torch.cat(x), torch.cat(target), reduction=reduction, **options)
+
+
+def clamp(x: Any, low: Any = None, high: Any = None) -> Any:
+    """With tensors for bounds, beside which PyTorch takes no numbers."""
+    bounds = {name: bound for name, bound in (("min", low), ("max", high)) if bound is not None}
+
+    def one(c: Any, *given: Any) -> Any:
+        return torch.clamp(c, **dict(zip(bounds, tensors(c, *given)[1:], strict=True)))
+
+    return elementwise(one)(x, *bounds.values()) if bounds else each(torch.clone, x)
+
+
+def tensors(*operands: Any) -> list[Any]:
+    """The operands, numbers as tensors of the dtype of the others."""
+    dtype = next(one.dtype for one in operands if torch.is_tensor(one))
+    return [one if torch.is_tensor(one) else torch.as_tensor(one, dtype=dtype) for one in operands]
 
 
 # ---- movement and conversion --------------------------------------------------------------------------------------
@@ -232,58 +252,41 @@ def getitem(x: Any, index: Any) -> Any:
     return [c[plain] for c in picked]
 
 
+OWN = ("abs", "clone", "detach", "logical_not", "matmul", "neg", "relu", "sgn", "where")
+OWN_OF_TWO = ("div", "eq", "lt", "maximum", "minimum", "mul")
 OPERATORS: dict[str, Operator] = {
-    **{name: elementwise(getattr(torch, name)) for name in FUNCTIONS},
-    **{name: elementwise(of_two(getattr(torch, name))) for name in PAIRS},
-    "floor_divide": elementwise(
-        of_two(partial(torch.div, rounding_mode="floor"))
-    ),  # torch.floor_divide has no gradient
-    "abs": elementwise(torch.abs),
+    **{name: elementwise(getattr(torch, name)) for name in (*FUNCTIONS, *OWN)},
+    **{name: elementwise(of_two(getattr(torch, name))) for name in (*PAIRS, *OWN_OF_TWO)},
+    "floor_divide": elementwise(of_two(partial(torch.div, rounding_mode="floor"))),  # the one with a gradient
+    **{one: reduction(quiet(getattr(torch, one)), over_present(quiet(getattr(torch, one)))) for one in REDUCTIONS},
     "add": add,
-    "amax": reduction(torch.amax, batch_amax),
-    "all": reduction(torch.all, batch_all),
-    "any": reduction(torch.any, batch_any),
-    "amin": reduction(torch.amin, batch_amin),
+    "amax": extreme(torch.amax, -torch.inf),
+    "amin": extreme(torch.amin, torch.inf),
     "argmax": places(torch.argmax, -torch.inf),
     "argmin": places(torch.argmin, torch.inf),
-    "as_nested_array": lambda x: x,
     "bmm": elementwise(torch.matmul),
     "cat": joined(torch.cat),
     "chunk": chunk,
-    "clone": elementwise(torch.clone),
-    "contiguous": lambda x: x,
+    "clamp": clamp,
+    **dict.fromkeys(("as_nested_array", "contiguous"), lambda x: x),
     "cross_entropy": cross_entropy,
-    "cumsum": cumsum,
-    "detach": elementwise(torch.detach),
-    "div": elementwise(operator.truediv),
+    **{name: run_wise_as(name) for name in run_wise()},
     "dropout": dropout,
     "embedding": embedding,
-    "eq": elementwise(operator.eq),
     "equal": equal,
     "gelu": gelu,
     "getitem": getitem,
     "layer_norm": layer_norm,
     "linear": linear,
-    "logical_not": elementwise(torch.logical_not),
-    "logsumexp": reduction(torch.logsumexp, batch_logsumexp),
-    "lt": elementwise(operator.lt),
     "masked_fill": masked_fill,
-    "matmul": elementwise(torch.matmul),
-    "maximum": elementwise(of_two(torch.maximum)),
     "mean": reduction(torch.mean, batch_mean),
-    "minimum": elementwise(of_two(torch.minimum)),
-    "mul": elementwise(operator.mul),
     "narrow": narrow,
-    "neg": elementwise(torch.neg),
     "nested_array": elementwise(torch.detach),
     "prod": reduction(torch_prod, batch_prod),
-    "relu": elementwise(torch.relu),
     "reshape": reshape,
     "reshape_as": elementwise(lambda c, d: c.reshape(d.shape)),
     "select": select,
-    "sgn": elementwise(torch.sgn),
     "silu": elementwise(functional.silu),
-    "softmax": softmax,
     "stack": joined(torch.stack),
     "sub": sub,
     "sum": reduction(torch.sum, batch_sum),
@@ -294,5 +297,4 @@ OPERATORS: dict[str, Operator] = {
     "unflatten": unflatten,
     "unsqueeze": unsqueeze,
     "view": reshape,
-    "where": elementwise(torch.where),
 }

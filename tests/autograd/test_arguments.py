@@ -65,6 +65,7 @@ def test_a_bare_primal_stands_for_itself() -> None:
 def test_one_element_is_formatted_and_rounded_as_a_number() -> None:
     loss = pn.array(1.2345, requires_grad=True) * 1
     assert f"{loss:.3f}" == "1.234" and round(loss, 2) == 1.23
+    assert type(round(loss)) is int and round(pn.array([0.5, 1.5])).tolist() == [0.0, 2.0]
 
 
 def test_modes_decorate_without_parentheses() -> None:

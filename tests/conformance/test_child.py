@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import shlex
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -152,10 +153,10 @@ def test_output_without_end_is_cut(in_child: InChild, hostile: Hostile, lock: Pa
 def test_nobody_waits_for_processes_that_an_adapter_leaves(
     in_child: InChild, hostile: Hostile, lock: Path, name: str
 ) -> None:
-    """They hold its pipes open. What is in the session of the adapter is ended with it."""
+    """They hold its pipes open."""
     run, _ = in_child(hostile(name), selection=ONE_CASE)
     assert run.exit_code == 0 and [one["parts"] for one in run.results] == [{"forward": "ok"}]
-    assert name == "GetsAway" or is_gone(lock)
+    assert is_gone(lock) or (name == "GetsAway" and sys.platform != "linux")
     lock.unlink()  # which ends a process that got away
 
 
@@ -166,6 +167,7 @@ def test_a_crash_is_seen_though_the_pipes_stay_open(
     with Child(hostile("GetsAwayAndDies"), timeout=10) as session:
         (reply,) = session.answers([{"cmd": "run", "args": []}])
         assert (reply.outcome, reply.text) == ("crashed", "exit code 7")
+    assert is_gone(lock) or sys.platform != "linux"
     lock.unlink()  # which ends the processes that got away
 
 

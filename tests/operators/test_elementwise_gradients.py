@@ -14,6 +14,7 @@ from pynested.spec.functions import FUNCTIONS, Function
 from ..nests import JAGGED, KINDS, STRIDED, Kind, assert_same, batch, distinct, place
 from ..slopes import check_gradients
 
+DIFFERENTIABLE = {name: one for name, one in FUNCTIONS.items() if one.dtypes != "bool"}
 BINARY = ("add", "sub", "mul", "div", "maximum", "minimum", "remainder", "floor_divide")
 
 
@@ -38,7 +39,7 @@ class TestGradients:
         buffer, nest = self.points(kind, placement)
         check_gradients(lambda x: getattr(pn, name)(nest(x)), buffer)
 
-    @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
+    @pytest.mark.parametrize("function", DIFFERENTIABLE.values(), ids=DIFFERENTIABLE)
     def test_smooth(self, kind: Kind, placement: str, function: Function) -> None:
         buffer, nest = self.points(kind, placement)
         check_gradients(lambda x: getattr(pn, function.name)(nest(x)), function.inside(buffer) + function.positive)
@@ -66,6 +67,9 @@ def test_gradients_at_kinks(lay: Any, layout: Any, placement: str) -> None:
     assert_same(slopes("abs", [[0.0, -1.0], [2.0]]), [np.array([0.0, -1.0]), np.array([1.0])])
     assert_same(slopes("sgn", [[0.0, -1.0], [2.0]]), [np.array([0.0, 0.0]), np.array([0.0])])
     assert slopes("log", [[0.0, 2.0]])[0].tolist() == [np.inf, 0.5]
+    assert slopes("reciprocal", [[0.0, -0.0], [2.0]])[0].tolist() == [-np.inf, -np.inf]
+    for name in ("floor", "ceil", "round", "trunc"):
+        assert_same(slopes(name, [[0.5, 1.0], [np.nan, np.inf]]), [np.zeros(2), np.zeros(2)])
 
 
 def test_a_nan_stays_where_it_is(layout: Any, placement: str) -> None:

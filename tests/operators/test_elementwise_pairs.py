@@ -89,8 +89,9 @@ class TestIntegers:
                 getattr(pn, name)(small, 300), [np.array([LOGICAL[name](x, 300) for x in one], np.bool_) for one in A]
             )
             return
-        with pytest.raises(OverflowError, match=f"{name}: 300 is out of bounds for int8"):
-            getattr(pn, name)(small, 300)
+        for operands in ((small, 300), (300, small)):  # though a 0 and a negative number are refused as well
+            with pytest.raises(OverflowError, match=f"{name}: 300 is out of bounds for int8"):
+                getattr(pn, name)(*operands)
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.int64])

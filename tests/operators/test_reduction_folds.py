@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.autograd import dense
-from pynested.autograd.dense.reduction import Reduction
+from pynested.autograd.dense.entries import Reduction
+from pynested.autograd.dense.reduction import REDUCTIONS as TABLE
 from pynested.backends.errors import EmptyReductionError
 
 from ..nests import assert_same, batch, distinct, nest, place
 from ..slopes import check_gradients
 
-TABLE = {name: value for name, value in vars(dense).items() if isinstance(value, Reduction)}
 X = batch([(2, 2), (0, 2), (3, 2)])
 
 
@@ -25,7 +24,7 @@ class TestTable:
     """What an entry says of a run without elements holds for axes and for segments."""
 
     def test_over_no_dimension_holes_have_no_influence(self, how: Reduction, layout: Any) -> None:
-        if how.is_place:
+        if how.is_place or how.option == "correction":  # which is nothing of one element
             return
         made = place([np.array([0.5, 2.0]), np.zeros(0), np.array([3.0])], layout, "holes", grad=True)
         result = getattr(pn, how.name)(made.array, dim=())

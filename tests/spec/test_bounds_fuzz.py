@@ -27,7 +27,8 @@ from pynested.spec.generator.author import Case
 from pynested.spec.generator.build import Run
 from pynested.spec.generator.gradient import gradient_fields
 from pynested.spec.generator.trees import leaves, like
-from pynested.spec.table import load_table
+from pynested.spec.reductions import REDUCTIONS
+from pynested.spec.table import load_table, run_wise
 
 from ..nests import PLACEMENTS, nest, plain
 
@@ -116,7 +117,9 @@ def _floor_divide(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[s
 
 def _reductions(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
     dims = [1, 2, (1, 2), 0, (0, 1), (0, 2), None][draw.integers(7)]
-    return [x], {"dim": dims}, "dense" if dims in (0, (0, 1), (0, 2), None) else None
+    corrected = op in REDUCTIONS and REDUCTIONS[op].option.startswith("correction")
+    asked = {"correction": [0, 1, 0.5][draw.integers(3)]} if corrected else {}
+    return [x], {"dim": dims, **asked}, "dense" if dims in (0, (0, 1), (0, 2), None) else None
 
 
 def _prod(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
@@ -159,12 +162,14 @@ def _losses(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, An
 CALLS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys([name for name, one in FUNCTIONS.items() if one.precision in BOUNDS], _functions),
     **dict.fromkeys(("gelu", "silu"), _functions),
-    **dict.fromkeys(("sum", "mean", "logsumexp"), _reductions),
+    **dict.fromkeys(
+        ("sum", "mean", *[name for name, one in REDUCTIONS.items() if one.precision in BOUNDS]), _reductions
+    ),
     "pow": _pow,
     "floor_divide": _floor_divide,
     "prod": _prod,
     **dict.fromkeys(("matmul", "bmm", "linear"), _products),
-    **dict.fromkeys(("softmax", "cumsum"), _runs),
+    **dict.fromkeys(run_wise(), _runs),
     "layer_norm": _layer_norm,
     "cross_entropy": _losses,
 }

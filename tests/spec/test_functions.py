@@ -11,6 +11,8 @@ from pynested.spec.functions import FUNCTIONS, Function
 from pynested.spec.generator.exact import MP, Exact, lift, plain
 
 POINTS = np.array([0.3, 1.7, -2.6])
+SMOOTH = {name: one for name, one in FUNCTIONS.items() if not one.is_step}
+STEPS = {name: one for name, one in FUNCTIONS.items() if one.is_step}
 
 
 @pytest.fixture(params=FUNCTIONS.values(), ids=FUNCTIONS)
@@ -25,6 +27,7 @@ def test_a_formula_is_the_same_in_floats_and_exact_numbers(function: Function) -
     np.testing.assert_allclose(function.of(x), exact, rtol=1e-14)
 
 
+@pytest.mark.parametrize("function", SMOOTH.values(), ids=SMOOTH)
 def test_a_derivative_is_the_limit_of_differences(function: Function) -> None:
     """In exact numbers, with a step of another size, and by the complex step."""
     x = function.inside(POINTS)
@@ -33,6 +36,13 @@ def test_a_derivative_is_the_limit_of_differences(function: Function) -> None:
         above, below = (Exact(MP.mpf(number) + sign * step).function(function).value for sign in (1, -1))
         assert abs(slope - (above - below) / (2 * step)) < 1e-24 * max(1, abs(slope))
     np.testing.assert_allclose(function.slope(x), [float(one) for one in plain(function.slope(lift(x)))], rtol=1e-13)
+
+
+@pytest.mark.parametrize("function", STEPS.values(), ids=STEPS)
+def test_a_step_is_flat_but_for_its_jumps(function: Function) -> None:
+    for shift in (0.09, -0.09, 1e-9j):
+        assert np.array_equal(function.of(POINTS + shift), function.of(POINTS))
+    assert not function.slope(POINTS).any() and not function.slope(np.array([0.0, 2.5, np.nan, np.inf])).any()
 
 
 def test_a_derivative_is_exact_for_numbers_of_every_size() -> None:
@@ -57,6 +67,15 @@ def test_the_integer_of_the_cases_has_an_exact_value(function: Function) -> None
     assert value == np.float16(value)
 
 
-def test_ints_are_taken_as_float64(function: Function) -> None:
-    assert function.of(np.array([1, 2])).dtype == np.float64
+def test_ints_are_taken_as_float64_or_stay(function: Function) -> None:
+    stays = {"wrap": np.int8, "stay": np.int8, "bool": np.bool_}
+    assert function.of(np.array([1, 2], np.int8)).dtype == stays.get(function.dtypes, np.float64)
     assert function.definition.__name__ == function.name
+
+
+def test_the_square_of_an_int_wraps_and_a_step_leaves_it() -> None:
+    ints = np.array([100, -128, 11], np.int8)
+    assert FUNCTIONS["square"].of(ints).tolist() == [10000 - 39 * 256, 0, 121]
+    for name in ("floor", "ceil", "round", "trunc"):
+        beyond = np.array([2**53 + 1, -(2**63)])
+        assert FUNCTIONS[name].of(beyond).tolist() == beyond.tolist()

@@ -11,7 +11,7 @@ from functools import partial
 from pynested.autograd import Array, dense
 from pynested.mapping import elementwise, unary
 from pynested.nested_array import NestedArray
-from pynested.operands import Kind, Operand
+from pynested.operands import Joined, Kind, Operand
 
 
 def _with_alpha(function: Callable[..., Array], alpha: float) -> Callable[..., Array]:
@@ -19,7 +19,7 @@ def _with_alpha(function: Callable[..., Array], alpha: float) -> Callable[..., A
     return function if type(alpha) is int and alpha == 1 else partial(function, alpha=alpha)
 
 
-def add(self: Operand, other: Operand, *, alpha: float = 1) -> NestedArray | Array:
+def add(self: Operand, other: Operand, *, alpha: float = 1) -> Joined:
     """``self + alpha * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters
@@ -56,7 +56,7 @@ def add(self: Operand, other: Operand, *, alpha: float = 1) -> NestedArray | Arr
     return dense.add(self, other, alpha=alpha)
 
 
-def sub(self: Operand, other: Operand, *, alpha: float = 1) -> NestedArray | Array:
+def sub(self: Operand, other: Operand, *, alpha: float = 1) -> Joined:
     """``self - alpha * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
     Parameters

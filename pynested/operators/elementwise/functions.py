@@ -13,8 +13,48 @@ from __future__ import annotations
 
 from pynested.autograd import Array, dense
 from pynested.backends.errors import ArgumentError
-from pynested.mapping import unary
-from pynested.operands import Kind
+from pynested.mapping import elementwise, unary
+from pynested.nested_array import NestedArray
+from pynested.operands import Joined, Kind, Operand
+
+
+def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None) -> Joined:
+    """Each element, but at least ``min`` and at most ``max``: ``(B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        What is cut off where it is outside of the bounds.
+    min, max : NestedArray, Array or number, optional
+        They broadcast; None is no bound, and without both the result is a copy.
+
+    Raises
+    ------
+    StructureError
+        For nested operands that differ; the message names the first component that does, and both sizes.
+    OverflowError
+        For a Python integer that the integer dtype of the array cannot hold: int8 and 300.
+
+    Notes
+    -----
+    Promoted dtype, bools included. NaN where any of them is NaN; ``max`` where ``min`` is above it. Gradient: ``g`` for
+    the element where it is within its bounds, those included, and otherwise for the bound in its place.
+
+    Clauses: CLAMP-1 to CLAMP-8. After `torch.clamp` and `numpy.clip`.
+
+    Examples
+    --------
+    >>> pn.clamp(pn.nested_array([[-2.0, 0.5], [3.0]]), 0, 1).unbind()
+    (array([0. , 0.5]), array([1.]))
+    """
+    bounds = {name: bound for name, bound in (("min", min), ("max", max)) if bound is not None}
+
+    def of_values(x: Array, *values: Array) -> Array:
+        return dense.clamp(x, **dict(zip(bounds, values, strict=True)))
+
+    if any(type(x) is NestedArray for x in (self, min, max)):
+        return elementwise("clamp", of_values, self, *bounds.values())
+    return dense.clamp(self, min, max)
 
 
 def relu(self: Kind) -> Kind:

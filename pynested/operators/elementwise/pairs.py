@@ -9,7 +9,7 @@ layout of the first one; without, it is dense. dtypes promote as in NumPy, and P
 DTYPES-7). An empty component stays empty. Nothing warns.
 
 StructureError: nested operands of different lengths, ranks or numbers of components. ShapeError: a dense operand that
-does not broadcast. DTypeError: a dtype that pynested has not. DeviceError: operands on different devices.
+does not broadcast. DTypeError: an unsupported dtype. DeviceError: operands on different devices.
 
 A gradient is summed over the elements that its operand was broadcast to; bools and integers have none.
 """
@@ -26,13 +26,13 @@ from pynested.backends.errors import ArgumentError, DivisionByZero
 from pynested.extending import map_components
 from pynested.mapping import elementwise
 from pynested.nested_array import NestedArray
-from pynested.operands import Operand
+from pynested.operands import Joined, Operand
 
 __all__ = list(PAIRS)
 
 
-def _function(name: str) -> Callable[[Operand, Operand], NestedArray | Array]:
-    def function(self: Operand, other: Operand) -> NestedArray | Array:
+def _function(name: str) -> Callable[[Operand, Operand], Joined]:
+    def function(self: Operand, other: Operand) -> Joined:
         if type(self) is NestedArray or type(other) is NestedArray:
             try:
                 return elementwise(name, of_dense, self, other)

@@ -12,7 +12,7 @@ from pynested.autograd.dense.canonical import canonical_dim, canonical_shape, po
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import DimensionError
 from pynested.metadata import check_possible
-from pynested.nested_array import NestedArray
+from pynested.nested_array import NestedArray, around
 from pynested.operands import Kind
 from pynested.shapes import named_instead
 from pynested.structure import Ints, Jagged, Strided, packed_strides
@@ -65,13 +65,13 @@ def transpose(self: Kind, dim0: int, dim1: int) -> Kind:
     """
     if not isinstance(self, NestedArray):
         return dense.transpose(self, dim0, dim1)
-    a, b = component_dim("transpose", dim0, self.ndim), component_dim("transpose", dim1, self.ndim)
-    structure = self.structure
+    ndim, structure = self.ndim, self.structure
+    a, b = component_dim("transpose", dim0, ndim), component_dim("transpose", dim1, ndim)
+    order = list(range(ndim - 1))
+    order[a - 1], order[b - 1] = b - 1, a - 1
     if isinstance(structure, Jagged):
-        r = {a: b, b: a}.get(structure.ragged_dim, structure.ragged_dim)
-        return NestedArray(dense.transpose(self.data, a - 1, b - 1), structure.with_ragged_dim(r))
-    order = list(range(self.ndim - 1))
-    order[a - 1], order[b - 1] = order[b - 1], order[a - 1]
+        moved = structure.with_ragged_dim(order.index(structure.ragged_dim - 1) + 1)
+        return around(moves.transpose(self.data, tuple(order)), moved)
     return restructured(self, structure.outline[:, order], structure.strides[:, order], structure.offsets)
 
 

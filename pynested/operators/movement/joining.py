@@ -15,9 +15,9 @@ from pynested.backends import strided_index
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ArgumentError, DimensionError, StructureError
 from pynested.mapping import check_devices
-from pynested.nested_array import NestedArray
+from pynested.nested_array import NestedArray, around
 from pynested.packing import along, as_rows, gathered, packed, to_strided
-from pynested.shapes import apart, check_same_shape, describe
+from pynested.shapes import apart, check_same_shape, describe, same_shape
 from pynested.structure import Ints, Jagged, Strided
 
 from .axes import component_dim, unsqueeze
@@ -34,20 +34,19 @@ def _listed(name: str, arrays: Any) -> list[Any]:
 
 def _joined(name: str, arrays: list[Any]) -> list[NestedArray]:
     """Nested arrays, at least one, of one promoted dtype, rank and device."""
-    given = arrays
-    if not given:
+    if not arrays:
         raise StructureError(f"{name}: there is nothing to join; give at least one array.")
-    for i, x in enumerate(given):
+    for i, x in enumerate(arrays):
         if type(x) is not NestedArray:
             raise StructureError(
                 f"{name}: array {i} is {type(x).__name__} and others are nested; nest its components first: "
                 "pn.as_nested_array(x)."
             )
-        if x.ndim != given[0].ndim:
-            raise StructureError(f"{name}: array {i} has {x.ndim} dimensions and array 0 has {given[0].ndim}.")
-    check_devices(name, given)
-    dtype = promoted(*[x.dtype for x in given])
-    return [NestedArray(to_dtype(x.data, dtype), x.structure) for x in given]
+        if x.ndim != arrays[0].ndim:
+            raise StructureError(f"{name}: array {i} has {x.ndim} dimensions and array 0 has {arrays[0].ndim}.")
+    check_devices(name, arrays)
+    dtype = promoted(*[x.dtype for x in arrays])
+    return [x if x.dtype == dtype else around(to_dtype(x.data, dtype), x.structure) for x in arrays]
 
 
 def cat(arrays: Sequence[NestedArray | Array], dim: int = 0) -> NestedArray | Array:
@@ -85,25 +84,27 @@ def cat(arrays: Sequence[NestedArray | Array], dim: int = 0) -> NestedArray | Ar
         return dense.cat(given, dim)
     joined = _joined("cat", given)
     at = canonical_dim("cat", dim, joined[0].ndim)
-    ragged = {x.structure.ragged_dim if isinstance(x.structure, Jagged) else None for x in joined}
-    if len(ragged) > 1 or None in ragged:
+    ragged = joined[0].structure.ragged_dim
+    if ragged is None or any(x.structure.ragged_dim != ragged for x in joined):
         joined = [packed(to_strided(x)) for x in joined]
         rows = [found for found in map(as_rows, joined) if found is not None]
         if len(rows) == len(joined):
             return to_strided(cat(rows, at))  # type: ignore[arg-type]
         return _cat_batch_strided(joined) if not at else _cat_strided(joined, at)
     if not at:
-        return _cat_batch_jagged(joined)
+        return _cat_batch_jagged(joined, ragged)
     _check_other_sizes(joined, at)
     tight = [packed(x) for x in joined]
-    if at in ragged:
+    if at == ragged:
         return _cat_ragged(tight, at)
-    return NestedArray(moves.concatenate([x.data for x in tight], at - 1), tight[0].structure)
+    return around(moves.concatenate([x.data for x in tight], at - 1), tight[0].structure)
 
 
 def _check_other_sizes(arrays: Sequence[NestedArray], at: int) -> None:
     """Components may differ along ``at`` only."""
     first = arrays[0]
+    if len(first) and all(same_shape(x, first, at) for x in arrays):
+        return
     others = [k for k in range(first.ndim - 1) if k != at - 1]
     wanted = first.outline
     for i, x in enumerate(arrays[1:], 1):
@@ -120,11 +121,10 @@ def _check_other_sizes(arrays: Sequence[NestedArray], at: int) -> None:
         wanted = np.maximum(wanted, x.outline)  # what is known of no components
 
 
-def _cat_batch_jagged(arrays: Sequence[NestedArray]) -> NestedArray:
+def _cat_batch_jagged(arrays: Sequence[NestedArray], ragged: int) -> NestedArray:
     """Jagged again where regular sizes agree; components that differ in two dimensions are strided."""
-    tight = [packed(x) for x in arrays]
-    at = tight[0].structure.ragged_dim - 1  # type: ignore[union-attr]
-    if len({x.data.shape[:at] + x.data.shape[at + 1 :] for x in tight}) > 1:
+    tight, at = [packed(x) for x in arrays], ragged - 1
+    if any(x.regular != tight[0].regular for x in tight):
         return _cat_batch_strided([to_strided(x) for x in arrays])
     lengths = np.concatenate([x.structure.component_lengths for x in tight])  # type: ignore[union-attr]
     return NestedArray(moves.concatenate([x.data for x in tight], at), Jagged.of_lengths(lengths, at + 1))

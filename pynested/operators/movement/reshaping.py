@@ -15,7 +15,7 @@ from pynested.backends.errors import ShapeError
 from pynested.metadata import check_possible
 from pynested.nested_array import NestedArray
 from pynested.operands import Kind, Operand
-from pynested.packing import gathered, to_jagged, to_strided
+from pynested.packing import elements, gathered, of_elements
 from pynested.shapes import apart, describe
 from pynested.sizes import RaggedSize
 from pynested.structure import Ints, Jagged, Strided, packed_strides
@@ -79,9 +79,8 @@ def reshape(self: Kind, shape: Sequence[int]) -> Kind:
     self : NestedArray or Array
         Of any dtype; the layout stays.
     shape : sequence of int
-        First the number of components, or -1. Then -1 keeps the size that a dimension has, in each component; it is
-        never computed from the others, and the only size that an irregular dimension takes, but for its own, as
-        ``self.shape`` has it.
+        First the number of components, or -1. After it, -1 keeps the size of a dimension in each component; it is never
+        inferred. For an irregular dimension give -1, or its entry of ``self.shape``.
 
     Raises
     ------
@@ -182,8 +181,7 @@ def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:
         raise ShapeError(
             f"reshape_as: {which} of shape {describe(self.outline[i])} does not fill {describe(outline[i])}."
         )
-    flat = NestedArray(gathered(to_strided(self)), Strided.of_packed(outline, len(self)))
-    return to_jagged(flat, other.structure.ragged_dim) if isinstance(other.structure, Jagged) else flat
+    return of_elements(elements(self), outline, len(self), other.structure.ragged_dim)
 
 
 def _elements(outline: Ints) -> Ints:
@@ -226,4 +224,4 @@ def _reshaped_jagged(
         raise ShapeError(
             f"{name}: shape {shape} moves elements across the ragged dimension, so it is no view. Use reshape."
         )
-    return to_jagged(NestedArray(gathered(to_strided(x)), Strided.of_packed(target, len(x))), r)
+    return of_elements(elements(x), target, len(x), r)

@@ -8,7 +8,19 @@ from ...encoding import Components
 from ..author import Book
 from ..draws import dense, integers, nest
 from .functions import function_books
-from .inputs import INF, INT64_MAX, INT64_MIN, NAN, all_empty, fine, no_components, small
+from .inputs import (
+    EMPTY_FIRST,
+    EMPTY_LAST,
+    INF,
+    INT64_MAX,
+    INT64_MIN,
+    IRREGULAR,
+    NAN,
+    all_empty,
+    fine,
+    no_components,
+    small,
+)
 from .pairs import pair_books
 
 TINY = 2.0**-1074  # the smallest float64 above 0; those of float32 may be flushed to zero
@@ -16,16 +28,8 @@ TINY = 2.0**-1074  # the smallest float64 above 0; those of float32 may be flush
 
 def books() -> list[Book]:
     """Return the books of this chapter."""
-    return [
-        add(),
-        sub(),
-        mul(),
-        div(),
-        extreme("maximum"),
-        extreme("minimum"),
-        *function_books(),
-        *pair_books("elementwise"),
-    ]
+    arithmetic = [add(), sub(), mul(), div(), extreme("maximum"), extreme("minimum"), clamp()]
+    return [*arithmetic, *function_books(), *pair_books("elementwise")]
 
 
 def _pair(op: str, *shapes: tuple[tuple[int, ...], tuple[int, ...]], high: int = 4) -> list[Components]:
@@ -221,6 +225,44 @@ def extreme(op: str) -> Book:
     book.value("uint8/ragged", "2", [nest("uint8", [[255, 0], [5]]), nest("uint8", [[2, 1], [7]])])
     book.value("float32/shared", "2 5", [small("float32", f"{op} k"), small("float64", f"{op} l", 1, 4)])
     _mismatches(book, "4", plain)
+    return book
+
+
+def clamp() -> Book:
+    """Cases of `clamp`."""
+    book = Book("clamp", zeros="either")
+    x = small("float32", "clamp a")
+    plain = book.value("float32/ragged", "1 7 NUMERICS-1 GRADIENTS-1", [x, -3.0, 4.0])
+    low, high = small("float32", "clamp b", -8, 0), small("float32", "clamp c", -2, 8)
+    book.value("float32/nested", "1 7", [x, low, high])
+    rows = np.array([-1, 0, 2, -4], "float32"), np.array([[[2.0]], [[4.0]], [[-1.0]]], "float32")
+    book.value("float32/dense", "1 7 BROADCASTING-3 GRADIENTS-3", [x, *rows])
+    book.value("float32/dense-self", "1 7", [rows[1], low, 1.0])
+    book.value("float32/min", "1 2 7", [x, low])
+    book.value("float32/min", "1 2 7", [x], kw={"min": 2.0})
+    book.value("float32/max", "1 2 7", [x, None, 2.0])
+    book.value("float32/none", "2 7", [x])
+    book.value("float64/empty-first", "1 7", [integers("float64", EMPTY_FIRST, "clamp d"), -2.0, 5.0])
+    book.value("float16/empty-last", "1 7", [integers("float16", EMPTY_LAST, "clamp e"), -2.0, 5.0])
+    ties = nest("float32", [[1.0, -3.0, 7.0], [], [2.0]])
+    cotangent = nest("float32", [[2.0, 3.0, 5.0], [], [7.0]])
+    book.value("float32/ties", "7", [ties, np.array(1.0, "float32"), np.array(2.0, "float32")], cotangent=cotangent)
+    book.value(
+        "float32/reversed", "4 7", [ties, np.array(2.0, "float32"), np.array(1.0, "float32")], cotangent=cotangent
+    )
+    bounds = nest("float32", [[0.0, NAN, 0.0, 1.0], [], [-INF]]), nest("float32", [[1.0, 1.0, NAN, INF], [], [INF]])
+    book.value("float32/special", "4 8", [nest("float32", [[NAN, 0.5, 0.5, INF], [], [-INF]]), *bounds])
+    book.value("bool/and", "3", [nest("bool", [[0, 1], [], [1]]), False, nest("bool", [[1, 0], [], [1]])])
+    book.value(
+        "int64/extremes", "1 3", [nest("int64", [[INT64_MIN, INT64_MAX], [2**53 + 1]]), INT64_MIN + 1, 2**53 + 2]
+    )
+    fits = book.value("int8/ragged", "1 3", [small("int8", "clamp f"), -2, 100])
+    book.value("int8/float", "3", [small("int8", "clamp f"), 0.5, small("int16", "clamp h", 0, 8)])
+    book.value("float32/irregular", "1", [integers("float32", IRREGULAR, "clamp g"), -2.0, 5.0])
+    book.value("float32/batch0", "1", [no_components("float32", None, 4), -2.0, 5.0])
+    book.value("float32/all-empty", "1", [all_empty("float32"), -2.0, 5.0])
+    _mismatches(book, "5", plain)
+    book.error("number-range", "6 DTYPES-6", "OverflowError", fits, [small("int8", "clamp f"), 0, 300])
     return book
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...encoding import Components
+from ...reductions import Reduction
 from ..author import Book
 from ..draws import distinct, floats, integers, nest
 from .inputs import COVERED, INF, INT64_MAX, INT64_MIN, NAN, all_empty, no_components, special
@@ -67,6 +68,34 @@ def logsumexp() -> Book:
     for x in (empty, all_empty("float32")):
         for dim in (0, None):
             book.value("float32/nothing", "3", [x], kw={"dim": dim}, kind="dense")
+    return book
+
+
+def family(one: Reduction) -> Book:
+    """Cases that follow from an entry whose results are floats within a bound, and its own."""
+    value, dtype, nothing, gradient = (one.number(kind) for kind in ("value", "dtype", "edge", "gradient"))
+    book = Book(one.name, cmp="bound")
+    shapes(book, "", f"{value} {gradient}", floats)
+    orders(book, f"{value} {gradient}")
+    along, flat = {"dim": 1}, {"kw": {"dim": 1}, "kind": "dense"}
+    for kind in ("bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float64"):
+        x = nest(kind, [[1, 0, 1], [], [1, 1], [0]])
+        given = kind if kind[0] == "f" else "float64"
+        book.value(f"{kind}/ragged", f"{dtype} {nothing} {value}", [x], dtype=given, **flat)
+    book.value("float32/special", value, [special("float32")], **flat)
+    empty = no_components("float32", None, 4)
+    book.value("float32/batch0", f"{nothing} {value}", [empty], kw=along, kind=RAGGED_KIND)
+    for x in (empty, all_empty("float32")):
+        for dim in (0, None):
+            book.value("float32/nothing", nothing, [x], kw={"dim": dim}, kind="dense")
+    for case in one.cases:
+        x = nest("float32", case.rows)
+        book.value(f"float32/{case.group}", case.clauses, [x], kw={**along, **case.kw}, kind="dense", **case.options)
+    option = one.option.partition(":")[0]
+    for group, clause, wrong in one.errors:
+        x = integers("float32", COVERED, one.name)
+        near = f"{one.name}/float32/ragged/1"
+        book.error(group, clause, "ArgumentError", near, [x], kw={**along, option: wrong})
     return book
 
 

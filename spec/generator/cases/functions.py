@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...bounds import NO_TOLERANCE
 from ...components import each
 from ...functions import FUNCTIONS, Function
@@ -25,12 +27,23 @@ from .inputs import (
     special,
 )
 
+# The dtypes of integers, and those of floats that functions make of them.
+_INTEGERS = {"int8": "float16", "uint8": "float16", "int16": "float32", "int32": "float64", "int64": "float64"}
+# What ordinary numbers show, by what becomes of dtypes.
+_SHOWN = {
+    "floats": "1 4 NUMERICS-3 GRADIENTS-1",
+    "quotient": "1 4 NUMERICS-2 GRADIENTS-1",
+    "wrap": "1 4 NUMERICS-2 GRADIENTS-1",
+    "stay": "1 4 NUMERICS-1",
+    "bool": "1 NUMERICS-1",
+}
+
 
 def function_books() -> list[Book]:
     """Return the books of the operators of one operand."""
     by_hand = [neg(), abs_(), sgn(), exp(), log(), sin(), tanh(), relu(), gelu(), silu()]
     written = {book.op for book in by_hand}
-    return [*by_hand, *(smooth(one) for name, one in FUNCTIONS.items() if name not in written)]
+    return [*by_hand, *(entry(one) for name, one in FUNCTIONS.items() if name not in written)]
 
 
 def _common(book: Book, value: str, gradient: str) -> str:
@@ -68,27 +81,35 @@ def _smooth(book: Book, value: str, gradient: str) -> str:
     return plain
 
 
-def _dtypes(book: Book, clause: str, number: int, *, bools: bool = True) -> None:
+def _dtypes(book: Book, clause: str, number: int, result: str | None = None) -> None:
     """Add the dtype of the result for every integer dtype; the value at `number` is exact."""
-    kinds = {"int8": "float16", "uint8": "float16", "int16": "float32", "int32": "float64", "int64": "float64"}
-    for dtype, result in kinds.items():
-        book.value(f"{dtype}/dtype", clause, [nest(dtype, [[number, number], [], [number]])], dtype=result)
-    if bools:
-        book.value("bool/dtype", clause, [nest("bool", [[number], [number]])], dtype="float16")
+    for dtype, own in _INTEGERS.items():
+        book.value(f"{dtype}/dtype", clause, [nest(dtype, [[number, number], [], [number]])], dtype=result or own)
+    book.value("bool/dtype", clause, [nest("bool", [[number], [number]])], dtype=result or "float16")
 
 
-def smooth(one: Function) -> Book:
+def entry(one: Function) -> Book:
     """Cases of an entry: ordinary numbers in every float dtype, shapes at the edge, its own edges, and every dtype."""
     book = Book(one.name)
     compared: dict[str, Any] = {"cmp": "exact" if one.precision in NO_TOLERANCE else "bound"}
+    judges, plain = one.dtypes == "bool", ""
     for dtype in ("float32", "float64", "float16"):
-        x = [each(one.inside, fine(dtype, one.name))]
-        book.value(f"{dtype}/ragged", "1 4 NUMERICS-3 GRADIENTS-1", x, **compared)
+        plain = book.value(f"{dtype}/ragged", _SHOWN[one.dtypes], [each(one.inside, fine(dtype, one.name))], **compared)
     _shapes(book, "1", **compared)
-    numbers = [(NAN, NAN), *one.special]
+    numbers = [*[(NAN, NAN)][judges:], *one.special]
     given, result = ([list(column), []] for column in zip(*numbers, strict=True))
-    book.value("float32/special", "3", [nest("float32", given)], result=nest("float32", result))
-    _dtypes(book, "2", one.integer)
+    told = {"result": nest("bool" if judges else "float32", result)}
+    book.value("float32/special", "3", [nest("float32", given)], **told)
+    if one.dtypes in ("floats", "quotient"):
+        _dtypes(book, "2", one.integer, **{"result": "float64"} if one.dtypes == "quotient" else {})
+        return book
+    for dtype in _INTEGERS:
+        ends = np.iinfo(dtype)
+        book.value(f"{dtype}/dtype", "2", [nest(dtype, [[ends.min, ends.max], [], [11]])])
+    if judges:
+        book.value("bool/dtype", "2", [nest("bool", [[1, 0], [1]])])
+    else:
+        book.error("bool", "5", "DTypeError", plain, [nest("bool", [[1, 0], [1]])])
     return book
 
 

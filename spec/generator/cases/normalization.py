@@ -14,7 +14,48 @@ FLOAT32 = np.dtype("float32")
 
 def books() -> list[Book]:
     """Return the books of this chapter."""
-    return [softmax(), layer_norm(), dropout()]
+    return [softmax(), log_softmax(), layer_norm(), dropout()]
+
+
+def log_softmax() -> Book:
+    """Cases of `log_softmax`."""
+    book = Book("log_softmax", cmp="bound")
+    run_wise(book)
+    along = {"kw": {"dim": 1}}
+    book.value("float32/shifted", "1 9", [nest("float32", [[1000.0, 1001.0], [-1000.0, -1001.0], [0.0]])], **along)
+    book.value("float32/far-apart", "1 9", [nest("float32", [[0.0, -200.0, -1e30], [3.0]])], **along)
+    book.value("float32/minus-inf", "7", [nest("float32", [[-INF, 2.0, 2.0], [-INF, -INF], [5.0]])], **along)
+    spoiled = nest("float32", [[[NAN, 1.0], [2.0, 1.0]], [[0.0, INF], [3.0, 1.0]], [[4.0, 4.0]]])
+    book.value("float32/special", "8", [spoiled], **along)
+    return book
+
+
+def run_wise(book: Book) -> None:
+    """Add what every operator has that keeps the shape and works on floats along one dimension."""
+    op, along = book.op, {"kw": {"dim": 1}}
+    plain = book.value("float32/ragged", "1 2 6 9", [fine("float32", op)], **along)
+    book.value("float32/inner", "1 2 9", [fine("float32", f"{op} inner")], kw={"dim": -1})
+    for dtype in ("float16", "float64"):
+        book.value(f"{dtype}/ragged", "1 3 9", [fine(dtype, f"{op} {dtype}")], **along)
+    book.value("float32/long", "1 9", [floats("float32", [(40,), (3,)], f"{op} long")], **along)
+    book.value("float32/empty-first", "6 9", [floats("float32", EMPTY_FIRST, f"{op} f")], **along)
+    book.value("float32/empty-last", "6 9", [floats("float32", EMPTY_LAST, f"{op} l")], **along)
+    second = Components(floats("float32", [(3, 2), (3, 4)], f"{op} s"), (2, 3, None))
+    for dim in (1, 2):
+        book.value("float32/ragged-last", "1 2 9", [second], kw={"dim": dim})
+        book.value("float32/irregular", "1 2 9", [floats("float32", IRREGULAR, f"{op} i")], kw={"dim": dim})
+    book.value("float32/all-empty", "6 9", [all_empty("float32")], **along)
+    book.value("float32/inner0", "6 2", [integers("float32", [(2, 0), (1, 0)], op)], **along)
+    book.value("float32/batch0", "6", [no_components("float32", None, 4)], **along)
+    counts, typed = nest("int32", [[1, 1], [2, 3, 2, 2]]), {"dim": 1, "dtype": FLOAT32}
+    near = book.value("int32/dtype", "3 5", [counts], kw=typed)
+    book.value("float64/dtype", "3 1", [fine("float64", f"{op} d")], kw=typed, gradient=None)
+    for dim in (0, -3):
+        book.error("batch", "4 VALUES-4", "DimensionError", plain, [fine("float32", op)], kw={"dim": dim})
+    book.error("range", "ERRORS-1", "DimensionError", plain, [fine("float32", op)], kw={"dim": 3})
+    book.error("int", "5", "DTypeError", near, [counts], **along)
+    book.error("bool", "5", "DTypeError", near, [nest("bool", [[1], [0, 1]])], **along)
+    book.error("dtype-int", "5", "DTypeError", near, [counts], kw={"dim": 1, "dtype": np.dtype("int64")})
 
 
 def softmax() -> Book:

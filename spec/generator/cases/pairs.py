@@ -8,7 +8,7 @@ import numpy as np
 
 from ...bounds import NO_TOLERANCE
 from ...components import Components, each
-from ...pairs import PAIRS, Pair, Refusal
+from ...pairs import Pair, Refusal, pairs_of
 from ..author import Book
 from ..draws import integers, nest
 from .inputs import IRREGULAR, RAGGED, fine, no_components
@@ -18,7 +18,7 @@ LONGER = [(3, 4), (0, 4), (1, 4)]
 
 def pair_books(chapter: str) -> list[Book]:
     """Return the book of every entry of a chapter."""
-    return [pair(one) for one in PAIRS.values() if one.chapter == chapter]
+    return [pair(one) for one in pairs_of(chapter).values()]
 
 
 def pair(one: Pair) -> Book:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from ...encoding import Components
+from ...reductions import REDUCTIONS
 from ..author import Book
 from ..draws import distinct, integers, nest
-from .folds import amin, logsumexp, places, prod, truths
+from .folds import amin, family, logsumexp, places, prod, truths
 from .inputs import (
     EMPTY_FIRST,
     EMPTY_LAST,
@@ -28,7 +29,9 @@ from .runs import RAGGED_KIND, orders, shapes
 
 def books() -> list[Book]:
     """Return the books of this chapter."""
-    return [sum_(), mean(), prod(), logsumexp(), amax(), amin(amax()), *truths(), *places()]
+    by_hand = [sum_(), mean(), prod(), logsumexp(), amax(), amin(amax()), *truths(), *places()]
+    written = {book.op for book in by_hand}
+    return [*by_hand, *(family(one) for name, one in REDUCTIONS.items() if name not in written)]
 
 
 def sum_() -> Book:

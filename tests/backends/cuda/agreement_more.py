@@ -97,21 +97,6 @@ def scatter_components(backend: Any, dtype: str) -> None:
         close(backend.scatter_components(flat, *where, size), cpu.scatter_components(flat, *where, size), 2, 10)
 
 
-@check(*FLOATS)
-def strided_binary(backend: Any, dtype: str) -> None:
-    functions = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
-    wide = np.float32 if dtype in ("float16", "bfloat16") else dtype
-    for (sizes, strides, offsets, size), (op, function) in product(_placements(), functions.items()):
-        where = [*(np.array(x, np.int64).reshape(len(offsets), -1) for x in (sizes, strides)), np.array(offsets)]
-        rng = np.random.default_rng(11)
-        a, b = drawn(rng, size, dtype), drawn(rng, size + 7, dtype)
-        left, right = (where[1], where[2]), (where[1], where[2] + 7)
-        with np.errstate(all="ignore"):
-            first, second = (cpu.gather_components(x, where[0], *at) for x, at in ((a, left), (b, right)))
-            expected = function(first.astype(wide), second.astype(wide)).astype(dtype)
-        same(backend.strided_binary(op, a, b, where[0], left, right), expected)
-
-
 EDGES = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e-4, -90.0, 200.0, -700.5, 6.0, -6.0, 1e30, -1e30)
 
 

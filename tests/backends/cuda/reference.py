@@ -1,4 +1,4 @@
-"""What the kernels are held against: the NumPy backend, which computes bfloat16 in float64 and rounds it once here."""
+"""What kernels and quick verbs are held against: the plain verbs, or else NumPy; bfloat16 is rounded once here."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 from ml_dtypes import bfloat16
 
 from pynested.backends import get_backend
+from pynested.backends.numpy import plain
+from pynested.backends.numpy.running import quiet
 
 BFLOAT16 = np.dtype(bfloat16)
 KEPT_WIDE = {"layer_norm": (1, 2), "cross_entropy": (1,)}  # results in what kernels accumulate in
@@ -21,13 +23,13 @@ def widened(given: Any) -> Any:
 
 
 class Reference:
-    """The verbs and functions of the NumPy backend, of bfloat16 too."""
+    """The plain verbs, and the functions of the NumPy backend, of bfloat16 too."""
 
     def __init__(self) -> None:
         self.backend = get_backend("cpu")
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        verb: Callable[..., Any] = getattr(self.backend, name)
+        verb = quiet(getattr(plain, name, None) or getattr(self.backend, name))
 
         def computed(*given: Any) -> Any:
             if not any(getattr(one, "dtype", None) == BFLOAT16 for one in given):

@@ -30,7 +30,7 @@ class Recording(Emulator):
 
 
 launched: set[str] = set()
-PLACED = ("gather_components", "scatter_components", "strided_binary")
+PLACED = ("gather_components", "scatter_components")
 
 
 def test_every_instantiation_is_run(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..oracle import DTYPES, FUNCTIONS, PAIRS, Nest
+from pynested.spec.table import run_wise
+
+from ..oracle import DTYPES, FUNCTIONS, PAIRS, TABLE, Nest
 from ..plan import Call, Ref
 from . import arrays
 from .draft import Draft
 
 FLOATING = (*FUNCTIONS, "gelu", "silu")
+JUDGING = tuple(name for name, one in FUNCTIONS.items() if one.dtypes == "bool")
 UNARY = (*FLOATING, "neg", "abs", "sgn", "relu", "logical_not", "clone", "detach", "contiguous", "unbind")
 BINARY = ("add", "sub", "mul", "div", "maximum", "minimum", "eq", "lt", *PAIRS)
-ACCUMULATIONS = ("sum", "mean", "prod")  # which are asked for a dtype, too
-REDUCTIONS = (*ACCUMULATIONS, "amax", "amin", "logsumexp", "any", "all")
-PLACES = ("argmax", "argmin")
+OF_RUNS = {name: entry.call.parameters for name, entry in TABLE.items() if entry.chapter == "reduction"}
+PLACES = tuple(name for name, given in OF_RUNS.items() if given["dim"].default is inspect.Parameter.empty)
+REDUCTIONS = tuple(name for name in OF_RUNS if name not in PLACES)
 
 
 def unary(op: str) -> Callable[[Draft], Call]:
@@ -111,6 +115,14 @@ def binary(op: str) -> Callable[[Draft], Call]:
     return drawn
 
 
+def clamp(d: Draft) -> Call:
+    x = d.array()
+    low, high = (partner(d, x, d.kinds) if d.chance.happens(0.7) else None for _ in range(2))
+    if d.chance.happens(0.3):
+        return Call("clamp", (x,), {name: one for name, one in (("min", low), ("max", high)) if one is not None})
+    return Call("clamp", (x, low, high))
+
+
 def equal(d: Draft) -> Call:
     ref = d.array()
     x = d.value(ref)
@@ -156,7 +168,8 @@ def reduction(op: str) -> Callable[[Draft], Call]:
             options["dim"] = _dims(d, d.value(ref))
         if d.chance.happens(0.35):
             options["keepdim"] = d.chance.happens(0.8)
-        return Call(op, (ref,), {**options, **(_asked_dtype(d) if op in ACCUMULATIONS else {})})
+        options |= _asked_dtype(d) if "dtype" in OF_RUNS[op] else {}
+        return Call(op, (ref,), options | (_asked_correction(d) if "correction" in OF_RUNS[op] else {}))
 
     return drawn
 
@@ -174,6 +187,12 @@ def place(op: str) -> Callable[[Draft], Call]:
 def _perhaps_tied(d: Draft) -> Ref:
     """An array, of which several elements may be equally great."""
     return d.nested(d.kinds, style="ties", least=2) if d.chance.happens(0.5) else d.array()
+
+
+def _asked_correction(d: Draft) -> dict[str, Any]:
+    if not d.chance.happens(0.5):
+        return {}
+    return {"correction": d.chance.one((0, 1, 2, 0.5)) if not d.wild(0.1) else d.chance.one((-1, np.nan, "x", True))}
 
 
 def _asked_dtype(d: Draft) -> dict[str, Any]:
@@ -197,10 +216,13 @@ def cumsum(d: Draft) -> Call:
     return Call("cumsum", (ref, d.dim(d.value(ref), batch=False)), _asked_dtype(d))
 
 
-def softmax(d: Draft) -> Call:
-    ref = d.array("f")
-    asked = {"dtype": d.chance.one(DTYPES)} if d.wild(0.15) else {}
-    return Call("softmax", (ref, d.dim(d.value(ref), batch=False)), asked)
+def run_wise_on_floats(op: str) -> Callable[[Draft], Call]:
+    def drawn(d: Draft) -> Call:
+        ref = d.array("f")
+        asked = {"dtype": d.chance.one(DTYPES)} if d.wild(0.15) else {}
+        return Call(op, (ref, d.dim(d.value(ref), batch=False)), asked)
+
+    return drawn
 
 
 def layer_norm(d: Draft) -> Call:
@@ -233,11 +255,12 @@ DRAWS: dict[str, Callable[[Draft], Call]] = {
     **{op: binary(op) for op in BINARY},
     **{op: reduction(op) for op in REDUCTIONS},
     **{op: place(op) for op in PLACES},
+    "clamp": clamp,
     "equal": equal,
     "where": where,
     "masked_fill": masked_fill,
+    **{op: run_wise_on_floats(op) for op in run_wise()},
     "cumsum": cumsum,
-    "softmax": softmax,
     "layer_norm": layer_norm,
     "dropout": dropout,
 }

@@ -13,11 +13,11 @@ from ..oracle import Nest
 from ..plan import Call, Chain, Dense, Memory, Ref
 from . import DRAWS, arrays, spelled
 from .draft import Draft
-from .elements import PLACES
+from .elements import JUDGING, PLACES
 
 SLOPE = 2  # the first number of a key
 OFTEN = ("add", "add", "mul", "mul", "sub", "div", "where", "sum", "softmax", "layer_norm", "amax", "matmul")
-NO_FLOATS = ("equal", "logical_not", "sgn", "any", "all", *PLACES)
+NO_FLOATS = ("equal", "logical_not", "sgn", "any", "all", *PLACES, *JUDGING)
 OPERATORS = (*(op for op in DRAWS if op not in NO_FLOATS), *OFTEN)
 WAYS = ("detach", "no_grad", "dlpack", "second array", "second nested array", "view made in no_grad")
 HOOKS = ("keep", "double", "write")

@@ -11,7 +11,7 @@ from ..plan import Call, Chain, Ref
 from . import DRAWS
 from .conversion import index
 from .draft import Draft
-from .elements import partner
+from .elements import JUDGING, partner
 
 WRITE = 3  # the first number of a key
 VIEWS = ("getitem", "getitem", "getitem", "transpose", "select", "unbind", "chunk", "view", "reshape", "unsqueeze",
@@ -55,6 +55,11 @@ def _binary(method: str) -> Drawn:
     return drawn
 
 
+def _clamp(d: Draft, ref: Ref) -> Call:
+    bounds = (partner(d, ref) if d.chance.happens(0.7) else None for _ in range(2))
+    return Call("clamp_", (ref, *bounds), spelling="method")
+
+
 def _copy(d: Draft, ref: Ref) -> Call:
     value = d.chance.one(LISTS) if d.chance.happens(0.1) else partner(d, ref)
     return Call("copy_", (ref, value), spelling="method")
@@ -84,8 +89,10 @@ def _assign(d: Draft, ref: Ref) -> Call:
 
 
 DRAWN: dict[str, Drawn] = {
-    **{method: _unary(method) for method in ("neg_", "abs_", "relu_", "zero_", *(f"{name}_" for name in FUNCTIONS))},
+    **{method: _unary(method) for method in ("neg_", "abs_", "relu_", "zero_")},
+    **{f"{name}_": _unary(f"{name}_") for name in FUNCTIONS if name not in JUDGING},
     **{method: _binary(method) for method in ("add_", "sub_", "mul_", "div_", *(f"{name}_" for name in PAIRS))},
+    "clamp_": _clamp,
     "copy_": _copy,
     "fill_": _fill,
     "masked_fill_": _masked_fill,

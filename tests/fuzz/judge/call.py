@@ -6,15 +6,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from pynested.spec.run_bounds import RUN_BOUNDS
+
 from ..oracle import FUNCTIONS, Answer, Nest, Refused, Silent, ask
 from ..plan import Call
 from ..run import Outcome
 from . import Difference
 
-EITHER_ZERO = ("relu", "sgn", "amax", "amin", "maximum", "minimum", "dropout")  # the sign of a zero is open
+EITHER_ZERO = ("relu", "sgn", "amax", "amin", "maximum", "minimum", "clamp", "dropout")  # the sign of a zero is open
 # Inexact, but a zero stays the zero that it is.
 KEEPS_ZERO = tuple(name for name, one in FUNCTIONS.items() if any(x == 0 == y for x, y in one.special))
-ADDING = ("sum", "mean", "prod", "cumsum", "matmul", "bmm", "linear", "layer_norm", "softmax", "cross_entropy")
+ADDING = ("sum", "mean", "cumsum", "matmul", "bmm", "linear", "layer_norm", "softmax", "cross_entropy", *RUN_BOUNDS)
 
 
 Verdict: TypeAlias = Answer | Refused | Silent

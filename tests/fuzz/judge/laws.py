@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from pynested.spec.table import run_wise
+
 from ..chance import Chance
 from ..draw import arrays
 from ..draw.elements import BINARY, UNARY
@@ -22,7 +24,7 @@ from . import Difference
 
 LAW = 77  # the first number of a key
 ONE_BY_ONE = (
-    *UNARY, *BINARY, "where", "masked_fill", "softmax", "cumsum", "layer_norm", "linear", "transpose", "unsqueeze",
+    *UNARY, *BINARY, "where", "masked_fill", *run_wise(), "layer_norm", "linear", "transpose", "unsqueeze",
     "unflatten", "reshape_as", "embedding", "matmul", "bmm",
 )  # fmt: skip
 FREE = ("dropout", "view", "nested_array_from_jagged", "nested_array_from_strided")  # drawn at random; about memory

@@ -109,6 +109,21 @@ def _rounded_before(other: Any, alpha: Any, dtype: np.dtype[Any], raw: Any) -> A
     return each(lambda r: reach + bounds.ulp(np.nan_to_num(r), dtype.name) + 0 * np.abs(r), raw)
 
 
+def clamp(self: Nest, min: Any = None, max: Any = None) -> Answer:
+    operands = {"self": self, "min": placed(min), "max": placed(max)}
+    given = {name: one for name, one in operands.items() if one is not None}
+
+    def dtype() -> np.dtype[Any]:
+        found = self.dtype
+        for name in list(given)[1:]:
+            found = promoted(Nest([], "strided", found), given[name])
+        return found
+
+    kind, meeting = both(dtype, lambda: Meeting(list(given.values())))
+    arguments = {name: meeting.given(one, kind) for name, one in operands.items()}
+    return Answer("clamp", arguments, meeting.wrap(kind), meeting.unknown)
+
+
 def unary(name: str, kept: str = "biuf", dtype: Callable[[Any], Any] | None = None) -> Callable[..., Answer]:
     """The rule of an operator of one operand, which takes dtypes of the kinds ``kept``."""
 
@@ -127,11 +142,26 @@ def gelu(self: Nest, approximate: Any = "none") -> Answer:
     return unary("gelu", "f")(self, approximate=approximate)
 
 
-def function_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def function(name: str) -> Callable[..., Answer]:
+    """The rule of an entry of the table of functions."""
+    entry = FUNCTIONS[name]
+    return unary(name, "iuf" if entry.refuses_bools else "biuf", _DTYPES[entry.dtypes])
+
+
+def _function_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of a function of numbers: floats as wide as NumPy makes them."""
     if dtype.kind == "f":
         return dtype
     return np.dtype({1: np.float16, 2: np.float32}.get(dtype.itemsize, np.float64))
+
+
+_DTYPES: dict[str, Callable[[Any], Any] | None] = {
+    "floats": _function_dtype,
+    "quotient": lambda dtype: dtype if dtype.kind == "f" else np.dtype(np.float64),
+    "wrap": None,
+    "stay": None,
+    "bool": lambda dtype: np.dtype(np.bool_),
+}
 
 
 # ---- comparison and choice -------------------------------------------------------------------------------------------
@@ -223,10 +253,11 @@ def _meeting_of_mask(self: Nest, mask: Nest) -> Meeting:
 
 RULES: dict[str, Callable[..., Answer]] = {
     **{name: arithmetic(name) for name in ("add", "sub", "mul", "div", "maximum", "minimum")},
-    **{name: unary(name, dtype=function_dtype) for name in FUNCTIONS},
+    **{name: function(name) for name in FUNCTIONS},
     **{name: unary(name, "iuf") for name in ("neg", "sgn", "relu")},
     **{name: pair(one) for name, one in PAIRS.items() if one.chapter == "elementwise"},
     "abs": unary("abs"),
+    "clamp": clamp,
     "gelu": gelu,
     "silu": unary("silu", "f"),
     "logical_not": unary("logical_not", dtype=lambda dtype: np.dtype(np.bool_)),

@@ -10,6 +10,8 @@ import numpy as np
 
 from pynested.spec.components import each, left_align
 from pynested.spec.numerics import wide
+from pynested.spec.reductions import AVERAGED, REDUCTIONS, Reduction
+from pynested.spec.table import run_wise
 
 from .values import (
     Answer,
@@ -130,13 +132,42 @@ def reduction(op: str, dtype: Callable[[Any], Any]) -> Callable[..., Answer]:
     return rule
 
 
+def corrected(op: str) -> Callable[..., Answer]:
+    """The rule of a reduction of an entry that divides by the number of elements less a correction."""
+
+    def rule(self: Nest, dim: Any = None, keepdim: Any = False, correction: Any = 1) -> Answer:
+        def checked() -> None:
+            number = isinstance(correction, int | float) and not isinstance(correction, bool)
+            if not number or not correction >= 0:
+                raise Refused("ArgumentError")
+
+        both(checked, lambda: dims_of(self, dim))
+        own = self.dtype if self.dtype.kind == "f" else np.dtype(np.float64)
+        return _reduce(op, self, dim, keepdim, own, {"correction": correction})
+
+    return rule
+
+
+def of_entry(entry: Reduction) -> Callable[..., Answer]:
+    """The rule of an entry of the specification, which says what dtype comes of which."""
+    option = entry.option.partition(":")[0]
+    if option:
+        return {"dtype": accumulation, "correction": corrected}[option](entry.name)
+    if AVERAGED in entry.clauses:
+        return reduction(entry.name, lambda own: own if own.kind == "f" else np.float64)
+    return reduction(entry.name, lambda own: np.bool_)
+
+
 # ---- normalization ---------------------------------------------------------------------------------------------------
 
 
-def softmax(self: Nest, dim: Any, dtype: Any = None) -> Answer:
-    kind, at = both(lambda: _floating(self.dtype if dtype is None else dtype), lambda: component_dim(self, dim))
-    asked = {} if dtype is None else {"dtype": kind}
-    return Answer("softmax", {"self": shaped(self), "dim": at, **asked}, lambda raw: self.like(raw, kind))
+def run_wise_on_floats(op: str) -> Callable[..., Answer]:
+    def rule(self: Nest, dim: Any, dtype: Any = None) -> Answer:
+        kind, at = both(lambda: _floating(self.dtype if dtype is None else dtype), lambda: component_dim(self, dim))
+        asked = {} if dtype is None else {"dtype": kind}
+        return Answer(op, {"self": shaped(self), "dim": at, **asked}, lambda raw: self.like(raw, kind))
+
+    return rule
 
 
 def layer_norm(self: Nest, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: Any = 1e-5) -> Answer:
@@ -241,14 +272,13 @@ def _odd_options(reduction: Any, smoothing: Any) -> list[str]:
 
 
 RULES: dict[str, Callable[..., Answer]] = {
-    **{op: accumulation(op) for op in ("sum", "prod")},
+    **{op: of_entry(entry) for op, entry in REDUCTIONS.items()},
+    "sum": accumulation("sum"),
     **{op: reduction(op, lambda own: own) for op in ("amax", "amin")},
-    **{op: reduction(op, lambda own: np.bool_) for op in ("any", "all")},
     **{op: place(op) for op in ("argmax", "argmin")},
-    "logsumexp": reduction("logsumexp", lambda own: own if own.kind == "f" else np.float64),
     "mean": mean,
+    **{op: run_wise_on_floats(op) for op in run_wise()},
     "cumsum": cumsum,
-    "softmax": softmax,
     "layer_norm": layer_norm,
     "dropout": dropout,
     "embedding": embedding,

@@ -13,6 +13,7 @@ import numpy as np
 
 from pynested.spec.components import Components, each, left_align
 from pynested.spec.definitions import definition
+from pynested.spec.functions import FUNCTIONS
 
 from .values import Answer
 
@@ -99,7 +100,9 @@ SLOPES: dict[str, Callable[..., Any]] = {
     "minimum": _extreme_of_two(-1),
 }
 KINKED = (
+    *(name for name, one in FUNCTIONS.items() if one.is_step),
     "abs",
+    "clamp",
     "sgn",
     "amax",
     "amin",

@@ -18,7 +18,7 @@ SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "matmul": "@", "eq": "=
          "bitwise_or": "|", "bitwise_xor": "^"}  # fmt: skip
 UFUNCS = {"sub": "subtract", "mul": "multiply", "div": "divide", "neg": "negative", "abs": "absolute", "sgn": "sign",
           "eq": "equal", "ne": "not_equal", "lt": "less", "gt": "greater", "le": "less_equal", "ge": "greater_equal",
-          "cat": "concatenate", "clone": "copy", "equal": "array_equal"}  # fmt: skip
+          "cat": "concatenate", "clone": "copy", "clamp": "clip", "equal": "array_equal"}  # fmt: skip
 
 WIDE = 2**16  # greater powers of 2 are written as such
 

@@ -5,11 +5,22 @@ dense where the ragged dimension is reduced, else jagged. In the strided layout 
 dimensions of the components are reduced, else strided. With dimension 0 it is always dense: components lie
 left-aligned, the elements that are present at a position take part, and an irregular dimension that is kept is as long
 as the longest component. With no dimension left it is dense ``()``. What lies in holes takes no part.
+
+They are the entries of `pynested.autograd.dense.reduction`; `reduction.pyi` lists them.
 """
 
 from __future__ import annotations
 
-from .choices import all, amax, amin, any, argmax, argmin
-from .folds import logsumexp, mean, prod, sum
+from pynested.autograd.dense.along import function, numpys
+from pynested.autograd.dense.reduction import REDUCTIONS
 
-__all__ = ["all", "amax", "amin", "any", "argmax", "argmin", "logsumexp", "mean", "prod", "sum"]
+from .reducing import reduced
+
+__all__ = list(REDUCTIONS)
+
+_TYPES = {"self": "Operand", "dim": "Dims", "axis": "Dims", "dtype": "DType | None", "return": "NestedArray | Array"}
+
+globals().update((name, function(entry, reduced, __name__, _TYPES)) for name, entry in REDUCTIONS.items())
+
+
+NUMPY = numpys(globals())

@@ -7,15 +7,15 @@ import traceback
 import zlib
 from collections.abc import Iterator
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pynested.backends.errors import GradientError
 from pynested.backends.host import to_host
 
-from .tape import Line
-from .walk import Pending
+if TYPE_CHECKING:
+    from .tape import Line
 
 
 class Trace:
@@ -42,34 +42,6 @@ class Trace:
                 "memory that pynested did not see (through NumPy). Write into a copy instead."
             )
 
-    def pull(self, line: Line, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
-        """Pull through ``line``; whatever goes wrong is told with the place where the line was written."""
-        try:
-            line.rule.pull(line, cotangent, _Watched(pending, line, has_nan(cotangent)), needed)
-        except Exception as error:
-            error.add_note(f"{line.rule.name} was recorded here:\n{self.where()}")
-            raise
-
-
-class _Watched(Pending):
-    """The cotangents of a pass, while one line that must not make NaN out of numbers adds to them."""
-
-    def __init__(self, pending: Pending, line: Line, had_nan: bool) -> None:
-        self.graph = pending.graph
-        self.cotangents, self.heap, self.exposed = pending.cotangents, pending.heap, pending.exposed
-        self.start = pending.start
-        self.line, self.had_nan = line, had_nan
-
-    def add(self, node: Any, cotangent: Any) -> None:
-        """Check, then add."""
-        if not self.had_nan and has_nan(cotangent):
-            number = next(i for i, source in enumerate(self.line.sources) if source is node)
-            raise GradientError(
-                f"{self.line.rule.name}: the gradient of its argument {number} holds NaN, and the cotangent that came "
-                "in held none."
-            )
-        super().add(node, cotangent)
-
 
 def _callers() -> Iterator[FrameType]:
     """The frames of this thread from the innermost that is not pynested's own."""
@@ -89,17 +61,9 @@ def _values(line: Line) -> list[Any]:
 
 def checksum(value: Any) -> int:
     """A number that another content of the memory of ``value`` very probably changes."""
-    return zlib.crc32(np.ascontiguousarray(to_host(_bare(value))).data)
+    return zlib.crc32(np.ascontiguousarray(to_host(bare(value))).data)
 
 
-def has_nan(cotangent: Any) -> bool:
-    """Whether a cotangent, or one of those of several outputs, holds NaN."""
-    if cotangent is None:
-        return False
-    if isinstance(cotangent, list):
-        return any(has_nan(part) for part in cotangent)
-    return bool(np.isnan(_bare(cotangent)).any())
-
-
-def _bare(value: Any) -> Any:
+def bare(value: Any) -> Any:
+    """The bare array of an `Array`; anything else as it is."""
     return value.data if hasattr(value, "storage") else value

@@ -1,0 +1,68 @@
+"""Operators that keep the shape and work along one dimension: the table, as `reduction` is of reductions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pynested.backends import Segments
+
+from ..array import Array
+from ..rules import elementwise as of_elements
+from ..rules import segment as rules
+from .entries import RunWise, added, composed, in_terms_of_runs, normalized
+from .movement import transpose
+from .runs import Runs
+
+__all__ = ["RUNWISE"]
+
+
+def _softmax(x: Array, axis: int) -> Array:
+    last = x.ndim - 1
+    return (
+        rules.softmax_last(x) if axis == last else transpose(rules.softmax_last(transpose(x, axis, last)), axis, last)
+    )
+
+
+def _cumsum(x: Array, axis: int) -> Array:
+    whole = Segments(np.array([0, x.shape[axis]]))  # one run, of rows that hold all the rest
+    return transpose(rules.segment_cumsum(transpose(x, 0, axis), whole), 0, axis)
+
+
+def _log_softmax(runs: Runs, x: Array) -> Array:
+    greatest = runs.amax(x.detach())
+    below = x - runs.back(greatest, x)
+    return below - runs.back(of_elements.log(runs.sum(of_elements.exp(below))), x)
+
+
+RUNWISE = {one.name: one for one in (
+    RunWise(
+        "softmax", rules.segment_softmax, _softmax, takes=normalized, clauses=9,
+        says="``exp(x - max) / sum`` of each run along ``dim``",
+        notes="""The shift keeps finite input finite: (1000, 1001) gives the numbers of (0, 1). An empty run stays
+empty. -inf beside finite elements becomes +0; a run that is all -inf, or holds NaN or +inf, becomes all NaN, and no
+other does. Gradient: ``y * (g - sum(y * g))`` with ``y`` the result.""",
+        example="""nt = pn.nested_array([[1000.0, 1000.0], [-np.inf, 3.0], []], layout=pn.jagged)
+>>> pn.softmax(nt, 1).unbind()
+(array([0.5, 0.5]), array([0., 1.]), array([]))""",
+    ),
+    RunWise(
+        "log_softmax", *in_terms_of_runs(_log_softmax), takes=composed, clauses=9,
+        says="The logarithm of the softmax of each run along ``dim``",
+        notes="""What is far below the maximum keeps its logarithm, though its softmax is 0. An empty run stays empty.
+-inf beside finite elements stays; a run that is all -inf, or holds NaN or +inf, becomes all NaN, and no other does.
+Gradient: ``g - softmax * sum(g)``.""",
+        example="""nt = pn.nested_array([[1000.0, 1000.0], [-np.inf, 3.0], []], layout=pn.jagged)
+>>> pn.log_softmax(nt, 1).unbind()
+(array([-0.69314718, -0.69314718]), array([-inf,   0.]), array([]))""",
+    ),
+    RunWise(
+        "cumsum", rules.segment_cumsum, _cumsum, takes=added, clauses=10, torch="torch",
+        says="The sums of each run along ``dim`` up to each of its elements",
+        notes="""Each run begins anew: neither a NaN nor the rounding of another one is in its sums. An empty run stays
+empty. float16 is accumulated wider, and each element rounded once. Gradient: the sums of the cotangent from each
+element to the end of its run.""",
+        example="""nt = pn.nested_array([[1, 2, 3], [], [10, 20]], layout=pn.jagged)
+>>> pn.cumsum(nt, 1).unbind()
+(array([1, 3, 6]), array([]), array([10, 30]))""",
+    ),
+)}  # fmt: skip

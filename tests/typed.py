@@ -1,0 +1,51 @@
+"""What type checkers see of an installed pynested: run mypy or pyright on this file, with no settings of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, assert_type
+
+import numpy as np
+
+import pynested as pn
+from pynested import Array, NestedArray
+
+x = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
+y = pn.array([1.0, 2.0])
+leaf = pn.array([1.0, 2.0], requires_grad=True)
+
+# Functions whose result is of the kind of the operand, written by hand and from a table.
+assert_type(x, NestedArray)
+assert_type(pn.relu(x), NestedArray)
+assert_type(pn.relu(y), Array)
+assert_type(pn.log1p(x), NestedArray)
+assert_type(pn.log1p(y), Array)
+assert_type(pn.softmax(x, 1), NestedArray)
+
+# Methods.
+assert_type(x.relu(), NestedArray)
+assert_type(y.relu(), Array)
+assert_type(x.log1p_(), NestedArray)
+assert_type(y.log1p_(), Array)
+assert_type(x.softmax(1), NestedArray)
+assert_type(y.softmax(0), Array)
+assert_type(x.unsqueeze(2).transpose(1, 2).reshape(2, 1, -1), NestedArray)
+assert_type(x.chunk(2), tuple[NestedArray, ...])
+assert_type(x.unbind(), tuple[Array, ...])
+assert_type(x + 1, NestedArray)
+assert_type(1 - x, NestedArray)
+assert_type(x.add(1), NestedArray)
+assert_type(x.eq(x), NestedArray)
+assert_type(y + 1, Array)
+assert_type(x.values(), Array)
+assert_type(x.grad, NestedArray | None)
+assert_type(y.grad, Array | None)
+assert_type(y.numpy(), np.ndarray[Any, Any])
+assert_type(leaf.register_hook(lambda gradient: None), Callable[[], None])
+
+# Without a dimension everything is reduced, and the result is dense; with one, that depends on which it is.
+assert_type(x.sum(), Array)
+assert_type(pn.amax(x), NestedArray | Array)
+assert_type(x.sum(1), NestedArray | Array)
+assert_type(x.mean(1, keepdim=True), NestedArray | Array)
+assert_type(y.sum(0), Array)
