@@ -39,6 +39,18 @@ class Methods(OperatorMethods):
     def __rmul__(self, other: Any) -> Array: return binary(dense.mul, other, self)
     def __truediv__(self, other: Any) -> Array: return binary(dense.div, self, other)
     def __rtruediv__(self, other: Any) -> Array: return binary(dense.div, other, self)
+    def __pow__(self, other: Any) -> Array: return binary(dense.pow, self, other)
+    def __rpow__(self, other: Any) -> Array: return binary(dense.pow, other, self)
+    def __floordiv__(self, other: Any) -> Array: return binary(dense.floor_divide, self, other)
+    def __rfloordiv__(self, other: Any) -> Array: return binary(dense.floor_divide, other, self)
+    def __mod__(self, other: Any) -> Array: return binary(dense.remainder, self, other)
+    def __rmod__(self, other: Any) -> Array: return binary(dense.remainder, other, self)
+    def __and__(self, other: Any) -> Array: return binary(dense.bitwise_and, self, other)
+    def __rand__(self, other: Any) -> Array: return binary(dense.bitwise_and, other, self)
+    def __or__(self, other: Any) -> Array: return binary(dense.bitwise_or, self, other)
+    def __ror__(self, other: Any) -> Array: return binary(dense.bitwise_or, other, self)
+    def __xor__(self, other: Any) -> Array: return binary(dense.bitwise_xor, self, other)
+    def __rxor__(self, other: Any) -> Array: return binary(dense.bitwise_xor, other, self)
     def __matmul__(self, other: Any) -> Array: return binary(dense.matmul, self, other)
     def __rmatmul__(self, other: Any) -> Array: return binary(dense.matmul, other, self)
     def __neg__(self) -> Array: return dense.neg(self)
@@ -75,6 +87,24 @@ class Methods(OperatorMethods):
 
     def __itruediv__(self, other: Any) -> Self:
         return self.div_(other)
+
+    def __ipow__(self, other: Any) -> Self:
+        return self.pow_(other)
+
+    def __ifloordiv__(self, other: Any) -> Self:
+        return self.floor_divide_(other)
+
+    def __imod__(self, other: Any) -> Self:
+        return self.remainder_(other)
+
+    def __iand__(self, other: Any) -> Self:
+        return self.bitwise_and_(other)
+
+    def __ior__(self, other: Any) -> Self:
+        return self.bitwise_or_(other)
+
+    def __ixor__(self, other: Any) -> Self:
+        return self.bitwise_xor_(other)
 
     def permute(self, *dims: Any) -> Array:
         """A view with the dimensions in another order, given as one tuple or one by one."""

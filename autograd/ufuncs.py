@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from .rules.functions import FUNCTIONS
+from .rules.pairs import PAIRS
 
 _NAMES: dict[np.ufunc, str] = {
-    np.add: "add", np.subtract: "sub", np.multiply: "mul", np.divide: "div", np.matmul: "matmul",
-    np.negative: "neg", np.absolute: "abs", np.sign: "sgn", np.maximum: "maximum", np.minimum: "minimum",
-    np.logical_not: "logical_not", np.equal: "eq", np.not_equal: "ne", np.less: "lt", np.less_equal: "le",
-    np.greater: "gt", np.greater_equal: "ge",
+    np.add: "add", np.subtract: "sub", np.matmul: "matmul", np.negative: "neg", np.absolute: "abs", np.sign: "sgn",
+    np.logical_not: "logical_not",
     **{entry.ufunc: name for name, entry in FUNCTIONS.items() if entry.ufunc is not None},
+    **{entry.ufunc: name for name, entry in PAIRS.items()},
 }  # fmt: skip
 
 

@@ -50,6 +50,10 @@ class EmptyReductionError(PynestedError, ValueError, RuntimeError, IndexError):
     """A reduction without an identity met a run without elements."""
 
 
+class DivisionByZero(PynestedError, ZeroDivisionError, RuntimeError):
+    """An integer divided by 0; floats give infinities and NaN."""
+
+
 class ArgumentError(PynestedError, TypeError, ValueError):
     """An argument of the wrong type, or a value outside its range."""
 

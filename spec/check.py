@@ -25,6 +25,7 @@ KINDS = (
     "DTypeError",
     "DeviceError",
     "DimensionError",
+    "DivisionByZero",
     "EmptyReductionError",
     "ExchangeError",
     "GradientError",

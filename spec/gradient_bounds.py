@@ -29,6 +29,7 @@ from .bounds import (
 from .components import each
 from .functions import FUNCTIONS, Function
 from .numerics import NDArray, mean_along, sum_along, wide
+from .pair_bounds import pow_error, pow_lost
 from .run_bounds import RUN_BOUNDS, of_gradient, softmax_factor
 
 __all__ = ["GRADIENT_BOUNDS", "GRADIENT_LOST"]
@@ -152,6 +153,7 @@ def _of_losses(arguments: Arguments, cotangent: Nested) -> Nested:
 
 GRADIENT_BOUNDS: Mapping[str, Callable[[Arguments, Nested], Errors]] = {
     **{name: _of_slope(one) for name, one in FUNCTIONS.items()},
+    "pow": pow_error,
     "silu": _silu,
     "gelu": _gelu,
     "softmax": _softmax,
@@ -207,6 +209,7 @@ def _lost_by_cross_entropy(arguments: Arguments, cotangent: Nested) -> Errors:
 
 
 GRADIENT_LOST: Mapping[str, Callable[[Arguments, Nested], Errors]] = {
+    "pow": pow_lost,
     "silu": _lost_by_functions,
     "gelu": _lost_by_functions,
     "softmax": _lost_by_softmax,

@@ -22,14 +22,17 @@ __all__ = [
     "NDArray",
     "deviations",
     "erf",
+    "floor_quotient",
     "greater",
     "is_nan",
     "lesser",
     "maximum_along",
     "mean_along",
     "minimum_along",
+    "power",
     "product_along",
     "real",
+    "remainder",
     "sum_along",
     "wide",
 ]
@@ -80,6 +83,35 @@ def lesser(a: NDArray, b: NDArray) -> NDArray:
     """Return the lesser of two elements, as `greater`."""
     exact = np.asarray(a).dtype == object or np.asarray(b).dtype == object
     return -greater(-np.asarray(a), -np.asarray(b)) if exact else np.asarray(np.minimum(a, b))
+
+
+def floor_quotient(a: NDArray, b: NDArray) -> NDArray:
+    """Return floor(a / b), which has no slope: of complex numbers that of their real parts."""
+    return np.asarray(np.floor_divide(real(a), real(b)))
+
+
+def remainder(a: NDArray, b: NDArray) -> NDArray:
+    """Return a - floor(a / b) * b, without rounding in between."""
+    rest = np.asarray(np.remainder(real(a), real(b)))
+    if "c" in a.dtype.kind + b.dtype.kind:
+        return np.asarray(rest + 1j * (np.imag(a) - floor_quotient(a, b) * np.imag(b)))
+    return rest
+
+
+def power(a: NDArray, b: NDArray) -> NDArray:
+    """Return a ** b; for complex numbers the first-order continuation that a complex step needs."""
+    if "c" not in a.dtype.kind + b.dtype.kind:
+        return np.asarray(np.power(a, b))
+    x, y = real(a), real(b)
+    value = np.power(x, y)
+    of_base = np.where(y == 0, 0, y * np.power(x, y - 1))
+    of_exponent = np.where((x == 0) & (y >= 0), 0, value * np.log(x))
+    return np.asarray(value + 1j * (_product(np.imag(a), of_base) + _product(np.imag(b), of_exponent)))
+
+
+def _product(step: NDArray, slope: NDArray) -> NDArray:
+    """Return a step times a slope, which may be no number where there is no step."""
+    return np.where(step == 0, 0, step * slope)
 
 
 def sum_along(x: Any, axis: Axis, keepdims: bool = False) -> NDArray:

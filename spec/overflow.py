@@ -26,6 +26,7 @@ from .bounds import (
 from .components import Components, each
 from .definitions.sum import sum as sum_of
 from .numerics import NDArray, maximum_along, sum_along, wide
+from .pair_bounds import pow_added
 from .run_bounds import RUN_BOUNDS, of_gradient, of_result
 
 __all__ = ["ADDED", "GRADIENT_ADDED", "LARGEST", "beyond", "overflowing"]
@@ -128,6 +129,7 @@ def _of_cross_entropy(arguments: Arguments, cotangent: Nested) -> dict[str, Nest
 
 
 GRADIENT_ADDED: Mapping[str, Callable[[Arguments, Nested], dict[str, Nested]]] = {
+    "pow": pow_added,
     "softmax": _of_softmax,
     "layer_norm": _of_layer_norm,
     "cross_entropy": _of_cross_entropy,

@@ -3,8 +3,8 @@
     <!-- clauses: softmax -->      everything between the two lines is generated
     <!-- end -->
 
-A block of functions, or of reductions, has a section for every entry of `functions.py`, or `reductions.py`, that has no
-block of clauses elsewhere.
+A block of entries has a section for every entry of a chapter, of those in `functions.py`, `pairs.py` and
+`reductions.py`, that has no block of clauses elsewhere.
 
 `python -m pynested.spec.render` writes them, `--check` says which chapters are stale.
 """
@@ -15,18 +15,15 @@ import argparse
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from .functions import FUNCTIONS
-from .reductions import REDUCTIONS
-from .table import Clause, Operator, load_table
+from .table import ENTRIES, Clause, Operator, load_table
 
 __all__ = ["rendered", "section", "stale_chapters"]
 
 _FOLDER = Path(__file__).parent / "chapters"
-_TABLES: Mapping[str, Iterable[str]] = {"functions": FUNCTIONS, "reductions": REDUCTIONS}
-_TABLE = re.compile(r"(<!-- (functions|reductions) -->\n)(.*?)(<!-- end of \2 -->\n)", re.DOTALL)
+_TABLE = re.compile(r"(<!-- entries: (\w+) -->\n)(.*?)(<!-- end of entries -->\n)", re.DOTALL)
 _BLOCK = re.compile(r"(<!-- clauses: (\w+) -->\n)(.*?)(<!-- end -->\n)", re.DOTALL)
 _WIDTH = 118
 
@@ -76,7 +73,7 @@ def rendered(text: str, table: Mapping[str, Operator]) -> str:
     own = {match[2] for match in _BLOCK.finditer(_TABLE.sub("", text))}
 
     def sections(match: re.Match[str]) -> str:
-        names = [name for name in _TABLES[match[2]] if name not in own]
+        names = [name for name in ENTRIES[match[2]] if name not in own]
         return f"{match[1]}\n{''.join(map(_empty_section, names))}{match[4]}"
 
     return _BLOCK.sub(fill, _TABLE.sub(sections, text))

@@ -1,9 +1,9 @@
 """The operator table: what `spec/operators/*.toml` says, as frozen dataclasses.
 
 One file is one chapter and one table in it is one operator. Most functions of one element are entries of
-`functions.py`, and reductions that are said run by run entries of `reductions.py`. A table that holds nothing but
-clauses is an idea (values, layouts, gradients ...); the file `ideas.toml` collects them, and each is a chapter of its
-own.
+`functions.py`, many of two entries of `pairs.py`, and reductions that are said run by run entries of `reductions.py`.
+A table that holds nothing but clauses is an idea (values, layouts, gradients ...); the file `ideas.toml` collects them,
+and each is a chapter of its own.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from .functions import FUNCTIONS, Function
+from .pairs import Pair, pairs_of
 from .reductions import REDUCTIONS, Reduction
 
 __all__ = [
     "CLASSES",
+    "ENTRIES",
     "FAMILIES",
     "Clause",
     "Operator",
@@ -50,8 +52,12 @@ FAMILIES = (
 )
 
 # The tables of Python, by the chapter that they belong to.
-Entries = Mapping[str, Function | Reduction]
-ENTRIES: Mapping[str, Entries] = {"elementwise": FUNCTIONS, "reduction": REDUCTIONS}
+Entries = Mapping[str, Function | Pair | Reduction]
+ENTRIES: Mapping[str, Entries] = {
+    "elementwise": {**FUNCTIONS, **pairs_of("elementwise")},
+    "comparison": pairs_of("comparison"),
+    "reduction": REDUCTIONS,
+}
 
 _FOLDER = Path(__file__).parent / "operators"
 _NAMED, _SEVERAL = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ import numpy as np
 import pynested as pn
 from pynested.backends.errors import EmptyReductionError, IndexOutOfRange, StructureError
 from pynested.spec.encoding import Components
-from pynested.spec.functions import FUNCTIONS, Function
+from pynested.spec.functions import FUNCTIONS
+from pynested.spec.pairs import PAIRS, Pair
 from pynested.spec.reductions import REDUCTIONS
 from pynested.spec.table import run_wise
 
@@ -130,15 +131,24 @@ class Call:
         return f"{self.op}-{self.label}" if self.label else self.op
 
 
-def _inside(function: Function, b: Batch) -> tuple[Any, ...]:
-    return (b.of(function.inside),)
+def _pairs(pair: Pair) -> Iterator[Call]:
+    """Operands of every kind: floats, of which the first are above 0, or integers."""
+    whole, dtype = not pair.gradient, np.dtype("float64" if pair.gradient else pair.dtypes[0])
+    first = lambda x: np.rint(64 * x).astype(dtype) if whole else np.abs(x) + 0.3  # noqa: E731
+    second = lambda x: np.rint(8 * x).astype(dtype) if whole else x + 1.7  # noqa: E731
+    number = 2 if whole else 2.5
+    yield Call(pair.name, "nested", lambda b: (b.of(first, dtype), b.of(second, dtype)))
+    yield Call(pair.name, "dense", lambda b: (b.of(first, dtype), second(distinct(b.sizes(b.count)))))
+    yield Call(pair.name, "dense first", lambda b: (first(distinct(b.sizes(1))), b.of(second, dtype)))
+    yield Call(pair.name, "number", lambda b: (b.of(first, dtype), number))
+    yield Call(pair.name, "number first", lambda b: (number, b.of(second, dtype)))
 
 
 def _elementwise() -> Iterator[Call]:
     for op in ("neg", "gelu", "silu", "logical_not", "clone", "detach", "contiguous", "unbind"):
         yield Call(op, "", lambda b: (b.x(),))
     for function in FUNCTIONS.values():
-        yield Call(function.name, "", partial(_inside, function), smooth=not function.is_step)
+        yield Call(function.name, "", lambda b, one=function: (b.of(one.inside),), smooth=not function.is_step)
     for op in ("abs", "sgn", "relu"):
         yield Call(op, "", lambda b: (b.x(),), smooth=False)
     yield Call("gelu", "tanh", lambda b: (b.x(), "tanh"))
@@ -146,6 +156,8 @@ def _elementwise() -> Iterator[Call]:
         yield Call(op, "nested", lambda b: (b.x(), b.x(1)), smooth=False)
         yield Call(op, "dense", lambda b: (b.x(), distinct(b.sizes(b.count))), smooth=False)
         yield Call(op, "number", lambda b: (b.x(), 0.01), smooth=False)
+    for pair in PAIRS.values():
+        yield from _pairs(pair)
     yield Call("clamp", "nested", lambda b: (b.x(), b.of(lambda x: -abs(x) / 2), b.of(lambda x: abs(x) / 4)))
     yield Call("clamp", "dense", lambda b: (b.x(), distinct(b.sizes(b.count)) - 1, 0.5))
     yield Call("clamp", "max", lambda b: (b.x(), None, distinct(b.sizes(1)[2:])))

@@ -24,6 +24,7 @@ import pynested as pn
 from pynested.autograd.containers import shown_in
 from pynested.backends import Segments, memory
 from pynested.spec.functions import FUNCTIONS
+from pynested.spec.pairs import PAIRS
 from pynested.spec.reductions import REDUCTIONS
 from pynested.spec.table import load_table, run_wise
 
@@ -56,6 +57,12 @@ def mask(x: Any) -> Any:
 def positive(x: Any) -> Any:
     """A nested mask, of which all holds."""
     return x.detach() > 0
+
+
+@cache
+def whole(x: Any) -> Any:
+    """A nested array of integers."""
+    return x.detach().to(pn.int64)
 
 
 @cache
@@ -93,6 +100,12 @@ OPERATORS: dict[str, Callable[[Any], Any]] = {
     "abs": pn.abs,
     "sgn": pn.sgn,
     **{name: getattr(pn, name) for name in FUNCTIONS},
+    **{name: lambda x, name=name: getattr(pn, name)(x, x.detach()) for name in ("pow", "floor_divide", "remainder")},
+    **{
+        name: lambda x, name=name: getattr(pn, name)(whole(x), 2)
+        for name in PAIRS
+        if name not in ("pow", "floor_divide", "remainder")
+    },
     "relu": pn.relu,
     "gelu": pn.gelu,
     "silu": pn.silu,

@@ -12,6 +12,7 @@ from . import (
     losses,
     movement,
     normalization,
+    pairs,
     pieces,
     products,
     smooth,
@@ -24,6 +25,7 @@ from .indexing import *  # noqa: F403
 from .losses import *  # noqa: F403
 from .movement import *  # noqa: F403
 from .normalization import *  # noqa: F403
+from .pairs import *  # noqa: F403
 from .pieces import *  # noqa: F403
 from .products import *  # noqa: F403
 from .smooth import *  # noqa: F403
@@ -37,6 +39,7 @@ __all__ += indexing.__all__
 __all__ += losses.__all__
 __all__ += movement.__all__
 __all__ += normalization.__all__
+__all__ += pairs.__all__
 __all__ += pieces.__all__
 __all__ += products.__all__
 __all__ += smooth.__all__

@@ -12,7 +12,8 @@ from ..numbers import canonical_real, nearest_float
 from . import elementwise
 from .along import all as all_of
 from .canonical import broadcast_shape, together
-from .comparison import eq, le, lt, ne, where
+from .comparison import where
+from .pairs import eq, le, lt, maximum, mul, ne
 from .reduction import to_dtype
 
 __all__ = ["allclose"]
@@ -34,7 +35,7 @@ def close(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> A
     a, b = [to_dtype(x.detach(), np.dtype(np.float64)) for x in together("allclose", *given)]
     broadcast_shape("allclose", a.shape, b.shape)
     size = elementwise.abs(b)
-    near = le(elementwise.abs(elementwise.sub(a, b)), elementwise.add(elementwise.mul(size, rtol), atol))
-    near = where(lt(elementwise.maximum(elementwise.abs(a), size), math.inf), near, False)
+    near = le(elementwise.abs(elementwise.sub(a, b)), elementwise.add(mul(size, rtol), atol))
+    near = where(lt(maximum(elementwise.abs(a), size), math.inf), near, False)
     near = where(eq(a, b), True, near)
     return where(ne(b, b), ne(a, a), near) if equal_nan else near

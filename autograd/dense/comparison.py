@@ -14,60 +14,15 @@ from pynested.backends.host import from_host
 from pynested.backends.memory import with_room
 
 from ..array import Array, raw
-from ..numbers import nearest_float, scalar, weak_dtype
+from ..numbers import scalar, weak_dtype
 from ..rules import elementwise as rules
 from ..rules.kinds import same_device
-from .canonical import as_array, broadcast_shape, device_of, frozen, operand, operands, together
+from .canonical import as_array, broadcast_shape, device_of, frozen, operand, together
 from .reduction import to_dtype
 
-__all__ = ["eq", "equal", "ge", "gt", "le", "logical_not", "lt", "masked_fill", "ne", "where"]
+__all__ = ["equal", "logical_not", "masked_fill", "where"]
 
 _INT64 = np.dtype(np.int64)
-
-
-def _compared(name: str, ufunc: str, a: Any, b: Any) -> Array:
-    """A bool array; comparisons have no gradient."""
-    a, b = operands(name, a, b)
-    if type(a) is not Array and type(b) is not Array:
-        a = as_array(name, a)
-    if type(a) is Array and type(b) is Array:
-        broadcast_shape(name, a.shape, b.shape)
-    device = same_device(name, (a, b))
-    compare = getattr(get_backend(device), ufunc)
-    try:
-        return Array(compare(raw(a), raw(b)), device)
-    except OverflowError:  # beside an integer that float64 does not hold: on the same side of everything, or rounded
-        return Array(compare(*[nearest_float(x) if type(x) is int else raw(x) for x in (a, b)]), device)
-
-
-def eq(self: Any, other: Any) -> Array:
-    """Where the operands are equal; NaN equals nothing."""
-    return _compared("eq", "equal", self, other)
-
-
-def ne(self: Any, other: Any) -> Array:
-    """Where the operands differ."""
-    return _compared("ne", "not_equal", self, other)
-
-
-def le(self: Any, other: Any) -> Array:
-    """Where ``self`` is at most ``other``."""
-    return _compared("le", "less_equal", self, other)
-
-
-def lt(self: Any, other: Any) -> Array:
-    """Where ``self`` is less than ``other``."""
-    return _compared("lt", "less", self, other)
-
-
-def gt(self: Any, other: Any) -> Array:
-    """Where ``self`` is greater than ``other``."""
-    return _compared("gt", "less", other, self)
-
-
-def ge(self: Any, other: Any) -> Array:
-    """Where ``self`` is at least ``other``."""
-    return _compared("ge", "less_equal", other, self)
 
 
 def logical_not(self: Any) -> Array:

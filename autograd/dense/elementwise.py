@@ -18,12 +18,12 @@ from ..rules.movement import copy
 from .canonical import as_array, broadcast_shape, device_of, operands
 from .reduction import to_dtype
 
-__all__ = ["abs", "add", "clamp", "div", "gelu", "maximum", "minimum", "mul", "neg", "relu", "sgn", "silu", "sub"]
+__all__ = ["abs", "add", "clamp", "gelu", "neg", "relu", "sgn", "silu", "sub"]
 
 BOOLS, INTEGERS = "b", "iu"  # kinds of dtype that an operator may refuse
 
 
-def _paired(name: str, a: Any, b: Any) -> tuple[Any, Any]:
+def paired(name: str, a: Any, b: Any) -> tuple[Any, Any]:
     """Two operands, at least one of them an Array, whose shapes broadcast."""
     if type(a) is not Array or type(b) is not Array:
         a, b = operands(name, a, b)
@@ -54,14 +54,14 @@ def _scaled(name: str, a: Any, b: Any, alpha: Any) -> Array:
         kind = weak_dtype(b, a.dtype)
         b = as_array(name, scalar(name, b, np.dtype(np.float64) if is_float(kind) else kind), device_of(a))
     try:
-        return mul(to_dtype(b, kind), factor)
+        return rules.mul(to_dtype(b, kind), factor)
     except OverflowError:
         raise OverflowError(f"{name}: alpha={in_words(factor)} is out of bounds for {kind}.") from None
 
 
 def add(self: Any, other: Any, *, alpha: Any = 1) -> Array:
     """``self + alpha * other``; bools are or-ed."""
-    a, b = _paired("add", self, other)
+    a, b = paired("add", self, other)
     if type(alpha) is not int or alpha != 1:
         b = _scaled("add", a, b, alpha)
     result: Array = rules.add(a, b)
@@ -70,7 +70,7 @@ def add(self: Any, other: Any, *, alpha: Any = 1) -> Array:
 
 def sub(self: Any, other: Any, *, alpha: Any = 1) -> Array:
     """``self - alpha * other``; two bools are refused."""
-    a, b = _paired("sub", self, other)
+    a, b = paired("sub", self, other)
     if _is_bool(a) and _is_bool(b):
         raise DTypeError("sub: bools have no difference; use logical_not or convert to int8 first.")
     if type(alpha) is not int or alpha != 1:
@@ -79,38 +79,12 @@ def sub(self: Any, other: Any, *, alpha: Any = 1) -> Array:
     return result
 
 
-def mul(self: Any, other: Any) -> Array:
-    """``self * other``; bools are and-ed."""
-    a, b = _paired("mul", self, other)
-    result: Array = rules.mul(a, b)
-    return result
-
-
-def div(self: Any, other: Any) -> Array:
-    """``self / other``, the true quotient: integers give floats."""
-    a, b = _paired("div", self, other)
-    result: Array = rules.div(a, b)
-    return result
-
-
-def maximum(self: Any, other: Any) -> Array:
-    """The greater of the two; NaN wins."""
-    result: Array = rules.maximum(*_paired("maximum", self, other))
-    return result
-
-
-def minimum(self: Any, other: Any) -> Array:
-    """The lesser of the two; NaN wins."""
-    result: Array = rules.minimum(*_paired("minimum", self, other))
-    return result
-
-
 def clamp(self: Any, min: Any = None, max: Any = None) -> Array:
     """``self``, but at least ``min`` and at most ``max``; NaN wins."""
     if min is not None:
-        self = rules.clamp_min(*_paired("clamp", self, min))
+        self = rules.clamp_min(*paired("clamp", self, min))
     if max is not None:
-        self = rules.clamp_max(*_paired("clamp", self, max))
+        self = rules.clamp_max(*paired("clamp", self, max))
     return copy(as_array("clamp", self)) if min is None and max is None else self
 
 

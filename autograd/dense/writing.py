@@ -15,12 +15,14 @@ from ..array import READ_ONLY, UNRECORDED, Array
 from ..numbers import check_fits, scalar
 from ..rules.functions import FUNCTIONS
 from ..rules.kinds import same_device
+from ..rules.pairs import PAIRS
 from ..tape import state
 from .canonical import as_array, broadcast_shape, numpy_array, operand, own_class
 
 IN_PLACE = (  # what has such a method
-    "add", "sub", "mul", "div", "clamp", "neg", "abs", "relu", "masked_fill",
+    "add", "sub", "clamp", "neg", "abs", "relu", "masked_fill",
     *(name for name, one in FUNCTIONS.items() if one.dtypes != "bool"),
+    *(name for name, one in PAIRS.items() if one.in_place),
 )  # fmt: skip
 
 Target = TypeVar("Target")  # an Array, or a class that only an Array will be of

@@ -46,6 +46,21 @@ def pairs(generator: Generator) -> Iterable[tuple[Any, ...]]:
     return [(numbers(generator, a), numbers(generator, b)) for a, b in PAIRS]
 
 
+def positive_pairs(generator: Generator) -> Iterable[tuple[Any, ...]]:
+    """Two arrays that broadcast, the first of positive numbers."""
+    return [(numbers(generator, a, 0.3, 3.0), numbers(generator, b)) for a, b in PAIRS]
+
+
+def quotients(generator: Generator) -> Iterable[tuple[Any, ...]]:
+    """Two arrays that broadcast, whose quotients are no integers, nor near one."""
+
+    def of(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> tuple[Any, ...]:
+        a, b = shapes
+        return generator.integers(-4, 4, a) + 0.5, generator.choice([-2.0, -1.0, 1.0, 2.0], b)
+
+    return [of(shapes) for shapes in PAIRS]
+
+
 def with_static(*cases: tuple[Any, ...]) -> Samples:
     """One array of the shape that begins each case, and the arguments that follow it."""
 

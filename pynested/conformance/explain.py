@@ -10,7 +10,7 @@ from typing import Any
 
 from pynested import spec
 from pynested.spec.definitions import ENTRIES
-from pynested.spec.functions import Function
+from pynested.spec.reductions import Reduction
 from pynested.spec.table import Clause, Operator
 
 from .corpus import Case, Corpus
@@ -105,9 +105,11 @@ def _definition(operator: Operator) -> Iterator[str]:
     yield ""
     entry = ENTRIES.get(operator.name)
     if entry is not None:
-        yield "spec/functions.py" if isinstance(entry, Function) else "spec/reductions.py"
-        source = inspect.getsource(entry.value if isinstance(entry, Function) else entry.of_run)
-        yield from textwrap.indent(source.rstrip(), "    ").splitlines()
+        yield f"spec/{type(entry).__module__.rpartition('.')[2]}.py"
+        value = entry.of_run if isinstance(entry, Reduction) else entry.value
+        own = inspect.isfunction(value)  # and no function of NumPy
+        text = inspect.getsource(value).rstrip() if own else f"numpy.{value.__name__}"
+        yield from textwrap.indent(text, "    ").splitlines()
     else:
         path = Path(spec.__file__).parent / "definitions" / f"{operator.name}.py"
         yield f"spec/definitions/{path.name}"

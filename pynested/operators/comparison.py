@@ -1,6 +1,6 @@
 """Comparisons, and choice by a condition, on nested and dense arrays, element by element.
 
-What holds for every operator here: operands meet as in `pynested.operators.elementwise.arithmetic`. With a nested
+What holds for every operator here: operands meet as in `pynested.operators.elementwise.pairs`. With a nested
 operand the result is nested, in the layout of the first one (`equal` answers with one bool). An empty component stays
 empty. ShapeError: a dense operand that does not broadcast. DeviceError: operands on different devices.
 """
@@ -23,6 +23,7 @@ from pynested.packing import elements
 from pynested.shapes import apart, same_shape
 
 from .closeness import allclose
+from .elementwise.pairs import eq, ge, gt, le, lt, ne
 
 __all__ = ["allclose", "eq", "equal", "ge", "gt", "le", "logical_not", "lt", "masked_fill", "ne", "where"]
 
@@ -40,135 +41,6 @@ def logical_not(self: Kind) -> Kind:
     (array([ True,  True]), array([False]))
     """
     return unary("logical_not", dense.logical_not, self)
-
-
-def eq(self: Operand, other: Operand) -> Joined:
-    """``self == other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
-
-    Parameters
-    ----------
-    self, other : NestedArray, Array or number
-        They broadcast, as the module says, and are compared after promotion.
-
-    Raises
-    ------
-    StructureError
-        For nested operands that differ in lengths or numbers of components; `equal` answers False instead.
-
-    Notes
-    -----
-    The result is bool. NaN equals nothing, itself included, and +0 equals -0. A Python integer that an integer dtype
-    cannot hold equals no element of it. No gradient.
-
-    Clauses: EQ-1 to EQ-5. After `torch.eq`.
-
-    Examples
-    --------
-    >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
-    >>> pn.eq(nt, pn.array([[2], [3]])).unbind()
-    (array([False,  True]), array([ True]))
-    """
-    if type(self) is NestedArray or type(other) is NestedArray:
-        return elementwise("eq", dense.eq, self, other)
-    return dense.eq(self, other)
-
-
-def ne(self: Operand, other: Operand) -> Joined:
-    """``self != other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
-
-    The negation of `eq`, with its operands, dtypes and errors: NaN differs from everything, itself included. No
-    gradient.
-
-    Clauses: EQ-1 to EQ-5, negated. After `torch.ne`.
-
-    Examples
-    --------
-    >>> nt = pn.nested_array([[1.0, np.nan], [3.0]], layout=pn.jagged)
-    >>> pn.ne(nt, nt).unbind()
-    (array([False,  True]), array([False]))
-    """
-    if type(self) is NestedArray or type(other) is NestedArray:
-        return elementwise("ne", dense.ne, self, other)
-    return dense.ne(self, other)
-
-
-def lt(self: Operand, other: Operand) -> Joined:
-    """``self < other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``.
-
-    Parameters
-    ----------
-    self, other : NestedArray, Array or number
-        They broadcast, as the module says, and are compared after promotion; False < True.
-
-    Raises
-    ------
-    StructureError
-        For nested operands that differ in lengths or numbers of components.
-
-    Notes
-    -----
-    The result is bool. A comparison with NaN is False, and so is -0 < +0. A Python integer beyond the range of an
-    integer dtype lies above, or below, every element of it. No gradient.
-
-    Clauses: LT-1 to LT-5. After `torch.lt`.
-
-    Examples
-    --------
-    >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
-    >>> pn.lt(nt, pn.array([[2], [4]])).unbind()
-    (array([ True, False]), array([ True]))
-    """
-    if type(self) is NestedArray or type(other) is NestedArray:
-        return elementwise("lt", dense.lt, self, other)
-    return dense.lt(self, other)
-
-
-def le(self: Operand, other: Operand) -> Joined:
-    """``self <= other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``; False with NaN, else as `lt`.
-
-    Operands, dtypes and errors are those of `lt`. Clauses: LT-1 to LT-5. After `torch.le`.
-
-    Examples
-    --------
-    >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
-    >>> pn.le(nt, 2).unbind()
-    (array([ True,  True]), array([False]))
-    """
-    if type(self) is NestedArray or type(other) is NestedArray:
-        return elementwise("le", dense.le, self, other)
-    return dense.le(self, other)
-
-
-def gt(self: Operand, other: Operand) -> Joined:
-    """``self > other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``; what ``other < self`` says.
-
-    Operands, dtypes and errors are those of `lt`. Clauses: LT-1 to LT-5. After `torch.gt`.
-
-    Examples
-    --------
-    >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
-    >>> pn.gt(nt, 2).unbind()
-    (array([False, False]), array([ True]))
-    """
-    if type(self) is NestedArray or type(other) is NestedArray:
-        return elementwise("gt", dense.gt, self, other)
-    return dense.gt(self, other)
-
-
-def ge(self: Operand, other: Operand) -> Joined:
-    """``self >= other``, element by element: ``(B, *, D), (B, *, D) -> (B, *, D)``; what ``other <= self`` says.
-
-    Operands, dtypes and errors are those of `lt`. Clauses: LT-1 to LT-5. After `torch.ge`.
-
-    Examples
-    --------
-    >>> nt = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
-    >>> pn.ge(nt, 2).unbind()
-    (array([False,  True]), array([ True]))
-    """
-    if type(self) is NestedArray or type(other) is NestedArray:
-        return elementwise("ge", dense.ge, self, other)
-    return dense.ge(self, other)
 
 
 @with_room

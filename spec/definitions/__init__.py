@@ -7,11 +7,12 @@ from importlib import import_module
 from typing import Any
 
 from pynested.spec.functions import FUNCTIONS, Function
+from pynested.spec.pairs import PAIRS, Pair
 from pynested.spec.reductions import REDUCTIONS, Reduction
 
 __all__ = ["ENTRIES", "definition"]
 
-ENTRIES: dict[str, Function | Reduction] = {**FUNCTIONS, **REDUCTIONS}
+ENTRIES: dict[str, Function | Pair | Reduction] = {**FUNCTIONS, **PAIRS, **REDUCTIONS}
 
 
 def definition(op: str) -> Callable[..., Any]:

@@ -14,6 +14,7 @@ from ..definitions import definition
 from ..encoding import Index, encode_value
 from ..numerics import NDArray
 from ..overflow import overflowing
+from ..pairs import PAIRS
 from ..table import load_table
 from .author import Case, shapes_of
 from .exact import exactly, lift
@@ -25,7 +26,8 @@ __all__ = ["build"]
 
 _DIMS = ("dim", "dim0", "dim1", "dims", "start_dim", "end_dim")
 _PROMOTING = (
-    "add", "sub", "mul", "div", "maximum", "minimum", "clamp", "where", "matmul", "bmm", "linear", "cat", "stack",
+    "add", "sub", "mul", "div", "maximum", "minimum", "clamp", *PAIRS, "where", "matmul", "bmm", "linear", "cat",
+    "stack",
 )  # fmt: skip
 _ONE_MORE = ("unsqueeze", "stack")  # operators whose `dim` counts the dimensions of the result
 

@@ -116,9 +116,40 @@ class Exact:
     def __rtruediv__(self, other: Any) -> Exact:
         return _exact(other) * self.reciprocal()
 
-    def __pow__(self, power: Any) -> Exact:
-        exponent = _python(power)
-        return self._chain(self.value**exponent, exponent * self.value ** (exponent - 1))
+    def __pow__(self, other: Any) -> Exact:
+        other = _exact(other)
+        base, exponent = self.value, other.value
+        value = _power(base, exponent)
+        of_base = exponent * _power(base, exponent - 1) if self.slopes and exponent != 0 else 0
+        if not other.slopes:
+            return self._chain(value, of_base)
+        log = MP.zero if base == 0 and exponent >= 0 else MP.nan if base < 0 else MP.log(base) if base else MP.ninf
+        return Exact(value, (self._chain(value, of_base) + other._chain(MP.zero, value * log)).slopes)
+
+    def __rpow__(self, other: Any) -> Exact:
+        return _exact(other) ** self
+
+    def __mod__(self, other: Any) -> Exact:
+        other = _exact(other)
+        slopes = (self - self // other * other).slopes
+        if other.value == 0:
+            return Exact(MP.nan, slopes)
+        if MP.isinf(other.value):
+            return Exact(other.value if self.value * other.value < 0 else self.value, slopes)
+        return Exact(self.value % other.value, slopes)
+
+    def __rmod__(self, other: Any) -> Exact:
+        return _exact(other) % self
+
+    def __floordiv__(self, other: Any) -> Exact:
+        """Return the floor of the quotient, which has no slope."""
+        a, b = self.value, _value(other)
+        if b == 0 or MP.isinf(b):
+            return Exact(a * MP.inf if b == 0 else -int(a * b < 0))  # the sign of zero being unknown here
+        return Exact(MP.nint((a - a % b) / b))
+
+    def __rfloordiv__(self, other: Any) -> Exact:
+        return _exact(other) // self
 
     def reciprocal(self) -> Exact:
         """Return 1/x; 1/0 is +inf, the sign of zero being unknown here."""
@@ -179,6 +210,15 @@ class Exact:
 def _real(number: Any) -> Any:
     """A number as a real one; the difference of two complex ones may be that."""
     return MP.nan if MP.im(number) != 0 else MP.re(number)
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    """A power: 1 where the exponent is 0, NaN where it is no real number."""
+    if exponent == 0 or base == 1:
+        return MP.one
+    if base == 0:
+        return MP.inf if exponent < 0 else MP.zero
+    return MP.nan if base < 0 and not MP.isint(exponent) else base**exponent
 
 
 def _python(number: Any) -> Any:

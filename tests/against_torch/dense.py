@@ -6,15 +6,16 @@ A list stands for a nested array; dims count the batch as dimension 0, as in pyn
 from __future__ import annotations
 
 import math
-import operator
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 from torch.nn import functional
 
 from pynested.spec.functions import FUNCTIONS
+from pynested.spec.pairs import PAIRS
 from pynested.spec.reductions import REDUCTIONS
 from pynested.spec.table import run_wise
 
@@ -40,6 +41,11 @@ def each(function: Operator, *operands: Any) -> list[Any]:
 def elementwise(function: Operator) -> Operator:
     """An operator that is ``function`` of each component."""
     return lambda *operands: each(function, *operands)
+
+
+def of_two(function: Operator) -> Operator:
+    """A function that PyTorch has of two tensors only, or of a number behind a tensor: of numbers on either side."""
+    return lambda a, b: function(*tensors(a, b))
 
 
 def gelu(x: Any, approximate: str = "none") -> Any:
@@ -128,12 +134,8 @@ def batch_prod(x: Any, dims: Any, keepdim: bool) -> Any:
     return torch_prod(aligned(x, 1.0), dims, keepdim)
 
 
-def batch_amax(x: Any, dims: Any, keepdim: bool) -> Any:
-    return torch.amax(aligned(x, -torch.inf), dim=dims, keepdim=keepdim)
-
-
-def batch_amin(x: Any, dims: Any, keepdim: bool) -> Any:
-    return torch.amin(aligned(x, torch.inf), dim=dims, keepdim=keepdim)
+def extreme(function: Operator, fill: float) -> Operator:
+    return reduction(function, lambda x, dims, keepdim: function(aligned(x, fill), dim=dims, keepdim=keepdim))
 
 
 def places(function: Operator, fill: float) -> Operator:
@@ -258,54 +260,43 @@ def getitem(x: Any, index: Any) -> Any:
     return [c[plain] for c in picked]
 
 
+OWN = ("abs", "clone", "detach", "logical_not", "matmul", "neg", "relu", "sgn", "where")
+OWN_OF_TWO = ("div", "eq", "lt", "maximum", "minimum", "mul")
 OPERATORS: dict[str, Operator] = {
-    **{name: elementwise(getattr(torch, name)) for name in FUNCTIONS},
+    **{name: elementwise(getattr(torch, name)) for name in (*FUNCTIONS, *OWN)},
+    **{name: elementwise(of_two(getattr(torch, name))) for name in (*PAIRS, *OWN_OF_TWO)},
+    "floor_divide": elementwise(of_two(partial(torch.div, rounding_mode="floor"))),  # the one with a gradient
     **{one: reduction(quiet(getattr(torch, one)), over_present(quiet(getattr(torch, one)))) for one in REDUCTIONS},
-    "abs": elementwise(torch.abs),
     "add": add,
     "allclose": lambda x, y, **tolerances: all(each(lambda c, d: torch.allclose(c, d, **tolerances), x, y)),
-    "amax": reduction(torch.amax, batch_amax),
-    "amin": reduction(torch.amin, batch_amin),
+    "amax": extreme(torch.amax, -torch.inf),
+    "amin": extreme(torch.amin, torch.inf),
     "argmax": places(torch.argmax, -torch.inf),
     "argmin": places(torch.argmin, torch.inf),
-    "as_nested_array": lambda x: x,
     "bmm": elementwise(torch.matmul),
     "cat": joined(torch.cat),
     "chunk": chunk,
     "clamp": clamp,
-    "clone": elementwise(torch.clone),
-    "contiguous": lambda x: x,
+    **dict.fromkeys(("as_nested_array", "contiguous"), lambda x: x),
     "cross_entropy": cross_entropy,
     **{name: run_wise_as(name) for name in run_wise()},
-    "detach": elementwise(torch.detach),
-    "div": elementwise(operator.truediv),
     "dropout": dropout,
     "embedding": embedding,
-    "eq": elementwise(operator.eq),
     "equal": equal,
     "flatten": lambda x, start: each(lambda c: c.flatten(start - 1), x),
     "gelu": gelu,
     "getitem": getitem,
     "layer_norm": layer_norm,
     "linear": linear,
-    "logical_not": elementwise(torch.logical_not),
-    "lt": elementwise(operator.lt),
     "masked_fill": masked_fill,
-    "matmul": elementwise(torch.matmul),
-    "maximum": elementwise(lambda c, d: torch.maximum(*tensors(c, d))),
     "mean": reduction(torch.mean, batch_mean),
-    "minimum": elementwise(lambda c, d: torch.minimum(*tensors(c, d))),
-    "mul": elementwise(operator.mul),
     "narrow": narrow,
-    "neg": elementwise(torch.neg),
     "nested_array": elementwise(torch.detach),
     "permute": lambda x, dims: each(lambda c: c.permute([dim - 1 for dim in dims[1:]]), x),
     "prod": reduction(torch_prod, batch_prod),
-    "relu": elementwise(torch.relu),
     "reshape": reshape,
     "reshape_as": elementwise(lambda c, d: c.reshape(d.shape)),
     "select": select,
-    "sgn": elementwise(torch.sgn),
     "silu": elementwise(functional.silu),
     "split": split,
     "squeeze": lambda x, dim: each(lambda c: c.squeeze(dim - 1), x),
@@ -319,5 +310,4 @@ OPERATORS: dict[str, Operator] = {
     "unflatten": unflatten,
     "unsqueeze": unsqueeze,
     "view": reshape,
-    "where": elementwise(torch.where),
 }

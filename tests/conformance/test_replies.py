@@ -116,7 +116,7 @@ def test_damaged_replies_are_judged(answered: Sequence[tuple[Job, Message, Messa
     verdicts = {one.verdict for each in answered for one in findings(*each)}
     assert verdicts <= {OK, UNREACHED}
     for job, request, reply in answered:
-        for _ in range(8):
+        for _ in range(32):
             verdicts |= {one.verdict for one in findings(job, request, mutated(reply, dice))}
     assert verdicts >= {"garbled", "value", "shape", "kind", "missing"}
 

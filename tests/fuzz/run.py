@@ -31,6 +31,8 @@ REFUSALS = (PynestedError, OverflowError)
 INFIX: dict[str, Callable[..., Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "matmul": operator.matmul,
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
+    "pow": operator.pow, "floor_divide": operator.floordiv, "remainder": operator.mod, "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
     "neg": operator.neg, "abs": operator.abs, "getitem": operator.getitem,
 }  # fmt: skip
 NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}

@@ -31,6 +31,7 @@ UNARY = {
 }
 BINARY = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
 BINARY |= {"maximum": np.maximum, "minimum": np.minimum}
+BINARY |= {"pow": np.errstate(all="ignore")(np.power), "floor_divide": np.floor_divide, "remainder": np.remainder}
 EXACT = ("neg", "abs", "sgn", "relu", *(name for name, one in FUNCTIONS.items() if one.is_step))
 
 
@@ -110,6 +111,9 @@ class TestBinary:
             "sub": lambda a, b: a - b,
             "mul": lambda a, b: a * b,
             "div": lambda a, b: a / b,
+            "pow": lambda a, b: a**b,
+            "floor_divide": lambda a, b: a // b,
+            "remainder": lambda a, b: a % b,
         }
         expected = [BINARY[name](x, y) for x, y in zip(X, Y, strict=True)]
         assert_same(infix[name](lay(X), lay(Y)), expected)

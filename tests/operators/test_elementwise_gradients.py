@@ -15,7 +15,7 @@ from ..nests import JAGGED, KINDS, STRIDED, Kind, assert_same, batch, distinct, 
 from ..slopes import check_gradients
 
 DIFFERENTIABLE = {name: one for name, one in FUNCTIONS.items() if one.dtypes != "bool"}
-BINARY = ("add", "sub", "mul", "div", "maximum", "minimum")
+BINARY = ("add", "sub", "mul", "div", "maximum", "minimum", "remainder", "floor_divide")
 
 
 def nested(kind: Kind, shapes: Any, placement: str) -> Any:

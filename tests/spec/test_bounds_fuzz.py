@@ -91,6 +91,30 @@ def _functions(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str,
     return [x], {"approximate": str(draw.choice(["none", "tanh"]))} if op == "gelu" else {}, None
 
 
+def _pow(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
+    """Bases that are not negative, and exponents that do not lead far out of the floats."""
+    bases = [np.abs(one) for one in x]
+    with np.errstate(all="ignore"):
+        reach = [np.finfo(x.dtype).maxexp / np.maximum(np.abs(np.log2(one.astype(np.float64))), 1e-3) for one in bases]
+    if draw.random() < 0.3:
+        exponents = [draw.integers(-3, 4, one.shape).astype(x.dtype) for one in x]
+    else:
+        exponents = [
+            (draw.uniform(-1, 1, one.shape) * np.minimum(most, 100)).astype(x.dtype)
+            for one, most in zip(x, reach, strict=True)
+        ]
+    return [Components(both, x.shape, x.dtype) for both in (bases, exponents)], {}, None
+
+
+def _floor_divide(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
+    """Divisors near the numbers themselves, or anything."""
+    most = np.finfo(x.dtype).max
+    with np.errstate(all="ignore"):
+        near = [np.clip(one * draw.choice([0.1, -3, 0.25, 7], one.shape), -most, most).astype(x.dtype) for one in x]
+    anything = [numbers(draw, one.shape, x.dtype.name) for one in x]
+    return [x, Components(near if draw.random() < 0.5 else anything, x.shape, x.dtype)], {}, None
+
+
 def _reductions(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
     dims = [1, 2, (1, 2), 0, (0, 1), (0, 2), None][draw.integers(7)]
     corrected = op in REDUCTIONS and REDUCTIONS[op].option.startswith("correction")
@@ -141,6 +165,8 @@ CALLS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(
         ("sum", "mean", *[name for name, one in REDUCTIONS.items() if one.precision in BOUNDS]), _reductions
     ),
+    "pow": _pow,
+    "floor_divide": _floor_divide,
     "prod": _prod,
     **dict.fromkeys(("matmul", "bmm", "linear"), _products),
     **dict.fromkeys(run_wise(), _runs),

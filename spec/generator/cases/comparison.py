@@ -11,11 +11,12 @@ from ..author import Book
 from ..draws import integers, nest
 from .closeness import allclose
 from .inputs import INF, INT64_MAX, INT64_MIN, NAN, RAGGED, all_empty, no_components, small, special
+from .pairs import pair_books
 
 
 def books() -> list[Book]:
     """Return the books of this chapter."""
-    return [logical_not(), eq(), lt(), equal(), allclose(), where(), masked_fill()]
+    return [logical_not(), eq(), lt(), equal(), allclose(), where(), masked_fill(), *pair_books("comparison")]
 
 
 def _mask(key: str, shapes: Any = RAGGED) -> Components:

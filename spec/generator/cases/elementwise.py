@@ -21,13 +21,15 @@ from .inputs import (
     no_components,
     small,
 )
+from .pairs import pair_books
 
 TINY = 2.0**-1074  # the smallest float64 above 0; those of float32 may be flushed to zero
 
 
 def books() -> list[Book]:
     """Return the books of this chapter."""
-    return [add(), sub(), mul(), div(), extreme("maximum"), extreme("minimum"), clamp(), *function_books()]
+    arithmetic = [add(), sub(), mul(), div(), extreme("maximum"), extreme("minimum"), clamp()]
+    return [*arithmetic, *function_books(), *pair_books("elementwise")]
 
 
 def _pair(op: str, *shapes: tuple[tuple[int, ...], tuple[int, ...]], high: int = 4) -> list[Components]:

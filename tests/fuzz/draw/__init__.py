@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..chance import Chance
-from ..oracle import FUNCTIONS, Nest
+from ..oracle import FUNCTIONS, PAIRS, Nest
 from ..plan import Call, Chain
 from . import conversion, elements, moves, products
 from .draft import Draft
@@ -18,7 +18,8 @@ DRAWS = {**elements.DRAWS, **moves.DRAWS, **products.DRAWS, **conversion.DRAWS}
 OPERATORS = tuple(DRAWS)
 CHAIN = 1  # the first number of a key: what is drawn
 
-INFIX = ("add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge", "matmul", "neg", "abs")
+INFIX = ("add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge", "matmul", "neg", "abs", "pow", "floor_divide",
+         "remainder", "bitwise_and", "bitwise_or", "bitwise_xor")  # fmt: skip
 NUMPY: dict[str, Callable[..., Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "maximum": np.maximum,
     "minimum": np.minimum, "neg": np.negative, "abs": np.absolute, "sgn": np.sign, "eq": np.equal, "ne": np.not_equal,
@@ -26,14 +27,13 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "logical_not": np.logical_not, "cumsum": np.cumsum, "where": np.where,
     "cat": np.concatenate, "stack": np.stack, "clone": np.copy, "clamp": np.clip, "equal": np.array_equal,
     "allclose": np.allclose,
-    **{name: getattr(np, name) for name in FUNCTIONS if hasattr(np, name)},
+    **{name: getattr(np, name) for name in (*FUNCTIONS, *PAIRS) if hasattr(np, name)},
     **{name: getattr(np, name) for name, given in elements.OF_RUNS.items()
        if hasattr(np, name) and "correction" not in given},  # which NumPy has under another name, and is 0 there
 }  # fmt: skip
 FUNCTIONS_ONLY = ("where", "cat", "stack", "embedding", "cross_entropy", "nested_array", "as_nested_array",
                   "nested_array_from_jagged", "nested_array_from_strided", "masked_select", "narrow")  # fmt: skip
-SIGNS_ONLY = ("gt", "le", "ge")  # no function has these names
-NESTED_METHODS = ("ne", "gt", "le", "ge", "to_padded_array")  # which a dense array lacks
+NESTED_METHODS = ("to_padded_array",)  # which a dense array lacks
 
 
 def chain(seed: int, number: int) -> Chain:
@@ -50,14 +50,14 @@ def spelled(d: Draft, call: Call) -> Call:
     if call.op == "getitem":
         return replace(call, spelling="infix" if ours[0] else "function")
     nested = any(not array.dense for array in _arrays(d, call))
-    ways = ["function"] * 4 if call.op not in SIGNS_ONLY else []
+    ways = ["function"] * 4
     if call.op not in FUNCTIONS_ONLY and ours and ours[0] and _has_method(d, call, nested):
         ways += ["method", "method"]
     if call.op in INFIX and not call.kwargs and any(ours) and not d.masked(call.args[0]):
         ways += ["infix", "infix"]
     if call.op in NUMPY and nested and _fits_numpy(call):
         ways.append("numpy")
-    return replace(call, spelling=d.chance.one(ways)) if ways else replace(call, op="lt")
+    return replace(call, spelling=d.chance.one(ways))
 
 
 def _has_method(d: Draft, call: Call, nested: bool) -> bool:

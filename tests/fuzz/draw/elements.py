@@ -11,7 +11,7 @@ import numpy as np
 
 from pynested.spec.table import run_wise
 
-from ..oracle import DTYPES, FUNCTIONS, TABLE, Nest
+from ..oracle import DTYPES, FUNCTIONS, PAIRS, TABLE, Nest
 from ..plan import Call, Ref
 from . import arrays
 from .draft import Draft
@@ -19,7 +19,7 @@ from .draft import Draft
 FLOATING = (*FUNCTIONS, "gelu", "silu")
 JUDGING = tuple(name for name, one in FUNCTIONS.items() if one.dtypes == "bool")
 UNARY = (*FLOATING, "neg", "abs", "sgn", "relu", "logical_not", "clone", "detach", "contiguous", "unbind")
-BINARY = ("add", "sub", "mul", "div", "maximum", "minimum", "eq", "ne", "lt", "gt", "le", "ge")
+BINARY = ("add", "sub", "mul", "div", "maximum", "minimum", "eq", "lt", *PAIRS)
 OF_RUNS = {name: entry.call.parameters for name, entry in TABLE.items() if entry.chapter == "reduction"}
 PLACES = tuple(name for name, given in OF_RUNS.items() if given["dim"].default is inspect.Parameter.empty)
 REDUCTIONS = tuple(name for name in OF_RUNS if name not in PLACES)

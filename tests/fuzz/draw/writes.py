@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..chance import Chance
-from ..oracle import FUNCTIONS
+from ..oracle import FUNCTIONS, PAIRS
 from ..plan import Call, Chain, Ref
 from . import DRAWS
 from .conversion import index, mask
@@ -92,7 +92,7 @@ def _assign(d: Draft, ref: Ref) -> Call:
 DRAWN: dict[str, Drawn] = {
     **{method: _unary(method) for method in ("neg_", "abs_", "relu_", "zero_")},
     **{f"{name}_": _unary(f"{name}_") for name in FUNCTIONS if name not in JUDGING},
-    **{method: _binary(method) for method in ("add_", "sub_", "mul_", "div_")},
+    **{method: _binary(method) for method in ("add_", "sub_", "mul_", "div_", *(f"{name}_" for name in PAIRS))},
     "clamp_": _clamp,
     "copy_": _copy,
     "fill_": _fill,

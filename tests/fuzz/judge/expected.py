@@ -40,7 +40,13 @@ class Expected:
         return [np.imag(one) / STEP for one in out]
 
     def _pole(self, call: Call) -> bool:
-        """Whether a slope is infinite."""
+        """Whether a slope is infinite, or none."""
+        if call.op == "pow":
+            base, exponent = (one if isinstance(one, int | float) else found(one, self.known) for one in call.args)
+            number = isinstance(exponent, int | float)
+            if isinstance(base, int | float):
+                return base <= 0
+            return any(bool(((x == 0) if number and exponent < 1 else (x <= 0) & (not number)).any()) for x in base)
         steep = call.op in FUNCTIONS and FUNCTIONS[call.op].slope_at_zero is not None
         return steep and any(bool((x == 0).any()) for x in found(call.refs[0], self.known))
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pynested.spec.functions import FUNCTIONS
+from pynested.spec.pairs import PAIRS
 
 from . import conversion, elementwise, indexing, movement, products, runs
 from .values import DTYPES, TABLE, Answer, Nest, Refused, Silent, dense, first_nest, flat, nests
@@ -28,6 +29,7 @@ RULES: dict[str, Callable[..., Answer]] = {
 __all__ = [
     "DTYPES",
     "FUNCTIONS",
+    "PAIRS",
     "RULES",
     "TABLE",
     "Answer",

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from pynested.spec import bounds
-from pynested.spec.components import Components, each
-from pynested.spec.definitions import definition
+from pynested.spec.components import Components, each, matched
 from pynested.spec.functions import FUNCTIONS
+from pynested.spec.pairs import PAIRS, Pair
 
-from .meeting import Meeting, Wrap, placed, promoted
+from .meeting import Meeting, placed, promoted
 from .values import Answer, Nest, Refused, Silent, both, holds, shaped
 
 
@@ -60,6 +60,44 @@ def arithmetic(name: str) -> Callable[..., Answer]:
         return Answer(name, arguments, meeting.wrap(dtype), meeting.unknown, spread)
 
     return rule
+
+
+def pair(entry: Pair) -> Callable[..., Answer]:
+    """The rule of an entry of two operands."""
+    refused = {one.group for one in entry.refused}
+
+    def dtype_of(self: Any, other: Any) -> np.dtype[Any]:
+        if not entry.together:
+            return np.dtype(np.bool_)
+        dtype = promoted(self, other)
+        if {"b": "bools", "f": "floats"}.get(dtype.kind) in refused:
+            raise Refused("DTypeError")
+        return dtype
+
+    def rule(self: Any, other: Any) -> Answer:
+        self, other = placed(self), placed(other)
+        number = type(other) is int and other < 0 and "negative" in refused
+        checks = lambda: dtype_of(self, other), lambda: Meeting((self, other))
+        try:
+            dtype, meeting = both(*checks)
+        except Refused as refusal:
+            raise Refused(*refusal.kinds, *["ArgumentError"] * number) from None
+        given = {name: meeting.given(x, dtype) for name, x in (("self", self), ("other", other))}
+        if dtype.kind in "iu" and any(map(_meets_zero, matched(*given.values()))) and "zero" in refused:
+            raise Refused("DivisionByZero")
+        if dtype.kind in "iu" and any(map(_meets_negative, matched(*given.values()))) and "negative" in refused:
+            raise Refused("ArgumentError")
+        return Answer(entry.name, given, meeting.wrap(dtype), meeting.unknown)
+
+    return rule
+
+
+def _meets_zero(met: tuple[Any, Any]) -> bool:
+    return bool(np.broadcast(*met).size) and bool((np.asarray(met[1]) == 0).any())
+
+
+def _meets_negative(met: tuple[Any, Any]) -> bool:
+    return bool(np.broadcast(*met).size) and bool((np.asarray(met[1]) < 0).any())
 
 
 def _rounded_before(other: Any, alpha: Any, dtype: np.dtype[Any], raw: Any) -> Any:
@@ -129,28 +167,18 @@ _DTYPES: dict[str, Callable[[Any], Any] | None] = {
 # ---- comparison and choice -------------------------------------------------------------------------------------------
 
 
-def comparison(name: str, exchanged: bool = False, negated: bool = False) -> Callable[..., Answer]:
-    """`eq` or `lt`, perhaps of the operands in the other order, perhaps the opposite of it."""
+def comparison(name: str) -> Callable[..., Answer]:
+    """The rule of a comparison."""
 
     def rule(self: Any, other: Any) -> Answer:
         self, other = placed(self), placed(other)
         meeting = Meeting((self, other))
         a, b = meeting.given(self), meeting.given(other)
-        a, b = (b, a) if exchanged else (a, b)
         if any(type(x) is int and not -(2**63) <= x < 2**63 for x in (a, b)) and meeting.kind not in "iu":
             raise Silent  # clauses EQ-4 and LT-4 speak of integers
-        wrap = meeting.wrap(np.bool_)
-        wrap = _negated(name, wrap, a, b) if negated else wrap
-        return Answer(name, {"self": a, "other": b}, wrap, meeting.unknown)
+        return Answer(name, {"self": a, "other": b}, meeting.wrap(np.bool_), meeting.unknown)
 
     return rule
-
-
-def _negated(name: str, wrap: Wrap, a: Any, b: Any) -> Wrap:
-    """a != b; or a <= b, which is a < b or a == b, and not the opposite of b < a where one of them is NaN."""
-    if name == "eq":
-        return lambda raw: wrap([~np.asarray(x) for x in raw])
-    return lambda raw: wrap([np.asarray(x) | y for x, y in zip(raw, definition("eq")(a, b), strict=True)])
 
 
 def equal(self: Nest, other: Nest) -> Answer:
@@ -239,17 +267,13 @@ RULES: dict[str, Callable[..., Answer]] = {
     **{name: arithmetic(name) for name in ("add", "sub", "mul", "div", "maximum", "minimum")},
     **{name: function(name) for name in FUNCTIONS},
     **{name: unary(name, "iuf") for name in ("neg", "sgn", "relu")},
+    **{name: pair(one) for name, one in PAIRS.items() if one.chapter == "elementwise"},
     "abs": unary("abs"),
     "clamp": clamp,
     "gelu": gelu,
     "silu": unary("silu", "f"),
     "logical_not": unary("logical_not", dtype=lambda dtype: np.dtype(np.bool_)),
-    "eq": comparison("eq"),
-    "ne": comparison("eq", negated=True),
-    "lt": comparison("lt"),
-    "gt": comparison("lt", exchanged=True),
-    "le": comparison("lt", negated=True),
-    "ge": comparison("lt", exchanged=True, negated=True),
+    **{name: comparison(name) for name in ("eq", "ne", "lt", "gt", "le", "ge")},
     "equal": equal,
     "allclose": allclose,
     "where": where,

@@ -75,7 +75,23 @@ def _extreme_of_two(sign: int) -> Callable[..., Any]:
 
 
 SLOPES: dict[str, Callable[..., Any]] = {
-    **{op: _on_reals(op) for op in ("eq", "lt", "logical_not", "equal", "allclose")},
+    **{
+        op: _on_reals(op)
+        for op in (
+            "eq",
+            "ne",
+            "lt",
+            "le",
+            "gt",
+            "ge",
+            "logical_not",
+            "logical_and",
+            "logical_or",
+            "logical_xor",
+            "equal",
+            "allclose",
+        )
+    },
     **{op: _constant(op) for op in ("nested_array", "detach")},
     "abs": _abs,
     "sgn": _sgn,
@@ -93,6 +109,9 @@ KINKED = (
     "amin",
     "maximum",
     "minimum",
+    "pow",
+    "floor_divide",
+    "remainder",
     "relu",
     "where",
     "masked_fill",

@@ -14,7 +14,8 @@ from ..run import NUMPY_NAMES
 from . import program
 
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "matmul": "@", "eq": "==", "ne": "!=", "lt": "<", "le": "<=",
-         "gt": ">", "ge": ">="}  # fmt: skip
+         "gt": ">", "ge": ">=", "pow": "**", "floor_divide": "//", "remainder": "%", "bitwise_and": "&",
+         "bitwise_or": "|", "bitwise_xor": "^"}  # fmt: skip
 UFUNCS = {"sub": "subtract", "mul": "multiply", "div": "divide", "neg": "negative", "abs": "absolute", "sgn": "sign",
           "eq": "equal", "ne": "not_equal", "lt": "less", "gt": "greater", "le": "less_equal", "ge": "greater_equal",
           "cat": "concatenate", "clone": "copy", "clamp": "clip", "equal": "array_equal"}  # fmt: skip

@@ -1,0 +1,148 @@
+"""How functions of two elements are computed, their derivatives, and what is refused of integers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pynested.backends.dtypes import computing_dtype, is_float, promoted
+from pynested.backends.errors import ArgumentError, DivisionByZero
+from pynested.backends.numpy.running import quiet
+
+from ..array import Array, new_zeros, raw
+from ..numbers import nearest_float, weak_dtype
+from .elementwise import log, where
+from .pointwise import Pull
+from .rule import RULES, Verb
+
+
+def _at(found: Any) -> list[int]:
+    """The first place where a bool array is true."""
+    return [int(k) for k in np.unravel_index(found.reshape(-1).tolist().index(True), found.shape)]
+
+
+def refuse_zeros(name: str, a: Any, b: Any) -> None:
+    """Integers are not divided by 0."""
+    zeros = np.asarray(b == 0) if _number(b) else raw(b) == 0
+    if zeros.any():
+        where_ = f"by the divisor 0 at {_at(zeros)}" if zeros.ndim else "by 0"
+        raise DivisionByZero(
+            f"{name}: an integer is divided {where_}. Divide floats, which gives infinities and NaN, "
+            "x.to(pn.float64), or put another divisor there with pn.where."
+        )
+
+
+def refuse_negative(name: str, a: Any, b: Any) -> None:
+    """A negative power of an integer is none."""
+    negative = np.asarray(b < 0) if _number(b) else raw(b) < 0
+    if negative.any():
+        where_ = f"the exponent at {_at(negative)}" if negative.ndim else "the exponent"
+        raise ArgumentError(
+            f"{name}: {where_} is negative, and a negative power of an integer is no integer. Take the power of "
+            "floats: x.to(pn.float64)."
+        )
+
+
+def _number(x: Any) -> bool:
+    return type(x) in (int, float, bool)
+
+
+def _to(dtype: Any, x: Any) -> Any:
+    """An array in ``dtype``; a number, and what was not saved, as it is."""
+    if x is None or _number(x) or x.dtype == dtype:
+        return x
+    return x.to(dtype) if type(x) is Array else x.astype(dtype)
+
+
+def in_floats(slope: Callable[..., Any]) -> Pull:
+    """``g * slope(y, a, b)``, where all are floats as wide as the cotangent, and float32 for halves."""
+
+    def pull(g: Any, *operands: Any) -> Any:
+        dtype = computing_dtype(g.dtype)
+        return _to(g.dtype, g * slope(*[_to(dtype, x) for x in operands]))
+
+    return Pull(pull)
+
+
+def of_base(y: Any, a: Any, b: Any) -> Any:
+    """``b * a**(b - 1)``; 0 where the exponent is 0, also where 1 / a is an infinity."""
+    if _number(b):
+        return b * RULES["pow"](a, b - 1) if b else 0
+    small = abs(raw(a)) < np.finfo(b.dtype).tiny
+    safe = where(b, b.dtype.type(1), ~(small & (raw(b) == 0)))
+    return b * RULES["pow"](a, safe - 1)
+
+
+def of_exponent(y: Any, a: Any, b: Any) -> Any:
+    """``a**b * log(a)``; 0 where 0 is raised to a power that is not negative."""
+    if _number(a):
+        a = new_zeros((), b) + a
+    return y * log(where(a, a.dtype.type(1), ~((raw(a) == 0) & (raw(b) >= 0))))
+
+
+@quiet
+def remainder(k: Any, a: Any, b: Any) -> Any:
+    """The remainder with the sign of the divisor, rounded once; NumPy's is that, those of other array modules not."""
+    if k.device == "cpu" or not is_float(met(a, b)):
+        return k.remainder(a, b)
+    a, b, dtype = _opened(k, a, b)
+    rest = k.fmod(a, b)
+    rest = k.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
+    return k.cast(k.where(rest == 0, k.copysign(k.absolute(rest), b), rest), dtype)
+
+
+@quiet
+def floor_divide(k: Any, a: Any, b: Any) -> Any:
+    """The quotient, rounded down as Python does: 1.0 // 0.1 is 9, since 0.1 is a little more than a tenth."""
+    if k.device == "cpu" or not is_float(met(a, b)):
+        return k.floor_divide(a, b)
+    a, b, dtype = _opened(k, a, b)
+    rest = k.fmod(a, b)
+    quotient = (a - rest) / b - ((rest != 0) & ((rest < 0) != (b < 0)))
+    floor = k.floor(quotient)
+    floor = k.where(quotient - floor > 0.5, floor + 1, floor)
+    floor = k.where(quotient == 0, k.copysign(k.absolute(quotient), a / b), floor)
+    return k.cast(k.where(b == 0, a / b, floor), dtype)
+
+
+def met(a: Any, b: Any) -> np.dtype[Any]:
+    """The dtype in which two operands meet, one of them an array."""
+    if _number(a) or _number(b):
+        number, array = (a, b) if _number(a) else (b, a)
+        return weak_dtype(number, array.dtype)
+    return promoted(a.dtype, b.dtype)
+
+
+def _opened(k: Any, a: Any, b: Any) -> tuple[Any, Any, Any]:
+    """Floats in the dtype that is computed in, and that of the result."""
+    dtype = met(a, b)
+    wide = computing_dtype(dtype)
+    a, b = (wide.type(x) if _number(x) else k.cast(x, wide) for x in (a, b))
+    return a, b, dtype
+
+
+def logical(name: str) -> Verb:
+    """A logical function, for which a number is true or false whatever dtype it meets."""
+
+    def call(k: Any, a: Any, b: Any) -> Any:
+        return getattr(k, name)(*[bool(x) if isinstance(x, int | float) else x for x in (a, b)])
+
+    return call
+
+
+def comparing(name: str, exchanged: bool = False) -> Verb:
+    """A comparison, perhaps of the operands in the other order; any Python integer may be compared."""
+
+    def call(k: Any, a: Any, b: Any) -> Any:
+        compare = getattr(k, name)
+        a, b = (b, a) if exchanged else (a, b)
+        try:
+            return compare(a, b)
+        except (
+            OverflowError
+        ):  # beside an integer that float64 does not hold: on the same side of everything, or rounded
+            return compare(*[nearest_float(x) if type(x) is int else x for x in (a, b)])
+
+    return call
