@@ -6,7 +6,7 @@
 array([ 3., 12.])
 """
 
-from pynested import _checkout
+from . import _checkout
 
 _checkout.install()
 
@@ -15,10 +15,6 @@ from typing import NoReturn as _NoReturn  # noqa: E402
 
 import numpy as _np  # noqa: E402
 
-from pynested import nested_protocols as _nested_protocols  # noqa: E402, F401  what a nested array has
-from pynested import opening as _opening  # noqa: E402, F401  nested arrays make themselves known to autograd
-from pynested import operators as _operators  # noqa: E402
-from pynested._version import __version__  # noqa: E402
 from pynested.autograd import (  # noqa: E402
     Array,
     Function,
@@ -51,19 +47,16 @@ from pynested.autograd import (  # noqa: E402
 )
 from pynested.autograd.missing import no_function as _no_function  # noqa: E402
 from pynested.backends import errors  # noqa: E402
-from pynested.extending import elementwise, map_components  # noqa: E402
-from pynested.layouts import Layout, jagged, strided  # noqa: E402
-from pynested.likeness import (  # noqa: E402
-    empty_like,
-    full_like,
-    ones_like,
-    rand_like,
-    randint_like,
-    randn_like,
-    zeros_like,
-)
-from pynested.nested_array import NestedArray  # noqa: E402
-from pynested.operators import *  # noqa: E402
+
+from . import operators as _operators  # noqa: E402
+from ._version import __version__  # noqa: E402
+from .components.extending import elementwise, map_components  # noqa: E402
+from .construct.likeness import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like  # noqa: E402
+from .nested import opening as _opening  # noqa: E402, F401  nested arrays make themselves known to autograd
+from .nested import protocols as _nested_protocols  # noqa: E402, F401  what a nested array has
+from .nested.array import NestedArray  # noqa: E402
+from .operators import *  # noqa: E402
+from .structure.layouts import Layout, jagged, strided  # noqa: E402
 
 bool = _np.dtype(_np.bool_)
 int8, int16, int32, int64 = _np.dtype(_np.int8), _np.dtype(_np.int16), _np.dtype(_np.int32), _np.dtype(_np.int64)

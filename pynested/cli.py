@@ -17,20 +17,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pynested.backends.errors import PynestedError
-from pynested.conformance.adapters import TARGETS, open_session
-from pynested.conformance.conform import BrokenOff, conform
-from pynested.conformance.corpus import VECTORS, Selection, check_kit, load_corpus
-from pynested.conformance.explain import explain
-from pynested.conformance.placements import LAYOUTS
-from pynested.conformance.printable import printable, write
-from pynested.conformance.problems import AGREES, KIT, SIGNAL, USAGE, KitError, OutputError, UsageError
-from pynested.conformance.records import Run, read
-from pynested.conformance.report import Report
-from pynested.conformance.session import Session
-from pynested.conformance.signals import Ended, raised
 from pynested.spec.table import CLASSES
 
 from ._version import __version__
+from .conformance.adapters import TARGETS, open_session
+from .conformance.conform import BrokenOff, conform
+from .conformance.corpus import VECTORS, Selection, check_kit, load_corpus
+from .conformance.explain import explain
+from .conformance.placements import LAYOUTS
+from .conformance.printable import printable, write
+from .conformance.problems import AGREES, KIT, SIGNAL, USAGE, KitError, OutputError, UsageError
+from .conformance.records import Run, read
+from .conformance.report import Report
+from .conformance.session import Session
+from .conformance.signals import Ended, raised
 
 _EMULATION = ("schedule", "seed", "workers", "sanitize")
 _EXIT_CODES = (

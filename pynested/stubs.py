@@ -40,12 +40,8 @@ _TABLE = "# Generated from pynested.autograd.rules.{} by python -m pynested.stub
 _IMPORTS: tuple[dict[str, tuple[str, ...]], ...] = (  # in blocks, as they are sorted
     {"collections.abc": ("Callable", "Iterable", "Sequence"), "typing": ("Any", "Literal", "Self", "overload")},
     {"numpy": ("np",)},
-    {"pynested.autograd": ("Array",)},
-    {
-        ".layouts": ("Layout",),
-        ".nested_array": ("NestedArray",),
-        ".operands": ("Dense", "Dims", "DType", "Index", "Operand"),
-    },
+    {"pynested.autograd": ("Array",), "pynested.structure.layouts": ("Layout",)},
+    {".array": ("NestedArray",), ".operands": ("Dense", "Dims", "DType", "Index", "Operand")},
 )
 _IMPORTS_BELOW: tuple[dict[str, tuple[str, ...]], ...] = (
     *_IMPORTS[:2],
@@ -62,12 +58,12 @@ def stubs() -> Iterator[tuple[Path, str]]:
     yield from _of_elements()
     yield from _of_runs()
     yield _AUTOGRAD / "operator_methods.pyi", _methods(dense, _IMPORTS_BELOW)
-    yield _OPERATORS.parent / "operator_methods.pyi", _methods(operators, _IMPORTS)
+    yield _OPERATORS.parent / "nested" / "operator_methods.pyi", _methods(operators, _IMPORTS)
 
 
 def _of_elements() -> Iterator[tuple[Path, str]]:
     """Of functions of one element and of two: on dense arrays, and on both."""
-    arrays, both = "from typing import Any\n\nfrom ..array import Array", "from pynested.operands import "
+    arrays, both = "from typing import Any\n\nfrom ..array import Array", "from pynested.nested.operands import "
     smooth, pairs = _TABLE.format("functions") + "{}\n", _TABLE.format("pairs") + "{}\n"
     dense, nested = _AUTOGRAD / "dense", _OPERATORS / "elementwise"
     yield dense / "smooth.pyi", smooth.format(arrays) + _listed(FUNCTIONS, "(self: Any) -> Array")
@@ -161,7 +157,7 @@ def _of_runs() -> Iterator[tuple[Path, str]]:
     """Of reductions and run-wise operators: functions on dense arrays, and on both."""
     both: dict[str, Entry] = {**REDUCTIONS, **RUNWISE}
     aliases = "from numpy.typing import DTypeLike as DType\n\n{0}\nDims: TypeAlias = int | tuple[int, ...] | None\n\n"
-    arrays = "from pynested.autograd import Array\nfrom pynested.nested_array import NestedArray\n"
+    arrays = "from pynested.autograd import Array\nfrom pynested.nested.array import NestedArray\n"
 
     def listed(entries: Iterable[Entry], self: str, results: tuple[str, str], indent: str = "") -> str:
         """The signatures; the results are those of reductions and of the others."""
@@ -180,8 +176,8 @@ def _of_runs() -> Iterator[tuple[Path, str]]:
         _AUTOGRAD / "dense" / "along.pyi",
         _OF_RUNS + imports + dense + _exported(both) + maker + listed(both.values(), "self: Any", ("Array", "Array")),
     )
-    needed = {"reduction": f"{arrays}from pynested.operands import Dims, DType, Operand\n\n"}
-    needed["runwise"] = "from pynested.operands import DType, Kind\n\n"
+    needed = {"reduction": f"{arrays}from pynested.nested.operands import Dims, DType, Operand\n\n"}
+    needed["runwise"] = "from pynested.nested.operands import DType, Kind\n\n"
     for file, self, table in (("reduction", "self: Operand", REDUCTIONS), ("runwise", "self: Kind", RUNWISE)):
         text = listed(table.values(), self, ("NestedArray | Array", "Kind"))
         numpys = "NUMPY: dict[Any, Callable[..., Any]]\n\n"

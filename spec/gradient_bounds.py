@@ -18,14 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .bounds import (
-    Arguments,
-    Nested,
-    cross_entropy_divisor,
-    layer_norm_error,
-    layer_norm_parts,
-    trailing_axes,
-)
+from .bounds import Arguments, Nested, cross_entropy_divisor, layer_norm_error, layer_norm_parts, trailing_axes
 from .components import each
 from .functions import FUNCTIONS, Function
 from .numerics import NDArray, mean_along, sum_along, wide

@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import (
-    ArgumentError,
-    DeviceError,
-    DTypeError,
-    LayoutError,
-    StructureError,
-)
+from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, LayoutError, StructureError
 
 from .nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, nest
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested import sizes
+from pynested.structure import sizes
 
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

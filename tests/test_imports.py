@@ -24,7 +24,7 @@ FLOORS = {
 }
 FACADE = "pynested"  # pynested/__init__.py: shows everything, so only the top floor may look at it
 ABSOLUTE = {FACADE, "pynested.__main__"}  # the two that Python itself may start from
-STUBS = {"pynested.operator_methods", "pynested.autograd.operator_methods"}  # for type checkers only
+STUBS = {"pynested.nested.operator_methods", "pynested.autograd.operator_methods"}  # for type checkers only
 TOP = 4
 MAPPED = ("autograd", "backends", "spec")
 OPTIONAL = {"awkward", "cupy", "jax", "matplotlib", "tensorflow", "torch"}

@@ -16,13 +16,7 @@ import pytest
 
 import pynested as pn
 from pynested import operators
-from pynested.backends.errors import (
-    EmptyReductionError,
-    IndexOutOfRange,
-    PynestedError,
-    ShapeError,
-    StructureError,
-)
+from pynested.backends.errors import EmptyReductionError, IndexOutOfRange, PynestedError, ShapeError, StructureError
 from pynested.spec.encoding import Components
 
 from .calls import CALLS, ROWS, Batch, Call, Operand

@@ -14,7 +14,7 @@ import pytest
 
 import pynested as pn
 from pynested.autograd.rules import segment
-from pynested.runs import along
+from pynested.components.runs import along
 
 from .nests import KINDS, PLACEMENTS, Kind, assert_same, batch, nest
 from .slopes import check_gradients

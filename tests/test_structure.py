@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DimensionError, DTypeError, ReadOnlyError, StructureError
-from pynested.sizes import RaggedSize
 from pynested.spec.components import layouts
 from pynested.structure import Jagged, Strided, frozen, packed_strides
+from pynested.structure.sizes import RaggedSize
 
 from .nests import JAGGED, JAGGED_2, LAYOUTS, PLACEMENTS, assert_same, batch, nest, plain
 

@@ -9,12 +9,7 @@ from typing import Any
 import numpy as np
 
 from pynested.backends.dtypes import is_bfloat16, promoted
-from pynested.backends.errors import (
-    DimensionError,
-    DTypeError,
-    ShapeError,
-    StructureError,
-)
+from pynested.backends.errors import DimensionError, DTypeError, ShapeError, StructureError
 
 from ..array import Array
 from ..rules import movement as rules

@@ -15,8 +15,8 @@ from pynested.backends.numpy.running import quiet
 from ..array import raw
 from .functions import RULES
 from .kinds import Linear
+from .kinds.elementwise import Elementwise, Pull, per
 from .movement import sum_to
-from .pointwise import Elementwise, Pull, per
 from .samples import arrays, pairs, reals, with_static
 
 _WIDE = np.dtype(np.float64)

@@ -17,7 +17,7 @@ from pynested.backends.dtypes import computing_dtype
 from pynested.backends.numpy.running import quiet
 
 from ..array import Array
-from .pointwise import Elementwise, Partial, Pull, per
+from .kinds.elementwise import Elementwise, Partial, Pull, per
 from .rule import Samples, Verb, bound
 from .samples import fractions, positives, reals
 

@@ -14,7 +14,7 @@ from pynested.backends.numpy.running import quiet
 from ..array import Array, new_zeros, raw
 from ..numbers import nearest_float, weak_dtype
 from .elementwise import log, where
-from .pointwise import Pull
+from .kinds.elementwise import Pull
 from .rule import RULES, Verb
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .elementwise import div, maximum, minimum, mul
+from .kinds.elementwise import Elementwise, Partial, Pull
 from .pair_verbs import (
     comparing,
     floor_divide,
@@ -24,7 +25,6 @@ from .pair_verbs import (
     refuse_zeros,
     remainder,
 )
-from .pointwise import Elementwise, Partial, Pull
 from .rule import Samples, Verb
 from .samples import pairs, positive_pairs, quotients
 

@@ -8,10 +8,10 @@ from pynested.autograd.rules import movement as moves
 from pynested.backends import strided_index
 from pynested.backends.errors import ArgumentError, StructureError
 from pynested.backends.host import to_host
-from pynested.mapping import check_devices
-from pynested.nested_array import NestedArray
-from pynested.packing import gathered, packed, to_jagged, to_strided
-from pynested.shapes import apart, describe
+from pynested.components.mapping import check_devices
+from pynested.components.packing import gathered, packed, to_jagged, to_strided
+from pynested.components.shapes import apart, describe
+from pynested.nested.array import NestedArray
 from pynested.structure import Ints, Jagged, Strided, outline_of
 
 from .slicing import with_holes

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pynested.autograd import Array, dense
 from pynested.autograd.dense.closeness import close, tolerances
-from pynested.mapping import elementwise
-from pynested.nested_array import NestedArray
-from pynested.operands import Operand
+from pynested.components.mapping import elementwise
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Operand
 
 
 def allclose(self: Operand, other: Operand, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:

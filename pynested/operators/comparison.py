@@ -16,11 +16,11 @@ from pynested.autograd.dense.canonical import together
 from pynested.autograd.dense.comparison import filled_where, same_elements
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.backends.memory import with_room
-from pynested.mapping import check_devices, elementwise, unary
-from pynested.nested_array import NestedArray
-from pynested.operands import Joined, Kind, Operand
-from pynested.packing import elements
-from pynested.shapes import apart, same_shape
+from pynested.components.mapping import check_devices, elementwise, unary
+from pynested.components.packing import elements
+from pynested.components.shapes import apart, same_shape
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Joined, Kind, Operand
 
 from .closeness import allclose
 from .elementwise.pairs import eq, ge, gt, le, lt, ne

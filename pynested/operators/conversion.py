@@ -1,6 +1,6 @@
 """The chapter *conversion*: padded arrays, and a nested array in another placement, layout or dtype.
 
-What makes nested arrays out of others is in `pynested.construct`, `pynested.buffers` and `pynested.padded`.
+What makes nested arrays out of others is in `pynested.construct`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from pynested import packing
 from pynested.autograd import Array, dense
 from pynested.autograd.dense.canonical import canonical_shape, possible_shape, together
 from pynested.autograd.numbers import scalar
@@ -20,14 +19,15 @@ from pynested.autograd.rules import movement as moves
 from pynested.backends import get_backend, strided_index
 from pynested.backends.errors import DeviceError, GradientError, ShapeError, StructureError
 from pynested.backends.host import from_host
-from pynested.buffers import nested_array_from_jagged, nested_array_from_strided
+from pynested.components import packing
+from pynested.components.packing import lead, packed, to_strided
 from pynested.construct import as_nested_array, nested_array
-from pynested.layouts import Layout, canonical_layout
-from pynested.nested_array import NestedArray
-from pynested.operands import DType, Kind
-from pynested.packing import lead, packed, to_strided
-from pynested.padded import masked_select, narrow
+from pynested.construct.buffers import nested_array_from_jagged, nested_array_from_strided
+from pynested.construct.cuts import masked_select, narrow
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import DType, Kind
 from pynested.structure import Jagged, packed_strides
+from pynested.structure.layouts import Layout, canonical_layout
 
 from .indexing import getitem
 

@@ -8,11 +8,11 @@ from pynested.autograd import Array, dense
 from pynested.autograd.dense.canonical import canonical_slice, index_entry
 from pynested.autograd.dense.indexing import entry_array, first_entry, is_array, places
 from pynested.backends.errors import ArgumentError, DimensionError
-from pynested.nested_array import NestedArray
-from pynested.operands import Index, Operand
-from pynested.operators.movement import select, unsqueeze
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Index, Operand
 
 from .choosing import chosen_of, components_at
+from .movement import select, unsqueeze
 from .slicing import batch_slice, slice_dim
 
 

@@ -15,11 +15,11 @@ from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import movement as moves
 from pynested.backends.dtypes import is_half
 from pynested.backends.errors import IndexOutOfRange, StructureError
-from pynested.nested_array import NestedArray
-from pynested.operands import Dense, Operand
-from pynested.packing import contiguous, elements, of_elements
-from pynested.runs import over_last
-from pynested.shapes import apart, describe
+from pynested.components.packing import contiguous, elements, of_elements
+from pynested.components.runs import over_last
+from pynested.components.shapes import apart, describe
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Dense, Operand
 
 __all__ = ["cross_entropy", "embedding"]
 

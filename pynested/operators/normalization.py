@@ -13,9 +13,9 @@ from pynested.autograd.dense.normalization import norm_rows
 from pynested.autograd.numbers import canonical_real
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ShapeError, StructureError
-from pynested.nested_array import NestedArray, around
-from pynested.operands import Dense, Kind
-from pynested.packing import contiguous, packed
+from pynested.components.packing import contiguous, packed
+from pynested.nested.array import NestedArray, around
+from pynested.nested.operands import Dense, Kind
 
 from .runwise import log_softmax, softmax
 

@@ -13,10 +13,10 @@ from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import reduction as rules
 from pynested.backends import Segments, strided_index
 from pynested.backends.host import from_host
-from pynested.nested_array import NestedArray
-from pynested.operands import Dims, DType, Operand
-from pynested.packing import as_rows, from_rows, gathered, lead, packed, to_strided
-from pynested.shapes import describe
+from pynested.components.packing import as_rows, from_rows, gathered, lead, packed, to_strided
+from pynested.components.shapes import describe
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Dims, DType, Operand
 from pynested.structure import Ints, Jagged, Strided
 
 

@@ -3,8 +3,8 @@ from collections.abc import Callable
 from typing import Any
 
 from pynested.autograd import Array
-from pynested.nested_array import NestedArray
-from pynested.operands import Dims, DType, Operand
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Dims, DType, Operand
 
 __all__ = [
     "sum",

@@ -14,9 +14,9 @@ from pynested.autograd import Array
 from pynested.autograd.dense.along import function
 from pynested.autograd.dense.entries import RunWise, to_dtype
 from pynested.autograd.dense.runwise import RUNWISE
-from pynested.nested_array import NestedArray, around
-from pynested.operands import Kind
-from pynested.runs import along
+from pynested.components.runs import along
+from pynested.nested.array import NestedArray, around
+from pynested.nested.operands import Kind
 
 __all__ = list(RUNWISE)
 

@@ -2,7 +2,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from pynested.operands import DType, Kind
+from pynested.nested.operands import DType, Kind
 
 __all__ = [
     "softmax",

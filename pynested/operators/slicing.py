@@ -6,8 +6,8 @@ import numpy as np
 
 from pynested.autograd.rules import movement as moves
 from pynested.backends import strided_index
-from pynested.nested_array import NestedArray
-from pynested.packing import along
+from pynested.components.packing import along
+from pynested.nested.array import NestedArray
 from pynested.structure import Ints, Jagged, Strided, outline_of
 
 

@@ -15,11 +15,11 @@ from pynested.autograd.dense.writing import write as write_dense
 from pynested.backends import get_backend
 from pynested.backends.errors import GradientError, StructureError
 from pynested.backends.memory import with_room
-from pynested.mapping import check_devices, elementwise
-from pynested.nested_array import NestedArray
-from pynested.operands import Index
-from pynested.packing import as_dense, gathered, to_strided, unbound
-from pynested.shapes import check_same_shape
+from pynested.components.mapping import check_devices, elementwise
+from pynested.components.packing import as_dense, gathered, to_strided, unbound
+from pynested.components.shapes import check_same_shape
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Index
 
 from .indexing import getitem
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from pynested.backends.errors import ArgumentError
-from pynested.nested_array import NestedArray
+from pynested.nested.array import NestedArray
 from pynested.structure import Jagged
 
 from .jagged import draw_jagged

@@ -11,14 +11,7 @@ import pytest
 
 import pynested as pn
 from pynested.autograd import Array, no_grad
-from pynested.backends.errors import (
-    ArgumentError,
-    DimensionError,
-    DTypeError,
-    GradientError,
-    ReadOnlyError,
-    ShapeError,
-)
+from pynested.backends.errors import ArgumentError, DimensionError, DTypeError, GradientError, ReadOnlyError, ShapeError
 
 TRACKED = pn.array([1.0, 2.0], requires_grad=True)
 

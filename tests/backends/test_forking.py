@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested import sizes
 from pynested.backends import memory
 from pynested.backends.cached import cached_property
 from pynested.backends.forking import Lock
 from pynested.backends.numpy import running
+from pynested.structure import sizes
 
 from ..forked import in_child
 
@@ -76,19 +76,19 @@ def survivors(names: list[str]) -> list[str]:
 
 def test_every_lock_and_pool_is_renewed(names: list[str]) -> None:
     found = set(held_by_modules(names))
-    assert {"pynested.sizes._lock._lock", "pynested.backends.numpy.running._pool"} <= found
+    assert {"pynested.structure.sizes._lock._lock", "pynested.backends.numpy.running._pool"} <= found
     assert survivors(names) == [], "use backends.forking.Lock or in_forked_children, and backends.cached"
 
 
 @pytest.mark.parametrize("new", [threading.Lock, threading.Event, queue.SimpleQueue], ids=lambda new: new.__name__)
 def test_one_that_is_not_renewed_is_found(names: list[str], new: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sizes, "_new", new(), raising=False)
-    assert survivors(names) == ["pynested.sizes._new"]
+    assert survivors(names) == ["pynested.structure.sizes._new"]
 
 
 def test_pythons_cached_property_is_found(names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sizes.RaggedSize, "new", functools.cached_property(str), raising=False)
-    assert survivors(names) == ["pynested.sizes.RaggedSize.new"]
+    assert survivors(names) == ["pynested.structure.sizes.RaggedSize.new"]
 
 
 @contextmanager

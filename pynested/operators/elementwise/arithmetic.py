@@ -9,9 +9,9 @@ from collections.abc import Callable
 from functools import partial
 
 from pynested.autograd import Array, dense
-from pynested.mapping import elementwise, unary
-from pynested.nested_array import NestedArray
-from pynested.operands import Joined, Kind, Operand
+from pynested.components.mapping import elementwise, unary
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Joined, Kind, Operand
 
 
 def _with_alpha(function: Callable[..., Array], alpha: float) -> Callable[..., Array]:

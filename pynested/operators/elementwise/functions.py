@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from pynested.autograd import Array, dense
 from pynested.backends.errors import ArgumentError
-from pynested.mapping import elementwise, unary
-from pynested.nested_array import NestedArray
-from pynested.operands import Joined, Kind, Operand
+from pynested.components.mapping import elementwise, unary
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Joined, Kind, Operand
 
 
 def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None) -> Joined:

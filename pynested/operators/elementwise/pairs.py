@@ -23,10 +23,10 @@ from typing import Any
 from pynested.autograd import Array, dense, no_grad
 from pynested.autograd.rules.pairs import PAIRS
 from pynested.backends.errors import ArgumentError, DivisionByZero
-from pynested.extending import map_components
-from pynested.mapping import elementwise
-from pynested.nested_array import NestedArray
-from pynested.operands import Joined, Operand
+from pynested.components.extending import map_components
+from pynested.components.mapping import elementwise
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Joined, Operand
 
 __all__ = list(PAIRS)
 

@@ -1,5 +1,5 @@
 # Generated from pynested.autograd.rules.pairs by python -m pynested.stubs.
-from pynested.operands import Joined, Operand
+from pynested.nested.operands import Joined, Operand
 
 __all__ = [
     "bitwise_and",

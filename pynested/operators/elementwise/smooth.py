@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from pynested.autograd import dense
 from pynested.autograd.rules.functions import FUNCTIONS
-from pynested.mapping import unary
-from pynested.operands import Kind
+from pynested.components.mapping import unary
+from pynested.nested.operands import Kind
 
 __all__ = list(FUNCTIONS)
 

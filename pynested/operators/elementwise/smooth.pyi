@@ -1,5 +1,5 @@
 # Generated from pynested.autograd.rules.functions by python -m pynested.stubs.
-from pynested.operands import Kind
+from pynested.nested.operands import Kind
 
 __all__ = [
     "atan",

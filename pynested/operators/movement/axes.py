@@ -12,9 +12,9 @@ from pynested.autograd.dense.canonical import canonical_dim, canonical_dims, can
 from pynested.autograd.dense.movement import check_ones
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import DimensionError
-from pynested.nested_array import NestedArray, around
-from pynested.operands import Dims, Kind
-from pynested.shapes import named_instead
+from pynested.components.shapes import named_instead
+from pynested.nested.array import NestedArray, around
+from pynested.nested.operands import Dims, Kind
 from pynested.structure import Ints, Jagged, Strided
 
 

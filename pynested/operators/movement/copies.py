@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pynested.autograd import dense
 from pynested.autograd.dense.canonical import as_array
-from pynested.nested_array import NestedArray
-from pynested.operands import Kind
-from pynested.packing import packed
+from pynested.components.packing import packed
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Kind
 
 
 def clone(self: Kind) -> Kind:

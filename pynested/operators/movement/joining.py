@@ -14,10 +14,10 @@ from pynested.autograd.rules import movement as moves
 from pynested.backends import strided_index
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ArgumentError, DimensionError, StructureError
-from pynested.mapping import check_devices
-from pynested.nested_array import NestedArray, around
-from pynested.packing import along, as_rows, gathered, packed, to_strided
-from pynested.shapes import apart, check_same_shape, describe, same_shape
+from pynested.components.mapping import check_devices
+from pynested.components.packing import along, as_rows, gathered, packed, to_strided
+from pynested.components.shapes import apart, check_same_shape, describe, same_shape
+from pynested.nested.array import NestedArray, around
 from pynested.structure import Ints, Jagged, Strided
 
 from .axes import component_dim, unsqueeze

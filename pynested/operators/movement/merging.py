@@ -11,11 +11,11 @@ from pynested.autograd import dense
 from pynested.autograd.dense.canonical import canonical_shape, possible_ndim, resolved_shape
 from pynested.autograd.dense.movement import merged_dims
 from pynested.backends.errors import DimensionError
-from pynested.metadata import check_possible
-from pynested.nested_array import NestedArray
-from pynested.operands import Kind
-from pynested.packing import gathered, to_jagged, to_strided
+from pynested.components.packing import gathered, to_jagged, to_strided
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Kind
 from pynested.structure import Ints, Jagged, Strided, packed_strides
+from pynested.structure.metadata import check_possible
 
 from .axes import component_dim, restructured
 

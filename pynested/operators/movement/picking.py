@@ -14,10 +14,10 @@ from pynested.autograd.dense.pieces import pieces, sections
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import views
 from pynested.backends.errors import DimensionError, IndexOutOfRange, ShapeError
-from pynested.nested_array import NestedArray
-from pynested.operands import Kind, Operand
+from pynested.components.packing import lead, unbound
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Kind, Operand
 from pynested.operators.slicing import batch_slice, slice_dim
-from pynested.packing import lead, unbound
 from pynested.structure import Ints, Jagged, Strided
 
 from .axes import restructured

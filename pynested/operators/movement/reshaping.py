@@ -12,13 +12,13 @@ from pynested.autograd import Array, dense
 from pynested.autograd.dense.canonical import canonical_shape, several
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ShapeError
-from pynested.metadata import check_possible
-from pynested.nested_array import NestedArray
-from pynested.operands import Kind, Operand
-from pynested.packing import elements, gathered, of_elements
-from pynested.shapes import apart, describe
-from pynested.sizes import RaggedSize
+from pynested.components.packing import elements, gathered, of_elements
+from pynested.components.shapes import apart, describe
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Kind, Operand
 from pynested.structure import Ints, Jagged, Strided, packed_strides
+from pynested.structure.metadata import check_possible
+from pynested.structure.sizes import RaggedSize
 
 from .axes import restructured
 

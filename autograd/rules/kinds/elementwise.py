@@ -10,10 +10,10 @@ import numpy as np
 from pynested.backends.memory import LARGE, empty, once_more
 from pynested.backends.numpy.running import run
 
-from ..array import Array, zeros_like
-from ..numbers import refused_operand
-from ..tape import ANOMALY, Line, state
-from .rule import Rule, Samples, Verb, bound, fused_on_device, same_device
+from ...array import Array, zeros_like
+from ...numbers import refused_operand
+from ...tape import ANOMALY, Line, state
+from ..rule import Rule, Samples, Verb, bound, fused_on_device, same_device
 
 Expression = Callable[..., Any]
 BLOCK_BYTES = LARGE // 2  # of one operand: those of a block and its temporaries stay in the second-level cache

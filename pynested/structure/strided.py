@@ -14,7 +14,7 @@ from pynested.backends.errors import StructureError
 from pynested.backends.limits import MOST_DIMENSIONS
 
 from .immutable import Immutable
-from .jagged_structure import Jagged
+from .jagged import Jagged
 from .layouts import Layout, strided
 from .metadata import Ints, check_outline, check_possible, frozen, integers, matrices_of, placed_inside, sealed
 

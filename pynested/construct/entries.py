@@ -12,8 +12,7 @@ from pynested.autograd.dense.canonical import as_array, canonical_dtype, numpy_a
 from pynested.autograd.numbers import check_fits
 from pynested.backends.dtypes import is_bfloat16
 from pynested.backends.errors import ArgumentError, DTypeError, PynestedError, StructureError
-
-from .nested_array import NestedArray
+from pynested.nested.array import NestedArray
 
 
 def entries_of(name: str, given: Any, device: str | None) -> list[Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from pynested.backends.host import to_host
+from pynested.operators.movement.picking import component_data
+from pynested.structure.layouts import jagged
 
-from .layouts import jagged
-from .nested_array import NestedArray
-from .operators.movement.picking import component_data
+from .array import NestedArray
 
 INDENT = "  "
 

@@ -19,10 +19,10 @@ from pynested.autograd import Array
 from pynested.autograd.dense.canonical import several
 from pynested.autograd.dense.comparison import inverted
 from pynested.autograd.dense.elementwise import refuse_list
+from pynested.operators.writing import assign, write
 
-from .nested_array import NestedArray
+from .array import NestedArray
 from .operands import DType, Index, Operand
-from .operators.writing import assign, write
 
 if TYPE_CHECKING:
     from .operator_methods import OperatorMethods

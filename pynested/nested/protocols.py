@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pynested import operators
 from pynested.autograd import Array
 from pynested.autograd.dense.writing import IN_PLACE
 from pynested.autograd.equip import equip, in_place, methods
@@ -14,13 +15,12 @@ from pynested.autograd.missing import say_what_is_missing, without_missing
 from pynested.autograd.protocols import as_scalars, refuse_numpy_ma, refused_ufunc
 from pynested.autograd.ufuncs import ufuncs
 from pynested.backends.errors import ArgumentError
+from pynested.components.packing import as_dense, as_gradient
+from pynested.operators.writing import overwrite
 
-from . import operators
-from .nested_array import NestedArray
-from .nested_methods import Methods
+from .array import NestedArray
+from .methods import Methods
 from .numpy_functions import call
-from .operators.writing import overwrite
-from .packing import as_dense, as_gradient
 from .show import as_text
 
 

@@ -13,9 +13,8 @@ import numpy as np
 
 from pynested import operators as ops
 from pynested.backends.errors import ArgumentError
-
-from . import likeness
-from .operators import reduction, runwise
+from pynested.construct import likeness
+from pynested.operators import reduction, runwise
 
 
 def _round(a: Any) -> Any:

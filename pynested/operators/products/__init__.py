@@ -12,12 +12,12 @@ from pynested.autograd.dense.products import check_linear, transformed
 from pynested.autograd.dense.reduction import to_dtype
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ShapeError, StructureError
-from pynested.mapping import together
-from pynested.nested_array import NestedArray
-from pynested.operands import Dense, Joined, Kind, Operand
-from pynested.runs import over_last
+from pynested.components.mapping import together
+from pynested.components.runs import over_last
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Dense, Joined, Kind, Operand
 
-from .component_products import dense_nested, nested_dense, nested_nested
+from .per_component import dense_nested, nested_dense, nested_nested
 
 __all__ = ["bmm", "linear", "matmul"]
 

@@ -18,16 +18,16 @@ from pynested.autograd.dense.canonical import as_array, broadcast_shape, canonic
 from pynested.autograd.dense.movement import stack
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Operand
+from pynested.structure import Jagged, Strided, regular_sizes
+from pynested.structure.layouts import Layout, jagged, strided
 
 from . import mapping
 from .broadcasting import mismatch
-from .layouts import Layout, jagged, strided
 from .mapping import first_nested
-from .nested_array import NestedArray
-from .operands import Operand
 from .packing import nest, to_jagged, unbound
 from .shapes import difference
-from .structure import Jagged, Strided, regular_sizes
 
 
 def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -> NestedArray:

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 
 from pynested.autograd import Array
 
-from .nested_array import NestedArray
+from .array import NestedArray
 
 Dense: TypeAlias = Array | np.ndarray[Any, Any]
 Operand: TypeAlias = NestedArray | Dense | np.generic | float  # a float, an int or a bool

@@ -11,11 +11,11 @@ from pynested.autograd.dense.canonical import canonical_dim
 from pynested.autograd.rules import movement as moves
 from pynested.backends import Segments
 from pynested.backends.errors import DimensionError
+from pynested.nested.array import NestedArray, around
+from pynested.structure import Jagged, Strided
 
-from .nested_array import NestedArray, around
 from .packing import as_rows, contiguous, from_rows, gathered, inverse, lead, packed
 from .shapes import named_instead
-from .structure import Jagged, Strided
 
 OverRuns = Callable[[Array, Segments], Array]
 OverAxis = Callable[[Array, int], Array]

@@ -12,7 +12,7 @@ from typing import Any
 from pynested.backends.errors import ArgumentError
 from pynested.backends.forking import Lock
 
-from .structure import Ints
+from . import Ints
 
 _names: dict[bytes, int] = {}
 _lock = Lock()

@@ -10,9 +10,9 @@ from pynested.autograd.passes import ones_like
 from pynested.backends.errors import StructureError
 from pynested.backends.host import from_host, to_host
 from pynested.backends.memory import with_room
+from pynested.components.packing import as_gradient, packed, placed_like
 
-from .nested_array import NestedArray, around, laid_out
-from .packing import as_gradient, packed, placed_like
+from .array import NestedArray, around, laid_out
 
 
 def opened(x: NestedArray) -> tuple[list[Array], Rebuild]:

@@ -22,13 +22,13 @@ from pynested.backends import get_backend, transfer
 from pynested.backends.dtypes import is_bfloat16, promoted
 from pynested.backends.errors import ArgumentError, DeviceError, StructureError
 from pynested.backends.memory import with_room
+from pynested.components import packing
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Components, DType
+from pynested.structure import Jagged, Strided, regular_sizes
+from pynested.structure.layouts import Layout, canonical_layout, jagged
 
-from . import packing
 from .entries import bare_arrays, check_ranks, common_dtype, entries_of
-from .layouts import Layout, canonical_layout, jagged
-from .nested_array import NestedArray
-from .operands import Components, DType
-from .structure import Jagged, Strided, regular_sizes
 
 
 @with_room

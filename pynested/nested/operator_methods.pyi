@@ -7,9 +7,9 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.structure.layouts import Layout
 
-from .layouts import Layout
-from .nested_array import NestedArray
+from .array import NestedArray
 from .operands import Dense, Dims, DType, Operand
 
 class OperatorMethods:

@@ -14,11 +14,11 @@ from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import views
 from pynested.backends import Matrices
 from pynested.backends.errors import GradientError, LayoutError, StructureError
+from pynested.nested.array import NestedArray, around
+from pynested.structure import Ints, Jagged, Strided, packed_strides, regular_sizes
+from pynested.structure.layouts import Layout, jagged, strided
 
-from .layouts import Layout, jagged, strided
-from .nested_array import NestedArray, around
 from .shapes import check_same_shape, describe
-from .structure import Ints, Jagged, Strided, packed_strides, regular_sizes
 
 
 def lead(axis: int, ndim: int) -> tuple[int, ...]:

@@ -17,12 +17,11 @@ from pynested.autograd import Array, create
 from pynested.autograd.default_device import chosen_device
 from pynested.autograd.dense.canonical import as_array, canonical_dtype
 from pynested.backends.errors import StructureError
-
-from .layouts import Layout, canonical_layout
-from .nested_array import NestedArray
-from .operands import DType, Kind
-from .packing import in_layout
-from .structure import Strided
+from pynested.components.packing import in_layout
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import DType, Kind
+from pynested.structure import Strided
+from pynested.structure.layouts import Layout, canonical_layout
 
 Make = Callable[[tuple[int, ...], np.dtype[Any], str], Array]
 

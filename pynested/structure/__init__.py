@@ -15,9 +15,9 @@ from pynested.autograd import Array
 from pynested.backends.errors import ArgumentError, StructureError
 from pynested.backends.limits import MOST_DIMENSIONS
 
-from .jagged_structure import Jagged
+from .jagged import Jagged
 from .metadata import Ints, frozen, handed_out
-from .strided_structure import Strided, outline_of, packed_strides, regular_sizes
+from .strided import Strided, outline_of, packed_strides, regular_sizes
 
 __all__ = [
     "STRUCTURES", "Ints", "Jagged", "Strided", "Structure", "frozen", "handed_out", "misfit", "outline_of",

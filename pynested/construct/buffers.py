@@ -15,11 +15,10 @@ from pynested.autograd.default_device import placed
 from pynested.autograd.dense.canonical import canonical_int
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ArgumentError, DimensionError, StructureError
-
-from .metadata import check_lengths, integers
-from .nested_array import NestedArray
-from .operands import Dense, IntsLike
-from .structure import Jagged, Strided, misfit
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Dense, IntsLike
+from pynested.structure import Jagged, Strided, misfit
+from pynested.structure.metadata import check_lengths, integers
 
 
 def nested_array_from_jagged(

@@ -9,12 +9,12 @@ from pynested.autograd import Array
 from pynested.autograd.dense.canonical import as_array, operand
 from pynested.autograd.rules.rule import apart
 from pynested.backends.errors import ArgumentError
+from pynested.nested.array import NestedArray, around
+from pynested.nested.operands import Kind, Operand
+from pynested.structure import Jagged, Strided
 
 from .broadcasting import behind_runs, jagged_operands, row_operands, strided_operands
-from .nested_array import NestedArray, around
-from .operands import Kind, Operand
 from .packing import from_rows, to_jagged
-from .structure import Jagged, Strided
 
 
 def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -> NestedArray:

@@ -17,9 +17,9 @@ from typing import Any
 
 from pynested.backends import get_backend
 
-from ..array import Array
-from ..tape import Line, state
-from .rule import PART, RULES, Rule, Samples, Verb, bound, fused_on_device, same_device
+from ...array import Array
+from ...tape import Line, state
+from ..rule import PART, RULES, Rule, Samples, Verb, bound, fused_on_device, same_device
 
 __all__ = [
     "PART", "RULES", "Custom", "Linear", "Multilinear", "Rule", "Samples", "Several", "Variadic", "Verb", "bound",

@@ -13,13 +13,12 @@ from pynested.autograd.dense.canonical import canonical_dim
 from pynested.autograd.fixed import fixed, shown
 from pynested.autograd.rules.movement import alias
 from pynested.backends.errors import GradientError, LayoutError, StructureError
-
-from .layouts import Layout
-from .sizes import RaggedSize
-from .structure import STRUCTURES, Ints, Jagged, Strided, Structure, handed_out, misfit
+from pynested.structure import STRUCTURES, Ints, Jagged, Strided, Structure, handed_out, misfit
+from pynested.structure.layouts import Layout
+from pynested.structure.sizes import RaggedSize
 
 if TYPE_CHECKING:
-    from .nested_protocols import Protocols
+    from .protocols import Protocols
 else:
     Protocols = object  # methods that are written in terms of NestedArray, and put into it where it is complete
 

@@ -15,14 +15,14 @@ from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
 from pynested.backends.host import to_host
 from pynested.backends.memory import with_room
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Dense, IntsLike
 from pynested.operators.slicing import batch_slice
+from pynested.structure import Ints, Jagged, Strided, packed_strides
+from pynested.structure.layouts import Layout, canonical_layout, jagged, strided
+from pynested.structure.metadata import integers, plain
 
-from .construct import as_nested_array
-from .layouts import Layout, canonical_layout, jagged, strided
-from .metadata import integers, plain
-from .nested_array import NestedArray
-from .operands import Dense, IntsLike
-from .structure import Ints, Jagged, Strided, packed_strides
+from . import as_nested_array
 
 
 def narrow(

@@ -12,15 +12,15 @@ from pynested.autograd.rules import linalg as rules
 from pynested.autograd.rules import movement as moves
 from pynested.backends import Matrices
 from pynested.backends.errors import ShapeError, StructureError
-from pynested.extending import map_components
-from pynested.layouts import strided
-from pynested.metadata import sealed
-from pynested.nested_array import NestedArray
+from pynested.components.extending import map_components
+from pynested.components.packing import as_matrices, elements, of_elements
+from pynested.components.runs import over_last
+from pynested.components.shapes import apart, broadcast_outlines, describe, difference
+from pynested.nested.array import NestedArray
 from pynested.operators.movement.axes import transpose
-from pynested.packing import as_matrices, elements, of_elements
-from pynested.runs import over_last
-from pynested.shapes import apart, broadcast_outlines, describe, difference
 from pynested.structure import Ints
+from pynested.structure.layouts import strided
+from pynested.structure.metadata import sealed
 
 
 def _refused(a: Any, b: Any, i: int, text: str) -> StructureError | ShapeError:

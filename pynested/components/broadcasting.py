@@ -20,12 +20,12 @@ from pynested.autograd.dense.canonical import broadcast_shape
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import segment
 from pynested.backends.errors import ShapeError, StructureError
+from pynested.nested.array import NestedArray
+from pynested.structure import Ints, Jagged, Strided
+from pynested.structure.metadata import check_possible
 
-from .metadata import check_possible
-from .nested_array import NestedArray
 from .packing import as_rows, inverse, lead, packed, to_jagged, to_strided
 from .shapes import apart, broadcast_outlines, difference, stretching
-from .structure import Ints, Jagged, Strided
 
 
 def row_operands(name: str, first: NestedArray, structure: Strided, operands: Sequence[Any]) -> list[Any] | None:

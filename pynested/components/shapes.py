@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.backends.errors import StructureError
-
-from .nested_array import NestedArray
-from .structure import Ints, Jagged
+from pynested.nested.array import NestedArray
+from pynested.structure import Ints, Jagged
 
 
 def describe(shape: Iterable[int]) -> str:

@@ -1,0 +1,1 @@
+"""`NestedArray`: the class, its methods, and what Python and NumPy ask of it."""
