@@ -24,8 +24,9 @@ from pynested.backends.memory import with_room
 from . import random
 from .array import Array
 from .default_device import chosen_device
-from .dense.canonical import canonical_dtype, canonical_int, canonical_shape, numpy_array, possible_shape
+from .dense.canonical import canonical_dtype, numpy_array
 from .dense.movement import converted
+from .dense.shapes import canonical_int, canonical_shape, possible_shape
 from .numbers import canonical_number, check_fits, dtype_of, in_words, scalar
 
 _DEFAULT, _INTEGER = np.dtype(np.float64), np.dtype(np.int64)

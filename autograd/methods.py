@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 from . import api, dense
-from .dense.canonical import canonical_dim
 from .dense.comparison import inverted
 from .dense.elementwise import binary
 from .dense.indexing import assign
+from .dense.shapes import canonical_dim
 from .dense.writing import write
 from .hooks import registered
 from .tape import Hook

@@ -11,10 +11,11 @@ from ..array import Array
 from ..numbers import canonical_real, nearest_float
 from . import elementwise
 from .along import all as all_of
-from .canonical import broadcast_shape, together
+from .canonical import together
 from .comparison import where
 from .pairs import eq, le, lt, maximum, mul, ne
 from .reduction import to_dtype
+from .shapes import broadcast_shape
 
 __all__ = ["allclose"]
 

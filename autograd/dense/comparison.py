@@ -17,8 +17,9 @@ from ..array import Array, raw
 from ..numbers import scalar, weak_dtype
 from ..rules import elementwise as rules
 from ..rules.kinds import same_device
-from .canonical import as_array, broadcast_shape, device_of, frozen, operand, together
+from .canonical import as_array, device_of, frozen, operand, together
 from .reduction import to_dtype
+from .shapes import broadcast_shape
 
 __all__ = ["equal", "logical_not", "masked_fill", "where"]
 

@@ -15,8 +15,9 @@ from ..numbers import canonical_number, in_words, scalar, weak_dtype
 from ..rules import elementwise as rules
 from ..rules.kinds import same_device
 from ..rules.movement import copy
-from .canonical import as_array, broadcast_shape, device_of, operands
+from .canonical import as_array, device_of, operands
 from .reduction import to_dtype
+from .shapes import broadcast_shape
 
 __all__ = ["abs", "add", "clamp", "gelu", "neg", "relu", "sgn", "silu", "sub"]
 

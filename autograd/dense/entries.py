@@ -15,8 +15,9 @@ from pynested.backends.errors import DTypeError, EmptyReductionError
 from ..array import Array
 from ..rules import movement as moves
 from ..rules import reduction as of_axes
-from .canonical import as_array, canonical_dim, canonical_dims, canonical_dtype
+from .canonical import as_array, canonical_dtype
 from .runs import AxisRuns, SegmentRuns
+from .shapes import canonical_dim, canonical_dims
 
 Where = Callable[[int], str]  # the number of a run -> what it is a run of, in words
 Kind = np.dtype[Any]

@@ -17,16 +17,8 @@ from pynested.backends.memory import with_room
 from ..array import Array
 from ..rules import movement as rules
 from ..rules.kinds import same_device
-from .canonical import (
-    as_array,
-    broadcast_shape,
-    canonical_dim,
-    canonical_int,
-    canonical_slice,
-    index_entry,
-    numpy_array,
-    several,
-)
+from .canonical import as_array, numpy_array
+from .shapes import broadcast_shape, canonical_dim, canonical_int, canonical_slice, index_entry, several
 from .writing import checked_value, held, label, write
 
 __all__ = ["getitem", "select"]

@@ -17,9 +17,10 @@ from ..numbers import canonical_real, in_words
 from ..rules import movement as moves
 from ..rules import rows as rules
 from .along import sum as total
-from .canonical import canonical_int, together
+from .canonical import together
 from .entries import floating
 from .reduction import to_dtype
+from .shapes import canonical_int
 
 __all__ = ["cross_entropy", "embedding"]
 

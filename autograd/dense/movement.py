@@ -14,12 +14,12 @@ from pynested.backends.errors import DimensionError, DTypeError, ShapeError, Str
 from ..array import Array
 from ..rules import movement as rules
 from ..rules.devices import to_device
-from .canonical import (
-    as_array,
+from .canonical import as_array, canonical_dtype, together
+from .reduction import to_dtype
+from .shapes import (
     broadcast_shape,
     canonical_dim,
     canonical_dims,
-    canonical_dtype,
     canonical_int,
     canonical_ints,
     canonical_order,
@@ -27,9 +27,7 @@ from .canonical import (
     possible_ndim,
     possible_shape,
     resolved_shape,
-    together,
 )
-from .reduction import to_dtype
 
 __all__ = [
     "as_strided", "broadcast_to", "cat", "clone", "contiguous", "flatten", "permute", "reshape", "reshape_as",

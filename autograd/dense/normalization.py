@@ -19,8 +19,9 @@ from ..numbers import canonical_real
 from ..rules import elementwise as of_elements
 from ..rules import movement as moves
 from ..rules import rows as of_rows
-from .canonical import as_array, canonical_shape, together
+from .canonical import as_array, together
 from .entries import floating, to_dtype
+from .shapes import canonical_shape
 
 __all__ = ["dropout", "layer_norm"]
 

@@ -10,7 +10,8 @@ from pynested.backends.errors import ArgumentError, IndexOutOfRange, ShapeError
 
 from ..array import Array
 from ..rules import movement as rules
-from .canonical import as_array, canonical_dim, canonical_int, canonical_ints, several
+from .canonical import as_array
+from .shapes import canonical_dim, canonical_int, canonical_ints, several
 
 __all__ = ["chunk", "narrow", "split", "unbind"]
 

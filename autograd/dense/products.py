@@ -13,9 +13,10 @@ from pynested.backends.limits import MOST_ELEMENTS
 from ..array import Array
 from ..rules import linalg as rules
 from ..rules import movement as moves
-from .canonical import broadcast_shape, possible_shape, together
+from .canonical import together
 from .elementwise import add
 from .reduction import to_dtype
+from .shapes import broadcast_shape, possible_shape
 
 __all__ = ["bmm", "linear", "matmul"]
 

@@ -17,7 +17,8 @@ from ..rules.functions import FUNCTIONS
 from ..rules.kinds import same_device
 from ..rules.pairs import PAIRS
 from ..tape import state
-from .canonical import as_array, broadcast_shape, numpy_array, operand, own_class
+from .canonical import as_array, numpy_array, operand, own_class
+from .shapes import broadcast_shape
 
 IN_PLACE = (  # what has such a method
     "add", "sub", "clamp", "neg", "abs", "relu", "masked_fill",

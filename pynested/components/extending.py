@@ -14,8 +14,9 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.array import new_zeros
-from pynested.autograd.dense.canonical import as_array, broadcast_shape, canonical_dtype, operand
+from pynested.autograd.dense.canonical import as_array, canonical_dtype, operand
 from pynested.autograd.dense.movement import stack
+from pynested.autograd.dense.shapes import broadcast_shape
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
 from pynested.nested.array import NestedArray

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.dense.canonical import possible_shape
 from pynested.autograd.dense.reduction import to_dtype
+from pynested.autograd.dense.shapes import possible_shape
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import views
 from pynested.backends import Matrices

@@ -16,9 +16,9 @@ import numpy as np
 
 from pynested import operators as ops
 from pynested.autograd import Array
-from pynested.autograd.dense.canonical import several
 from pynested.autograd.dense.comparison import inverted
 from pynested.autograd.dense.elementwise import refuse_list
+from pynested.autograd.dense.shapes import several
 from pynested.operators.writing import assign, write
 
 from .array import NestedArray

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array, dense
-from pynested.autograd.dense.canonical import canonical_shape, possible_shape, together
+from pynested.autograd.dense.canonical import together
+from pynested.autograd.dense.shapes import canonical_shape, possible_shape
 from pynested.autograd.numbers import scalar
 from pynested.autograd.rules import elementwise as rules
 from pynested.autograd.rules import movement as moves

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pynested.autograd import Array, dense
-from pynested.autograd.dense.canonical import canonical_slice, index_entry
 from pynested.autograd.dense.indexing import entry_array, first_entry, is_array, places
+from pynested.autograd.dense.shapes import canonical_slice, index_entry
 from pynested.backends.errors import ArgumentError, DimensionError
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Index, Operand

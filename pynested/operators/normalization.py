@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from pynested.autograd import dense
-from pynested.autograd.dense.canonical import canonical_shape
 from pynested.autograd.dense.entries import floating
 from pynested.autograd.dense.normalization import norm_rows
+from pynested.autograd.dense.shapes import canonical_shape
 from pynested.autograd.numbers import canonical_real
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ShapeError, StructureError

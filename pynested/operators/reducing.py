@@ -7,8 +7,8 @@ from math import prod
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.dense.canonical import possible_shape
 from pynested.autograd.dense.entries import Reduction, to_dtype
+from pynested.autograd.dense.shapes import possible_shape
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import reduction as rules
 from pynested.backends import Segments, strided_index

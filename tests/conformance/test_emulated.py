@@ -12,7 +12,7 @@ import pytest
 from pynested.backends.cuda.emulated import Emulator
 from pynested.cli import main
 
-from ..test_mutants import new_copy, place_of, python
+from ..whole.test_mutants import new_copy, place_of, python
 
 Captured = pytest.CaptureFixture[str]
 EMULATED = ["conform", "--device", "emulated"]

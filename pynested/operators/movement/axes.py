@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import dense
-from pynested.autograd.dense.canonical import canonical_dim, canonical_dims, canonical_order, possible_ndim
 from pynested.autograd.dense.movement import check_ones
+from pynested.autograd.dense.shapes import canonical_dim, canonical_dims, canonical_order, possible_ndim
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import DimensionError
 from pynested.components.shapes import named_instead

@@ -8,8 +8,8 @@ from math import prod
 import numpy as np
 
 from pynested.autograd import dense
-from pynested.autograd.dense.canonical import canonical_shape, possible_ndim, resolved_shape
 from pynested.autograd.dense.movement import merged_dims
+from pynested.autograd.dense.shapes import canonical_shape, possible_ndim, resolved_shape
 from pynested.backends.errors import DimensionError
 from pynested.components.packing import gathered, to_jagged, to_strided
 from pynested.nested.array import NestedArray

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array, dense
-from pynested.autograd.dense.canonical import canonical_shape, several
+from pynested.autograd.dense.shapes import canonical_shape, several
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ShapeError
 from pynested.components.packing import elements, gathered, of_elements

@@ -14,9 +14,9 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import DTypeError
 
-from .calls import nothing_warns
-from .conversions import converted
-from .nests import LAYOUTS, Numbers
+from ..calls import nothing_warns
+from ..conversions import converted
+from ..nests import LAYOUTS, Numbers
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8")
 FLOATS = ("float16", "float32", "float64")

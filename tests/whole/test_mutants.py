@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-MUTANTS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("mutants.toml").read_text(encoding="utf-8"))
+ROOT = Path(__file__).parents[2]
+MUTANTS: dict[str, dict[str, Any]] = tomllib.loads((ROOT / "tests/mutants.toml").read_text(encoding="utf-8"))
 WORKERS = 2
 LEAST = 24
 

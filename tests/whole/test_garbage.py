@@ -14,8 +14,8 @@ import pynested as pn
 from pynested import operators
 from pynested.backends.errors import PynestedError
 
-from .calls import CALLS, Batch, Call, Operand
-from .nests import KINDS, Kind, place
+from ..calls import CALLS, Batch, Call, Operand
+from ..nests import KINDS, Kind, place
 
 
 @pytest.fixture(autouse=True)

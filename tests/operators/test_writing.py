@@ -10,7 +10,7 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DTypeError, GradientError, ShapeError, StructureError
 
-from .nests import LAYOUTS, PLACEMENTS, Numbers, assert_same, batch, nest, place, plain
+from ..nests import LAYOUTS, PLACEMENTS, Numbers, assert_same, batch, nest, place, plain
 
 SHAPES = [(3, 2), (1, 2), (4, 2)]
 X = batch(SHAPES)

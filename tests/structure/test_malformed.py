@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .malformed import run
+from ..malformed import run
 
 
 def test_malformed_calls() -> None:

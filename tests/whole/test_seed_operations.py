@@ -14,7 +14,7 @@ import pytest
 
 import pynested as pn
 
-from .seeds import LAYOUTS, close, listed, regular
+from ..seeds import LAYOUTS, close, listed, regular
 
 
 def two(layout: Any) -> Any:

@@ -12,7 +12,7 @@ import pynested as pn
 from pynested.autograd import dense
 from pynested.backends.errors import ShapeError, StructureError
 
-from .nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, nest
+from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, nest
 
 ONES = batch([(1, 2), (1, 2)])  # ragged, and every length happens to be 1
 OTHERS: dict[str, Any] = {

@@ -20,7 +20,7 @@ from pynested.spec.components import layouts
 from pynested.structure import Jagged, Strided, frozen, packed_strides
 from pynested.structure.sizes import RaggedSize
 
-from .nests import JAGGED, JAGGED_2, LAYOUTS, PLACEMENTS, assert_same, batch, nest, plain
+from ..nests import JAGGED, JAGGED_2, LAYOUTS, PLACEMENTS, assert_same, batch, nest, plain
 
 
 def strided(sizes: Any, strides: Any, offsets: Any, size: int, dims: int = 2) -> Strided:

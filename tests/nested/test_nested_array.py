@@ -21,7 +21,7 @@ from pynested.backends.errors import (
     StructureError,
 )
 
-from .nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, everywhere, nest, place
+from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, everywhere, nest, place
 
 X = batch([(2, 2), (0, 2), (3, 2)])
 

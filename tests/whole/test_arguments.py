@@ -20,7 +20,7 @@ from pynested.backends.errors import (
 )
 from pynested.pictures import picture
 
-from .nests import LAYOUTS, assert_same
+from ..nests import LAYOUTS, assert_same
 
 X = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
 ROWS = pn.nested_array([[[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]]], layout=pn.jagged)

@@ -11,7 +11,7 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DimensionError
 
-from .nests import LAYOUTS, assert_same, nest
+from ..nests import LAYOUTS, assert_same, nest
 
 RAGGED = [np.array([1.0, 2.0]), np.array([3.0])]
 EQUAL = [np.array([1.0, 2.0]), np.array([3.0, 4.0])]

@@ -9,7 +9,7 @@ import pytest
 
 import pynested as pn
 
-from . import model
+from .. import model
 
 LAYOUTS = pytest.mark.parametrize("layout", [pn.strided, pn.jagged], ids=["strided", "jagged"])
 

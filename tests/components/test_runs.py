@@ -16,8 +16,8 @@ import pynested as pn
 from pynested.autograd.rules import segment
 from pynested.components.runs import along
 
-from .nests import KINDS, PLACEMENTS, Kind, assert_same, batch, nest
-from .slopes import check_gradients
+from ..nests import KINDS, PLACEMENTS, Kind, assert_same, batch, nest
+from ..slopes import check_gradients
 
 LENGTHS = [lengths for count in (1, 2, 3) for lengths in product((0, 1, 3), repeat=count)]
 

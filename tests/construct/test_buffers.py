@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import pynested as pn
 from pynested.backends.errors import DimensionError, DTypeError, PynestedError, StructureError
 
-from .nests import assert_same, distinct
+from ..nests import assert_same, distinct
 
 
 class TestFromJagged:

@@ -23,8 +23,8 @@ from pynested.spec.definitions import definition
 from pynested.spec.encoding import Components
 from pynested.spec.table import load_table
 
-from .calls import CALLS, Batch, Call, Operand
-from .nests import PLACEMENTS, Kind, Placed, place, plain
+from ..calls import CALLS, Batch, Call, Operand
+from ..nests import PLACEMENTS, Kind, Placed, place, plain
 
 TABLE = load_table()
 STEP = 2.0**-100  # of a complex step: nothing cancels, so it can be as small as one likes

@@ -15,7 +15,7 @@ import pynested as pn
 from pynested.backends.errors import ArgumentError, DTypeError, ExchangeError
 from pynested.structure import Jagged, Strided
 
-from .nests import LAYOUTS, Numbers
+from ..nests import LAYOUTS, Numbers
 
 DENSE = pn.array([[1.0, 2.0], [3.0, 4.0]])
 NESTED = {layout.name: pn.nested_array([[[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]]], layout=layout) for layout in LAYOUTS}

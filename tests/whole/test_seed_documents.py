@@ -13,7 +13,7 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import DeviceError
 
-from .seeds import LAYOUTS, close, listed, regular
+from ..seeds import LAYOUTS, close, listed, regular
 
 # ---- construction -------------------------------------------------------------------------------------------------
 

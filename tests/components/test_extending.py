@@ -15,8 +15,8 @@ import pynested as pn
 from pynested.autograd import dense
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
 
-from .nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, everywhere, nest, place, plain
-from .slopes import check_gradients
+from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, everywhere, nest, place, plain
+from ..slopes import check_gradients
 
 X = batch([(2, 2), (0, 2), (3, 2)])
 TURNED = [x.T for x in X]

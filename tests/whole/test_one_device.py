@@ -14,8 +14,8 @@ from pynested.backends import numpy as cpu
 from pynested.backends import registry
 from pynested.backends.errors import DeviceError
 
-from .calls import CALLS, ROWS, Batch, Call, Operand
-from .nests import JAGGED, JAGGED_2, STRIDED, distinct, place
+from ..calls import CALLS, ROWS, Batch, Call, Operand
+from ..nests import JAGGED, JAGGED_2, STRIDED, distinct, place
 
 KINDS = {"dense": STRIDED, "jagged": JAGGED, "jagged last": JAGGED_2, "strided": STRIDED}
 # reshape_as looks at a shape only; nested_array copies what it is given, from wherever that lies.

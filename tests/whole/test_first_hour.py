@@ -13,7 +13,7 @@ import pynested as pn
 from pynested.autograd.missing import FUNCTIONS, METHODS
 from pynested.backends.errors import ArgumentError, GradientError, ShapeError
 
-from .nests import LAYOUTS, assert_same, nest
+from ..nests import LAYOUTS, assert_same, nest
 
 X = [np.array([1.5, 2.0]), np.zeros(0), np.array([7.0, 0.5, 4.0, 3.0])]
 

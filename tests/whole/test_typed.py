@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import typed
+from .. import typed
 
 
 def test_it_runs_and_has_the_types() -> None:

@@ -10,7 +10,7 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, LayoutError, StructureError
 
-from .nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, nest
+from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, nest
 
 X = batch([(2, 2), (0, 2), (3, 2)])
 BOTH = batch([(2, 1), (0, 3)])

@@ -14,8 +14,8 @@ import pynested as pn
 from pynested import operators
 from pynested.backends.errors import PynestedError
 
-from .calls import CALLS, ROWS, Batch, Call, Operand, nothing_warns
-from .nests import JAGGED, JAGGED_2, STRIDED, Numbers, distinct, place
+from ..calls import CALLS, ROWS, Batch, Call, Operand, nothing_warns
+from ..nests import JAGGED, JAGGED_2, STRIDED, Numbers, distinct, place
 
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64")
 LENGTHS = (3, 0, 4)  # and a batch of equal lengths where the operands are dense

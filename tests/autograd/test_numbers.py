@@ -16,8 +16,8 @@ import pynested as pn
 from pynested.backends.errors import ArgumentError, PynestedError
 from pynested.structure import Jagged, Strided
 
-from .calls import nothing_warns
-from .nests import LAYOUTS
+from ..calls import nothing_warns
+from ..nests import LAYOUTS
 
 DENSE = pn.array([[0.5, -2.0], [3.0, 4.0]])
 NESTED = {layout.name: pn.nested_array([[[0.5, -2.0]], [[3.0, 4.0], [5.0, 6.0]]], layout=layout) for layout in LAYOUTS}
