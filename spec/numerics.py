@@ -101,6 +101,8 @@ def remainder(a: NDArray, b: NDArray) -> NDArray:
 def power(a: NDArray, b: NDArray) -> NDArray:
     """Return a ** b; for complex numbers the first-order continuation that a complex step needs."""
     if "c" not in a.dtype.kind + b.dtype.kind:
+        if np.result_type(a, b).kind in "iu":  # where a power is negative there are no elements
+            b = np.maximum(b, 0)
         return np.asarray(np.power(a, b))
     x, y = real(a), real(b)
     value = np.power(x, y)

@@ -2,133 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
 import pynested as pn
 from pynested.backends.errors import EmptyReductionError, IndexOutOfRange, StructureError
-from pynested.spec.encoding import Components
 from pynested.spec.functions import FUNCTIONS
 from pynested.spec.pairs import PAIRS, Pair
 from pynested.spec.reductions import REDUCTIONS
 from pynested.spec.table import run_wise
 
-from .nests import BOTH, JAGGED, JAGGED_2, STRIDED, Kind, Numbers, batch, distinct
-
-REGULAR = (JAGGED, JAGGED_2, STRIDED)
-ROWS = (JAGGED, STRIDED)
-ALL = (*REGULAR, BOTH)
-
-
-@contextmanager
-def nothing_warns() -> Iterator[None]:
-    """Let warnings of NumPy, and those that Python's filters would show, be errors."""
-    with warnings.catch_warnings(), np.errstate(all="raise"):
-        warnings.simplefilter("error")
-        yield
-
-
-@dataclass(frozen=True, eq=False)
-class Operand:
-    """A nested operand: components, and the dimension that is ragged where it is jagged."""
-
-    components: Components
-    ragged: int = 1
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Components of certain lengths, and operands that go with them."""
-
-    kind: Kind
-    lengths: tuple[int, ...]
-
-    @property
-    def shapes(self) -> list[tuple[int, ...]]:
-        return self.kind.shapes(self.lengths)
-
-    @property
-    def count(self) -> int:
-        return len(self.lengths)
-
-    @property
-    def ragged(self) -> int:
-        return self.kind.ragged
-
-    def logical(self, rank: int = 2) -> tuple[int | None, ...]:
-        """The shape with None where it is irregular."""
-        if self.kind.both:
-            return (self.count, *[None] * rank)
-        return (self.count, None, 2) if self.ragged == 1 else (self.count, 2, None)
-
-    @lru_cache(5000)  # noqa: B019 - a batch is small, and calls share its operands
-    def x(self, seed: int = 0, dtype: Any = np.float64) -> Operand:
-        """Different numbers of both signs."""
-        return Operand(Components(batch(self.shapes, seed, dtype), self.logical(), dtype), self.ragged)
-
-    def of(self, change: Callable[[Numbers], Numbers], dtype: Any = np.float64) -> Operand:
-        """The same components, changed element by element."""
-        return Operand(Components([change(one) for one in self.x().components], self.logical(), dtype), self.ragged)
-
-    @lru_cache(5000)  # noqa: B019 - a batch is small, and calls share its operands
-    def turned(self) -> Operand:
-        """Other components of the transposed shapes."""
-        shapes = [shape[::-1] for shape in self.shapes]
-        logical = (self.count, *self.logical()[:0:-1])
-        return Operand(Components(batch(shapes, 1), logical, np.float64), 3 - self.ragged)
-
-    @lru_cache(5000)  # noqa: B019 - a batch is small, and calls share its operands
-    def flat(self) -> Operand:
-        """Other components of as many elements in one dimension."""
-        shapes = [(int(np.prod(shape)),) for shape in self.shapes]
-        return Operand(Components(batch(shapes, 2), (self.count, None), np.float64), 1)
-
-    @lru_cache(5000)  # noqa: B019 - a batch is small, and calls share its operands
-    def ones(self) -> Operand:
-        """Other components, whose regular size is 1."""
-        shapes = [tuple(1 if d == self.kind.regular else n for d, n in enumerate(s, 1)) for s in self.shapes]
-        logical = tuple(1 if d == self.kind.regular else n for d, n in enumerate(self.logical()))
-        return Operand(Components(batch(shapes, 3), logical, np.float64), self.ragged)
-
-    @lru_cache(5000)  # noqa: B019 - a batch is small, and calls share its operands
-    def labels(self, classes: int) -> Operand:
-        """A number below ``classes`` for each row of the components."""
-        made = [np.arange(shape[0]) * (i + 1) % classes for i, shape in enumerate(self.shapes)]
-        return Operand(Components(made, (self.count, None), np.int64), 1)
-
-    def sizes(self, batch_size: int) -> tuple[int, ...]:
-        """The shape of a dense operand: the regular size, and 1 along what is irregular."""
-        return (batch_size, *[2 if dim == self.kind.regular else 1 for dim in (1, 2)])
-
-    def at(self, dim: int, item: Any) -> tuple[Any, ...]:
-        """The index ``[:, ..., item]`` with ``item`` at ``dim``."""
-        return (*[slice(None)] * dim, item)
-
-
-Arguments = Callable[[Batch], tuple[Any, ...]]
-Refusal = Callable[[Batch], type[Exception] | None]
-
-
-@dataclass(frozen=True)
-class Call:
-    """One call of an operator, for some kinds of nested arrays."""
-
-    op: str
-    label: str
-    arguments: Arguments
-    keywords: dict[str, Any] = field(default_factory=dict)
-    kinds: tuple[Kind, ...] = ALL
-    refuses: Refusal = lambda batch: None
-    smooth: bool = True  # the definition is analytic, so that a complex step differentiates it
-
-    def __str__(self) -> str:
-        return f"{self.op}-{self.label}" if self.label else self.op
+from .batches import REGULAR, ROWS, Arguments, Batch, Call, Refusal
+from .nests import BOTH, JAGGED, JAGGED_2, STRIDED, distinct
 
 
 def _pairs(pair: Pair) -> Iterator[Call]:

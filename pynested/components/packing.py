@@ -72,7 +72,7 @@ def elements(x: NestedArray) -> Array:
 
 def of_elements(flat: Array, outline: Ints, count: int, ragged_dim: int | None) -> NestedArray:
     """The way back from `elements`: components of these sizes, jagged along ``ragged_dim``, strided if it is None."""
-    made = around(flat, Strided.of_packed(outline, count))
+    made = around(flat if flat.is_contiguous() else flat.contiguous(), Strided.of_packed(outline, count))
     return made if ragged_dim is None else to_jagged(made, ragged_dim)
 
 

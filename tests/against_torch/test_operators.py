@@ -14,7 +14,8 @@ from pynested.autograd import backward
 from pynested.spec.encoding import Components
 from pynested.spec.table import load_table
 
-from ..calls import CALLS, Batch, Call, Operand
+from ..batches import Batch, Call, Operand
+from ..calls import CALLS
 from ..nests import BOTH, JAGGED, STRIDED, Kind, Numbers, Placed, place
 
 torch = pytest.importorskip("torch")

@@ -16,7 +16,7 @@ import pynested as pn
 from pynested.backends.errors import ArgumentError, PynestedError
 from pynested.structure import Jagged, Strided
 
-from ..calls import nothing_warns
+from ..batches import nothing_warns
 from ..nests import LAYOUTS
 
 DENSE = pn.array([[0.5, -2.0], [3.0, 4.0]])

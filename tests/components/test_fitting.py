@@ -14,7 +14,7 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import DTypeError
 
-from ..calls import nothing_warns
+from ..batches import nothing_warns
 from ..conversions import converted
 from ..nests import LAYOUTS, Numbers
 

@@ -24,7 +24,7 @@ from pynested.backends.errors import (
     StructureError,
 )
 
-from ..calls import nothing_warns
+from ..batches import nothing_warns
 from ..conversions import converted, telling
 from ..nests import KINDS, LAYOUTS, PLACEMENTS, Kind, assert_same, batch, distinct, nest, place
 from ..slopes import check_gradients

@@ -23,7 +23,8 @@ from pynested.spec.definitions import definition
 from pynested.spec.encoding import Components
 from pynested.spec.table import load_table
 
-from ..calls import CALLS, Batch, Call, Operand
+from ..batches import Batch, Call, Operand
+from ..calls import CALLS
 from ..nests import PLACEMENTS, Kind, Placed, place, plain
 
 TABLE = load_table()

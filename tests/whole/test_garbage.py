@@ -14,7 +14,8 @@ import pynested as pn
 from pynested import operators
 from pynested.backends.errors import PynestedError
 
-from ..calls import CALLS, Batch, Call, Operand
+from ..batches import Batch, Call, Operand
+from ..calls import CALLS
 from ..nests import KINDS, Kind, place
 
 

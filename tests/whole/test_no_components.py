@@ -19,7 +19,8 @@ from pynested import operators
 from pynested.backends.errors import EmptyReductionError, IndexOutOfRange, PynestedError, ShapeError, StructureError
 from pynested.spec.encoding import Components
 
-from ..calls import CALLS, ROWS, Batch, Call, Operand
+from ..batches import ROWS, Batch, Call, Operand
+from ..calls import CALLS
 from ..nests import Kind, place
 
 IRREGULAR = (1, 3), (12, 10, 11)  # no number is all lengths of these, and no index in use is too large for the second

@@ -14,7 +14,8 @@ from pynested.backends import numpy as cpu
 from pynested.backends import registry
 from pynested.backends.errors import DeviceError
 
-from ..calls import CALLS, ROWS, Batch, Call, Operand
+from ..batches import ROWS, Batch, Call, Operand
+from ..calls import CALLS
 from ..nests import JAGGED, JAGGED_2, STRIDED, distinct, place
 
 KINDS = {"dense": STRIDED, "jagged": JAGGED, "jagged last": JAGGED_2, "strided": STRIDED}

@@ -14,7 +14,8 @@ import pynested as pn
 from pynested import operators
 from pynested.backends.errors import PynestedError
 
-from ..calls import CALLS, ROWS, Batch, Call, Operand, nothing_warns
+from ..batches import ROWS, Batch, Call, Operand, nothing_warns
+from ..calls import CALLS
 from ..nests import JAGGED, JAGGED_2, STRIDED, Numbers, distinct, place
 
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64")
@@ -110,4 +111,4 @@ def test_no_operator_warns(form: str, dtype: str) -> None:
                 pulled(result, kind)
             except (FloatingPointError, Warning) as warning:
                 pytest.fail(f"the gradient of {call}: {warning}")
-    assert len(refused) < (11 if kind.kind == "f" else 30), sorted(refused)
+    assert len(refused) < (11 if kind.kind == "f" else 36), sorted(refused)
