@@ -150,7 +150,7 @@ class TestReshape:
     def test_reshape_as_of_a_buffer_with_steps_is_in_order(self) -> None:
         values = np.arange(8.0)[::-2]
         shaped = pn.reshape_as(
-            pn.nested_array_from_jagged(values, [0, 1, 4]), nest([np.zeros((1, 1)), np.ones((3, 1))])
+            pn.nested_array_from_jagged(values, [0, 1, 4]), nest([np.zeros((1, 1)), np.ones((3, 1))], pn.strided)
         )
         assert shaped.layout is pn.strided and shaped.values().is_contiguous()
         assert_same(shaped, [[[7.0]], [[5.0], [3.0], [1.0]]])
