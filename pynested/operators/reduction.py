@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from pynested.autograd.dense.along import function, numpys
 from pynested.autograd.dense.reduction import REDUCTIONS
-
-from .reducing import reduced
+from pynested.components.reduced import reduced
 
 __all__ = list(REDUCTIONS)
 

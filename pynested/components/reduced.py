@@ -13,11 +13,12 @@ from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import reduction as rules
 from pynested.backends import Segments, strided_index
 from pynested.backends.host import from_host
-from pynested.components.packing import as_rows, from_rows, gathered, lead, packed, to_strided
-from pynested.components.shapes import describe
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dims, DType, Operand
 from pynested.structure import Ints, Jagged, Strided
+
+from .packing import as_rows, from_rows, gathered, lead, packed, to_strided
+from .shapes import describe
 
 
 def reduced(how: Reduction, self: Operand, dim: Dims, keepdim: bool, dtype: DType | None = None) -> NestedArray | Array:
