@@ -147,14 +147,6 @@ class TestReshape:
         with pytest.raises(ShapeError, match="irregular"):
             nest(batch([(2, 4)] * 3), pn.jagged).reshape(3, 2, 4)
 
-    def test_reshape_as_of_a_buffer_with_steps_is_in_order(self) -> None:
-        values = np.arange(8.0)[::-2]
-        shaped = pn.reshape_as(
-            pn.nested_array_from_jagged(values, [0, 1, 4]), nest([np.zeros((1, 1)), np.ones((3, 1))], pn.strided)
-        )
-        assert shaped.layout is pn.strided and shaped.values().is_contiguous()
-        assert_same(shaped, [[[7.0]], [[5.0], [3.0], [1.0]]])
-
     def test_reshape_as(self, lay: Any) -> None:
         for layout in LAYOUTS:
             for other in (nest([x.ravel() for x in X], layout), nest([x.reshape(-1, 2, 2) for x in X], layout)):
