@@ -255,3 +255,18 @@ def test_products_with_alpha_are_taken_after_promotion() -> None:
     )  # a floating alpha makes floats of them, 1.0 too
     assert [one.tolist() for one in definition("sub")(zero, true, 1.0)] == [[-1.0]]
     assert [one.tolist() for one in definition("add")(true, true, 1.0)] == [[2.0]]
+
+
+def test_integers_beyond_every_float_are_near_infinities_of_their_sign_only() -> None:
+    """The float64 nearest to one of them is an infinity."""
+    for sign in (1, -1):
+        infinite = components([[[1, 2]]])
+        infinite[0][...] = sign * math.inf
+        assert definition("allclose")(infinite, sign * 10**400) is True
+        assert definition("allclose")(infinite, -sign * 10**400) is False
+        assert definition("allclose")(components([[[1, 2]]]), sign * 10**400) is False
+
+
+def test_negative_powers_of_no_integers_are_no_error() -> None:
+    nothing = Components([], (0, None, 2), np.dtype("int32"))
+    assert definition("pow")(nothing, -1).dtype == np.int32
