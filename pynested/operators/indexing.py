@@ -75,8 +75,9 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
         if type(index) is tuple:
             raise ArgumentError("index: a nested mask stands alone; index what it gives: x[mask][:, 1:].")
         return chosen_of(self, first)
+    rest = tuple(_expanded((slice(None), *index[1:]), self.ndim)) if isinstance(index, tuple) else ()
     picked = components_at(self, places("a batch of components", entry_array(first, self.data), len(self)))
-    return _indexed(picked, (slice(None), *index[1:])) if isinstance(index, tuple) else picked
+    return _indexed(picked, rest) if rest else picked
 
 
 def _indexed(x: NestedArray, index: Any) -> NestedArray | Array:
