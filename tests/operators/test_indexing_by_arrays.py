@@ -244,6 +244,6 @@ def test_any_list(lengths: list[int], picks: list[int], layout: Any, placement: 
 def test_what_is_wrong_whatever_the_array_holds_is_said_first(layout: Any) -> None:
     """Too many entries are so for every batch; whether a component is there depends on this one."""
     x = nest([np.zeros((2, 1))], layout)
-    for batch in (x, x[0:0]):
+    for one in (x, x[0:0]):
         with pytest.raises(DimensionError, match="too many"):
-            batch[[7], :, :, :]
+            one[[7], :, :, :]
