@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from . import api, dense
 from .dense.comparison import inverted
-from .dense.elementwise import binary
 from .dense.indexing import assign
 from .dense.shapes import canonical_dim
 from .dense.writing import write
@@ -31,38 +30,10 @@ class Methods(OperatorMethods):
     __slots__ = ()
 
     # fmt: off
-    def __add__(self, other: Any) -> Array: return binary(dense.add, self, other)
-    def __radd__(self, other: Any) -> Array: return binary(dense.add, other, self)
-    def __sub__(self, other: Any) -> Array: return binary(dense.sub, self, other)
-    def __rsub__(self, other: Any) -> Array: return binary(dense.sub, other, self)
-    def __mul__(self, other: Any) -> Array: return binary(dense.mul, self, other)
-    def __rmul__(self, other: Any) -> Array: return binary(dense.mul, other, self)
-    def __truediv__(self, other: Any) -> Array: return binary(dense.div, self, other)
-    def __rtruediv__(self, other: Any) -> Array: return binary(dense.div, other, self)
-    def __pow__(self, other: Any) -> Array: return binary(dense.pow, self, other)
-    def __rpow__(self, other: Any) -> Array: return binary(dense.pow, other, self)
-    def __floordiv__(self, other: Any) -> Array: return binary(dense.floor_divide, self, other)
-    def __rfloordiv__(self, other: Any) -> Array: return binary(dense.floor_divide, other, self)
-    def __mod__(self, other: Any) -> Array: return binary(dense.remainder, self, other)
-    def __rmod__(self, other: Any) -> Array: return binary(dense.remainder, other, self)
-    def __and__(self, other: Any) -> Array: return binary(dense.bitwise_and, self, other)
-    def __rand__(self, other: Any) -> Array: return binary(dense.bitwise_and, other, self)
-    def __or__(self, other: Any) -> Array: return binary(dense.bitwise_or, self, other)
-    def __ror__(self, other: Any) -> Array: return binary(dense.bitwise_or, other, self)
-    def __xor__(self, other: Any) -> Array: return binary(dense.bitwise_xor, self, other)
-    def __rxor__(self, other: Any) -> Array: return binary(dense.bitwise_xor, other, self)
-    def __matmul__(self, other: Any) -> Array: return binary(dense.matmul, self, other)
-    def __rmatmul__(self, other: Any) -> Array: return binary(dense.matmul, other, self)
     def __neg__(self) -> Array: return dense.neg(self)
     def __pos__(self) -> Array: return dense.clone(self)
     def __abs__(self) -> Array: return dense.abs(self)
     def __invert__(self) -> Any: return inverted(self, dense.logical_not)
-    def __eq__(self, other: object) -> Array: return binary(dense.eq, self, other)  # type: ignore[override]
-    def __ne__(self, other: object) -> Array: return binary(dense.ne, self, other)  # type: ignore[override]
-    def __lt__(self, other: Any) -> Array: return binary(dense.lt, self, other)
-    def __gt__(self, other: Any) -> Array: return binary(dense.gt, self, other)
-    def __le__(self, other: Any) -> Array: return binary(dense.le, self, other)
-    def __ge__(self, other: Any) -> Array: return binary(dense.ge, self, other)
     # fmt: on
 
     def astype(self, dtype: Any) -> Array:
@@ -75,36 +46,6 @@ class Methods(OperatorMethods):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         assign(self, index, value)
-
-    def __iadd__(self, other: Any) -> Self:
-        return self.add_(other)
-
-    def __isub__(self, other: Any) -> Self:
-        return self.sub_(other)
-
-    def __imul__(self, other: Any) -> Self:
-        return self.mul_(other)
-
-    def __itruediv__(self, other: Any) -> Self:
-        return self.div_(other)
-
-    def __ipow__(self, other: Any) -> Self:
-        return self.pow_(other)
-
-    def __ifloordiv__(self, other: Any) -> Self:
-        return self.floor_divide_(other)
-
-    def __imod__(self, other: Any) -> Self:
-        return self.remainder_(other)
-
-    def __iand__(self, other: Any) -> Self:
-        return self.bitwise_and_(other)
-
-    def __ior__(self, other: Any) -> Self:
-        return self.bitwise_or_(other)
-
-    def __ixor__(self, other: Any) -> Self:
-        return self.bitwise_xor_(other)
 
     def permute(self, *dims: Any) -> Array:
         """A view with the dimensions in another order, given as one tuple or one by one."""

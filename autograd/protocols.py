@@ -15,11 +15,11 @@ from pynested.backends.sharing import went_out
 from . import dense
 from .array import Array
 from .dense import along
-from .dense.writing import IN_PLACE, overwrite
-from .equip import equip, in_place, methods
+from .dense.elementwise import binary
+from .dense.writing import overwrite
+from .equip import complete
 from .methods import Methods
-from .missing import say_what_is_missing, without_missing
-from .ufuncs import ufuncs
+from .missing import without_missing
 
 
 def refuse_numpy_ma(self: Any) -> NoReturn:
@@ -219,13 +219,4 @@ def _unpickled(kind: Any, data: Any, device: str, requires_grad: bool) -> Array:
     return array
 
 
-_OPERATORS = {name: getattr(dense, name) for name in dense.__all__}
-_UFUNCS = ufuncs(_OPERATORS)
-equip(
-    Array,
-    methods(_OPERATORS),
-    in_place({name: _OPERATORS[name] for name in IN_PLACE}, overwrite),
-    vars(Methods),
-    vars(Protocols),
-)
-say_what_is_missing(Array)
+_UFUNCS = complete(Array, dense, binary, overwrite, Methods, Protocols)

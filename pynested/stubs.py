@@ -12,7 +12,7 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from inspect import Parameter
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from pynested.autograd.dense.entries import Reduction
 from pynested.autograd.dense.reduction import REDUCTIONS
 from pynested.autograd.dense.runwise import RUNWISE
 from pynested.autograd.dense.writing import IN_PLACE
-from pynested.autograd.equip import methods
+from pynested.autograd.equip import COMPARING, SIGNS, methods
 from pynested.autograd.rules.functions import FUNCTIONS
 from pynested.autograd.rules.pairs import PAIRS
 
@@ -87,11 +87,26 @@ def _methods(module: Any, imports: Iterable[dict[str, tuple[str, ...]]]) -> str:
     """The class of the methods that are functions of ``module``, which may need ``imports``."""
     functions = {name: getattr(module, name) for name in sorted(module.__all__)}
     lines = [line for name, function in methods(functions).items() for line in _signatures(name, function)]
+    lines += _signs(functions)
     lines += [_method(f"{name}_", inspect.signature(functions[name]), "Self") for name in sorted(IN_PLACE)]
     body = "\n".join(f"    {line}" for line in lines)
     blocks = [_imported(block, body) for block in imports]
     header = "\n".join(block for block in blocks if block)
     return f"{_HEAD}# ruff: noqa: E501\n# fmt: off\n{header}\nclass OperatorMethods:\n{body}\n"
+
+
+def _signs(functions: Mapping[str, Any]) -> Iterator[str]:
+    """The special methods of Python's signs; for type checkers everything can be compared with everything."""
+    for sign, name in SIGNS.items():
+        signature = inspect.signature(functions[name])
+        of_two = signature.replace(parameters=list(signature.parameters.values())[:2])
+        yield from (_method(f"__{place}{sign}__", of_two) for place in ("", "r"))
+        if name in IN_PLACE:
+            yield _method(f"__i{sign}__", of_two, "Self")
+    for name in COMPARING:
+        line = _method(f"__{name}__", inspect.signature(functions[name]))
+        equality = name in ("eq", "ne")
+        yield re.sub("other: [^)]*", "other: object", line) + "  # type: ignore[override]" if equality else line
 
 
 def _imported(block: dict[str, tuple[str, ...]], text: str) -> str:

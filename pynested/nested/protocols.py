@@ -9,17 +9,15 @@ import numpy as np
 
 from pynested import operators
 from pynested.autograd import Array
-from pynested.autograd.dense.writing import IN_PLACE
-from pynested.autograd.equip import equip, in_place, methods
-from pynested.autograd.missing import say_what_is_missing, without_missing
+from pynested.autograd.equip import complete
+from pynested.autograd.missing import without_missing
 from pynested.autograd.protocols import as_scalars, refuse_numpy_ma, refused_ufunc
-from pynested.autograd.ufuncs import ufuncs
 from pynested.backends.errors import ArgumentError
 from pynested.components.packing import as_dense, as_gradient
 from pynested.operators.writing import overwrite
 
 from .array import NestedArray
-from .methods import Methods
+from .methods import Methods, binary
 from .numpy_functions import call
 from .show import as_text
 
@@ -72,13 +70,4 @@ class Protocols(Methods):
         return as_gradient(name, value, self)
 
 
-_OPERATORS = {name: getattr(operators, name) for name in operators.__all__}
-_UFUNCS = ufuncs(_OPERATORS)
-equip(
-    NestedArray,
-    methods(_OPERATORS),
-    in_place({name: _OPERATORS[name] for name in IN_PLACE}, overwrite),
-    vars(Methods),
-    vars(Protocols),
-)
-say_what_is_missing(NestedArray)
+_UFUNCS = complete(NestedArray, operators, binary, overwrite, Methods, Protocols)
