@@ -1,7 +1,7 @@
 """`Array`: one view of a storage, and where it stands on the tape.
 
 An array is dense and strided, lies on a backend, and is differentiable. What operators do with it is in
-`pynested.autograd.dense` (arguments made canonical) and `pynested.autograd.rules` (values and derivatives).
+`pynested.operators` (arguments made canonical) and `pynested.autograd.rules` (values and derivatives).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .tape import Hooks, Line, state
 if TYPE_CHECKING:
     from .protocols import Protocols
 else:
-    Protocols = object  # methods that are written in terms of Array, and put into it where it is complete
+    from .any_array import AnyArray as Protocols  # methods in terms of Array are put into it where it is complete
 
 OPEN, UNRECORDED, READ_ONLY = 0, 1, 2  # writes: allowed; not while recording, to such a view; never
 _one_at_a_time = Lock()  # what several threads may do to one leaf

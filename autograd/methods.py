@@ -1,19 +1,15 @@
-"""The methods of an array: operators, which are functions of `pynested.autograd.dense`, and what is made of them.
+"""The methods of an array that are no operators: what it is, and what the tape needs.
 
-A function whose first parameter is ``self`` is a method as it is. This module holds the special methods, those that
-write in place, and those that the tape needs.
+The operators are put into its base, `AnyArray`, by `pynested.surface`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from . import api, dense
-from .dense.comparison import inverted
-from .dense.indexing import assign
+from . import api
 from .dense.shapes import canonical_dim
-from .dense.writing import write
 from .hooks import registered
 from .tape import Hook
 
@@ -21,7 +17,7 @@ if TYPE_CHECKING:
     from .array import Array
     from .operator_methods import OperatorMethods
 else:
-    OperatorMethods = object  # the functions of `dense`; a stub lists them
+    OperatorMethods = object  # what `AnyArray` has; a stub lists it
 
 
 class Methods(OperatorMethods):
@@ -29,46 +25,10 @@ class Methods(OperatorMethods):
 
     __slots__ = ()
 
-    # fmt: off
-    def __neg__(self) -> Array: return dense.neg(self)
-    def __pos__(self) -> Array: return dense.clone(self)
-    def __abs__(self) -> Array: return dense.abs(self)
-    def __invert__(self) -> Any: return inverted(self, dense.logical_not)
-    # fmt: on
-
-    def astype(self, dtype: Any) -> Array:
-        """A copy in another dtype: NumPy's name for ``to(dtype=dtype)``, which copies only where something changes."""
-        made = dense.to(self, dtype=dtype)
-        return dense.clone(made) if made is self else made
-
-    def __getitem__(self, index: Any) -> Array:
-        return dense.getitem(self, index)
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        assign(self, index, value)
-
-    def permute(self, *dims: Any) -> Array:
-        """A view with the dimensions in another order, given as one tuple or one by one."""
-        return dense.permute(self, dims[0] if len(dims) == 1 else dims)
-
     @property
-    def T(self) -> Array:
+    def T(self: Any) -> Array:
         """The transposed array: all dimensions in reverse."""
-        return dense.permute(self, range(self.ndim)[::-1])  # type: ignore[attr-defined]
-
-    def copy_(self, source: Any) -> Self:
-        """Write the values of ``source``, which broadcasts, into the array."""
-        return write(self, "copy", source)
-
-    def fill_(self, value: Any) -> Self:
-        """Write ``value`` everywhere."""
-        return write(self, "fill", value)
-
-    def zero_(self) -> Self:
-        """Write zeros everywhere."""
-        return write(self, "zero", 0)
-
-    # ---- what it is, and gradients ------------------------------------------------------------------------------
+        return self.permute(range(self.ndim)[::-1])  # type: ignore[no-any-return]
 
     def size(self: Any, dim: int | None = None) -> Any:
         """The sizes as a tuple, or the size of one dimension."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import numpy as np
@@ -12,14 +11,9 @@ from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, Exc
 from pynested.backends.host import to_host
 from pynested.backends.sharing import went_out
 
-from . import dense
 from .array import Array
-from .dense import along
-from .dense.elementwise import binary
-from .dense.writing import overwrite
-from .equip import complete
+from .equip import equip
 from .methods import Methods
-from .missing import without_missing
 
 
 def refuse_numpy_ma(self: Any) -> NoReturn:
@@ -107,33 +101,10 @@ class Protocols(Methods):
                 "Use x.detach()."
             )
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        if any(getattr(x, "is_nested", False) for x in inputs):  # which takes dense operands too
-            return NotImplemented
-        function = _UFUNCS.get(ufunc)
-        if function is None or method != "__call__" or options:
-            raise refused_ufunc(ufunc, method, options, "pn.array(np.{}(x.numpy()))")
-        return function(*as_scalars(inputs))
-
-    def __array_function__(self, function: Any, types: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        if any(kind not in (type(self), np.ndarray) for kind in types):  # nested arrays take dense operands too
-            return NotImplemented
-        own = along.NUMPY.get(function)
-        return own(*inputs, **options) if own else function._implementation(*inputs, **options)
-
     def __len__(self: Any) -> int:
         if self.ndim == 0:
             raise ArgumentError("len: an array without dimensions has no length.")
         return self.shape[0]  # type: ignore[no-any-return]
-
-    def __iter__(self) -> Iterator[Array]:
-        return iter(self.unbind())
-
-    def __dir__(self) -> list[str]:
-        return without_missing(type(self), object.__dir__(self))
-
-    def __contains__(self, value: Any) -> bool:
-        return bool(self.eq(value).any())
 
     def __bool__(self) -> bool:
         return bool(self._one("bool"))
@@ -186,37 +157,10 @@ class Protocols(Methods):
         return again
 
 
-_OPTIONS = {
-    "where": "pn.where(condition, result, x)", "out": "x.copy_(result), or x[...] = result", "dtype": "x.to(dtype)",
-}  # fmt: skip
-
-
-def refused_ufunc(ufunc: np.ufunc, method: str, options: dict[str, Any], instead: str) -> ArgumentError:
-    """The error for a ufunc that pynested has not, or for a way to call it that is NumPy's alone."""
-    name = f"numpy.{ufunc.__name__}"
-    if method != "__call__":
-        return ArgumentError(f"{name}.{method}: only calls of ufuncs are taken. Use pn.sum, pn.mean or pn.amax.")
-    if options:
-        advice = "; ".join(f"instead of {one}= use {_OPTIONS.get(one, 'an operator of pynested')}" for one in options)
-        return ArgumentError(f"{name}: the options {', '.join(options)} are not taken; {advice}.")
-    return ArgumentError(
-        f"{name}: pynested has no such function. Make it of operators of pynested, through which gradients flow, or "
-        f"take NumPy's: {instead.format(ufunc.__name__)}."
-    )
-
-
-def as_scalars(inputs: tuple[Any, ...]) -> list[Any]:
-    """``inputs`` as NumPy's scalars where NumPy made arrays without dimensions of them, as for ``np.int64(3) < x``.
-
-    An array lies on the CPU, a scalar goes where the other operand is.
-    """
-    return [x[()] if type(x) is np.ndarray and not x.ndim else x for x in inputs]
-
-
 def _unpickled(kind: Any, data: Any, device: str, requires_grad: bool) -> Array:
     array: Array = kind.over(data) if device == "cpu" else kind(transfer(data, device), device)
     array.requires_grad = requires_grad
     return array
 
 
-_UFUNCS = complete(Array, dense, binary, overwrite, Methods, Protocols)
+equip(Array, vars(Methods), vars(Protocols))

@@ -45,7 +45,6 @@ from pynested.autograd import (  # noqa: E402
     vjp,
     zeros,
 )
-from pynested.autograd.missing import no_function as _no_function  # noqa: E402
 from pynested.backends import errors  # noqa: E402
 
 from . import operators as _operators  # noqa: E402
@@ -53,10 +52,11 @@ from ._version import __version__  # noqa: E402
 from .components.extending import elementwise, map_components  # noqa: E402
 from .construct.likeness import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like  # noqa: E402
 from .nested import opening as _opening  # noqa: E402, F401  nested arrays make themselves known to autograd
-from .nested import protocols as _nested_protocols  # noqa: E402, F401  what a nested array has
 from .nested.array import NestedArray  # noqa: E402
 from .operators import *  # noqa: E402
 from .structure.layouts import Layout, jagged, strided  # noqa: E402
+from .surface import protocols as _protocols  # noqa: E402, F401  what both classes have of the operators
+from .surface.missing import no_function as _no_function  # noqa: E402
 
 bool = _np.dtype(_np.bool_)
 int8, int16, int32, int64 = _np.dtype(_np.int8), _np.dtype(_np.int16), _np.dtype(_np.int32), _np.dtype(_np.int64)

@@ -165,3 +165,16 @@ def together(name: str, *values: Any) -> list[Any]:
         if x is not None and x.storage.device != place:
             same_device(name, given)
     return given
+
+
+def boolean(name: str, what: str, value: Any, *others: Any) -> Any:
+    """``value`` as a bare bool array on the device of the arrays among ``others``; another dtype is refused."""
+    given = value if type(value) is Array else operand(name, value, device_of(*others))
+    if type(given) is bool:
+        return from_host(np.asarray(given), same_device(name, others))
+    if type(given) is not Array or given.dtype != np.bool_:
+        kind = given.dtype if type(given) is Array else type(given).__name__
+        raise DTypeError(f"{name}: {what} must be bool, not {kind}. Make one with a comparison, such as x < 0.")
+    if any(type(other) is Array and other.storage.device != given.storage.device for other in others):
+        same_device(name, (given, *others))
+    return given.data

@@ -14,8 +14,8 @@ from pynested.backends.errors import DimensionError, DTypeError, ShapeError, Str
 from ..array import Array
 from ..rules import movement as rules
 from ..rules.devices import to_device
+from ..rules.movement import to_dtype
 from .canonical import as_array, canonical_dtype, together
-from .reduction import to_dtype
 from .shapes import (
     broadcast_shape,
     canonical_dim,

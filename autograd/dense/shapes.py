@@ -52,6 +52,14 @@ def index_entry(value: Any) -> int:
     return place
 
 
+def canonical_index(name: str, index: Any, size: int, dim: int) -> int:
+    """``index`` counted from the front, in ``0 .. size - 1``."""
+    given = canonical_int(name, "an index", index)
+    if not -size <= given < size:
+        raise IndexOutOfRange(f"{name}: index {given} is out of bounds for dimension {dim} with size {size}.")
+    return given + size if given < 0 else given
+
+
 def canonical_slice(part: slice) -> slice:
     """A slice of ints or None whose step is not 0."""
     ends = part.start, part.stop, part.step

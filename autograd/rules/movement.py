@@ -17,7 +17,7 @@ from pynested.backends.dtypes import computing_dtype, is_float
 from pynested.backends.host import repeats, window
 from pynested.backends.numpy.running import quiet
 
-from ..array import zeros_like
+from ..array import Array, zeros_like
 from .kinds import Linear, Several, Variadic
 from .samples import arrays, with_static
 
@@ -211,3 +211,11 @@ unpad: Linear = Linear(
     lambda g, shapes, segments, length: pad(g, segments, length),
     with_static(((3, 3, 2), Segments(np.array([0, 1, 1, 4])), 3)),
 )
+
+
+def to_dtype(x: Array, dtype: np.dtype[Any]) -> Array:
+    """``x`` in ``dtype``, itself if that is its own; a gradient flows between floating point dtypes only."""
+    if x.dtype == dtype:
+        return x
+    found: Array = cast(x if is_float(dtype) else x.detach(), dtype)
+    return found

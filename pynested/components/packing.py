@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.dense.shapes import possible_shape
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import views
+from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import Matrices
 from pynested.backends.errors import GradientError, LayoutError, StructureError
 from pynested.nested.array import NestedArray, around

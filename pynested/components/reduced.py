@@ -7,15 +7,16 @@ from math import prod
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.dense.entries import Reduction, to_dtype
 from pynested.autograd.dense.shapes import possible_shape
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import reduction as rules
+from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import Segments, strided_index
 from pynested.backends.host import from_host
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dims, DType, Operand
 from pynested.structure import Ints, Jagged, Strided
+from pynested.tables.entries import Reduction
 
 from .packing import as_rows, from_rows, gathered, lead, packed, to_strided
 from .shapes import describe

@@ -15,9 +15,9 @@ from pynested.autograd.create import array
 from pynested.autograd.default_device import chosen_device, placed
 from pynested.autograd.dense.canonical import canonical_dtype
 from pynested.autograd.dense.movement import converted
-from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.numbers import check_fits
 from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import get_backend, transfer
 from pynested.backends.dtypes import is_bfloat16, promoted
 from pynested.backends.errors import ArgumentError, DeviceError, StructureError

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd.default_device import placed
-from pynested.autograd.dense.comparison import boolean
+from pynested.autograd.dense.canonical import boolean
 from pynested.autograd.dense.shapes import broadcast_shape, canonical_dim
 from pynested.autograd.rules import movement as moves
 from pynested.backends import get_backend

@@ -18,9 +18,9 @@ from pynested.structure.layouts import Layout
 from pynested.structure.sizes import RaggedSize
 
 if TYPE_CHECKING:
-    from .protocols import Protocols
+    from .operator_methods import OperatorMethods as Protocols
 else:
-    Protocols = object  # methods that are written in terms of NestedArray, and put into it where it is complete
+    from pynested.autograd.any_array import AnyArray as Protocols  # the operators are put into it
 
 
 class NestedArray(Protocols):

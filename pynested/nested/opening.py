@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pynested.autograd import Array, dense, register_container
+from pynested.autograd import Array, register_container
 from pynested.autograd.containers import Rebuild
 from pynested.autograd.passes import ones_like
+from pynested.autograd.rules import elementwise as rules
 from pynested.backends.errors import StructureError
 from pynested.backends.host import from_host, to_host
 from pynested.backends.memory import with_room
@@ -37,7 +38,8 @@ def tangent(name: str, x: NestedArray, given: Any) -> list[Array]:
             "as the primal does: the same offsets, sizes and strides around other values."
         )
     (mask,) = shown(x)
-    return [given.data if mask is None else dense.where(Array(from_host(mask, x.device), x.device), given.data, 0.0)]
+    data = given.data
+    return [data if mask is None else rules.where(data, data.dtype.type(0), from_host(mask, x.device))]
 
 
 @with_room

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from pynested.autograd import Array, dense
-from pynested.autograd.dense.closeness import close, tolerances
+import math
+from typing import Any
+
+import numpy as np
+
+from pynested.autograd import Array
+from pynested.autograd.dense.canonical import together
+from pynested.autograd.dense.shapes import broadcast_shape
+from pynested.autograd.numbers import canonical_real, nearest_float
+from pynested.autograd.rules.movement import to_dtype
 from pynested.components.mapping import elementwise
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Operand
@@ -41,11 +49,21 @@ def allclose(self: Operand, other: Operand, rtol: float = 1e-05, atol: float = 1
     >>> pn.allclose(nt, nt + 1e-9), pn.allclose(nt, nt + 0.1), pn.allclose(nt, nt + 0.1, atol=0.2)
     (True, False, True)
     """
-    if NestedArray not in (type(self), type(other)):
-        return dense.allclose(self, other, rtol, atol, equal_nan)
-    relative, absolute = tolerances(rtol, atol)
+    relative, absolute = canonical_real("allclose", "rtol", rtol, 0), canonical_real("allclose", "atol", atol, 0)
 
-    def near(a: Array, b: Array) -> Array:
-        return close(a, b, relative, absolute, equal_nan)
+    def near(a: Any, b: Any) -> Array:
+        return _near(a, b, relative, absolute, equal_nan)
 
-    return bool(dense.all(elementwise("allclose", near, self, other).data))
+    nested = NestedArray in (type(self), type(other))
+    found = elementwise("allclose", near, self, other).data if nested else near(self, other)
+    return bool(found.data.all())
+
+
+def _near(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Array:
+    """Where ``|a - b| <= atol + rtol * |b|`` for the nearest float64s; an infinity is near itself only."""
+    given = [nearest_float(x) if type(x) is int else x for x in (self, other)]
+    a, b = [to_dtype(x.detach(), np.dtype(np.float64)) for x in together("allclose", *given)]
+    broadcast_shape("allclose", a.shape, b.shape)
+    size = abs(b)
+    near = (abs(a - b) <= size * rtol + atol) & (abs(a) < math.inf) & (size < math.inf) | (a == b)
+    return near | (a != a) & (b != b) if equal_nan else near

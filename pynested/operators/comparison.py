@@ -11,9 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd import dense
-from pynested.autograd.dense.canonical import together
-from pynested.autograd.dense.comparison import filled_where, same_elements
+from pynested.autograd import Array
+from pynested.autograd.array import raw
+from pynested.autograd.dense.canonical import as_array, boolean, device_of, frozen, operand, together
+from pynested.autograd.dense.shapes import broadcast_shape
+from pynested.autograd.numbers import scalar, weak_dtype
+from pynested.autograd.rules import elementwise as rules
+from pynested.autograd.rules.movement import to_dtype
+from pynested.backends import get_backend
+from pynested.backends.dtypes import is_float, promoted
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.backends.memory import with_room
 from pynested.components.mapping import check_devices, elementwise, unary
@@ -28,6 +34,14 @@ from .elementwise.pairs import eq, ge, gt, le, lt, ne
 __all__ = ["allclose", "eq", "equal", "ge", "gt", "le", "logical_not", "lt", "masked_fill", "ne", "where"]
 
 
+_INT64 = np.dtype(np.int64)
+
+
+def _negated(self: Any) -> Array:
+    x = as_array("logical_not", self)
+    return Array(get_backend(x.device).logical_not(x.data), x.device)
+
+
 def logical_not(self: Kind) -> Kind:
     """True where an element is zero or False: ``(B, *, D) -> (B, *, D)``.
 
@@ -40,7 +54,7 @@ def logical_not(self: Kind) -> Kind:
     >>> pn.logical_not(pn.nested_array([[0.0, -0.0], [np.nan]])).unbind()
     (array([ True,  True]), array([False]))
     """
-    return unary("logical_not", dense.logical_not, self)
+    return unary("logical_not", _negated, self)
 
 
 @with_room
@@ -67,10 +81,11 @@ def equal(self: Operand, other: Operand) -> bool:
     (True, False)
     """
     if type(self) is not NestedArray and type(other) is not NestedArray:
-        return dense.equal(self, other)
+        a, b = together("equal", self, other)
+        return a.shape == b.shape and _same_elements(a.device, a.data, b.data)
     if isinstance(self, NestedArray) and isinstance(other, NestedArray):
         check_devices("equal", (self, other))
-        return same_shape(self, other) and same_elements(self.device, _flat(self), _flat(other))
+        return same_shape(self, other) and _same_elements(self.device, _flat(self), _flat(other))
     nested, given = (self, other) if isinstance(self, NestedArray) else (other, self)
     assert isinstance(nested, NestedArray)
     _, whole = together("equal", nested.data, given)
@@ -78,12 +93,42 @@ def equal(self: Operand, other: Operand) -> bool:
         return False
     sizes = np.array([whole.shape[1:]], np.int64)
     same = apart(nested.outline, sizes) is None
-    return same and same_elements(nested.device, _flat(nested), whole.data.reshape(-1))
+    return same and _same_elements(nested.device, _flat(nested), whole.data.reshape(-1))
+
+
+def _same_elements(device: str, a: Any, b: Any) -> bool:
+    """Whether bare arrays of one shape hold the same numbers: exactly, though float64 has not every int64."""
+    same = a == b
+    if a.dtype != b.dtype and _INT64 in (a.dtype, b.dtype):
+        floats, integers = (b, a) if a.dtype == _INT64 else (a, b)
+        if is_float(floats.dtype):
+            k = get_backend(device)
+            wide = k.cast(floats, np.dtype(np.float64))
+            same = same & (wide < 2.0**63) & (k.cast(wide, _INT64) == integers)
+    return bool(same.all())
 
 
 def _flat(x: NestedArray) -> Any:
     """The bare elements, component by component, each row-major."""
     return elements(NestedArray(x.data.detach(), x.structure)).data
+
+
+def _chosen(condition: Any, self: Any, other: Any) -> Array:
+    place = device_of(self, other, condition)
+    a, b = operand("where", self, place), operand("where", other, place)
+    if type(a) is not Array and type(b) is not Array:
+        a = as_array("where", a, place)
+    if type(a) is not Array:
+        a = scalar("where", a, weak_dtype(a, b.dtype))
+    elif type(b) is not Array:
+        b = scalar("where", b, weak_dtype(b, a.dtype))
+    elif place != "cpu":  # NumPy's where does not promote bfloat16
+        dtype = promoted(a.dtype, b.dtype)
+        a, b = to_dtype(a, dtype), to_dtype(b, dtype)
+    chosen = boolean("where", "condition", condition, a, b)
+    broadcast_shape("where", chosen.shape, np.shape(raw(a)), np.shape(raw(b)))
+    result: Array = rules.where(a, b, frozen(chosen, a, b))
+    return result
 
 
 def where(condition: Operand, self: Operand, other: Operand) -> Joined:
@@ -119,8 +164,16 @@ def where(condition: Operand, self: Operand, other: Operand) -> Joined:
     (array([1., 0.]), array([3.]))
     """
     if NestedArray in (type(condition), type(self), type(other)):
-        return elementwise("where", dense.where, condition, self, other)
-    return dense.where(condition, self, other)
+        return elementwise("where", _chosen, condition, self, other)
+    return _chosen(condition, self, other)
+
+
+def _filled(self: Any, mask: Any, value: Any) -> Array:
+    """`masked_fill` of a dense array, but for the shape of the result, which may be larger."""
+    x = as_array("masked_fill", self)
+    hidden = boolean("masked_fill", "mask", mask, x)
+    broadcast_shape("masked_fill", x.shape, hidden.shape)
+    return rules.where(x, scalar("masked_fill", value, x.dtype), get_backend(x.device).logical_not(hidden))
 
 
 def masked_fill(self: Operand, mask: Operand, value: float) -> Joined:
@@ -160,9 +213,15 @@ def masked_fill(self: Operand, mask: Operand, value: float) -> Joined:
     if type(self) is not NestedArray:
         if type(mask) is NestedArray:
             raise StructureError("masked_fill: a nested mask fills a nested array, this one is dense. Nest it first.")
-        return dense.masked_fill(self, mask, value)
-    filled = elementwise("masked_fill", lambda x, hidden: filled_where(x, hidden, value), self, mask)
+        whole = _filled(self, mask, value)
+        if whole.shape != np.shape(raw(self)):
+            raise ShapeError(_enlarging(mask, self))
+        return whole
+    filled = elementwise("masked_fill", lambda x, hidden: _filled(x, hidden, value), self, mask)
     if not same_shape(filled, self):
-        kind = StructureError if type(mask) is NestedArray else ShapeError
-        raise kind(f"masked_fill: a mask of shape {np.shape(mask)} would enlarge an array of shape {self.shape}.")
+        raise (StructureError if type(mask) is NestedArray else ShapeError)(_enlarging(mask, self))
     return filled
+
+
+def _enlarging(mask: Any, x: Any) -> str:
+    return f"masked_fill: a mask of shape {np.shape(raw(mask))} would enlarge an array of shape {np.shape(raw(x))}."

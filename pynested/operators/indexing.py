@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
-from pynested.autograd import Array, dense
-from pynested.autograd.dense.indexing import entry_array, first_entry, is_array, places
+import numpy as np
+
+from pynested.autograd import Array
+from pynested.autograd.dense.canonical import as_array
 from pynested.autograd.dense.shapes import canonical_slice, index_entry
-from pynested.backends.errors import ArgumentError, DimensionError
+from pynested.autograd.rules import movement as moves
+from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Index, Operand
 
 from .choosing import chosen_of, components_at
+from .index_arrays import entry_array, first_entry, is_array, places
 from .movement import select, unsqueeze
 from .slicing import batch_slice, slice_dim
 
@@ -67,7 +72,7 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     (array([2, 3]), array([4]))
     """
     if type(self) is not NestedArray:
-        return dense.getitem(self, index)
+        return _of_dense(as_array("index", self), index)
     first = first_entry(index)
     if not is_array(first):
         return _indexed(self, index)
@@ -78,6 +83,38 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     rest = tuple(_expanded((slice(None), *index[1:]), self.ndim)) if isinstance(index, tuple) else ()
     picked = components_at(self, places("a batch of components", entry_array(first, self.data), len(self)))
     return _indexed(picked, rest) if rest else picked
+
+
+def _of_dense(x: Array, index: Any) -> Array:
+    """A view by integers, slices, ``...`` and None, as in NumPy; a copy where a list, an array or a mask is first."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    if items and is_array(items[0]):
+        picked = _taken(x, items[0])
+        return _of_dense(picked, (slice(None), *items[1:])) if items[1:] else picked
+    for i, item in enumerate(items):
+        if isinstance(item, slice):
+            items[i] = canonical_slice(item)
+        elif item is not None and item is not Ellipsis:
+            items[i] = index_entry(item)
+    try:
+        return moves.slice_(x, tuple(items))
+    except IndexError as error:
+        raise IndexOutOfRange(f"index: {error} (the array has shape {x.shape}).") from None
+
+
+def _taken(x: Array, entry: Any) -> Array:
+    """The entries along dimension 0 at the places of ``entry``; of a mask of m dimensions along the first m."""
+    chosen = entry_array(entry, x)
+    if chosen.dtype == np.bool_ and chosen.ndim > 1:
+        sizes = x.shape[: chosen.ndim]
+        if chosen.shape != sizes:
+            raise IndexOutOfRange(f"index: a mask of shape {chosen.shape} picks from an array of shape {x.shape}.")
+        x = moves.reshape(x, (prod(sizes), *x.shape[chosen.ndim :]))
+        chosen = chosen.reshape(-1)
+    if not x.ndim:
+        raise IndexOutOfRange("index: an array without dimensions has nothing to pick from.")
+    result: Array = moves.take_rows(x, places("an array", chosen, x.shape[0]))
+    return result
 
 
 def _indexed(x: NestedArray, index: Any) -> NestedArray | Array:
@@ -126,4 +163,4 @@ def _new_dimension(x: NestedArray, dim: int) -> NestedArray:
 def _in_dense(x: Array, item: Any, dim: int) -> tuple[Array, int]:
     """One item of the index, once an integer has left a dense array."""
     before = (slice(None),) * dim
-    return dense.getitem(x, (*before, item)), dim + (item is None or isinstance(item, slice))
+    return _of_dense(x, (*before, item)), dim + (item is None or isinstance(item, slice))

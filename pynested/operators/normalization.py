@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
+from typing import Any
 
 import numpy as np
 
-from pynested.autograd import dense
-from pynested.autograd.dense.entries import floating
-from pynested.autograd.dense.normalization import norm_rows
+from pynested.autograd import Array, random
+from pynested.autograd.array import raw
+from pynested.autograd.dense.canonical import as_array, together
 from pynested.autograd.dense.shapes import canonical_shape
 from pynested.autograd.numbers import canonical_real
+from pynested.autograd.rules import elementwise as of_elements
 from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import rows as of_rows
+from pynested.autograd.rules.movement import to_dtype
+from pynested.backends import get_backend
 from pynested.backends.errors import ShapeError, StructureError
+from pynested.backends.host import from_host
+from pynested.backends.memory import with_room
 from pynested.components.packing import contiguous, packed
 from pynested.nested.array import NestedArray, around
 from pynested.nested.operands import Dense, Kind
+from pynested.tables.dtypes import floating
 
 from .runwise import log_softmax, softmax
 
@@ -37,6 +46,38 @@ def _check_trailing(x: NestedArray, shape: tuple[int, ...]) -> None:
             raise StructureError(f"layer_norm: normalized_shape {shape} has {size} where dimension {dim} is irregular.")
         if found != size:
             raise ShapeError(f"layer_norm: normalized_shape {shape} has {size} where dimension {dim} has size {found}.")
+
+
+def _ending_in(shape: tuple[int, ...], x: Array) -> Array:
+    """``x``, whose last sizes are ``shape``, and which is floating point."""
+    if not shape or x.shape[max(x.ndim - len(shape), 0) :] != shape:
+        raise ShapeError(f"layer_norm: normalized_shape {shape} must be the last sizes of an array of shape {x.shape}.")
+    return floating("layer_norm", x)
+
+
+def _normalized(x: Array, shape: tuple[int, ...], weight: Any, bias: Any, eps: float) -> Array:
+    """`layer_norm` of values whose last sizes are ``shape``."""
+    eps = canonical_real("layer_norm", "eps", eps, 0)
+    size = prod(shape)
+    x, weight, bias = together("layer_norm", x, weight, bias)
+    scale, shift = _parameter("weight", weight, shape, x.dtype), _parameter("bias", bias, shape, x.dtype)
+    rows = _in_shape(x, (x.numel() // max(size, 1), size))  # rows without elements are none, however many
+    kept = get_backend(x.device).layer_norm(rows.data, raw(scale), raw(shift), eps)
+    return _in_shape(of_rows.layer_norm(rows, scale, shift, eps, kept), x.shape)
+
+
+def _in_shape(x: Array, shape: tuple[int, ...]) -> Array:
+    """``x`` in a shape that it mostly has already; then there is no line to write."""
+    return x if x.shape == shape else moves.reshape(x, shape)
+
+
+def _parameter(name: str, given: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
+    """A weight or a bias, if there is one, in ``dtype`` and without dimensions but one."""
+    if given is None:
+        return None
+    if given.shape != shape:
+        raise ShapeError(f"layer_norm: {name} must have shape {shape}, not {given.shape}.")
+    return _in_shape(to_dtype(floating("layer_norm", given), dtype), (prod(shape),))
 
 
 def layer_norm(
@@ -82,13 +123,13 @@ def layer_norm(
     >>> pn.layer_norm(nt, 2, eps=1e-12).unbind()
     (array([[-1.,  1.]]), array([[0., 0.]]))
     """
-    if not isinstance(self, NestedArray):
-        return dense.layer_norm(self, normalized_shape, weight, bias, eps)
     shape: tuple[int, ...] = canonical_shape("layer_norm", (normalized_shape,))
+    if not isinstance(self, NestedArray):
+        return _normalized(_ending_in(shape, as_array("layer_norm", self)), shape, weight, bias, eps)
     floating("layer_norm", self.data)
     _check_trailing(self, shape)
     x = contiguous(self)  # so that every run is a row, whichever dimension is ragged
-    return around(norm_rows(x.data, shape, weight, bias, eps), x.structure)
+    return around(_normalized(x.data, shape, weight, bias, eps), x.structure)
 
 
 def dropout(self: Kind, p: float = 0.5, training: bool = True, *, generator: np.random.Generator | None = None) -> Kind:
@@ -126,11 +167,16 @@ def dropout(self: Kind, p: float = 0.5, training: bool = True, *, generator: np.
     >>> pn.dropout(nt, 1.0).unbind()
     (array([ 0., nan]), array([0.]))
     """
+    share = canonical_real("dropout", "p", p, 0, 1) * bool(training)
     if not isinstance(self, NestedArray):
-        return dense.dropout(self, p, training, generator=generator)
-    floating("dropout", self.data)
-    share = canonical_real("dropout", "p", p, 0, 1)
-    if not training or share == 0:
-        return NestedArray(moves.alias(self.data), self.structure)
-    x = packed(self)
-    return NestedArray(dense.dropout(x.data, share, training, generator=generator), x.structure)
+        return _dropped(as_array("dropout", self), share, generator)
+    x = packed(self) if share else self  # a view where nothing is dropped
+    return NestedArray(_dropped(x.data, share, generator), x.structure)
+
+
+def _dropped(x: Array, share: float, generator: np.random.Generator | None) -> Array:
+    floating("dropout", x)
+    if not share:
+        return moves.alias(x)
+    kept = from_host(with_room(random.default(generator).random)(x.shape) >= share, x.device)
+    return of_elements.dropout(x, kept, share)

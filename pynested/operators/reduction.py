@@ -11,9 +11,9 @@ They are the entries of `pynested.autograd.dense.reduction`; `reduction.pyi` lis
 
 from __future__ import annotations
 
-from pynested.autograd.dense.along import function, numpys
-from pynested.autograd.dense.reduction import REDUCTIONS
 from pynested.components.reduced import reduced
+from pynested.tables.functions import function, numpys
+from pynested.tables.reductions import REDUCTIONS
 
 __all__ = list(REDUCTIONS)
 

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.dense.along import function
-from pynested.autograd.dense.entries import RunWise, to_dtype
-from pynested.autograd.dense.runwise import RUNWISE
+from pynested.autograd.rules.movement import to_dtype
 from pynested.components.runs import along
 from pynested.nested.array import NestedArray, around
 from pynested.nested.operands import Kind
+from pynested.tables.entries import RunWise
+from pynested.tables.functions import function
+from pynested.tables.runwise import RUNWISE
 
 __all__ = list(RUNWISE)
 

@@ -1,4 +1,4 @@
-# Generated from pynested.autograd.dense.reduction and runwise by python -m pynested.stubs.
+# Generated from pynested.tables by python -m pynested.stubs.
 from collections.abc import Callable
 from typing import Any
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.autograd.dense.entries import Reduction
-from pynested.autograd.dense.reduction import REDUCTIONS as TABLE
 from pynested.backends.errors import EmptyReductionError
+from pynested.tables.entries import Reduction
+from pynested.tables.reductions import REDUCTIONS as TABLE
 
 from ..nests import assert_same, batch, distinct, nest, place
 from ..slopes import check_gradients

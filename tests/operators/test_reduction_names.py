@@ -11,9 +11,9 @@ import pytest
 
 import pynested as pn
 from pynested.autograd import dense
-from pynested.autograd.dense.reduction import REDUCTIONS
-from pynested.autograd.dense.runwise import RUNWISE
 from pynested.backends.errors import ArgumentError
+from pynested.tables.reductions import REDUCTIONS
+from pynested.tables.runwise import RUNWISE
 
 from ..nests import JAGGED, STRIDED, assert_same, batch, nest, plain
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import pynested as pn
-from pynested.autograd.dense.along import UNSAID
 from pynested.spec.table import Operator, clause, load_table
+from pynested.tables.functions import UNSAID
 
 OPERATORS = {name: operator for name, operator in load_table().items() if not operator.is_idea}
 PUBLIC = {name: getattr(pn, name) for name in pn.__all__ if isinstance(getattr(pn, name), (FunctionType, type))}

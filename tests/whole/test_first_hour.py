@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.autograd.missing import FUNCTIONS, METHODS
 from pynested.backends.errors import ArgumentError, GradientError, ShapeError
+from pynested.surface.missing import FUNCTIONS, METHODS
 
 from ..nests import LAYOUTS, assert_same, nest
 

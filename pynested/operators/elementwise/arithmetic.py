@@ -7,16 +7,72 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
-from pynested.autograd import Array, dense
+import numpy as np
+
+from pynested.autograd import Array
+from pynested.autograd.dense.canonical import as_array, device_of
+from pynested.autograd.numbers import canonical_number, in_words, scalar, weak_dtype
+from pynested.autograd.rules import elementwise as rules
+from pynested.autograd.rules.kinds import same_device
+from pynested.autograd.rules.movement import to_dtype
+from pynested.backends.dtypes import is_float, promoted
+from pynested.backends.errors import ArgumentError, DTypeError
 from pynested.components.mapping import elementwise, unary
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Joined, Kind, Operand
+
+from .operands import BOOLS, paired, taking
+
+
+def _is_bool(value: Any) -> bool:
+    return value.dtype == np.bool_ if type(value) is Array else type(value) is bool
+
+
+def _scaled(name: str, a: Any, b: Any, alpha: Any) -> Array:
+    """``alpha * b`` in the dtype that ``a`` and ``b`` have in common, beside which alpha is weak."""
+    factor = canonical_number(name, "alpha", alpha)
+    if type(factor) is bool:
+        raise ArgumentError(f"{name}: alpha must be a number, not {factor!r}.")
+    if type(a) is Array and type(b) is Array:
+        same_device(name, (a, b))
+        kind = promoted(a.dtype, b.dtype)
+    elif type(b) is Array:
+        kind = weak_dtype(a, b.dtype)
+        if not is_float(kind):
+            scalar(name, a, kind)  # which holds it, though a floating alpha makes the result wider
+    else:
+        kind = weak_dtype(b, a.dtype)
+        b = as_array(name, scalar(name, b, np.dtype(np.float64) if is_float(kind) else kind), device_of(a))
+    try:
+        return rules.mul(to_dtype(b, kind), factor)
+    except OverflowError:
+        raise OverflowError(f"{name}: alpha={in_words(factor)} is out of bounds for {kind}.") from None
+
+
+def _added(a: Any, b: Any, alpha: Any = 1) -> Array:
+    a, b = paired("add", a, b)
+    if type(alpha) is not int or alpha != 1:
+        b = _scaled("add", a, b, alpha)
+    return rules.add(a, b)  # type: ignore[no-any-return]
+
+
+def _subtracted(a: Any, b: Any, alpha: Any = 1) -> Array:
+    a, b = paired("sub", a, b)
+    if _is_bool(a) and _is_bool(b):
+        raise DTypeError("sub: bools have no difference; use logical_not or convert to int8 first.")
+    if type(alpha) is not int or alpha != 1:
+        b = _scaled("sub", a, b, alpha)
+    return rules.sub(a, b)  # type: ignore[no-any-return]
 
 
 def _with_alpha(function: Callable[..., Array], alpha: float) -> Callable[..., Array]:
     """``function`` of two operands, with an alpha that is hardly ever there."""
     return function if type(alpha) is int and alpha == 1 else partial(function, alpha=alpha)
+
+
+_NEGATED, _SIZE, _SIGN = taking("neg", rules.neg, BOOLS), taking("abs", rules.abs_), taking("sgn", rules.sgn, BOOLS)
 
 
 def add(self: Operand, other: Operand, *, alpha: float = 1) -> Joined:
@@ -52,8 +108,8 @@ def add(self: Operand, other: Operand, *, alpha: float = 1) -> Joined:
     (array([21., 22.]), array([43.]))
     """
     if type(self) is NestedArray or type(other) is NestedArray:
-        return elementwise("add", _with_alpha(dense.add, alpha), self, other)
-    return dense.add(self, other, alpha=alpha)
+        return elementwise("add", _with_alpha(_added, alpha), self, other)
+    return _added(self, other, alpha)
 
 
 def sub(self: Operand, other: Operand, *, alpha: float = 1) -> Joined:
@@ -89,8 +145,8 @@ def sub(self: Operand, other: Operand, *, alpha: float = 1) -> Joined:
     (array([9., 8.]), array([7.]))
     """
     if type(self) is NestedArray or type(other) is NestedArray:
-        return elementwise("sub", _with_alpha(dense.sub, alpha), self, other)
-    return dense.sub(self, other, alpha=alpha)
+        return elementwise("sub", _with_alpha(_subtracted, alpha), self, other)
+    return _subtracted(self, other, alpha)
 
 
 def neg(self: Kind) -> Kind:
@@ -106,7 +162,7 @@ def neg(self: Kind) -> Kind:
     >>> pn.neg(pn.nested_array([[0.0, 2.0], [-3.0]])).unbind()
     (array([-0., -2.]), array([3.]))
     """
-    return unary("neg", dense.neg, self)
+    return unary("neg", _NEGATED, self)
 
 
 def abs(self: Kind) -> Kind:
@@ -122,7 +178,7 @@ def abs(self: Kind) -> Kind:
     >>> pn.abs(pn.nested_array([[-0.0, 2.0], [-3.0]])).unbind()
     (array([0., 2.]), array([3.]))
     """
-    return unary("abs", dense.abs, self)
+    return unary("abs", _SIZE, self)
 
 
 def sgn(self: Kind) -> Kind:
@@ -138,4 +194,4 @@ def sgn(self: Kind) -> Kind:
     >>> pn.sgn(pn.nested_array([[0.5, -2.0], [np.nan]])).unbind()
     (array([ 1., -1.]), array([nan]))
     """
-    return unary("sgn", dense.sgn, self)
+    return unary("sgn", _SIGN, self)

@@ -11,11 +11,24 @@ cotangent ``g`` times what is said.
 
 from __future__ import annotations
 
-from pynested.autograd import Array, dense
+from typing import Any
+
+from pynested.autograd import Array
+from pynested.autograd.dense.canonical import as_array
+from pynested.autograd.rules import elementwise as rules
+from pynested.autograd.rules.movement import copy
 from pynested.backends.errors import ArgumentError
 from pynested.components.mapping import elementwise, unary
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Joined, Kind, Operand
+
+from .operands import BOOLS, INTEGERS, paired, taking
+
+_RELU, _SILU = taking("relu", rules.relu, BOOLS), taking("silu", rules.silu, BOOLS + INTEGERS)
+_GELU = {
+    "none": taking("gelu", rules.gelu, BOOLS + INTEGERS),
+    "tanh": taking("gelu", rules.gelu_tanh, BOOLS + INTEGERS),
+}
 
 
 def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None) -> Joined:
@@ -47,14 +60,16 @@ def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None)
     >>> pn.clamp(pn.nested_array([[-2.0, 0.5], [3.0]]), 0, 1).unbind()
     (array([0. , 0.5]), array([1.]))
     """
-    bounds = {name: bound for name, bound in (("min", min), ("max", max)) if bound is not None}
+    bounds = {rule: bound for rule, bound in ((rules.clamp_min, min), (rules.clamp_max, max)) if bound is not None}
 
-    def of_values(x: Array, *values: Array) -> Array:
-        return dense.clamp(x, **dict(zip(bounds, values, strict=True)))
+    def of_dense(x: Any, *values: Any) -> Array:
+        for rule, value in zip(bounds, values, strict=True):
+            x = rule(*paired("clamp", x, value))
+        return x if bounds else copy(as_array("clamp", x))
 
-    if any(type(x) is NestedArray for x in (self, min, max)):
-        return elementwise("clamp", of_values, self, *bounds.values())
-    return dense.clamp(self, min, max)
+    if NestedArray in (type(self), type(min), type(max)):
+        return elementwise("clamp", of_dense, self, *bounds.values())
+    return of_dense(self, *bounds.values())
 
 
 def relu(self: Kind) -> Kind:
@@ -70,7 +85,7 @@ def relu(self: Kind) -> Kind:
     >>> pn.relu(pn.nested_array([[-1, 2], [3]])).unbind()
     (array([0, 2]), array([3]))
     """
-    return unary("relu", dense.relu, self)
+    return unary("relu", _RELU, self)
 
 
 def gelu(self: Kind, approximate: str = "none") -> Kind:
@@ -102,13 +117,9 @@ def gelu(self: Kind, approximate: str = "none") -> Kind:
     >>> pn.gelu(pn.nested_array([[0.0, 1.0], [np.inf]])).unbind()
     (array([0.        , 0.84134475]), array([inf]))
     """
-    if approximate not in ("none", "tanh"):
+    if approximate not in _GELU:
         raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}.")
-
-    def of_values(x: Array) -> Array:
-        return dense.gelu(x, approximate)
-
-    return unary("gelu", of_values, self)
+    return unary("gelu", _GELU[approximate], self)
 
 
 def silu(self: Kind) -> Kind:
@@ -125,4 +136,4 @@ def silu(self: Kind) -> Kind:
     >>> pn.silu(pn.nested_array([[0.0, 1.0], [np.inf]])).unbind()
     (array([0.        , 0.73105858]), array([inf]))
     """
-    return unary("silu", dense.silu, self)
+    return unary("silu", _SILU, self)

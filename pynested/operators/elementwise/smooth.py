@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pynested.autograd import dense
-from pynested.autograd.rules.functions import FUNCTIONS
+from pynested.autograd.rules.functions import FUNCTIONS, Function
 from pynested.components.mapping import unary
 from pynested.nested.operands import Kind
+
+from .operands import BOOLS, taking
 
 __all__ = list(FUNCTIONS)
 
 
-def _function(name: str) -> Callable[[Kind], Kind]:
+def _function(entry: Function) -> Callable[[Kind], Kind]:
     def function(self: Kind) -> Kind:
         return unary(name, of_dense, self)
 
-    of_dense = getattr(dense, name)
+    name = entry.name
+    of_dense = taking(name, entry.computed, BOOLS if entry.dtypes in ("wrap", "stay") else "")
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = of_dense.__doc__
+    function.__doc__ = entry.documentation
     return function
 
 
-globals().update((name, _function(name)) for name in FUNCTIONS)
+globals().update((name, _function(entry)) for name, entry in FUNCTIONS.items())

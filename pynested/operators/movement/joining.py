@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array, dense
-from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.dense.shapes import canonical_dim
 from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import strided_index
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ArgumentError, DimensionError, StructureError

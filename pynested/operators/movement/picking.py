@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array, dense
-from pynested.autograd.dense.indexing import canonical_index
 from pynested.autograd.dense.pieces import pieces, sections
-from pynested.autograd.dense.shapes import canonical_dim, canonical_int, several
+from pynested.autograd.dense.shapes import canonical_dim, canonical_index, canonical_int, several
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import views
 from pynested.backends.errors import DimensionError, IndexOutOfRange, ShapeError

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd import Array, dense
+from pynested.autograd import Array
 from pynested.autograd.dense import canonical
-from pynested.autograd.dense.products import check_linear, transformed
-from pynested.autograd.dense.reduction import to_dtype
+from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.components.mapping import together
@@ -17,6 +16,7 @@ from pynested.components.runs import over_last
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dense, Joined, Kind, Operand
 
+from .of_dense import check_linear, multiplied, transformed
 from .per_component import dense_nested, nested_dense, nested_nested
 
 __all__ = ["bmm", "linear", "matmul"]
@@ -58,7 +58,7 @@ def matmul(self: Operand, other: Operand) -> NestedArray | Array:
     (2, 2, 2)
     """
     if type(self) is not NestedArray and type(other) is not NestedArray:
-        return dense.matmul(self, other)
+        return multiplied(self, other)
     a, b = together("matmul", self, other)
     m, n = a.ndim, b.ndim
     for x, ndim in ((a, m), (b, n)):
@@ -118,7 +118,12 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
            [43]]), array([[6]]))
     """
     if type(self) is not NestedArray and type(mat2) is not NestedArray:
-        return dense.bmm(self, mat2)
+        a, b = canonical.together("bmm", self, mat2)
+        if a.ndim != 3 or b.ndim != 3 or a.shape[0] != b.shape[0]:
+            raise ShapeError(
+                f"bmm: shapes {a.shape} and {b.shape} must have three dimensions each and the same batch size."
+            )
+        return multiplied(a, b)
     a, b = together("bmm", self, mat2)
     if a.ndim != 3 or b.ndim != 3:
         raise StructureError(
@@ -167,7 +172,9 @@ def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> Joined:
            [143]]), array([[165]]))
     """
     if type(self) is not NestedArray:
-        return dense.linear(self, weight, bias)
+        x, w, shift = canonical.together("linear", self, weight, bias)
+        check_linear(x.shape[-1] if x.ndim else None, w, shift)
+        return transformed(x, w, shift)
     _, w, shift = canonical.together("linear", self.data, weight, bias)
     if self.ndim < 2:
         raise StructureError("linear: the components have no dimensions; the last one is what weight multiplies.")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pynested.autograd import Array, dense
+from pynested.autograd import Array
 from pynested.autograd.rules import linalg as rules
 from pynested.autograd.rules import movement as moves
 from pynested.backends import Matrices
@@ -21,6 +21,8 @@ from pynested.operators.movement.axes import transpose
 from pynested.structure import Ints
 from pynested.structure.layouts import strided
 from pynested.structure.metadata import sealed
+
+from .of_dense import multiplied
 
 
 def _refused(a: Any, b: Any, i: int, text: str) -> StructureError | ShapeError:
@@ -66,7 +68,7 @@ def _by_components(a: Any, b: Any) -> NestedArray | Array:
     outline = _outline_of_product(a, b)
     nested = a if isinstance(a, NestedArray) else b
     if len(nested):
-        flat = elements(map_components(dense.matmul, a, b, layout=strided))  # type: ignore[arg-type]
+        flat = elements(map_components(multiplied, a, b, layout=strided))  # type: ignore[arg-type]
     else:
         values = [x.data if isinstance(x, NestedArray) else x for x in (a, b)]
         flat = moves.concatenate([moves.reshape(x, (x.numel(),))[:0] for x in values], 0)
@@ -140,7 +142,7 @@ def nested_dense(a: NestedArray, b: Array) -> NestedArray | Array:
     _check_inner(a, b, a.outline[:, -1], np.array(b.shape[:1]))
     if a.structure.ragged_dim == a.ndim - 1:
         return _by_components(a, b)
-    return over_last(a, b.shape[:1], lambda values: dense.matmul(values, b))
+    return over_last(a, b.shape[:1], lambda values: multiplied(values, b))
 
 
 def _nested_batch(a: NestedArray, b: Array) -> NestedArray | Array:

@@ -2,7 +2,7 @@
 
 An entry is the whole reduction. It is written once, in terms of `Runs`, for axes of dense arrays and for segments, as
 the components of nested arrays are. From it follow the functions of dense and of nested arrays with their docstrings,
-the methods of both, and what NumPy's function of the name does: `autograd/dense/along.py` makes them.
+the methods of both, and what NumPy's function of the name does: `pynested/tables/functions.py` makes them.
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ from __future__ import annotations
 from math import inf, nan
 from typing import Any
 
+from pynested.autograd import Array
+from pynested.autograd.rules import elementwise as of_elements
 from pynested.backends import get_backend
 from pynested.backends.errors import EmptyReductionError
 
-from ..array import Array
-from ..rules import elementwise as of_elements
-from .entries import Reduction, added, averaged, place, to_dtype, truth, unchanged
+from .dtypes import added, averaged, place, truth, unchanged
+from .entries import Reduction
 from .runs import Runs
-
-__all__ = ["REDUCTIONS", "shifted", "to_dtype"]
 
 
 def shifted(runs: Runs, x: Array) -> tuple[Array, Array]:

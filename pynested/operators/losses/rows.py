@@ -1,4 +1,4 @@
-"""Rows of a table by number, and the cross entropy of rows."""
+"""Rows and numbers: which row of a table, or which class of a row of scores, each number means; the losses of rows."""
 
 from __future__ import annotations
 
@@ -6,83 +6,37 @@ from typing import Any
 
 import numpy as np
 
+from pynested.autograd import Array
+from pynested.autograd.array import raw
+from pynested.autograd.dense.shapes import canonical_int
+from pynested.autograd.numbers import canonical_real, in_words
+from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import reduction as of_axes
+from pynested.autograd.rules import rows as rules
 from pynested.backends import get_backend
-from pynested.backends.dtypes import computing_dtype, is_half
 from pynested.backends.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError
 from pynested.backends.memory import with_room
 from pynested.backends.numpy.running import quiet
-
-from ..array import Array, raw
-from ..numbers import canonical_real, in_words
-from ..rules import movement as moves
-from ..rules import rows as rules
-from .along import sum as total
-from .canonical import together
-from .entries import floating
-from .reduction import to_dtype
-from .shapes import canonical_int
-
-__all__ = ["cross_entropy", "embedding"]
+from pynested.components.packing import elements
+from pynested.nested.array import NestedArray
 
 
-def embedding(indices: Any, weight: Any) -> Array:
-    """The rows of ``weight`` at ``indices``: (...), (V, E) -> (..., E)."""
-    index, table = together("embedding", indices, weight)
-    if table.ndim != 2:
-        raise ShapeError(f"embedding: weight must have shape (V, E), not {table.shape}.")
-    flat = rows_of("embedding", index, table.shape[0])
-    rows: Array = moves.take_rows(table, flat)
-    return moves.reshape(rows, (*index.shape, table.shape[1]))
-
-
-def rows_of(name: str, index: Array, rows: int) -> Any:
-    """``index`` as flat int64 numbers, each checked to be one of ``rows`` rows."""
-    if index.dtype.kind not in "iu":
-        raise DTypeError(f"{name}: indices must be integers, these are {index.dtype}.")
-    flat, wrong = _numbers(index, rows)
-    if wrong.size:
-        raise IndexOutOfRange(
-            f"{name}: index {flat[wrong[0]]} at flat position {wrong[0]} is outside the table's 0..{rows - 1}."
-        )
-    return flat
+def outside(x: NestedArray, size: int, ignored: int | None = None) -> str:
+    """The first element of ``x`` that is not in 0 .. size - 1, and where it is, in words."""
+    flat = raw(elements(x))
+    at = int(np.flatnonzero(((flat < 0) | (flat >= size)) & (flat != ignored))[0])
+    sizes = x.component_sizes()
+    ends = np.cumsum(sizes.prod(axis=1))
+    i = int(np.searchsorted(ends, at, "right"))
+    position = np.unravel_index(at - (int(ends[i - 1]) if i else 0), sizes[i])
+    return f"{flat[at]} at component {i}, position {tuple(int(k) for k in position)},"
 
 
 @with_room
-def _numbers(given: Array, end: int) -> tuple[Any, Any]:
+def numbers(given: Array, end: int) -> tuple[Any, Any]:
     """``given`` as flat int64, a copy that no write into it changes, and where that is outside 0..end - 1."""
     flat = given.data.reshape(-1).astype(np.int64)
     return flat, np.flatnonzero((flat < 0) | (flat >= end))
-
-
-def cross_entropy(
-    self: Any,
-    target: Any,
-    *,
-    weight: Any = None,
-    reduction: str = "mean",
-    ignore_index: int = -100,
-    label_smoothing: float = 0.0,
-) -> Array:
-    """-log softmax(x)[target] of each row: (..., C), (...) -> () or (...); classes are last."""
-    x, labels, weight = together("cross_entropy", self, target, weight)
-    x = floating("cross_entropy", x)
-    if is_half(x.dtype):  # rounded once, after the reduction
-        wide = to_dtype(x, computing_dtype(x.dtype))
-        found = cross_entropy(
-            wide, labels, weight=weight, reduction=reduction, ignore_index=ignore_index, label_smoothing=label_smoothing
-        )
-        return to_dtype(found, x.dtype)
-    if not x.ndim or x.shape[:-1] != labels.shape:
-        raise ShapeError(
-            f"cross_entropy: scores of shape {x.shape} need targets of shape {x.shape[:-1]}, not {labels.shape}."
-        )
-    classes = x.shape[-1]
-    ignore, smoothing = checked_options(ignore_index, label_smoothing)
-    rows, marked, shares = prepared(x, labels, weight, ignore, classes)
-    losses = row_losses(rows, marked, shares, ignore, smoothing)
-    if check_reduction(reduction) == "none":
-        return moves.reshape(losses, labels.shape)
-    return reduced(losses, marked, shares, ignore, reduction)
 
 
 def check_reduction(reduction: str) -> str:
@@ -104,7 +58,7 @@ def prepared(x: Array, labels: Array, weight: Array | None, ignore: int, classes
     """Rows of scores, their targets (int64, in range or ignored), and the weight of each class or None."""
     if labels.dtype.kind not in "iu":
         raise DTypeError(f"cross_entropy: targets must be class numbers, these are {labels.dtype}.")
-    marked, outside = _numbers(labels, classes)
+    marked, outside = numbers(labels, classes)
     wrong = outside[marked[outside] != ignore]
     if wrong.size:
         raise IndexOutOfRange(
@@ -130,7 +84,7 @@ def reduced(losses: Array, marked: Any, shares: Any, ignore: int, reduction: str
 
     It is NaN where the weights add up to nothing, as where all rows are ignored, or to more than any float.
     """
-    summed = total(losses)
+    summed = of_axes.sum_axes(losses, (0,))
     if reduction == "sum":
         return summed
     count = _weight_of(marked, shares, ignore)

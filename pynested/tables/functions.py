@@ -1,4 +1,4 @@
-"""The functions of the tables of `reduction` and `runwise` on dense arrays, listed by `along.pyi`; and how one is made.
+"""How a function is made of an entry of the tables of `reductions` and `runwise`, with its signature and docstring.
 
 Each takes NumPy's names ``axis`` and ``keepdims`` beside ``dim`` and ``keepdim``.
 """
@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from pynested.autograd.numbers import canonical_real
 from pynested.backends.errors import ArgumentError
 
-from ..numbers import canonical_real
-from .entries import TAKEN, Reduction, RunWise, averaged
-from .reduction import REDUCTIONS
-from .runwise import RUNWISE
+from .dtypes import TAKEN, averaged
+from .entries import Reduction, RunWise
+from .reductions import REDUCTIONS
 
 Entry = Reduction | RunWise
 Over = Callable[..., Any]  # the entry, an array, dim, and of reductions keepdim; a dtype if one can be asked for
@@ -150,7 +150,10 @@ def numpys(functions: dict[str, Any]) -> dict[Any, Callable[..., Any]]:
     def plain(own: Any) -> Callable[..., Any]:
         return lambda a, axis=None, *, keepdims=False: own(a, axis, keepdims)
 
-    made = {"": plain, "place": plain, "dtype": typed, "correction": corrected}
+    def along_one(own: Any) -> Callable[..., Any]:  # without an axis NumPy flattens, which is no run
+        return lambda a, axis, *, keepdims=False: own(a, axis, keepdims)
+
+    made = {"": plain, "place": along_one, "dtype": typed, "correction": corrected}
     known = {name: entry for name, entry in REDUCTIONS.items() if hasattr(np, name)}
     found = {getattr(np, name): made[entry.option](functions[name]) for name, entry in known.items()}
     return found | {np.max: found[np.amax], np.min: found[np.amin]}
@@ -164,7 +167,7 @@ def signature(entry: Entry, types: Mapping[str, str]) -> inspect.Signature:
     named, by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     reduces = isinstance(entry, Reduction)
     alone = not reduces or entry.option == "place"
-    given = [("self", named, _NEEDED), ("dim", named, _NEEDED if alone else None)]
+    given: list[tuple[str, Any, Any]] = [("self", named, _NEEDED), ("dim", named, _NEEDED if alone else None)]
     given += [("keepdim", named, False)] if reduces else []
     given += [(name, by_name, default) for name, (default, _) in OPTIONS[entry.option][1].items()]
     given += [(name, by_name, UNSAID) for name in ("axis", "keepdims")[: 1 + reduces]]
@@ -228,20 +231,3 @@ def _refused(entry: Entry) -> dict[str, str]:
     if entry.option == "correction":
         said["ArgumentError"] = "For a ``correction`` below 0, or NaN."
     return said
-
-
-# ---- on dense arrays ----------------------------------------------------------------------------------------------
-
-
-def _over(entry: Any, *given: Any) -> Any:
-    return entry(*given)
-
-
-__all__ = [*REDUCTIONS, *RUNWISE]
-
-for _name, _entry in (REDUCTIONS | RUNWISE).items():
-    globals()[_name] = function(_entry, _over, __name__)
-
-# What np.sum(x) is of a dense x; a place in an array of several dimensions is one of NumPy's alone, as a cumsum of all.
-NUMPY = numpys(globals())
-NUMPY = {one: own for one, own in NUMPY.items() if one not in (np.argmax, np.argmin)}

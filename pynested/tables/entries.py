@@ -1,4 +1,4 @@
-"""What the tables of `reduction` and of `runwise` hold, and the dtypes in which arrays are taken."""
+"""What the tables of `reductions` and of `runwise` hold."""
 
 from __future__ import annotations
 
@@ -8,97 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from pynested.autograd import Array
+from pynested.autograd.dense.canonical import as_array
+from pynested.autograd.dense.shapes import canonical_dim, canonical_dims
+from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import reduction as of_axes
+from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import Segments
-from pynested.backends.dtypes import computing_dtype, is_float
-from pynested.backends.errors import DTypeError, EmptyReductionError
+from pynested.backends.errors import EmptyReductionError
 
-from ..array import Array
-from ..rules import movement as moves
-from ..rules import reduction as of_axes
-from .canonical import as_array, canonical_dtype
+from .dtypes import place
 from .runs import AxisRuns, SegmentRuns
-from .shapes import canonical_dim, canonical_dims
 
 Where = Callable[[int], str]  # the number of a run -> what it is a run of, in words
-Kind = np.dtype[Any]
 Formula = Callable[..., Array]  # the runs of an array, the array, options -> an element for each run
-
-
-# ---- dtypes -------------------------------------------------------------------------------------------------------
-
-
-def to_dtype(x: Array, dtype: Kind) -> Array:
-    """``x`` in ``dtype``, itself if that is its own; a gradient flows between floating point dtypes only."""
-    if x.dtype == dtype:
-        return x
-    return moves.cast(x if is_float(dtype) else x.detach(), dtype)
-
-
-def added(name: str, x: Array, dtype: Any) -> tuple[Array, Kind]:
-    """``x`` in a dtype in which it can be added up, and the dtype of the sum: that asked for, its own, or int64."""
-    own = x.dtype if is_float(x.dtype) else np.dtype(np.int64)
-    wanted = own if dtype is None else canonical_dtype(dtype, x.device)
-    wide = computing_dtype(wanted) if is_float(wanted) else np.dtype(np.int64)
-    return to_dtype(to_dtype(x, wanted), wide), wanted
-
-
-def averaged(name: str, x: Array, dtype: Any) -> tuple[Array, Kind]:
-    """``x`` wide enough, and the dtype of its mean: that asked for, which must be floating, its own, or float64."""
-    wanted = x.dtype if is_float(x.dtype) else np.dtype(np.float64)
-    if dtype is not None:
-        wanted = canonical_dtype(dtype, x.device)
-        if not is_float(wanted):
-            raise DTypeError(f"{name}: a mean is a floating point number; dtype={wanted} cannot hold one.")
-    return added(name, x, wanted)
-
-
-def unchanged(name: str, x: Array, dtype: Any) -> tuple[Array, Kind]:
-    """``x``, whose dtype the result has."""
-    return x, x.dtype
-
-
-def truth(name: str, x: Array, dtype: Any) -> tuple[Array, Kind]:
-    """Whether each element is true; so is the result."""
-    return to_dtype(x, np.dtype(np.bool_)), np.dtype(np.bool_)
-
-
-def normalized(name: str, x: Array, dtype: Any) -> tuple[Array, Kind]:
-    """``x`` in ``dtype``, or as it is, floating point, for an operator that computes wider on its own."""
-    x = x if dtype is None else to_dtype(x, canonical_dtype(dtype, x.device))
-    kind = x.data.dtype
-    if not is_float(kind):
-        raise DTypeError(f"{name}: needs a floating point array, this one is {x.dtype}. Convert it: x.to(pn.float64).")
-    return x, kind
-
-
-def floating(name: str, x: Array) -> Array:
-    """``x``, which must be floating point."""
-    return normalized(name, x, None)[0]
-
-
-def composed(name: str, x: Array, dtype: Any) -> tuple[Array, Kind]:
-    """``x`` wide enough to compute in, and the floating dtype that the result has."""
-    x, kind = normalized(name, x, dtype)
-    return to_dtype(x, computing_dtype(kind)), kind
-
-
-def place(name: str, x: Array, dtype: Any) -> tuple[Array, Kind]:
-    """``x``, in which places are looked for, without a gradient."""
-    return x.detach(), np.dtype(np.int64)
-
-
-TAKEN = {
-    added: "Bools and integers give int64, floats keep their dtype.",
-    averaged: "Bools and integers give float64, floats keep their dtype.",
-    unchanged: "Of any dtype, which the result has.",
-    truth: "Of any dtype; all but zeros is true, NaN too. The result is bool.",
-    normalized: "Floats; the result has their dtype, and the layout.",
-    composed: "Floats; the result has their dtype, and the layout.",
-    place: "Of any dtype; the result is int64.",
-}
-
-
-# ---- the table ----------------------------------------------------------------------------------------------------
 
 
 class Reduction:

@@ -1,4 +1,4 @@
-"""Products of dense arrays."""
+"""Products of dense arrays: what all products of components come down to."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from pynested.autograd import Array
+from pynested.autograd.dense.canonical import together
+from pynested.autograd.dense.shapes import broadcast_shape, possible_shape
+from pynested.autograd.rules import elementwise as of_elements
+from pynested.autograd.rules import linalg as rules
+from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.dtypes import computing_dtype, is_float, is_half, promoted
 from pynested.backends.errors import ShapeError
 from pynested.backends.limits import MOST_ELEMENTS
-
-from ..array import Array
-from ..rules import linalg as rules
-from ..rules import movement as moves
-from .canonical import together
-from .elementwise import add
-from .reduction import to_dtype
-from .shapes import broadcast_shape, possible_shape
-
-__all__ = ["bmm", "linear", "matmul"]
 
 
 def _promoted(a: Array, b: Array) -> tuple[Array, Array]:
@@ -28,7 +25,7 @@ def _promoted(a: Array, b: Array) -> tuple[Array, Array]:
     return to_dtype(a, dtype), to_dtype(b, dtype)
 
 
-def matmul(self: Any, other: Any) -> Array:
+def multiplied(self: Any, other: Any) -> Array:
     """The matrix product over the last two dimensions; those before broadcast, and a vector is a row or a column."""
     a, b = _promoted(*together("matmul", self, other))
     if not a.ndim or not b.ndim:
@@ -39,11 +36,11 @@ def matmul(self: Any, other: Any) -> Array:
             f"matmul: the last dimension of {a.shape} has size {a.shape[-1]} and the dimension of {b.shape} that it "
             f"meets has size {inner}; they must be equal."
         )
-    return _multiplied(a, b)
+    return _product(a, b)
 
 
-def _multiplied(a: Array, b: Array) -> Array:
-    """`matmul` of operands of one dtype whose inner sizes are equal."""
+def _product(a: Array, b: Array) -> Array:
+    """The product of operands of one dtype whose inner sizes are equal."""
     left = a if a.ndim > 1 else moves.reshape(a, (1, *a.shape))
     right = b if b.ndim > 1 else moves.reshape(b, (*b.shape, 1))
     lead = broadcast_shape("matmul", left.shape[:-2], right.shape[:-2])
@@ -57,27 +54,10 @@ def _multiplied(a: Array, b: Array) -> Array:
     return moves.reshape(product, (*lead, *rows, *cols))
 
 
-def bmm(self: Any, mat2: Any) -> Array:
-    """(B, N, K), (B, K, M) -> (B, N, M)."""
-    a, b = together("bmm", self, mat2)
-    if a.ndim != 3 or b.ndim != 3 or a.shape[0] != b.shape[0]:
-        raise ShapeError(
-            f"bmm: shapes {a.shape} and {b.shape} must have three dimensions each and the same batch size."
-        )
-    return matmul(a, b)
-
-
 def _multiplied_in(x: np.dtype[Any], weight: np.dtype[Any], bias: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of the products of `linear`: that of the result, float32 for halves; integers keep their own."""
     kind = promoted(x, weight)
     return computing_dtype(promoted(kind, bias) if is_float(kind) else kind)
-
-
-def linear(self: Any, weight: Any, bias: Any = None) -> Array:
-    """``x @ weight.T + bias``: (..., I), (O, I), (O,) -> (..., O)."""
-    x, w, bias = together("linear", self, weight, bias)
-    check_linear(x.shape[-1] if x.ndim else None, w, bias)
-    return transformed(x, w, bias)
 
 
 def transformed(x: Array, weight: Array, bias: Array | None) -> Array:
@@ -86,8 +66,8 @@ def transformed(x: Array, weight: Array, bias: Array | None) -> Array:
         wide, kind = _multiplied_in(x.dtype, weight.dtype, bias.dtype), promoted(x.dtype, weight.dtype, bias.dtype)
         if wide != promoted(x.dtype, weight.dtype):  # added up so wide, and rounded once, bias included
             return to_dtype(transformed(to_dtype(x, wide), to_dtype(weight, wide), to_dtype(bias, wide)), kind)
-    product = _multiplied(*_promoted(x, rules.swapped(weight)))
-    return product if bias is None else add(product, bias)
+    product = _product(*_promoted(x, rules.swapped(weight)))
+    return product if bias is None else of_elements.add(product, bias)
 
 
 def check_linear(features: int | None, weight: Array, bias: Array | None) -> None:

@@ -1,4 +1,4 @@
-"""Writes in place into nested arrays: checked, carried out in the shared memory, counted."""
+"""Writes in place into nested arrays: the same, component by component, in the shared memory."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd import Array, is_grad_enabled
-from pynested.autograd.array import UNRECORDED, raw
-from pynested.autograd.dense.indexing import write_at
-from pynested.autograd.dense.writing import held, instead, label, unrecorded, written_value
-from pynested.autograd.dense.writing import write as write_dense
+from pynested.autograd import Array
+from pynested.autograd.array import raw
 from pynested.backends import get_backend
 from pynested.backends.errors import GradientError, StructureError
 from pynested.backends.memory import with_room
@@ -20,30 +17,32 @@ from pynested.components.packing import as_dense, gathered, to_strided, unbound
 from pynested.components.shapes import check_same_shape
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Index
+from pynested.operators.indexing import getitem
 
-from .indexing import getitem
+from . import of_dense
+from .of_dense import held, instead, label, refuse_recorded, write_at, written_value
 
 
-def overwrite(self: NestedArray, function: Callable[..., Any], *arguments: Any, **options: Any) -> NestedArray:
+def overwrite(self: NestedArray, function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
     """Write the result of the operator ``function`` into the array itself."""
     name = function.__name__
     _refuse(self, name, arguments)
     plain = [x.detach() if isinstance(x, NestedArray | Array) else x for x in arguments]
-    return _store(self, name, function(self.detach(), *plain, **options))
+    _store(self, name, function(self.detach(), *plain, **options))
 
 
-def write(self: Any, name: str, value: Any) -> Any:
+def write(self: NestedArray, name: str, value: Any) -> None:
     """Write ``value``, which broadcasts, into the array itself."""
     given = _given(name, value, self)
     _refuse(self, name, (given,))
-    return _store(self, name, elementwise(name, _second, self.detach(), given))
+    _store(self, name, elementwise(name, _second, self.detach(), given))
 
 
 def assign(self: NestedArray, index: Index, value: Any) -> None:
     """Write ``value``, which broadcasts, to what ``index`` names, be it a view or not."""
     name = "assignment"
     given = _given(name, value, self)
-    _refuse_recorded(self, name, (given,))
+    refuse_recorded(self, self.data, name, (given,))
     target = getitem(self.detach(), index)
     if isinstance(target, Array) and isinstance(given, NestedArray):
         given = as_dense(name, given)
@@ -53,7 +52,7 @@ def assign(self: NestedArray, index: Index, value: Any) -> None:
     elif isinstance(target, NestedArray):
         write(target, name, given)
     else:
-        write_dense(target, name, given)
+        of_dense.write(target, name, given)
 
 
 def _given(name: str, value: Any, self: NestedArray) -> Any:
@@ -92,21 +91,12 @@ def _second(x: Array, value: Any) -> Array:
 
 
 def _refuse(self: NestedArray, name: str, arguments: tuple[Any, ...]) -> None:
-    _refuse_recorded(self, name, arguments)
+    refuse_recorded(self, self.data, name, arguments)
     _refuse_read_only(self, name)
     if self.structure.overlapping:
         raise StructureError(
             f"{label(name)}: components overlap, so one place would be written twice; clone the array first."
         )
-
-
-def _refuse_recorded(self: NestedArray, name: str, arguments: tuple[Any, ...]) -> None:
-    recorded = [x for x in (self, *arguments) if isinstance(x, NestedArray | Array) and x.requires_grad]
-    if is_grad_enabled() and recorded:
-        what = "this array requires grad" if recorded[0] is self else "an operand requires grad"
-        raise unrecorded(name, what)
-    if is_grad_enabled() and self.data.guard == UNRECORDED:
-        raise unrecorded(name, "this array is a view, made inside no_grad, of one that requires grad")
 
 
 def _refuse_read_only(self: NestedArray, name: str) -> None:
@@ -117,7 +107,7 @@ def _refuse_read_only(self: NestedArray, name: str) -> None:
         )
 
 
-def _store(self: NestedArray, name: str, result: Any) -> NestedArray:
+def _store(self: NestedArray, name: str, result: Any) -> None:
     if type(result) is not NestedArray:
         raise StructureError(f"{label(name)}: the result is dense and cannot be written into a nested array.")
     check_same_shape(label(name), self, result)
@@ -129,4 +119,3 @@ def _store(self: NestedArray, name: str, result: Any) -> NestedArray:
         for place, component in zip(unbound(self.detach()), unbound(new), strict=True):
             place.data[...] = component.data
     self.data.storage.wrote()
-    return self

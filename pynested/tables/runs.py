@@ -13,14 +13,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pynested.autograd import Array
+from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import reduction as of_axes
+from pynested.autograd.rules import segment as of_segments
 from pynested.backends import Segments, get_backend
 from pynested.backends.host import from_host
 from pynested.backends.memory import with_room
-
-from ..array import Array
-from ..rules import movement as moves
-from ..rules import reduction as of_axes
-from ..rules import segment as of_segments
 
 
 class Runs(Protocol):

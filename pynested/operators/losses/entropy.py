@@ -1,4 +1,4 @@
-"""Rows of a table by number, and the cross entropy of rows, on nested and dense arrays."""
+"""The cross entropy of rows, on nested and dense arrays."""
 
 from __future__ import annotations
 
@@ -6,78 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd import Array, dense
-from pynested.autograd.array import raw
-from pynested.autograd.dense import losses
+from pynested.autograd import Array
 from pynested.autograd.dense.canonical import together
-from pynested.autograd.dense.entries import floating
-from pynested.autograd.dense.reduction import to_dtype
 from pynested.autograd.rules import movement as moves
-from pynested.backends.dtypes import is_half
-from pynested.backends.errors import IndexOutOfRange, StructureError
+from pynested.autograd.rules.movement import to_dtype
+from pynested.backends.dtypes import computing_dtype, is_half
+from pynested.backends.errors import IndexOutOfRange, ShapeError, StructureError
 from pynested.components.packing import contiguous, elements, of_elements
-from pynested.components.runs import over_last
 from pynested.components.shapes import apart, describe
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dense, Operand
+from pynested.tables.dtypes import floating
 
-__all__ = ["cross_entropy", "embedding"]
-
-
-def _outside(x: NestedArray, size: int, ignored: int | None = None) -> str:
-    """The first element of ``x`` that is not in 0 .. size - 1, and where it is, in words."""
-    flat = raw(elements(x))
-    at = int(np.flatnonzero(((flat < 0) | (flat >= size)) & (flat != ignored))[0])
-    sizes = x.component_sizes()
-    ends = np.cumsum(sizes.prod(axis=1))
-    i = int(np.searchsorted(ends, at, "right"))
-    position = np.unravel_index(at - (int(ends[i - 1]) if i else 0), sizes[i])
-    return f"{flat[at]} at component {i}, position {tuple(int(k) for k in position)},"
-
-
-def embedding(indices: Operand, weight: Dense) -> NestedArray | Array:
-    """Each index is replaced by that row of ``weight``: ``(B, *), (V, E) -> (B, *, E)``.
-
-    Parameters
-    ----------
-    indices : NestedArray or Array
-        Integers from 0 to V - 1; the result has their layout and one more dimension.
-    weight : Array
-        ``(V, E)``; the result has its dtype.
-
-    Raises
-    ------
-    IndexOutOfRange
-        For an index below 0 or not below V, naming the component and the position in it.
-    DTypeError
-        For indices that are not integers, bools included.
-    ShapeError
-        For a ``weight`` that is not a matrix.
-
-    Notes
-    -----
-    An empty component becomes one of shape (0, E), also where V is 0. Gradient: a row gets the sum of the cotangents of
-    every place that names it, +0 where none does; ``indices`` have none.
-
-    Clauses: EMBEDDING-1 to EMBEDDING-7. After `torch.nn.functional.embedding`.
-
-    Examples
-    --------
-    >>> tokens = pn.nested_array([[2, 0], [1]], layout=pn.jagged)
-    >>> pn.embedding(tokens, pn.array([[0.0, 0.5], [1.0, 1.5], [2.0, 2.5]])).unbind()
-    (array([[2. , 2.5],
-           [0. , 0.5]]), array([[1. , 1.5]]))
-    """
-    if type(indices) is not NestedArray:
-        return dense.embedding(indices, weight)
-    _, table = together("embedding", indices.data, weight)
-    x = contiguous(indices)
-    try:
-        return over_last(x, (), lambda values: dense.embedding(values, table))
-    except IndexOutOfRange:
-        raise IndexOutOfRange(
-            f"embedding: index {_outside(x, table.shape[0])} is not one of the {table.shape[0]} rows of the table."
-        ) from None
+from .rows import check_reduction, checked_options, outside, prepared, reduced, row_losses
 
 
 def cross_entropy(
@@ -135,11 +76,9 @@ def cross_entropy(
     array(0.69314718)
     """
     if type(self) is not NestedArray and type(target) is not NestedArray:
-        return dense.cross_entropy(
-            self, target, weight=weight, reduction=reduction, ignore_index=ignore_index, label_smoothing=label_smoothing
-        )
-    losses.check_reduction(reduction)
-    ignore, smoothing = losses.checked_options(ignore_index, label_smoothing)
+        return _of_dense(self, target, weight, reduction, ignore_index, label_smoothing)
+    check_reduction(reduction)
+    ignore, smoothing = checked_options(ignore_index, label_smoothing)
     if type(self) is NestedArray and is_half(self.dtype):  # rounded once, after the reduction
         wide = NestedArray(to_dtype(self.data, np.dtype(np.float32)), self.structure)
         found = cross_entropy(
@@ -154,16 +93,36 @@ def cross_entropy(
     scores = floating("cross_entropy", elements(x))
     rows = moves.reshape(scores, (labels.numel(), classes))
     try:
-        rows, marked, shares = losses.prepared(rows, elements(labels), given, ignore, classes)
+        rows, marked, shares = prepared(rows, elements(labels), given, ignore, classes)
     except IndexOutOfRange:
         raise IndexOutOfRange(
-            f"cross_entropy: target {_outside(labels, classes, ignore)} is not one of the {classes} classes "
+            f"cross_entropy: target {outside(labels, classes, ignore)} is not one of the {classes} classes "
             f"0..{classes - 1}, nor ignore_index {ignore}."
         ) from None
-    lost = losses.row_losses(rows, marked, shares, ignore, smoothing)
+    lost = row_losses(rows, marked, shares, ignore, smoothing)
     if reduction != "none":
-        return losses.reduced(lost, marked, shares, ignore, reduction)
+        return reduced(lost, marked, shares, ignore, reduction)
     return of_elements(lost, np.maximum(x.outline[:, :-1], labels.outline), len(x), labels.structure.ragged_dim)
+
+
+def _of_dense(scores: Any, target: Any, weight: Any, reduction: str, ignore_index: Any, label_smoothing: Any) -> Array:
+    """(..., C), (...) -> () or (...)."""
+    x, labels, weight = together("cross_entropy", scores, target, weight)
+    x = floating("cross_entropy", x)
+    if is_half(x.dtype):  # rounded once, after the reduction
+        wide = to_dtype(x, computing_dtype(x.dtype))
+        return to_dtype(_of_dense(wide, labels, weight, reduction, ignore_index, label_smoothing), x.dtype)
+    if not x.ndim or x.shape[:-1] != labels.shape:
+        raise ShapeError(
+            f"cross_entropy: scores of shape {x.shape} need targets of shape {x.shape[:-1]}, not {labels.shape}."
+        )
+    classes = x.shape[-1]
+    ignore, smoothing = checked_options(ignore_index, label_smoothing)
+    rows, marked, shares = prepared(x, labels, weight, ignore, classes)
+    losses = row_losses(rows, marked, shares, ignore, smoothing)
+    if check_reduction(reduction) == "none":
+        return moves.reshape(losses, labels.shape)
+    return reduced(losses, marked, shares, ignore, reduction)
 
 
 def _paired(scores: Any, target: Any) -> tuple[NestedArray, NestedArray]:

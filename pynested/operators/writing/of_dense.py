@@ -1,32 +1,26 @@
-"""Writes in place: checked, carried out, counted."""
+"""Writes in place into dense arrays: checked, carried out, counted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
+from pynested.autograd import Array
+from pynested.autograd.any_array import AnyArray
+from pynested.autograd.array import READ_ONLY, UNRECORDED
+from pynested.autograd.dense.canonical import as_array, numpy_array, operand, own_class
+from pynested.autograd.dense.shapes import broadcast_shape
+from pynested.autograd.numbers import check_fits, scalar
+from pynested.autograd.rules.kinds import same_device
+from pynested.autograd.tape import state
 from pynested.backends import get_backend
-from pynested.backends.errors import ArgumentError, GradientError, PynestedError, ShapeError
+from pynested.backends.errors import ArgumentError, GradientError, PynestedError, ShapeError, StructureError
 from pynested.backends.host import from_host, written_to
-
-from ..array import READ_ONLY, UNRECORDED, Array
-from ..numbers import check_fits, scalar
-from ..rules.functions import FUNCTIONS
-from ..rules.kinds import same_device
-from ..rules.pairs import PAIRS
-from ..tape import state
-from .canonical import as_array, numpy_array, operand, own_class
-from .shapes import broadcast_shape
-
-IN_PLACE = (  # what has such a method
-    "add", "sub", "clamp", "neg", "abs", "relu", "masked_fill",
-    *(name for name, one in FUNCTIONS.items() if one.dtypes != "bool"),
-    *(name for name, one in PAIRS.items() if one.in_place),
-)  # fmt: skip
-
-Target = TypeVar("Target")  # an Array, or a class that only an Array will be of
+from pynested.backends.memory import with_room
+from pynested.operators.index_arrays import first_entry, is_array
+from pynested.operators.indexing import getitem
 
 _INSTEAD = {
     "copy": "x = source.clone()",
@@ -36,28 +30,46 @@ _INSTEAD = {
 }
 
 
-def overwrite(self: Target, function: Callable[..., Array], *arguments: Any, **options: Any) -> Target:
+def overwrite(self: Array, function: Callable[..., Array], *arguments: Any, **options: Any) -> None:
     """Write the result of the operator ``function`` into the array itself."""
-    array: Any = self
     name = function.__name__
-    _refuse(array, name, arguments)
-    plain = [argument.detach() if type(argument) is Array else argument for argument in arguments]
-    _store(array, name, function(array.detach(), *plain, **options))
-    return self
+    _refuse(self, name, arguments)
+    plain = [x.detach() if type(x) is Array else x for x in arguments]
+    _store(self, name, function(self.detach(), *plain, **options))
 
 
-def write(self: Target, name: str, value: Any) -> Target:
+def write(self: Array, name: str, value: Any) -> None:
     """Write ``value``, which broadcasts, into the array itself."""
-    array: Any = self
-    _store(array, name, checked_value(name, value, array))
-    return self
+    given = written_value(name, value, self)
+    _refuse(self, name, (given,))
+    _store(self, name, given)
 
 
-def checked_value(name: str, value: Any, target: Array) -> Array:
-    """What to write into ``target``, which may be written into."""
-    given = written_value(name, value, target)
-    _refuse(target, name, (given,))
-    return given
+def assign(self: Array, index: Any, value: Any) -> None:
+    """Write ``value``, which broadcasts, to what ``index`` names, be it a view or not."""
+    if not is_array(first_entry(index)):
+        write(getitem(self, index), "assignment", value)  # type: ignore[arg-type]
+        return
+    given = written_value("assignment", value, self)
+    _refuse(self, "assignment", (given,))
+    xp = get_backend(self.device).xp
+    counted = Array(xp.arange(self.numel(), dtype=np.int64).reshape(self.shape), self.device)
+    write_at("assignment", self, getitem(counted, index), given)  # type: ignore[arg-type]
+
+
+@with_room
+def write_at(name: str, target: Array, where: Array, value: Array) -> None:
+    """Write ``value``, which broadcasts, to the elements of ``target`` whose numbers in C order are ``where``."""
+    if broadcast_shape(name, where.shape, value.shape) != where.shape:
+        raise ShapeError(f"{name}: a value of shape {value.shape} does not fit into the shape {where.shape}.")
+    xp = get_backend(target.device).xp
+    if xp.unique(where.data).size != where.numel():
+        raise StructureError(
+            f"{name}: one place would be written twice, as components overlap, or the index names it twice; clone the "
+            "array first, and name each place once."
+        )
+    written_to(target.data)[xp.unravel_index(where.data, target.shape)] = held(label(name), value, target.dtype)
+    target.storage.wrote()
 
 
 def label(name: str) -> str:
@@ -114,13 +126,21 @@ def instead(name: str) -> str:
     return _INSTEAD.get(name, f"x = x.{name}(...)")
 
 
-def _refuse(self: Array, name: str, arguments: tuple[Any, ...]) -> None:
-    recorded = [a for a in (self, *arguments) if type(a) is Array and a.requires_grad]
-    if state.mode and recorded:
+def refuse_recorded(self: Any, values: Array, name: str, arguments: tuple[Any, ...]) -> None:
+    """Refuse to write into ``self``, which holds ``values``, while recording what must not change."""
+    if not state.mode:
+        return
+    arrays: list[Any] = [x for x in (self, *arguments) if isinstance(x, AnyArray)]
+    recorded = [x for x in arrays if x.requires_grad]
+    if recorded:
         what = "this array requires grad" if recorded[0] is self else "an operand requires grad"
         raise unrecorded(name, what)
-    if state.mode and self.guard == UNRECORDED:
+    if values.guard == UNRECORDED:
         raise unrecorded(name, "this array is a view, made inside no_grad, of one that requires grad")
+
+
+def _refuse(self: Array, name: str, arguments: tuple[Any, ...]) -> None:
+    refuse_recorded(self, self, name, arguments)
     if self.guard == READ_ONLY or written_to(self.data) is None:
         raise GradientError(
             f"{label(name)}: the memory is read-only, as that of a gradient in a hook is, or its places repeat (a "

@@ -1,31 +1,34 @@
-"""Operators that keep the shape and work along one dimension: the table, as `reduction` is of reductions."""
+"""Operators that keep the shape and work along one dimension: the table, as `reductions` is of reductions."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from pynested.autograd import Array
+from pynested.autograd.rules import elementwise as of_elements
+from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import segment as rules
 from pynested.backends import Segments
 
-from ..array import Array
-from ..rules import elementwise as of_elements
-from ..rules import segment as rules
-from .entries import RunWise, added, composed, in_terms_of_runs, normalized
-from .movement import transpose
+from .dtypes import added, composed, normalized
+from .entries import RunWise, in_terms_of_runs
 from .runs import Runs
 
-__all__ = ["RUNWISE"]
+
+def _swapped(x: Array, a: int, b: int) -> Array:
+    order = list(range(x.ndim))
+    order[a], order[b] = b, a
+    return x if a == b else moves.transpose(x, tuple(order))
 
 
 def _softmax(x: Array, axis: int) -> Array:
     last = x.ndim - 1
-    return (
-        rules.softmax_last(x) if axis == last else transpose(rules.softmax_last(transpose(x, axis, last)), axis, last)
-    )
+    return _swapped(rules.softmax_last(_swapped(x, axis, last)), axis, last)
 
 
 def _cumsum(x: Array, axis: int) -> Array:
     whole = Segments(np.array([0, x.shape[axis]]))  # one run, of rows that hold all the rest
-    return transpose(rules.segment_cumsum(transpose(x, 0, axis), whole), 0, axis)
+    return _swapped(rules.segment_cumsum(_swapped(x, 0, axis), whole), 0, axis)
 
 
 def _log_softmax(runs: Runs, x: Array) -> Array:

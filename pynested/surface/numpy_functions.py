@@ -1,6 +1,7 @@
-"""NumPy's functions of nested arrays: those with a namesake of the same meaning here; all others are refused.
+"""NumPy's functions of our arrays: those with a namesake of the same meaning here.
 
-Without them NumPy would make a dense array of a nested one, or fail, depending on the lengths of the components.
+All others are refused for nested arrays, of which NumPy would make a dense one, or fail, depending on the lengths of
+the components. For dense ones they are NumPy's, and so is a call with parameters that only NumPy's function has.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from pynested import operators as ops
+from pynested.autograd import Array
 from pynested.backends.errors import ArgumentError
 from pynested.construct import likeness
+from pynested.nested.array import NestedArray
 from pynested.operators import reduction, runwise
 
 
@@ -90,19 +93,27 @@ _INSTEAD = {
 }  # fmt: skip
 
 
-def call(function: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Carry out NumPy's ``function`` of arguments of which at least one is nested."""
+_TAKEN = {Array, NestedArray, np.ndarray}
+
+
+def call(function: Any, types: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Carry out NumPy's ``function`` of arguments of which at least one is an array of ours."""
+    if not {*types} <= _TAKEN:
+        return NotImplemented
+    own, misfit = _FUNCTIONS.get(function), None
+    if own is not None:
+        try:
+            inspect.signature(own).bind(*inputs, **options)
+        except TypeError as error:
+            misfit = error
+    if own is not None and misfit is None:
+        return own(*inputs, **options)
+    if NestedArray not in types:
+        return function._implementation(*inputs, **options)
     name = f"numpy.{function.__name__}"
-    own = _FUNCTIONS.get(function)
-    if own is None:
-        instead = _INSTEAD.get(
-            function, "pn.map_components(function, nt), nt.values(), or pn.to_padded_array(nt, padding)"
-        )
-        raise ArgumentError(f"{name}: NumPy's function does not take nested arrays. Use {instead}.")
-    try:
-        inspect.signature(own).bind(*inputs, **options)
-    except TypeError as error:
+    if own is not None:
         raise ArgumentError(
-            f"{name}: of nested arrays it takes {', '.join(inspect.signature(own).parameters)}; {error}."
-        ) from None
-    return own(*inputs, **options)
+            f"{name}: of nested arrays it takes {', '.join(inspect.signature(own).parameters)}; {misfit}."
+        )
+    instead = _INSTEAD.get(function, "pn.map_components(function, nt), nt.values(), or pn.to_padded_array(nt, padding)")
+    raise ArgumentError(f"{name}: NumPy's function does not take nested arrays. Use {instead}.")

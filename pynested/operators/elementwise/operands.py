@@ -1,0 +1,37 @@
+"""Dense operands of functions of one element and of two: those that a function takes, in the form that rules take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pynested.autograd import Array
+from pynested.autograd.dense.canonical import as_array, operands
+from pynested.autograd.dense.shapes import broadcast_shape
+from pynested.backends.errors import DTypeError
+
+BOOLS, INTEGERS = "b", "iu"  # kinds of dtype that an operator may refuse
+
+
+def paired(name: str, a: Any, b: Any) -> tuple[Any, Any]:
+    """Two operands, at least one of them an Array, whose shapes broadcast."""
+    if type(a) is not Array or type(b) is not Array:
+        a, b = operands(name, a, b)
+        if type(a) is not Array and type(b) is not Array:
+            return as_array(name, a), b
+    if type(a) is Array and type(b) is Array and a._bare.shape != b._bare.shape:
+        broadcast_shape(name, a._bare.shape, b._bare.shape)
+    return a, b
+
+
+def taking(name: str, rule: Callable[[Array], Array], refused: str = "") -> Callable[[Any], Array]:
+    """The function of one dense operand that a rule computes; kinds of dtype may be refused."""
+
+    def function(given: Any) -> Array:
+        x = given if type(given) is Array else as_array(name, given)
+        if refused and x.dtype.kind in refused:
+            taken = "floating point" if INTEGERS in refused else "numbers"
+            raise DTypeError(f"{name}: takes {taken}, not {x.dtype}. Convert the array first: x.to(pn.float64).")
+        return rule(x)
+
+    return function

@@ -1,0 +1,67 @@
+"""Lists, arrays and masks in an index: what they name."""
+
+from __future__ import annotations
+
+from types import EllipsisType, NoneType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pynested.autograd import Array
+from pynested.autograd.dense.canonical import numpy_array
+from pynested.autograd.dense.shapes import several
+from pynested.autograd.rules.kinds import same_device
+from pynested.backends.errors import ArgumentError, IndexOutOfRange, StructureError
+from pynested.backends.host import to_host
+
+_PLAIN_ENTRIES = frozenset((int, slice, NoneType, EllipsisType))
+
+
+def is_array(entry: Any) -> bool:
+    """Whether an entry of an index is a list or an array of places, or a mask."""
+    return type(entry) not in _PLAIN_ENTRIES and several(entry)
+
+
+def first_entry(index: Any) -> Any:
+    """What an index begins with; None if it is empty."""
+    return index if not isinstance(index, tuple) else index[0] if index else None
+
+
+def entry_array(entry: Any, indexed: Array) -> NDArray[Any]:
+    """A list or an array of integers or bools in an index, on the host; one of ours lies where ``indexed`` does."""
+    if getattr(entry, "is_nested", False):
+        raise StructureError("index: a nested mask picks from a nested array, this one is dense. Nest it first.")
+    if type(entry) is Array:
+        same_device("index", (indexed, entry))
+        given: NDArray[Any] = to_host(entry.data)
+    else:
+        try:
+            given = numpy_array("index", entry)
+        except ValueError as error:
+            raise ArgumentError(f"index: a list in an index holds integers, or bools ({error}).") from None
+        given = given if given.size or not isinstance(entry, list) else given.astype(np.int64)
+    if given.dtype.kind not in "biu":
+        raise ArgumentError(
+            f"index: an array in an index holds integers, or bools, not {given.dtype}. Convert it: a.to(pn.int64)."
+        )
+    return given
+
+
+def places(what: str, chosen: NDArray[Any], size: int) -> NDArray[np.int64]:
+    """The entries, counted from the front, of ``what`` of ``size`` entries that a vector of integers or bools names."""
+    if chosen.ndim != 1:
+        raise ArgumentError(
+            f"index: an array in an index has one dimension, not {chosen.ndim}; only a mask has more, of a dense array."
+        )
+    if chosen.dtype == np.bool_:
+        if len(chosen) != size:
+            raise IndexOutOfRange(f"index: a mask of {len(chosen)} entries picks from {what} of {size}.")
+        return np.flatnonzero(chosen)
+    wrong = np.flatnonzero((chosen < -size) | (chosen >= size))
+    if wrong.size:
+        raise IndexOutOfRange(
+            f"index: {chosen[wrong[0]]}, at place {wrong[0]} of the index, is out of bounds for {what} of {size}."
+        )
+    given = chosen.astype(np.int64)
+    return np.where(given < 0, given + size, given)

@@ -1,0 +1,50 @@
+"""Views that only dense arrays have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pynested.autograd import Array
+from pynested.autograd.dense.shapes import (
+    broadcast_shape,
+    canonical_dim,
+    canonical_int,
+    canonical_ints,
+    canonical_shape,
+)
+from pynested.autograd.rules import movement as moves
+from pynested.backends.errors import IndexOutOfRange, ShapeError
+
+
+def narrowed(x: Array, dim: int, start: int, length: int) -> Array:
+    """A view of ``length`` entries of dimension ``dim``, from ``start`` on."""
+    at = canonical_dim("narrow", dim, x.ndim)
+    size = x.shape[at]
+    first, count = canonical_int("narrow", "start", start), canonical_int("narrow", "length", length)
+    first = first + size if first < 0 else first
+    if count < 0 or first < 0 or first + count > size:
+        raise IndexOutOfRange(f"narrow: start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    return moves.slice_(x, (*[slice(None)] * at, slice(first, first + count)))
+
+
+def as_strided(x: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int = 0) -> Array:
+    """A view of a contiguous array with other sizes and strides, in elements; where places repeat, it is read-only."""
+    sizes, strides = canonical_shape("as_strided", (size,)), canonical_ints("as_strided", "a stride", (stride,))
+    offset = canonical_int("as_strided", "storage_offset", storage_offset)
+    if len(sizes) != len(strides) or min((*sizes, *strides, offset), default=0) < 0:
+        raise ShapeError(f"as_strided: sizes {sizes} and strides {strides} must be as many, and none below 0.")
+    last = offset + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
+    if 0 not in sizes and last >= x.numel():
+        raise ShapeError(f"as_strided: the view reaches element {last} of an array of {x.numel()} elements.")
+    if not x.is_contiguous():
+        raise ShapeError("as_strided: the array is not contiguous; call contiguous() first.")
+    taken = tuple(step if n > 1 and 0 not in sizes else 0 for n, step in zip(sizes, strides, strict=True))
+    return moves.strided(x, sizes, taken, offset if 0 not in sizes else 0)
+
+
+def broadcast_to(x: Array, shape: Sequence[int]) -> Array:
+    """A read-only view repeated to ``shape``."""
+    wanted = canonical_shape("broadcast_to", (shape,))
+    if broadcast_shape("broadcast_to", x.shape, wanted) != wanted:
+        raise ShapeError(f"broadcast_to: an array of shape {x.shape} does not broadcast to {wanted}.")
+    return x if x.shape == wanted else moves.broadcast_to(x, wanted)

@@ -1,0 +1,34 @@
+"""Writes in place, into nested and into dense arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Index
+
+from . import nested, of_dense
+
+Target = TypeVar("Target")  # an Array, or a NestedArray
+
+
+def overwrite(self: Target, function: Callable[..., Any], *arguments: Any, **options: Any) -> Target:
+    """Write the result of the operator ``function`` into the array itself."""
+    _into(self).overwrite(self, function, *arguments, **options)
+    return self
+
+
+def write(self: Target, name: str, value: Any) -> Target:
+    """Write ``value``, which broadcasts, into the array itself."""
+    _into(self).write(self, name, value)
+    return self
+
+
+def assign(self: Any, index: Index, value: Any) -> None:
+    """Write ``value``, which broadcasts, to what ``index`` names, be it a view or not."""
+    _into(self).assign(self, index, value)
+
+
+def _into(self: Any) -> Any:
+    return nested if type(self) is NestedArray else of_dense

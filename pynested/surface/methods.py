@@ -1,0 +1,147 @@
+"""The methods of both classes that are no operator as it is: those that Python's signs call, and other spellings.
+
+A public function whose first parameter is ``self`` is a method of both as it is.
+"""
+
+# mypy: disable-error-code="misc" - of the type of self, which is that of either class
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from pynested import operators as ops
+from pynested.autograd import Array
+from pynested.autograd.dense.shapes import several
+from pynested.backends.errors import ArgumentError, DTypeError
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import DType, Index, IntsLike, Kind
+from pynested.operators.movement import views
+from pynested.operators.writing import assign, write
+
+_OPERANDS = frozenset((Array, NestedArray, int, float, bool, complex, np.ndarray))
+_OPERANDS_TOO = (np.generic, np.ndarray, int, float, complex)  # and what is derived from them
+
+
+def binary(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """``function`` as Python's signs need it: NotImplemented for operands of another class."""
+    for x in (a, b):
+        if type(x) not in _OPERANDS and not isinstance(x, _OPERANDS_TOO):
+            _refuse_list(function.__name__, x)
+            return NotImplemented
+    return function(a, b)
+
+
+def _refuse_list(name: str, value: Any) -> None:
+    """Refuse to compare with a list, of which Python would say that it is another object."""
+    if name in ("eq", "ne") and isinstance(value, list | tuple):
+        raise ArgumentError(
+            f"{name}: a {type(value).__name__} is no array. Make one of it: pn.array(values), or "
+            "pn.nested_array(values)."
+        )
+
+
+def _shape(given: tuple[Any, ...]) -> Any:
+    """A shape that is given as ``(2, 3)`` or as ``2, 3``."""
+    return given[0] if len(given) == 1 and several(given[0]) else given
+
+
+def _memory(x: Any) -> Any:
+    return x.data.storage if isinstance(x, NestedArray) else x.storage
+
+
+class Methods:
+    """What is a method of both classes, ``Kind`` being either."""
+
+    __slots__ = ()
+
+    # fmt: off
+    def __neg__(self: Kind) -> Kind: return ops.neg(self)
+    def __pos__(self: Kind) -> Kind: return ops.clone(self)
+    def __abs__(self: Kind) -> Kind: return ops.abs(self)
+    def __getitem__(self: Kind, index: Index) -> NestedArray | Array: return ops.getitem(self, index)
+    def __setitem__(self: Kind, index: Index, value: Any) -> None: assign(self, index, value)
+    # fmt: on
+
+    def __invert__(self: Kind) -> Kind:
+        """Where an array of bools is False; other dtypes are refused."""
+        if self.dtype != np.bool_:
+            raise DTypeError(
+                f"~: only bool arrays can be inverted, not {self.dtype}. Use logical_not(x), which is x == 0."
+            )
+        return ops.logical_not(self)
+
+    def permute(self: Kind, *dims: Any) -> Kind:
+        """The dimensions in another order, given as one tuple or one by one; see `pynested.permute`."""
+        return ops.permute(self, _shape(dims))
+
+    def reshape(self: Kind, *shape: Any) -> Kind:
+        """The elements in another shape, given as one tuple or size by size; see `pynested.reshape`."""
+        return ops.reshape(self, _shape(shape))
+
+    def view(self: Kind, *shape: Any) -> Kind:
+        """The memory in another shape, given as one tuple or size by size; see `pynested.view`."""
+        return ops.view(self, _shape(shape))
+
+    def astype(self: Kind, dtype: DType) -> Kind:
+        """A copy in another dtype: NumPy's name for ``to(dtype=dtype)``, which copies only where something changes."""
+        made = ops.to(self, dtype=dtype)
+        return ops.clone(made) if _memory(made) is _memory(self) else made
+
+    def copy_(self: Kind, source: Any) -> Kind:
+        """Write the values of ``source``, which broadcasts, into the array."""
+        return write(self, "copy", source)
+
+    def fill_(self: Kind, value: Any) -> Kind:
+        """Write ``value`` everywhere."""
+        return write(self, "fill", value)
+
+    def zero_(self: Kind) -> Kind:
+        """Write zeros everywhere."""
+        return write(self, "zero", 0)
+
+    def __contains__(self: Kind, value: Any) -> bool:
+        return bool(self.eq(value).any())
+
+    def __iter__(self: Any) -> Iterator[Array]:
+        return iter(self.unbind())
+
+
+class NestedMethods:
+    """What only a nested array has."""
+
+    __slots__ = ()
+
+    def narrow(self: Any, dim: int, start: IntsLike = 0, length: IntsLike | None = None) -> NestedArray:
+        """Of each component that ``start`` and ``length`` name; see `pynested.narrow`."""
+        return ops.narrow(self, dim, start, length)
+
+    def to_padded_array(
+        self: Any, padding: float, output_size: Sequence[int] | None = None, out: Array | None = None
+    ) -> Array:
+        """Every component in the leading corner of its row; see `pynested.to_padded_array`."""
+        return ops.to_padded_array(self, padding, output_size, out)
+
+    def tolist(self: Any) -> list[Any]:
+        """The components as lists of Python's numbers, one list for each; `pn.nested_array` takes them back."""
+        return [component.tolist() for component in self.detach().unbind()]
+
+
+class DenseMethods:
+    """What only a dense array has: views that PyTorch has as methods."""
+
+    __slots__ = ()
+
+    def narrow(self: Any, dim: int, start: int, length: int) -> Array:
+        """A view of ``length`` entries of dimension ``dim``, from ``start`` on."""
+        return views.narrowed(self, dim, start, length)
+
+    def as_strided(self: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int = 0) -> Array:
+        """A view with other sizes and strides, in elements, of a contiguous array; read-only where places repeat."""
+        return views.as_strided(self, size, stride, storage_offset)
+
+    def broadcast_to(self: Any, shape: Sequence[int]) -> Array:
+        """A read-only view repeated to ``shape``."""
+        return views.broadcast_to(self, shape)
