@@ -8,12 +8,12 @@ from pynested.autograd import Array, dense
 from pynested.autograd.dense.indexing import entry_array, first_entry, is_array, places
 from pynested.autograd.dense.shapes import canonical_slice, index_entry
 from pynested.backends.errors import ArgumentError, DimensionError
+from pynested.components.views import picked, sliced
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Index, Operand
 
 from .choosing import chosen_of, components_at
 from .movement import select, unsqueeze
-from .slicing import batch_slice, slice_dim
 
 
 def getitem(self: Operand, index: Index) -> NestedArray | Array:
@@ -76,8 +76,8 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
             raise ArgumentError("index: a nested mask stands alone; index what it gives: x[mask][:, 1:].")
         return chosen_of(self, first)
     rest = tuple(_expanded((slice(None), *index[1:]), self.ndim)) if isinstance(index, tuple) else ()
-    picked = components_at(self, places("a batch of components", entry_array(first, self.data), len(self)))
-    return _indexed(picked, rest) if rest else picked
+    chosen = components_at(self, places("a batch of components", entry_array(first, self.data), len(self)))
+    return _indexed(chosen, rest) if rest else chosen
 
 
 def _indexed(x: NestedArray, index: Any) -> NestedArray | Array:
@@ -90,7 +90,7 @@ def _indexed(x: NestedArray, index: Any) -> NestedArray | Array:
         elif item is None:
             result, dim = _new_dimension(result, dim), dim + 1
         elif isinstance(item, slice):
-            result = batch_slice(result, item) if not dim else slice_dim(result, dim, item)
+            result = sliced(result, dim, item) if dim else picked(result, item)
             dim += 1
         else:
             result = select(result, dim, item)
