@@ -24,7 +24,7 @@ from pynested.nested.array import NestedArray
 from pynested.structure import Ints, Jagged, Strided
 from pynested.structure.metadata import check_possible
 
-from .packing import as_rows, inverse, lead, packed, to_jagged, to_strided
+from .packing import as_rows, in_buffer, inverse, lead, packed, to_jagged
 from .shapes import apart, broadcast_outlines, difference, stretching
 
 
@@ -196,11 +196,9 @@ def _placed(name: str, first: NestedArray, x: Any) -> _Placed:
     if isinstance(x, NestedArray):
         if x.ndim != first.ndim or len(x) != len(first):
             raise StructureError(difference(name, first, x))
-        strided = to_strided(x)
-        structure = strided.structure
-        assert isinstance(structure, Strided)
+        buffer, structure = in_buffer(x)
         stretches = np.array([size == 1 for size in x.regular], np.bool_)
-        return _Placed(strided.data, structure.outline, structure.strides, structure.offsets, stretches)
+        return _Placed(buffer, structure.outline, structure.strides, structure.offsets, stretches)
     shape = aligned_shape(name, x, first)
     dense = moves.reshape(x, shape).contiguous()
     steps, count = np.array(dense.stride(), np.int64), len(first)

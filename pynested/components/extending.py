@@ -21,14 +21,15 @@ from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Operand
-from pynested.structure import Jagged, Strided, regular_sizes
+from pynested.structure import Strided, regular_sizes
 from pynested.structure.layouts import Layout, jagged, strided
 
 from . import mapping
 from .broadcasting import mismatch
 from .mapping import first_nested
-from .packing import nest, to_jagged, unbound
+from .packing import nest, to_jagged
 from .shapes import difference
+from .views import unbound
 
 
 def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -> NestedArray:
@@ -166,7 +167,7 @@ def nested_result(results: Sequence[Array], first: NestedArray, layout: Layout) 
 def _ragged_dim(regular: Sequence[int | None], first: NestedArray) -> int | None:
     """The one irregular dimension; without one that of ``first``, as far as there is such; None where there are two."""
     irregular = [dim for dim, size in enumerate(regular, 1) if size is None]
-    at = first.structure.ragged_dim if isinstance(first.structure, Jagged) else 1
+    at = first.structure.ragged_dim or 1
     return None if len(irregular) > 1 else (irregular or [min(at, len(regular))])[0]
 
 

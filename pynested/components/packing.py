@@ -10,7 +10,6 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.dense.shapes import possible_shape
 from pynested.autograd.rules import movement as moves
-from pynested.autograd.rules import views
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import Matrices
 from pynested.backends.errors import GradientError, LayoutError, StructureError
@@ -33,12 +32,17 @@ def inverse(axes: Sequence[int]) -> tuple[int, ...]:
 
 def packed(x: NestedArray) -> NestedArray:
     """The same components in memory that they cover exactly once: ``x`` itself if they do already."""
+    return x if x.structure.tiles else repacked(x)
+
+
+def repacked(x: NestedArray) -> NestedArray:
+    """A copy of the components in memory that they cover exactly once."""
     structure = x.structure
-    if structure.tiles:
-        return x
     if isinstance(structure, Strided):
-        return NestedArray(gathered(x), structure.packed)
-    return NestedArray(along(x.data, structure.ragged_dim - 1, structure.row_index), structure.packed)
+        values = moves.gather(x.data, structure.sizes, structure.strides, structure.offsets)
+    else:
+        values = along(x.data, structure.ragged_dim - 1, structure.row_index)
+    return around(values, structure.tight)
 
 
 def along(values: Array, axis: int, index: Ints) -> Array:
@@ -53,21 +57,16 @@ def gathered(x: NestedArray, order: Sequence[int] | None = None) -> Array:
     """The elements of a strided array, component by component, each row-major after its dimensions took ``order``."""
     structure = x.structure
     assert isinstance(structure, Strided)
-    if order is None and structure.contiguous:
-        return x.data
-    columns = list(range(structure.sizes.shape[1])) if order is None else list(order)
-    sizes, strides = structure.sizes[:, columns], structure.strides[:, columns]
-    if Strided.derived(sizes, strides, structure.offsets, structure.buffer_size).contiguous:
-        return x.data
-    return moves.gather(x.data, sizes, strides, structure.offsets)
+    turned = structure if order is None else structure.with_axes(order)
+    return x.data if turned.contiguous else moves.gather(x.data, turned.sizes, turned.strides, turned.offsets)
 
 
 def elements(x: NestedArray) -> Array:
     """The elements in one flat array, component by component, each row-major."""
-    tight = packed(x)
-    if tight.structure.ragged_dim == 1:
-        return moves.reshape(tight.data, (tight.data.numel(),))
-    return gathered(to_strided(tight))
+    if x.structure.ragged_dim != 1:
+        return gathered(to_strided(x))
+    rows = packed(x).data
+    return moves.reshape(rows, (rows.numel(),))
 
 
 def of_elements(flat: Array, outline: Ints, count: int, ragged_dim: int | None) -> NestedArray:
@@ -85,10 +84,8 @@ def as_matrices(x: NestedArray) -> tuple[Matrices, Array]:
             return structure.matrices(values.shape), values
         if values.ndim == 2:
             return structure.matrices(values.shape), moves.transpose(values, (1, 0))
-    strided = to_strided(tight)
-    structure = strided.structure
-    assert isinstance(structure, Strided)
-    return structure.matrices, gathered(strided)
+    flat, placed = in_buffer(tight)
+    return placed.matrices, gathered(around(flat, placed))
 
 
 def contiguous(x: NestedArray) -> NestedArray:
@@ -103,10 +100,14 @@ def contiguous(x: NestedArray) -> NestedArray:
 
 def to_strided(x: NestedArray) -> NestedArray:
     """``x`` in the strided layout: a view if its values are contiguous in some order of their axes, else a copy."""
-    structure = x.structure
+    return x if isinstance(x.structure, Strided) else NestedArray(*in_buffer(x))
+
+
+def in_buffer(x: NestedArray) -> tuple[Array, Strided]:
+    """The flat buffer and the structure of ``x`` in the strided layout."""
+    structure, values = x.structure, x.data
     if isinstance(structure, Strided):
-        return x
-    values = x.data
+        return values, structure
     order = tuple(sorted(range(values.ndim), key=lambda i: -values.stride(i)))
     ordered = moves.transpose(values, order)
     if not ordered.is_contiguous():
@@ -115,8 +116,7 @@ def to_strided(x: NestedArray) -> NestedArray:
     strides = packed_strides(np.array([ordered.shape], np.int64))[0, list(inverse(order))]  # NumPy's can be negative
     at = structure.ragged_dim - 1
     steps = np.broadcast_to(strides, (structure.count, values.ndim))
-    made = Strided.derived(x.outline, steps, structure.offsets[:-1] * strides[at], values.numel())
-    return NestedArray(flat, made)
+    return flat, Strided.derived(x.outline, steps, structure.offsets[:-1] * strides[at], values.numel())
 
 
 def to_jagged(x: NestedArray, ragged_dim: int | None = None) -> NestedArray:
@@ -179,31 +179,6 @@ def nest(components: Sequence[Array], layout: Layout, ragged_dim: int | None = N
         return NestedArray(moves.concatenate(given, at - 1), Jagged.of_lengths(sizes[:, at - 1], at))
     flat = moves.concatenate([moves.reshape(component, (component.numel(),)) for component in given], 0)
     return NestedArray(flat, Strided.of_packed(sizes, len(given)))
-
-
-def unbound(x: NestedArray) -> tuple[Array, ...]:
-    """The components, as views."""
-    structure = x.structure
-    if isinstance(structure, Jagged):
-        return pieces_of(x.data, structure)
-    return strided_pieces(x.data, structure)
-
-
-def pieces_of(values: Array, structure: Jagged) -> tuple[Array, ...]:
-    """The components of a jagged array."""
-    at = structure.ragged_dim - 1
-    starts = structure.offsets[:-1].tolist()
-    lengths = structure.component_lengths.tolist()
-    if not starts:
-        return ()
-    return views.pieces(values, at, tuple(starts), tuple(lengths))  # type: ignore[no-any-return]
-
-
-def strided_pieces(buffer: Array, structure: Strided) -> tuple[Array, ...]:
-    """The components of a strided array."""
-    if not structure.count:
-        return ()
-    return views.components(buffer, structure.sizes, structure.strides, structure.offsets)  # type: ignore[no-any-return]
 
 
 def placed_like(name: str, x: NestedArray, like: NestedArray) -> Array:

@@ -62,8 +62,7 @@ def _along_buffer(x: NestedArray, structure: Strided, axis: int, over_runs: Over
     runs = np.where(lengths > 0, structure.sizes[:, order[:-1]].prod(axis=1, dtype=np.int64), 0)
     flat = over_runs(gathered(x, order), Segments.from_lengths(np.repeat(lengths, runs)))
     turned = Strided.of_packed(structure.outline[:, order], structure.count)
-    strides = turned.strides[:, inverse(order)]
-    return contiguous(around(flat, Strided.derived(structure.outline, strides, turned.offsets, turned.buffer_size)))
+    return contiguous(around(flat, turned.with_axes(inverse(order))))
 
 
 def over_last(x: NestedArray, sizes: tuple[int, ...], function: Callable[[Array], Array]) -> NestedArray:

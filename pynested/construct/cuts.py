@@ -15,9 +15,9 @@ from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
 from pynested.backends.host import to_host
 from pynested.backends.memory import with_room
+from pynested.components.views import picked
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dense, IntsLike
-from pynested.operators.slicing import batch_slice
 from pynested.structure import Ints, Jagged, Strided, packed_strides
 from pynested.structure.layouts import Layout, canonical_layout, jagged, strided
 from pynested.structure.metadata import integers, plain
@@ -102,7 +102,7 @@ def _narrow_nested(x: NestedArray, dim: int, start: Any, length: Any) -> NestedA
             "narrow: of a nested array only dimension 0 is narrowed, which picks components. Use x[:, a:b]."
         )
     first, count = _checked_range(_per_entry("start", start, 1), _per_entry("length", length, 1), 1, len(x))
-    return batch_slice(x, slice(int(first[0]), int(first[0] + count[0])))
+    return picked(x, slice(int(first[0]), int(first[0] + count[0])))
 
 
 def _per_entry(what: str, value: Any, count: int) -> Ints:

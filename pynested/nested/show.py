@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pynested.backends.host import to_host
-from pynested.operators.movement.picking import component_data
+from pynested.components.views import component_data
 from pynested.structure.layouts import jagged
 
 from .array import NestedArray

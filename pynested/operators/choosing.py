@@ -9,23 +9,15 @@ from pynested.backends import strided_index
 from pynested.backends.errors import ArgumentError, StructureError
 from pynested.backends.host import to_host
 from pynested.components.mapping import check_devices
-from pynested.components.packing import gathered, packed, to_jagged, to_strided
+from pynested.components.packing import gathered, in_buffer, repacked, to_jagged, to_strided
 from pynested.components.shapes import apart, describe
-from pynested.nested.array import NestedArray
-from pynested.structure import Ints, Jagged, Strided, outline_of
-
-from .slicing import with_holes
+from pynested.nested.array import NestedArray, around
+from pynested.structure import Ints, Strided
 
 
 def components_at(x: NestedArray, picks: Ints) -> NestedArray:
     """A copy of the components of these numbers, in their order."""
-    structure = x.structure
-    if isinstance(structure, Jagged):
-        return packed(with_holes(x, structure, structure.offsets[:-1][picks], structure.component_lengths[picks]))
-    sizes = structure.sizes[picks]
-    outline = sizes if picks.size else outline_of(structure.regular)
-    values = moves.gather(x.data, sizes, structure.strides[picks], structure.offsets[picks])
-    return NestedArray(values, Strided.of_packed(outline, picks.size))
+    return repacked(around(x.data, x.structure.picked(picks).structure))
 
 
 def chosen_of(x: NestedArray, mask: NestedArray) -> NestedArray:
@@ -52,11 +44,10 @@ def chosen_of(x: NestedArray, mask: NestedArray) -> NestedArray:
     sizes = outline[: len(x)]
     numels, widths = sizes[:, :covered].prod(axis=1), sizes[:, covered:].prod(axis=1)
     ends = np.append(0, np.cumsum(holds))[np.append(0, np.cumsum(numels))]
-    whole = to_strided(x)
-    structure = whole.structure
-    assert isinstance(structure, Strided)
+    buffer, structure = in_buffer(x)
     places = strided_index(sizes, structure.strides, structure.offsets)
-    values = moves.take_rows(whole.data, places[np.repeat(holds, np.repeat(widths, numels))])
+    values = moves.take_rows(buffer, places[np.repeat(holds, np.repeat(widths, numels))])
     counts = np.diff(ends) if len(x) else np.array([-1])
     chosen = NestedArray(values, Strided.of_packed(np.column_stack([counts, outline[:, covered:]]), len(x)))
-    return to_jagged(chosen, 1) if isinstance(x.structure, Jagged) and x.structure.ragged_dim <= covered else chosen
+    ragged = x.structure.ragged_dim
+    return chosen if ragged is None or ragged > covered else to_jagged(chosen, 1)

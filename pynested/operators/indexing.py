@@ -12,13 +12,13 @@ from pynested.autograd.dense.canonical import as_array
 from pynested.autograd.dense.shapes import canonical_slice, index_entry
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange
+from pynested.components.views import picked, sliced
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Index, Operand
 
 from .choosing import chosen_of, components_at
 from .index_arrays import entry_array, first_entry, is_array, places
 from .movement import select, unsqueeze
-from .slicing import batch_slice, slice_dim
 
 
 def getitem(self: Operand, index: Index) -> NestedArray | Array:
@@ -81,16 +81,16 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
             raise ArgumentError("index: a nested mask stands alone; index what it gives: x[mask][:, 1:].")
         return chosen_of(self, first)
     rest = tuple(_expanded((slice(None), *index[1:]), self.ndim)) if isinstance(index, tuple) else ()
-    picked = components_at(self, places("a batch of components", entry_array(first, self.data), len(self)))
-    return _indexed(picked, rest) if rest else picked
+    chosen = components_at(self, places("a batch of components", entry_array(first, self.data), len(self)))
+    return _indexed(chosen, rest) if rest else chosen
 
 
 def _of_dense(x: Array, index: Any) -> Array:
     """A view by integers, slices, ``...`` and None, as in NumPy; a copy where a list, an array or a mask is first."""
     items = list(index) if isinstance(index, tuple) else [index]
     if items and is_array(items[0]):
-        picked = _taken(x, items[0])
-        return _of_dense(picked, (slice(None), *items[1:])) if items[1:] else picked
+        chosen = _taken(x, items[0])
+        return _of_dense(chosen, (slice(None), *items[1:])) if items[1:] else chosen
     for i, item in enumerate(items):
         if isinstance(item, slice):
             items[i] = canonical_slice(item)
@@ -127,7 +127,7 @@ def _indexed(x: NestedArray, index: Any) -> NestedArray | Array:
         elif item is None:
             result, dim = _new_dimension(result, dim), dim + 1
         elif isinstance(item, slice):
-            result = batch_slice(result, item) if not dim else slice_dim(result, dim, item)
+            result = sliced(result, dim, item) if dim else picked(result, item)
             dim += 1
         else:
             result = select(result, dim, item)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from pynested.autograd.dense.shapes import canonical_int
-from pynested.backends import Matrices, Segments
+from pynested.backends import Matrices, Segments, strided_index
 from pynested.backends.cached import cached_property
 from pynested.backends.errors import DimensionError
 from pynested.backends.limits import MOST_DIMENSIONS
@@ -15,6 +16,7 @@ from pynested.backends.limits import MOST_DIMENSIONS
 from .immutable import Immutable
 from .layouts import Layout, jagged
 from .metadata import Ints, check_offsets, frozen, integers, matrices_of, sealed
+from .parts import Part, ranges
 
 
 class Jagged(Immutable):
@@ -94,10 +96,11 @@ class Jagged(Immutable):
     @property
     def packed(self) -> Jagged:
         """The same lengths without holes."""
-        return self if self.lengths is None else self._tight
+        return self if self.lengths is None else self.tight
 
     @cached_property
-    def _tight(self) -> Jagged:
+    def tight(self) -> Jagged:
+        """What `packed` is of a copy, whether or not this is packed already."""
         packed = Jagged.derived(self.segments.offsets, None, self.ragged_dim)
         packed.__dict__.update(segments=self.segments)
         return packed
@@ -149,9 +152,73 @@ class Jagged(Immutable):
         if ragged_dim == self.ragged_dim:
             return self
         moved = Jagged.__new__(Jagged)
-        moved.__dict__.update(**{**self.__dict__, "ragged_dim": ragged_dim})
-        moved.__dict__.pop("_tight", None)
+        facts = moved.__dict__
+        facts.update(self.__dict__)
+        facts["ragged_dim"] = ragged_dim
+        facts.pop("tight", None)
         return moved
+
+    # ---- the same runs among other axes: the values are viewed likewise ---------------------------------------------
+
+    def with_axes(self, order: Sequence[int]) -> Jagged:
+        """The axes of every component in this order; regular ones may be left out."""
+        return self.with_ragged_dim(order.index(self.ragged_dim - 1) + 1)
+
+    def with_one(self, axis: int) -> Jagged:
+        """A new axis of size 1 before ``axis``."""
+        return self.with_ragged_dim(self.ragged_dim + (axis < self.ragged_dim))
+
+    def unflattened(self, axis: int, sizes: Sequence[int]) -> Jagged:
+        """A regular axis as several, of ``sizes``."""
+        return self.with_ragged_dim(self.ragged_dim + (len(sizes) - 1) * (axis < self.ragged_dim - 1))
+
+    def flattened(self, first: int, last: int, width: int) -> Jagged | None:
+        """The axes from ``first`` to ``last`` as one; None where entries of others lie between those of a component.
+
+        Where the ragged axis is the first of them, each of its entries has ``width`` in the others.
+        """
+        axis = self.ragged_dim - 1
+        if first < axis <= last:
+            return None
+        if axis != first:
+            return self.with_ragged_dim(self.ragged_dim - (last - first) * (first < axis))
+        lengths = None if self.lengths is None else self.lengths * width
+        return Jagged.derived(self.offsets * width, lengths, self.ragged_dim)
+
+    # ---- parts of it, with what they take of the values -------------------------------------------------------------
+
+    def picked(self, picks: slice | Ints) -> Part:
+        """The components of these numbers; those that follow one another without holes keep to their rows."""
+        if self.lengths is None and isinstance(picks, slice):
+            start, stop, step = picks.indices(self.count)
+            if step == 1:
+                offsets = self.offsets[start : max(start, stop) + 1]
+                first, end = int(offsets[0]), int(offsets[-1])
+                kept = Jagged.derived(sealed(offsets - first), None, self.ragged_dim)
+                return Part(kept, self.ragged_dim - 1, slice(first, end))
+        return Part(self._windows(self.offsets[:-1][picks], self.component_lengths[picks]))
+
+    def selected(self, axis: int, index: int) -> Part:
+        """The entry at ``index`` along a regular ``axis`` of each component, without the axis."""
+        return Part(self.with_ragged_dim(self.ragged_dim - (axis < self.ragged_dim - 1)), axis, index)
+
+    def sliced(self, axis: int, part: slice) -> Part:
+        """The entries along ``axis`` that ``part`` names in each component; a copy of rows that are not neighbours."""
+        if axis != self.ragged_dim - 1:
+            return Part(self, axis, part)
+        starts, lengths, step = ranges(part, self.component_lengths)
+        starts += self.offsets[:-1]
+        if step == 1:
+            return Part(self._windows(starts, lengths))
+        rows = strided_index(lengths[:, None], np.full((self.count, 1), step), starts)
+        return Part(Jagged.of_lengths(lengths, self.ragged_dim), axis, rows)
+
+    def _windows(self, starts: Ints, lengths: Ints) -> Jagged:
+        """Components that begin at ``starts`` and have ``lengths``, in the same values."""
+        end = int((starts + lengths).max(initial=0))
+        made = Jagged.derived(sealed(np.append(starts, end)), lengths, self.ragged_dim)
+        made.__dict__["rows"] = end
+        return made
 
     @cached_property
     def _compared(self) -> tuple[bytes, bytes | None]:

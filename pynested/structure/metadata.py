@@ -5,6 +5,7 @@ Whatever is made of them lies where they say, and every sum and product of them 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -77,6 +78,14 @@ def integers(name: str, what: str, value: Any, ndim: int) -> Ints:
     if given.dtype == np.uint64 and given.size and int(given.max()) > np.iinfo(np.int64).max:
         raise StructureError(f"{name}: {what} holds {given.max()}, which is beyond int64.")
     return frozen(given.astype(np.int64, copy=False)[...])  # a view, so copied: the caller may unfreeze his own
+
+
+def given_outline(name: str, dims: int, regular: Sequence[int | None] | None) -> Ints:
+    """The outline of no components of what a caller says to be regular."""
+    sizes = [None] * dims if regular is None else list(regular)
+    if len(sizes) != dims:
+        raise StructureError(f"{name}: {len(sizes)} regular sizes are given for components of {dims} dimensions.")
+    return integers(name, "regular sizes", [[-1 if size is None else size for size in sizes]], 2)
 
 
 def check_lengths(name: str, lengths: Ints) -> None:

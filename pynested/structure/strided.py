@@ -16,35 +16,22 @@ from pynested.backends.limits import MOST_DIMENSIONS
 from .immutable import Immutable
 from .jagged import Jagged
 from .layouts import Layout, strided
-from .metadata import Ints, check_outline, check_possible, frozen, integers, matrices_of, placed_inside, sealed
+from .metadata import (
+    Ints,
+    check_outline,
+    check_possible,
+    frozen,
+    given_outline,
+    integers,
+    matrices_of,
+    placed_inside,
+    sealed,
+)
+from .outlines import merged_axes, outline_of, packed_strides, regular_sizes, replaced
+from .parts import Part, ranges
 
-
-def packed_strides(sizes: Ints) -> Ints:
-    """The strides of row-major components of these sizes: (B, d)."""
-    strides = np.ones_like(sizes)
-    if sizes.shape[1] > 1:
-        strides[:, :-1] = np.cumprod(np.maximum(sizes[:, :0:-1], 1), axis=1)[:, ::-1]
-    return strides
-
-
-def regular_sizes(outline: Ints) -> tuple[int | None, ...]:
-    """The size of each dimension in which components do not differ, None for the others and where it is unknown."""
-    first = outline[0]
-    alike = (outline == first).all(axis=0) & (first >= 0)
-    return tuple(size if one else None for size, one in zip(first.tolist(), alike.tolist(), strict=True))
-
-
-def outline_of(regular: Sequence[int | None]) -> Ints:
-    """The outline of no components of these regular sizes."""
-    return np.array([[-1 if size is None else size for size in regular]], np.int64)
-
-
-def _given(name: str, dims: int, regular: Sequence[int | None] | None) -> Ints:
-    """The outline of no components of what a caller says to be regular."""
-    sizes = [None] * dims if regular is None else list(regular)
-    if len(sizes) != dims:
-        raise StructureError(f"{name}: {len(sizes)} regular sizes are given for components of {dims} dimensions.")
-    return integers(name, "regular sizes", [[-1 if size is None else size for size in sizes]], 2)
+# What is known of the places of elements, whatever shape they are seen in.
+_OF_PLACES = ("numels", "tiles", "overlapping", "_disjoint")
 
 
 class Strided(Immutable):
@@ -85,7 +72,7 @@ class Strided(Immutable):
         ``regular`` is for no components: the size of each dimension, or None where it is not known.
         """
         shapes, size = integers(name, "sizes", sizes, 2), canonical_int(name, "buffer_size", buffer_size)
-        outline = shapes if len(shapes) else _given(name, shapes.shape[1], regular)
+        outline = shapes if len(shapes) else given_outline(name, shapes.shape[1], regular)
         check_outline(name, outline, len(shapes))
         packed = Strided.of_packed(outline, len(shapes))
         steps = packed.strides if strides is None else integers(name, "strides", strides, 2)
@@ -171,10 +158,11 @@ class Strided(Immutable):
     @property
     def packed(self) -> Strided:
         """The same sizes, row-major and one after the other."""
-        return self if self.contiguous else self._tight
+        return self if self.contiguous else self.tight
 
     @cached_property
-    def _tight(self) -> Strided:
+    def tight(self) -> Strided:
+        """What `packed` is of a copy, whether or not this is packed already."""
         return Strided.of_packed(self.outline, self.count)
 
     @cached_property
@@ -186,8 +174,13 @@ class Strided(Immutable):
         live = numels > 0
         if not np.array_equal(self.offsets[live], (np.cumsum(numels) - numels)[live]):
             return False
-        sizes = self.sizes[live]
-        return bool(((self.strides[live] == packed_strides(sizes)) | (sizes == 1)).all())
+        return self._row_major()
+
+    def _row_major(self, axes: slice = slice(None), step: int | Ints = 1) -> bool:
+        """Whether the elements along ``axes`` of each component lie in C order, ``step`` apart."""
+        sizes = self.sizes[:, axes]
+        in_steps = (self.strides[:, axes] == packed_strides(sizes) * step) | (sizes == 1)
+        return bool((in_steps.all(axis=1) | (self.numels == 0)).all())
 
     @cached_property
     def tiles(self) -> bool:
@@ -226,6 +219,75 @@ class Strided(Immutable):
         rest = self.regular[1:]
         known = tuple(size for size in rest if size is not None)
         return None if len(known) < len(rest) else (Jagged.of_lengths(self.sizes[:, 0]), known)
+
+    # ---- the same elements in the same places, seen in another shape ----------------------------------------------
+
+    def _seen(self, outline: Ints, strides: Ints) -> Strided:
+        made = Strided.derived(outline, strides, self.offsets, self.buffer_size)
+        for fact in _OF_PLACES:
+            if fact in self.__dict__:
+                made.__dict__[fact] = self.__dict__[fact]
+        return made
+
+    def with_axes(self, order: Sequence[int]) -> Strided:
+        """The axes of every component in this order; those that are left out have size 1."""
+        axes = np.array(order, np.intp)
+        return self._seen(sealed(self.outline.take(axes, 1)), sealed(self.strides.take(axes, 1)))
+
+    def with_one(self, axis: int) -> Strided:
+        """A new axis of size 1 before ``axis``."""
+        one = np.ones(1, np.int64)
+        return self._seen(replaced(self.outline, axis, axis, one), replaced(self.strides, axis, axis, one))
+
+    def unflattened(self, axis: int, sizes: Sequence[int]) -> Strided:
+        """One axis as several, row-major, of ``sizes``."""
+        parts = np.array([sizes], np.int64).reshape(1, len(sizes))
+        outline = replaced(self.outline, axis, axis + 1, parts)
+        check_possible("unflatten", outline)
+        steps = self.strides[:, axis : axis + 1] * packed_strides(parts)
+        return self._seen(outline, replaced(self.strides, axis, axis + 1, steps))
+
+    def flattened(self, first: int, last: int) -> Strided | None:
+        """The axes from ``first`` to ``last`` as one; None where their elements do not lie in equal steps."""
+        step = self.strides[:, last : last + 1]
+        if not self._row_major(slice(first, last + 1), step):
+            return None
+        return self._seen(merged_axes(self.outline, first, last), replaced(self.strides, first, last + 1, step))
+
+    def reshaped(self, outline: Ints) -> Strided | None:
+        """The components in other sizes, which hold as many elements; None where one of them is not row-major."""
+        return self._seen(outline, sealed(packed_strides(outline[: self.count]))) if self._row_major() else None
+
+    # ---- parts of it: the buffer stays ----------------------------------------------------------------------------
+
+    def picked(self, picks: slice | Ints) -> Part:
+        """The components of these numbers."""
+        sizes, offsets = self.sizes[picks], self.offsets[picks]
+        outline = sizes if offsets.size else outline_of(self.regular)
+        return Part(Strided.derived(outline, self.strides[picks], offsets, self.buffer_size))
+
+    def selected(self, axis: int, index: int) -> Part:
+        """The entry at ``index`` along ``axis`` of each component, without the axis; all of them must have it."""
+        kept = [k for k in range(self.outline.shape[1]) if k != axis]
+        at = self.sizes[:, axis] + index if index < 0 else index
+        offsets = self.offsets + at * self.strides[:, axis]
+        return Part(self._elsewhere(self.outline[:, kept], self.strides[:, kept], offsets))
+
+    def sliced(self, axis: int, part: slice) -> Part:
+        """The entries along ``axis`` that ``part`` names in each component; a copy where it goes backwards."""
+        outline, strides = self.outline.copy(), self.strides.copy()
+        starts, outline[:, axis], step = ranges(part, outline[:, axis])
+        offsets = self.offsets + starts[: self.count] * strides[:, axis]
+        strides[:, axis] *= step
+        if step < 0:
+            places = strided_index(outline[: self.count], strides, offsets)
+            return Part(Strided.of_packed(outline, self.count), 0, places)
+        return Part(self._elsewhere(outline, strides, offsets))
+
+    def _elsewhere(self, outline: Ints, strides: Ints, offsets: Ints) -> Strided:
+        """Other places of the buffer; the offsets of components without elements say nothing."""
+        live = (outline[: self.count] > 0).all(axis=1)
+        return Strided.derived(outline, strides, np.where(live, offsets, 0), self.buffer_size)
 
     def same_placement(self, other: Any) -> bool:
         """Whether equal places mean equal elements."""

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from pynested.autograd import dense
 from pynested.autograd.dense.movement import check_ones
 from pynested.autograd.dense.shapes import canonical_dim, canonical_dims, canonical_order, possible_ndim
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import DimensionError
 from pynested.components.shapes import named_instead
-from pynested.nested.array import NestedArray, around
+from pynested.components.views import viewed
+from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dims, Kind
-from pynested.structure import Ints, Jagged, Strided
 
 
 def component_dim(name: str, dim: Any, ndim: int) -> int:
@@ -27,11 +25,6 @@ def component_dim(name: str, dim: Any, ndim: int) -> int:
             f"{named_instead(ndim)}"
         )
     return at
-
-
-def restructured(x: NestedArray, outline: Ints, strides: Ints, offsets: Ints) -> NestedArray:
-    """A view of the buffer of a strided array with another structure."""
-    return NestedArray(moves.alias(x.data), Strided.derived(outline, strides, offsets, x.data.numel()))
 
 
 def transpose(self: Kind, dim0: int, dim1: int) -> Kind:
@@ -69,7 +62,7 @@ def transpose(self: Kind, dim0: int, dim1: int) -> Kind:
     a, b = component_dim("transpose", dim0, ndim), component_dim("transpose", dim1, ndim)
     order = list(range(ndim - 1))
     order[a - 1], order[b - 1] = order[b - 1], order[a - 1]
-    return _ordered(self, order)
+    return viewed(self, self.structure.with_axes(order), moves.transpose, tuple(order))
 
 
 def permute(self: Kind, dims: Sequence[int]) -> Kind:
@@ -110,16 +103,8 @@ def permute(self: Kind, dims: Sequence[int]) -> Kind:
             f"permute: the batch dimension of a nested array stays the first; dims={order} would make {order[0]} the "
             "batch. Begin with 0, and name the others in the order that components take."
         )
-    return _ordered(self, [dim - 1 for dim in order[1:]])
-
-
-def _ordered(x: NestedArray, order: list[int]) -> NestedArray:
-    """A view in which the dimensions of every component, counted without the batch, come in ``order``."""
-    structure = x.structure
-    if isinstance(structure, Jagged):
-        moved = structure.with_ragged_dim(order.index(structure.ragged_dim - 1) + 1)
-        return around(moves.transpose(x.data, tuple(order)), moved)
-    return restructured(x, structure.outline[:, order], structure.strides[:, order], structure.offsets)
+    axes = tuple(dim - 1 for dim in order[1:])
+    return viewed(self, self.structure.with_axes(axes), moves.transpose, axes)
 
 
 def unsqueeze(self: Kind, dim: int) -> Kind:
@@ -154,12 +139,7 @@ def unsqueeze(self: Kind, dim: int) -> Kind:
         return dense.unsqueeze(self, dim)
     at = component_dim("unsqueeze", dim, self.ndim + 1)
     possible_ndim("unsqueeze", self.ndim + 1)
-    structure = self.structure
-    if isinstance(structure, Jagged):
-        r = structure.ragged_dim + (at <= structure.ragged_dim)
-        return NestedArray(dense.unsqueeze(self.data, at - 1), structure.with_ragged_dim(r))
-    outline = np.insert(structure.outline, at - 1, 1, axis=1)
-    return restructured(self, outline, np.insert(structure.strides, at - 1, 1, axis=1), structure.offsets)
+    return viewed(self, self.structure.with_one(at - 1), dense.unsqueeze, at - 1)
 
 
 def squeeze(self: Kind, dim: Dims = None) -> Kind:
@@ -205,9 +185,5 @@ def squeeze(self: Kind, dim: Dims = None) -> Kind:
         if regular[at - 1] is None:
             raise DimensionError(f"squeeze: dimension {at} is irregular, and stays whatever the lengths are.")
     check_ones("squeeze", named, (len(self), *regular))
-    structure = self.structure
     kept = [k for k in range(self.ndim - 1) if k + 1 not in named]
-    if isinstance(structure, Jagged):
-        moved = structure.with_ragged_dim(kept.index(structure.ragged_dim - 1) + 1)
-        return NestedArray(dense.squeeze(self.data, [at - 1 for at in named]), moved)
-    return restructured(self, structure.outline[:, kept], structure.strides[:, kept], structure.offsets)
+    return viewed(self, self.structure.with_axes(kept), dense.squeeze, [at - 1 for at in named])

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-import numpy as np
-
 from pynested.autograd import dense
 from pynested.autograd.dense.movement import merged_dims
 from pynested.autograd.dense.shapes import canonical_shape, possible_ndim, resolved_shape
 from pynested.backends.errors import DimensionError
-from pynested.components.packing import gathered, to_jagged, to_strided
+from pynested.components.packing import elements, of_elements
+from pynested.components.views import viewed
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Kind
-from pynested.structure import Ints, Jagged, Strided, packed_strides
-from pynested.structure.metadata import check_possible
+from pynested.structure import Jagged, Structure, merged_axes
 
-from .axes import component_dim, restructured
+from .axes import component_dim
 
 
 def flatten(self: Kind, start_dim: int = 0, end_dim: int = -1) -> Kind:
@@ -59,35 +57,15 @@ def flatten(self: Kind, start_dim: int = 0, end_dim: int = -1) -> Kind:
             "flatten: dimension 0 is the batch dimension of a nested array, which stays. Flatten the components, "
             "x.flatten(1), or take the elements of all of them: pn.cat(x.flatten(1).unbind())."
         )
-    outline = self.outline
-    target = np.delete(outline, slice(first, last), axis=1)
-    target[:, first - 1] = _products(outline[:, first - 1 : last])
+    axes = first - 1, last - 1
+    seen: Structure | None
     if isinstance(self.structure, Jagged):
-        return _flattened_jagged(self, self.structure, first, last, target)
-    structure = self.structure
-    sizes, strides = structure.sizes[:, first - 1 : last], structure.strides[:, first - 1 : last]
-    in_steps = (strides == packed_strides(sizes) * strides[:, -1:]) | (sizes == 1)
-    if bool((in_steps.all(axis=1) | (structure.numels == 0)).all()):
-        steps = np.delete(structure.strides, slice(first - 1, last - 1), axis=1)
-        return restructured(self, target, steps, structure.offsets)
-    return NestedArray(gathered(self), Strided.of_packed(target, len(self)))
-
-
-def _products(sizes: Ints) -> Ints:
-    """The product of the sizes of each row; -1 where one is unknown and no other one is 0."""
-    return np.where((sizes < 0).any(axis=1) & (sizes != 0).all(axis=1), -1, abs(sizes).prod(axis=1))
-
-
-def _flattened_jagged(x: NestedArray, structure: Jagged, first: int, last: int, target: Ints) -> NestedArray:
-    r = structure.ragged_dim
-    if first < r <= last:  # entries of other components lie between those of one
-        return to_jagged(NestedArray(gathered(to_strided(x)), Strided.of_packed(target, len(x))), first)
-    values = dense.flatten(x.data, first - 1, last - 1)
-    if r != first:
-        return NestedArray(values, structure.with_ragged_dim(r if r < first else r - (last - first)))
-    width = prod(x.data.shape[first:last])
-    lengths = None if structure.lengths is None else structure.lengths * width
-    return NestedArray(values, Jagged.derived(structure.offsets * width, lengths, r))
+        ragged, seen = first, self.structure.flattened(*axes, prod(self.data.shape[first:last]))
+    else:
+        ragged, seen = None, self.structure.flattened(*axes)
+    if seen is None:
+        return of_elements(elements(self), merged_axes(self.outline, *axes), len(self), ragged)
+    return viewed(self, seen, dense.flatten, *axes)
 
 
 def unflatten(self: Kind, dim: int, sizes: Sequence[int]) -> Kind:
@@ -129,19 +107,6 @@ def unflatten(self: Kind, dim: int, sizes: Sequence[int]) -> Kind:
         raise DimensionError(
             f"unflatten: dimension {at} is irregular; only a regular dimension has one size to divide."
         )
-    structure = self.structure
     parts = resolved_shape("unflatten", canonical_shape("unflatten", (sizes,)), size, (size,))
     possible_ndim("unflatten", self.ndim - 1 + len(parts))
-    if isinstance(structure, Jagged):
-        r = structure.ragged_dim + (len(parts) - 1 if at < structure.ragged_dim else 0)
-        return NestedArray(dense.unflatten(self.data, at - 1, parts), structure.with_ragged_dim(r))
-    steps = packed_strides(np.array([parts], np.int64).reshape(1, len(parts)))
-    k = at - 1
-    outline = structure.outline
-    whole = np.tile(np.array(parts, np.int64), (len(outline), 1))
-    new_sizes = np.concatenate([outline[:, :k], whole, outline[:, k + 1 :]], axis=1)
-    check_possible("unflatten", new_sizes)
-    new_strides = np.concatenate(
-        [structure.strides[:, :k], structure.strides[:, k : k + 1] * steps, structure.strides[:, k + 1 :]], axis=1
-    )
-    return restructured(self, new_sizes, new_strides, structure.offsets)
+    return viewed(self, self.structure.unflattened(at - 1, parts), dense.unflatten, at - 1, parts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,31 +10,12 @@ from pynested.autograd import Array, dense
 from pynested.autograd.dense.pieces import pieces, sections
 from pynested.autograd.dense.shapes import canonical_dim, canonical_index, canonical_int, several
 from pynested.autograd.rules import movement as moves
-from pynested.autograd.rules import views
 from pynested.backends.errors import DimensionError, IndexOutOfRange, ShapeError
-from pynested.components.packing import lead, unbound
+from pynested.components.packing import lead
+from pynested.components.views import component, picked, sliced, taken, unbound
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Kind, Operand
-from pynested.operators.slicing import batch_slice, slice_dim
-from pynested.structure import Ints, Jagged, Strided
-
-from .axes import restructured
-
-
-def component(x: NestedArray, i: int) -> Array:
-    """Component ``i`` (canonical), as a view."""
-    structure = x.structure
-    if isinstance(structure, Jagged):
-        start, length = int(structure.offsets[i]), int(structure.component_lengths[i])
-        before = (slice(None),) * (structure.ragged_dim - 1)
-        return moves.slice_(x.data, (*before, slice(start, start + length)))
-    one = slice(i, i + 1)
-    return views.components(x.data, structure.sizes[one], structure.strides[one], structure.offsets[one])[0]  # type: ignore[no-any-return]
-
-
-def component_data(x: NestedArray, i: int) -> Any:
-    """The values of component ``i``, as the array module sees them."""
-    return component(NestedArray(x.data.detach(), x.structure), i).data
+from pynested.structure import Ints
 
 
 def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
@@ -78,23 +58,17 @@ def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
     at = canonical_dim("select", dim, self.ndim)
     if not at:
         return component(self, canonical_index("select", index, len(self), 0))
-    where = _index_in_each(self, at, canonical_int("select", "an index", index))
-    structure = self.structure
-    if isinstance(structure, Strided):
-        kept = [k for k in range(self.ndim - 1) if k != at - 1]
-        offsets = structure.offsets + where * structure.strides[:, at - 1]
-        outline, strides = structure.outline[:, kept], structure.strides[:, kept]
-        live = (structure.sizes[:, kept] > 0).all(axis=1)
-        return restructured(self, outline, strides, np.where(live, offsets, 0))
-    r = structure.ragged_dim
-    if at == r:
-        rows = structure.offsets[:-1] + where
-        return moves.take_rows(moves.transpose(self.data, lead(r - 1, self.data.ndim)), rows)
-    return NestedArray(dense.select(self.data, at - 1, index), structure.with_ragged_dim(r - (at < r)))
+    given = canonical_int("select", "an index", index)
+    sizes = _sizes_beyond(self, at, given)
+    if at != self.structure.ragged_dim:
+        return taken(self, self.structure.selected(at - 1, given))
+    # One row of each component: the result is dense.
+    rows = self.structure.offsets[: len(self)] + (sizes + given if given < 0 else given)
+    return moves.take_rows(moves.transpose(self.data, lead(at - 1, self.data.ndim)), rows)
 
 
-def _index_in_each(x: NestedArray, dim: int, index: int) -> Ints:
-    """``index`` along ``dim`` of each component, counted from its own front; all components must have it."""
+def _sizes_beyond(x: NestedArray, dim: int, index: int) -> Ints:
+    """The size of each component along ``dim``; all of them must have an entry at ``index``."""
     size, sizes = x.regular_size(dim), x.lengths_along(dim)
     if not len(x) and size is not None and not -size <= index < size:
         raise IndexOutOfRange(
@@ -108,9 +82,7 @@ def _index_in_each(x: NestedArray, dim: int, index: int) -> Ints:
             f"select: index {index} is out of bounds along dimension {dim} of component{'s' * (wrong.size > 1)} "
             f"{', '.join(shown)}. Slice, [:, a:b], where a component may be too short."
         )
-    if not len(x):
-        return sizes
-    return sizes + index if index < 0 else np.full(len(x), index, np.int64)
+    return sizes
 
 
 def chunk(self: Kind, chunks: int, dim: int = 0) -> tuple[Kind, ...]:
@@ -218,7 +190,7 @@ def split(self: Kind, sizes: int | Sequence[int], dim: int = 0) -> tuple[Kind, .
 def _cut(x: NestedArray, dim: int, parts: Sequence[tuple[int, int]]) -> tuple[NestedArray, ...]:
     """The pieces of these starts and lengths along ``dim``."""
     slices = [slice(start, start + length) for start, length in parts]
-    return tuple(slice_dim(x, dim, part) if dim else batch_slice(x, part) for part in slices)
+    return tuple(sliced(x, dim, part) if dim else picked(x, part) for part in slices)
 
 
 def unbind(self: Operand, dim: int = 0) -> tuple[Array, ...]:

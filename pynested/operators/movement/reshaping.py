@@ -12,15 +12,14 @@ from pynested.autograd import Array, dense
 from pynested.autograd.dense.shapes import canonical_shape, several
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ShapeError
-from pynested.components.packing import elements, gathered, of_elements
+from pynested.components.packing import elements, of_elements
 from pynested.components.shapes import apart, describe
+from pynested.components.views import taken
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Kind, Operand
-from pynested.structure import Ints, Jagged, Strided, packed_strides
-from pynested.structure.metadata import check_possible
+from pynested.structure import Ints, Jagged, Part, numels_of
+from pynested.structure.metadata import check_possible, sealed
 from pynested.structure.sizes import RaggedSize
-
-from .axes import restructured
 
 _FLAT = " The batch stays a dimension: x.flatten(1) flattens every component, x.values() has the elements of all."
 
@@ -68,7 +67,7 @@ def _target_outline(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
             f"{name}: {what} shape {describe(outline[i])}, {before[i]} elements, which do not fill "
             f"{describe(target[i])} of shape {shape}.{_FLAT * (len(shape) == 1)}"
         )
-    return target
+    return sealed(target)
 
 
 def reshape(self: Kind, shape: Sequence[int]) -> Kind:
@@ -176,7 +175,7 @@ def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:
     if type(self) is not NestedArray or type(other) is not NestedArray or len(self) != len(other):
         raise ShapeError("reshape_as: both arrays must be nested and have as many components.")
     outline = other.outline
-    found = apart(_elements(outline), _elements(self.outline))
+    found = apart(numels_of(outline)[:, None], numels_of(self.outline)[:, None])
     if found:
         i = found[0]
         which = f"component {i}" if len(self) else "a component, if there were one,"
@@ -186,44 +185,36 @@ def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:
     return of_elements(elements(self), outline, len(self), other.structure.ragged_dim)
 
 
-def _elements(outline: Ints) -> Ints:
-    """The number of elements of each component, in one column; -1 where a size is unknown and no other one is 0."""
-    return np.where((outline < 0).any(axis=1) & (outline != 0).all(axis=1), -1, abs(outline).prod(axis=1))[:, None]
-
-
 def _reshaped(name: str, x: NestedArray, shape: tuple[int, ...], may_copy: bool) -> NestedArray:
     target = _target_outline(name, x, shape)
     if isinstance(x.structure, Jagged):
-        return _reshaped_jagged(name, x, x.structure, shape, target, may_copy)
-    structure = x.structure
-    rows = (structure.strides == packed_strides(structure.sizes)) | (structure.sizes == 1)
-    if bool((rows.all(axis=1) | (structure.numels == 0)).all()):
-        return restructured(x, target, packed_strides(target[: len(x)]), structure.offsets)
+        seen = _reshaped_values(name, x, x.structure, shape, may_copy)
+    else:
+        structure = x.structure.reshaped(target)
+        seen = None if structure is None else taken(x, Part(structure))
+    if seen is not None:
+        return seen
     if not may_copy:
         raise ShapeError(
-            f"{name}: the components are not row-major, so shape {shape} is no view. Use reshape, which copies."
+            f"{name}: the elements of the components do not lie in the order that shape {shape} asks for, so it is no "
+            "view. Use reshape, which copies."
         )
-    return NestedArray(gathered(x), Strided.of_packed(target, len(x)))
+    return of_elements(elements(x), target, len(x), x.structure.ragged_dim)
 
 
-def _reshaped_jagged(
-    name: str, x: NestedArray, structure: Jagged, shape: tuple[int, ...], target: Ints, may_copy: bool
-) -> NestedArray:
-    """Where the ragged dim keeps its place among equal products, the values take the shape; else by the strided way."""
+def _reshaped_values(
+    name: str, x: NestedArray, structure: Jagged, shape: tuple[int, ...], may_copy: bool
+) -> NestedArray | None:
+    """The values take the shape; None where the ragged dimension does not keep its place among equal products."""
     r = structure.ragged_dim
     if len(shape) <= r:
         raise ShapeError(f"{name}: shape {shape} has no place for the ragged dimension {r}, whose size is -1.")
     data, old = x.data, x.data.shape
     new = [old[k] if size == -1 else size for k, size in enumerate(shape[1:])]
     before = prod(old[: r - 1])
-    if prod(new[: r - 1]) == before:
-        if before and prod(new[r:]) != prod(old[r:]):  # then no component has rows, and those in holes do not matter
-            data, structure = moves.slice_(data, (slice(None),) * (r - 1) + (slice(0, 0),)), structure.packed
-        values_shape = (*new[: r - 1], data.shape[r - 1], *new[r:])
-        values = dense.reshape(data, values_shape) if may_copy else dense.view(data, values_shape)
-        return NestedArray(values, structure)
-    if not may_copy:
-        raise ShapeError(
-            f"{name}: shape {shape} moves elements across the ragged dimension, so it is no view. Use reshape."
-        )
-    return of_elements(elements(x), target, len(x), r)
+    if prod(new[: r - 1]) != before:
+        return None
+    if before and prod(new[r:]) != prod(old[r:]):  # then no component has rows, and those in holes do not matter
+        data, structure = moves.slice_(data, (slice(None),) * (r - 1) + (slice(0, 0),)), structure.packed
+    values_shape = (*new[: r - 1], data.shape[r - 1], *new[r:])
+    return NestedArray(dense.reshape(data, values_shape) if may_copy else dense.view(data, values_shape), structure)

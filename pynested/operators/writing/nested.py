@@ -13,8 +13,9 @@ from pynested.backends import get_backend
 from pynested.backends.errors import GradientError, StructureError
 from pynested.backends.memory import with_room
 from pynested.components.mapping import check_devices, elementwise
-from pynested.components.packing import as_dense, gathered, to_strided, unbound
+from pynested.components.packing import as_dense, gathered, to_strided
 from pynested.components.shapes import check_same_shape
+from pynested.components.views import unbound
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Index
 from pynested.operators.indexing import getitem
