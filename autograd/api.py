@@ -19,10 +19,9 @@ from pynested.backends.host import from_host
 
 from .array import Array, new_zeros, owner, zeros_like
 from .containers import flatten, matched
-from .dense import stack
 from .modes import Mode
 from .passes import backward, grad, ones_like, owned
-from .rules.movement import alias
+from .rules.movement import alias, stacked
 from .tape import OFF, RECORDING, now, source_of, state
 from .walk import boundary, push_forward
 
@@ -201,7 +200,7 @@ def _rows(name: str, function: Callable[[Any], Any], x: Array) -> Array:
     rows = [pull(Array(from_host(unit, output.device), output.device)) for unit in units]
     if not rows:
         return new_zeros((*output.shape, *x.shape), x)  # type: ignore[no-any-return]
-    return stack(rows, 0).reshape((*output.shape, *x.shape))
+    return stacked(rows).reshape((*output.shape, *x.shape))
 
 
 def hessian(function: Callable[[Any], Any], x: Array) -> Array:

@@ -13,8 +13,8 @@ import numpy as np
 
 from pynested.backends.errors import ArgumentError
 
+from .arguments.canonical import as_array
 from .array import Array
-from .dense.canonical import as_array
 
 Rebuild = Callable[[Sequence[Any]], Any]
 Open = Callable[[Any], tuple[list[Array], Rebuild]]

@@ -14,10 +14,10 @@ from pynested.backends.errors import ArgumentError
 from pynested.backends.limits import MOST_ELEMENTS
 from pynested.backends.memory import with_room
 
+from .arguments.canonical import canonical_dtype
 from .array import Array
 from .create import array
 from .default_device import chosen_device
-from .dense.canonical import canonical_dtype
 from .numbers import Number, canonical_number, check_fits, in_words, scalar, weak_dtype
 
 _FLOAT64, _INT64 = np.dtype(np.float64), np.dtype(np.int64)

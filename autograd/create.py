@@ -22,12 +22,12 @@ from pynested.backends.errors import ArgumentError, DTypeError, PynestedError
 from pynested.backends.memory import with_room
 
 from . import random
+from .arguments.canonical import canonical_dtype, numpy_array
+from .arguments.shapes import canonical_int, canonical_shape, possible_shape
 from .array import Array
 from .default_device import chosen_device
-from .dense.canonical import canonical_dtype, numpy_array
-from .dense.movement import converted
-from .dense.shapes import canonical_int, canonical_shape, possible_shape
 from .numbers import canonical_number, check_fits, dtype_of, in_words, scalar
+from .rules.devices import converted
 
 _DEFAULT, _INTEGER = np.dtype(np.float64), np.dtype(np.int64)
 

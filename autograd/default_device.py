@@ -9,8 +9,8 @@ from typing import Any
 
 from pynested.backends import get_backend
 
+from .arguments.canonical import as_array
 from .array import Array
-from .dense.canonical import as_array
 from .rules.devices import to_device
 
 

@@ -12,9 +12,9 @@ from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, ExchangeError, PynestedError
 from pynested.backends.host import refuse_masked
 
+from .arguments.canonical import canonical_dtype
 from .array import Array
 from .create import array
-from .dense.canonical import canonical_dtype
 
 # DLPack's types of device: memory of the CPU, also pinned, and of CUDA, also managed.
 _DEVICES = {1: "cpu", 3: "cpu", 2: "cuda", 13: "cuda"}

@@ -14,9 +14,9 @@ from pynested.backends.errors import DeviceError, GradientError
 from pynested.backends.host import from_host
 from pynested.backends.memory import with_room
 
+from .arguments.canonical import as_array
 from .array import Array, bare_on_cpu, owner
 from .containers import flatten, mapped, matched
-from .dense.canonical import as_array
 from .hooks import read_only
 from .modes import Mode, no_grad
 from .passes import grad

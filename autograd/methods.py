@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import api
-from .dense.shapes import canonical_dim
+from .arguments.shapes import canonical_dim
 from .hooks import registered
 from .tape import Hook
 

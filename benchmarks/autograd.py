@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import pynested as pn
-from pynested.autograd import Array, dense, grad, jvp, no_grad
+from pynested.autograd import Array, grad, jvp, no_grad
 
 Numbers = np.ndarray[Any, Any]
 Contenders = dict[str, Callable[[], Any]]
@@ -158,7 +158,7 @@ OPERATIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Numbers], Any]]] = {
 
 def _layer_norm(x: Any) -> Any:
     if isinstance(x, Array):
-        return dense.layer_norm(x, x.shape[-1])
+        return pn.layer_norm(x, x.shape[-1])
     import torch
 
     return torch.nn.functional.layer_norm(x, x.shape[-1:])

@@ -1,14 +1,18 @@
-"""The same values on another device."""
+"""The same values on another device, or in another dtype there."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from pynested.backends import transfer
+from pynested.backends.dtypes import is_bfloat16
 
 from ..array import Array, bare_on_cpu, raw
 from ..tape import state
 from .kinds import Linear
+from .movement import to_dtype
 from .samples import with_static
 
 
@@ -38,3 +42,11 @@ to_device: Move = Move(
     lambda g, shapes, target, source: _returned(g, source, target),
     with_static(((3,), "cpu", "cpu"), ((2, 0), "cpu", "cpu")),
 )
+
+
+def converted(x: Array, device: str, dtype: np.dtype[Any]) -> Array:
+    """``x`` in ``dtype`` on ``device``; itself where nothing changes."""
+    if not is_bfloat16(dtype):  # which the device that x is moved to may have, and its own may lack
+        x = to_dtype(x, dtype)
+    moved = x if device == x.device else to_device(x, device, x.device)
+    return to_dtype(moved, dtype)

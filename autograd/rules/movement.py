@@ -8,6 +8,7 @@ pad      <-> unpad          spread <-> segment_sum (in segment.py)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -218,4 +219,11 @@ def to_dtype(x: Array, dtype: np.dtype[Any]) -> Array:
     if x.dtype == dtype:
         return x
     found: Array = cast(x if is_float(dtype) else x.detach(), dtype)
+    return found
+
+
+def stacked(arrays: Sequence[Array], axis: int = 0) -> Array:
+    """Arrays of one shape and dtype along a new axis."""
+    shape = arrays[0].shape
+    found: Array = concatenate([reshape(x, (*shape[:axis], 1, *shape[axis:])) for x in arrays], axis)
     return found

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.autograd.dense.shapes import broadcast_shape
+from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import segment
 from pynested.backends.errors import ShapeError, StructureError

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import as_array, canonical_dtype, operand
+from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import new_zeros
-from pynested.autograd.dense.canonical import as_array, canonical_dtype, operand
-from pynested.autograd.dense.movement import stack
-from pynested.autograd.dense.shapes import broadcast_shape
 from pynested.autograd.rules import movement as moves
+from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Operand
@@ -158,7 +158,8 @@ def map_components(
 def nested_result(results: Sequence[Array], first: NestedArray, layout: Layout) -> NestedArray | Array:
     """Results of components of ``first`` as one array: in ``layout``, or strided where jagged cannot express them."""
     if not results[0].ndim:
-        return stack(results)
+        dtype = promoted(*[result.dtype for result in results])
+        return moves.stacked([moves.to_dtype(result, dtype) for result in results])
     sizes = np.array([result.shape for result in results], np.int64)
     ragged = _ragged_dim(regular_sizes(sizes), first) if layout is jagged else None
     return nest(results, strided if ragged is None else jagged, ragged)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pynested.autograd import Array
-from pynested.autograd.dense.canonical import as_array, operand
+from pynested.autograd.arguments.canonical import as_array, operand
 from pynested.autograd.rules.rule import apart
 from pynested.backends.errors import ArgumentError
 from pynested.nested.array import NestedArray, around

@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.dense.shapes import possible_shape
+from pynested.autograd.arguments.shapes import possible_shape
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import reduction as rules
 from pynested.autograd.rules.movement import to_dtype

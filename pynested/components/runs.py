@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.dense.shapes import canonical_dim
+from pynested.autograd.arguments.shapes import canonical_dim
 from pynested.autograd.rules import movement as moves
 from pynested.backends import Segments
 from pynested.backends.errors import DimensionError

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import canonical_dtype
 from pynested.autograd.create import array
 from pynested.autograd.default_device import chosen_device, placed
-from pynested.autograd.dense.canonical import canonical_dtype
-from pynested.autograd.dense.movement import converted
 from pynested.autograd.numbers import check_fits
 from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules.devices import converted
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import get_backend, transfer
 from pynested.backends.dtypes import is_bfloat16, promoted

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.default_device import placed
-from pynested.autograd.dense.shapes import canonical_int
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ArgumentError, DimensionError, StructureError
 from pynested.nested.array import NestedArray

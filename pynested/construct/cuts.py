@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from pynested.autograd.arguments.canonical import boolean
+from pynested.autograd.arguments.shapes import broadcast_shape, canonical_dim
 from pynested.autograd.default_device import placed
-from pynested.autograd.dense.canonical import boolean
-from pynested.autograd.dense.shapes import broadcast_shape, canonical_dim
 from pynested.autograd.rules import movement as moves
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import as_array, canonical_dtype, numpy_array
 from pynested.autograd.default_device import chosen_device
-from pynested.autograd.dense.canonical import as_array, canonical_dtype, numpy_array
 from pynested.autograd.numbers import check_fits
 from pynested.backends.dtypes import is_bfloat16
 from pynested.backends.errors import ArgumentError, DTypeError, PynestedError, StructureError

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array, create
+from pynested.autograd.arguments.canonical import as_array, canonical_dtype
 from pynested.autograd.default_device import chosen_device
-from pynested.autograd.dense.canonical import as_array, canonical_dtype
 from pynested.backends.errors import StructureError
 from pynested.components.packing import in_layout
 from pynested.nested.array import NestedArray

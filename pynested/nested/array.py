@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.arguments.shapes import canonical_dim
 from pynested.autograd.default_device import placed
-from pynested.autograd.dense.shapes import canonical_dim
 from pynested.autograd.fixed import fixed, shown
 from pynested.autograd.rules.movement import alias
 from pynested.backends.errors import GradientError, LayoutError, StructureError

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.dense.canonical import together
-from pynested.autograd.dense.shapes import broadcast_shape
+from pynested.autograd.arguments.canonical import together
+from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.numbers import canonical_real, nearest_float
 from pynested.autograd.rules.movement import to_dtype
 from pynested.components.mapping import elementwise

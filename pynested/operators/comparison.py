@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import as_array, boolean, device_of, frozen, operand, together
+from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import raw
-from pynested.autograd.dense.canonical import as_array, boolean, device_of, frozen, operand, together
-from pynested.autograd.dense.shapes import broadcast_shape
 from pynested.autograd.numbers import scalar, weak_dtype
 from pynested.autograd.rules import elementwise as rules
 from pynested.autograd.rules.movement import to_dtype

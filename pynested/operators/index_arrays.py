@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.autograd.dense.canonical import numpy_array
-from pynested.autograd.dense.shapes import several
+from pynested.autograd.arguments.canonical import numpy_array
+from pynested.autograd.arguments.shapes import several
 from pynested.autograd.rules.kinds import same_device
 from pynested.backends.errors import ArgumentError, IndexOutOfRange, StructureError
 from pynested.backends.host import to_host

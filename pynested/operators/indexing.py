@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.dense.canonical import as_array
-from pynested.autograd.dense.shapes import canonical_slice, index_entry
+from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.arguments.shapes import canonical_slice, index_entry
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange
 from pynested.components.views import picked, sliced

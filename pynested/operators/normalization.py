@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array, random
+from pynested.autograd.arguments.canonical import as_array, together
+from pynested.autograd.arguments.shapes import canonical_shape
 from pynested.autograd.array import raw
-from pynested.autograd.dense.canonical import as_array, together
-from pynested.autograd.dense.shapes import canonical_shape
 from pynested.autograd.numbers import canonical_real
 from pynested.autograd.rules import elementwise as of_elements
 from pynested.autograd.rules import movement as moves

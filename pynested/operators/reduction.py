@@ -6,7 +6,7 @@ dimensions of the components are reduced, else strided. With dimension 0 it is a
 left-aligned, the elements that are present at a position take part, and an irregular dimension that is kept is as long
 as the longest component. With no dimension left it is dense ``()``. What lies in holes takes no part.
 
-They are the entries of `pynested.autograd.dense.reduction`; `reduction.pyi` lists them.
+They are the entries of `pynested.tables.reductions`; `reduction.pyi` lists them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Operators on nested and dense arrays that keep the shape and work run by run along one dimension.
 
-They are the entries of `pynested.autograd.dense.runwise`; `runwise.pyi` lists them.
+They are the entries of `pynested.tables.runwise`; `runwise.pyi` lists them.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd.dense.shapes import canonical_int
+from pynested.autograd.arguments.shapes import canonical_int
 from pynested.backends import Matrices, strided_index
 from pynested.backends.cached import cached_property
 from pynested.backends.errors import StructureError

@@ -3,21 +3,21 @@
 A public function whose first parameter is ``self`` is a method of both as it is.
 """
 
-# mypy: disable-error-code="misc" - of the type of self, which is that of either class
+# mypy: disable-error-code="misc, no-any-return, type-var"
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from pynested import operators as ops
 from pynested.autograd import Array
-from pynested.autograd.dense.shapes import several
+from pynested.autograd.arguments.shapes import several
 from pynested.backends.errors import ArgumentError, DTypeError
 from pynested.nested.array import NestedArray
-from pynested.nested.operands import DType, Index, IntsLike, Kind
+from pynested.nested.operands import DType, Index, IntsLike
 from pynested.operators.movement import views
 from pynested.operators.writing import assign, write
 
@@ -53,19 +53,19 @@ def _memory(x: Any) -> Any:
 
 
 class Methods:
-    """What is a method of both classes, ``Kind`` being either."""
+    """What is a method of both classes."""
 
     __slots__ = ()
 
     # fmt: off
-    def __neg__(self: Kind) -> Kind: return ops.neg(self)
-    def __pos__(self: Kind) -> Kind: return ops.clone(self)
-    def __abs__(self: Kind) -> Kind: return ops.abs(self)
-    def __getitem__(self: Kind, index: Index) -> NestedArray | Array: return ops.getitem(self, index)
-    def __setitem__(self: Kind, index: Index, value: Any) -> None: assign(self, index, value)
+    def __neg__(self: Any) -> Self: return ops.neg(self)
+    def __pos__(self: Any) -> Self: return ops.clone(self)
+    def __abs__(self: Any) -> Self: return ops.abs(self)
+    def __getitem__(self: Any, index: Index) -> NestedArray | Array: return ops.getitem(self, index)
+    def __setitem__(self: Any, index: Index, value: Any) -> None: assign(self, index, value)
     # fmt: on
 
-    def __invert__(self: Kind) -> Kind:
+    def __invert__(self: Any) -> Self:
         """Where an array of bools is False; other dtypes are refused."""
         if self.dtype != np.bool_:
             raise DTypeError(
@@ -73,36 +73,36 @@ class Methods:
             )
         return ops.logical_not(self)
 
-    def permute(self: Kind, *dims: Any) -> Kind:
+    def permute(self: Any, *dims: Any) -> Self:
         """The dimensions in another order, given as one tuple or one by one; see `pynested.permute`."""
         return ops.permute(self, _shape(dims))
 
-    def reshape(self: Kind, *shape: Any) -> Kind:
+    def reshape(self: Any, *shape: Any) -> Self:
         """The elements in another shape, given as one tuple or size by size; see `pynested.reshape`."""
         return ops.reshape(self, _shape(shape))
 
-    def view(self: Kind, *shape: Any) -> Kind:
+    def view(self: Any, *shape: Any) -> Self:
         """The memory in another shape, given as one tuple or size by size; see `pynested.view`."""
         return ops.view(self, _shape(shape))
 
-    def astype(self: Kind, dtype: DType) -> Kind:
+    def astype(self: Any, dtype: DType) -> Self:
         """A copy in another dtype: NumPy's name for ``to(dtype=dtype)``, which copies only where something changes."""
         made = ops.to(self, dtype=dtype)
         return ops.clone(made) if _memory(made) is _memory(self) else made
 
-    def copy_(self: Kind, source: Any) -> Kind:
+    def copy_(self: Any, source: Any) -> Self:
         """Write the values of ``source``, which broadcasts, into the array."""
         return write(self, "copy", source)
 
-    def fill_(self: Kind, value: Any) -> Kind:
+    def fill_(self: Any, value: Any) -> Self:
         """Write ``value`` everywhere."""
         return write(self, "fill", value)
 
-    def zero_(self: Kind) -> Kind:
+    def zero_(self: Any) -> Self:
         """Write zeros everywhere."""
         return write(self, "zero", 0)
 
-    def __contains__(self: Kind, value: Any) -> bool:
+    def __contains__(self: Any, value: Any) -> bool:
         return bool(self.eq(value).any())
 
     def __iter__(self: Any) -> Iterator[Array]:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.dense.canonical import as_array
-from pynested.autograd.dense.shapes import canonical_dim, canonical_dims
+from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.arguments.shapes import canonical_dim, canonical_dims
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import reduction as of_axes
 from pynested.autograd.rules.movement import to_dtype

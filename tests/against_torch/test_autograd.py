@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.autograd import dense, grad, hvp, jvp
+from pynested.autograd import grad, hvp, jvp
 
 torch = pytest.importorskip("torch")
 functional = torch.nn.functional
@@ -31,7 +31,7 @@ M, V, C = (3, 4), (4,), (2, 3, 4)
 CASES: dict[str, Case] = {
     "add": both(lambda a, b: a + b, M, V),
     "add, 0-d": both(lambda a, b: a + b, M, ()),
-    "add, alpha": (lambda a, b: dense.add(a, b, alpha=3), lambda a, b: torch.add(a, b, alpha=3), [M, M]),
+    "add, alpha": (lambda a, b: pn.add(a, b, alpha=3), lambda a, b: torch.add(a, b, alpha=3), [M, M]),
     "sub": both(lambda a, b: a - b, (3, 1), (2, 1, 4)),
     "sub from a number": both(lambda a: 2.5 - a, M),
     "mul": both(lambda a, b: a * b, C, (3, 1)),
@@ -48,13 +48,13 @@ CASES: dict[str, Case] = {
     "cos": both(lambda a: a.cos(), M),
     "tanh": both(lambda a: a.tanh(), M),
     "relu": both(lambda a: a.relu(), M),
-    "gelu": (dense.gelu, functional.gelu, [M]),
-    "gelu, tanh": (lambda a: dense.gelu(a, "tanh"), lambda a: functional.gelu(a, approximate="tanh"), [M]),
-    "silu": (dense.silu, functional.silu, [M]),
+    "gelu": (pn.gelu, functional.gelu, [M]),
+    "gelu, tanh": (lambda a: pn.gelu(a, "tanh"), lambda a: functional.gelu(a, approximate="tanh"), [M]),
+    "silu": (pn.silu, functional.silu, [M]),
     "where": (
-        lambda a, b: dense.where(pn.array(MASK), a, b), lambda a, b: torch.where(torch.tensor(MASK), a, b), [M, V]),
+        lambda a, b: pn.where(pn.array(MASK), a, b), lambda a, b: torch.where(torch.tensor(MASK), a, b), [M, V]),
     "where, a number": (
-        lambda a: dense.where(pn.array(MASK), a, 2.0), lambda a: torch.where(torch.tensor(MASK), a, 2.0), [V]),
+        lambda a: pn.where(pn.array(MASK), a, 2.0), lambda a: torch.where(torch.tensor(MASK), a, 2.0), [V]),
     "masked_fill": (
         lambda a: a.masked_fill(pn.array(MASK), 1.0), lambda a: a.masked_fill(torch.tensor(MASK), 1.0), [M]),
     "sum": both(lambda a: a.sum(), M),
@@ -78,7 +78,7 @@ CASES: dict[str, Case] = {
     "matmul, vectors": both(lambda a, b: a @ b, V, V),
     "matmul, row": both(lambda a, b: a @ b, V, (2, 4, 3)),
     "bmm": both(lambda a, b: a.bmm(b), C, (2, 4, 5)),
-    "linear": (dense.linear, functional.linear, [C, (5, 4), (5,)]),
+    "linear": (pn.linear, functional.linear, [C, (5, 4), (5,)]),
     "transpose": both(lambda a: a.transpose(-1, 0), C),
     "permute": both(lambda a: a.permute((1, -1, 0)), C),
     "reshape": both(lambda a: a.transpose(0, 1).reshape(4, -1), C),
@@ -92,20 +92,20 @@ CASES: dict[str, Case] = {
     "index": both(lambda a: a[1, ..., None, 1:3], C),
     "as_strided": both(lambda a: a.as_strided((3, 2), (4, 2), 1), M),
     "broadcast_to": both(lambda a: a.broadcast_to((2, 3, 4)), (3, 1)),
-    "cat": (lambda a, b: dense.cat([a, b, a], 1), lambda a, b: torch.cat([a, b, a], 1), [M, (3, 2)]),
-    "stack": (lambda a, b: dense.stack([a, b], -1), lambda a, b: torch.stack([a, b], -1), [M, M]),
+    "cat": (lambda a, b: pn.cat([a, b, a], 1), lambda a, b: torch.cat([a, b, a], 1), [M, (3, 2)]),
+    "stack": (lambda a, b: pn.stack([a, b], -1), lambda a, b: torch.stack([a, b], -1), [M, M]),
     "clone": both(lambda a: a.clone() * a, M),
     "embedding": (
-        lambda w: dense.embedding(pn.array(INDEX), w), lambda w: functional.embedding(torch.tensor(INDEX), w), [M]),
+        lambda w: pn.embedding(pn.array(INDEX), w), lambda w: functional.embedding(torch.tensor(INDEX), w), [M]),
     "cross_entropy": (
-        lambda a: dense.cross_entropy(a, pn.array(TARGET)),
+        lambda a: pn.cross_entropy(a, pn.array(TARGET)),
         lambda a: functional.cross_entropy(a, torch.tensor(TARGET)), [M]),
     "cross_entropy, everything": (
-        lambda a: dense.cross_entropy(a, pn.array(TARGET), weight=pn.array(CLASSES), label_smoothing=0.3),
+        lambda a: pn.cross_entropy(a, pn.array(TARGET), weight=pn.array(CLASSES), label_smoothing=0.3),
         lambda a: functional.cross_entropy(
             a, torch.tensor(TARGET), weight=torch.tensor(CLASSES).to(a.dtype), label_smoothing=0.3), [M]),
     "cross_entropy, none": (
-        lambda a: dense.cross_entropy(a, pn.array(TARGET), reduction="none"),
+        lambda a: pn.cross_entropy(a, pn.array(TARGET), reduction="none"),
         lambda a: functional.cross_entropy(a, torch.tensor(TARGET), reduction="none"), [M]),
     "attention": both(lambda q, k, v: ((q @ k.transpose(-1, -2)) / 2.0).softmax(-1) @ v, C, C, C),
 }  # fmt: skip

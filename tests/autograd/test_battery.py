@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.autograd import Array, dense, jacobian, jvp, vjp
+from pynested.autograd import Array, jacobian, jvp, vjp
 
 Numbers = np.ndarray[Any, Any]
 MASK = np.array([[True, False, True], [False, False, True]])
@@ -32,8 +32,8 @@ LINEAR: dict[str, tuple[Callable[[Array], Any], Callable[[Numbers], Any], tuple[
         lambda x: x + pn.array(np.zeros((2, 1, 4))), lambda a: a + np.zeros((2, 1, 4)), (3, 1)),
     "add, 0-d up": (lambda x: x + pn.array(np.zeros((2, 2))), lambda a: a + np.zeros((2, 2)), ()),
     "add, size 0": (lambda x: x + pn.array(np.zeros((0, 3))), lambda a: a + np.zeros((0, 3)), (3,)),
-    "add, alpha": (lambda x: dense.add(x, x, alpha=3), lambda a: 4 * a, (3,)),
-    "sub, alpha": (lambda x: dense.sub(x, x, alpha=0.5), lambda a: 0.5 * a, (3,)),
+    "add, alpha": (lambda x: pn.add(x, x, alpha=3), lambda a: 4 * a, (3,)),
+    "sub, alpha": (lambda x: pn.sub(x, x, alpha=0.5), lambda a: 0.5 * a, (3,)),
     "mul by a constant": (lambda x: x * pn.array(ODD), lambda a: a * ODD, (2, 3)),
     "mul by a constant, broadcasting": (lambda x: x * pn.array(W), lambda a: a * W, (3, 1)),
     "div by a power of two": (lambda x: x / 4, lambda a: a / 4, (3,)),
@@ -74,17 +74,17 @@ LINEAR: dict[str, tuple[Callable[[Array], Any], Callable[[Numbers], Any], tuple[
     "as_strided": (lambda x: x.as_strided((2, 2), (1, 2), 1), lambda a: np.array([[a[1], a[3]], [a[2], a[4]]]), (5,)),
     "as_strided, overlapping": (
         lambda x: x.as_strided((3, 2), (1, 1)), lambda a: np.stack([a[:2], a[1:3], a[2:]]), (4,)),
-    "cat": (lambda x: dense.cat([x, x * 2, x], -1), lambda a: np.concatenate([a, 2 * a, a], -1), (2, 3)),
-    "cat with nothing": (lambda x: dense.cat([x, pn.array(np.zeros((0, 3)))]), lambda a: a, (2, 3)),
-    "stack": (lambda x: dense.stack([x, -x], -1), lambda a: np.stack([a, -a], -1), (2, 3)),
+    "cat": (lambda x: pn.cat([x, x * 2, x], -1), lambda a: np.concatenate([a, 2 * a, a], -1), (2, 3)),
+    "cat with nothing": (lambda x: pn.cat([x, pn.array(np.zeros((0, 3)))]), lambda a: a, (2, 3)),
+    "stack": (lambda x: pn.stack([x, -x], -1), lambda a: np.stack([a, -a], -1), (2, 3)),
     "clone": (lambda x: x.clone(), lambda a: a, (2, 3)),
     "contiguous": (lambda x: x.T.contiguous(), lambda a: a.T, (2, 3)),
     "to float32 and back": (lambda x: x.to(pn.float32).to(pn.float64), lambda a: a, (3,)),
-    "where, left": (lambda x: dense.where(pn.array(MASK), x, 7.0) - 7 * ~MASK, lambda a: np.where(MASK, a, 0), (2, 3)),
+    "where, left": (lambda x: pn.where(pn.array(MASK), x, 7.0) - 7 * ~MASK, lambda a: np.where(MASK, a, 0), (2, 3)),
     "where, right, broadcasting": (
-        lambda x: dense.where(pn.array(MASK), pn.array(np.zeros((2, 3))), x), lambda a: np.where(MASK, 0, a), (3,)),
-    "where, both": (lambda x: dense.where(pn.array(MASK), x, -x), lambda a: np.where(MASK, a, -a), (2, 3)),
-    "where, 0-d operand": (lambda x: dense.where(pn.array(MASK), x, pn.array(MASK * 0.0)), lambda a: MASK * a, ()),
+        lambda x: pn.where(pn.array(MASK), pn.array(np.zeros((2, 3))), x), lambda a: np.where(MASK, 0, a), (3,)),
+    "where, both": (lambda x: pn.where(pn.array(MASK), x, -x), lambda a: np.where(MASK, a, -a), (2, 3)),
+    "where, 0-d operand": (lambda x: pn.where(pn.array(MASK), x, pn.array(MASK * 0.0)), lambda a: MASK * a, ()),
     "masked_fill": (lambda x: x.masked_fill(pn.array(MASK), 0), lambda a: np.where(MASK, 0, a), (2, 3)),
     "matmul, left": (lambda x: x @ pn.array(W), lambda a: a @ W, (2, 3)),
     "matmul, right": (lambda x: pn.array(W) @ x, lambda a: W @ a, (4, 2)),
@@ -95,10 +95,10 @@ LINEAR: dict[str, tuple[Callable[[Array], Any], Callable[[Numbers], Any], tuple[
     "matmul, vector left": (lambda x: x @ pn.array(W), lambda a: a @ W, (3,)),
     "matmul, two vectors": (lambda x: pn.array(ODD) @ x, lambda a: ODD @ a, (3,)),
     "matmul, inner size 0": (lambda x: x @ pn.array(np.zeros((0, 2))), lambda a: np.zeros((3, 2)), (3, 0)),
-    "bmm": (lambda x: dense.bmm(x, pn.array(W[None])), lambda a: a @ W, (1, 2, 3)),
-    "linear": (lambda x: dense.linear(x, pn.array(W.T), pn.array(W[0])) - pn.array(W[0]), lambda a: a @ W, (2, 3)),
-    "linear, weight": (lambda w: dense.linear(pn.array(W.T), w), lambda a: W.T @ a.T, (2, 3)),
-    "embedding": (lambda w: dense.embedding(pn.array([2, 0, 2]), w), lambda a: a[[2, 0, 2]], (3, 2)),
+    "bmm": (lambda x: pn.bmm(x, pn.array(W[None])), lambda a: a @ W, (1, 2, 3)),
+    "linear": (lambda x: pn.linear(x, pn.array(W.T), pn.array(W[0])) - pn.array(W[0]), lambda a: a @ W, (2, 3)),
+    "linear, weight": (lambda w: pn.linear(pn.array(W.T), w), lambda a: W.T @ a.T, (2, 3)),
+    "embedding": (lambda w: pn.embedding(pn.array([2, 0, 2]), w), lambda a: a[[2, 0, 2]], (3, 2)),
 }  # fmt: skip
 
 
@@ -139,18 +139,18 @@ def silu_slope(x: float) -> float:
 
 
 SLOPES: dict[str, tuple[Callable[[Array], Array], Callable[[float], float]]] = {
-    "abs": (dense.abs, lambda x: math.copysign(1, x)),
-    "sgn": (dense.sgn, lambda x: 0.0),
-    "exp": (dense.exp, math.exp),
-    "log": (lambda x: dense.log(x * x), lambda x: 2 / x),
-    "sin": (dense.sin, math.cos),
-    "cos": (dense.cos, lambda x: -math.sin(x)),
-    "tanh": (dense.tanh, lambda x: 1 - math.tanh(x) ** 2),
-    "sqrt": (lambda x: dense.sqrt(x * x), lambda x: math.copysign(1, x)),
-    "relu": (dense.relu, lambda x: float(x > 0)),
-    "gelu": (dense.gelu, gelu_slope),
-    "gelu, tanh": (lambda x: dense.gelu(x, "tanh"), gelu_tanh_slope),
-    "silu": (dense.silu, silu_slope),
+    "abs": (pn.abs, lambda x: math.copysign(1, x)),
+    "sgn": (pn.sgn, lambda x: 0.0),
+    "exp": (pn.exp, math.exp),
+    "log": (lambda x: pn.log(x * x), lambda x: 2 / x),
+    "sin": (pn.sin, math.cos),
+    "cos": (pn.cos, lambda x: -math.sin(x)),
+    "tanh": (pn.tanh, lambda x: 1 - math.tanh(x) ** 2),
+    "sqrt": (lambda x: pn.sqrt(x * x), lambda x: math.copysign(1, x)),
+    "relu": (pn.relu, lambda x: float(x > 0)),
+    "gelu": (pn.gelu, gelu_slope),
+    "gelu, tanh": (lambda x: pn.gelu(x, "tanh"), gelu_tanh_slope),
+    "silu": (pn.silu, silu_slope),
     "square": (lambda x: x * x, lambda x: 2 * x),
     "reciprocal": (lambda x: 1 / x, lambda x: -1 / x**2),
     "quotient": (lambda x: x / (x * x), lambda x: -1 / x**2),
@@ -191,12 +191,12 @@ WRITTEN_OUT: dict[str, tuple[Callable[[Array], Array], Numbers]] = {
     "amax": (lambda x: x.amax(), np.array([0.0, 0.0, 1.0, 0.0])),
     "amax along a dim": (lambda x: x.reshape(2, 2).amax(1), np.array([[1.0, 0, 0, 0], [0, 0, 1.0, 0]])),
     "amax, keepdim": (lambda x: x.reshape(2, 2).amax(0, True).reshape(2), np.array([[0, 0, 1.0, 0], [0, 0, 0, 1.0]])),
-    "cross_entropy": (lambda x: dense.cross_entropy(x, pn.array(1)), Y - np.eye(4)[1]),
-    "cross_entropy, ignored": (lambda x: dense.cross_entropy(x, pn.array(-100), reduction="sum"), np.zeros(4)),
+    "cross_entropy": (lambda x: pn.cross_entropy(x, pn.array(1)), Y - np.eye(4)[1]),
+    "cross_entropy, ignored": (lambda x: pn.cross_entropy(x, pn.array(-100), reduction="sum"), np.zeros(4)),
     "cross_entropy, smoothed": (
-        lambda x: dense.cross_entropy(x, pn.array(1), label_smoothing=0.2), Y - 0.8 * np.eye(4)[1] - 0.05),
+        lambda x: pn.cross_entropy(x, pn.array(1), label_smoothing=0.2), Y - 0.8 * np.eye(4)[1] - 0.05),
     "cross_entropy, weighted": (
-        lambda x: dense.cross_entropy(x, pn.array(3), weight=pn.array(GAIN), reduction="none"),
+        lambda x: pn.cross_entropy(x, pn.array(3), weight=pn.array(GAIN), reduction="none"),
         0.5 * (Y - np.eye(4)[3])),
     "dot with itself": (lambda x: x @ x, 2 * X),
     "outer product": (lambda x: (x.unsqueeze(1) * x).sum(0), np.full((4, 4), X[:, None]) + np.eye(4) * X.sum()),

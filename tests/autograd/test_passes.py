@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.autograd import Array, backward, dense, grad, no_grad
+from pynested.autograd import Array, backward, grad, no_grad
 from pynested.backends.errors import ArgumentError, GradientError
 
 
@@ -232,9 +232,9 @@ def test_other_arguments_may_be_overwritten(kind: str) -> None:
     x = pn.array([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     given = pn.array([[True, False], [False, True]]) if kind == "condition" else pn.array([1, 0])
     uses = {
-        "condition": lambda: dense.where(given, x, 0.0),
-        "indices": lambda: dense.embedding(given, x) * pn.array([[1.0], [2.0]]),
-        "targets": lambda: dense.cross_entropy(x, given),
+        "condition": lambda: pn.where(given, x, 0.0),
+        "indices": lambda: pn.embedding(given, x) * pn.array([[1.0], [2.0]]),
+        "targets": lambda: pn.cross_entropy(x, given),
     }
     expected = grad(uses[kind]().sum(), x)
     y = uses[kind]().sum()

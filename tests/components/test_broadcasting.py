@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import pynested as pn
-from pynested.autograd import dense
 from pynested.backends.errors import ShapeError, StructureError
 
 from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, nest
@@ -30,7 +29,7 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "where with a dense operand": lambda x, y: pn.where(y > 0, x, distinct((2,))),
     "where with a larger dense operand": lambda x, y: pn.where(y > 0, x, distinct((3, 2))),
     "masked_fill": lambda x, y: pn.masked_fill(x, y > 0, 0.0),
-    "elementwise": lambda x, y: pn.elementwise("f", dense.add, x, y),
+    "elementwise": lambda x, y: pn.elementwise("f", pn.add, x, y),
     "copy_": lambda x, y: x.copy_(y),
     "assignment": lambda x, y: x.__setitem__(slice(None), y),
     "add_": lambda x, y: x.add_(y),

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pynested as pn
-from pynested.autograd import dense
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
 
 from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, everywhere, nest, place, plain
@@ -52,11 +51,11 @@ class TestElementwise:
     def test_refused(self) -> None:
         for x in everywhere(X):
             with pytest.raises(StructureError, match=re.escape("f: the operands differ at component 0")):
-                pn.elementwise("f", dense.add, x, nest(X[::-1]))
+                pn.elementwise("f", pn.add, x, nest(X[::-1]))
             with pytest.raises(ShapeError, match=re.escape("f: a dense operand of shape (3,)")):
-                pn.elementwise("f", dense.add, x, distinct((3,)))
+                pn.elementwise("f", pn.add, x, distinct((3,)))
             with pytest.raises(ArgumentError, match="f: str"):
-                pn.elementwise("f", dense.add, x, "a")
+                pn.elementwise("f", pn.add, x, "a")
 
     def test_the_result_has_an_element_for_each_place(self) -> None:
         for x in everywhere(X):
@@ -74,13 +73,13 @@ class TestElementwise:
         for operands in ((thin, distinct((1, 4))), (thin, nest(X))):
             with pytest.raises(ShapeError, match="broadcast to"):
                 pn.elementwise("f", lambda a, b: a, *operands)
-            pn.elementwise("f", dense.add, *operands)
+            pn.elementwise("f", pn.add, *operands)
 
     def test_the_result_may_lie_anywhere(self) -> None:
         for x in everywhere(X):
             for anywhere in (
                 lambda a: pn.array(2.0).broadcast_to(a.shape),
-                lambda a: dense.stack([a, a], -1)[..., 0] * 0.0 + 2.0,
+                lambda a: pn.stack([a, a], -1)[..., 0] * 0.0 + 2.0,
                 lambda a: pn.array(np.full(a.shape, 2.0, order="F")),
                 lambda a: pn.array(np.full((2 * a.shape[0], *a.shape[1:]), 2.0))[::2],
             ):
@@ -96,16 +95,16 @@ class TestMapComponents:
             assert_same(pn.map_components(lambda c: c.sum(0), x), [one.sum(0) for one in X])
             sums = pn.map_components(lambda c: c.sum(), x)
             assert isinstance(sums, pn.Array) and sums.tolist() == [one.sum() for one in X]
-            assert_same(pn.map_components(dense.matmul, x, distinct((2, 3))), [one @ distinct((2, 3)) for one in X])
+            assert_same(pn.map_components(pn.matmul, x, distinct((2, 3))), [one @ distinct((2, 3)) for one in X])
 
     def test_dense_operands_of_equal_rank_are_sliced(self) -> None:
         for x in everywhere(X):
             for d in (distinct((3, 1, 2)), distinct((1, 1, 2))):
-                assert_same(pn.map_components(dense.add, x, d), [one + d[i % len(d)] for i, one in enumerate(X)])
+                assert_same(pn.map_components(pn.add, x, d), [one + d[i % len(d)] for i, one in enumerate(X)])
             with pytest.raises(ShapeError, match=re.escape("(2, 1, 2)")):
-                pn.map_components(dense.add, x, distinct((2, 1, 2)))
+                pn.map_components(pn.add, x, distinct((2, 1, 2)))
             with pytest.raises(StructureError, match="3 and 2 components"):
-                pn.map_components(dense.add, x, nest(X[:2]))
+                pn.map_components(pn.add, x, nest(X[:2]))
 
     def test_layouts(self) -> None:
         for layout in LAYOUTS:
@@ -113,7 +112,7 @@ class TestMapComponents:
             assert pn.map_components(lambda c: c * 2.0, x).layout is layout
             for other in LAYOUTS:
                 assert pn.map_components(lambda c: c * 2.0, x, layout=other).layout is other
-        both = pn.map_components(lambda c: dense.matmul(c, dense.transpose(c, 0, 1)), nest(X))
+        both = pn.map_components(lambda c: pn.matmul(c, pn.transpose(c, 0, 1)), nest(X))
         assert both.layout is pn.strided
         assert_same(both, [x @ x.T for x in X])
 
@@ -145,7 +144,7 @@ class TestMapComponents:
 
     def test_gradients_flow(self) -> None:
         def times_its_sum(c: Any, v: Any) -> Any:
-            return dense.matmul(c, v) * c.sum()
+            return pn.matmul(c, v) * c.sum()
 
         for layout in LAYOUTS:
             for placement in PLACEMENTS:
@@ -158,7 +157,7 @@ class TestMapComponents:
 
     def test_a_component_that_fails_says_so(self) -> None:
         with pytest.raises(DTypeError):
-            pn.map_components(lambda c: dense.silu(c), nest([np.array([1, 2])]))
+            pn.map_components(lambda c: pn.silu(c), nest([np.array([1, 2])]))
 
 
 OPERATORS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.dense.canonical import as_array, device_of
+from pynested.autograd.arguments.canonical import as_array, device_of
 from pynested.autograd.numbers import canonical_number, in_words, scalar, weak_dtype
 from pynested.autograd.rules import elementwise as rules
 from pynested.autograd.rules.kinds import same_device

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from pynested.autograd import Array
-from pynested.autograd.dense.canonical import as_array
+from pynested.autograd.arguments.canonical import as_array
 from pynested.autograd.rules import elementwise as rules
 from pynested.autograd.rules.movement import copy
 from pynested.backends.errors import ArgumentError

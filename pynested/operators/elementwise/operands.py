@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from pynested.autograd import Array
-from pynested.autograd.dense.canonical import as_array, operands
-from pynested.autograd.dense.shapes import broadcast_shape
+from pynested.autograd.arguments.canonical import as_array, operands
+from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.backends.errors import DTypeError
 
 BOOLS, INTEGERS = "b", "iu"  # kinds of dtype that an operator may refuse

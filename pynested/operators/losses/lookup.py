@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pynested.autograd import Array
-from pynested.autograd.dense.canonical import together
+from pynested.autograd.arguments.canonical import together
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import DTypeError, IndexOutOfRange, ShapeError
 from pynested.components.packing import contiguous

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.array import raw
-from pynested.autograd.dense.shapes import canonical_int
 from pynested.autograd.numbers import canonical_real, in_words
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import reduction as of_axes

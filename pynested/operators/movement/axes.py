@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pynested.autograd import dense
-from pynested.autograd.dense.movement import check_ones
-from pynested.autograd.dense.shapes import canonical_dim, canonical_dims, canonical_order, possible_ndim
+from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.arguments.shapes import canonical_dim, canonical_dims, canonical_order, possible_ndim
 from pynested.autograd.rules import movement as moves
-from pynested.backends.errors import DimensionError
+from pynested.backends.errors import DimensionError, ShapeError
 from pynested.components.shapes import named_instead
 from pynested.components.views import viewed
 from pynested.nested.array import NestedArray
@@ -57,12 +57,19 @@ def transpose(self: Kind, dim0: int, dim1: int) -> Kind:
            [6]]))
     """
     if not isinstance(self, NestedArray):
-        return dense.transpose(self, dim0, dim1)
+        x = as_array("transpose", self)
+        a, b = canonical_dim("transpose", dim0, x.ndim), canonical_dim("transpose", dim1, x.ndim)
+        return moves.transpose(x, _exchanged(x.ndim, a, b))
     ndim = self.ndim
     a, b = component_dim("transpose", dim0, ndim), component_dim("transpose", dim1, ndim)
-    order = list(range(ndim - 1))
-    order[a - 1], order[b - 1] = order[b - 1], order[a - 1]
-    return viewed(self, self.structure.with_axes(order), moves.transpose, tuple(order))
+    axes = _exchanged(ndim - 1, a - 1, b - 1)
+    return viewed(self, self.structure.with_axes(axes), moves.transpose, axes)
+
+
+def _exchanged(ndim: int, a: int, b: int) -> tuple[int, ...]:
+    axes = list(range(ndim))
+    axes[a], axes[b] = b, a
+    return tuple(axes)
 
 
 def permute(self: Kind, dims: Sequence[int]) -> Kind:
@@ -96,7 +103,8 @@ def permute(self: Kind, dims: Sequence[int]) -> Kind:
            [6]]))
     """
     if not isinstance(self, NestedArray):
-        return dense.permute(self, dims)
+        x = as_array("permute", self)
+        return moves.transpose(x, canonical_order("permute", dims, x.ndim))
     order = canonical_order("permute", dims, self.ndim)
     if order[0]:
         raise DimensionError(
@@ -136,10 +144,16 @@ def unsqueeze(self: Kind, dim: int) -> Kind:
            [2]]), array([[3]]))
     """
     if not isinstance(self, NestedArray):
-        return dense.unsqueeze(self, dim)
+        x = as_array("unsqueeze", self)
+        return _with_one(x, canonical_dim("unsqueeze", dim, x.ndim + 1))
     at = component_dim("unsqueeze", dim, self.ndim + 1)
     possible_ndim("unsqueeze", self.ndim + 1)
-    return viewed(self, self.structure.with_one(at - 1), dense.unsqueeze, at - 1)
+    return viewed(self, self.structure.with_one(at - 1), _with_one, at - 1)
+
+
+def _with_one(x: Array, at: int) -> Array:
+    possible_ndim("unsqueeze", x.ndim + 1)
+    return moves.reshape(x, (*x.shape[:at], 1, *x.shape[at:]))
 
 
 def squeeze(self: Kind, dim: Dims = None) -> Kind:
@@ -174,7 +188,7 @@ def squeeze(self: Kind, dim: Dims = None) -> Kind:
     (array([1, 2]), array([3]))
     """
     if not isinstance(self, NestedArray):
-        return dense.squeeze(self, dim)
+        return _without_ones(as_array("squeeze", self), dim)
     if dim is None:
         raise DimensionError(
             "squeeze: which dimensions of a nested array have size 1 may depend on lengths; name them: x.squeeze(2)."
@@ -184,6 +198,23 @@ def squeeze(self: Kind, dim: Dims = None) -> Kind:
     for at in named:
         if regular[at - 1] is None:
             raise DimensionError(f"squeeze: dimension {at} is irregular, and stays whatever the lengths are.")
-    check_ones("squeeze", named, (len(self), *regular))
+    _check_ones(named, (len(self), *regular))
     kept = [k for k in range(self.ndim - 1) if k + 1 not in named]
-    return viewed(self, self.structure.with_axes(kept), dense.squeeze, [at - 1 for at in named])
+    return viewed(self, self.structure.with_axes(kept), _without_ones, tuple(at - 1 for at in named))
+
+
+def _without_ones(x: Array, dim: Dims) -> Array:
+    named = canonical_dims("squeeze", dim, x.ndim)
+    if dim is not None:
+        _check_ones(named, x.shape)
+    return moves.reshape(x, tuple(n for i, n in enumerate(x.shape) if i not in named or n != 1))
+
+
+def _check_ones(dims: Sequence[int], shape: Sequence[int | None]) -> None:
+    """Refuse dimensions of another size than 1."""
+    for at in dims:
+        if shape[at] != 1:
+            raise ShapeError(
+                f"squeeze: dimension {at} has size {shape[at]}; only one of size 1 can be left out. Use select(dim, "
+                "index) for an entry of a larger one."
+            )

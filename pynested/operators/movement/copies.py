@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pynested.autograd import dense
-from pynested.autograd.dense.canonical import as_array
+from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.rules import movement as moves
 from pynested.components.packing import packed
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Kind
@@ -26,9 +26,9 @@ def clone(self: Kind) -> Kind:
     array([1, 2])
     """
     if not isinstance(self, NestedArray):
-        return dense.clone(self)
+        return moves.copy(as_array("clone", self))
     tight = packed(self)
-    return NestedArray(dense.clone(tight.data), tight.structure)
+    return NestedArray(moves.copy(tight.data), tight.structure)
 
 
 def detach(self: Kind) -> Kind:

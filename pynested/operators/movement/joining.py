@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd import Array, dense
-from pynested.autograd.dense.shapes import canonical_dim
+from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import together
+from pynested.autograd.arguments.shapes import canonical_dim, possible_shape
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import strided_index
 from pynested.backends.dtypes import promoted
-from pynested.backends.errors import ArgumentError, DimensionError, StructureError
+from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
 from pynested.components.mapping import check_devices
 from pynested.components.packing import along, as_rows, gathered, packed, to_strided
 from pynested.components.shapes import apart, check_same_shape, describe, same_shape
@@ -49,6 +50,15 @@ def _joined(name: str, arrays: list[Any]) -> list[NestedArray]:
     return [x if x.dtype == dtype else around(to_dtype(x.data, dtype), x.structure) for x in arrays]
 
 
+def _joined_dense(name: str, arrays: Any) -> list[Array]:
+    """Dense arrays, at least one, of one promoted dtype."""
+    given = together(name, *arrays)
+    if not given:
+        raise StructureError(f"{name}: there is nothing to join; give at least one array.")
+    dtype = promoted(*[array.dtype for array in given])
+    return [to_dtype(array, dtype) for array in given]
+
+
 def cat(arrays: Sequence[NestedArray | Array], dim: int = 0) -> NestedArray | Array:
     """Arrays one after the other along ``dim``: ``(B1, *, D), (B2, *, D) -> (B1 + B2, *, D)`` along the batch.
 
@@ -81,7 +91,7 @@ def cat(arrays: Sequence[NestedArray | Array], dim: int = 0) -> NestedArray | Ar
     """
     given = _listed("cat", arrays)
     if not any(type(x) is NestedArray for x in given):
-        return dense.cat(given, dim)
+        return _cat_dense(_joined_dense("cat", given), dim)
     joined = _joined("cat", given)
     at = canonical_dim("cat", dim, joined[0].ndim)
     ragged = joined[0].structure.ragged_dim
@@ -98,6 +108,20 @@ def cat(arrays: Sequence[NestedArray | Array], dim: int = 0) -> NestedArray | Ar
     if at == ragged:
         return _cat_ragged(tight, at)
     return around(moves.concatenate([x.data for x in tight], at - 1), tight[0].structure)
+
+
+def _cat_dense(given: list[Array], dim: int) -> Array:
+    at = canonical_dim("cat", dim, given[0].ndim)
+    first = given[0].shape
+    for i, array in enumerate(given):
+        if array.ndim != len(first) or array.shape[:at] + array.shape[at + 1 :] != first[:at] + first[at + 1 :]:
+            raise ShapeError(
+                f"cat: array {i} has shape {array.shape} and array 0 has shape {first}; they may differ only along "
+                f"dimension {at}."
+            )
+    possible_shape("cat", (*first[:at], sum(array.shape[at] for array in given), *first[at + 1 :]))
+    result: Array = moves.concatenate(given, at)
+    return result
 
 
 def _check_other_sizes(arrays: Sequence[NestedArray], at: int) -> None:
@@ -206,7 +230,7 @@ def stack(arrays: Sequence[NestedArray | Array], dim: int = 0) -> NestedArray | 
     """
     given = _listed("stack", arrays)
     if not any(type(x) is NestedArray for x in given):
-        return dense.stack(given, dim)
+        return _stack_dense(_joined_dense("stack", given), dim)
     joined = _joined("stack", given)
     at = canonical_dim("stack", dim, joined[0].ndim + 1)
     if not at:
@@ -217,3 +241,12 @@ def stack(arrays: Sequence[NestedArray | Array], dim: int = 0) -> NestedArray | 
     for x in joined[1:]:
         check_same_shape("stack", joined[0], x)
     return cat([unsqueeze(x, at) for x in joined], at)
+
+
+def _stack_dense(given: list[Array], dim: int) -> Array:
+    at = canonical_dim("stack", dim, given[0].ndim + 1)
+    for i, array in enumerate(given):
+        if array.shape != given[0].shape:
+            raise ShapeError(f"stack: array {i} has shape {array.shape} and array 0 has shape {given[0].shape}.")
+    possible_shape("stack", (len(given), *given[0].shape))
+    return moves.stacked(given, at)

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
-from pynested.autograd import dense
-from pynested.autograd.dense.movement import merged_dims
-from pynested.autograd.dense.shapes import canonical_shape, possible_ndim, resolved_shape
+from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.arguments.shapes import (
+    canonical_dim,
+    canonical_shape,
+    possible_ndim,
+    possible_shape,
+    resolved_shape,
+)
+from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import DimensionError
 from pynested.components.packing import elements, of_elements
 from pynested.components.views import viewed
@@ -50,8 +58,9 @@ def flatten(self: Kind, start_dim: int = 0, end_dim: int = -1) -> Kind:
     (array([1, 2, 3, 4]), array([5, 6]))
     """
     if not isinstance(self, NestedArray):
-        return dense.flatten(self, start_dim, end_dim)
-    first, last = merged_dims(start_dim, end_dim, self.ndim)
+        x = as_array("flatten", self)
+        return _merged(x, *_merged_dims(start_dim, end_dim, max(x.ndim, 1)))
+    first, last = _merged_dims(start_dim, end_dim, self.ndim)
     if not first:
         raise DimensionError(
             "flatten: dimension 0 is the batch dimension of a nested array, which stays. Flatten the components, "
@@ -65,7 +74,20 @@ def flatten(self: Kind, start_dim: int = 0, end_dim: int = -1) -> Kind:
         ragged, seen = None, self.structure.flattened(*axes)
     if seen is None:
         return of_elements(elements(self), merged_axes(self.outline, *axes), len(self), ragged)
-    return viewed(self, seen, dense.flatten, *axes)
+    return viewed(self, seen, _merged, *axes)
+
+
+def _merged(x: Array, first: int, last: int) -> Array:
+    sizes = x.shape[first : last + 1]
+    return moves.reshape(x, (*x.shape[:first], prod(sizes), *x.shape[last + 1 :]))
+
+
+def _merged_dims(start_dim: Any, end_dim: Any, ndim: int) -> tuple[int, int]:
+    """The first and the last of the dimensions that become one."""
+    first, last = canonical_dim("flatten", start_dim, ndim), canonical_dim("flatten", end_dim, ndim)
+    if first > last:
+        raise DimensionError(f"flatten: start_dim {first} comes after end_dim {last}; swap them.")
+    return first, last
 
 
 def unflatten(self: Kind, dim: int, sizes: Sequence[int]) -> Kind:
@@ -100,13 +122,24 @@ def unflatten(self: Kind, dim: int, sizes: Sequence[int]) -> Kind:
     [(1, 2, 2), (0, 2, 2)]
     """
     if not isinstance(self, NestedArray):
-        return dense.unflatten(self, dim, sizes)
+        x = as_array("unflatten", self)
+        at = canonical_dim("unflatten", dim, x.ndim)
+        return _divided(x, at, _sizes(sizes, x.shape[at]))
     at = component_dim("unflatten", dim, self.ndim)
     size = self.regular_size(at)
     if size is None:
         raise DimensionError(
             f"unflatten: dimension {at} is irregular; only a regular dimension has one size to divide."
         )
-    parts = resolved_shape("unflatten", canonical_shape("unflatten", (sizes,)), size, (size,))
+    parts = _sizes(sizes, size)
     possible_ndim("unflatten", self.ndim - 1 + len(parts))
-    return viewed(self, self.structure.unflattened(at - 1, parts), dense.unflatten, at - 1, parts)
+    return viewed(self, self.structure.unflattened(at - 1, parts), _divided, at - 1, parts)
+
+
+def _sizes(sizes: Any, size: int) -> tuple[int, ...]:
+    """``sizes``, of which one may be -1, that divide ``size``."""
+    return resolved_shape("unflatten", canonical_shape("unflatten", (sizes,)), size, (size,))
+
+
+def _divided(x: Array, at: int, parts: tuple[int, ...]) -> Array:
+    return moves.reshape(x, possible_shape("unflatten", (*x.shape[:at], *parts, *x.shape[at + 1 :])))

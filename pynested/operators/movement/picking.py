@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pynested.autograd import Array, dense
-from pynested.autograd.dense.pieces import pieces, sections
-from pynested.autograd.dense.shapes import canonical_dim, canonical_index, canonical_int, several
+from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.arguments.shapes import canonical_dim, canonical_index, canonical_int, several
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import DimensionError, IndexOutOfRange, ShapeError
 from pynested.components.packing import lead
@@ -16,6 +16,8 @@ from pynested.components.views import component, picked, sliced, taken, unbound
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Kind, Operand
 from pynested.structure import Ints
+
+from .pieces import pieces, sections
 
 
 def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
@@ -54,7 +56,9 @@ def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
            [5, 6]])
     """
     if not isinstance(self, NestedArray):
-        return dense.select(self, dim, index)
+        x = as_array("select", self)
+        at = canonical_dim("select", dim, x.ndim)
+        return moves.slice_(x, (*[slice(None)] * at, canonical_index("select", index, x.shape[at], at)))
     at = canonical_dim("select", dim, self.ndim)
     if not at:
         return component(self, canonical_index("select", index, len(self), 0))
@@ -118,7 +122,9 @@ def chunk(self: Kind, chunks: int, dim: int = 0) -> tuple[Kind, ...]:
     [2, 1]
     """
     if not isinstance(self, NestedArray):
-        return dense.chunk(self, chunks, dim)
+        x = as_array("chunk", self)
+        at = canonical_dim("chunk", dim, x.ndim)
+        return _cut_dense(x, at, pieces("chunk", chunks, x.shape[at]))
     at = canonical_dim("chunk", dim, self.ndim)
     size = self.regular_size(at)
     if size is None:
@@ -165,7 +171,11 @@ def split(self: Kind, sizes: int | Sequence[int], dim: int = 0) -> tuple[Kind, .
            [8, 9]]))
     """
     if not isinstance(self, NestedArray):
-        return dense.split(self, sizes, dim)
+        x = as_array("split", self)
+        at = canonical_dim("split", dim, x.ndim)
+        parts = sections("split", sizes, x.shape[at], x.numel())
+        _check_total(parts, np.array([x.shape[at]]), f"dimension {at}")
+        return _cut_dense(x, at, parts)
     at = canonical_dim("split", dim, self.ndim)
     size = self.regular_size(at)
     if size is None and not several(sizes):
@@ -175,16 +185,25 @@ def split(self: Kind, sizes: int | Sequence[int], dim: int = 0) -> tuple[Kind, .
             "x[:, a:b]."
         )
     parts = sections("split", sizes, size or 0, self.numel())
-    total = parts[-1][0] + parts[-1][1]
     lengths = self.outline[:, at - 1] if at else np.array([len(self)])
-    wrong = np.flatnonzero((lengths != total) & (lengths >= 0))
-    if wrong.size:
-        where = f"of component {wrong[0]} " * (size is None)
-        raise ShapeError(
-            f"split: the sizes {[n for _, n in parts]} add up to {total}, and dimension {at} {where}has size "
-            f"{lengths[wrong[0]]}."
-        )
+    _check_total(parts, lengths, f"dimension {at}" + " of component {}" * (size is None))
     return _cut(self, at, parts)
+
+
+def _check_total(parts: Sequence[tuple[int, int]], sizes: Ints, where: str) -> None:
+    """The pieces hold all entries of each of ``sizes`` (-1 for one that is unknown)."""
+    total = parts[-1][0] + parts[-1][1]
+    wrong = np.flatnonzero((sizes != total) & (sizes >= 0))
+    if wrong.size:
+        raise ShapeError(
+            f"split: the sizes {[n for _, n in parts]} add up to {total}, and {where.format(wrong[0])} has size "
+            f"{sizes[wrong[0]]}."
+        )
+
+
+def _cut_dense(x: Array, dim: int, parts: Sequence[tuple[int, int]]) -> tuple[Array, ...]:
+    before = (slice(None),) * dim
+    return tuple(moves.slice_(x, (*before, slice(start, start + length))) for start, length in parts)
 
 
 def _cut(x: NestedArray, dim: int, parts: Sequence[tuple[int, int]]) -> tuple[NestedArray, ...]:
@@ -223,7 +242,9 @@ def unbind(self: Operand, dim: int = 0) -> tuple[Array, ...]:
     (array([1., 2.]), array([]), array([3.]))
     """
     if not isinstance(self, NestedArray):
-        return dense.unbind(self, dim)
+        x = as_array("unbind", self)
+        at = canonical_dim("unbind", dim, x.ndim)
+        return moves.unbind(x, at) if x.shape[at] else ()
     at = canonical_dim("unbind", dim, self.ndim)
     if at:
         raise DimensionError(f"unbind: a nested array can only be unbound along dimension 0, not {at}.")

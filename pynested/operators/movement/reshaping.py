@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd import Array, dense
-from pynested.autograd.dense.shapes import canonical_shape, several
+from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.arguments.shapes import canonical_shape, resolved_shape, several
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ShapeError
 from pynested.components.packing import elements, of_elements
@@ -103,7 +104,7 @@ def reshape(self: Kind, shape: Sequence[int]) -> Kind:
     [(1, 2, 2), (2, 2, 2)]
     """
     if not isinstance(self, NestedArray):
-        return dense.reshape(self, shape)
+        return _of_dense("reshape", as_array("reshape", self), shape, True)
     return _reshaped("reshape", self, _plain_shape("reshape", self, shape), True)
 
 
@@ -137,7 +138,7 @@ def view(self: Kind, shape: Sequence[int]) -> Kind:
     array([[0, 0]])
     """
     if not isinstance(self, NestedArray):
-        return dense.view(self, shape)
+        return _of_dense("view", as_array("view", self), shape, False)
     return _reshaped("view", self, _plain_shape("view", self, shape), False)
 
 
@@ -171,7 +172,7 @@ def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:
            [3, 4]]), array([[5, 6]]))
     """
     if type(self) is not NestedArray and type(other) is not NestedArray:
-        return dense.reshape_as(self, other)
+        return _of_dense("reshape", as_array("reshape_as", self), as_array("reshape_as", other).shape, True)
     if type(self) is not NestedArray or type(other) is not NestedArray or len(self) != len(other):
         raise ShapeError("reshape_as: both arrays must be nested and have as many components.")
     outline = other.outline
@@ -217,4 +218,16 @@ def _reshaped_values(
     if before and prod(new[r:]) != prod(old[r:]):  # then no component has rows, and those in holes do not matter
         data, structure = moves.slice_(data, (slice(None),) * (r - 1) + (slice(0, 0),)), structure.packed
     values_shape = (*new[: r - 1], data.shape[r - 1], *new[r:])
-    return NestedArray(dense.reshape(data, values_shape) if may_copy else dense.view(data, values_shape), structure)
+    return NestedArray(_of_dense(name, data, values_shape, may_copy), structure)
+
+
+def _of_dense(name: str, x: Array, shape: Any, may_copy: bool) -> Array:
+    """One size may be -1, and is computed; what only a copy could give is refused unless it ``may_copy``."""
+    wanted = resolved_shape(name, canonical_shape(name, (shape,)), x.numel(), x.shape)
+    shown = moves.reshape(x, wanted)
+    if not may_copy and shown.storage is not x.storage and x.numel():
+        raise ShapeError(
+            f"view: the memory of an array of shape {x.shape} and strides {x.stride()} cannot be seen in the shape "
+            f"{wanted}. Use reshape, which copies where it must."
+        )
+    return shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pynested.autograd import Array
-from pynested.autograd.dense.shapes import (
+from pynested.autograd.arguments.shapes import (
     broadcast_shape,
     canonical_dim,
     canonical_int,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.dense import canonical
+from pynested.autograd.arguments import canonical
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ShapeError, StructureError

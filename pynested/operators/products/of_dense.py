@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.dense.canonical import together
-from pynested.autograd.dense.shapes import broadcast_shape, possible_shape
+from pynested.autograd.arguments.canonical import together
+from pynested.autograd.arguments.shapes import broadcast_shape, possible_shape
 from pynested.autograd.rules import elementwise as of_elements
 from pynested.autograd.rules import linalg as rules
 from pynested.autograd.rules import movement as moves

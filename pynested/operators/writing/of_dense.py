@@ -9,9 +9,9 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.any_array import AnyArray
+from pynested.autograd.arguments.canonical import as_array, numpy_array, operand, own_class
+from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import READ_ONLY, UNRECORDED
-from pynested.autograd.dense.canonical import as_array, numpy_array, operand, own_class
-from pynested.autograd.dense.shapes import broadcast_shape
 from pynested.autograd.numbers import check_fits, scalar
 from pynested.autograd.rules.kinds import same_device
 from pynested.autograd.tape import state

@@ -1,4 +1,0 @@
-"""Operators on dense arrays."""
-
-from .movement import *
-from .pieces import *
