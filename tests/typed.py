@@ -12,6 +12,8 @@ from pynested import Array, NestedArray
 
 x = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
 y = pn.array([1.0, 2.0])
+column = pn.array([[1.0], [2.0]])
+rows = pn.nested_array([[[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]]], layout=pn.jagged)
 leaf = pn.array([1.0, 2.0], requires_grad=True)
 
 # Functions whose result is of the kind of the operand, written by hand and from a table.
@@ -21,6 +23,22 @@ assert_type(pn.relu(y), Array)
 assert_type(pn.log1p(x), NestedArray)
 assert_type(pn.log1p(y), Array)
 assert_type(pn.softmax(x, 1), NestedArray)
+
+# Of several operands: nested where one of them is.
+assert_type(pn.add(x, 1), NestedArray)
+assert_type(pn.mul(2.0, x), NestedArray)
+assert_type(pn.mul(column, x), NestedArray)
+assert_type(pn.add(y, 1, alpha=2), Array)
+assert_type(pn.maximum(y, np.zeros(2)), Array)
+assert_type(pn.where(x > 0, x, 0.0), NestedArray)
+assert_type(pn.where(y > 0, y, 0.0), Array)
+assert_type(pn.clamp(y, 0.0), Array)
+assert_type(pn.matmul(rows, column), NestedArray | Array)
+assert_type(pn.linear(rows, column.reshape(1, 2)), NestedArray)
+assert_type(pn.embedding(np.array([1, 0]), column), Array)
+assert_type(pn.cat([x, x]), NestedArray)
+assert_type(pn.cat([y, y]), Array)
+assert_type(pn.select(y, 0, 0), Array)
 
 # Methods.
 assert_type(x.relu(), NestedArray)
@@ -45,7 +63,9 @@ assert_type(leaf.register_hook(lambda gradient: None), Callable[[], None])
 
 # Without a dimension everything is reduced, and the result is dense; with one, that depends on which it is.
 assert_type(x.sum(), Array)
-assert_type(pn.amax(x), NestedArray | Array)
+assert_type(pn.amax(x), Array)
+assert_type(pn.amax(y, 0), Array)
+assert_type(pn.sum(x, 1), NestedArray | Array)
 assert_type(x.sum(1), NestedArray | Array)
 assert_type(x.mean(1, keepdim=True), NestedArray | Array)
 assert_type(y.sum(0), Array)

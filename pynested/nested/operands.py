@@ -14,7 +14,8 @@ from pynested.autograd import Array
 from .array import NestedArray
 
 Dense: TypeAlias = Array | np.ndarray[Any, Any]
-Operand: TypeAlias = NestedArray | Dense | np.generic | float  # a float, an int or a bool
+Plain: TypeAlias = Dense | np.generic | float  # a float, an int or a bool
+Operand: TypeAlias = NestedArray | Plain
 DType: TypeAlias = DTypeLike
 IntsLike: TypeAlias = int | Sequence[int] | Sequence[Sequence[int]] | Dense
 Components: TypeAlias = NestedArray | Dense | Iterable[Any]
@@ -27,4 +28,4 @@ Joined: TypeAlias = NestedArray | Array  # nested where an operand is
 
 Kind = TypeVar("Kind", NestedArray, Array)  # nested gives nested, dense gives dense
 
-__all__ = ["Components", "DType", "Dense", "Dims", "Index", "IntsLike", "Joined", "Kind", "Operand"]
+__all__ = ["Components", "DType", "Dense", "Dims", "Index", "IntsLike", "Joined", "Kind", "Operand", "Plain"]

@@ -7,7 +7,7 @@ empty. ShapeError: a dense operand that does not broadcast. DeviceError: operand
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from pynested.components.mapping import check_devices, elementwise, unary
 from pynested.components.packing import elements
 from pynested.components.shapes import apart, same_shape
 from pynested.nested.array import NestedArray
-from pynested.nested.operands import Joined, Kind, Operand
+from pynested.nested.operands import Dense, Joined, Kind, Operand, Plain
 
 from .closeness import allclose
 from .elementwise.pairs import eq, ge, gt, le, lt, ne
@@ -131,6 +131,14 @@ def _chosen(condition: Any, self: Any, other: Any) -> Array:
     return result
 
 
+@overload
+def where(condition: Dense, self: Plain, other: Plain) -> Array: ...
+@overload
+def where(condition: NestedArray, self: Operand, other: Operand) -> NestedArray: ...
+@overload
+def where(condition: Operand, self: NestedArray, other: Operand) -> NestedArray: ...
+@overload
+def where(condition: Operand, self: Operand, other: NestedArray) -> NestedArray: ...
 def where(condition: Operand, self: Operand, other: Operand) -> Joined:
     """``self`` where ``condition`` holds, ``other`` elsewhere: ``(B, *, D), (B, *, D), (B, *, D) -> (B, *, D)``.
 
@@ -176,6 +184,10 @@ def _filled(self: Any, mask: Any, value: Any) -> Array:
     return rules.where(x, scalar("masked_fill", value, x.dtype), get_backend(x.device).logical_not(hidden))
 
 
+@overload
+def masked_fill(self: Plain, mask: Operand, value: float) -> Array: ...
+@overload
+def masked_fill(self: NestedArray, mask: Operand, value: float) -> NestedArray: ...
 def masked_fill(self: Operand, mask: Operand, value: float) -> Joined:
     """``value`` where ``mask`` holds, ``self`` elsewhere: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -14,13 +14,17 @@ from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange
 from pynested.components.views import picked, sliced
 from pynested.nested.array import NestedArray
-from pynested.nested.operands import Index, Operand
+from pynested.nested.operands import Dense, Index, Operand
 
 from .choosing import chosen_of, components_at
 from .index_arrays import entry_array, first_entry, is_array, places
 from .movement import select, unsqueeze
 
 
+@overload
+def getitem(self: Dense, index: Index) -> Array: ...
+@overload
+def getitem(self: NestedArray, index: Index) -> NestedArray | Array: ...
 def getitem(self: Operand, index: Index) -> NestedArray | Array:
     """``self[index]``: the first entry picks components, the others index each: ``(B, *, D) -> (B, *)``, say.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from pynested.backends.dtypes import is_float, promoted
 from pynested.backends.errors import ArgumentError, DTypeError
 from pynested.components.mapping import elementwise, unary
 from pynested.nested.array import NestedArray
-from pynested.nested.operands import Joined, Kind, Operand
+from pynested.nested.operands import Joined, Kind, Operand, Plain
 
 from .operands import BOOLS, paired, taking
 
@@ -75,6 +75,12 @@ def _with_alpha(function: Callable[..., Array], alpha: float) -> Callable[..., A
 _NEGATED, _SIZE, _SIGN = taking("neg", rules.neg, BOOLS), taking("abs", rules.abs_), taking("sgn", rules.sgn, BOOLS)
 
 
+@overload
+def add(self: Plain, other: Plain, *, alpha: float = 1) -> Array: ...
+@overload
+def add(self: NestedArray, other: Operand, *, alpha: float = 1) -> NestedArray: ...
+@overload
+def add(self: Operand, other: NestedArray, *, alpha: float = 1) -> NestedArray: ...
 def add(self: Operand, other: Operand, *, alpha: float = 1) -> Joined:
     """``self + alpha * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
@@ -112,6 +118,12 @@ def add(self: Operand, other: Operand, *, alpha: float = 1) -> Joined:
     return _added(self, other, alpha)
 
 
+@overload
+def sub(self: Plain, other: Plain, *, alpha: float = 1) -> Array: ...
+@overload
+def sub(self: NestedArray, other: Operand, *, alpha: float = 1) -> NestedArray: ...
+@overload
+def sub(self: Operand, other: NestedArray, *, alpha: float = 1) -> NestedArray: ...
 def sub(self: Operand, other: Operand, *, alpha: float = 1) -> Joined:
     """``self - alpha * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 

@@ -11,7 +11,7 @@ cotangent ``g`` times what is said.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array
@@ -20,7 +20,7 @@ from pynested.autograd.rules.movement import copy
 from pynested.backends.errors import ArgumentError
 from pynested.components.mapping import elementwise, unary
 from pynested.nested.array import NestedArray
-from pynested.nested.operands import Joined, Kind, Operand
+from pynested.nested.operands import Joined, Kind, Operand, Plain
 
 from .operands import BOOLS, INTEGERS, paired, taking
 
@@ -31,6 +31,12 @@ _GELU = {
 }
 
 
+@overload
+def clamp(self: Plain, min: Plain | None = None, max: Plain | None = None) -> Array: ...
+@overload
+def clamp(self: NestedArray, min: Operand | None = None, max: Operand | None = None) -> NestedArray: ...
+@overload
+def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None) -> Joined: ...
 def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None) -> Joined:
     """Each element, but at least ``min`` and at most ``max``: ``(B, *, D) -> (B, *, D)``.
 

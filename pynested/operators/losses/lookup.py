@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import overload
+
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import together
 from pynested.autograd.rules import movement as moves
@@ -9,11 +11,15 @@ from pynested.backends.errors import DTypeError, IndexOutOfRange, ShapeError
 from pynested.components.packing import contiguous
 from pynested.components.runs import over_last
 from pynested.nested.array import NestedArray
-from pynested.nested.operands import Dense, Operand
+from pynested.nested.operands import Dense, Operand, Plain
 
 from .rows import numbers, outside
 
 
+@overload
+def embedding(indices: Plain, weight: Dense) -> Array: ...
+@overload
+def embedding(indices: NestedArray, weight: Dense) -> NestedArray: ...
 def embedding(indices: Operand, weight: Dense) -> NestedArray | Array:
     """Each index is replaced by that row of ``weight``: ``(B, *), (V, E) -> (B, *, E)``.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from pynested.components.mapping import check_devices
 from pynested.components.packing import along, as_rows, gathered, packed, to_strided
 from pynested.components.shapes import apart, check_same_shape, describe, same_shape
 from pynested.nested.array import NestedArray, around
+from pynested.nested.operands import Dense
 from pynested.structure import Ints, Jagged, Strided
 
 from .axes import component_dim, unsqueeze
@@ -59,7 +60,11 @@ def _joined_dense(name: str, arrays: Any) -> list[Array]:
     return [to_dtype(array, dtype) for array in given]
 
 
-def cat(arrays: Sequence[NestedArray | Array], dim: int = 0) -> NestedArray | Array:
+@overload
+def cat(arrays: Sequence[NestedArray], dim: int = 0) -> NestedArray: ...
+@overload
+def cat(arrays: Sequence[Dense], dim: int = 0) -> Array: ...
+def cat(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
     """Arrays one after the other along ``dim``: ``(B1, *, D), (B2, *, D) -> (B1 + B2, *, D)`` along the batch.
 
     Parameters
@@ -99,7 +104,7 @@ def cat(arrays: Sequence[NestedArray | Array], dim: int = 0) -> NestedArray | Ar
         joined = [packed(to_strided(x)) for x in joined]
         rows = [found for found in map(as_rows, joined) if found is not None]
         if len(rows) == len(joined):
-            return to_strided(cat(rows, at))  # type: ignore[arg-type]
+            return to_strided(cat(rows, at))
         return _cat_batch_strided(joined) if not at else _cat_strided(joined, at)
     if not at:
         return _cat_batch_jagged(joined, ragged)
@@ -197,7 +202,11 @@ def _cat_strided(arrays: Sequence[NestedArray], at: int) -> NestedArray:
     return NestedArray(moves.take_rows(moves.concatenate([gathered(x) for x in arrays], 0), order), made)
 
 
-def stack(arrays: Sequence[NestedArray | Array], dim: int = 0) -> NestedArray | Array:
+@overload
+def stack(arrays: Sequence[NestedArray], dim: int = 0) -> NestedArray: ...
+@overload
+def stack(arrays: Sequence[Dense], dim: int = 0) -> Array: ...
+def stack(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
     """Arrays of equal shape along a new dimension ``dim``: ``(B, *, D), (B, *, D) -> (B, *, 2, D)``.
 
     Parameters

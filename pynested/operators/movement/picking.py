@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import overload
 
 import numpy as np
 
@@ -14,12 +15,16 @@ from pynested.backends.errors import DimensionError, IndexOutOfRange, ShapeError
 from pynested.components.packing import lead
 from pynested.components.views import component, picked, sliced, taken, unbound
 from pynested.nested.array import NestedArray
-from pynested.nested.operands import Kind, Operand
+from pynested.nested.operands import Dense, Kind, Operand
 from pynested.structure import Ints
 
 from .pieces import pieces, sections
 
 
+@overload
+def select(self: Dense, dim: int, index: int) -> Array: ...
+@overload
+def select(self: Operand, dim: int, index: int) -> NestedArray | Array: ...
 def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
     """The slice at ``index`` along ``dim``, without that dimension: ``(B, *, D) -> (B, D)`` along the ragged dimension.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from pynested.components.packing import elements, of_elements
 from pynested.components.shapes import apart, describe
 from pynested.components.views import taken
 from pynested.nested.array import NestedArray
-from pynested.nested.operands import Kind, Operand
+from pynested.nested.operands import Dense, Kind, Operand
 from pynested.structure import Ints, Jagged, Part, numels_of
 from pynested.structure.metadata import check_possible, sealed
 from pynested.structure.sizes import RaggedSize
@@ -142,6 +142,10 @@ def view(self: Kind, shape: Sequence[int]) -> Kind:
     return _reshaped("view", self, _plain_shape("view", self, shape), False)
 
 
+@overload
+def reshape_as(self: Dense, other: Dense) -> Array: ...
+@overload
+def reshape_as(self: NestedArray, other: NestedArray) -> NestedArray: ...
 def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:
     """``self`` in the shape of ``other``, component by component: ``(B, *), (B, *, D) -> (B, *, D)``.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -22,6 +22,10 @@ from .per_component import dense_nested, nested_dense, nested_nested
 __all__ = ["bmm", "linear", "matmul"]
 
 
+@overload
+def matmul(self: Dense, other: Dense) -> Array: ...
+@overload
+def matmul(self: Operand, other: Operand) -> NestedArray | Array: ...
 def matmul(self: Operand, other: Operand) -> NestedArray | Array:
     """The matrix product of each pair of components: ``(B, *, D), (B, D, E) -> (B, *, E)``.
 
@@ -88,6 +92,10 @@ def _as_dtype(x: Kind, dtype: np.dtype[Any]) -> Kind:
     return to_dtype(x, dtype)
 
 
+@overload
+def bmm(self: Dense, mat2: Dense) -> Array: ...
+@overload
+def bmm(self: Operand, mat2: Operand) -> NestedArray | Array: ...
 def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
     """The matrix product of operands of three dimensions: ``(B, *, D), (B, D, E) -> (B, *, E)``.
 
@@ -134,9 +142,14 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
     if batches[0] != batches[1]:
         kind = StructureError if type(a) is type(b) else ShapeError
         raise kind(f"bmm: the operands have batch sizes {batches[0]} and {batches[1]}; they must be equal.")
-    return matmul(a, b)
+    product: NestedArray | Array = matmul(a, b)
+    return product
 
 
+@overload
+def linear(self: Dense, weight: Dense, bias: Dense | None = None) -> Array: ...
+@overload
+def linear(self: NestedArray, weight: Dense, bias: Dense | None = None) -> NestedArray: ...
 def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> Joined:
     """``weight @ x + bias`` of each run x along the last dimension: ``(B, *, in) -> (B, *, out)``.
 

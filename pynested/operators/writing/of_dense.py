@@ -48,13 +48,13 @@ def write(self: Array, name: str, value: Any) -> None:
 def assign(self: Array, index: Any, value: Any) -> None:
     """Write ``value``, which broadcasts, to what ``index`` names, be it a view or not."""
     if not is_array(first_entry(index)):
-        write(getitem(self, index), "assignment", value)  # type: ignore[arg-type]
+        write(getitem(self, index), "assignment", value)
         return
     given = written_value("assignment", value, self)
     _refuse(self, "assignment", (given,))
     xp = get_backend(self.device).xp
     counted = Array(xp.arange(self.numel(), dtype=np.int64).reshape(self.shape), self.device)
-    write_at("assignment", self, getitem(counted, index), given)  # type: ignore[arg-type]
+    write_at("assignment", self, getitem(counted, index), given)
 
 
 @with_room
