@@ -75,7 +75,7 @@ def _of_elements() -> Iterator[tuple[Path, str]]:
     """Of functions of one element and of two."""
     folder, operands = _OPERATORS / "elementwise", "from pynested.nested.operands import "
     functions = _listed(FUNCTIONS, "(self: Kind) -> Kind")
-    yield folder / "smooth.pyi", f"{_TABLE.format('functions')}{operands}Kind\n{functions}"
+    yield folder / "functions.pyi", f"{_TABLE.format('functions')}{operands}Kind\n{functions}"
     yield (
         folder / "pairs.pyi",
         (

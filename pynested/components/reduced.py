@@ -9,7 +9,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.arguments.shapes import possible_shape
 from pynested.autograd.rules import movement as moves
-from pynested.autograd.rules import reduction as rules
+from pynested.autograd.rules import reduction as of_axes
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import Segments, strided_index
 from pynested.backends.host import from_host
@@ -81,7 +81,7 @@ def _over_jagged(x: NestedArray, dims: tuple[int, ...], keepdim: bool, how: Redu
         return moves.reshape(result, tuple(sizes))
     values = how.over_axes(x.data, axes)
     if keepdim:
-        return NestedArray(moves.reshape(values, rules.kept(x.data.shape, axes)), structure)
+        return NestedArray(moves.reshape(values, of_axes.kept(x.data.shape, axes)), structure)
     return NestedArray(values, structure.with_ragged_dim(r - len([axis for axis in axes if axis < r - 1])))
 
 

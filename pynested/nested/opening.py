@@ -7,7 +7,7 @@ from typing import Any
 from pynested.autograd import Array, register_container
 from pynested.autograd.containers import Rebuild
 from pynested.autograd.passes import ones_like
-from pynested.autograd.rules import elementwise as rules
+from pynested.autograd.rules import elementwise as of_elements
 from pynested.backends.errors import StructureError
 from pynested.backends.host import from_host, to_host
 from pynested.backends.memory import with_room
@@ -39,7 +39,7 @@ def tangent(name: str, x: NestedArray, given: Any) -> list[Array]:
         )
     (mask,) = shown(x)
     data = given.data
-    return [data if mask is None else rules.where(data, data.dtype.type(0), from_host(mask, x.device))]
+    return [data if mask is None else of_elements.where(data, data.dtype.type(0), from_host(mask, x.device))]
 
 
 @with_room

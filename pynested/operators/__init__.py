@@ -6,8 +6,8 @@ from . import comparison, conversion, elementwise, losses, movement, normalizati
 from .comparison import *
 from .conversion import *
 from .elementwise import *
-from .elementwise.pairs import *  # again, as type checkers read it of this module only
-from .elementwise.smooth import *
+from .elementwise.functions import *  # again, as type checkers read it of this module only
+from .elementwise.pairs import *
 from .losses import *
 from .movement import *
 from .normalization import *

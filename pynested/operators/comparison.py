@@ -16,7 +16,7 @@ from pynested.autograd.arguments.canonical import as_array, boolean, device_of, 
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import raw
 from pynested.autograd.numbers import scalar, weak_dtype
-from pynested.autograd.rules import elementwise as rules
+from pynested.autograd.rules import elementwise as of_elements
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float, promoted
@@ -127,7 +127,7 @@ def _chosen(condition: Any, self: Any, other: Any) -> Array:
         a, b = to_dtype(a, dtype), to_dtype(b, dtype)
     chosen = boolean("where", "condition", condition, a, b)
     broadcast_shape("where", chosen.shape, np.shape(raw(a)), np.shape(raw(b)))
-    result: Array = rules.where(a, b, frozen(chosen, a, b))
+    result: Array = of_elements.where(a, b, frozen(chosen, a, b))
     return result
 
 
@@ -181,7 +181,7 @@ def _filled(self: Any, mask: Any, value: Any) -> Array:
     x = as_array("masked_fill", self)
     hidden = boolean("masked_fill", "mask", mask, x)
     broadcast_shape("masked_fill", x.shape, hidden.shape)
-    return rules.where(x, scalar("masked_fill", value, x.dtype), get_backend(x.device).logical_not(hidden))
+    return of_elements.where(x, scalar("masked_fill", value, x.dtype), get_backend(x.device).logical_not(hidden))
 
 
 @overload

@@ -12,7 +12,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import together
 from pynested.autograd.arguments.shapes import canonical_shape, possible_shape
 from pynested.autograd.numbers import scalar
-from pynested.autograd.rules import elementwise as rules
+from pynested.autograd.rules import elementwise as of_elements
 from pynested.autograd.rules import movement as moves
 from pynested.backends import get_backend, strided_index
 from pynested.backends.errors import GradientError, ShapeError, StructureError
@@ -117,7 +117,7 @@ def _pad_rows(rows: Array, structure: Jagged, length: int, fill: Any) -> Array:
         return padded
     inside = np.arange(length) < structure.component_lengths[:, None]
     mask = inside.reshape(*inside.shape, *[1] * (rows.ndim - 1))
-    return rules.where(padded, fill, from_host(mask, rows.device))
+    return of_elements.where(padded, fill, from_host(mask, rows.device))
 
 
 def _pad_places(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:

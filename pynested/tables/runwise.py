@@ -7,7 +7,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.rules import elementwise as of_elements
 from pynested.autograd.rules import movement as moves
-from pynested.autograd.rules import segment as rules
+from pynested.autograd.rules import segment as of_segments
 from pynested.backends import Segments
 
 from .dtypes import added, composed, normalized
@@ -23,12 +23,12 @@ def _swapped(x: Array, a: int, b: int) -> Array:
 
 def _softmax(x: Array, axis: int) -> Array:
     last = x.ndim - 1
-    return _swapped(rules.softmax_last(_swapped(x, axis, last)), axis, last)
+    return _swapped(of_segments.softmax_last(_swapped(x, axis, last)), axis, last)
 
 
 def _cumsum(x: Array, axis: int) -> Array:
     whole = Segments(np.array([0, x.shape[axis]]))  # one run, of rows that hold all the rest
-    return _swapped(rules.segment_cumsum(_swapped(x, 0, axis), whole), 0, axis)
+    return _swapped(of_segments.segment_cumsum(_swapped(x, 0, axis), whole), 0, axis)
 
 
 def _log_softmax(runs: Runs, x: Array) -> Array:
@@ -39,7 +39,7 @@ def _log_softmax(runs: Runs, x: Array) -> Array:
 
 RUNWISE = {one.name: one for one in (
     RunWise(
-        "softmax", rules.segment_softmax, _softmax, takes=normalized, clauses=9,
+        "softmax", of_segments.segment_softmax, _softmax, takes=normalized, clauses=9,
         says="``exp(x - max) / sum`` of each run along ``dim``",
         notes="""The shift keeps finite input finite: (1000, 1001) gives the numbers of (0, 1). An empty run stays
 empty. -inf beside finite elements becomes +0; a run that is all -inf, or holds NaN or +inf, becomes all NaN, and no
@@ -59,7 +59,7 @@ Gradient: ``g - softmax * sum(g)``.""",
 (array([-0.69314718, -0.69314718]), array([-inf,   0.]), array([]))""",
     ),
     RunWise(
-        "cumsum", rules.segment_cumsum, _cumsum, takes=added, clauses=10, torch="torch",
+        "cumsum", of_segments.segment_cumsum, _cumsum, takes=added, clauses=10, torch="torch",
         says="The sums of each run along ``dim`` up to each of its elements",
         notes="""Each run begins anew: neither a NaN nor the rounding of another one is in its sums. An empty run stays
 empty. float16 is accumulated wider, and each element rounded once. Gradient: the sums of the cotangent from each

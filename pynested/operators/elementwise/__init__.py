@@ -1,11 +1,11 @@
-"""The chapter *elementwise*: arithmetic, and functions of one element."""
+"""The chapter *elementwise*: arithmetic, activations, and the functions of the tables."""
 
-from . import pairs, smooth
+from . import functions, pairs
+from .activations import clamp, gelu, relu, silu
 from .arithmetic import abs, add, neg, sgn, sub
-from .functions import clamp, gelu, relu, silu
+from .functions import *  # noqa: F403
 from .pairs import *  # noqa: F403
-from .smooth import *  # noqa: F403
 
 __all__ = ["abs", "add", "clamp", "gelu", "neg", "relu", "sgn", "silu", "sub"]
+__all__ += functions.__all__
 __all__ += pairs.__all__
-__all__ += smooth.__all__

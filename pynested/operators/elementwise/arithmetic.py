@@ -14,7 +14,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array, device_of
 from pynested.autograd.numbers import canonical_number, in_words, scalar, weak_dtype
-from pynested.autograd.rules import elementwise as rules
+from pynested.autograd.rules import elementwise as of_elements
 from pynested.autograd.rules.kinds import same_device
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.dtypes import is_float, promoted
@@ -46,7 +46,7 @@ def _scaled(name: str, a: Any, b: Any, alpha: Any) -> Array:
         kind = weak_dtype(b, a.dtype)
         b = as_array(name, scalar(name, b, np.dtype(np.float64) if is_float(kind) else kind), device_of(a))
     try:
-        return rules.mul(to_dtype(b, kind), factor)
+        return of_elements.mul(to_dtype(b, kind), factor)
     except OverflowError:
         raise OverflowError(f"{name}: alpha={in_words(factor)} is out of bounds for {kind}.") from None
 
@@ -55,7 +55,7 @@ def _added(a: Any, b: Any, alpha: Any = 1) -> Array:
     a, b = paired("add", a, b)
     if type(alpha) is not int or alpha != 1:
         b = _scaled("add", a, b, alpha)
-    return rules.add(a, b)  # type: ignore[no-any-return]
+    return of_elements.add(a, b)  # type: ignore[no-any-return]
 
 
 def _subtracted(a: Any, b: Any, alpha: Any = 1) -> Array:
@@ -64,7 +64,7 @@ def _subtracted(a: Any, b: Any, alpha: Any = 1) -> Array:
         raise DTypeError("sub: bools have no difference; use logical_not or convert to int8 first.")
     if type(alpha) is not int or alpha != 1:
         b = _scaled("sub", a, b, alpha)
-    return rules.sub(a, b)  # type: ignore[no-any-return]
+    return of_elements.sub(a, b)  # type: ignore[no-any-return]
 
 
 def _with_alpha(function: Callable[..., Array], alpha: float) -> Callable[..., Array]:
@@ -72,7 +72,11 @@ def _with_alpha(function: Callable[..., Array], alpha: float) -> Callable[..., A
     return function if type(alpha) is int and alpha == 1 else partial(function, alpha=alpha)
 
 
-_NEGATED, _SIZE, _SIGN = taking("neg", rules.neg, BOOLS), taking("abs", rules.abs_), taking("sgn", rules.sgn, BOOLS)
+_NEGATED, _SIZE, _SIGN = (
+    taking("neg", of_elements.neg, BOOLS),
+    taking("abs", of_elements.abs_),
+    taking("sgn", of_elements.sgn, BOOLS),
+)
 
 
 @overload

@@ -12,7 +12,7 @@ from pynested.autograd.array import raw
 from pynested.autograd.numbers import canonical_real, in_words
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import reduction as of_axes
-from pynested.autograd.rules import rows as rules
+from pynested.autograd.rules import rows as of_rows
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError
 from pynested.backends.memory import with_room
@@ -76,7 +76,7 @@ def prepared(x: Array, labels: Array, weight: Array | None, ignore: int, classes
 def row_losses(rows: Array, marked: Any, shares: Any, ignore: int, smoothing: float) -> Array:
     """The loss of each row, 0 where it is ignored."""
     kept = get_backend(rows.device).cross_entropy(raw(rows), marked, shares, ignore, smoothing)
-    return rules.cross_entropy(rows, marked, shares, ignore, smoothing, kept)
+    return of_rows.cross_entropy(rows, marked, shares, ignore, smoothing, kept)
 
 
 def reduced(losses: Array, marked: Any, shares: Any, ignore: int, reduction: str) -> Array:

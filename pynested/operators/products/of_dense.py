@@ -10,7 +10,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import together
 from pynested.autograd.arguments.shapes import broadcast_shape, possible_shape
 from pynested.autograd.rules import elementwise as of_elements
-from pynested.autograd.rules import linalg as rules
+from pynested.autograd.rules import linalg as of_matrices
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.dtypes import computing_dtype, is_float, is_half, promoted
@@ -46,7 +46,7 @@ def _product(a: Array, b: Array) -> Array:
     lead = broadcast_shape("matmul", left.shape[:-2], right.shape[:-2])
     if not 0 < a.data.size * b.data.size <= MOST_ELEMENTS:
         possible_shape("matmul", (*lead, left.shape[-2], right.shape[-1]))
-    product = rules.matmul(left, right)
+    product = of_matrices.matmul(left, right)
     if left is a and right is b:
         return product
     rows = () if a.ndim == 1 else (left.shape[-2],)
@@ -66,7 +66,7 @@ def transformed(x: Array, weight: Array, bias: Array | None) -> Array:
         wide, kind = _multiplied_in(x.dtype, weight.dtype, bias.dtype), promoted(x.dtype, weight.dtype, bias.dtype)
         if wide != promoted(x.dtype, weight.dtype):  # added up so wide, and rounded once, bias included
             return to_dtype(transformed(to_dtype(x, wide), to_dtype(weight, wide), to_dtype(bias, wide)), kind)
-    product = _product(*_promoted(x, rules.swapped(weight)))
+    product = _product(*_promoted(x, of_matrices.swapped(weight)))
     return product if bias is None else of_elements.add(product, bias)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.autograd.rules import linalg as rules
+from pynested.autograd.rules import linalg as of_matrices
 from pynested.autograd.rules import movement as moves
 from pynested.backends import Matrices
 from pynested.backends.errors import ShapeError, StructureError
@@ -57,7 +57,7 @@ def nested_nested(a: NestedArray, b: NestedArray) -> NestedArray | Array:
         _check_inner(a, b, s[:, -1], t[:, -2])
     left, left_values = as_matrices(a)
     right, right_values = as_matrices(b)
-    product = rules.matmul_components(left_values, right_values, left, right)
+    product = of_matrices.matmul_components(left_values, right_values, left, right)
     outline = np.maximum(s, t) if dims > 2 else np.empty_like(s)
     outline[:, -2], outline[:, -1] = s[:, -2], t[:, -1]
     return _from_packed(product, sealed(outline), count, _ragged_of_product(a, b))
@@ -157,7 +157,7 @@ def _nested_batch(a: NestedArray, b: Array) -> NestedArray | Array:
         return nested_dense(a, moves.reshape(b, b.shape[1:]))
     _check_inner(a, b, a.outline[:, -1], np.array(b.shape[1:2]))
     left, values = as_matrices(a)
-    product = rules.matmul_components(values, b, left, _slices(b))
+    product = of_matrices.matmul_components(values, b, left, _slices(b))
     rows = a.outline[:, :1]
     outline = np.concatenate([rows, np.full((len(rows), 1), b.shape[2])], axis=1)
     return _from_packed(product, outline, len(a), _ragged_of_product(a, b))
@@ -172,12 +172,12 @@ def dense_nested(a: Array, b: NestedArray) -> NestedArray | Array:
     """A dense left operand, for all components or a slice for each."""
     if b.ndim == 3 and a.ndim == 2:
         _check_inner(a, b, np.array(a.shape[1:]), b.outline[:, 0])
-        product = nested_dense(transpose(b, 1, 2), rules.swapped(a))
-        return transpose(product, 1, 2) if isinstance(product, NestedArray) else rules.swapped(product)
+        product = nested_dense(transpose(b, 1, 2), of_matrices.swapped(a))
+        return transpose(product, 1, 2) if isinstance(product, NestedArray) else of_matrices.swapped(product)
     if b.ndim == 3 and a.ndim == 3 and a.shape[0] == len(b):
         _check_inner(a, b, np.array(a.shape[2:]), b.outline[:, 0])
         right, values = as_matrices(b)
-        product = rules.matmul_components(a, values, _slices(a), right)
+        product = of_matrices.matmul_components(a, values, _slices(a), right)
         cols = b.outline[:, 1:]
         outline = np.concatenate([np.full((len(cols), 1), a.shape[1]), cols], axis=1)
         return _from_packed(product, outline, len(b), _ragged_of_product(a, b))

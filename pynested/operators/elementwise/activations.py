@@ -1,0 +1,138 @@
+"""Activations and clamp, on nested and dense arrays, element by element, as in `functions`."""
+
+from __future__ import annotations
+
+from typing import Any, overload
+
+from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.rules import elementwise as of_elements
+from pynested.autograd.rules.movement import copy
+from pynested.backends.errors import ArgumentError
+from pynested.components.mapping import elementwise, unary
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Joined, Kind, Operand, Plain
+
+from .operands import BOOLS, INTEGERS, paired, taking
+
+_RELU, _SILU = taking("relu", of_elements.relu, BOOLS), taking("silu", of_elements.silu, BOOLS + INTEGERS)
+_GELU = {
+    "none": taking("gelu", of_elements.gelu, BOOLS + INTEGERS),
+    "tanh": taking("gelu", of_elements.gelu_tanh, BOOLS + INTEGERS),
+}
+
+
+@overload
+def clamp(self: Plain, min: Plain | None = None, max: Plain | None = None) -> Array: ...
+@overload
+def clamp(self: NestedArray, min: Operand | None = None, max: Operand | None = None) -> NestedArray: ...
+@overload
+def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None) -> Joined: ...
+def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None) -> Joined:
+    """Each element, but at least ``min`` and at most ``max``: ``(B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        What is cut off where it is outside of the bounds.
+    min, max : NestedArray, Array or number, optional
+        They broadcast; None is no bound, and without both the result is a copy.
+
+    Raises
+    ------
+    StructureError
+        For nested operands that differ; the message names the first component that does, and both sizes.
+    OverflowError
+        For a Python integer that the integer dtype of the array cannot hold: int8 and 300.
+
+    Notes
+    -----
+    Promoted dtype, bools included. NaN where any of them is NaN; ``max`` where ``min`` is above it. Gradient: ``g`` for
+    the element where it is within its bounds, those included, and otherwise for the bound in its place.
+
+    Clauses: CLAMP-1 to CLAMP-8. After `torch.clamp` and `numpy.clip`.
+
+    Examples
+    --------
+    >>> pn.clamp(pn.nested_array([[-2.0, 0.5], [3.0]]), 0, 1).unbind()
+    (array([0. , 0.5]), array([1.]))
+    """
+    bounds = {
+        rule: bound for rule, bound in ((of_elements.clamp_min, min), (of_elements.clamp_max, max)) if bound is not None
+    }
+
+    def of_dense(x: Any, *values: Any) -> Array:
+        for rule, value in zip(bounds, values, strict=True):
+            x = rule(*paired("clamp", x, value))
+        return x if bounds else copy(as_array("clamp", x))
+
+    if NestedArray in (type(self), type(min), type(max)):
+        return elementwise("clamp", of_dense, self, *bounds.values())
+    return of_dense(self, *bounds.values())
+
+
+def relu(self: Kind) -> Kind:
+    """``max(x, 0)`` of each element: ``(B, *, D) -> (B, *, D)``.
+
+    The dtype stays, also for integers; DTypeError for bools. relu(NaN) is NaN, relu(inf) is inf; the sign of a zero
+    result is not specified. Gradient: ``g`` where x is above 0, and 0 where it is 0 or below; at NaN not specified.
+
+    Clauses: RELU-1 to RELU-6. After `torch.relu`.
+
+    Examples
+    --------
+    >>> pn.relu(pn.nested_array([[-1, 2], [3]])).unbind()
+    (array([0, 2]), array([3]))
+    """
+    return unary("relu", _RELU, self)
+
+
+def gelu(self: Kind, approximate: str = "none") -> Kind:
+    """``x`` times the probability that a standard normal number is below ``x``: ``(B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Floats; the result has their dtype.
+    approximate : {"none", "tanh"}
+        ``x / 2 * (1 + erf(x / sqrt(2)))``, or ``x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``.
+
+    Raises
+    ------
+    DTypeError
+        For bools and integers.
+    ArgumentError
+        For another ``approximate``.
+
+    Notes
+    -----
+    gelu(inf) is inf, gelu(0) is a zero, NaN stays NaN; gelu(-inf), and the gradient at both infinities, are not
+    specified. Gradient: that of the formula.
+
+    Clauses: GELU-1 to GELU-7. After `torch.nn.functional.gelu`.
+
+    Examples
+    --------
+    >>> pn.gelu(pn.nested_array([[0.0, 1.0], [np.inf]])).unbind()
+    (array([0.        , 0.84134475]), array([inf]))
+    """
+    if approximate not in _GELU:
+        raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}.")
+    return unary("gelu", _GELU[approximate], self)
+
+
+def silu(self: Kind) -> Kind:
+    """``x / (1 + exp(-x))`` of each element: ``(B, *, D) -> (B, *, D)``.
+
+    Also where exp(-x) alone overflows: silu(-1000) is a zero. The dtype stays; DTypeError for bools and integers.
+    silu(inf) is inf, silu(0) is a zero, NaN stays NaN; silu(-inf), and the gradient at both infinities, are not
+    specified. Gradient: ``g * s * (1 + x * (1 - s))`` with ``s = 1 / (1 + exp(-x))``.
+
+    Clauses: SILU-1 to SILU-6. After `torch.nn.functional.silu`.
+
+    Examples
+    --------
+    >>> pn.silu(pn.nested_array([[0.0, 1.0], [np.inf]])).unbind()
+    (array([0.        , 0.73105858]), array([inf]))
+    """
+    return unary("silu", _SILU, self)
