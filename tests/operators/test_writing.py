@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import pynested as pn
+from pynested.autograd.rules.pairs import PAIRS
 from pynested.backends.errors import ArgumentError, DTypeError, GradientError, ShapeError, StructureError
+from pynested.surface.derived import IN_PLACE
 
 from ..nests import LAYOUTS, PLACEMENTS, Numbers, assert_same, batch, nest, place, plain
 
@@ -285,3 +287,13 @@ def test_lists_without_elements_have_any_dtype(dtype: str) -> None:
             nt = nest([np.ones(2, dtype), np.ones(3, dtype)], layout)
             nt[:, 0:0] = nothing
             assert_same(nt, [np.ones(2, dtype), np.ones(3, dtype)])
+
+
+@pytest.mark.parametrize("name", sorted(name for name in IN_PLACE if name in PAIRS or name in ("add", "sub", "clamp")))
+@pytest.mark.parametrize("sizes", [[[1, 2], [3]], []], ids=["components", "no components"])
+def test_a_dense_array_takes_no_nested_result(name: str, sizes: list[Any]) -> None:
+    nested = pn.nested_array(sizes, dtype=pn.int64) if sizes else pn.nested_array([np.zeros(1, int)])[:0]
+    x = pn.array(np.ones((len(nested), 1), int))
+    with pytest.raises(StructureError, match=rf"^{name}_: the result is nested and cannot be written into a dense"):
+        getattr(x, f"{name}_")(nested)
+    assert x.tolist() == [[1]] * len(nested)

@@ -35,7 +35,10 @@ def overwrite(self: Array, function: Callable[..., Array], *arguments: Any, **op
     name = function.__name__
     _refuse(self, name, arguments)
     plain = [x.detach() if type(x) is Array else x for x in arguments]
-    _store(self, name, function(self.detach(), *plain, **options))
+    result: Any = function(self.detach(), *plain, **options)
+    if type(result) is not Array:
+        raise StructureError(f"{label(name)}: the result is nested and cannot be written into a dense array.")
+    _store(self, name, result)
 
 
 def write(self: Array, name: str, value: Any) -> None:
