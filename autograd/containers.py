@@ -56,7 +56,7 @@ def register_container(
 
 
 def flatten(value: Any, depth: int = 0) -> tuple[list[Array], Rebuild]:
-    """The arrays in ``value``, which lies ``depth`` containers deep, and a function that puts others in their places."""
+    """The arrays in ``value``, ``depth`` containers deep, and a function that puts others in their places."""
     if type(value) is Array:
         return [value], itemgetter(0)
     kind = _registered.get(type(value))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 else:
     OperatorMethods = object  # the functions of `operators`; a stub lists them
 
-_OPERANDS = (Array, int, float, bool, complex, np.ndarray, np.generic, NestedArray)
+_OPERANDS = (NestedArray, Array, int, float, bool, complex, np.ndarray, np.generic)  # the most frequent ones first
 
 
 def binary(function: Callable[..., Any], a: Any, b: Any) -> Any:
