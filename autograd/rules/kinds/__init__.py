@@ -94,9 +94,9 @@ class Multilinear(Rule):
 
     def looked_at(self, sources: tuple[Any, ...]) -> list[bool]:
         """An input is looked at if another one is differentiated."""
-        constant = sources.count(None)
-        others = len(sources) - 1
-        return [constant - (source is None) < others for source in sources]
+        differentiated = [source is not None for source in sources]
+        count = sum(differentiated)
+        return [count > own for own in differentiated]
 
     def cotangents(self, line: Line, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
         """What the adjoints of the wanted arguments say."""
