@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype
 from ..memory import empty
 from ..segments import Segments
-from .running import as_matrix, blocks, greatest, least, ones, quiet, run, scratch
+from .running import as_matrix, blocks, maximum_of, minimum_of, ones, quiet, run, scratch
 from .segment import max_runs, spans_of, sum_runs, with_runs
 
 TAME = {np.dtype(np.float32): 40.0, np.dtype(np.float64): 300.0}  # exp of +-this, and sums of it, are ordinary numbers
@@ -120,7 +120,7 @@ def tame(block: NDArray[Any]) -> bool:
         return True
     limit = TAME[block.dtype]
     # NaN compares false, so that a block with one is not tame.
-    return least(block) > -limit and greatest(block) < limit  # type: ignore[no-any-return]
+    return minimum_of(block) > -limit and maximum_of(block) < limit  # type: ignore[no-any-return]
 
 
 @quiet
@@ -174,7 +174,7 @@ def _doubtful(means: NDArray[Any], variances: NDArray[Any], width: int, eps: flo
     error, small = width * ROUNDING[means.dtype], ROOT[means.dtype] ** 2
     enough = small if eps < small else 0
     rounding = error * error * means.dot(means)  # of all rows together: one comparison tells that none is
-    if least(variances) >= max(rounding, enough) and greatest(variances) < np.inf:
+    if minimum_of(variances) >= max(rounding, enough) and maximum_of(variances) < np.inf:
         return None
     rows = np.flatnonzero(~((variances >= np.maximum(np.square(error * means), enough)) & (variances < np.inf)))
     return rows if rows.size else None
@@ -261,7 +261,7 @@ def _centred_on_a_scale(
 ) -> NDArray[Any]:
     """Write block - means, and return the stds; both times a power of two where the square of a std is no number."""
     small, large = ROOT[stds.dtype], 1 / ROOT[stds.dtype]
-    if greatest(stds) <= large and least(stds) >= small:
+    if maximum_of(stds) <= large and minimum_of(stds) >= small:
         np.subtract(block, means[:, None], out=out)
         return stds
     other = ((stds > large) & (stds < np.inf)) | (stds < small)

@@ -201,12 +201,12 @@ def as_matrix(x: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(x).reshape(len(x), prod(x.shape[1:]))
 
 
-def least(x: NDArray[Any]) -> Any:
-    """The least element of a contiguous array, NaN if it holds one; of a tiny one in a third of a reduction's time."""
+def minimum_of(x: NDArray[Any]) -> Any:
+    """The least element of a contiguous array, NaN if it holds one; of few in a third of a reduction's time."""
     return x.item(x.argmin())
 
 
-def greatest(x: NDArray[Any]) -> Any:
+def maximum_of(x: NDArray[Any]) -> Any:
     """The greatest element of a contiguous array, NaN if it holds one."""
     return x.item(x.argmax())
 
