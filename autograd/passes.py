@@ -129,10 +129,12 @@ def _seed(name: str, output: Array, gradient: Array | None, graph: bool, outputs
             f"{name}: a gradient on {gradient.device!r} was given for an output on {output.device!r}. Move it: "
             f"gradient.to({output.device!r})."
         )
+    gradient = gradient.detach() if gradient.tracked and not graph else gradient
+    if gradient.dtype == output.dtype:
+        return gradient
     if not is_float(gradient.dtype):
         raise GradientError(f"{name}: the gradient must be floating point, not {gradient.dtype}.")
-    gradient = gradient.detach() if gradient.tracked and not graph else gradient
-    return gradient if gradient.dtype == output.dtype else gradient.to(output.dtype)
+    return gradient.to(output.dtype)
 
 
 def ones_like(value: Array) -> Array:
