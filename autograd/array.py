@@ -226,7 +226,7 @@ class Array(Protocols):
 
 def owner(array: Any) -> int:
     """The identity of the memory behind ``array``, which may be bare."""
-    return id(whole(raw(array)))
+    return id(whole(array._bare if type(array) is Array else array))
 
 
 def is_writable(array: Any) -> bool:
@@ -241,7 +241,7 @@ def raw(value: Any) -> Any:
 
 def bare_on_cpu(value: Any) -> Any:
     """A cotangent in the form of a first-order pass: a bare array on the CPU, an `Array` on any other device."""
-    return value.data if type(value) is Array and value.storage.device == "cpu" else value
+    return value._bare if type(value) is Array and value.storage.device == "cpu" else value
 
 
 @with_room
@@ -259,4 +259,4 @@ def zeros_like(value: Any) -> Any:
 
 def wrapped(value: Any) -> Array:
     """A bare array of the CPU, or a scalar of one, as an `Array`; an `Array` as it is."""
-    return value if type(value) is Array else Array(np.asarray(value))
+    return value if type(value) is Array else Array(value)

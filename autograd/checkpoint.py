@@ -23,7 +23,7 @@ from .modes import Mode
 from .pending import Pending
 from .rules.rule import Rule, hang
 from .tape import OFF, RECORDING, Line, held, now, source_of, state
-from .walk import boundary, lines_before, lines_between, pull_back, push_forward
+from .walk import boundary, lines_before, nodes_between, pull_back, push_forward
 
 
 def checkpoint(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -140,8 +140,7 @@ class _Checkpoint(Rule):
         nodes = [source_of(result) for result in self.again(line)]
         seeds = [(node, given) for node, given in zip(nodes, cotangent, strict=True) if given is not None]
         until = {source for source in line.sources if needed is None or source in needed}
-        between = until | set(lines_between([node for node, _ in seeds], until, start))
-        seeds = [(node, given) for node, given in seeds if node in between]
+        between = nodes_between([node for node, _ in seeds], until, start)
         inner = pull_back(seeds, graph=pending.graph, keep=pending.graph, needed=between, until=until)
         pending.exposed |= inner.exposed
         for source in until:

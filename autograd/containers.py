@@ -7,6 +7,7 @@ Arrays are themselves; tuples, lists and dicts are opened; other classes registe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,17 +55,13 @@ def register_container(
     _registered[kind] = Kind(opened, cotangent or tangent, tangent or cotangent, shown)
 
 
-def flatten(value: Any) -> tuple[list[Array], Rebuild]:
-    """The arrays in ``value``, and a function that puts others in their places."""
-    return _flatten(value, 0)
-
-
-def _flatten(value: Any, depth: int) -> tuple[list[Array], Rebuild]:
-    """`flatten` of what lies ``depth`` containers deep."""
+def flatten(value: Any, depth: int = 0) -> tuple[list[Array], Rebuild]:
+    """The arrays in ``value``, ``depth`` containers deep, and a function that puts others in their places."""
     if type(value) is Array:
-        return [value], lambda arrays: arrays[0]
-    if type(value) in _registered:
-        return _registered[type(value)].opened(value)
+        return [value], itemgetter(0)
+    kind = _registered.get(type(value))
+    if kind is not None:
+        return kind.opened(value)
     if isinstance(value, dict):
         arrays, rebuild = _flatten_sequence(list(value.values()), depth)
         keys = list(value)
@@ -76,10 +73,11 @@ def _flatten(value: Any, depth: int) -> tuple[list[Array], Rebuild]:
 
 def _flatten_sequence(values: tuple[Any, ...] | list[Any], depth: int) -> tuple[list[Array], Rebuild]:
     kind: Any = type(values)
+    deeper = _deeper(depth)
     found: list[Array] = []
     parts: list[tuple[int, Rebuild]] = []  # how many arrays; they themselves are not to be kept alive
     for value in values:
-        arrays, inner = _flatten(value, _deeper(depth))
+        arrays, inner = flatten(value, deeper)
         found += arrays
         parts.append((len(arrays), inner))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,14 @@ from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DeviceError, GradientError
 
-from .array import Array, bare_on_cpu, is_writable, owner, raw, wrapped
+from .array import Array, is_writable, owner, raw, wrapped
 from .containers import flatten, matched
 from .hooks import hooked
 from .modes import Mode
 from .pending import Pending
 from .rules.movement import copy
 from .tape import OFF, RECORDING, source_of, state
-from .walk import lines_between, pull_back
+from .walk import nodes_between, pull_back
 
 Seeds = list[tuple[Any, Array]]
 
@@ -67,20 +67,13 @@ def backward(
 
 
 def run(
-    seeds: Iterable[tuple[Any, Any]],
-    graph: bool,
-    keep: bool,
-    wanted: set[Any] | None = None,
-    needed: set[Any] | None = None,
+    seeds: Seeds, graph: bool, keep: bool, wanted: set[Any] | None = None, needed: set[Any] | None = None
 ) -> Pending:
     """One pass up the tape, recorded only if ``graph``; nothing in it warns."""
-    seeds = list(seeds)
-    exposed = {owner(seed) for _, seed in seeds}
-    if not graph:
-        seeds = [(node, bare_on_cpu(seed)) for node, seed in seeds]
     with Mode((state.mode or RECORDING) if graph else OFF), np.errstate(all="ignore"):
         done = pull_back(seeds, graph=graph, keep=keep, wanted=wanted, needed=needed)
-    done.exposed |= exposed
+    for _, seed in seeds:
+        done.exposed.add(owner(seed))
     return done
 
 
@@ -109,15 +102,16 @@ def _seeds(name: str, outputs: Any, gradients: Any, graph: bool) -> Seeds:
     """Pairs of node and cotangent for the outputs that require grad."""
     arrays = flatten(outputs)[0]
     return [
-        (source_of(array), _seed(name, array, gradient, graph, getattr(outputs, "is_nested", False)))
+        (source_of(array), _seed(name, array, gradient, graph, outputs))
         for array, gradient in zip(arrays, matched(name, outputs, gradients), strict=True)
-        if array.requires_grad
+        if array.tracked
     ]
 
 
-def _seed(name: str, output: Array, gradient: Array | None, graph: bool, nested: bool) -> Array:
+def _seed(name: str, output: Array, gradient: Array | None, graph: bool, outputs: Any) -> Array:
     if gradient is None:
         if output.numel() != 1:
+            nested = getattr(outputs, "is_nested", False)
             what = f"is nested, of {output.numel()} elements" if nested else f"has shape {output.shape}"
             ways = "pn.grad(y, x, pn.ones_like(y)), or pn.grad(y.sum(), x)"
             ways = ways if name == "grad" else "y.backward(pn.ones_like(y)), or y.sum().backward()"
@@ -135,10 +129,12 @@ def _seed(name: str, output: Array, gradient: Array | None, graph: bool, nested:
             f"{name}: a gradient on {gradient.device!r} was given for an output on {output.device!r}. Move it: "
             f"gradient.to({output.device!r})."
         )
+    gradient = gradient.detach() if gradient.tracked and not graph else gradient
+    if gradient.dtype == output.dtype:
+        return gradient
     if not is_float(gradient.dtype):
         raise GradientError(f"{name}: the gradient must be floating point, not {gradient.dtype}.")
-    gradient = gradient.detach() if gradient.tracked and not graph else gradient
-    return gradient if gradient.dtype == output.dtype else gradient.to(output.dtype)
+    return gradient.to(output.dtype)
 
 
 def ones_like(value: Array) -> Array:
@@ -183,13 +179,14 @@ def grad(
             "are what pn.vjp, pn.jvp and pn.jacobian take."
         )
     for i, array in enumerate(wrt):
-        if not array.requires_grad:
+        if not array.tracked:
             raise GradientError(f"grad: input {i} does not require grad.")
     keep = create_graph if retain_graph is None else retain_graph
-    done = pulled(_seeds("grad", outputs, gradients, create_graph), wrt, create_graph, keep)
+    nodes = [source_of(array) for array in wrt]
+    done = pulled(_seeds("grad", outputs, gradients, create_graph), nodes, create_graph, keep)
     results: list[Array | None] = []
-    for i, array in enumerate(wrt):
-        cotangent = done.cotangents.get(source_of(array))
+    for i, (array, node) in enumerate(zip(wrt, nodes, strict=True)):
+        cotangent = done.cotangents.get(node)
         if cotangent is None and not allow_unused:
             raise GradientError(
                 f"grad: input {i} was not used in the outputs. Give allow_unused=True to get None for it."
@@ -198,8 +195,7 @@ def grad(
     return rebuild(results)
 
 
-def pulled(seeds: Seeds, wrt: Sequence[Array], graph: bool, keep: bool) -> Pending:
-    """The pass from ``seeds`` that visits only what lies between them and ``wrt``."""
-    wanted = {source_of(array) for array in wrt}
-    needed = wanted | set(lines_between([node for node, _ in seeds], wanted))
-    return run([seed for seed in seeds if seed[0] in needed], graph, keep, wanted, needed)
+def pulled(seeds: Seeds, nodes: Sequence[Any], graph: bool, keep: bool) -> Pending:
+    """The pass from ``seeds`` that visits only what lies between them and ``nodes``."""
+    needed = nodes_between([node for node, _ in seeds], nodes)
+    return run(seeds, graph, keep, set(nodes), needed)

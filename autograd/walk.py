@@ -14,7 +14,7 @@ from typing import Any
 
 from pynested.backends.errors import GradientError
 
-from .array import Array, raw, wrapped
+from .array import Array, bare_on_cpu, raw, wrapped
 from .hooks import hooked
 from .pending import Pending
 from .tape import Line
@@ -37,11 +37,12 @@ def pull_back(
     The result's ``cotangents`` are those of the leaves, of the lines in ``wanted``, and of those in ``until``, where
     the pass ends. With ``graph`` they are arrays and the pass itself is recorded; without, they are bare on the CPU,
     which saves time, and arrays on every other device. ``keep`` leaves the saved values in place; ``needed`` limits the
-    pass to its nodes.
+    pass, and the seeds, to its nodes.
     """
     pending = Pending(graph)
     for node, cotangent in seeds:
-        pending.add(node, cotangent)
+        if needed is None or node in needed:
+            pending.add(node, cotangent if graph else bare_on_cpu(cotangent))
     found: dict[Any, Any] = {}
     heap, cotangents = pending.heap, pending.cotangents
     while heap:
@@ -75,15 +76,13 @@ def _visit(line: Line, cotangent: Any, pending: Pending) -> Any:
     return given if isinstance(cotangent, Array) else raw(given)
 
 
-def lines_between(ends: Iterable[Any], starts: set[Any], since: int = 0) -> list[Line]:
-    """Every line on a path from ``starts`` to ``ends`` (nodes), first to last; none with a number below ``since``."""
+def nodes_between(ends: Iterable[Any], starts: Iterable[Any], since: int = 0) -> set[Any]:
+    """``starts``, and every line on a path from them to ``ends`` (nodes) whose number is not below ``since``."""
     reached = set(starts)
-    between: list[Line] = []
     for line in sorted(lines_before(ends, since), key=_number):
-        if line in starts or not reached.isdisjoint(line.sources):
+        if not reached.isdisjoint(line.sources):
             reached.add(line)
-            between.append(line)
-    return between
+    return reached
 
 
 def lines_before(ends: Iterable[Any], since: int = 0) -> set[Line]:
@@ -108,9 +107,7 @@ def boundary(ends: Iterable[Any], since: int) -> list[Any]:
 
 def push_forward(tangents: dict[Any, Any], ends: Sequence[Any], since: int = 0) -> list[Any]:
     """Read the tape downwards from line ``since``: push ``tangents``, by node, to ``ends``; None where none arrives."""
-    for line in lines_between(ends, set(tangents), since):
-        if line in tangents:
-            continue
+    for line in sorted(nodes_between(ends, tangents, since).difference(tangents), key=_number):
         pushed = line.rule.push(line, [tangents.get(source) for source in line.sources])
         if pushed is None:
             continue

@@ -155,8 +155,8 @@ def whole(data: Any) -> Any:
 
 def same_memory(a: Any, b: Any) -> bool:
     """Whether one array is a view of the other, or both are views of a third."""
-    if a.base is None and b.base is None:
-        return a is b
+    if a.base is None:
+        return a is b or (b.base is not None and whole(b) is a)
     return a.base is b or a.base is b.base or whole(a) is whole(b)
 
 

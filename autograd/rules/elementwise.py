@@ -16,7 +16,7 @@ from ..array import raw
 from .functions import RULES
 from .kinds import Linear
 from .kinds.elementwise import Elementwise, Pull, per
-from .movement import sum_to
+from .movement import summed_to
 from .samples import arrays, pairs, reals, with_static
 
 _WIDE = np.dtype(np.float64)
@@ -61,7 +61,7 @@ def _where(g: Any, condition: Any) -> Any:
 
 def _chosen(g: Any, condition: Any, shape: tuple[int, ...]) -> Any:
     """The cotangent where it was chosen, zero elsewhere, summed to ``shape``."""
-    return sum_to(where(g, g.dtype.type(0), condition), shape)
+    return summed_to(where(g, g.dtype.type(0), condition), shape)
 
 
 @quiet

@@ -11,16 +11,18 @@ from pynested.backends.dtypes import is_half
 from pynested.backends.numpy.running import quiet
 
 from .kinds import Multilinear
-from .movement import reshape, sum_to, transpose
+from .movement import reshape, summed_to, transpose
 from .samples import arrays
 
 
-@quiet
 def _product(k: Any, a: Any, b: Any) -> Any:
-    """The product; float16 and bfloat16 are multiplied and added up in float32, and rounded once."""
-    if is_half(a.dtype):
-        return k.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
-    return k.matmul(a, b)
+    return _product_of_halves(k, a, b) if is_half(a.dtype) else k.matmul(a, b)
+
+
+@quiet
+def _product_of_halves(k: Any, a: Any, b: Any) -> Any:
+    """The product of float16 or bfloat16, multiplied and added up in float32, and rounded once."""
+    return k.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
 
 
 def swapped(x: Any) -> Any:
@@ -55,8 +57,8 @@ matmul: Multilinear = Multilinear(
     "matmul",
     _product,
     (
-        lambda g, shapes, a, b: sum_to(matmul(g, swapped(b)), shapes[0]),
-        lambda g, shapes, a, b: sum_to(matmul(swapped(a), g), shapes[1]),
+        lambda g, shapes, a, b: summed_to(matmul(g, swapped(b)), shapes[0]),
+        lambda g, shapes, a, b: summed_to(matmul(swapped(a), g), shapes[1]),
     ),
     arrays(
         (((2, 3), (3, 4)),),

@@ -15,7 +15,7 @@ from pynested.backends.memory import once_more
 
 from ..array import Array, raw
 from ..pending import Pending
-from ..tape import ANOMALY, Line, held, source_of, state
+from ..tape import ANOMALY, Line, held, state
 
 Samples = Callable[[np.random.Generator], Iterable[tuple[Any, ...]]]
 Verb = str | Callable[..., Any]
@@ -122,30 +122,31 @@ class Rule:
 
     def written(self, result: Array, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Line:
         """The line that made ``result``, or several of which it is the first."""
-        sources: tuple[Any, ...] = ()
-        shapes: tuple[tuple[int, ...], ...] = ()
+        sources: list[Any] = []
+        shapes: list[tuple[int, ...]] = []
         for array in arrays:
-            is_array = type(array) is Array
-            sources += (source_of(array) if is_array else None,)
-            shapes += (array._bare.shape if is_array else np.shape(array),)
+            if type(array) is Array:
+                sources.append((array.line or array.stand_in()) if array.tracked else None)
+                shapes.append(array._bare.shape)
+            else:
+                sources.append(None)
+                shapes.append(np.shape(array))
         kept = static if self.keeps is None else self.keeps(*static)
-        line = Line(self, sources, kept, result._bare.shape, result._bare.dtype)
-        line.shapes = shapes
+        line = Line(self, tuple(sources), kept, result._bare.shape, result._bare.dtype)
+        line.shapes = tuple(shapes)
         if self.saves_inputs or self.saves_output or state.mode == ANOMALY:
-            saved = self.saved(arrays, sources) if self.saves_inputs else None
+            saved = self.saved(arrays, line.sources) if self.saves_inputs else None
             line.save(saved, result.detach() if self.saves_output else None)
         return line
 
     def saved(self, arrays: tuple[Any, ...], sources: tuple[Any, ...]) -> tuple[Any, ...]:
         """The inputs that the derivative looks at, as a line may hold them, None for the others."""
-        saved: tuple[Any, ...] = ()
-        for i, (array, source) in enumerate(zip(arrays, sources, strict=True)):
-            saved += (held(array, source) if self.looks_at(i, sources) else None,)
-        return saved
+        looked_at = zip(arrays, sources, self.looked_at(sources), strict=True)
+        return tuple([held(array, source) if looks else None for array, source, looks in looked_at])
 
-    def looks_at(self, i: int, sources: tuple[Any, ...]) -> bool:
-        """Whether the derivative looks at input ``i``, if those with a source are differentiated."""
-        return self.saved_inputs[i]
+    def looked_at(self, sources: tuple[Any, ...]) -> Sequence[bool]:
+        """For each input whether the derivative looks at it, if those with a source are differentiated."""
+        return self.saved_inputs
 
     def pull(self, line: Line, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
         """Send what ``cotangent`` says of the output to the sources of ``line``."""

@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import NDArray
 
 from .elementwise import blockwise
-from .running import quiet
+from .running import minimum_of, quiet
 
 SILU_TAIL = {np.dtype(np.float32): -80.0, np.dtype(np.float64): -700.0}  # below, 1 + exp(x) is 1 and exp(-x) is huge
 
@@ -156,7 +156,7 @@ def _silu_kernel(out: NDArray[Any], x: NDArray[Any]) -> None:
     np.add(out, 1, out=out)
     np.divide(x, out, out=out)
     threshold = SILU_TAIL[out.dtype]
-    if out.size and np.fmin.reduce(x) < threshold:
+    if out.size and not minimum_of(x) >= threshold:  # or NaN
         # Here exp(-x) overflows or soon will, though x exp(x) is still a number: half the exponent, twice.
         tail = np.flatnonzero(x < threshold)
         root = np.exp(x[tail] * 0.5)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype
 from ..memory import empty
 from ..segments import Segments
-from .running import as_matrix, blocks, ones, quiet, run, scratch
+from .running import as_matrix, blocks, maximum_of, minimum_of, ones, quiet, run, scratch
 from .segment import max_runs, spans_of, sum_runs, with_runs
 
 TAME = {np.dtype(np.float32): 40.0, np.dtype(np.float64): 300.0}  # exp of +-this, and sums of it, are ordinary numbers
@@ -120,7 +120,7 @@ def tame(block: NDArray[Any]) -> bool:
         return True
     limit = TAME[block.dtype]
     # NaN compares false, so that a block with one is not tame.
-    return bool(np.minimum.reduce(block, axis=None) > -limit and np.maximum.reduce(block, axis=None) < limit)
+    return minimum_of(block) > -limit and maximum_of(block) < limit  # type: ignore[no-any-return]
 
 
 @quiet
@@ -136,8 +136,8 @@ def layer_norm(
     dtype = computing_dtype(x.dtype)
     if not out.size:
         return out, *np.full((2, len(rows)), np.nan, dtype)
-    mean, std = np.empty((2, len(rows)), dtype)
-    row_of_ones, count, least = ones(width, dtype), np.array(width, dtype), np.array(eps, dtype)
+    mean, std = np.empty(len(rows), dtype), np.empty(len(rows), dtype)
+    row_of_ones, count, added = ones(width, dtype), np.array(width, dtype), np.array(eps, dtype)
 
     def work(start: int, stop: int) -> None:
         block = rows[start:stop].astype(dtype, copy=False)
@@ -150,19 +150,19 @@ def layer_norm(
         np.divide(scale, count, out=scale)
         doubtful = _doubtful(means, scale, width, eps)
         again = None if doubtful is None else _normalized_again(block[doubtful], scale[doubtful], eps)
-        np.add(scale, least, out=scale)
+        np.add(scale, added, out=scale)
         np.sqrt(scale, out=scale)
-        np.multiply(target, np.reciprocal(scale)[:, None], out=target)
+        np.divide(target, scale[:, None], out=target)
         if again is not None:
             target[doubtful], means[doubtful], scale[doubtful] = again
         if weight is not None:
-            np.multiply(target, weight, out=target, casting="same_kind")
+            np.multiply(target, weight, out=target)
         if bias is not None:
-            np.add(target, bias, out=target, casting="same_kind")
+            np.add(target, bias, out=target)
         if target.dtype != out.dtype:
             out[start:stop] = target
 
-    run(work, blocks(len(rows), rows[:1].nbytes), rows.nbytes)
+    run(work, blocks(len(rows), width * x.itemsize), rows.nbytes)
     return out, mean, std
 
 
@@ -172,11 +172,11 @@ def _doubtful(means: NDArray[Any], variances: NDArray[Any], width: int, eps: flo
     And those whose squares may be too small for all their digits, where ``eps`` does not cover that.
     """
     error, small = width * ROUNDING[means.dtype], ROOT[means.dtype] ** 2
-    least = small if eps < small else 0
-    rounding = error * error * np.vecdot(means, means)  # of all rows together: one comparison tells that none is
-    if np.minimum.reduce(variances) >= max(rounding, least) and np.vecdot(variances, variances) < np.inf:
+    enough = small if eps < small else 0
+    rounding = error * error * means.dot(means)  # of all rows together: one comparison tells that none is
+    if minimum_of(variances) >= max(rounding, enough) and maximum_of(variances) < np.inf:
         return None
-    rows = np.flatnonzero(~((variances >= np.maximum(np.square(error * means), least)) & (variances < np.inf)))
+    rows = np.flatnonzero(~((variances >= np.maximum(np.square(error * means), enough)) & (variances < np.inf)))
     return rows if rows.size else None
 
 
@@ -225,8 +225,8 @@ def layer_norm_backward(
         return out, None if weight is None else zeros.astype(weight.dtype, copy=False), zeros if with_bias else None
     dtype = computing_dtype(x.dtype)
     scale_of = ones(width, dtype) if weight is None else weight.astype(dtype, copy=False)
-    cuts = blocks(len(rows), 2 * rows[:1].nbytes)
-    weight_sums, bias_sums = np.zeros((2, len(cuts), width), dtype)
+    cuts = blocks(len(rows), 2 * width * x.itemsize)
+    weight_sums, bias_sums = np.zeros((len(cuts), width), dtype), np.zeros((len(cuts), width), dtype)
 
     def work(number: int, start: int, stop: int) -> None:
         gs = cotangents[start:stop].astype(dtype, copy=False)
@@ -260,11 +260,11 @@ def _centred_on_a_scale(
     block: NDArray[Any], means: NDArray[Any], stds: NDArray[Any], out: NDArray[Any]
 ) -> NDArray[Any]:
     """Write block - means, and return the stds; both times a power of two where the square of a std is no number."""
-    least, large = ROOT[stds.dtype], 1 / ROOT[stds.dtype]
-    if np.fmax.reduce(stds) <= large and np.fmin.reduce(stds) >= least:
+    small, large = ROOT[stds.dtype], 1 / ROOT[stds.dtype]
+    if maximum_of(stds) <= large and minimum_of(stds) >= small:
         np.subtract(block, means[:, None], out=out)
         return stds
-    other = ((stds > large) & (stds < np.inf)) | (stds < least)
+    other = ((stds > large) & (stds < np.inf)) | (stds < small)
     exponents = np.where(other, -np.frexp(stds)[1], 0)
     shrink = np.ldexp(stds.dtype.type(1), np.minimum(exponents, 0))
     enlarge = np.ldexp(stds.dtype.type(1), np.clip(exponents, 0, np.finfo(stds.dtype).maxexp - 2))

@@ -119,7 +119,7 @@ def segment_max_backward(
 
 def spread(y: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
     """(B, ...) -> (N, ...): every row of a run is the run's entry of y; the adjoint of segment_sum."""
-    return np.repeat(y, segments.lengths, axis=0)
+    return y.repeat(segments.lengths, axis=0)
 
 
 def least(dtype: np.dtype[Any]) -> Any:

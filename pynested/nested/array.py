@@ -72,9 +72,10 @@ class NestedArray(Protocols):
     @property
     def ndim(self) -> int:
         """The number of dimensions, the batch among them."""
-        if isinstance(self.structure, Jagged):
-            return self.data.data.ndim + 1  # type: ignore[no-any-return]
-        return int(self.structure.sizes.shape[1]) + 1
+        structure = self._structure
+        if isinstance(structure, Jagged):
+            return self._buffer._bare.ndim + 1  # type: ignore[no-any-return]
+        return int(structure.sizes.shape[1]) + 1
 
     def dim(self) -> int:
         """The number of dimensions, the batch among them."""
@@ -95,10 +96,10 @@ class NestedArray(Protocols):
     @property
     def regular(self) -> tuple[int | None, ...]:
         """The sizes of the dimensions of components, None where they are irregular, as `regular_size` says."""
-        structure = self.structure
+        structure = self._structure
         if isinstance(structure, Strided):
             return structure.regular
-        shape: tuple[int | None, ...] = self.data.shape
+        shape: tuple[int | None, ...] = self._buffer._bare.shape
         return (*shape[: structure.ragged_dim - 1], None, *shape[structure.ragged_dim :])
 
     def component_shape(self, i: int) -> tuple[int, ...]:
@@ -169,9 +170,10 @@ class NestedArray(Protocols):
 
     def is_contiguous(self) -> bool:
         """Whether the components are row-major and follow one another without holes."""
-        if isinstance(self.structure, Strided):
-            return self.structure.contiguous
-        return self.structure.tiles and self.data.is_contiguous()
+        structure = self._structure
+        if isinstance(structure, Strided):
+            return structure.contiguous
+        return structure.tiles and self._buffer.is_contiguous()
 
     # ---- its parts ----------------------------------------------------------------------------------------------
 

@@ -146,6 +146,15 @@ def test_scratch_is_kept_by_its_thread_and_slot(monkeypatch: pytest.MonkeyPatch)
         )
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_least_and_the_greatest_element_wherever_they_lie(dtype: str) -> None:
+    rows = np.array([[3, -np.inf, 5], [0, 7, -2]], dtype)
+    assert (running.minimum_of(rows), running.maximum_of(rows)) == (-np.inf, 7)
+    for place in range(rows.size):
+        rows.flat[place] = np.nan  # wins, as it does in a reduction
+        assert np.isnan([running.minimum_of(rows), running.maximum_of(rows)]).all()
+
+
 def test_blocks_cover_all_rows() -> None:
     for rows, row_bytes in [(0, 8), (1, 8), (10, 10**9), (10, 0), (1000, 4096)]:
         cuts = running.blocks(rows, row_bytes)

@@ -92,12 +92,11 @@ class Multilinear(Rule):
         super().__init__(name, verb, len(adjoints), "abcdef"[: len(adjoints)], samples)
         self.adjoints = adjoints
 
-    def looks_at(self, i: int, sources: tuple[Any, ...]) -> bool:
+    def looked_at(self, sources: tuple[Any, ...]) -> list[bool]:
         """An input is looked at if another one is differentiated."""
-        for j, source in enumerate(sources):  # noqa: SIM110 - this is quicker
-            if j != i and source is not None:
-                return True
-        return False
+        differentiated = [source is not None for source in sources]
+        count = sum(differentiated)
+        return [count > own for own in differentiated]
 
     def cotangents(self, line: Line, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
         """What the adjoints of the wanted arguments say."""

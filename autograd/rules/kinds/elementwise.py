@@ -62,22 +62,23 @@ class Elementwise(Rule):
         self.looks[False, False] = self.looks[False,] = ""
 
     @overload
-    def __call__(self, first: Array, /, *others: Any) -> Array: ...
+    def __call__(self, a: Array, b: Any = None, /) -> Array: ...
     @overload
-    def __call__(self, *arguments: Any) -> Any: ...
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, a: Any, b: Any = None, /) -> Any: ...
+    def __call__(self, a: Any, b: Any = None, /) -> Any:
         """Compute, and write a line if a gradient is wanted."""
-        call = self._one if self.arity == 1 else self._two
-        try:
-            return call(*arguments)
-        except MemoryError as error:
-            return once_more(error, call, *arguments)
+        return self._one(a) if self.arity == 1 else self._two(a, b)
 
     def _one(self, a: Any) -> Any:
         if type(a) is not Array:
             return self.compute(a)
         device = a.storage.device
-        result = Array((self.compute if device == "cpu" else bound(self.verb, device))(a._bare), device)
+        compute = self.compute if device == "cpu" else bound(self.verb, device)
+        try:
+            output = compute(a._bare)
+        except MemoryError as error:
+            output = once_more(error, compute, a._bare)
+        result = Array(output, device)
         if a.tracked and state.mode:
             self._write(result, (a,), (a.line or a.stand_in(),), self.looks[True,])
         return result
@@ -100,10 +101,14 @@ class Elementwise(Rule):
                 right = b.line or b.stand_in()
         if device is None:
             return self.compute(a, b)
+        compute = self.compute if device == "cpu" else bound(self.verb, device)
         try:
-            result = Array((self.compute if device == "cpu" else bound(self.verb, device))(x, y), device)
+            output = compute(x, y)
         except OverflowError:
             raise refused_operand(self.name, a, b) from None
+        except MemoryError as error:
+            output = once_more(error, compute, x, y)
+        result = Array(output, device)
         if (left is not None or right is not None) and state.mode:
             self._write(result, (a, b), (left, right), self.looks[left is not None, right is not None])
         return result
