@@ -19,7 +19,8 @@ smallest normal number. `E` is the operator itself run on absolute values, times
 | layer_norm           | (n/2 + 6)·(m/s + abs(y)·(1 + 2·mean abs(x)·mean abs(d)/s²)) | first order in u         |
 | cross_entropy        | n + 18 + 10·log Σexp + 8·max abs(x) + 2Σp(max - x)         | the exps, a log, two sums |
 
-Those of `prod` and of the reductions after it are in `pynested.spec.run_bounds`.
+Those of `prod` and of the reductions after it are in `pynested.spec.run_bounds`; one that is named after its operator
+and is in no table follows from the definition: `pynested.spec.rounding`.
 
 In layer_norm d is x - mean, y = d/s and m = abs(x) + mean abs(x). The functions of NumPy and of CUDA stay within 4 ulp.
 sum, mean and products are worst cases for every order of evaluation (sequential, pairwise, fused); the others are

@@ -33,11 +33,13 @@ __all__ = [
     "product_along",
     "real",
     "remainder",
+    "shift_along",
     "sum_along",
     "wide",
 ]
 
 _erf_float64 = np.frompyfunc(math.erf, 1, 1)
+_of_rounded = np.frompyfunc(lambda number: number.shift(), 1, 1)
 _erf_exact = np.frompyfunc(lambda number: number.erf(), 1, 1)
 _greater = np.frompyfunc(lambda a, b: a if a != a or a >= b else b, 2, 1)
 _greater_of_two = np.frompyfunc(lambda a, b: (a + b) / 2 if a == b else a if a != a or a > b else b, 2, 1)
@@ -121,6 +123,10 @@ def sum_along(x: Any, axis: Axis, keepdims: bool = False) -> NDArray:
     array = wide(x)
     if array.dtype.kind in "biu":
         array = array.astype(np.int64)
+    if array.dtype == object and array.ndim == 1 and array.size and hasattr(array[0], "total"):
+        found = np.empty((1,) if keepdims else (), object)  # of numbers that have a sum of many at once
+        found[...] = array[0].total(array.tolist())
+        return found
     return np.asarray(array.sum(axis=axis, keepdims=keepdims), dtype=array.dtype)
 
 
@@ -145,13 +151,23 @@ def mean_along(x: Any, axis: Axis, keepdims: bool = False) -> NDArray:
 
 def deviations(run: NDArray) -> NDArray:
     """Return what each element of a run is more than their mean: exactly 0 where all are equal, in few digits too."""
-    beyond = run - run[:1]
+    beyond = run - _shift(run[:1])
     return np.asarray(beyond - sum_along(beyond, 0) / max(run.size, 1))
 
 
 def maximum_along(x: Any, axis: Axis, keepdims: bool = False) -> NDArray:
     """Return the greatest element along `axis`, NaN wherever a NaN takes part; the run must not be empty."""
     return _chosen(np.maximum, _greater, x, axis, keepdims)
+
+
+def shift_along(x: NDArray, axis: int) -> NDArray:
+    """Return the greatest element along `axis`, kept, as a number to subtract that changes nothing."""
+    return _shift(maximum_along(x, axis, keepdims=True))
+
+
+def _shift(x: NDArray) -> NDArray:
+    """Return numbers that could be any others: those that know of their rounding forget it."""
+    return np.asarray(_of_rounded(x), dtype=object) if x.size and hasattr(x.flat[0], "shift") else x
 
 
 def minimum_along(x: Any, axis: Axis, keepdims: bool = False) -> NDArray:

@@ -16,12 +16,14 @@ from typing import Any
 import numpy as np
 
 from .components import Components, cast, over_runs
-from .numerics import Axis, NDArray, deviations, maximum_along, product_along, real, sum_along, wide
+from .numerics import Axis, NDArray, deviations, maximum_along, product_along, real, shift_along, sum_along, wide
 
-__all__ = ["AVERAGED", "REDUCTIONS", "Reduction"]
+__all__ = ["ADDED", "AVERAGED", "REDUCTIONS", "TYPED", "Reduction", "numbered"]
 
 INF, NAN = math.inf, math.nan
 AVERAGED = ("dtype", "Bools and integers are taken as float64 and give float64; floats keep their dtype.")
+ADDED = ("dtype", "Bools and integers of every width are taken as int64 and give int64; floats keep their dtype.")
+TYPED = ("dtype", "With `dtype` every element is converted to that dtype first, and the result has it.")
 _TRUE = ("dtype", "The result is bool. A number of any dtype is true unless it is a zero of either sign; NaN is true.")
 SPOILT = {
     "cotangent": np.array([2, 3, 4], "float32"), "gradient": [[[0.0, 0.0], [0.0, 0.0], [-8.0, 8.0]]],
@@ -47,9 +49,10 @@ class Reduction:
     """A reduction of which each run becomes a number by itself.
 
     `says` is the first clause between "Each element of the result" and the run, `such_as` an example in it. The other
-    clauses follow it; the first that is an edge says what a run without elements gives. `option` is the parameter that
-    may be given by name, as the signature has it. `cases` come after those of every reduction; `errors` are refused
-    values of the option, with their clause. An entry whose cases are written by hand has none.
+    clauses follow it; the first that is an edge says what a run without elements gives. Where no `precision` is named
+    the bound follows from `of_run`. `option` is the parameter that may be given by name, as the signature has it.
+    `cases` come after those of every reduction; `errors` are refused values of the option, with their clause. An entry
+    whose cases are written by hand has none.
     """
 
     name: str
@@ -57,7 +60,7 @@ class Reduction:
     says: str
     clauses: tuple[tuple[str, ...], ...]  # class, text, and of an error its kind
     summary: str
-    precision: str = "exact"
+    precision: str = ""
     such_as: str = ""
     option: str = ""
     differentiable: bool = True
@@ -103,7 +106,6 @@ class Reduction:
 
     def fields(self) -> dict[str, Any]:
         """The operator as the tables of `spec/operators` say it."""
-        kinds = ("class", "text", "kind")
         option = f", *, {self.option}" if self.option else ""
         return {
             "signature": f"{self.name}(self: Nested | Array, dim: int | tuple[int, ...] | None = None, "
@@ -112,13 +114,21 @@ class Reduction:
             "since": self.since,
             "torch": f"torch.{self.name}",
             "peers": self.peers,
-            "precision": self.precision,
+            "precision": self.precision or self.name,
             "differentiable": ["self"] if self.differentiable else [],
-            "clauses": {
-                f"{self.name.upper()}-{number}": dict(zip(kinds, one, strict=False))
-                for number, one in enumerate(self._clauses(), 1)
-            },
+            "clauses": numbered(self.name, self._clauses()),
         }
+
+
+def numbered(name: str, clauses: list[tuple[str, ...]]) -> dict[str, dict[str, str]]:
+    """Return clauses, each its class, its text and of an error the kind, as the tables say them."""
+    kinds = ("class", "text", "kind")
+    return {f"{name.upper()}-{n}": dict(zip(kinds, one, strict=False)) for n, one in enumerate(clauses, 1)}
+
+
+def _nansum(run: NDArray) -> Any:
+    """The sum of a run, in which a NaN counts as 0."""
+    return sum_along(np.where(run == run, run, 0), 0)
 
 
 def _logsumexp(run: NDArray) -> Any:
@@ -126,30 +136,34 @@ def _logsumexp(run: NDArray) -> Any:
     run = wide(run) * 1.0
     if not run.size:
         return -np.inf
-    top = maximum_along(run, 0)
+    top = shift_along(run, 0)[0]
     if not abs(real(top)) < np.inf:
         return top
     return top + np.log(sum_along(np.exp(run - top), 0))
 
 
-def _var(run: NDArray, correction: float) -> Any:
+def _var(run: NDArray, correction: float = 1) -> Any:
     """The squares of what the elements are more than their mean, by their number less the correction."""
     run = wide(run) * 1.0
     if not run.size:
         return np.nan
-    away = deviations(run)
-    total, divisor = sum_along(away * away, 0)[()], max(run.size - correction, 0)
+    return _mean_square(deviations(run), correction)
+
+
+def _mean_square(away: NDArray, correction: float) -> Any:
+    total, divisor = sum_along(away * away, 0)[()], max(away.size - correction, 0)
     return total / divisor if divisor else total * np.inf
 
 
-def _std(run: NDArray, correction: float) -> Any:
+def _std(run: NDArray, correction: float = 1) -> Any:
     """The root of the variance, of numbers up to 1 so that float64 has the squares; its slope is 0 where that is 0."""
     run = wide(run) * 1.0
     if not run.size:
         return np.nan
-    most = float(maximum_along(np.abs(real(deviations(run))), 0))
+    away = deviations(run)
+    most = float(maximum_along(np.abs(real(away)), 0))
     scale = most if 0 < most < INF else 1.0
-    square = _var(deviations(run) / scale, correction)
+    square = _mean_square(away / scale, correction)
     return np.sqrt(square) * scale if real(square) > 0 else square
 
 
@@ -211,12 +225,14 @@ REDUCTIONS = {one.name: one for one in (
     ),
     Reduction(
         "any", lambda run: builtins.any(x != 0 for x in run), "says whether any element is true in one run",
+        precision="exact",
         summary="Whether any element is true, of each run along `dim`.", differentiable=False, since="0.1",
         peers={"numpy": "numpy.any", "tensorflow": "tf.math.reduce_any", "awkward": "ak.any"},
         clauses=(_TRUE, ("edge", "Of a run without elements it is False: nothing is true in it.")),
     ),
     Reduction(
         "all", lambda run: builtins.all(x != 0 for x in run), "says whether all elements are true in one run",
+        precision="exact",
         summary="Whether all elements are true, of each run along `dim`.", differentiable=False, since="0.1",
         peers={"numpy": "numpy.all", "tensorflow": "tf.math.reduce_all", "awkward": "ak.all"},
         clauses=(_TRUE, ("edge", "Of a run without elements it is True: nothing is false in it.")),
@@ -250,6 +266,24 @@ REDUCTIONS = {one.name: one for one in (
                Case("spoilt", "10 8", [[NAN, 1], [INF, 2], [1, 3]], {"correction": 0}, {**SPOILT, "gradient": [
                    [[0.0, 0.0], [0.0, 0.0], [-2.0, 2.0]]]})),
         errors=tuple((group, "6", wrong) for group, wrong in WRONG),
+    ),
+    Reduction(
+        "nansum", _nansum, "is the sum of one run", precision="sum", option=_DTYPE,
+        such_as=", in which a NaN counts as 0: that of (1, NaN, 2) is 3",
+        summary="The sum of each run along `dim`, in which a NaN counts as 0.",
+        peers={"numpy": "numpy.nansum", "awkward": "ak.nansum", "jax": "jax.numpy.nansum"},
+        clauses=(
+            ADDED, TYPED,
+            ("edge", "A run without elements sums to +0, and one of nothing but NaN is as one without elements."),
+            ("edge", "An infinity counts: beside NaN it stays, and +inf beside -inf gives NaN."),
+            ("gradient", "Every element receives the cotangent of its sum, and a NaN +0, whatever the cotangent is."),
+            ("unspecified", "The sign of a sum that is zero, when its run has an element that is not NaN."),
+        ),
+        cases=(Case("nan", "1 4", [[NAN, 1, 2], [NAN], [NAN, NAN], [], [3, -1]]),
+               Case("infinite", "5", [[INF, NAN], [INF, -INF, NAN], [1, -INF]]),
+               Case("slope", "6 4", [[NAN, 1], [NAN, NAN], [2, 3]], options={
+                   "cotangent": np.array([2, INF, 4], "float32"), "gradient": [[[0, 2], [0, 0], [4, 4]]]}),
+               Case("zero", "7", [[-0.0, -0.0], [1, -1]])),
     ),
 )}
 # fmt: on

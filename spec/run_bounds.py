@@ -1,4 +1,4 @@
-"""The bounds of reductions: of results and of gradients, an operator after the other.
+"""The bounds of reductions and of operators on runs: of results and of gradients, an operator after the other.
 
 `E`, `lost` and `added` are those of `bounds`, `gradient_bounds` and `overflow`, which take them from here. Each is a
 function of one run, a vector of the elements that are present, and for gradients of the run and its cotangent; and of
@@ -18,39 +18,28 @@ what else was asked for.
 In r/x no division is meant: it is the product of the other elements. p is the softmax of the run, within factor·u; its
 gradient may be computed as exp(x - r), which has the error of r. Of var, d is x - mean, D is Σabs(d), A is mean abs(x)
 and c the divisor: the mean is off by (n + 1)·A, each d with it, and by D where an element is subtracted first.
+
+What is named nowhere follows from the definition: see `pynested.spec.rounding`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from .components import Components, dims_of, each, left_align, over_runs
 from .numerics import NDArray, deviations, maximum_along, product_along, sum_along, wide
+from .reductions import REDUCTIONS
+from .rounding import OfPull, OfRun, RunBound, derived
+from .runwise import RUNWISE
 
-__all__ = ["RUN_BOUNDS", "VANISHING", "RunBound", "of_gradient", "of_result", "softmax_factor"]
+__all__ = ["RUN_BOUNDS", "VANISHING", "of_gradient", "of_result", "softmax_factor"]
 
 VANISHING = 2.0**-1074  # the least number of all dtypes: what is below becomes 0 or this
 
-OfRun = Callable[..., Any]  # run -> number
-OfPull = Callable[..., Any]  # run, its cotangent -> a number for each element, or one for all
 _OPTIONS = ("correction",)  # what a bound depends on besides the run
-
-
-@dataclass(frozen=True)
-class RunBound:
-    """What the errors of one reduction are made of."""
-
-    error: OfRun
-    lost: OfRun
-    added: OfRun
-    gradient: OfPull
-    gradient_lost: OfPull
-    gradient_added: OfPull
-    keeps: bool = False  # the shape: the numbers, and the cotangent, are one for each element
 
 
 def _along(function: OfPull, axis: int, *arrays: NDArray) -> NDArray:
@@ -294,4 +283,6 @@ RUN_BOUNDS: Mapping[str, RunBound] = {
     "var": _VAR,
     "std": _STD,
     "log_softmax": _LOG_SOFTMAX,
+    **{name: derived(one.of_run) for name, one in REDUCTIONS.items() if not one.precision},
+    **{name: derived(one.of_run, keeps=True) for name, one in RUNWISE.items() if not one.precision},
 }

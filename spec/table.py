@@ -20,6 +20,7 @@ from typing import Any
 from .functions import FUNCTIONS, Function
 from .pairs import Pair, pairs_of
 from .reductions import REDUCTIONS, Reduction
+from .runwise import RUNWISE, RunWise
 
 __all__ = [
     "CLASSES",
@@ -52,11 +53,12 @@ FAMILIES = (
 )
 
 # The tables of Python, by the chapter that they belong to.
-Entries = Mapping[str, Function | Pair | Reduction]
+Entries = Mapping[str, Function | Pair | Reduction | RunWise]
 ENTRIES: Mapping[str, Entries] = {
     "elementwise": {**FUNCTIONS, **pairs_of("elementwise")},
     "comparison": pairs_of("comparison"),
     "reduction": REDUCTIONS,
+    "normalization": RUNWISE,
 }
 
 _FOLDER = Path(__file__).parent / "operators"

@@ -10,7 +10,10 @@ from typing import Any
 
 from pynested import spec
 from pynested.spec.definitions import ENTRIES
+from pynested.spec.functions import Function
+from pynested.spec.pairs import Pair
 from pynested.spec.reductions import Reduction
+from pynested.spec.runwise import RunWise
 from pynested.spec.table import Clause, Operator
 
 from .corpus import Case, Corpus
@@ -106,7 +109,7 @@ def _definition(operator: Operator) -> Iterator[str]:
     entry = ENTRIES.get(operator.name)
     if entry is not None:
         yield f"spec/{type(entry).__module__.rpartition('.')[2]}.py"
-        value = entry.of_run if isinstance(entry, Reduction) else entry.value
+        value = _formula(entry)
         own = inspect.isfunction(value)  # and no function of NumPy
         text = inspect.getsource(value).rstrip() if own else f"numpy.{value.__name__}"
         yield from textwrap.indent(text, "    ").splitlines()
@@ -115,6 +118,13 @@ def _definition(operator: Operator) -> Iterator[str]:
         yield f"spec/definitions/{path.name}"
         yield from textwrap.indent(path.read_text(encoding="utf-8").rstrip(), "    ").splitlines()
     yield ""
+
+
+def _formula(entry: Function | Pair | Reduction | RunWise) -> Any:
+    """Return what the definition of an entry follows from."""
+    if isinstance(entry, RunWise):
+        return entry.along
+    return entry.of_run if isinstance(entry, Reduction) else entry.value
 
 
 def _case(case: Case, operator: Operator) -> Iterator[str]:

@@ -8,6 +8,7 @@ from pynested.nested.operands import Dims, DType, Operand, Plain
 
 __all__ = [
     "sum",
+    "nansum",
     "mean",
     "prod",
     "logsumexp",
@@ -37,6 +38,30 @@ def sum(
 def sum(self: Operand, dim: None = None, keepdim: Literal[False] = False, *, dtype: DType | None = None) -> Array: ...
 @overload
 def sum(
+    self: Operand,
+    dim: Dims = ...,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    axis: Dims = ...,
+    keepdims: bool = ...,
+) -> NestedArray | Array: ...
+@overload
+def nansum(
+    self: Plain,
+    dim: Dims = ...,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    axis: Dims = ...,
+    keepdims: bool = ...,
+) -> Array: ...
+@overload
+def nansum(
+    self: Operand, dim: None = None, keepdim: Literal[False] = False, *, dtype: DType | None = None
+) -> Array: ...
+@overload
+def nansum(
     self: Operand,
     dim: Dims = ...,
     keepdim: bool = False,

@@ -9,10 +9,11 @@ from typing import Any
 from pynested.spec.functions import FUNCTIONS, Function
 from pynested.spec.pairs import PAIRS, Pair
 from pynested.spec.reductions import REDUCTIONS, Reduction
+from pynested.spec.runwise import RUNWISE, RunWise
 
 __all__ = ["ENTRIES", "definition"]
 
-ENTRIES: dict[str, Function | Pair | Reduction] = {**FUNCTIONS, **PAIRS, **REDUCTIONS}
+ENTRIES: dict[str, Function | Pair | Reduction | RunWise] = {**FUNCTIONS, **PAIRS, **REDUCTIONS, **RUNWISE}
 
 
 def definition(op: str) -> Callable[..., Any]:

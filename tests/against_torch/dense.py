@@ -62,7 +62,8 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Any:
 
 
 def run_wise_as(name: str) -> Operator:
-    return lambda x, dim: each(lambda c: getattr(torch, name)(c, dim - 1), x)
+    function = getattr(functional if hasattr(functional, name) else torch, name)
+    return lambda x, dim: each(lambda c: function(c, dim - 1), x)
 
 
 def layer_norm(x: Any, shape: Any, weight: Any = None, bias: Any = None) -> Any:

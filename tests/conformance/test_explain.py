@@ -17,7 +17,7 @@ def corpus() -> Corpus:
 def test_a_clause_is_shown_with_definition_and_witnesses(corpus: Corpus) -> None:
     text = explain("SOFTMAX-1", corpus)
     assert text.startswith("SOFTMAX-1   value   softmax, chapter normalization\n")
-    assert corpus.table["softmax"].signature in text and "def softmax(" in text
+    assert corpus.table["softmax"].signature in text and "spec/runwise.py\n    def _softmax(" in text
     assert "Witnessed by" in text and "softmax(x, dim=1); x: nested float32" in text and "    expected  " in text
     assert "-v shows all" in text and len(explain("SOFTMAX-1", corpus, verbose=1)) > len(text)
 

@@ -163,7 +163,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys([name for name, one in FUNCTIONS.items() if one.precision in BOUNDS], _functions),
     **dict.fromkeys(("gelu", "silu"), _functions),
     **dict.fromkeys(
-        ("sum", "mean", *[name for name, one in REDUCTIONS.items() if one.precision in BOUNDS]), _reductions
+        ("sum", "mean", *[name for name in REDUCTIONS if load_table()[name].precision in BOUNDS]), _reductions
     ),
     "pow": _pow,
     "floor_divide": _floor_divide,

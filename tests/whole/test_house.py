@@ -103,9 +103,8 @@ class TestOperator:
         files = (root / "tests" / "operators").glob(f"test_{operator.chapter}*.py")
         texts = [file.read_text(encoding="utf-8") for file in files]
         named = any(re.search(rf"\b{operator.name}\b", text) for text in texts)
-        assert named or (
-            operator.name in ENTRIES and any(re.search(r"(FUNCTIONS|REDUCTIONS)\.\w+\(\)", text) for text in texts)
-        )
+        tables = r"(FUNCTIONS|REDUCTIONS|RUNWISE)\.\w+\(\)"
+        assert named or (operator.name in ENTRIES and any(re.search(tables, text) for text in texts))
 
 
 def test_no_file_is_named_after_an_operator_that_the_table_lacks(root: Path) -> None:

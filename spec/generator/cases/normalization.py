@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...encoding import Components
+from ...runwise import RUNWISE, RunWise
 from ..author import Book
 from ..draws import dense, floats, integers, nest
 from .inputs import EMPTY_FIRST, EMPTY_LAST, INF, IRREGULAR, NAN, all_empty, fine, no_components, small
 
 FLOAT32 = np.dtype("float32")
+EDGES: tuple[tuple[str, str, list[Any]], ...] = (
+    ("shifted", "1 9", [[1000.0, 1001.0], [-1000.0, -1001.0], [0.0]]),
+    ("far-apart", "1 9", [[0.0, -200.0, -1e30], [3.0]]),
+    ("minus-inf", "7", [[-INF, 2.0, 2.0], [-INF, -INF], [5.0]]),
+    ("special", "8", [[[NAN, 1.0], [2.0, 1.0]], [[0.0, INF], [3.0, 1.0]], [[4.0, 4.0]]]),
+)
 
 
 def books() -> list[Book]:
     """Return the books of this chapter."""
-    return [softmax(), log_softmax(), layer_norm(), dropout()]
+    return [softmax(), *(run_wise(one) for one in RUNWISE.values() if one.follows), layer_norm(), dropout()]
 
 
-def log_softmax() -> Book:
-    """Cases of `log_softmax`."""
-    book = Book("log_softmax", cmp="bound")
-    run_wise(book)
-    along = {"kw": {"dim": 1}}
-    book.value("float32/shifted", "1 9", [nest("float32", [[1000.0, 1001.0], [-1000.0, -1001.0], [0.0]])], **along)
-    book.value("float32/far-apart", "1 9", [nest("float32", [[0.0, -200.0, -1e30], [3.0]])], **along)
-    book.value("float32/minus-inf", "7", [nest("float32", [[-INF, 2.0, 2.0], [-INF, -INF], [5.0]])], **along)
-    spoiled = nest("float32", [[[NAN, 1.0], [2.0, 1.0]], [[0.0, INF], [3.0, 1.0]], [[4.0, 4.0]]])
-    book.value("float32/special", "8", [spoiled], **along)
-    return book
-
-
-def run_wise(book: Book) -> None:
-    """Add what every operator has that keeps the shape and works on floats along one dimension."""
-    op, along = book.op, {"kw": {"dim": 1}}
+def run_wise(one: RunWise) -> Book:
+    """Cases that follow from an entry."""
+    book, op, along = Book(one.name, cmp="bound"), one.name, {"kw": {"dim": 1}}
     plain = book.value("float32/ragged", "1 2 6 9", [fine("float32", op)], **along)
     book.value("float32/inner", "1 2 9", [fine("float32", f"{op} inner")], kw={"dim": -1})
     for dtype in ("float16", "float64"):
@@ -56,6 +52,10 @@ def run_wise(book: Book) -> None:
     book.error("int", "5", "DTypeError", near, [counts], **along)
     book.error("bool", "5", "DTypeError", near, [nest("bool", [[1], [0, 1]])], **along)
     book.error("dtype-int", "5", "DTypeError", near, [counts], kw={"dim": 1, "dtype": np.dtype("int64")})
+    for group, clauses, rows in EDGES:
+        x = nest("float32", rows)
+        book.value(f"float32/{group}", clauses, [Components([one.sign * c for c in x], x.shape, x.dtype)], **along)
+    return book
 
 
 def softmax() -> Book:

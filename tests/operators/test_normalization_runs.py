@@ -1,0 +1,46 @@
+"""Every operator that keeps the shape of its runs against its definition, in every layout, and its derivative."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.spec.encoding import Components
+from pynested.spec.runwise import RUNWISE
+
+from ..nests import KINDS, Kind, assert_same, distinct, nest, place
+from ..slopes import check_gradients
+
+
+@pytest.mark.parametrize("placement", ["packed", "holes"])
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("name", RUNWISE.keys())
+def test_values_and_gradients(name: str, kind: Kind, placement: str) -> None:
+    components = [distinct(shape) for shape in kind.shapes((2, 0, 3))]
+    function, made = getattr(pn, name), place(components, kind.layout, placement, kind.ragged)
+    for dim in (1, 2):
+        expected = RUNWISE[name].definition(Components(components, (3, None, None)), dim)
+        for result in (function(made.array, dim), getattr(made.array, name)(axis=dim)):
+            assert_same(result, list(expected), 1e-15)
+    packed = nest(components, kind.layout, "packed", kind.ragged)
+    check_gradients(lambda v: function(pn.NestedArray(v, packed.structure), 1), packed.values().numpy())
+
+
+@pytest.mark.parametrize("name", RUNWISE.keys())
+def test_dense_and_half(name: str) -> None:
+    x = distinct((3, 4))
+    for dim in (0, 1):
+        expected = RUNWISE[name].along(x, dim)
+        assert np.allclose(getattr(pn, name)(pn.array(x), dim).numpy(), expected, rtol=1e-15, atol=0)
+    half = getattr(pn, name)(pn.array([3.0, 3.0], dtype=pn.float16), 0)
+    assert half.dtype == np.float16
+    assert half.tolist() == RUNWISE[name].along(np.array([3.0, 3.0]), 0).astype(np.float16).tolist()
+
+
+def test_log_softmax_keeps_what_is_far_below(layout: Any) -> None:
+    x = nest([np.array([1000.0, 0.0]), np.array([-np.inf, 3.0]), np.array([-np.inf]), np.array([np.inf, 1.0])], layout)
+    wanted = [np.array([0.0, -1000.0]), np.array([-np.inf, 0.0]), np.full(1, np.nan), np.full(2, np.nan)]
+    assert_same(pn.log_softmax(x, 1), wanted)
