@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pynested.backends import strided_index
+
 from .metadata import Ints, sealed
 
 
@@ -50,3 +52,21 @@ def replaced(columns: Ints, start: int, stop: int, new: Ints) -> Ints:
 def merged_axes(outline: Ints, first: int, last: int) -> Ints:
     """``outline`` with the axes from ``first`` to ``last`` as one."""
     return replaced(outline, first, last + 1, numels_of(outline[:, first : last + 1])[:, None])
+
+
+def disjoint(sizes: Ints, strides: Ints, offsets: Ints) -> bool:
+    """Whether no place is used twice by components that all have elements.
+
+    Sorted strides and extents tell it at once in all usual cases.
+    """
+    order = np.argsort(strides, axis=1, kind="stable")
+    s, n = np.take_along_axis(strides, order, 1), np.take_along_axis(sizes, order, 1)
+    s = np.where(n == 1, 0, s)
+    reach = np.cumsum((n - 1) * s, axis=1)
+    within = (n == 1) | (s > np.concatenate([np.zeros((len(s), 1), np.int64), reach[:, :-1]], axis=1))
+    last = offsets + (reach[:, -1] if reach.shape[1] else 0)
+    by_start = np.argsort(offsets, kind="stable")
+    if bool(within.all()) and bool((last[by_start][:-1] < offsets[by_start][1:]).all()):
+        return True
+    places = strided_index(sizes, strides, offsets)
+    return np.unique(places).size == places.size

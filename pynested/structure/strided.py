@@ -27,7 +27,7 @@ from .metadata import (
     placed_inside,
     sealed,
 )
-from .outlines import merged_axes, outline_of, packed_strides, regular_sizes, replaced
+from .outlines import disjoint, merged_axes, outline_of, packed_strides, regular_sizes, replaced
 from .parts import Part, ranges
 
 # What is known of the places of elements, whatever shape they are seen in.
@@ -194,22 +194,11 @@ class Strided(Immutable):
 
     @cached_property
     def _disjoint(self) -> bool:
-        """Whether no place is used twice; sorted strides and extents tell it at once in all usual cases."""
+        """Whether no place is used twice."""
         if int(self.numels.sum()) > self.buffer_size:
             return False
         live = self.numels > 0
-        sizes, strides, offsets = self.sizes[live], self.strides[live], self.offsets[live]
-        order = np.argsort(strides, axis=1, kind="stable")
-        s, n = np.take_along_axis(strides, order, 1), np.take_along_axis(sizes, order, 1)
-        s = np.where(n == 1, 0, s)
-        reach = np.cumsum((n - 1) * s, axis=1)
-        within = (n == 1) | (s > np.concatenate([np.zeros((len(s), 1), np.int64), reach[:, :-1]], axis=1))
-        last = offsets + (reach[:, -1] if reach.shape[1] else 0)
-        by_start = np.argsort(offsets, kind="stable")
-        if bool(within.all()) and bool((last[by_start][:-1] < offsets[by_start][1:]).all()):
-            return True
-        places = strided_index(sizes, strides, offsets)
-        return np.unique(places).size == places.size
+        return disjoint(self.sizes[live], self.strides[live], self.offsets[live])
 
     @cached_property
     def rows(self) -> tuple[Jagged, tuple[int, ...]] | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 LAYOUTS = {"Jagged", "Strided", "jagged", "strided"}
 # Each of these takes another way in each layout, to the same components; what is not here is no question of theirs.
 ALLOWED = {
-    "conversion._padded": "rows of one length are padded as segments, all else goes place by place",
+    "padding._padded": "rows of one length are padded as segments, all else goes place by place",
     "choosing.chosen_of": "what a mask chooses is jagged where the ragged dimension is among those that it covers",
     "joining.cat": "arrays of one ragged dimension are joined as values, all others in flat buffers",
     "merging.flatten": "jagged runs are scaled by the width of the values, which no structure knows",
