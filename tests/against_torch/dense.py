@@ -129,7 +129,7 @@ def unflatten(x: Any, dim: int, sizes: Any) -> Any:
 
 
 def select(x: Any, dim: int, index: int) -> Any:
-    return each(lambda c: c.select(dim - 1, index), x)
+    return each(lambda c: c.select(dim - 1, index), x) if dim else x[index]
 
 
 def narrow(x: Any, dim: int, start: int, length: int) -> Any:
@@ -162,6 +162,8 @@ def getitem(x: Any, index: Any) -> Any:
     if isinstance(index, list):
         return each(lambda c, mask: c[mask], x, index)
     first, *rest = index
+    if isinstance(first, int):
+        return getitem([x[first]], (slice(None), *rest))[0]
     picked = [x[i] for i in first] if isinstance(first, list) else x[first]
     for dim, part in enumerate(rest):
         if isinstance(part, slice):  # PyTorch refuses steps below 0

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested import operators
 from pynested.autograd import backward
 from pynested.spec.encoding import Components
 from pynested.spec.table import load_table
@@ -75,6 +74,10 @@ class Operands:
                 yield np.zeros(leaf.shape, leaf.dtype) if leaf.grad is None else leaf.grad.numpy()
 
 
+def constant(value: Any, dtype: Any) -> Any:
+    return torch.tensor(in_dtype(value, dtype)) if isinstance(value, np.ndarray) else value
+
+
 def flat(result: Any, nested: bool) -> list[Any]:
     """All arrays of a result of ours; a dense one by its entries where PyTorch has components."""
     if isinstance(result, tuple):
@@ -97,9 +100,8 @@ def check(got: Numbers, expected: Numbers, tolerance: float) -> None:
 def compared(call: Call, kind: Kind, lengths: tuple[int, ...], dtype: Any, placement: str) -> None:
     operands = Operands(dtype, kind, placement)
     ours, theirs = zip(*map(operands.pair, call.arguments(Batch(kind, lengths))), strict=True)
-    implementation = getattr(operators, call.op, None) or getattr(pn, call.op)
-    result = implementation(*ours, **call.keywords)
-    known = {name: value for name, value in call.keywords.items() if name != "layout"}
+    result = call.function(*ours, **call.keywords)
+    known = {name: constant(value, dtype) for name, value in call.keywords.items() if name != "layout"}
     expected = OPERATORS[call.op](*theirs, **known)
     if isinstance(expected, bool):
         assert result is expected
