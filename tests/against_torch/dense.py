@@ -87,14 +87,10 @@ def cross_entropy(x: Any, target: Any, reduction: str = "mean", **options: Any) 
     return functional.cross_entropy(torch.cat(x), torch.cat(target), reduction=reduction, **options)
 
 
-def clamp(x: Any, low: Any = None, high: Any = None) -> Any:
+def clamped(x: Any, low: Any = None, high: Any = None) -> Any:
     """With tensors for bounds, beside which PyTorch takes no numbers."""
-    bounds = {name: bound for name, bound in (("min", low), ("max", high)) if bound is not None}
-
-    def one(c: Any, *given: Any) -> Any:
-        return torch.clamp(c, **dict(zip(bounds, tensors(c, *given)[1:], strict=True)))
-
-    return elementwise(one)(x, *bounds.values()) if bounds else each(torch.clone, x)
+    bounds = {name: tensors(x, bound)[1] for name, bound in (("min", low), ("max", high)) if bound is not None}
+    return torch.clamp(x, **bounds)
 
 
 def tensors(*operands: Any) -> list[Any]:
@@ -189,7 +185,7 @@ OPERATORS: dict[str, Operator] = {
     "bmm": elementwise(torch.matmul),
     "cat": joined(torch.cat),
     "chunk": chunk,
-    "clamp": clamp,
+    "clamp": elementwise(clamped),
     **dict.fromkeys(("as_nested_array", "contiguous"), lambda x: x),
     "cross_entropy": cross_entropy,
     **{name: run_wise_as(name) for name in run_wise()},
