@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
+
+# Matrices are tiny here, and tests run side by side, where threads of BLAS would wait for each other.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Files that take seconds each, every operator on every layout among them: `-m quick` leaves them out.
 THOROUGH = (
@@ -62,12 +67,26 @@ def modules() -> dict[str, Path]:
     return find_modules()
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even read what is not quick, where only that was asked for."""
+    return True if config.getoption("markexpr") == "quick" and _thorough(collection_path) else None
+
+
+def _thorough(path: Path) -> bool:
+    return path.is_relative_to(ROOT / "tests") and path.relative_to(ROOT / "tests").as_posix() in THOROUGH
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is quick."""
-    thorough = {ROOT / "tests" / name for name in THOROUGH}
     for item in items:
-        if item.path not in thorough and item.get_closest_marker("sanitizer") is None:
+        if not _thorough(item.path) and item.get_closest_marker("sanitizer") is None:
             item.add_marker("quick")
+
+
+def pytest_collection_finish() -> None:
+    """Keep the thousands of tests, which stay to the end, out of every garbage collection."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

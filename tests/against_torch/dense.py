@@ -90,7 +90,7 @@ def cross_entropy(x: Any, target: Any, reduction: str = "mean", **options: Any) 
 def clamped(x: Any, low: Any = None, high: Any = None) -> Any:
     """With tensors for bounds, beside which PyTorch takes no numbers."""
     bounds = {name: tensors(x, bound)[1] for name, bound in (("min", low), ("max", high)) if bound is not None}
-    return torch.clamp(x, **bounds)
+    return torch.clamp(x, **bounds) if bounds else x.clone()
 
 
 def tensors(*operands: Any) -> list[Any]:

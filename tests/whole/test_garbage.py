@@ -25,7 +25,6 @@ def _nothing_collected() -> Iterator[None]:
     gc.disable()
     yield
     gc.enable()
-    gc.unfreeze()
 
 
 def left_by(call: Callable[..., object], *arguments: Any) -> int:

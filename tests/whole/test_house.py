@@ -16,6 +16,8 @@ import pynested as pn
 from pynested.spec.definitions import ENTRIES, definition
 from pynested.spec.table import Operator, load_table
 
+from .trees import tree_of
+
 FOLDERS = ("pynested", "autograd", "backends", "spec", "tests", "benchmarks")
 FILE_LINES = 300
 FUNCTION_LINES = 60
@@ -29,7 +31,7 @@ def sources(root: Path) -> Iterator[Path]:
 
 def functions(file: Path) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, int]]:
     """Yield every function of a file, and how many lines its statements take: a docstring may be long."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(file)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             body = node.body[1:] if ast.get_docstring(node) is not None else node.body
             yield node, (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
@@ -54,7 +56,7 @@ def test_no_error_is_swallowed_and_nothing_is_left_to_do(root: Path) -> None:
             f"{file}: {word}" for word in re.findall(r"\b(?:TODO|FIXME|XXX)\b", text) if file.name != "test_house.py"
         ]
         if file.suffix == ".py":
-            handlers = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ExceptHandler))
+            handlers = (node for node in ast.walk(tree_of(file)) if isinstance(node, ast.ExceptHandler))
             wrong += [
                 f"{file}:{node.lineno}" for node in handlers if all(isinstance(line, ast.Pass) for line in node.body)
             ]
@@ -100,7 +102,7 @@ class TestOperator:
         assert f"<!-- clauses: {operator.name} -->" in prose
 
     def test_has_a_test(self, operator: Operator, root: Path) -> None:
-        files = (root / "tests" / "operators").glob(f"test_{operator.chapter}*.py")
+        files = (root / "tests" / "operators").glob("test_*.py")
         texts = [file.read_text(encoding="utf-8") for file in files]
         named = any(re.search(rf"\b{operator.name}\b", text) for text in texts)
         assert named or (

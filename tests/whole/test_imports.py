@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+from .trees import tree_of
 
 FLOORS = {
     "pynested._checkout": 0,
@@ -57,12 +59,12 @@ def folder(module: str) -> str:
 
 
 def imports(module: str, file: Path, known: dict[str, Path]) -> Iterator[Import]:
-    return found_in(module, file, ast.parse(file.read_text(encoding="utf-8")), known)
+    return found_in(module, file, ast.walk(tree_of(file)), known)
 
 
-def found_in(module: str, file: Path, tree: ast.AST, known: dict[str, Path]) -> Iterator[Import]:
+def found_in(module: str, file: Path, nodes: Iterable[ast.AST], known: dict[str, Path]) -> Iterator[Import]:
     package = module if file.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(tree):
+    for node in nodes:
         place = f"{file}:{getattr(node, 'lineno', 0)}"
         if isinstance(node, ast.Import):
             for name in node.names:
@@ -95,11 +97,16 @@ def test_imports_go_down_or_sideways(modules: dict[str, Path]) -> None:
 
 def needed(module: str, file: Path, known: dict[str, Path]) -> set[str]:
     """Return our modules that a file imports at any time, inside functions too, but for type checkers only."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            node.body = []
-    return {found.target for found in found_in(module, file, tree, known) if found.target in known} - {module}
+    nodes = at_any_time(tree_of(file))
+    return {found.target for found in found_in(module, file, nodes, known) if found.target in known} - {module}
+
+
+def at_any_time(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield every node of a tree but those that only type checkers see."""
+    yield tree
+    hidden = isinstance(tree, ast.If) and isinstance(tree.test, ast.Name) and tree.test.id == "TYPE_CHECKING"
+    for node in tree.orelse if isinstance(tree, ast.If) and hidden else ast.iter_child_nodes(tree):
+        yield from at_any_time(node)
 
 
 def in_order(edges: dict[str, set[str]]) -> list[str]:
@@ -176,7 +183,7 @@ def test_optional_packages_are_imported_only_where_they_are_used(modules: dict[s
     for module, file in modules.items():
         if ".adapters." in module:
             continue
-        for node in at_module_level(ast.parse(file.read_text(encoding="utf-8"))):
+        for node in at_module_level(tree_of(file)):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [name.name for name in node.names]
             if OPTIONAL & {name.split(".")[0] for name in names}:
                 wrong.append(f"{file}:{node.lineno}: {', '.join(names)}")
