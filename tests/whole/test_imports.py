@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-
-from .trees import tree_of
 
 FLOORS = {
     "pynested._checkout": 0,
@@ -59,12 +57,12 @@ def folder(module: str) -> str:
 
 
 def imports(module: str, file: Path, known: dict[str, Path]) -> Iterator[Import]:
-    return found_in(module, file, ast.walk(tree_of(file)), known)
+    return found_in(module, file, ast.parse(file.read_text(encoding="utf-8")), known)
 
 
-def found_in(module: str, file: Path, nodes: Iterable[ast.AST], known: dict[str, Path]) -> Iterator[Import]:
+def found_in(module: str, file: Path, tree: ast.AST, known: dict[str, Path]) -> Iterator[Import]:
     package = module if file.name == "__init__.py" else module.rpartition(".")[0]
-    for node in nodes:
+    for node in ast.walk(tree):
         place = f"{file}:{getattr(node, 'lineno', 0)}"
         if isinstance(node, ast.Import):
             for name in node.names:
@@ -80,15 +78,21 @@ def found_in(module: str, file: Path, nodes: Iterable[ast.AST], known: dict[str,
                 yield Import(module, full if full in known else base, bool(node.level), place)
 
 
-def ours(modules: dict[str, Path]) -> Iterator[Import]:
-    for module, file in modules.items():
-        yield from (found for found in imports(module, file, modules) if found.target.split(".")[0] == "pynested")
+@pytest.fixture(scope="module")
+def every(modules: dict[str, Path]) -> list[Import]:
+    """Everything that our modules import."""
+    return [found for module, file in modules.items() for found in imports(module, file, modules)]
 
 
-def test_imports_go_down_or_sideways(modules: dict[str, Path]) -> None:
+@pytest.fixture(scope="module")
+def ours(every: list[Import]) -> list[Import]:
+    return [found for found in every if found.target.split(".")[0] == "pynested"]
+
+
+def test_imports_go_down_or_sideways(ours: list[Import]) -> None:
     wrong = [
         f"{found.place}: {found.module} imports {found.target}"
-        for found in ours(modules)
+        for found in ours
         if floor(found.target) > floor(found.module)
         or (floor(found.target) == floor(found.module) and folder(found.target) != folder(found.module))
     ]
@@ -97,16 +101,11 @@ def test_imports_go_down_or_sideways(modules: dict[str, Path]) -> None:
 
 def needed(module: str, file: Path, known: dict[str, Path]) -> set[str]:
     """Return our modules that a file imports at any time, inside functions too, but for type checkers only."""
-    nodes = at_any_time(tree_of(file))
-    return {found.target for found in found_in(module, file, nodes, known) if found.target in known} - {module}
-
-
-def at_any_time(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield every node of a tree but those that only type checkers see."""
-    yield tree
-    hidden = isinstance(tree, ast.If) and isinstance(tree.test, ast.Name) and tree.test.id == "TYPE_CHECKING"
-    for node in tree.orelse if isinstance(tree, ast.If) and hidden else ast.iter_child_nodes(tree):
-        yield from at_any_time(node)
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            node.body = []
+    return {found.target for found in found_in(module, file, tree, known) if found.target in known} - {module}
 
 
 def in_order(edges: dict[str, set[str]]) -> list[str]:
@@ -151,9 +150,11 @@ def test_a_circle_is_found(tmp_path: Path) -> None:
             assert in_order(edges) == ["pynested.other", "pynested.one"]
 
 
-def test_imports_are_relative_to_a_sibling_and_absolute_across_folders(modules: dict[str, Path]) -> None:
+def test_imports_are_relative_to_a_sibling_and_absolute_across_folders(
+    ours: list[Import], modules: dict[str, Path]
+) -> None:
     wrong = []
-    for found in ours(modules):
+    for found in ours:
         across = folder(found.module) != folder(found.target)
         if found.module in ABSOLUTE or found.target in STUBS:
             continue
@@ -166,15 +167,14 @@ def test_imports_are_relative_to_a_sibling_and_absolute_across_folders(modules: 
     assert not wrong, "\n".join(dict.fromkeys(wrong))
 
 
-def test_the_specification_needs_numpy_and_the_standard_library_only(modules: dict[str, Path]) -> None:
+def test_the_specification_needs_numpy_and_the_standard_library_only(every: list[Import]) -> None:
     wrong = []
-    for module in (name for name in modules if folder(name) == "spec"):
-        allowed = {"numpy", "pynested"} | ({"mpmath"} if module.startswith("pynested.spec.generator") else set())
-        for found in imports(module, modules[module], modules):
-            name = found.target.split(".")[0]
-            outside = name == "pynested" and folder(found.target) != "spec"
-            if outside or not (name in allowed or name in sys.stdlib_module_names):
-                wrong.append(f"{found.place}: {found.target}")
+    for found in (one for one in every if folder(one.module) == "spec"):
+        allowed = {"numpy", "pynested"} | ({"mpmath"} if found.module.startswith("pynested.spec.generator") else set())
+        name = found.target.split(".")[0]
+        outside = name == "pynested" and folder(found.target) != "spec"
+        if outside or not (name in allowed or name in sys.stdlib_module_names):
+            wrong.append(f"{found.place}: {found.target}")
     assert not wrong, "\n".join(dict.fromkeys(wrong))
 
 
@@ -183,7 +183,7 @@ def test_optional_packages_are_imported_only_where_they_are_used(modules: dict[s
     for module, file in modules.items():
         if ".adapters." in module:
             continue
-        for node in at_module_level(tree_of(file)):
+        for node in at_module_level(ast.parse(file.read_text(encoding="utf-8"))):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [name.name for name in node.names]
             if OPTIONAL & {name.split(".")[0] for name in names}:
                 wrong.append(f"{file}:{node.lineno}: {', '.join(names)}")
