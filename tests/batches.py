@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import pytest
 
+import pynested as pn
+from pynested import operators
 from pynested.spec.encoding import Components
 
-from .nests import BOTH, JAGGED, JAGGED_2, STRIDED, Kind, Numbers, batch
+from .nests import BOTH, DENSE, JAGGED, JAGGED_2, STRIDED, Kind, Numbers, batch
 
 REGULAR = (JAGGED, JAGGED_2, STRIDED)
 ROWS = (JAGGED, STRIDED)
@@ -59,6 +62,8 @@ class Batch:
         """The shape with None where it is irregular."""
         if self.kind.both:
             return (self.count, *[None] * rank)
+        if self.kind is DENSE:
+            return (self.count, *self.shapes[0])
         return (self.count, None, 2) if self.ragged == 1 else (self.count, 2, None)
 
     @lru_cache(5000)  # noqa: B019 - a batch is small, and calls share its operands
@@ -66,9 +71,9 @@ class Batch:
         """Different numbers of both signs."""
         return Operand(Components(batch(self.shapes, seed, dtype), self.logical(), dtype), self.ragged)
 
-    def of(self, change: Callable[[Numbers], Numbers], dtype: Any = np.float64) -> Operand:
+    def of(self, change: Callable[[Numbers], Numbers], dtype: Any = np.float64, seed: int = 0) -> Operand:
         """The same components, changed element by element."""
-        return Operand(Components([change(one) for one in self.x().components], self.logical(), dtype), self.ragged)
+        return Operand(Components(map(change, self.x(seed).components), self.logical(), dtype), self.ragged)
 
     @lru_cache(5000)  # noqa: B019 - a batch is small, and calls share its operands
     def turned(self) -> Operand:
@@ -120,6 +125,35 @@ class Call:
     kinds: tuple[Kind, ...] = ALL
     refuses: Refusal = lambda batch: None
     smooth: bool = True  # the definition is analytic, so that a complex step differentiates it
+    dense: bool = True  # it can be made of dense arrays too, by the same law
 
     def __str__(self) -> str:
         return f"{self.op}-{self.label}" if self.label else self.op
+
+    @property
+    def forms(self) -> tuple[Kind, ...]:
+        """The kinds of nested arrays, and dense ones."""
+        return (*self.kinds, DENSE) if self.dense and STRIDED in self.kinds else self.kinds
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The operator, of nested and of dense arrays."""
+        return getattr(operators, self.op, None) or getattr(pn, self.op)  # type: ignore[no-any-return]
+
+    def given(self, batch: Batch, change: Callable[[Any], Any]) -> list[Any]:
+        """The arguments, with what ``change`` makes of each array; arrays among the keywords are constants."""
+        return [mapped(change, one) for one in self.arguments(batch)]
+
+
+def mapped(change: Callable[[Any], Any], value: Any) -> Any:
+    """``value`` with every array in it, nested or dense, replaced by what ``change`` makes of it."""
+    if isinstance(value, Operand | np.ndarray):
+        return change(value)
+    return [mapped(change, one) for one in value] if isinstance(value, list) else value
+
+
+def of_calls(calls: Iterable[Call], beside: Mapping[Kind, Kind] | None = None) -> Any:
+    """A test of every call on every kind of arrays that it takes, and on those ``beside`` one of these."""
+    more = beside or {}
+    pairs = [(call, kind) for call in calls for kind in (*call.forms, *[more[k] for k in call.kinds if k in more])]
+    return pytest.mark.parametrize(("call", "kind"), pairs, ids=[f"{call}-{kind}" for call, kind in pairs])

@@ -1,4 +1,10 @@
-"""Calls of every operator on a small batch, written so that the implementation and the definition can both run them."""
+"""Sample calls of every operator on a small batch: the one place that holds them.
+
+They are written so that anybody can make them. What is done with each, on nested arrays of both layouts and on dense
+ones: held against its definition (`whole/test_exhaustive.py`), its gradient against differences
+(`whole/test_gradients.py`), both against PyTorch (`against_torch/test_operators.py`); made of no components, of the
+hardest numbers, of arrays on two devices, and looked at for garbage (the others of `whole/`).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +20,7 @@ from pynested.spec.reductions import REDUCTIONS
 from pynested.spec.table import run_wise
 
 from .batches import REGULAR, ROWS, Arguments, Batch, Call, Refusal
-from .nests import BOTH, JAGGED, JAGGED_2, STRIDED, distinct
+from .nests import BOTH, JAGGED, JAGGED_2, STRIDED, Numbers, distinct
 
 
 def _pairs(pair: Pair) -> Iterator[Call]:
@@ -30,6 +36,11 @@ def _pairs(pair: Pair) -> Iterator[Call]:
     yield Call(pair.name, "number first", lambda b: (number, b.of(second, dtype)))
 
 
+def _apart(x: Numbers) -> Numbers:
+    """Numbers that are equal to none of `distinct`, where a maximum would have no derivative."""
+    return x + 1 / 32
+
+
 def _elementwise() -> Iterator[Call]:
     for op in ("neg", "gelu", "silu", "logical_not", "clone", "detach", "contiguous", "unbind"):
         yield Call(op, "", lambda b: (b.x(),))
@@ -39,17 +50,19 @@ def _elementwise() -> Iterator[Call]:
         yield Call(op, "", lambda b: (b.x(),), smooth=False)
     yield Call("gelu", "tanh", lambda b: (b.x(), "tanh"))
     for op in ("maximum", "minimum"):
-        yield Call(op, "nested", lambda b: (b.x(), b.x(1)), smooth=False)
-        yield Call(op, "dense", lambda b: (b.x(), distinct(b.sizes(b.count))), smooth=False)
+        yield Call(op, "nested", lambda b: (b.x(), b.of(_apart, seed=1)), smooth=False)
+        yield Call(op, "dense", lambda b: (b.x(), _apart(distinct(b.sizes(b.count)))), smooth=False)
         yield Call(op, "number", lambda b: (b.x(), 0.01), smooth=False)
     for pair in PAIRS.values():
         yield from _pairs(pair)
     yield Call("clamp", "nested", lambda b: (b.x(), b.of(lambda x: -abs(x) / 2), b.of(lambda x: abs(x) / 4)))
     yield Call("clamp", "dense", lambda b: (b.x(), distinct(b.sizes(b.count)) - 1, 0.5))
-    yield Call("clamp", "max", lambda b: (b.x(), None, distinct(b.sizes(1)[2:])))
+    yield Call("clamp", "max", lambda b: (b.x(), None, _apart(distinct(b.sizes(1)[2:]))))
     for op in ("add", "sub", "mul", "div"):
         yield Call(op, "nested", lambda b: (b.x(), b.x(1)))
         yield Call(op, "dense", lambda b: (b.x(), distinct(b.sizes(b.count))))
+    for op in ("sub", "mul", "maximum", "minimum"):
+        yield Call(op, "dense first", lambda b: (_apart(distinct(b.sizes(1))), b.x()), smooth=op in ("sub", "mul"))
     for op in ("add", "div"):
         yield Call(op, "number", lambda b: (b.x(), 2.5))
         yield Call(op, "number first", lambda b: (0.5, b.x()))
@@ -114,6 +127,7 @@ def _runs() -> Iterator[Call]:
         yield Call(op, "1", lambda b: (b.x(), 1))
         yield Call(op, "2", lambda b: (b.x(), 2))
     yield Call("layer_norm", "", lambda b: (b.x(), (2,)), kinds=ROWS)
+    yield Call("layer_norm", "bias", lambda b: (b.x(), (2,), None, distinct((2,))), kinds=ROWS)
     yield Call("layer_norm", "affine", lambda b: (b.x(), (2,), distinct((2,)), distinct((2,), 1)), kinds=ROWS)
     for p, training in ((0.0, True), (1.0, True), (0.5, False)):
         yield Call("dropout", f"{p} {training}", lambda b, p=p, t=training: (b.x(), p, t))
@@ -133,10 +147,16 @@ def _runs() -> Iterator[Call]:
         yield Call("cross_entropy", reduction, lambda b: (b.x(), b.labels(2)), keywords, ROWS)
         ignoring = {**keywords, "ignore_index": 1, "label_smoothing": 0.25}
         yield Call("cross_entropy", reduction + " ignoring", lambda b: (b.x(), b.labels(2)), ignoring, ROWS)
+        weighing = {**keywords, "weight": np.array([0.5, 2.0]), "label_smoothing": 0.25}
+        yield Call("cross_entropy", reduction + " weighing", lambda b: (b.x(), b.labels(2)), weighing, ROWS)
 
 
 def _too_short(index: int) -> Refusal:
     return lambda b: IndexOutOfRange if any(n < max(index + 1, -index) for n in b.lengths) else None
+
+
+def _no_component(b: Batch) -> type[Exception] | None:
+    return IndexOutOfRange if not b.count else None
 
 
 def _movement() -> Iterator[Call]:
@@ -145,10 +165,11 @@ def _movement() -> Iterator[Call]:
     yield Call("flatten", "", lambda b: (b.x(), 1))
     yield Call("squeeze", "", lambda b: (b.ones(), b.ones().ragged % 2 + 1), kinds=REGULAR)
     yield Call("reshape_as", "", lambda b: (b.x(), b.flat()))
-    yield Call("narrow", "0", lambda b: (b.x(), 0, b.count // 2, b.count - b.count // 2))
+    yield Call("select", "0", lambda b: (b.x(), 0, -1), refuses=_no_component)
+    yield Call("narrow", "0", lambda b: (b.x(), 0, b.count // 2, b.count - b.count // 2), dense=False)
     for op in ("reshape", "view"):
-        shape = {JAGGED: (-1, 2, 1), STRIDED: (-1, 2, 1), JAGGED_2: (2, -1, 1), BOTH: (-1, -1, 1)}
-        yield Call(op, "", lambda b, shape=shape: (b.x(), (b.count, *shape[b.kind])))
+        sizes = {1: (-1, 2, 1), 2: (2, -1, 1), None: (-1, -1, 1)}
+        yield Call(op, "", lambda b, s=sizes: (b.x(), (b.count, *s[None if b.kind.both else b.ragged])))
     for dim in (1, 2, 3):
         yield Call("unsqueeze", f"{dim}", lambda b, dim=dim: (b.x(), dim))
         yield Call("stack", f"{dim}", lambda b, dim=dim: ([b.x(), b.x(1)], dim))
@@ -171,12 +192,12 @@ def _conversion() -> Iterator[Call]:
 
     for op in ("nested_array", "as_nested_array"):
         arguments = lambda b: (list(b.x().components),)  # noqa: E731
-        yield Call(op, "strided", arguments, {"layout": pn.strided}, (STRIDED, BOTH))
+        yield Call(op, "strided", arguments, {"layout": pn.strided}, (STRIDED, BOTH), dense=False)
         yield Call(op, "jagged", arguments, {"layout": pn.jagged}, (JAGGED, JAGGED_2), nothing)
-    yield Call("as_nested_array", "nested", lambda b: (b.x(),), {"layout": pn.strided})
-    yield Call("to_padded_array", "", lambda b: (b.x(), 0.0))
-    yield Call("to_padded_array", "seven", lambda b: (b.x(), 7.0))
-    yield Call("to_padded_array", "larger", lambda b: (b.x(), 7.0, (b.count + 1, 4, 4)))
+    yield Call("as_nested_array", "nested", lambda b: (b.x(),), {"layout": pn.strided}, dense=False)
+    yield Call("to_padded_array", "", lambda b: (b.x(), 0.0), dense=False)
+    yield Call("to_padded_array", "seven", lambda b: (b.x(), 7.0), dense=False)
+    yield Call("to_padded_array", "larger", lambda b: (b.x(), 7.0, (b.count + 1, 4, 4)), dense=False)
     yield Call("to", "float64", lambda b: (b.x(), np.dtype(np.float64)))
     ranges = (
         slice(1, None),
@@ -191,8 +212,10 @@ def _conversion() -> Iterator[Call]:
             yield Call("getitem", f"{dim} {part}", lambda b, d=dim, p=part: (b.x(), b.at(d, p)))
     picked: Arguments = lambda b: (b.x(), ([i * 2 % b.count for i in range(b.count)], slice(None), slice(1)))  # noqa: E731
     yield Call("getitem", "list", picked)
-    yield Call("getitem", "mask", lambda b: (b.x(), b.of(lambda x: x > 0, np.bool_)))
+    yield Call("getitem", "mask", lambda b: (b.x(), b.of(lambda x: x > 0, np.bool_)), dense=False)
     yield Call("getitem", "none", lambda b: (b.x(), (slice(None), None, ..., None)))
+    yield Call("getitem", "component", lambda b: (b.x(), (0, slice(None, None, -1))), refuses=_no_component)
+    yield Call("getitem", "regular", lambda b: (b.x(), b.at(b.kind.regular, -1)), kinds=REGULAR)
     yield Call("getitem", "integer", lambda b: (b.x(), b.at(b.ragged, 0)), kinds=REGULAR, refuses=_too_short(0))
 
 

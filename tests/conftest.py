@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 from pathlib import Path
 
@@ -9,14 +11,17 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
+# Matrices are tiny here, and tests run side by side, where threads of BLAS would wait for each other.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # Files that take seconds each, every operator on every layout among them: `-m quick` leaves them out.
 THOROUGH = (
     "autograd/test_tape.py", "backends/cuda/test_cupy.py", "backends/cuda/test_mutants.py",
     "backends/cuda/test_verbs.py", "conformance/test_child.py", "conformance/test_emulated.py",
     "conformance/test_output.py", "conformance/test_targets.py", "fuzz/test_fuzz.py",
-    "operators/test_elementwise_gradients.py", "operators/test_products.py", "operators/test_reduction.py",
-    "spec/test_generator.py", "spec/test_gradients.py", "whole/test_exhaustive.py", "whole/test_mutants.py",
-    "whole/test_no_components.py", "whole/test_optimised.py", "whole/test_quiet.py", "whole/test_short_of_memory.py",
+    "spec/test_generator.py", "spec/test_gradients.py", "whole/test_exhaustive.py", "whole/test_gradients.py",
+    "whole/test_mutants.py", "whole/test_no_components.py", "whole/test_optimised.py", "whole/test_quiet.py",
+    "whole/test_short_of_memory.py",
 )  # fmt: skip
 
 # The folders that hold code, and where each is in the import system.
@@ -62,12 +67,26 @@ def modules() -> dict[str, Path]:
     return find_modules()
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even read what is not quick, where only that was asked for."""
+    return True if config.getoption("markexpr") == "quick" and _thorough(collection_path) else None
+
+
+def _thorough(path: Path) -> bool:
+    return path.is_relative_to(ROOT / "tests") and path.relative_to(ROOT / "tests").as_posix() in THOROUGH
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is quick."""
-    thorough = {ROOT / "tests" / name for name in THOROUGH}
     for item in items:
-        if item.path not in thorough and item.get_closest_marker("sanitizer") is None:
+        if not _thorough(item.path) and item.get_closest_marker("sanitizer") is None:
             item.add_marker("quick")
+
+
+def pytest_collection_finish() -> None:
+    """Keep the thousands of tests, which stay to the end, out of every garbage collection."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

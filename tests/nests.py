@@ -1,4 +1,4 @@
-"""Nested arrays for tests: the same components in every layout and placement, and where each element lies.
+"""Arrays for tests: the same components in every layout and placement, and where each element lies.
 
 Placements are built here with NumPy alone, through the public constructors that take a buffer, so that a test knows
 which elements of the buffer belong to which component without asking the code under test.
@@ -6,7 +6,7 @@ which elements of the buffer belong to which component without asking the code u
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import pynested as pn
-from pynested.spec.encoding import Components
+from pynested.spec.components import Components, stacked
 from pynested.structure import Strided
 
 Numbers = np.ndarray[Any, Any]
@@ -51,17 +51,23 @@ JAGGED_2 = Kind("jagged_2", pn.jagged, 2)
 STRIDED = Kind("strided", pn.strided)
 STRIDED_2 = Kind("strided_2", pn.strided, 2)
 BOTH = Kind("both", pn.strided, both=True)
+DENSE = Kind("dense", None)  # components of one shape, stacked
 KINDS = (JAGGED, JAGGED_2, STRIDED, STRIDED_2, BOTH)
 LAYOUTS = (pn.jagged, pn.strided)
 
 
 @dataclass
 class Placed:
-    """A nested array, the buffer it looks into, and for every component where its elements lie there."""
+    """An array, the buffer it looks into, for every component where its elements lie there, and how it looks."""
 
     array: Any
     buffer: Any
     places: list[Numbers]
+    view: Callable[[Any], Any]  # of a buffer, the array in it
+
+    def smooth(self) -> Numbers:
+        """The numbers of the buffer, with some in its holes: differences would spread a NaN."""
+        return np.nan_to_num(self.buffer.detach().numpy(), nan=0.4)
 
     def components_of(self, numbers: Numbers) -> list[Numbers]:
         """What an array of the buffer's shape holds at the components."""
@@ -92,14 +98,14 @@ def poison(dtype: Any) -> Any:
 def place(
     components: Sequence[Any], layout: Any = pn.jagged, placement: str = "packed", ragged: int = 1, grad: bool = False
 ) -> Placed:
-    """Components, at least one or with a logical shape, as a nested array of this layout and placement."""
+    """Components, at least one or with a logical shape, as an array of this layout, None if dense, and placement."""
     given = Components([np.asarray(one) for one in components], getattr(components, "shape", None), _dtype(components))
-    make = _jagged if layout is pn.jagged else _strided
+    make = _jagged if layout is pn.jagged else _dense if layout is None else _strided
     buffer, places, nest = make(given, placement, ragged)
     for component, where in zip(given, places, strict=True):
         buffer.reshape(-1)[where] = component
     leaf = pn.array(_in_memory(buffer, placement), requires_grad=grad)
-    return Placed(nest(leaf), leaf, places)
+    return Placed(nest(leaf), leaf, places, nest)
 
 
 def nest(components: Sequence[Any], layout: Any = pn.jagged, placement: str = "packed", ragged: int = 1) -> Any:
@@ -125,6 +131,15 @@ def _starts(lengths: Sequence[int], placement: str) -> tuple[list[int], int]:
         starts[i] = at
         at += lengths[i] + 1
     return starts, at + 1
+
+
+def _dense(components: Components, placement: str, ragged: int) -> Any:
+    """Stacked; holes are every other element of the last dimension."""
+    *sizes, last = stacked(components).shape
+    step = 2 if placement == "holes" else 1
+    buffer = np.full((*sizes, step * last), poison(components.dtype), components.dtype)
+    places = np.arange(buffer.size).reshape(buffer.shape)[..., ::step]
+    return buffer, list(places), lambda leaf: leaf[..., ::2] if step == 2 else leaf
 
 
 def _jagged(components: Components, placement: str, ragged: int) -> Any:

@@ -88,14 +88,10 @@ def cross_entropy(x: Any, target: Any, reduction: str = "mean", **options: Any) 
     return functional.cross_entropy(torch.cat(x), torch.cat(target), reduction=reduction, **options)
 
 
-def clamp(x: Any, low: Any = None, high: Any = None) -> Any:
+def clamped(x: Any, low: Any = None, high: Any = None) -> Any:
     """With tensors for bounds, beside which PyTorch takes no numbers."""
-    bounds = {name: bound for name, bound in (("min", low), ("max", high)) if bound is not None}
-
-    def one(c: Any, *given: Any) -> Any:
-        return torch.clamp(c, **dict(zip(bounds, tensors(c, *given)[1:], strict=True)))
-
-    return elementwise(one)(x, *bounds.values()) if bounds else each(torch.clone, x)
+    bounds = {name: tensors(x, bound)[1] for name, bound in (("min", low), ("max", high)) if bound is not None}
+    return torch.clamp(x, **bounds) if bounds else x.clone()
 
 
 def tensors(*operands: Any) -> list[Any]:
@@ -130,7 +126,7 @@ def unflatten(x: Any, dim: int, sizes: Any) -> Any:
 
 
 def select(x: Any, dim: int, index: int) -> Any:
-    return each(lambda c: c.select(dim - 1, index), x)
+    return each(lambda c: c.select(dim - 1, index), x) if dim else x[index]
 
 
 def narrow(x: Any, dim: int, start: int, length: int) -> Any:
@@ -163,6 +159,8 @@ def getitem(x: Any, index: Any) -> Any:
     if isinstance(index, list):
         return each(lambda c, mask: c[mask], x, index)
     first, *rest = index
+    if isinstance(first, int):
+        return getitem([x[first]], (slice(None), *rest))[0]
     picked = [x[i] for i in first] if isinstance(first, list) else x[first]
     for dim, part in enumerate(rest):
         if isinstance(part, slice):  # PyTorch refuses steps below 0
@@ -188,7 +186,7 @@ OPERATORS: dict[str, Operator] = {
     "bmm": elementwise(torch.matmul),
     "cat": joined(torch.cat),
     "chunk": chunk,
-    "clamp": clamp,
+    "clamp": elementwise(clamped),
     **dict.fromkeys(("as_nested_array", "contiguous"), lambda x: x),
     "cross_entropy": cross_entropy,
     **{name: run_wise_as(name) for name in run_wise()},

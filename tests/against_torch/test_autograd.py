@@ -1,4 +1,8 @@
-"""Dense operators against PyTorch: values, gradients, second derivatives and tangents; and the positions at kinks."""
+"""Dense arrays against PyTorch: values, gradients, second derivatives and tangents; and the positions at kinks.
+
+The sample calls are in test_operators.py. Here is what those are not: shapes that no stack of components has, dims
+counted from the end, windows into an array, and formulas of several operators.
+"""
 
 from __future__ import annotations
 
@@ -29,40 +33,22 @@ def both(function: Callable[..., Any], *shapes: tuple[int, ...]) -> Case:
 
 M, V, C = (3, 4), (4,), (2, 3, 4)
 CASES: dict[str, Case] = {
-    "add": both(lambda a, b: a + b, M, V),
     "add, 0-d": both(lambda a, b: a + b, M, ()),
-    "add, alpha": (lambda a, b: pn.add(a, b, alpha=3), lambda a, b: torch.add(a, b, alpha=3), [M, M]),
     "sub": both(lambda a, b: a - b, (3, 1), (2, 1, 4)),
     "sub from a number": both(lambda a: 2.5 - a, M),
-    "mul": both(lambda a, b: a * b, C, (3, 1)),
     "mul by itself": both(lambda a: a * a * a, M),
-    "div": both(lambda a, b: a / b, M, V),
     "div a number": both(lambda a: 3 / a, M),
-    "neg": both(lambda a: -a, M),
-    "abs": both(lambda a: a.abs(), M),
-    "sgn": both(lambda a: a.sgn(), M),
-    "exp": both(lambda a: a.exp(), M),
     "log": both(lambda a: (a * a).log(), M),
     "sqrt": both(lambda a: (a * a + 1).sqrt(), M),
-    "sin": both(lambda a: a.sin(), M),
-    "cos": both(lambda a: a.cos(), M),
-    "tanh": both(lambda a: a.tanh(), M),
-    "relu": both(lambda a: a.relu(), M),
-    "gelu": (pn.gelu, functional.gelu, [M]),
-    "gelu, tanh": (lambda a: pn.gelu(a, "tanh"), lambda a: functional.gelu(a, approximate="tanh"), [M]),
-    "silu": (pn.silu, functional.silu, [M]),
     "where": (
         lambda a, b: pn.where(pn.array(MASK), a, b), lambda a, b: torch.where(torch.tensor(MASK), a, b), [M, V]),
     "where, a number": (
         lambda a: pn.where(pn.array(MASK), a, 2.0), lambda a: torch.where(torch.tensor(MASK), a, 2.0), [V]),
     "masked_fill": (
         lambda a: a.masked_fill(pn.array(MASK), 1.0), lambda a: a.masked_fill(torch.tensor(MASK), 1.0), [M]),
-    "sum": both(lambda a: a.sum(), M),
     "sum, dims": both(lambda a: a.sum((0, -1)), C),
     "sum, keepdim": both(lambda a: a.sum(1, keepdim=True), C),
     "mean": both(lambda a: a.mean(-2), C),
-    "mean, all": both(lambda a: a.mean(), C),
-    "amax": both(lambda a: a.amax(1), C),
     "amax, dims, keepdim": both(lambda a: a.amax((0, 2), keepdim=True), C),
     "softmax": both(lambda a: a.softmax(-1), C),
     "softmax, first dim": both(lambda a: a.softmax(0), C),
@@ -77,12 +63,9 @@ CASES: dict[str, Case] = {
     "matmul, vector": both(lambda a, b: a @ b, C, V),
     "matmul, vectors": both(lambda a, b: a @ b, V, V),
     "matmul, row": both(lambda a, b: a @ b, V, (2, 4, 3)),
-    "bmm": both(lambda a, b: a.bmm(b), C, (2, 4, 5)),
-    "linear": (pn.linear, functional.linear, [C, (5, 4), (5,)]),
     "transpose": both(lambda a: a.transpose(-1, 0), C),
     "permute": both(lambda a: a.permute((1, -1, 0)), C),
     "reshape": both(lambda a: a.transpose(0, 1).reshape(4, -1), C),
-    "view": both(lambda a: a.view(6, 4), C),
     "unsqueeze": both(lambda a: a.unsqueeze(-2), M),
     "unflatten": both(lambda a: a.unflatten(-1, (2, 2)), M),
     "select": both(lambda a: a.select(-1, -3), C),
@@ -94,19 +77,12 @@ CASES: dict[str, Case] = {
     "broadcast_to": both(lambda a: a.broadcast_to((2, 3, 4)), (3, 1)),
     "cat": (lambda a, b: pn.cat([a, b, a], 1), lambda a, b: torch.cat([a, b, a], 1), [M, (3, 2)]),
     "stack": (lambda a, b: pn.stack([a, b], -1), lambda a, b: torch.stack([a, b], -1), [M, M]),
-    "clone": both(lambda a: a.clone() * a, M),
     "embedding": (
         lambda w: pn.embedding(pn.array(INDEX), w), lambda w: functional.embedding(torch.tensor(INDEX), w), [M]),
-    "cross_entropy": (
-        lambda a: pn.cross_entropy(a, pn.array(TARGET)),
-        lambda a: functional.cross_entropy(a, torch.tensor(TARGET)), [M]),
     "cross_entropy, everything": (
         lambda a: pn.cross_entropy(a, pn.array(TARGET), weight=pn.array(CLASSES), label_smoothing=0.3),
         lambda a: functional.cross_entropy(
             a, torch.tensor(TARGET), weight=torch.tensor(CLASSES).to(a.dtype), label_smoothing=0.3), [M]),
-    "cross_entropy, none": (
-        lambda a: pn.cross_entropy(a, pn.array(TARGET), reduction="none"),
-        lambda a: functional.cross_entropy(a, torch.tensor(TARGET), reduction="none"), [M]),
     "attention": both(lambda q, k, v: ((q @ k.transpose(-1, -2)) / 2.0).softmax(-1) @ v, C, C, C),
 }  # fmt: skip
 
@@ -140,7 +116,7 @@ def test_values_and_gradients(name: str, dtype: Any) -> None:
         np.testing.assert_allclose(x.grad.numpy(), one.grad.numpy(force=True), rtol, atol)
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name != "sgn"])
+@pytest.mark.parametrize("name", CASES)
 def test_second_order_and_tangents(name: str) -> None:
     ours, theirs, shapes = CASES[name]
     points, vectors = drawn(shapes), drawn([*shapes, ()])[: len(shapes)]

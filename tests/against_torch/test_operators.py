@@ -9,23 +9,23 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested import operators
-from pynested.autograd import backward
-from pynested.spec.encoding import Components
+from pynested.autograd import backward, grad
+from pynested.spec.components import Components, stacked
 from pynested.spec.table import load_table
 
-from ..batches import Batch, Call, Operand
+from ..batches import Batch, Call, Operand, of_calls
 from ..calls import CALLS
-from ..nests import BOTH, JAGGED, STRIDED, Kind, Numbers, Placed, place
+from ..nests import BOTH, DENSE, JAGGED, STRIDED, Kind, Numbers, Placed, place
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)  # tensors are tiny
 
 from .dense import OPERATORS  # noqa: E402
+from .stacked import of_dense  # noqa: E402
 
 LENGTHS = (3, 0, 4, 1), (2, 4), (1, 3)
+EQUAL = (3, 3), (2, 2, 2), (1,)  # of components that are stacked
 DTYPES = {np.float32: 3e-6, np.float64: 1e-14}  # and how far two ways to add a few numbers may be apart
-CASES = [pytest.param(call, kind, id=f"{call}-{kind}") for call in CALLS for kind in call.kinds]
 
 
 def in_dtype(numbers: Numbers, dtype: Any) -> Numbers:
@@ -42,6 +42,8 @@ class Operands:
 
     def pair(self, argument: Any) -> tuple[Any, Any]:
         """One argument, for us and for PyTorch."""
+        if isinstance(argument, Operand) and self.kind is DENSE:
+            argument = stacked(argument.components)
         if isinstance(argument, Operand):
             components = [in_dtype(one, self.dtype) for one in argument.components]
             given = Components(components, argument.components.shape, components[0].dtype)
@@ -75,6 +77,10 @@ class Operands:
                 yield np.zeros(leaf.shape, leaf.dtype) if leaf.grad is None else leaf.grad.numpy()
 
 
+def constant(value: Any, dtype: Any) -> Any:
+    return torch.tensor(in_dtype(value, dtype)) if isinstance(value, np.ndarray) else value
+
+
 def flat(result: Any, nested: bool) -> list[Any]:
     """All arrays of a result of ours; a dense one by its entries where PyTorch has components."""
     if isinstance(result, tuple):
@@ -97,14 +103,13 @@ def check(got: Numbers, expected: Numbers, tolerance: float) -> None:
 def compared(call: Call, kind: Kind, lengths: tuple[int, ...], dtype: Any, placement: str) -> None:
     operands = Operands(dtype, kind, placement)
     ours, theirs = zip(*map(operands.pair, call.arguments(Batch(kind, lengths))), strict=True)
-    implementation = getattr(operators, call.op, None) or getattr(pn, call.op)
-    result = implementation(*ours, **call.keywords)
-    known = {name: value for name, value in call.keywords.items() if name != "layout"}
-    expected = OPERATORS[call.op](*theirs, **known)
+    result = call.function(*ours, **call.keywords)
+    known = {name: constant(value, dtype) for name, value in call.keywords.items() if name != "layout"}
+    expected = (of_dense(call.op) if kind is DENSE else OPERATORS[call.op])(*theirs, **known)
     if isinstance(expected, bool):
         assert result is expected
         return
-    mine, tensors = flat(result, isinstance(expected, list)), flat_tensors(expected)
+    mine, tensors = flat(result, isinstance(expected, list) and kind is not DENSE), flat_tensors(expected)
     assert len(mine) == len(tensors)
     for one, tensor in zip(mine, tensors, strict=True):
         check(one.detach().numpy(), tensor.detach().numpy(), DTYPES[dtype])
@@ -128,13 +133,41 @@ def pulled(operands: Operands, mine: list[Any], tensors: list[Any], tolerance: f
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: dtype.__name__)
-@pytest.mark.parametrize(("call", "kind"), CASES)
+@of_calls(CALLS)
 def test_values_and_gradients(call: Call, kind: Kind, dtype: Any) -> None:
-    possible = [lengths for lengths in LENGTHS if call.refuses(Batch(kind, lengths)) is None]
+    possible = [
+        lengths for lengths in (EQUAL if kind is DENSE else LENGTHS) if call.refuses(Batch(kind, lengths)) is None
+    ]
     assert possible
     for lengths in possible:
         for placement in ("packed", "holes"):
             compared(call, kind, lengths, dtype, placement)
+
+
+def second(grad: Any, results: list[Any], leaves: list[Any], vectors: list[Any]) -> Any:
+    """The gradient along ``vectors`` of the gradient of the sum of the cubes."""
+    loss = sum((one * one * one).sum() for one in results if one.requires_grad)
+    slopes = grad(loss, leaves, create_graph=True, allow_unused=True)
+    along = sum((slope * v).sum() for slope, v in zip(slopes, vectors, strict=True) if slope is not None)
+    return grad(along, leaves, allow_unused=True) if along.requires_grad else [None] * len(leaves)
+
+
+@pytest.mark.parametrize("call", [call for call in CALLS if DENSE in call.forms], ids=str)
+def test_second_derivatives(call: Call) -> None:
+    operands = Operands(np.float64, DENSE, "packed")
+    ours, theirs = zip(*map(operands.pair, call.arguments(Batch(DENSE, (2, 2)))), strict=True)
+    known = {name: constant(value, np.float64) for name, value in call.keywords.items()}
+    mine = flat(call.function(*ours, **call.keywords), False)
+    tensors = flat_tensors(of_dense(call.op)(*theirs, **known))
+    if not any(getattr(one, "requires_grad", False) for one in mine):
+        return
+    generator = np.random.default_rng(0)
+    vectors = [generator.standard_normal(leaf.shape) for leaf in operands.ours]
+    found = second(grad, mine, operands.ours, list(map(pn.array, vectors)))
+    expected = second(torch.autograd.grad, tensors, operands.theirs, list(map(torch.tensor, vectors)))
+    for got, wanted, leaf in zip(found, expected, operands.theirs, strict=True):
+        due = (torch.zeros_like(leaf) if wanted is None else wanted).numpy(force=True)
+        check(np.zeros(leaf.shape) if got is None else got.numpy(), due, 1e-11)
 
 
 @pytest.mark.parametrize("kind", [JAGGED, STRIDED, BOTH], ids=str)
@@ -154,12 +187,12 @@ def test_dropout_with_the_mask_that_was_drawn(layout: Any) -> None:
     result = pn.dropout(x, 0.25, generator=np.random.default_rng(1))
     result.backward(pn.nested_array([np.ones((5 * i, 3)) for i in range(3)], layout=layout))
     assert x.grad is not None
-    for component, mask, one, grad in zip(components, masks, result.unbind(), x.grad.unbind(), strict=True):
+    for component, mask, one, slope in zip(components, masks, result.unbind(), x.grad.unbind(), strict=True):
         leaf = torch.tensor(component, requires_grad=True)
         expected = leaf * torch.tensor(mask.numpy() != 0) / 0.75
         expected.sum().backward()
         check(one.detach().numpy(), expected.detach().numpy(), 1e-14)
-        check(grad.numpy(), leaf.grad.numpy(), 1e-14)
+        check(slope.numpy(), leaf.grad.numpy(), 1e-14)
 
 
 def test_views_of_buffers() -> None:
@@ -190,4 +223,5 @@ def test_masked_select_row_by_row() -> None:
 
 def test_every_operator_is_compared() -> None:
     apart = {"masked_select", "nested_array_from_jagged", "nested_array_from_strided"}
-    assert set(OPERATORS) == {one.name for one in load_table().values() if not one.is_idea} - apart
+    missing = {one.name for one in load_table().values() if not one.is_idea} - apart - set(OPERATORS)
+    assert not missing, f"without what PyTorch has for them in tests/against_torch/dense.py: {sorted(missing)}"

@@ -93,7 +93,6 @@ def little_garbage() -> Iterator[None]:
     gc.freeze()
     yield
     gc.set_threshold(*thresholds)
-    gc.unfreeze()
 
 
 @pytest.mark.usefixtures("little_garbage")

@@ -12,7 +12,6 @@ import pynested as pn
 from pynested.backends.errors import DTypeError, ShapeError, StructureError
 
 from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, everywhere, nest, place
-from ..slopes import check_gradients
 
 SHAPES = [(2, 2), (0, 2), (3, 2)]
 X = batch(SHAPES)
@@ -226,16 +225,6 @@ class TestWhere:
         result.backward(nest([np.full(x.shape, np.nan) for x in X], layout))
         assert_same(a.gradient(), [np.where(x > 0, np.nan, 0.0) for x in X])
         assert_same(b.gradient(), [np.where(x > 0, 0.0, np.nan) for x in X])
-
-    def test_gradients_by_differences(self, layout: Any, placement: str) -> None:
-        structure = nest(X, layout, placement).structure
-        buffer = np.nan_to_num(place(X, layout, placement).buffer.numpy(), nan=0.5)
-
-        def chosen(x: Any, dense: Any, number: Any) -> Any:
-            x = pn.NestedArray(x, structure)
-            return pn.where(nest([x > 0 for x in X], layout), x * x, dense * number)
-
-        check_gradients(chosen, buffer, DENSE, np.array(1.5))
 
 
 class TestMaskedFill:

@@ -26,8 +26,7 @@ from pynested.backends.errors import (
 
 from ..batches import nothing_warns
 from ..conversions import converted, telling
-from ..nests import KINDS, LAYOUTS, PLACEMENTS, Kind, assert_same, batch, distinct, nest, place
-from ..slopes import check_gradients
+from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, nest, place
 
 X = batch([(2, 2), (0, 2), (3, 2)])
 TURNED = [x.T for x in X]
@@ -117,15 +116,6 @@ class TestToPaddedArray:
             cotangent = distinct(result.shape)
             result.backward(pn.array(cotangent))
             assert_same(made.gradient(), [cotangent[i, : len(x), :2] for i, x in enumerate(X)])
-
-    @pytest.mark.parametrize("kind", KINDS, ids=str)
-    def test_gradients_by_differences(self, kind: Kind) -> None:
-        made = place(batch(kind.shapes((2, 0, 1))), kind.layout, "packed", kind.ragged)
-        structure = made.array.structure
-        for fill in (0.0, 2.0):
-            check_gradients(
-                lambda x, f=fill: pn.to_padded_array(pn.NestedArray(x * x, structure), f), made.buffer.numpy()
-            )
 
 
 class TestContiguousAndTo:

@@ -1,4 +1,4 @@
-"""What the dense operators accept and refuse: dtypes, shapes, dims and indices. Derivatives are in autograd/test_battery.py."""
+"""What the dense operators accept and refuse: dtypes, shapes, dims and indices. Values and gradients are elsewhere."""
 
 from __future__ import annotations
 

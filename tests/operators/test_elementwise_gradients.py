@@ -9,52 +9,12 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.spec.functions import FUNCTIONS, Function
+from pynested.spec.functions import FUNCTIONS
 
-from ..nests import JAGGED, KINDS, STRIDED, Kind, assert_same, batch, distinct, place
-from ..slopes import check_gradients
+from ..nests import assert_same, place
 
 DIFFERENTIABLE = {name: one for name, one in FUNCTIONS.items() if one.dtypes != "bool"}
 BINARY = ("add", "sub", "mul", "div", "maximum", "minimum", "remainder", "floor_divide")
-
-
-def nested(kind: Kind, shapes: Any, placement: str) -> Any:
-    """A function from the values of a buffer to a nested array with components of ``shapes``."""
-    made = place(batch(shapes), kind.layout, placement, kind.ragged)
-    structure = made.array.structure
-    return made.buffer.detach().numpy(), lambda values: pn.NestedArray(values, structure)
-
-
-@pytest.mark.parametrize("placement", ["packed", "holes"])
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-class TestGradients:
-    """First and second order; buffers without NaN in their holes, as differences would spread it."""
-
-    def points(self, kind: Kind, placement: str) -> Any:
-        buffer, nest = nested(kind, kind.shapes((2, 0, 1)), placement)
-        return np.nan_to_num(buffer, nan=0.7) + 0.3, nest
-
-    @pytest.mark.parametrize("name", ["neg", "gelu", "silu", "relu", "abs"])
-    def test_unary(self, kind: Kind, placement: str, name: str) -> None:
-        buffer, nest = self.points(kind, placement)
-        check_gradients(lambda x: getattr(pn, name)(nest(x)), buffer)
-
-    @pytest.mark.parametrize("function", DIFFERENTIABLE.values(), ids=DIFFERENTIABLE)
-    def test_smooth(self, kind: Kind, placement: str, function: Function) -> None:
-        buffer, nest = self.points(kind, placement)
-        check_gradients(lambda x: getattr(pn, function.name)(nest(x)), function.inside(buffer) + function.positive)
-
-    @pytest.mark.parametrize("name", BINARY)
-    def test_binary(self, kind: Kind, placement: str, name: str) -> None:
-        buffer, nest = self.points(kind, placement)
-        function = getattr(pn, name)
-        other = np.sin(buffer) + 3
-        check_gradients(lambda x, y: function(nest(x), nest(y)), buffer, other)
-        check_gradients(lambda x, y: function(nest(x), y), buffer, np.array(1.7))
-        sizes = [(3, 1, 1), (1, 1, 1)] if kind.both else [(2,), (3, 1, 2), (1, 1, 2)]
-        for shape in sizes if kind in (JAGGED, STRIDED) or kind.both else [(2, 1), (3, 2, 1)]:
-            check_gradients(lambda x, y: function(nest(x), y), buffer, distinct(shape) + 2)
-            check_gradients(lambda x, y: function(y, nest(x)), buffer + 9, distinct(shape))
 
 
 def test_gradients_at_kinks(lay: Any, layout: Any, placement: str) -> None:

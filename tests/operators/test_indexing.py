@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange
 
-from ..nests import KINDS, LAYOUTS, PLACEMENTS, Kind, assert_same, batch, distinct, nest, place
-from ..slopes import check_gradients
+from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, nest, place
 
 X = batch([(2, 3), (0, 3), (4, 3)])
 FULL = batch([(2, 3), (1, 3), (4, 3)])
@@ -168,19 +167,6 @@ def test_assignment(layout: Any) -> None:
             ):
                 x[(..., *rest) if first is Ellipsis else tuple(rest) or ...] = 7.0
             assert_same(made, expected)
-
-
-@pytest.mark.parametrize("placement", ["packed", "holes"])
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_gradients(kind: Kind, placement: str) -> None:
-    made = place(batch(kind.shapes((2, 1, 3))), kind.layout, placement, kind.ragged)
-    structure, buffer = made.array.structure, np.nan_to_num(made.buffer.numpy(), nan=0.3)
-    for index in (0, (2, 0), slice(1, None), slice(None, None, -1), (ALL, slice(1, None)), (ALL, slice(None, None, -1)),
-                  (ALL, ALL, slice(None, None, 2)), (ALL, None, ALL, slice(None, -1)), (..., slice(1, 2))):  # fmt: skip
-        check_gradients(lambda x, i=index: pn.NestedArray(x, structure)[i] * 2.0, buffer, order=1)
-    if not kind.both:
-        for index in ((ALL, 0), (ALL, ALL, -1)):
-            check_gradients(lambda x, i=index: pn.NestedArray(x, structure)[i] * 2.0, buffer, order=1)
 
 
 def test_what_is_not_picked_receives_plus_0(layout: Any, placement: str) -> None:

@@ -21,8 +21,7 @@ from pynested.backends.errors import (
     StructureError,
 )
 
-from ..nests import KINDS, LAYOUTS, PLACEMENTS, Kind, assert_same, batch, distinct, nest, place
-from ..slopes import check_gradients
+from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, nest, place
 
 ALL = slice(None)
 X = batch([(2, 3), (0, 3), (4, 3)])
@@ -212,16 +211,6 @@ def test_assignment_writes_what_is_named(layout: Any) -> None:
         assert x.data.storage.version > before
         with pytest.raises(StructureError, match="names it twice"):
             x[[0, 0]] = 1.0
-
-
-@pytest.mark.parametrize("placement", ["packed", "holes"])
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_gradients(kind: Kind, placement: str) -> None:
-    made = place(batch(kind.shapes((2, 1, 3))), kind.layout, placement, kind.ragged)
-    structure, buffer = made.array.structure, np.nan_to_num(made.buffer.numpy(), nan=0.3)
-    mask = made.array.detach() > 0
-    for index in ([2, 0, 2], ([1, 0], slice(None, None, -1)), mask):
-        check_gradients(lambda x, i=index: pn.NestedArray(x, structure)[i] * 2.0, buffer, order=1)
 
 
 @given(

@@ -12,8 +12,7 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange, ShapeError
 
-from ..nests import JAGGED_2, KINDS, LAYOUTS, Kind, assert_same, batch, nest, place
-from ..slopes import check_gradients
+from ..nests import JAGGED_2, LAYOUTS, assert_same, batch, nest, place
 
 X = batch([(2, 4), (0, 4), (3, 4)])
 TURNED = [x.T for x in X]
@@ -266,22 +265,6 @@ class TestViews:
 
 
 PULLED = [name for name in VIEWS if name not in ("view", "values")]
-
-
-@pytest.mark.parametrize("placement", ["packed", "holes", "transposed"])
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.both and kind.ragged == 1], ids=str)
-def test_gradients(kind: Kind, placement: str) -> None:
-    made = place(batch([(2, 4), (0, 4), (3, 4)]), kind.layout, placement, kind.ragged)
-    structure, buffer = made.array.structure, np.nan_to_num(made.buffer.numpy(), nan=0.3)
-    functions = [VIEWS[name] for name in PULLED]
-    functions += [
-        pn.clone,
-        lambda x: pn.cat([x, x * x], 1),
-        lambda x: pn.stack([x, x * x], 2),
-        lambda x: pn.cat([x, x * x]),
-    ]
-    for function in functions:
-        check_gradients(lambda values, f=function: f(pn.NestedArray(values, structure)) * 3.0, buffer, order=1)
 
 
 def test_jagged_by_the_second_dimension() -> None:

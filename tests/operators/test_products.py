@@ -12,20 +12,13 @@ import pynested as pn
 from pynested.backends.errors import DTypeError, ShapeError, StructureError
 
 from ..nests import (
-    JAGGED,
-    JAGGED_2,
     LAYOUTS,
     PLACEMENTS,
-    STRIDED,
-    STRIDED_2,
-    Kind,
     assert_same,
     batch,
     distinct,
     nest,
-    place,
 )
-from ..slopes import check_gradients
 
 ROWS = batch([(2, 3), (0, 3), (4, 3)])  # (B, *, D)
 COLUMNS = batch([(3, 2), (3, 0), (3, 4)], 1)  # (B, D, *)
@@ -253,31 +246,3 @@ class TestLinear:
         weight, bias = pn.array(np.ones((2, 3)), requires_grad=True), pn.array(np.ones(2), requires_grad=True)
         pn.linear(nest([np.zeros((0, 3))] * 2, layout), weight, bias).sum().backward()
         assert weight.grad.tolist() == [[0.0] * 3] * 2 and bias.grad.tolist() == [0.0, 0.0]
-
-
-@pytest.mark.parametrize("placement", ["packed", "holes"])
-@pytest.mark.parametrize("kind", [JAGGED, JAGGED_2, STRIDED, STRIDED_2], ids=str)
-class TestGradients:
-    def smooth(self, kind: Kind, placement: str, shapes: list[Any]) -> Any:
-        made = place(batch(shapes), kind.layout, placement, kind.ragged)
-        structure = made.array.structure
-        return np.nan_to_num(made.buffer.numpy(), nan=0.4), lambda values: pn.NestedArray(values, structure)
-
-    def test_nested(self, kind: Kind, placement: str) -> None:
-        shapes = kind.shapes((2, 0, 1), 3)
-        a, nest_a = self.smooth(kind, placement, shapes)
-        turned = Kind("", kind.layout, 3 - kind.ragged)
-        b, nest_b = self.smooth(turned, placement, [shape[::-1] for shape in shapes])
-        check_gradients(lambda x, y: nest_a(x) @ nest_b(y), a, b)
-
-    def test_dense(self, kind: Kind, placement: str) -> None:
-        rows = kind.ragged == 1
-        a, nest_a = self.smooth(kind, placement, kind.shapes((2, 0, 1), 3))
-        for shape in ((3, 2), (3, 3, 2), (1, 3, 2), (3,)):
-            b = distinct(shape if rows or len(shape) == 1 else (*shape[:-2], 2, 3))
-            check_gradients(lambda x, y: nest_a(x) @ y if rows else y @ nest_a(x), a, b)
-
-    def test_linear(self, kind: Kind, placement: str) -> None:
-        if kind.ragged == 1:
-            a, nest_a = self.smooth(kind, placement, kind.shapes((2, 0, 1), 3))
-            check_gradients(lambda x, w, b: pn.linear(nest_a(x), w, b), a, distinct((2, 3)), distinct((2,)))

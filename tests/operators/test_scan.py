@@ -12,7 +12,6 @@ import pynested as pn
 from pynested.backends.errors import ArgumentError, DimensionError
 
 from ..nests import KINDS, Kind, assert_same, batch, nest, place
-from ..slopes import check_gradients
 
 
 @pytest.mark.parametrize("dim", [1, 2, -1])
@@ -67,11 +66,3 @@ def test_a_cotangent_reaches_all_before_it(layout: Any, placement: str) -> None:
     made = place([np.ones(3), np.ones(0), np.ones(1)], layout, placement, grad=True)
     pn.cumsum(made.array, 1).backward(nest([np.array([1.0, 2.0, 4.0]), np.ones(0), np.array([9.0])], layout))
     assert_same(made.gradient(), [np.array([7.0, 6.0, 4.0]), np.ones(0), np.array([9.0])])
-
-
-@pytest.mark.parametrize("dim", [1, 2])
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_gradients(kind: Kind, dim: int) -> None:
-    made = place(batch(kind.shapes((2, 0, 1))), kind.layout, "packed", kind.ragged)
-    structure = made.array.structure
-    check_gradients(lambda v: pn.cumsum(pn.NestedArray(v, structure), dim), made.buffer.numpy())

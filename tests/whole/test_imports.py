@@ -78,15 +78,21 @@ def found_in(module: str, file: Path, tree: ast.AST, known: dict[str, Path]) -> 
                 yield Import(module, full if full in known else base, bool(node.level), place)
 
 
-def ours(modules: dict[str, Path]) -> Iterator[Import]:
-    for module, file in modules.items():
-        yield from (found for found in imports(module, file, modules) if found.target.split(".")[0] == "pynested")
+@pytest.fixture(scope="module")
+def every(modules: dict[str, Path]) -> list[Import]:
+    """Everything that our modules import."""
+    return [found for module, file in modules.items() for found in imports(module, file, modules)]
 
 
-def test_imports_go_down_or_sideways(modules: dict[str, Path]) -> None:
+@pytest.fixture(scope="module")
+def ours(every: list[Import]) -> list[Import]:
+    return [found for found in every if found.target.split(".")[0] == "pynested"]
+
+
+def test_imports_go_down_or_sideways(ours: list[Import]) -> None:
     wrong = [
         f"{found.place}: {found.module} imports {found.target}"
-        for found in ours(modules)
+        for found in ours
         if floor(found.target) > floor(found.module)
         or (floor(found.target) == floor(found.module) and folder(found.target) != folder(found.module))
     ]
@@ -144,9 +150,11 @@ def test_a_circle_is_found(tmp_path: Path) -> None:
             assert in_order(edges) == ["pynested.other", "pynested.one"]
 
 
-def test_imports_are_relative_to_a_sibling_and_absolute_across_folders(modules: dict[str, Path]) -> None:
+def test_imports_are_relative_to_a_sibling_and_absolute_across_folders(
+    ours: list[Import], modules: dict[str, Path]
+) -> None:
     wrong = []
-    for found in ours(modules):
+    for found in ours:
         across = folder(found.module) != folder(found.target)
         if found.module in ABSOLUTE or found.target in STUBS:
             continue
@@ -159,15 +167,14 @@ def test_imports_are_relative_to_a_sibling_and_absolute_across_folders(modules: 
     assert not wrong, "\n".join(dict.fromkeys(wrong))
 
 
-def test_the_specification_needs_numpy_and_the_standard_library_only(modules: dict[str, Path]) -> None:
+def test_the_specification_needs_numpy_and_the_standard_library_only(every: list[Import]) -> None:
     wrong = []
-    for module in (name for name in modules if folder(name) == "spec"):
-        allowed = {"numpy", "pynested"} | ({"mpmath"} if module.startswith("pynested.spec.generator") else set())
-        for found in imports(module, modules[module], modules):
-            name = found.target.split(".")[0]
-            outside = name == "pynested" and folder(found.target) != "spec"
-            if outside or not (name in allowed or name in sys.stdlib_module_names):
-                wrong.append(f"{found.place}: {found.target}")
+    for found in (one for one in every if folder(one.module) == "spec"):
+        allowed = {"numpy", "pynested"} | ({"mpmath"} if found.module.startswith("pynested.spec.generator") else set())
+        name = found.target.split(".")[0]
+        outside = name == "pynested" and folder(found.target) != "spec"
+        if outside or not (name in allowed or name in sys.stdlib_module_names):
+            wrong.append(f"{found.place}: {found.target}")
     assert not wrong, "\n".join(dict.fromkeys(wrong))
 
 

@@ -15,11 +15,10 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested import operators
 from pynested.backends.errors import EmptyReductionError, IndexOutOfRange, PynestedError, ShapeError, StructureError
 from pynested.spec.encoding import Components
 
-from ..batches import ROWS, Batch, Call, Operand
+from ..batches import ROWS, Batch, Call, Operand, mapped
 from ..calls import CALLS
 from ..nests import Kind, place
 
@@ -82,16 +81,10 @@ def outcome(call: Call, kind: Kind, lengths: tuple[int, ...], change: tuple[int 
     if i is not None:
         arguments[i] = how(arguments[i])
     try:
-        given = [_made(one, kind) for one in arguments]
-        return getattr(operators, call.op)(*given, **call.keywords)
+        given = mapped(lambda one: _placed(one, kind.layout) if isinstance(one, Operand) else one, arguments)
+        return call.function(*given, **call.keywords)
     except PynestedError as error:
         return type(error)
-
-
-def _made(value: Any, kind: Kind) -> Any:
-    if isinstance(value, list):
-        return [_made(one, kind) for one in value]
-    return _placed(value, kind.layout) if isinstance(value, Operand) else value
 
 
 @lru_cache(2000)

@@ -1,7 +1,8 @@
-"""Ordinary calls of the dense operators, against Jacobians that are known without autograd.
+"""Dense arrays against Jacobians that are known without autograd: what the sample calls of operators are not.
 
-A linear operator's Jacobian is made of what NumPy's own function does to the unit vectors, and has to be met exactly.
-That of any other operator is written out.
+That is shapes which no stack of components has, dims counted from the end, windows into an array, and formulas of
+several operators. The Jacobian of a linear one is made of what NumPy's own function does to the unit vectors, and has
+to be met exactly. That of any other is written out.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.autograd import Array, jacobian, jvp, vjp
+from pynested.autograd import Array, jacobian, jvp
 
 Numbers = np.ndarray[Any, Any]
 MASK = np.array([[True, False, True], [False, False, True]])
@@ -23,7 +24,6 @@ ODD = np.array([2.0, 3.0, 5.0])
 
 # What autograd computes, what NumPy computes, and the shape of the one argument.
 LINEAR: dict[str, tuple[Callable[[Array], Any], Callable[[Numbers], Any], tuple[int, ...]]] = {
-    "neg": (lambda x: -x, lambda a: -a, (2, 3)),
     "add a number": (lambda x: (x + 2.0) - 2.0, lambda a: a, (2, 3)),
     "subtract from a number": (lambda x: 1 - x - 1, lambda a: -a, (3,)),
     "add to itself": (lambda x: x + x + x, lambda a: 3 * a, (2, 2)),
@@ -32,29 +32,19 @@ LINEAR: dict[str, tuple[Callable[[Array], Any], Callable[[Numbers], Any], tuple[
         lambda x: x + pn.array(np.zeros((2, 1, 4))), lambda a: a + np.zeros((2, 1, 4)), (3, 1)),
     "add, 0-d up": (lambda x: x + pn.array(np.zeros((2, 2))), lambda a: a + np.zeros((2, 2)), ()),
     "add, size 0": (lambda x: x + pn.array(np.zeros((0, 3))), lambda a: a + np.zeros((0, 3)), (3,)),
-    "add, alpha": (lambda x: pn.add(x, x, alpha=3), lambda a: 4 * a, (3,)),
-    "sub, alpha": (lambda x: pn.sub(x, x, alpha=0.5), lambda a: 0.5 * a, (3,)),
     "mul by a constant": (lambda x: x * pn.array(ODD), lambda a: a * ODD, (2, 3)),
     "mul by a constant, broadcasting": (lambda x: x * pn.array(W), lambda a: a * W, (3, 1)),
-    "div by a power of two": (lambda x: x / 4, lambda a: a / 4, (3,)),
-    "sum": (lambda x: x.sum(), lambda a: a.sum(), (2, 3)),
     "sum of a scalar": (lambda x: x.sum(), lambda a: a, ()),
     "sum, negative dim": (lambda x: x.sum(-1), lambda a: a.sum(-1), (2, 3)),
     "sum, dims": (lambda x: x.sum((0, -1)), lambda a: a.sum((0, 2)), (2, 3, 2)),
-    "sum, keepdim": (lambda x: x.sum(1, keepdim=True), lambda a: a.sum(1, keepdims=True), (2, 3)),
     "sum, no dims": (lambda x: x.sum(()), lambda a: a, (2, 3)),
     "sum, size 0": (lambda x: x.sum(1), lambda a: a.sum(1), (2, 0)),
     "mean of a power of two": (lambda x: x.mean(0), lambda a: a.mean(0), (4, 2)),
-    "mean, keepdim": (lambda x: x.mean((0, 1), keepdim=True), lambda a: a.mean((0, 1), keepdims=True), (2, 2)),
-    "transpose": (lambda x: x.transpose(0, 2), lambda a: a.swapaxes(0, 2), (2, 3, 4)),
     "transpose, negative dims": (lambda x: x.transpose(-3, -1), lambda a: a.swapaxes(0, 2), (2, 3, 4)),
-    "permute": (lambda x: x.permute((2, 0, 1)), lambda a: a.transpose(2, 0, 1), (2, 3, 4)),
     "permute, negative dims": (lambda x: x.permute((-1, 0, -2)), lambda a: a.transpose(2, 0, 1), (2, 3, 4)),
     "T": (lambda x: x.T, lambda a: a.T, (2, 3, 4)),
-    "reshape": (lambda x: x.reshape(3, -1), lambda a: a.reshape(3, -1), (2, 6)),
     "reshape of a transpose": (lambda x: x.T.reshape(6), lambda a: a.T.reshape(6), (2, 3)),
     "reshape to 0-d": (lambda x: x.reshape(()), lambda a: a.reshape(()), (1, 1)),
-    "view": (lambda x: x.view(6), lambda a: a.reshape(6), (2, 3)),
     "unsqueeze": (lambda x: x.unsqueeze(-1), lambda a: a[..., None], (2, 3)),
     "unsqueeze of a transpose": (lambda x: x.T.unsqueeze(1), lambda a: a.T[:, None], (2, 3)),
     "unflatten": (lambda x: x.unflatten(-1, (2, -1)), lambda a: a.reshape(2, 2, 3), (2, 6)),
@@ -66,7 +56,6 @@ LINEAR: dict[str, tuple[Callable[[Array], Any], Callable[[Numbers], Any], tuple[
     "unbind, two used": (lambda x: x.unbind()[2] - x.unbind()[0], lambda a: a[2] - a[0], (3, 2)),
     "iteration": (lambda x: sum(x), lambda a: a.sum(0), (3, 2)),
     "index": (lambda x: x[1], lambda a: a[1], (2, 3)),
-    "index to 0-d": (lambda x: x[-1, 0], lambda a: a[-1, 0], (2, 3)),
     "index, negative step": (lambda x: x[:, ::-2], lambda a: a[:, ::-2], (2, 5)),
     "index, ellipsis and None": (lambda x: x[..., None, 1:], lambda a: a[..., None, 1:], (2, 2, 3)),
     "index, empty": (lambda x: x[2:1], lambda a: a[2:1], (3, 2)),
@@ -77,15 +66,12 @@ LINEAR: dict[str, tuple[Callable[[Array], Any], Callable[[Numbers], Any], tuple[
     "cat": (lambda x: pn.cat([x, x * 2, x], -1), lambda a: np.concatenate([a, 2 * a, a], -1), (2, 3)),
     "cat with nothing": (lambda x: pn.cat([x, pn.array(np.zeros((0, 3)))]), lambda a: a, (2, 3)),
     "stack": (lambda x: pn.stack([x, -x], -1), lambda a: np.stack([a, -a], -1), (2, 3)),
-    "clone": (lambda x: x.clone(), lambda a: a, (2, 3)),
     "contiguous": (lambda x: x.T.contiguous(), lambda a: a.T, (2, 3)),
     "to float32 and back": (lambda x: x.to(pn.float32).to(pn.float64), lambda a: a, (3,)),
     "where, left": (lambda x: pn.where(pn.array(MASK), x, 7.0) - 7 * ~MASK, lambda a: np.where(MASK, a, 0), (2, 3)),
     "where, right, broadcasting": (
         lambda x: pn.where(pn.array(MASK), pn.array(np.zeros((2, 3))), x), lambda a: np.where(MASK, 0, a), (3,)),
-    "where, both": (lambda x: pn.where(pn.array(MASK), x, -x), lambda a: np.where(MASK, a, -a), (2, 3)),
     "where, 0-d operand": (lambda x: pn.where(pn.array(MASK), x, pn.array(MASK * 0.0)), lambda a: MASK * a, ()),
-    "masked_fill": (lambda x: x.masked_fill(pn.array(MASK), 0), lambda a: np.where(MASK, 0, a), (2, 3)),
     "matmul, left": (lambda x: x @ pn.array(W), lambda a: a @ W, (2, 3)),
     "matmul, right": (lambda x: pn.array(W) @ x, lambda a: W @ a, (4, 2)),
     "matmul, batched left": (lambda x: x @ pn.array(W), lambda a: a @ W, (2, 2, 3)),
@@ -95,10 +81,6 @@ LINEAR: dict[str, tuple[Callable[[Array], Any], Callable[[Numbers], Any], tuple[
     "matmul, vector left": (lambda x: x @ pn.array(W), lambda a: a @ W, (3,)),
     "matmul, two vectors": (lambda x: pn.array(ODD) @ x, lambda a: ODD @ a, (3,)),
     "matmul, inner size 0": (lambda x: x @ pn.array(np.zeros((0, 2))), lambda a: np.zeros((3, 2)), (3, 0)),
-    "bmm": (lambda x: pn.bmm(x, pn.array(W[None])), lambda a: a @ W, (1, 2, 3)),
-    "linear": (lambda x: pn.linear(x, pn.array(W.T), pn.array(W[0])) - pn.array(W[0]), lambda a: a @ W, (2, 3)),
-    "linear, weight": (lambda w: pn.linear(pn.array(W.T), w), lambda a: W.T @ a.T, (2, 3)),
-    "embedding": (lambda w: pn.embedding(pn.array([2, 0, 2]), w), lambda a: a[[2, 0, 2]], (3, 2)),
 }  # fmt: skip
 
 
@@ -119,85 +101,16 @@ def test_linear(name: str) -> None:
         np.testing.assert_array_equal(jvp(function, (x,), (pn.array(unit),))[1].numpy(), column)
 
 
-def phi(x: float) -> float:
-    return 0.5 * (1 + math.erf(x / math.sqrt(2)))
-
-
-def gelu_slope(x: float) -> float:
-    return phi(x) + x * math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
-
-
-def gelu_tanh_slope(x: float) -> float:
-    c = math.sqrt(2 / math.pi)
-    t = math.tanh(c * (x + 0.044715 * x**3))
-    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * c * (1 + 3 * 0.044715 * x * x)
-
-
-def silu_slope(x: float) -> float:
-    s = 1 / (1 + math.exp(-x))
-    return s * (1 + x * (1 - s))
-
-
-SLOPES: dict[str, tuple[Callable[[Array], Array], Callable[[float], float]]] = {
-    "abs": (pn.abs, lambda x: math.copysign(1, x)),
-    "sgn": (pn.sgn, lambda x: 0.0),
-    "exp": (pn.exp, math.exp),
-    "log": (lambda x: pn.log(x * x), lambda x: 2 / x),
-    "sin": (pn.sin, math.cos),
-    "cos": (pn.cos, lambda x: -math.sin(x)),
-    "tanh": (pn.tanh, lambda x: 1 - math.tanh(x) ** 2),
-    "sqrt": (lambda x: pn.sqrt(x * x), lambda x: math.copysign(1, x)),
-    "relu": (pn.relu, lambda x: float(x > 0)),
-    "gelu": (pn.gelu, gelu_slope),
-    "gelu, tanh": (lambda x: pn.gelu(x, "tanh"), gelu_tanh_slope),
-    "silu": (pn.silu, silu_slope),
-    "square": (lambda x: x * x, lambda x: 2 * x),
-    "reciprocal": (lambda x: 1 / x, lambda x: -1 / x**2),
-    "quotient": (lambda x: x / (x * x), lambda x: -1 / x**2),
-}
-
-
-@pytest.mark.parametrize("shape", [(), (1,), (6,), (2, 3), (3, 1, 2), (0,), (2, 0)])
-@pytest.mark.parametrize("name", SLOPES)
-def test_elementwise(name: str, shape: tuple[int, ...]) -> None:
-    function, slope = SLOPES[name]
-    points = np.array([-2.5, 0.5, 1.25, -0.75, 3.0, -40.0])[: math.prod(shape)].reshape(shape)
-    _, pull = vjp(function, pn.array(points))
-    weights = np.linspace(1, 2, points.size).reshape(shape)
-    expected = weights * np.vectorize(slope, otypes=[float])(points) if points.size else points
-    np.testing.assert_allclose(pull(pn.array(weights)).numpy(), expected, rtol=1e-13, atol=1e-300)
-    tangent = jvp(function, (pn.array(points),), (pn.array(weights),))[1]
-    np.testing.assert_allclose(tangent.numpy(), expected, rtol=1e-13, atol=1e-15)
-
-
 def softmax(x: Numbers) -> Numbers:
     return np.exp(x) / np.exp(x).sum()
 
 
 X = np.array([0.5, -1.0, 2.0, 0.25])
 Y = softmax(X)
-N = (X - X.mean()) / np.sqrt(X.var() + 1e-5)
-CENTRED = (np.eye(4) - 1 / 4 - np.outer(N, N) / 4) / np.sqrt(X.var() + 1e-5)
-GAIN = np.array([1.0, 2.0, -1.0, 0.5])
 
 WRITTEN_OUT: dict[str, tuple[Callable[[Array], Array], Numbers]] = {
-    "softmax": (lambda x: x.softmax(-1), np.diag(Y) - np.outer(Y, Y)),
     "softmax along the first of two": (
         lambda x: x.unsqueeze(1).softmax(0).reshape(4), np.diag(Y) - np.outer(Y, Y)),
-    "layer_norm": (lambda x: x.layer_norm(4), CENTRED),
-    "layer_norm, weight": (lambda x: x.layer_norm(4, pn.array(GAIN)), GAIN[:, None] * CENTRED),
-    "layer_norm, of the weight": (lambda w: pn.array(X).layer_norm(4, w), np.diag(N)),
-    "layer_norm, of the bias": (lambda b: pn.array(X).layer_norm(4, None, b), np.eye(4)),
-    "amax": (lambda x: x.amax(), np.array([0.0, 0.0, 1.0, 0.0])),
-    "amax along a dim": (lambda x: x.reshape(2, 2).amax(1), np.array([[1.0, 0, 0, 0], [0, 0, 1.0, 0]])),
-    "amax, keepdim": (lambda x: x.reshape(2, 2).amax(0, True).reshape(2), np.array([[0, 0, 1.0, 0], [0, 0, 0, 1.0]])),
-    "cross_entropy": (lambda x: pn.cross_entropy(x, pn.array(1)), Y - np.eye(4)[1]),
-    "cross_entropy, ignored": (lambda x: pn.cross_entropy(x, pn.array(-100), reduction="sum"), np.zeros(4)),
-    "cross_entropy, smoothed": (
-        lambda x: pn.cross_entropy(x, pn.array(1), label_smoothing=0.2), Y - 0.8 * np.eye(4)[1] - 0.05),
-    "cross_entropy, weighted": (
-        lambda x: pn.cross_entropy(x, pn.array(3), weight=pn.array(GAIN), reduction="none"),
-        0.5 * (Y - np.eye(4)[3])),
     "dot with itself": (lambda x: x @ x, 2 * X),
     "outer product": (lambda x: (x.unsqueeze(1) * x).sum(0), np.full((4, 4), X[:, None]) + np.eye(4) * X.sum()),
     "mean of three": (lambda x: x[:3].mean(), np.array([1, 1, 1, 0]) / 3),
@@ -208,7 +121,3 @@ WRITTEN_OUT: dict[str, tuple[Callable[[Array], Array], Numbers]] = {
 def test_written_out(name: str) -> None:
     function, expected = WRITTEN_OUT[name]
     np.testing.assert_allclose(jacobian(function, pn.array(X)).numpy(), expected, rtol=1e-13, atol=1e-15)
-
-
-def test_the_battery_is_large() -> None:
-    assert len(LINEAR) + len(SLOPES) + len(WRITTEN_OUT) >= 56
