@@ -18,10 +18,12 @@ import numpy as np
 from .components import Components, cast, over_runs
 from .numerics import Axis, NDArray, deviations, maximum_along, product_along, real, shift_along, sum_along, wide
 
-__all__ = ["AVERAGED", "REDUCTIONS", "Reduction", "numbered"]
+__all__ = ["ADDED", "AVERAGED", "REDUCTIONS", "TYPED", "Reduction", "numbered"]
 
 INF, NAN = math.inf, math.nan
 AVERAGED = ("dtype", "Bools and integers are taken as float64 and give float64; floats keep their dtype.")
+ADDED = ("dtype", "Bools and integers of every width are taken as int64 and give int64; floats keep their dtype.")
+TYPED = ("dtype", "With `dtype` every element is converted to that dtype first, and the result has it.")
 _TRUE = ("dtype", "The result is bool. A number of any dtype is true unless it is a zero of either sign; NaN is true.")
 SPOILT = {
     "cotangent": np.array([2, 3, 4], "float32"), "gradient": [[[0.0, 0.0], [0.0, 0.0], [-8.0, 8.0]]],

@@ -1,4 +1,4 @@
-"""Reductions of the table that have no exact sums to be compared with: logsumexp; and what all of them promise."""
+"""Reductions of the table that have no exact sums to be compared with, and what all of them promise."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import pynested as pn
 from pynested.autograd.dense.entries import Reduction
 from pynested.autograd.dense.reduction import REDUCTIONS as TABLE
 from pynested.backends.errors import EmptyReductionError
+from pynested.spec.encoding import Components
+from pynested.spec.reductions import REDUCTIONS
 
 from ..nests import assert_same, batch, distinct, nest, place
 from ..slopes import check_gradients
@@ -61,18 +63,22 @@ class TestTable:
         assert getattr(pn, how.name)(nothing, 1, True).numel() == 0
 
 
-class TestLogsumexp:
-    @pytest.mark.parametrize(("dim", "axis"), [(1, 0), (2, 1), ((1, 2), (0, 1))], ids=str)
-    def test_values(self, lay: Any, dim: Any, axis: Any) -> None:
-        with np.errstate(divide="ignore"):
-            expected = [np.log(np.exp(x).sum(axis)) for x in X]
-        assert_same(pn.logsumexp(lay(X), dim), expected, 1e-14)
+@pytest.mark.parametrize("name", [name for name, one in REDUCTIONS.items() if one.differentiable])
+class TestEntries:
+    """What has an entry in the specification, against its definition and against differences."""
 
     @pytest.mark.parametrize("dim", [1, 2, (1, 2), 0, (0, 1), (0, 2), None], ids=str)
-    def test_gradients(self, layout: Any, placement: str, dim: Any) -> None:
-        made = place([x for x in X if x.size], layout, placement)  # -inf, of nothing, has no differences
+    def test_values(self, layout: Any, name: str, dim: Any) -> None:
+        with np.errstate(all="ignore"):
+            expected = REDUCTIONS[name].definition(Components(X, (len(X), None, 2)), dim, True)
+        assert_same(getattr(pn, name)(place(X, layout, "holes").array, dim, True), expected, 1e-14)
+
+    @pytest.mark.parametrize("dim", [1, (0, 2), None], ids=str)
+    def test_gradients(self, layout: Any, placement: str, name: str, dim: Any) -> None:
+        several = batch([(2, 2), (3, 2), (3, 2)])  # so that every run has two elements, of which there is a variance
+        made = place(several, layout, placement)
         buffer, structure = np.nan_to_num(made.buffer.numpy(), nan=0.3), made.array.structure
-        check_gradients(lambda x: pn.logsumexp(pn.NestedArray(x, structure), dim), buffer)
+        check_gradients(lambda x: getattr(pn, name)(pn.NestedArray(x, structure), dim), buffer)
 
 
 def test_logsumexp_overflows_only_where_the_result_does(lay: Any) -> None:

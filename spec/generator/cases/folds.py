@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...encoding import Components
-from ...reductions import Reduction
+from ...reductions import ADDED, TYPED, Reduction
 from ..author import Book
 from ..draws import distinct, floats, integers, nest
 from .inputs import COVERED, INF, INT64_MAX, INT64_MIN, NAN, all_empty, no_components, special
@@ -78,10 +78,16 @@ def family(one: Reduction) -> Book:
     shapes(book, "", f"{value} {gradient}", floats)
     orders(book, f"{value} {gradient}")
     along, flat = {"dim": 1}, {"kw": {"dim": 1}, "kind": "dense"}
+    of_integers = "int64" if ADDED in one.clauses else "float64"
     for kind in ("bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float64"):
         x = nest(kind, [[1, 0, 1], [], [1, 1], [0]])
-        given = kind if kind[0] == "f" else "float64"
-        book.value(f"{kind}/ragged", f"{dtype} {nothing} {value}", [x], dtype=given, **flat)
+        given = kind if kind[0] == "f" else of_integers
+        cmp = "exact" if given == "int64" else "bound"
+        book.value(f"{kind}/ragged", f"{dtype} {nothing} {value}", [x], dtype=given, cmp=cmp, **flat)
+    if TYPED in one.clauses:
+        for kind, to in (("int32", "float32"), ("float32", "float64"), ("float32", "int64")):
+            x, asked = nest(kind, [[1.5, 2.0], [-3.0]]), {**along, "dtype": np.dtype(to)}
+            book.value(f"{kind}/dtype", f"{int(dtype) + 1}", [x], kw=asked, kind="dense", cmp="exact", gradient=None)
     book.value("float32/special", value, [special("float32")], **flat)
     empty = no_components("float32", None, 4)
     book.value("float32/batch0", f"{nothing} {value}", [empty], kw=along, kind=RAGGED_KIND)
