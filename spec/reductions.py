@@ -126,6 +126,11 @@ def numbered(name: str, clauses: list[tuple[str, ...]]) -> dict[str, dict[str, s
     return {f"{name.upper()}-{n}": dict(zip(kinds, one, strict=False)) for n, one in enumerate(clauses, 1)}
 
 
+def _nansum(run: NDArray) -> Any:
+    """The sum of a run, in which a NaN counts as 0."""
+    return sum_along(np.where(run == run, run, 0), 0)
+
+
 def _logsumexp(run: NDArray) -> Any:
     """The logarithm of the sum of the exponentials of a run, its maximum taken out."""
     run = wide(run) * 1.0
@@ -261,6 +266,24 @@ REDUCTIONS = {one.name: one for one in (
                Case("spoilt", "10 8", [[NAN, 1], [INF, 2], [1, 3]], {"correction": 0}, {**SPOILT, "gradient": [
                    [[0.0, 0.0], [0.0, 0.0], [-2.0, 2.0]]]})),
         errors=tuple((group, "6", wrong) for group, wrong in WRONG),
+    ),
+    Reduction(
+        "nansum", _nansum, "is the sum of one run", precision="sum", option=_DTYPE,
+        such_as=", in which a NaN counts as 0: that of (1, NaN, 2) is 3",
+        summary="The sum of each run along `dim`, in which a NaN counts as 0.",
+        peers={"numpy": "numpy.nansum", "awkward": "ak.nansum", "jax": "jax.numpy.nansum"},
+        clauses=(
+            ADDED, TYPED,
+            ("edge", "A run without elements sums to +0, and one of nothing but NaN is as one without elements."),
+            ("edge", "An infinity counts: beside NaN it stays, and +inf beside -inf gives NaN."),
+            ("gradient", "Every element receives the cotangent of its sum, and a NaN +0, whatever the cotangent is."),
+            ("unspecified", "The sign of a sum that is zero, when its run has an element that is not NaN."),
+        ),
+        cases=(Case("nan", "1 4", [[NAN, 1, 2], [NAN], [NAN, NAN], [], [3, -1]]),
+               Case("infinite", "5", [[INF, NAN], [INF, -INF, NAN], [1, -INF]]),
+               Case("slope", "6 4", [[NAN, 1], [NAN, NAN], [2, 3]], options={
+                   "cotangent": np.array([2, INF, 4], "float32"), "gradient": [[[0, 2], [0, 0], [4, 4]]]}),
+               Case("zero", "7", [[-0.0, -0.0], [1, -1]])),
     ),
 )}
 # fmt: on

@@ -11,6 +11,7 @@ Dims: TypeAlias = int | tuple[int, ...] | None
 
 __all__ = [
     "sum",
+    "nansum",
     "mean",
     "prod",
     "logsumexp",
@@ -35,6 +36,15 @@ OPTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]]
 def function(entry: Entry, over: Callable[..., Any], module: str, types: dict[str, str] = ...) -> Any: ...
 def numpys(functions: dict[str, Any]) -> dict[Any, Callable[..., Any]]: ...
 def sum(
+    self: Any,
+    dim: Dims = ...,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    axis: Dims = ...,
+    keepdims: bool = ...,
+) -> Array: ...
+def nansum(
     self: Any,
     dim: Dims = ...,
     keepdim: bool = False,

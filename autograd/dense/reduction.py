@@ -33,6 +33,10 @@ def _logsumexp(runs: Runs, x: Array) -> Array:
     return top + of_elements.log(runs.sum(of_elements.exp(below)))
 
 
+def _nansum(runs: Runs, x: Array) -> Array:
+    return runs.sum(of_elements.where(x, x.dtype.type(0), ~get_backend(x.device).isnan(x.data)))
+
+
 def deviations(runs: Runs, x: Array) -> Array:
     """What each element is more than the mean of its run: exactly 0 where all are equal, for the shift is exact."""
     below, _ = shifted(runs, x)
@@ -75,6 +79,14 @@ array([[4, 6],
        [0, 0]])
 >>> pn.sum(nt, 2).unbind()
 (array([3, 7]), array([]))""",
+    ),
+    Reduction(
+        "nansum", _nansum, takes=added, option="dtype", empty=0, clauses=7,
+        says="The sum of each run along ``dim``, in which a NaN counts as 0",
+        notes="""A run without elements, or of nothing but NaN, sums to +0; the sign of another sum that is zero is not
+specified. Gradient: every element gets the cotangent of its sum, a NaN +0.""",
+        example="""pn.nansum(pn.nested_array([[1.0, np.nan, 2.0], [], [np.nan]], layout=pn.jagged), 1)
+array([3., 0., 0.])""",
     ),
     Reduction(
         "mean", lambda runs, x: runs.sum(x) / runs.count(x), takes=averaged, option="dtype", empty=nan, clauses=8,

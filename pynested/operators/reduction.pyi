@@ -8,6 +8,7 @@ from pynested.nested.operands import Dims, DType, Operand
 
 __all__ = [
     "sum",
+    "nansum",
     "mean",
     "prod",
     "logsumexp",
@@ -24,6 +25,15 @@ __all__ = [
 NUMPY: dict[Any, Callable[..., Any]]
 
 def sum(
+    self: Operand,
+    dim: Dims = ...,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    axis: Dims = ...,
+    keepdims: bool = ...,
+) -> NestedArray | Array: ...
+def nansum(
     self: Operand,
     dim: Dims = ...,
     keepdim: bool = False,
