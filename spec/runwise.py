@@ -104,6 +104,10 @@ def _softmax(x: NDArray, axis: int) -> Any:
     return powers / sum_along(powers, axis, keepdims=True)
 
 
+def _softmin(x: NDArray, axis: int) -> Any:
+    return _softmax(-x, axis)
+
+
 def _log_softmax(x: NDArray, axis: int) -> Any:
     below = x - shift_along(x, axis)
     return below - np.log(sum_along(np.exp(below), axis, keepdims=True))
@@ -130,6 +134,14 @@ RUNWISE = {one.name: one for one in (
         edge="An element -inf beside finite ones stays -inf; a run that is all -inf becomes all NaN.",
         gradient="g - softmax * sum(g), with g its cotangent",
         peers={"tensorflow": "tf.nn.log_softmax", "jax": "jax.nn.log_softmax", "scipy": "scipy.special.log_softmax"},
+    ),
+    RunWise(
+        "softmin", _softmin, sign=-1,
+        summary="The softmax of -x along `dim`, each component on its own: most of it goes to what is least.",
+        says="Each run of a component along `dim` is subtracted from its minimum, exponentiated, and divided by its "
+        "sum: (1000, 1001) gives the numbers of (0, 1), the greater one first.",
+        edge="An element +inf beside finite ones becomes +0; a run that is all +inf becomes all NaN.",
+        gradient="-y * (g - sum(y * g)), with y its softmin and g its cotangent",
     ),
 )}
 # fmt: on

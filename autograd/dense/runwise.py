@@ -56,6 +56,16 @@ Gradient: ``g - softmax * sum(g)``.""",
 (array([-0.69314718, -0.69314718]), array([-inf,   0.]), array([]))""",
     ),
     RunWise(
+        "softmin", lambda x, segments: rules.segment_softmax(-x, segments), lambda x, axis: _softmax(-x, axis),
+        takes=normalized, clauses=9,
+        says="The softmax of ``-x`` of each run along ``dim``",
+        notes="""Most of it goes to what is least. An empty run stays empty. +inf beside finite elements becomes +0; a
+run that is all +inf, or holds NaN or -inf, becomes all NaN, and no other does. Gradient: ``-y * (g - sum(y * g))`` with
+``y`` the result.""",
+        example="""pn.softmin(pn.nested_array([[1000.0, 1000.0], [np.inf, 3.0], []], layout=pn.jagged), 1).unbind()
+(array([0.5, 0.5]), array([0., 1.]), array([]))""",
+    ),
+    RunWise(
         "cumsum", rules.segment_cumsum, _cumsum, takes=added, clauses=10, torch="torch",
         says="The sums of each run along ``dim`` up to each of its elements",
         notes="""Each run begins anew: neither a NaN nor the rounding of another one is in its sums. An empty run stays

@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # written by python -m pynested.stubs
         "minimum", "mul", "nansum", "narrow", "ne", "neg", "nested_array", "nested_array_from_jagged",
         "nested_array_from_strided", "permute", "pin_memory", "pow", "prod", "reciprocal", "relu", "remainder",
         "reshape", "reshape_as", "round", "rsqrt", "select", "sgn", "sigmoid", "silu", "sin", "sinh", "softmax",
-        "split", "sqrt", "square", "squeeze", "stack", "std", "sub", "sum", "tan", "tanh", "to", "to_dense",
+        "softmin", "split", "sqrt", "square", "squeeze", "stack", "std", "sub", "sum", "tan", "tanh", "to", "to_dense",
         "to_padded_array", "transpose", "trunc", "unbind", "unflatten", "unsqueeze", "var", "view", "where",
     ]  # fmt: skip
 else:

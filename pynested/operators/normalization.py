@@ -17,9 +17,9 @@ from pynested.components.packing import contiguous, packed
 from pynested.nested.array import NestedArray, around
 from pynested.nested.operands import Dense, Kind
 
-from .runwise import log_softmax, softmax
+from .runwise import log_softmax, softmax, softmin
 
-__all__ = ["dropout", "layer_norm", "log_softmax", "softmax"]
+__all__ = ["dropout", "layer_norm", "log_softmax", "softmax", "softmin"]
 
 
 def _check_trailing(x: NestedArray, shape: tuple[int, ...]) -> None:

@@ -7,6 +7,7 @@ from pynested.nested.operands import DType, Kind
 __all__ = [
     "softmax",
     "log_softmax",
+    "softmin",
     "cumsum",
 ]
 
@@ -14,4 +15,5 @@ NUMPY: dict[Any, Callable[..., Any]]
 
 def softmax(self: Kind, dim: int = ..., *, dtype: DType | None = None, axis: int = ...) -> Kind: ...
 def log_softmax(self: Kind, dim: int = ..., *, dtype: DType | None = None, axis: int = ...) -> Kind: ...
+def softmin(self: Kind, dim: int = ..., *, dtype: DType | None = None, axis: int = ...) -> Kind: ...
 def cumsum(self: Kind, dim: int = ..., *, dtype: DType | None = None, axis: int = ...) -> Kind: ...
