@@ -112,7 +112,7 @@ def canonical_ints(name: str, what: str, given: Any) -> tuple[int, ...]:
     """``given``, as ``((2, 3),)`` or as ``(2, 3)``, as a tuple of ints."""
     if len(given) == 1 and (type(given[0]) is tuple or several(given[0])):
         given = tuple(given[0])
-    return tuple(canonical_int(name, what, one) for one in given)
+    return tuple([canonical_int(name, what, one) for one in given])
 
 
 def canonical_shape(name: str, shape: Any) -> tuple[int, ...]:

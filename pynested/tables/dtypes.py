@@ -48,13 +48,19 @@ def normalized(name: str, x: Array, dtype: Any) -> tuple[Array, Kind]:
     x = x if dtype is None else to_dtype(x, canonical_dtype(dtype, x.device))
     kind = x.data.dtype
     if not is_float(kind):
-        raise DTypeError(f"{name}: needs a floating point array, this one is {x.dtype}. Convert it: x.to(pn.float64).")
+        raise _no_floats(name, x)
     return x, kind
 
 
 def floating(name: str, x: Array) -> Array:
     """``x``, which must be floating point."""
-    return normalized(name, x, None)[0]
+    if not is_float(x.data.dtype):
+        raise _no_floats(name, x)
+    return x
+
+
+def _no_floats(name: str, x: Array) -> DTypeError:
+    return DTypeError(f"{name}: needs a floating point array, this one is {x.dtype}. Convert it: x.to(pn.float64).")
 
 
 def composed(name: str, x: Array, dtype: Any) -> tuple[Array, Kind]:
