@@ -40,8 +40,7 @@ def segment_softmax(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
             with_runs(np.subtract, block, max_runs(block, segments, first, last), segments, first, last, target)
             block = target
         np.exp(block, out=target)
-        scale = np.divide(1, sum_runs(target, segments, first, last))
-        with_runs(np.multiply, target, scale, segments, first, last, out[start:stop])
+        with_runs(np.divide, target, sum_runs(target, segments, first, last), segments, first, last, out[start:stop])
 
     run(work, spans_of(rows, segments), rows.nbytes)
     return out.reshape(x.shape)
@@ -89,8 +88,7 @@ def softmax_last(x: NDArray[Any], /) -> NDArray[Any]:
             block = np.subtract(block, np.maximum.reduce(block, axis=1, keepdims=True), out=target)
         np.exp(block, out=target)
         sums = np.vecdot(target, row_of_ones)
-        np.divide(1, sums, out=sums)
-        np.multiply(target, sums[:, None], out=out[start:stop], casting="same_kind")
+        np.divide(target, sums[:, None], out=out[start:stop], casting="same_kind")
 
     run(work, blocks(len(rows), rows[:1].nbytes), rows.nbytes)
     return out.reshape(x.shape)

@@ -44,3 +44,12 @@ def test_log_softmax_keeps_what_is_far_below(layout: Any) -> None:
     x = nest([np.array([1000.0, 0.0]), np.array([-np.inf, 3.0]), np.array([-np.inf]), np.array([np.inf, 1.0])], layout)
     wanted = [np.array([0.0, -1000.0]), np.array([-np.inf, 0.0]), np.full(1, np.nan), np.full(2, np.nan)]
     assert_same(pn.log_softmax(x, 1), wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(("name", "value"), [("softmax", 1.0), ("softmin", 1.0), ("log_softmax", 0.0)])
+def test_a_run_of_one_element_holds_all_of_it(layout: Any, name: str, value: float, dtype: str) -> None:
+    numbers = np.linspace(-9, 9, 1001).astype(dtype)
+    runs = nest([numbers[i : i + 1] for i in range(len(numbers))], layout)
+    for result in (getattr(pn, name)(runs, 1).values(), getattr(pn, name)(pn.array(numbers[:, None]), 1)):
+        assert set(result.numpy().ravel().tolist()) == {value}
