@@ -38,6 +38,8 @@ def entry_array(entry: Any, indexed: Array) -> NDArray[Any]:
     else:
         try:
             given = numpy_array("index", entry)
+        except OverflowError:
+            raise IndexOutOfRange("index: a list names a place beyond int64, which no dimension has.") from None
         except ValueError as error:
             raise ArgumentError(f"index: a list in an index holds integers, or bools ({error}).") from None
         given = given if given.size or not isinstance(entry, list) else given.astype(np.int64)

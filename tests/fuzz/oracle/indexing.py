@@ -15,6 +15,8 @@ DENSE_KINDS = ("DimensionError", "IndexOutOfRange", "ArgumentError")  # of a wro
 def _picks(item: Any, size: int) -> Any:
     """The places that a list, or a vector, names of ``size``."""
     array = np.asarray(item) if len(item) or isinstance(item, np.ndarray) else np.zeros(0, np.int64)
+    if array.dtype.kind == "O" and array.ndim == 1 and all(type(one) is int for one in array):
+        raise Refused("IndexOutOfRange")  # one of them is beyond int64
     if array.dtype.kind not in "biu" or array.ndim != 1:
         raise Refused("ArgumentError")
     if array.dtype.kind == "b":
