@@ -19,11 +19,11 @@ from pynested.backends.host import from_host
 
 from .array import Array, new_zeros, owner, zeros_like
 from .containers import flatten, matched
+from .graph import boundary, push_forward
 from .modes import Mode
 from .passes import backward, grad, ones_like, owned
 from .rules.movement import alias, stacked
 from .tape import OFF, RECORDING, now, source_of, state
-from .walk import boundary, push_forward
 
 __all__ = ["backward", "grad", "hessian", "hvp", "jacobian", "jvp", "vjp"]
 

@@ -19,11 +19,11 @@ from . import random
 from .array import Array
 from .containers import flatten
 from .default_device import get_default_device, set_default_device
+from .graph import boundary, lines_before, nodes_between, pull_back, push_forward
 from .modes import Mode
 from .pending import Pending
 from .rules.rule import Rule, hang
 from .tape import OFF, RECORDING, Line, held, now, source_of, state
-from .walk import boundary, lines_before, nodes_between, pull_back, push_forward
 
 
 def checkpoint(function: Callable[..., Any], *arguments: Any) -> Any:

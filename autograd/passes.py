@@ -13,12 +13,12 @@ from pynested.backends.errors import ArgumentError, DeviceError, GradientError
 
 from .array import Array, is_writable, owner, raw, wrapped
 from .containers import flatten, matched
+from .graph import nodes_between, pull_back
 from .hooks import hooked
 from .modes import Mode
 from .pending import Pending
 from .rules.movement import copy
 from .tape import OFF, RECORDING, source_of, state
-from .walk import nodes_between, pull_back
 
 Seeds = list[tuple[Any, Array]]
 

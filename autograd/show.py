@@ -10,9 +10,9 @@ from typing import Any
 from pynested.backends.errors import ArgumentError
 
 from .containers import flatten
+from .graph import lines_before
 from .rules.rule import PART
 from .tape import Line, source_of
-from .walk import lines_before
 
 HEAD = ("#", "rule", "output", "from")
 ROW, CHAR, PAD = 22, 7.3, 12  # height of a row, width of a character, space between columns; pixels

@@ -1,7 +1,7 @@
 """The tape: a list of lines, each of which can pull a cotangent up and push a tangent down.
 
 A line is written when an operator meets an array that wants a gradient, and gets the next number; how the lines are
-read is in walk.py.
+read is in graph.py.
 
 A line holds values and the lines before it, never the array it made, and instead of a leaf that leaf's stand-in: there
 are no cycles, and a graph that nobody holds is gone at once.

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import pynested as pn
+from pynested.autograd.graph import pull_back
 from pynested.autograd.tape import source_of
-from pynested.autograd.walk import pull_back
 from pynested.backends import get_backend
 from pynested.backends.errors import DeviceError
 
