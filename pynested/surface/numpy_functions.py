@@ -91,29 +91,32 @@ _INSTEAD = {
     np.squeeze: "pn.squeeze(x, dim)", np.split: "pn.split(x, sizes, dim)", np.array_split: "pn.chunk(x, chunks, dim)",
     np.ravel: "pn.flatten(x, 1), or nt.values()",
 }  # fmt: skip
-
-
-_TAKEN = {Array, NestedArray, np.ndarray}
+_SIGNATURES = {function: inspect.signature(own) for function, own in _FUNCTIONS.items()}
+_TAKEN = {Array, np.ndarray}  # beside others a dense array has nothing to say
 
 
 def call(function: Any, types: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Carry out NumPy's ``function`` of arguments of which at least one is an array of ours."""
-    if not {*types} <= _TAKEN:
+    if NestedArray not in types and not {*types} <= _TAKEN:
         return NotImplemented
-    own, misfit = _FUNCTIONS.get(function), None
-    if own is not None:
-        try:
-            inspect.signature(own).bind(*inputs, **options)
-        except TypeError as error:
-            misfit = error
-    if own is not None and misfit is None:
-        return own(*inputs, **options)
-    if NestedArray not in types:
-        return function._implementation(*inputs, **options)
-    name = f"numpy.{function.__name__}"
-    if own is not None:
-        raise ArgumentError(
-            f"{name}: of nested arrays it takes {', '.join(inspect.signature(own).parameters)}; {misfit}."
+    misfit = _misfit(function, inputs, options)
+    if not misfit:
+        return _FUNCTIONS[function](*inputs, **options)
+    if NestedArray in types:
+        raise ArgumentError(f"numpy.{function.__name__}: {misfit}")
+    return function._implementation(*inputs, **options)
+
+
+def _misfit(function: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> str:
+    """Why this is no call of a function of ours, if it is none."""
+    signature = _SIGNATURES.get(function)
+    if signature is None:
+        instead = _INSTEAD.get(
+            function, "pn.map_components(function, nt), nt.values(), or pn.to_padded_array(nt, padding)"
         )
-    instead = _INSTEAD.get(function, "pn.map_components(function, nt), nt.values(), or pn.to_padded_array(nt, padding)")
-    raise ArgumentError(f"{name}: NumPy's function does not take nested arrays. Use {instead}.")
+        return f"NumPy's function does not take nested arrays. Use {instead}."
+    try:
+        signature.bind(*inputs, **options)
+    except TypeError as error:
+        return f"of nested arrays it takes {', '.join(signature.parameters)}; {error}."
+    return ""

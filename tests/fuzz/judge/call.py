@@ -8,7 +8,7 @@ import numpy as np
 
 from pynested.spec.run_bounds import RUN_BOUNDS
 
-from ..oracle import FUNCTIONS, Answer, Nest, Refused, Silent, ask
+from ..oracle import FUNCTIONS, TABLE, Answer, Nest, Refused, Silent, ask
 from ..plan import Call
 from ..run import Outcome
 from . import Difference
@@ -16,7 +16,7 @@ from . import Difference
 EITHER_ZERO = ("relu", "sgn", "amax", "amin", "maximum", "minimum", "clamp", "dropout")  # the sign of a zero is open
 # Inexact, but a zero stays the zero that it is.
 KEEPS_ZERO = tuple(name for name, one in FUNCTIONS.items() if any(x == 0 == y for x, y in one.special))
-ADDING = ("sum", "mean", "cumsum", "matmul", "bmm", "linear", "layer_norm", "softmax", "cross_entropy", *RUN_BOUNDS)
+ADDING = ("sum", "mean", "matmul", "linear", "layer_norm", "softmax", "cross_entropy", *RUN_BOUNDS)  # precisions
 
 
 Verdict: TypeAlias = Answer | Refused | Silent
@@ -145,7 +145,7 @@ def _open(answer: Answer, mine: Any, exact: Any, i: int) -> Any:
         return np.isneginf(answer.arguments["self"][i])
     if answer.may_drop:  # which multiplies by 0
         return np.asarray((mine == 0) | (np.isnan(mine) & ~np.isfinite(answer.arguments["self"][i])))
-    if answer.op in ADDING and exact.dtype.kind == "f":
+    if TABLE[answer.op].precision in ADDING and exact.dtype.kind == "f":
         unknown = ~np.isfinite(exact) & (exact.dtype == np.float64)  # for the definition computes no wider
         vanished = (mine == 0) & (answer.op == "prod")  # before what is large could be multiplied
         return (~np.isfinite(mine) | vanished | unknown) & np.asarray(answer.overflowing()[i], np.bool_)

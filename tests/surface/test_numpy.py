@@ -106,3 +106,43 @@ def test_comparisons_as_operators_and_methods(layout: Any) -> None:
     assert_same(x >= 1, [a >= 1 for a in c])
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         assert_same(getattr(x, name)(x), [getattr(np.ndarray, f"__{name}__")(a, a) for a in c])
+
+
+def each_call(*calls: Callable[[Any], Any]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("call", calls, ids=range(len(calls)))
+
+
+class TestDense:
+    """NumPy's functions of dense arrays: ours where there is one, through which gradients flow, else NumPy's."""
+
+    A = np.array([[1.0, -2.5], [3.5, 0.5]])
+
+    @each_call(
+        lambda x: np.clip(x, 0, 1), lambda x: np.round(x), lambda x: np.concatenate([x, x], axis=1),
+        lambda x: np.stack([x, x]), lambda x: np.where(x > 0, x, 0), lambda x: np.copy(x), lambda x: np.std(x, 0),
+        lambda x: np.full_like(x, 2), lambda x: np.argmax(x, axis=1), lambda x: np.cumsum(x, 1),
+        lambda x: np.nansum(x, axis=0),
+    )  # fmt: skip
+    def test_namesakes_are_ours(self, call: Callable[[Any], Any]) -> None:
+        made = call(pn.array(self.A))
+        assert type(made) is pn.Array
+        np.testing.assert_allclose(made.numpy(), call(self.A), rtol=1e-15)
+
+    @each_call(
+        lambda x: np.argmax(x), lambda x: np.cumsum(x), lambda x: np.round(x, 1), lambda x: np.sort(x),
+        lambda x: np.concatenate([x, x], axis=None, dtype=np.float32), lambda x: np.median(x, axis=0),
+    )  # fmt: skip
+    def test_what_numpy_alone_has_is_numpys(self, call: Callable[[Any], Any]) -> None:
+        made = call(pn.array(self.A))
+        assert type(made) is not pn.Array
+        np.testing.assert_array_equal(made, call(self.A))
+
+    def test_answers_that_are_no_arrays(self) -> None:
+        x = pn.array(self.A)
+        assert (np.shape(x), np.ndim(x), np.size(x), np.size(x, 0)) == ((2, 2), 2, 4, 2)
+        assert np.array_equal(x, self.A) and np.allclose(x, self.A + 1e-12) and not np.allclose(x, self.A + 1)
+
+    def test_gradients_flow(self) -> None:
+        x = pn.array([0.5, 2.0], requires_grad=True)
+        np.concatenate([np.clip(x, 0, 1), x]).sum().backward()
+        assert x.grad is not None and x.grad.tolist() == [2.0, 1.0]
