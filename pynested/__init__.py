@@ -73,7 +73,7 @@ __all__ = [
 ]  # fmt: skip
 if _TYPE_CHECKING:  # written by python -m pynested.stubs
     __all__ += [
-        "abs", "add", "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "as_nested_array", "atan",
+        "abs", "add", "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "as_nested_array", "asinh", "atan",
         "bitwise_and", "bitwise_or", "bitwise_xor", "bmm", "cat", "ceil", "chunk", "clamp", "clone", "contiguous",
         "cos", "cosh", "cross_entropy", "cumsum", "detach", "div", "dropout", "embedding", "eq", "equal", "erf", "exp",
         "expm1", "flatten", "floor", "floor_divide", "ge", "gelu", "getitem", "gt", "isfinite", "isinf", "isnan",

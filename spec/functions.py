@@ -191,6 +191,10 @@ FUNCTIONS = {one.name: one for one in (
              edges="atan of a zero is the same zero; of the infinities it is the nearest number to -pi / 2 and pi / 2.",
              special=((0.0, 0.0), (-0.0, -0.0), (INF, 1.5707963705062866), (-INF, -1.5707963705062866)),
              gradient="The cotangent is divided by 1 + x**2.", slope_error=(12, 0.05)),  # x * x may overflow
+    Function("asinh", lambda m, x: m.asinh(x), "asinh(x), its inverse hyperbolic sine",
+             edges="asinh of a zero is the same zero, of an infinity the same infinity.",
+             special=((0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF)),
+             gradient="The cotangent is divided by sqrt(1 + x**2)."),
     Function("log2", lambda m, x: m.log(x) / m.log(2), "its logarithm to base 2", positive=True, integer=1,
              edges="log2(0) is -inf for both zeros, of a negative number NaN; log2(1) is +0, log2(inf) is inf.",
              special=((0.0, -INF), (-0.0, -INF), (1.0, 0.0), (-1.0, NAN), (-INF, NAN), (INF, INF)),

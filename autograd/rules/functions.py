@@ -174,6 +174,10 @@ FUNCTIONS = {one.name: one for one in (
              "atan of a zero is the same zero, of the infinities -pi / 2 and pi / 2.", "``g / (1 + x**2)``",
              ("[0.0, 1.0], [-np.inf]", "(array([0.        , 0.78539816]), array([-1.57079633]))"),
              verb="arctan"),
+    Function("asinh", "ya", per(lambda y, x: x * RULES["tanh"](y) + 1 / RULES["cosh"](y)),  # where x * x may overflow
+             "The inverse hyperbolic sine", "asinh of a zero is the same zero, of an infinity the same infinity.",
+             "``g / sqrt(1 + x**2)``", ("[0.0, 1.0], [-np.inf]", "(array([0.        , 0.88137359]), array([-inf]))"),
+             verb="arcsinh"),
     Function("log2", "a", Pull(lambda g, y, x: g / x * 1.4426950408889634), "The logarithm to base 2",
              "log2(0) is -inf for both zeros, log2 of a negative number is NaN, log2(1) is +0, log2(inf) is inf.",
              "``g / (x * log(2))``, an infinity at 0", ("[8.0, 0.0], [-1.0]", "(array([  3., -inf]), array([nan]))"),

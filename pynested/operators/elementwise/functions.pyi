@@ -2,6 +2,7 @@
 from pynested.nested.operands import Kind
 
 __all__ = [
+    "asinh",
     "atan",
     "ceil",
     "cos",
@@ -30,6 +31,7 @@ __all__ = [
     "trunc",
 ]
 
+def asinh(self: Kind) -> Kind: ...
 def atan(self: Kind) -> Kind: ...
 def ceil(self: Kind) -> Kind: ...
 def cos(self: Kind) -> Kind: ...
