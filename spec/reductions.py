@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from . import of_runs
 from .components import Components, cast, over_runs
-from .numerics import Axis, NDArray, deviations, maximum_along, product_along, real, shift_along, sum_along, wide
+from .numerics import Axis, NDArray, product_along
 
 __all__ = ["ADDED", "AVERAGED", "REDUCTIONS", "TYPED", "Reduction", "numbered"]
 
@@ -126,47 +127,6 @@ def numbered(name: str, clauses: list[tuple[str, ...]]) -> dict[str, dict[str, s
     return {f"{name.upper()}-{n}": dict(zip(kinds, one, strict=False)) for n, one in enumerate(clauses, 1)}
 
 
-def _nansum(run: NDArray) -> Any:
-    """The sum of a run, in which a NaN counts as 0."""
-    return sum_along(np.where(run == run, run, 0), 0)
-
-
-def _logsumexp(run: NDArray) -> Any:
-    """The logarithm of the sum of the exponentials of a run, its maximum taken out."""
-    run = wide(run) * 1.0
-    if not run.size:
-        return -np.inf
-    top = shift_along(run, 0)[0]
-    if not abs(real(top)) < np.inf:
-        return top
-    return top + np.log(sum_along(np.exp(run - top), 0))
-
-
-def _var(run: NDArray, correction: float = 1) -> Any:
-    """The squares of what the elements are more than their mean, by their number less the correction."""
-    run = wide(run) * 1.0
-    if not run.size:
-        return np.nan
-    return _mean_square(deviations(run), correction)
-
-
-def _mean_square(away: NDArray, correction: float) -> Any:
-    total, divisor = sum_along(away * away, 0)[()], max(away.size - correction, 0)
-    return total / divisor if divisor else total * np.inf
-
-
-def _std(run: NDArray, correction: float = 1) -> Any:
-    """The root of the variance, of numbers up to 1 so that float64 has the squares; its slope is 0 where that is 0."""
-    run = wide(run) * 1.0
-    if not run.size:
-        return np.nan
-    away = deviations(run)
-    most = float(maximum_along(np.abs(real(away)), 0))
-    scale = most if 0 < most < INF else 1.0
-    square = _mean_square(away / scale, correction)
-    return np.sqrt(square) * scale if real(square) > 0 else square
-
-
 # fmt: off
 def _spread_clauses(what: str, slope: str) -> tuple[tuple[str, ...], ...]:
     return (
@@ -207,7 +167,7 @@ REDUCTIONS = {one.name: one for one in (
         ),
     ),
     Reduction(
-        "logsumexp", _logsumexp, "is log of the sum of exp of one run", precision="logsumexp", since="0.1",
+        "logsumexp", of_runs.logsumexp, "is log of the sum of exp of one run", precision="logsumexp", since="0.1",
         such_as=": of (1000, 1000) it is 1000 + log 2",
         summary="The logarithm of the sum of the exponentials of each run along `dim`, which overflows only where the "
         "result does.",
@@ -238,7 +198,7 @@ REDUCTIONS = {one.name: one for one in (
         clauses=(_TRUE, ("edge", "Of a run without elements it is True: nothing is false in it.")),
     ),
     Reduction(
-        "var", _var, "is the variance of one run", precision="var", option="correction: float = 1",
+        "var", of_runs.var, "is the variance of one run", precision="var", option="correction: float = 1",
         such_as=": the squares of x - mean are added up and divided by n - correction, with n the number of elements",
         summary="The variance of each run along `dim`, whose divisor is the number of elements less `correction`.",
         peers={"numpy": "numpy.var", "tensorflow": "tf.math.reduce_variance", "awkward": "ak.var",
@@ -253,7 +213,7 @@ REDUCTIONS = {one.name: one for one in (
         errors=tuple((group, "6", wrong) for group, wrong in WRONG),
     ),
     Reduction(
-        "std", _std, "is the standard deviation of one run", precision="std", option="correction: float = 1",
+        "std", of_runs.std, "is the standard deviation of one run", precision="std", option="correction: float = 1",
         such_as=": the square root of what `var` gives",
         summary="The standard deviation of each run along `dim`: the square root of `var`.",
         peers={"numpy": "numpy.std", "tensorflow": "tf.math.reduce_std", "awkward": "ak.std", "jax": "jax.numpy.std"},
@@ -268,7 +228,7 @@ REDUCTIONS = {one.name: one for one in (
         errors=tuple((group, "6", wrong) for group, wrong in WRONG),
     ),
     Reduction(
-        "nansum", _nansum, "is the sum of one run", precision="sum", option=_DTYPE,
+        "nansum", of_runs.nansum, "is the sum of one run", precision="sum", option=_DTYPE,
         such_as=", in which a NaN counts as 0: that of (1, NaN, 2) is 3",
         summary="The sum of each run along `dim`, in which a NaN counts as 0.",
         peers={"numpy": "numpy.nansum", "awkward": "ak.nansum", "jax": "jax.numpy.nansum"},
@@ -284,6 +244,27 @@ REDUCTIONS = {one.name: one for one in (
                Case("slope", "6 4", [[NAN, 1], [NAN, NAN], [2, 3]], options={
                    "cotangent": np.array([2, INF, 4], "float32"), "gradient": [[[0, 2], [0, 0], [4, 4]]]}),
                Case("zero", "7", [[-0.0, -0.0], [1, -1]])),
+    ),
+    Reduction(
+        "nanmean", of_runs.nanmean, "is the mean of one run", option=_DTYPE,
+        such_as=", from which NaN is left out: that of (1, NaN, 2) is 3 / 2",
+        summary="The mean of each run along `dim`, from which NaN is left out.",
+        peers={"numpy": "numpy.nanmean", "awkward": "ak.nanmean", "jax": "jax.numpy.nanmean"},
+        clauses=(
+            AVERAGED, TYPED,
+            ("edge", "A run without elements gives NaN, and one of nothing but NaN is as one without elements."),
+            ("edge", "An infinity counts: beside NaN it stays, and +inf beside -inf gives NaN."),
+            ("gradient", "Every element that is not NaN receives the cotangent of its mean divided by how many of "
+             "these the run has, and a NaN +0, whatever the cotangent is."),
+            ("unspecified", "The sign of a mean that is zero."),
+            ("error", "A `dtype` that is not a floating one is refused.", "DTypeError"),
+        ),
+        cases=(Case("nan", "1 4", [[NAN, 1, 2], [NAN], [NAN, NAN], [], [3, -1]]),
+               Case("infinite", "5", [[INF, NAN], [INF, -INF, NAN], [1, -INF]]),
+               Case("slope", "6 4", [[NAN, 1], [NAN, NAN], [2, 3]], options={
+                   "cotangent": np.array([-2, INF, 4], "float32"), "gradient": [[[0, -2], [0, 0], [2, 2]]]}),
+               Case("zero", "7", [[-0.0, -0.0], [1, -1]])),
+        errors=tuple(("dtype", "8", np.dtype(one)) for one in ("int64", "bool")),
     ),
 )}
 # fmt: on

@@ -10,6 +10,7 @@ __all__ = [
     "sum",
     "nansum",
     "mean",
+    "nanmean",
     "prod",
     "logsumexp",
     "var",
@@ -84,6 +85,30 @@ def mean(
 def mean(self: Operand, dim: None = None, keepdim: Literal[False] = False, *, dtype: DType | None = None) -> Array: ...
 @overload
 def mean(
+    self: Operand,
+    dim: Dims = ...,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    axis: Dims = ...,
+    keepdims: bool = ...,
+) -> NestedArray | Array: ...
+@overload
+def nanmean(
+    self: Plain,
+    dim: Dims = ...,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    axis: Dims = ...,
+    keepdims: bool = ...,
+) -> Array: ...
+@overload
+def nanmean(
+    self: Operand, dim: None = None, keepdim: Literal[False] = False, *, dtype: DType | None = None
+) -> Array: ...
+@overload
+def nanmean(
     self: Operand,
     dim: Dims = ...,
     keepdim: bool = False,

@@ -12,6 +12,7 @@ from typing import Any
 
 from pynested.autograd import Array
 from pynested.autograd.rules import elementwise as of_elements
+from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import get_backend
 from pynested.backends.errors import EmptyReductionError
 
@@ -34,6 +35,12 @@ def _logsumexp(runs: Runs, x: Array) -> Array:
 
 def _nansum(runs: Runs, x: Array) -> Array:
     return runs.sum(of_elements.where(x, x.dtype.type(0), ~get_backend(x.device).isnan(x.data)))
+
+
+def _nanmean(runs: Runs, x: Array) -> Array:
+    numbers = ~get_backend(x.device).isnan(x.data)
+    some = of_elements.where(x, x.dtype.type(0), numbers)
+    return runs.sum(some) / runs.sum(to_dtype(Array(numbers, x.device), x.dtype))
 
 
 def deviations(runs: Runs, x: Array) -> Array:
@@ -97,6 +104,14 @@ empty component gets an empty gradient.""",
         example="""nt = pn.nested_array([[1.0, 2.0], [], [6.0]], layout=pn.jagged)
 >>> pn.mean(nt, 1), pn.mean(nt), pn.mean(nt, 0)
 (array([1.5, nan, 6. ]), array(3.), array([3.5, 2. ]))""",
+    ),
+    Reduction(
+        "nanmean", _nanmean, takes=averaged, option="dtype", empty=nan, clauses=8,
+        says="The mean of each run along ``dim``, from which NaN is left out",
+        notes="""A run without elements, or of nothing but NaN, gives NaN; the sign of a mean that is zero is not
+specified. Gradient: every element gets the cotangent of its mean by the number of those that are not NaN, a NaN +0.""",
+        example="""pn.nanmean(pn.nested_array([[1.0, np.nan, 2.0], [], [np.nan]], layout=pn.jagged), 1)
+array([1.5, nan, nan])""",
     ),
     Reduction(
         "prod", lambda runs, x: runs.prod(x), takes=added, option="dtype", empty=1, clauses=7,

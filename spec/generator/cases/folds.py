@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...encoding import Components
-from ...reductions import ADDED, TYPED, Reduction
+from ...reductions import ADDED, AVERAGED, TYPED, Reduction
 from ..author import Book
 from ..draws import distinct, floats, integers, nest
 from .inputs import COVERED, INF, INT64_MAX, INT64_MIN, NAN, all_empty, no_components, special
@@ -85,7 +85,8 @@ def family(one: Reduction) -> Book:
         cmp = "exact" if given == "int64" else "bound"
         book.value(f"{kind}/ragged", f"{dtype} {nothing} {value}", [x], dtype=given, cmp=cmp, **flat)
     if TYPED in one.clauses:
-        for kind, to in (("int32", "float32"), ("float32", "float64"), ("float32", "int64")):
+        into_integers = () if AVERAGED in one.clauses else (("float32", "int64"),)
+        for kind, to in (("int32", "float32"), ("float32", "float64"), *into_integers):
             x, asked = nest(kind, [[1.5, 2.0], [-3.0]]), {**along, "dtype": np.dtype(to)}
             book.value(f"{kind}/dtype", f"{int(dtype) + 1}", [x], kw=asked, kind="dense", cmp="exact", gradient=None)
     book.value("float32/special", value, [special("float32")], **flat)
@@ -101,7 +102,8 @@ def family(one: Reduction) -> Book:
     for group, clause, wrong in one.errors:
         x = integers("float32", COVERED, one.name)
         near = f"{one.name}/float32/ragged/1"
-        book.error(group, clause, "ArgumentError", near, [x], kw={**along, option: wrong})
+        kind = one.fields()["clauses"][f"{one.name.upper()}-{clause}"]["kind"]
+        book.error(group, clause, kind, near, [x], kw={**along, option: wrong})
     return book
 
 
