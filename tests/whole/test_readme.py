@@ -103,3 +103,17 @@ def test_paths_in_contributing_exist(root: Path) -> None:
     paths = re.findall(r"`((?:spec|backends|autograd|pynested|tests|benchmarks|\.ci|\.typing)/[\w./-]*)`", text)
     assert len(paths) > 15
     assert [path for path in paths if not (root / path).exists()] == []
+
+
+def test_what_is_quoted_of_the_code_stands_in_it(root: Path) -> None:
+    """Every line of a block in CONTRIBUTING.md that is no command, but for where it leaves something out by ``...``."""
+    files = [file for folder in ("autograd", "pynested", "spec") for file in (root / folder).rglob("*.*")]
+    code = " ".join(
+        " ".join(one.read_text(encoding="utf-8").split()) for one in files if one.suffix in (".py", ".toml")
+    )
+    blocks = re.findall(
+        r"```(?:text|toml)\n(.*?)```", (root / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.DOTALL
+    )
+    quoted = [" ".join(part.split()).rstrip('",)') for block in blocks for part in re.split(r"\n|\.\.\.", block)]
+    assert len(blocks) > 5
+    assert [part for part in quoted if part not in code] == []
