@@ -24,7 +24,7 @@ def test_tensors_nested_and_dense() -> None:
         assert_close(ours, tensor)
         assert_close(tensor, ours)
         with pytest.raises(AssertionError, match=r"component 2, at \[0\]: actual 3.0, expected 4.0"):
-            assert_close(tensor, [[1, 2], [], [4]])
+            assert_close(tensor, [[1.0, 2.0], [], [4.0]])
     assert_close(holes, ours)
     assert_close(ours, parts)
     assert_close(torch.ones(2, dtype=torch.float64), np.ones(2))
