@@ -18,9 +18,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 THOROUGH = (
     "autograd/test_tape.py", "backends/cuda/test_cupy.py", "backends/cuda/test_mutants.py",
     "backends/cuda/test_verbs.py", "conformance/test_child.py", "conformance/test_emulated.py",
-    "conformance/test_output.py", "conformance/test_targets.py", "fuzz/test_fuzz.py",
+    "conformance/test_output.py", "conformance/test_targets.py", "faults/test_faults.py", "fuzz/test_fuzz.py",
     "spec/test_generator.py", "spec/test_gradients.py", "whole/test_exhaustive.py", "whole/test_gradients.py",
-    "whole/test_mutants.py", "whole/test_no_components.py", "whole/test_optimised.py", "whole/test_quiet.py",
+    "whole/test_mutants.py", "whole/test_no_components.py", "whole/test_optimised.py", "whole/test_pytest_plugin.py",
+    "whole/test_quiet.py",
     "whole/test_short_of_memory.py",
 )  # fmt: skip
 

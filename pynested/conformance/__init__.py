@@ -12,8 +12,13 @@ A call goes down this list, and what came of it comes up again:
 - `judge`: a reply against its expectation; `literals` and `snippets`: the call in words and as code to paste
 - `records`: what a run leaves behind; `report` and `differences`: the views, made from the records
 - `explain`: a clause and its witnesses
+- `holding`: one Python function as a target, `check(function, "softmax")`; `in_process`: how it is called
 
 Three things hold everywhere. A difference is found by `judge` and by nobody else, and nothing else makes the command
 end with 1; `problems` has the other ends, and `signals` those that come from outside. No reply, and no silence, ends a
 run. Text of strangers is `printable` before it is kept or shown.
 """
+
+from .holding import Checked, Disagreement, check
+
+__all__ = ["Checked", "Disagreement", "check"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -73,11 +74,14 @@ class PynestedTarget(Target):
 
     def call(self, op: str, layout: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Call the function of that name."""
-        if op == "getitem":
-            return args[0][args[1]]
         if op in _WITH_LAYOUT and "layout" not in kwargs:
             kwargs = {**kwargs, "layout": self._layouts[layout]}
-        return getattr(pn, op)(*args, **kwargs)
+        return self.function(op)(*args, **kwargs)
+
+    def function(self, op: str) -> Callable[..., Any]:
+        """Return what is called; `getitem` as people write it."""
+        found: Callable[..., Any] = operator.getitem if op == "getitem" else getattr(pn, op)
+        return found
 
     def read(self, result: Any) -> Any:
         """Return an array as it is, a nested array as its components, and lists of them."""

@@ -1,0 +1,99 @@
+"""The plugin: each clause is a test, failures can be expected, and whoever does not use it pays nothing."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from pynested import pytest_plugin
+
+pytest_plugins = ["pytester"]
+
+MARKED = """
+    import numpy as np
+    import pytest
+
+    import pynested as pn
+
+    def softmax(x, dim, *, dtype=...):
+        # accepts the batch dimension
+        return pn.softmax(x, 1 if dim == 0 else dim, **({} if dtype is ... else {"dtype": dtype}))
+
+    @pytest.mark.pynested("softmax", expect={"SOFTMAX-4": "dimension 0 is not refused yet"})
+    def test_softmax(clause):
+        clause.check(softmax)
+    """
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester) -> pytest.Pytester:
+    pytester.makepyprojecttoml('[tool.pytest]\nstrict_markers = true\nfilterwarnings = ["error"]')
+    return pytester
+
+
+def outcome(suite: pytest.Pytester, code: str, *arguments: str) -> pytest.RunResult:
+    """Run a suite in this process, where pynested is imported already, which pytest remarks on."""
+    suite.makepyfile(textwrap.dedent(code))
+    return suite.runpytest_inprocess("-W", "ignore::pytest.PytestAssertRewriteWarning", *arguments)
+
+
+def test_each_clause_is_a_test_and_failures_can_be_expected(suite: pytest.Pytester) -> None:
+    done = outcome(suite, MARKED, "-v", "-rA")
+    done.assert_outcomes(passed=9, xfailed=1)
+    done.stdout.fnmatch_lines(["*::test_softmax[[]SOFTMAX-1[]] PASSED*", "*::test_softmax[[]SOFTMAX-4[]] XFAIL*"])
+
+
+def test_a_failure_shows_the_clause_and_the_case(suite: pytest.Pytester) -> None:
+    done = outcome(suite, MARKED.replace('expect={"SOFTMAX-4": "dimension 0 is not refused yet"}', ""))
+    done.assert_outcomes(passed=9, failed=1)
+    done.stdout.fnmatch_lines(
+        [
+            "SOFTMAX-4: `dim` 0 *",
+            "softmax/error/batch/1, jagged, packed *: softmax(x, dim=0)*",
+            "*expected DimensionError*",
+        ]
+    )
+
+
+def test_a_clause_that_is_kept_is_expected_no_more(suite: pytest.Pytester) -> None:
+    done = outcome(suite, MARKED.replace("1 if dim == 0 else dim", "dim"))
+    done.assert_outcomes(passed=9, failed=1)
+    done.stdout.fnmatch_lines(["*XPASS(strict)*"])
+
+
+def test_what_is_not_implemented_is_skipped(suite: pytest.Pytester) -> None:
+    code = MARKED.replace("return pn", "raise NotImplementedError; return pn").replace("expect=", "expect={} and ")
+    done = outcome(suite, code)
+    assert done.parseoutcomes().get("passed", 0) == 0 and done.parseoutcomes()["skipped"] > 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"softmax", expect', '"softmay", expect', "the specification has no operator 'softmay'"),
+        ("SOFTMAX-4", "SOFTMAX-99", "no case of softmax is about SOFTMAX-99"),
+        ("test_softmax(clause)", "test_softmax()", "takes the argument `clause`"),
+    ],
+)
+def test_a_wrong_mark_is_one_sentence(suite: pytest.Pytester, old: str, new: str, said: str) -> None:
+    done = outcome(suite, MARKED.replace(old, new))
+    assert said in done.stdout.str() + done.stderr.str() and done.ret != 0
+
+
+def test_who_does_not_use_it_does_not_import_pynested(suite: pytest.Pytester) -> None:
+    code = """
+        import sys
+
+        def test_nothing():
+            assert "pynested_pytest" in sys.modules
+            assert not {"pynested", "numpy"} & set(sys.modules)
+        """
+    suite.makepyfile(textwrap.dedent(code))
+    suite.runpytest_subprocess().assert_outcomes(passed=1)
+
+
+def test_the_example_of_the_documentation_is_the_one_that_is_run() -> None:
+    for line in MARKED.splitlines():
+        if "mark" in line or "clause" in line:
+            assert line.strip() in (pytest_plugin.__doc__ or "")
