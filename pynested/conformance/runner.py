@@ -21,8 +21,9 @@ from .replies import MISSING, UNASKED
 from .session import Session
 from .snippets import snippet
 
-# Where the placements of one case come to different verdicts, the first of these is the verdict of the case.
-_RANK = {verdict: rank for rank, verdict in enumerate([ADAPTER, *DIFFERS, UNASKED, MISSING, OK, UNREACHED])}
+# Where the placements of one case come to different verdicts, the first of these is the verdict of the case. One that
+# agrees is a check that was made, whatever was not answered beside it; the findings say where that was.
+_RANK = {verdict: rank for rank, verdict in enumerate([ADAPTER, *DIFFERS, OK, UNASKED, MISSING, UNREACHED])}
 
 # Which clause of a case a difference is about: the first one of a class that fits.
 _BLAME: Mapping[str, tuple[str, ...]] = {
@@ -68,7 +69,7 @@ def _job(case: Case, layout: str, corpus: Corpus) -> Job:
 def results(jobs: Sequence[Job], session: Session, corpus: Corpus) -> Iterator[Record]:
     """Yield one record for each job, in order."""
     answers = session.answers(request for job in jobs for request in job.requests())
-    forward: dict[tuple[str, str], str] = {}
+    forward: dict[tuple[str, str], dict[str, str]] = {}
     for job in jobs:
         started = time.perf_counter()
         found = [
@@ -77,17 +78,18 @@ def results(jobs: Sequence[Job], session: Session, corpus: Corpus) -> Iterator[R
             for finding in judge(job.case, job.layout, next(answers), session.identity.errors)
         ]
         if job.case.is_error:
-            near = forward.get((job.case.near or "", job.layout))
-            found = [(placement, _reconcile(finding, near)) for placement, finding in found]
+            near = forward.get((job.case.near or "", job.layout), {})
+            found = [(placement, _reconcile(finding, near.get(placement))) for placement, finding in found]
         record = _record(job, found, corpus, session.identity.dialect)
         record["ms"] = round((time.perf_counter() - started) * 1e3, 2)
-        if FORWARD in record["parts"]:
-            forward[job.case.id, job.layout] = record["parts"][FORWARD]
+        forward[job.case.id, job.layout] = {
+            placement: finding.verdict for placement, finding in found if finding.part == FORWARD
+        }
         yield record
 
 
 def _reconcile(finding: Finding, near: str | None) -> Finding:
-    """Read a refusal in the light of the nearest call that must be accepted.
+    """Read a refusal in the light of the nearest call that must be accepted, in the same placement.
 
     Refusing everything is no merit: where the target lacks the operator, its refusal of a bad call says nothing. And
     where it has the operator, a refusal as `not implemented` is a refusal like any other.
