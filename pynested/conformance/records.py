@@ -111,6 +111,9 @@ def header(corpus: Corpus, identity: Identity, selection: Selection, results: in
             "layout": list(selection.layouts),
             "match": selection.match,
             "class": selection.kind_class,
+            "exclude": list(selection.exclude),
+            "placement": list(selection.placements),
+            "dtype": list(selection.dtypes),
         },
         "machine": machine(),
     }

@@ -16,7 +16,7 @@ from .records import Record, Run
 from .replies import MISSING, UNASKED
 
 _NAME, _CELL, _SUFFIX = 28, 11, 3
-_IN_FULL, _IN_BRIEF = 5, 24
+IN_FULL, _IN_BRIEF = 5, 24
 _PLACEMENTS = {
     "packed": "packed",
     "holes-nan": "gaps of NaN",
@@ -37,7 +37,7 @@ class Report:
         self._dense = run.header["target"].get("dense", "")
         self._causes = causes(run)
 
-    def text(self, verbose: int = 0, top: int = _IN_FULL) -> str:
+    def text(self, verbose: int = 0, top: int = IN_FULL) -> str:
         """Return the whole report, with the ``top`` first entries in full."""
         blocks = [self._title(), self._broken_off(), self._table(), self._exercised(), self._missing()]
         top = len(self._causes) if verbose else top

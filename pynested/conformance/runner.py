@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from pynested.spec.encoding import decode_value
 
@@ -29,7 +30,11 @@ def plan(corpus: Corpus, selection: Selection) -> list[Job]:
     """Return what to run, operator by operator in the order of the table, calls that must be refused last."""
     order = {name: number for number, name in enumerate(corpus.table)}
     chosen = sorted(selection.pick(corpus), key=lambda pair: (order[pair[0].op], pair[0].is_error))
-    return [_job(case, layout, corpus) for case, layout in chosen]
+    jobs = [_job(case, layout, corpus) for case, layout in chosen]
+    if not selection.placements:
+        return jobs
+    kept = [tuple(one for one in job.placements if one in selection.placements) for job in jobs]
+    return [replace(job, placements=placed) for job, placed in zip(jobs, kept, strict=True) if placed]
 
 
 def _job(case: Case, layout: str, corpus: Corpus) -> Job:
@@ -86,7 +91,7 @@ def _record(asked: Asked, found: Sequence[tuple[str, Finding]], corpus: Corpus, 
         "chapter": corpus.table[case.op].chapter,
         "layout": job.layout,
         "clauses": list(case.clauses),
-        "dtypes": sorted(_dtypes([*case.args, *case.kwargs.values()])),
+        "dtypes": sorted(case.dtypes),
         "placements": list(job.placements),
         "parts": parts,
         "findings": [_finding(asked, group, corpus, identity) for group in by_verdict.values()],
@@ -133,15 +138,3 @@ def _explained(explanation: Callable[[], str]) -> str:
         return explanation()
     except Exception as error:
         return f"# the kit cannot write this call down: {type(error).__name__}: {error}"
-
-
-def _dtypes(value: object) -> set[str]:
-    """Return the dtypes of the arrays in JSON values."""
-    if isinstance(value, list):
-        return set().union(*map(_dtypes, value)) if value else set()
-    if not isinstance(value, dict):
-        return set()
-    ((form, fields),) = value.items()
-    if form == "list":
-        return _dtypes(fields)
-    return {str(fields["dtype"])} if form in ("nested", "dense") else set()
