@@ -19,7 +19,7 @@ from pathlib import Path
 from pynested.backends.errors import PynestedError
 
 from ._version import __version__
-from .conformance import known
+from .conformance import exports, known
 from .conformance.adapters import open_session
 from .conformance.arguments import add_conform, add_verbose, add_view
 from .conformance.conform import BrokenOff, conform
@@ -216,6 +216,10 @@ def _snippets(options: argparse.Namespace) -> int:
 
 def _show(run: Run, options: argparse.Namespace) -> int:
     _write(Report(run).text(options.verbose, options.top))
+    if options.junit is not None:
+        exports.save(exports.junit(run), options.junit)
+    if options.markdown is not None:
+        exports.save(exports.markdown(run), options.markdown)
     return run.exit_code
 
 

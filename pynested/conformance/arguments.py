@@ -57,8 +57,10 @@ def _add_emulation(group: argparse._ArgumentGroup) -> None:
 
 
 def add_view(command: argparse.ArgumentParser) -> None:
-    """Add how much of a run is shown."""
+    """Add how much of a run is shown, and in which other forms."""
     add_verbose(command, "show every cause in full, and refusals with other builtin errors")
+    command.add_argument("--junit", type=Path, metavar="FILE", help="write the checks as JUnit XML")
+    command.add_argument("--markdown", type=Path, metavar="FILE", help="write the causes as Markdown")
     command.add_argument("--top", type=_count, default=IN_FULL, metavar="N", help="causes to show in full (default: 5)")
 
 

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from .exports import save
 from .judge import CONVENTION, DIFFERS, OK, PARTS
-from .problems import OutputError, UsageError
+from .problems import UsageError
 from .records import Run
 
 _GOOD = {OK, CONVENTION}
@@ -72,11 +73,7 @@ def write(run: Run, path: Path) -> None:
     """Write the checks of a run that do not agree."""
     target = run.header["target"]
     lines = [" ".join([*check, verdict]) for check, verdict in checks(run).items() if verdict not in _GOOD]
-    text = _HEAD.format(name=target["name"], version=target["version"]) + "".join(f"{one}\n" for one in lines)
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}") from error
+    save(_HEAD.format(name=target["name"], version=target["version"]) + "".join(f"{one}\n" for one in lines), path)
 
 
 def read(path: Path) -> dict[Check, str]:
