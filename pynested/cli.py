@@ -2,7 +2,8 @@
 
 How a command ends: 0, the target agrees; 1, the target differs, and nothing else is 1; 2, wrong usage, a target or a
 device that is not there; 3, the kit itself: vectors that are damaged, records or a report that cannot be written, an
-adapter or the kit with an error of its own; 128 + n, ended by signal n.
+adapter or the kit with an error of its own; 4, no check could be made, which is no agreement; 128 + n, ended by signal
+n.
 """
 
 from __future__ import annotations
@@ -11,22 +12,22 @@ import argparse
 import contextlib
 import shlex
 import sys
-import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pynested.backends.errors import PynestedError
-from pynested.spec.table import CLASSES
 
 from ._version import __version__
-from .conformance.adapters import TARGETS, open_session
+from .conformance import exports, known
+from .conformance.adapters import open_session
+from .conformance.arguments import add_conform, add_verbose, add_view
 from .conformance.conform import BrokenOff, conform
-from .conformance.corpus import VECTORS, Selection, check_kit, load_corpus
+from .conformance.corpus import Selection, check_kit, load_corpus
 from .conformance.explain import explain
 from .conformance.placements import LAYOUTS
 from .conformance.printable import printable, write
-from .conformance.problems import AGREES, KIT, SIGNAL, USAGE, KitError, OutputError, UsageError
+from .conformance.problems import AGREES, DIFFERS, KIT, NOTHING, SIGNAL, USAGE, KitError, OutputError, UsageError
 from .conformance.records import Run, read
 from .conformance.report import Report
 from .conformance.session import Session
@@ -35,8 +36,8 @@ from .conformance.signals import Ended, raised
 _EMULATION = ("schedule", "seed", "workers", "sanitize")
 _EXIT_CODES = (
     "exit codes: 0 agrees; 1 the target differs, and nothing else is 1; 2 wrong usage; 3 the kit itself (vectors that "
-    "are inconsistent or damaged, output that cannot be written, an error in the adapter or the kit); 128+n ended by "
-    "signal n"
+    "are inconsistent or damaged, output that cannot be written, an error in the adapter or the kit); 4 no check could "
+    "be made, which is no agreement; 128+n ended by signal n"
 )
 
 
@@ -60,15 +61,22 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"pynested {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     help_ = "check an implementation against the specification"
-    _add_conform(commands.add_parser("conform", help=help_, epilog=_EXIT_CODES))
+    add_conform(commands.add_parser("conform", help=help_, epilog=_EXIT_CODES))
     help_ = "show a run that was kept with conform --json"
     report = commands.add_parser("report", help=help_, epilog=_EXIT_CODES)
     report.add_argument("file", type=Path, metavar="FILE")
-    _add_verbose(report, "show every difference in full, and refusals with other builtin errors")
+    add_view(report)
+    help_ = "show what has changed from one kept run to another; 1 where something is worse"
+    diff = commands.add_parser("diff", help=help_, epilog=_EXIT_CODES)
+    diff.add_argument("before", type=Path, metavar="BEFORE")
+    diff.add_argument("after", type=Path, metavar="AFTER")
+    help_ = "run the snippets of a kept run, and name those that do not show what was recorded"
+    pasted = commands.add_parser("snippets", help=help_, epilog=_EXIT_CODES)
+    pasted.add_argument("file", type=Path, metavar="FILE")
     explained = commands.add_parser("explain", help="show a clause, an operator or a case")
     name = "for example SOFTMAX-3, softmax or softmax/float32/ragged/1"
     explained.add_argument("name", metavar="CLAUSE|OPERATOR|CASE", help=name)
-    _add_verbose(explained, "show every case that witnesses a clause")
+    add_verbose(explained, "show every case that witnesses a clause")
     kernels = commands.add_parser("kernels", help="list the CUDA kernels, and what can run or check them here")
     kernels.add_argument(
         "--resources",
@@ -77,53 +85,6 @@ def parser() -> argparse.ArgumentParser:
         help="compile every kernel with NVRTC and show what it takes (default: on every architecture of the table)",
     )
     return top
-
-
-def _add_conform(command: argparse.ArgumentParser) -> None:
-    target = command.add_mutually_exclusive_group()
-    target.add_argument("--target", default="pynested", metavar="NAME", help=f"what to check: {', '.join(TARGETS)}")
-    target.add_argument("--adapter", metavar="COMMAND", help="any program that speaks the protocol")
-    command.add_argument("--op", action="append", default=[], metavar="NAME", help="this operator; may be repeated")
-    command.add_argument("--layout", choices=LAYOUTS, help="this layout only")
-    command.add_argument("--match", default="", metavar="GLOB", help="cases whose id matches, as 'sum/*/empty*'")
-    command.add_argument(
-        "--class", dest="kind_class", default="", choices=CLASSES, help="cases about clauses of a class"
-    )
-    command.add_argument("--device", default="cpu", help="the device of the operands (default: cpu)")
-    _add_emulation(command.add_argument_group("with --device emulated", "how the CUDA kernels are run on the CPU"))
-    command.add_argument(
-        "--timeout",
-        type=_seconds,
-        metavar="SECONDS",
-        help="for each answer of a child process (default: 20, and 120 for the first)",
-    )
-    command.add_argument("--json", type=Path, metavar="FILE", help="keep the records of the run, one a line")
-    command.add_argument(
-        "--vectors", type=Path, default=VECTORS, metavar="DIR", help="other vectors than the embedded ones"
-    )
-    _add_verbose(command, "show every difference in full, and refusals with other builtin errors")
-
-
-def _add_emulation(group: argparse._ArgumentGroup) -> None:
-    order = "how threads take turns between barriers: forward, reverse, random, or eager: each warp as far as it can"
-    group.add_argument("--schedule", metavar="NAME", help=order)
-    group.add_argument("--seed", type=int, metavar="NUMBER", help="of the schedules random and eager")
-    group.add_argument("--workers", type=int, metavar="NUMBER", help="blocks that run at the same time")
-    tools = "build the kernels for the sanitizers of the C++ compiler: address (memory, undefined behaviour) or thread"
-    group.add_argument("--sanitize", metavar="NAME", help=tools)
-
-
-def _add_verbose(command: argparse.ArgumentParser, help_: str) -> None:
-    command.add_argument("-v", "--verbose", action="count", default=0, help=help_)
-
-
-def _seconds(text: str) -> float:
-    """Return a time to wait; argparse shows what is wrong with any other."""
-    seconds = float(text)
-    if not 0 < seconds <= threading.TIMEOUT_MAX:
-        most = f"at most {threading.TIMEOUT_MAX:.0f}"
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number of seconds that can be waited for, {most}")
-    return seconds
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -143,7 +104,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     """Run one command; whatever keeps it from its end is told in a sentence."""
-    commands = {"conform": _conform, "report": _report, "explain": _explain, "kernels": _kernels}
+    commands = {
+        "conform": _conform,
+        "report": _report,
+        "diff": _diff,
+        "snippets": _snippets,
+        "explain": _explain,
+        "kernels": _kernels,
+    }
     try:
         return commands[options.command](options)
     except BrokenPipeError:
@@ -172,7 +140,15 @@ def _reason(error: BaseException) -> tuple[int, str]:
 def _conform(options: argparse.Namespace) -> int:
     corpus = load_corpus(options.vectors)
     layouts = (options.layout,) if options.layout else LAYOUTS
-    selection = Selection(tuple(options.op), layouts, options.match, options.kind_class)
+    selection = Selection(
+        tuple(options.op),
+        layouts,
+        options.match,
+        options.kind_class,
+        tuple(options.exclude),
+        tuple(options.placement),
+        tuple(options.dtype),
+    )
     selection.check(corpus)
     check_kit(corpus, options.vectors)
     emulation = {name: getattr(options, name) for name in _EMULATION if getattr(options, name) is not None}
@@ -181,12 +157,24 @@ def _conform(options: argparse.Namespace) -> int:
     def start() -> Session:
         return open_session(options.target, command, options.device, options.timeout, emulation)
 
+    expected = None if options.expect is None else known.read(options.expect)
     try:
-        return _show(conform(corpus, selection, start, options.json, sys.stderr), options.verbose)
+        run = conform(corpus, selection, start, options.json, sys.stderr)
     except BrokenOff as broken:
         if broken.run.results:
-            _show(broken.run, options.verbose)
+            _show(broken.run, options)
         raise
+    code = _show(run, options)
+    if options.write_expect is not None:
+        known.write(run, options.write_expect)
+    return code if expected is None else _held(run, expected, code)
+
+
+def _held(run: Run, expected: Mapping[known.Check, str], code: int) -> int:
+    """Say what is not as expected, and return the exit code that is left."""
+    found = known.unexpected(run, expected)
+    _write("\nAgainst what is expected: " + "\n".join(found.lines()) + "\n")
+    return code if code in (KIT, NOTHING) else DIFFERS if found.worse else AGREES
 
 
 def _command(text: str | None) -> list[str] | None:
@@ -203,11 +191,35 @@ def _command(text: str | None) -> list[str] | None:
 
 
 def _report(options: argparse.Namespace) -> int:
-    return _show(read(options.file), options.verbose)
+    return _show(read(options.file), options)
 
 
-def _show(run: Run, verbose: int) -> int:
-    _write(Report(run).text(verbose))
+def _diff(options: argparse.Namespace) -> int:
+    before, after = read(options.before), read(options.after)
+    if before.header["vectors"] != after.header["vectors"]:
+        _write("The two runs were held to different vectors; cases that are not in both have changed.\n")
+    found = known.changes(known.checks(before), known.checks(after))
+    _write("\n".join(found.lines()) + "\n")
+    return DIFFERS if found.worse else AGREES
+
+
+def _snippets(options: argparse.Namespace) -> int:
+    from .conformance.pasted import findings, mismatches  # of no use to the other commands
+
+    run = read(options.file)
+    wrong = list(mismatches(run))
+    for result, finding, said in wrong:
+        _write(f"{result['id']}, {result['layout']}: {finding['verdict']}, {finding['got']}\n  pasted: {said}\n")
+    _write(f"{len(wrong):,} of {sum(1 for _ in findings(run)):,} snippets do not show what was recorded.\n")
+    return KIT if wrong else AGREES
+
+
+def _show(run: Run, options: argparse.Namespace) -> int:
+    _write(Report(run).text(options.verbose, options.top))
+    if options.junit is not None:
+        exports.save(exports.junit(run), options.junit)
+    if options.markdown is not None:
+        exports.save(exports.markdown(run), options.markdown)
     return run.exit_code
 
 

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from .asking import Job
 from .corpus import Corpus, Selection
 from .problems import KitError, OutputError, UsageError
 from .records import Record, Run, footer, header, line
-from .runner import Job, plan, results
+from .runner import plan, results
 from .session import Session
 
 Write = Callable[[Record], None]

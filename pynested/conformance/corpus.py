@@ -46,6 +46,11 @@ class Case:
         """True where the call must be refused."""
         return "error" in self.expect
 
+    @cached_property
+    def dtypes(self) -> frozenset[str]:
+        """The dtypes of the operands."""
+        return frozenset(_dtypes([*self.args, *self.kwargs.values()]))
+
     @property
     def gradient_expected(self) -> bool:
         """True where at least one gradient is given."""
@@ -75,6 +80,9 @@ class Selection:
     layouts: tuple[str, ...] = LAYOUTS
     match: str = ""
     kind_class: str = ""
+    exclude: tuple[str, ...] = ()
+    placements: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = ()
 
     def pick(self, corpus: Corpus) -> Iterator[tuple[Case, str]]:
         """Yield each selected case with each selected layout that it lists."""
@@ -83,7 +91,8 @@ class Selection:
             wanted = wanted and (not self.match or fnmatch.fnmatchcase(case.id, self.match))
             classes = {corpus.clauses[id_].kind_class for id_ in case.clauses}
             wanted = wanted and (not self.kind_class or self.kind_class in classes)
-            if wanted:
+            wanted = wanted and not any(fnmatch.fnmatchcase(case.id, one) for one in self.exclude)
+            if wanted and (not self.dtypes or case.dtypes & set(self.dtypes)):
                 yield from ((case, layout) for layout in self.layouts if layout in case.layouts)
 
     def check(self, corpus: Corpus) -> None:
@@ -93,7 +102,7 @@ class Selection:
             if name not in operators:
                 raise unknown("operator", name, operators)
         if next(self.pick(corpus), None) is None:
-            raise UsageError("no case is selected; loosen --op, --layout, --match or --class")
+            raise UsageError("no case is selected; loosen --op, --layout, --match, --class, --exclude or --dtype")
 
 
 def load_corpus(folder: Path = VECTORS, table: Mapping[str, Operator] | None = None) -> Corpus:
@@ -135,3 +144,15 @@ def _case(op: str, entry: Mapping[str, Any]) -> Case:
     """Return the case of an entry, whose form was checked when it was read."""
     lists = {name: tuple(entry[name]) for name in ("clauses", "layouts", "placements") if name in entry}
     return Case(op=op, **{**entry, **lists})
+
+
+def _dtypes(value: object) -> set[str]:
+    """Return the dtypes of the arrays in JSON values."""
+    if isinstance(value, list):
+        return set().union(*map(_dtypes, value)) if value else set()
+    if not isinstance(value, dict):
+        return set()
+    ((form, fields),) = value.items()
+    if form == "list":
+        return _dtypes(fields)
+    return {str(fields["dtype"])} if form in ("nested", "dense") else set()

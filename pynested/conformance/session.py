@@ -25,7 +25,9 @@ def _ours(protocol: int) -> None:
 
 # What answers `start`: a target that is there, or why it is not. An adapter may say more.
 _PRESENT = {"protocol": Both(int, _ours), "name": str, "version": str, "errors?": {"kind", "builtin"}}
-_PRESENT |= dict.fromkeys(("language?", "device?", "dialect?", "runtime?"), str) | {"*": ANYTHING}
+_PRESENT |= dict.fromkeys(("language?", "device?", "dialect?", "runtime?", "dense?", "conventions?"), str) | {
+    "*": ANYTHING
+}
 _ABSENT = {"unavailable": str, "*": ANYTHING}
 
 
@@ -35,6 +37,8 @@ class Identity:
 
     ``dialect`` is the language of snippets that people can paste. ``errors`` is `kind` where a refusal must carry the
     name that the specification gives it, and `builtin` where the target has its own classes and any refusal counts.
+    ``dense`` is how the target's dense operator is called, which can be asked too. ``conventions`` are words for what
+    the target documents otherwise than the specification: `promotion` of dtypes.
     """
 
     name: str
@@ -44,6 +48,8 @@ class Identity:
     dialect: str = "pynested"
     errors: str = "kind"
     runtime: str = ""
+    dense: str = ""
+    conventions: str = ""
 
     @classmethod
     def from_reply(cls, reply: Any) -> Identity:
