@@ -6,8 +6,11 @@ can never be together: `{"rank": "2 3", "ragged": "middle"}` is no call, since a
 no middle. From a family a covering array is computed (`generator/covering.py`): every two levels that can be
 together are together in some call, and every three of the axes that the family lists in `triples`.
 
-Two axes are not drawn. `placement` is asked of every case by whoever runs it, and edges of value are positions, which
-are written by hand in `generator/cases`.
+Vectors do not change once they are out, and another operator among those of a family would change its array: operators
+that come later are a family of their own.
+
+`placement` is not drawn: it is asked of every case by whoever runs it. And edges of value are positions, which are
+written by hand in `generator/cases`.
 """
 
 from __future__ import annotations
@@ -90,11 +93,23 @@ AXES: Mapping[str, Axis] = {axis.name: axis for axis in (
         "reversed": "in a tuple, the last first"}),
     Axis("keepdim", "Whether what is reduced stays with size 1.", {
         "absent": "it is left out", "true": "True by name", "false": "False by name"}),
+    Axis("moved", "The dimension that moves, ends a range or is chosen from.", {
+        "ragged": "the ragged one", "regular": "the first regular one", "first": "the one behind the batch",
+        "last": "the last one"}),
+    Axis("onto", "Where it goes, or where the range has its other end.", {
+        "last": "the end", "first": "behind the batch", "ragged": "where the ragged dimension is"}),
+    Axis("place", "Which element is chosen.", {"first": "0", "last": "-1", "end": "the size less 1, of the shortest"}),
     Axis("other", "What the second operand is.", {
         "nested": "nested, of equal shape, made apart", "thin": "nested, the first regular size 1",
         "number": "a number", "point": "dense without dimensions",
         "row": "dense, the last regular size", "slices": "dense, a slice for each component",
         "slice": "dense, one slice for all of them", "whole": "dense, the whole shape, where lengths are equal"}),
+    Axis("product", "What a batch of matrices is multiplied by.", {
+        "matrix": "a dense matrix behind it", "vector": "a dense vector behind it",
+        "slices": "a dense matrix behind each component", "slice": "the only slice of a dense batch of one",
+        "outer": "nested matrices (B, D, *) behind it, so that two dimensions are irregular",
+        "summed": "nested matrices (B, *, E) behind it, so that the irregular dimension is summed over",
+        "left": "a dense matrix in front", "left-slices": "a dense matrix in front of each component"}),
     Axis("side", "On which side the second operand stands.", {"right": "behind", "left": "in front"}),
     Axis("second", "The dtype of the second operand.", {
         "same": "that of the first", "wider": "the next wider one of its kind", "whole": "int8"}),
@@ -159,6 +174,18 @@ _MET: tuple[Mapping[str, str], ...] = (
     {"dtype": "int8", "second": "whole"},
     {"second": "whole", "tracked": "self other"},
 )
+_MOVED: tuple[Mapping[str, str], ...] = (
+    {"ragged": "regular", "moved": "ragged"},
+    {"ragged": "regular", "onto": "ragged"},
+    {"rank": "2", "ragged": "first", "moved": "regular"},
+    {"rank": "3", "ragged": "two", "moved": "regular"},
+)
+_MULTIPLIED: tuple[Mapping[str, str], ...] = (
+    {"ragged": "first", "product": "summed left left-slices"},
+    {"ragged": "last", "product": "matrix vector slices slice outer"},
+    {"dtype": "float64", "second": "wider"},
+    {"second": "whole", "tracked": "self other"},
+)
 _MISSED: tuple[Mapping[str, str], ...] = (
     {"misfit": "size", "sizes": "one zero"},
     {"misfit": "size", "rank": "2"},
@@ -195,6 +222,18 @@ FAMILIES: Mapping[str, Family] = {family.name: family for family in (
     Family("places", ("argmax", "argmin"), (*_BATCH, "dtype", *_REDUCED), each=True,
            chosen={"dtype": f"{_FLOATS} int32", "dim": "ragged regular last batch", "spelled": "keyword position"},
            never=(*_SHAPE, *_ONE_DIM), triples=("ragged", "dim", "keepdim")),
+    Family("movement", ("transpose", "permute", "flatten", "unsqueeze"),
+           (*_BATCH, "dtype", "cotangent", "moved", "onto", "sign", "spelled"),
+           chosen={"dtype": f"{_FLOATS} int32 bool", "spelled": "keyword position"},
+           never=(*_SHAPE, *_MOVED), triples=("operator", "ragged", "moved", "onto")),
+    Family("choice of one", ("select",), (*_BATCH, "dtype", "cotangent", "moved", "place", "sign", "spelled"),
+           chosen={"dtype": f"{_FLOATS} int32 bool", "spelled": "keyword position"}, never=(*_SHAPE, *_MOVED),
+           triples=("ragged", "moved", "place")),
+    Family("products", ("matmul",), (*_BATCH, "dtype", "cotangent", "product", "second", "tracked"),
+           chosen={"rank": "3", "ragged": "first last", "dtype": _FLOATS}, never=(*_SHAPE, *_MULTIPLIED)),
+    Family("batched products", ("bmm",), (*_BATCH, "dtype", "cotangent", "product", "second", "tracked"),
+           chosen={"rank": "3", "ragged": "first last", "dtype": _FLOATS,
+                   "product": "slices outer summed left-slices"}, never=(*_SHAPE, *_MULTIPLIED)),
     Family("runs", ("softmax", "log_softmax", "softmin", "cumsum"),
            (*_BATCH, "dtype", "numbers", "cotangent", "dim", "sign", "spelled"), each=True,
            chosen={"dtype": _FLOATS, "dim": "ragged regular last", "spelled": "keyword position"},

@@ -18,6 +18,8 @@ from ..covering import Row, cover
 from .calls import add
 from .folded import along, reduced
 from .meetings import meet, miss
+from .moved import chosen, moved
+from .multiplied import multiplied
 
 __all__ = ["designed"]
 
@@ -69,5 +71,9 @@ WRITERS: Mapping[str, Callable[[Book, Row, str], None]] = {
     "reductions": reduced,
     "choices": reduced,
     "places": reduced,
+    "movement": moved,
+    "choice of one": chosen,
+    "products": multiplied,
+    "batched products": multiplied,
     "runs": along,
 }

@@ -16,7 +16,7 @@ from ..covering import Row
 from ..draws import dense, floats, integers
 from .calls import add, refusal
 
-__all__ = ["meet", "miss"]
+__all__ = ["WIDER", "meet", "miss", "numbers"]
 
 WIDER = {"bool": "int8", "int8": "int16", "int32": "int64", "float16": "float32", "float32": "float64"}
 CHOOSING = ("maximum", "minimum")  # asked without ties
@@ -37,7 +37,7 @@ def meet(book: Book, row: Row, key: str) -> None:
     elif row["other"] == "number":
         y = 3.0 if row["dtype"].startswith("float") else 3
     else:
-        y = _numbers(dtype, _dense_shape(row["other"], form), f"{key} y", kind, *other)
+        y = numbers(dtype, _dense_shape(row["other"], form), f"{key} y", kind, *other)
     args = [x, y] if row["side"] == "right" else [y, x]
     front = 0 if row["side"] == "right" else 1
     tracked = {"both": None, "self": (front,), "other": (1 - front,)}[row.get("tracked", "both")]
@@ -47,7 +47,8 @@ def meet(book: Book, row: Row, key: str) -> None:
     add(book, row, args, "dtype", "gradient", tracked=tracked, cmp=cmp)
 
 
-def _numbers(dtype: str, shape: tuple[int, ...], key: str, kind: str, low: int, high: int) -> NDArray:
+def numbers(dtype: str, shape: tuple[int, ...], key: str, kind: str, low: int = -8, high: int = 8) -> NDArray:
+    """Return a dense array of whole or fine numbers."""
     if kind == "fine" and np.dtype(dtype).kind == "f":
         return dense(floats(dtype, [shape], key, ragged=None))
     return dense(integers(dtype, [shape], key, low, high, ragged=None))
@@ -75,7 +76,7 @@ def miss(book: Book, row: Row, key: str) -> None:
         y: Any = drawn(nested, "float32", f"{key} y", "whole", 1, 4)
         kind, clause = "StructureError", refusal(book.op, "StructureError")
     else:
-        y = _numbers("float32", _misfit_shape(row["misfit"], form), f"{key} y", "whole", 1, 4)
+        y = numbers("float32", _misfit_shape(row["misfit"], form), f"{key} y", "whole", 1, 4)
         kind, clause = "ShapeError", "BROADCASTING-6" if row["misfit"] == "deeper" else "BROADCASTING-5"
     args = [x, y] if row["side"] == "right" else [y, x]
     book.error_inside("axes", clause, kind, f"{book.op}/{NEAR.get(book.op, 'float32')}/ragged/1", args)
