@@ -105,7 +105,10 @@ def _zeros(operands: Sequence[Any]) -> list[Any]:
 
     def one(operand: Any) -> Any:
         whole = isinstance(operand, Components) or (isinstance(operand, np.ndarray) and operand.ndim == rank)
-        return np.zeros([1 if n is None else n for n in operand.shape[1:]], operand.dtype) if whole else operand
+        if not whole:
+            return operand
+        dtype = np.float64 if operand.dtype == object else operand.dtype  # exact numbers, which 0 would not divide
+        return np.zeros([1 if n is None else n for n in operand.shape[1:]], dtype)
 
     return [one(operand) for operand in operands]
 

@@ -165,6 +165,7 @@ _FIELDS = {
     "kwargs": {"*": _arguments()},
     "expect": _EXPECT,
     "near?": Both(str, _id),
+    "tracked?": [int],
     "cotangent?": forms(_OPERANDS | {"list": [forms(_OPERANDS)]}),
     "gradient?": [_GRADIENT],
     "gradient_kwargs?": {"*": _GRADIENT},
@@ -176,12 +177,21 @@ def _consistent(case: Mapping[str, Any]) -> None:
         raise ValueError("a refused call, and no other, names in `near` the accepted call next to it")
     if ("cotangent" in case) != ("gradient" in case):
         raise ValueError("a cotangent and a gradient come together")
+    if "tracked" in case:
+        _given_alone(case)
     if "cotangent" in case:
         _alike(case["cotangent"], case["expect"], "cotangent", "the result")
         for where, argument, gradient in _gradients(case):
             _alike(gradient, argument, where, "its argument")
     if "jagged" in case["layouts"]:
         _fit_jagged([*case["args"], *case["kwargs"].values()])
+
+
+def _given_alone(case: Mapping[str, Any]) -> None:
+    """Refuse a list of who requires grad that is not the list of who receives a gradient."""
+    given = [number for number, one in enumerate(case.get("gradient", ())) if one is not None]
+    if case["tracked"] != given:
+        raise Malformed("tracked", f"is {case['tracked']}, but gradients are given of {given}")
 
 
 def _gradients(case: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:

@@ -51,9 +51,10 @@ def _of_operands(terms: Callable[..., Terms], arguments: Arguments, cotangent: N
     operands = arguments["self"], arguments["other"]
     met = matched(*operands, cotangent) if isinstance(cotangent, Components) else [(*operands, cotangent)]
     found: list[Terms] = []
-    for a, b, g in met:
-        size = np.abs(wide(a))
-        found.append(terms(size, wide(b), np.abs(wide(g)), np.abs(np.log(size + (size == 0)))))
+    for group in met:
+        a, b, g = (np.atleast_1d(wide(one)) for one in group)  # exact numbers without dimensions would be no arrays
+        size = np.abs(a)
+        found.append(terms(size, b, np.abs(g), np.abs(np.log(size + (size == 0)))))
     return {
         name: _summed_to(operand, [pair[number] for pair in found])
         for number, (name, operand) in enumerate(zip(("self", "other"), operands, strict=True))
@@ -72,7 +73,8 @@ def _summed_to(operand: Any, terms: list[NDArray]) -> Nested:
     if terms and operand.ndim > terms[0].ndim:
         parts = [_shrunk(one, operand[k if len(operand) > 1 else 0]) for k, one in enumerate(terms)]
         return np.stack(parts) if len(operand) > 1 else np.asarray(sum(parts))[None]
-    return np.asarray(sum((_shrunk(one, operand) for one in terms), start=np.zeros(operand.shape)))
+    added = sum((_shrunk(one, operand).ravel() for one in terms), start=np.zeros(operand.size))
+    return np.asarray(added).reshape(operand.shape)
 
 
 def _shrunk(terms: NDArray, like: NDArray) -> NDArray:

@@ -25,7 +25,8 @@ VECTORS = Path(spec.__file__).parent / "vectors"
 class Case:
     """One vector: a call, what it must give and, where there is one, the gradient it must give.
 
-    ``placements`` names where the operands may lie for the call to be allowed; empty for everywhere.
+    ``tracked`` are the operands that require grad, where that is not every one that can. ``placements`` names where
+    they may lie for the call to be allowed; empty for everywhere.
     """
 
     id: str
@@ -39,6 +40,7 @@ class Case:
     cotangent: Any = None
     gradient: Sequence[Any] = ()
     gradient_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    tracked: Sequence[int] | None = None
     placements: tuple[str, ...] = ()
 
     @property

@@ -26,7 +26,9 @@ class Case:
     batch of no components, for instance). `zeros` is "either" where the sign of a zero is open; `unspecified` lists the
     flat positions, leaf by leaf, whose value is open (True: all), `unspecified_gradient` the same of gradients given by
     hand. `gradient` is "auto", None, or the gradients by hand, one per differentiable operand, as trees of numbers.
-    `several` says that the result is a list; `placements` are all unless some are named.
+    `drawn` says which cotangent is drawn: whole numbers, of which none is 0, with zeros among them, or fine ones.
+    `tracked` are the positions that require grad, if not all do that can. `several` says that the result is a list;
+    `placements` are all unless some are named.
     """
 
     op: str
@@ -44,6 +46,8 @@ class Case:
     unspecified_gradient: Any = ()
     gradient: Any = AUTO
     cotangent: Any = None
+    drawn: str = "whole"
+    tracked: tuple[int, ...] | None = None
     error: str | None = None
     near: str | None = None
     several: bool = False

@@ -50,7 +50,7 @@ def nest(dtype: str, components: Sequence[Any], ragged: int | None = 1, shape: A
 def named(arrays: Sequence[NDArray], dtype: str, ragged: int | None, shape: Any = None) -> Components:
     """Return the components with a logical shape in which the ragged dimension is None."""
     if shape is None:
-        sizes: list[int | None] = list(Components(arrays).shape)
+        sizes: list[int | None] = list(Components(arrays, dtype=dtype).shape)
         if ragged is not None and ragged < len(sizes):
             sizes[ragged] = None
         shape = sizes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,12 @@ from .words import bound_fields, exact_fields, representable
 
 __all__ = ["gradient_fields"]
 
+_WHOLE = (-3, -2, -1, 2, 3, 4)
+_DRAWN: Mapping[str, Callable[[int, int], float]] = {  # from a word, and its place
+    "whole": lambda w, place: _WHOLE[w % 6],
+    "zeros": lambda w, place: _WHOLE[w % 6] * (place % 2),
+    "fine": lambda w, place: (w % 2**12 - 2047.5) / 2**9,
+}
 Pairs = list[tuple[Any, Any]]  # slope, cotangent
 
 
@@ -40,14 +46,16 @@ def gradient_fields(case: Case, arguments: Mapping[str, Any], result: Any, exact
         "gradient": [fields.get(name) for name in names],
     }
     others = {name: entry for name, entry in fields.items() if name not in names}
-    return entries | ({"gradient_kwargs": others} if others else {})
+    tracked = {} if case.tracked is None else {"tracked": list(case.tracked)}
+    return tracked | entries | ({"gradient_kwargs": others} if others else {})
 
 
 def _differentiable(case: Case, arguments: Mapping[str, Any]) -> list[str]:
     """Return the operands with a gradient: those the table names, of floating dtype, or any given by hand."""
     listed = load_table()[case.op].differentiable or (tuple(arguments)[:1] if case.gradient != "auto" else ())
     given = dict(zip(arguments, case.args, strict=False)) | dict(case.kwargs)
-    return [name for name in listed if _is_float(given.get(name)) and _is_float(arguments.get(name))]
+    floats = [name for name in listed if _is_float(given.get(name)) and _is_float(arguments.get(name))]
+    return floats if case.tracked is None else [name for name in floats if list(arguments).index(name) in case.tracked]
 
 
 def _is_float(value: Any) -> bool:
@@ -62,11 +70,12 @@ def _all_finite(arguments: Mapping[str, Any]) -> bool:
 
 
 def _draw(case: Case, result: Any, dtype: str) -> Any:
-    """Return a cotangent of small integers, none of them 0, shaped like the result."""
+    """Return a cotangent shaped like the result, of the numbers that the case asks for."""
     arrays, index = [], 0
     for leaf in leaves(result):
         words = [word(f"{case.id}/cotangent", index + place) for place in range(leaf.size)]
-        arrays.append(np.array([(-3, -2, -1, 2, 3, 4)[w % 6] for w in words], dtype=dtype).reshape(leaf.shape))
+        numbers = [_DRAWN[case.drawn](w, place) for place, w in enumerate(words)]
+        arrays.append(np.array(numbers, dtype=dtype).reshape(leaf.shape))
         index += leaf.size
     return like(result, iter(arrays), dtype)
 

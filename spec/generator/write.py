@@ -12,6 +12,7 @@ from ..corpus import FORMAT, SPEC
 from ..table import FAMILIES
 from .author import Book
 from .build import build
+from .cases.designed import designed
 
 __all__ = ["FOLDER", "books", "differences", "texts", "write"]
 
@@ -19,10 +20,10 @@ FOLDER = Path(__file__).parents[1] / "vectors"
 
 
 def books() -> Iterator[tuple[str, Book]]:
-    """Yield every chapter's books of authored cases, in reading order."""
+    """Yield every chapter's books, in reading order: cases written by hand, and those drawn from the axes."""
     for chapter in FAMILIES:
         module = importlib.import_module(f"pynested.spec.generator.cases.{chapter}")
-        yield from ((chapter, book) for book in module.books())
+        yield from ((chapter, book) for book in (*module.books(), *designed(chapter)))
 
 
 def texts(only: str | None = None) -> Iterator[tuple[Path, str]]:

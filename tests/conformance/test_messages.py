@@ -56,6 +56,16 @@ def test_a_case_may_say_where_its_operands_may_lie(rewrite: Callable[..., Path])
     assert [one["placement"] for one in requests] == ["packed", "holes-nan", "holes-max"]
 
 
+def test_a_case_may_say_which_operands_require_grad() -> None:
+    jobs = {job.case.id: job for job in plan(load_corpus(), Selection(ops=("add",), layouts=("strided",)))}
+    alone = {id_: job for id_, job in jobs.items() if job.case.tracked is not None}
+    assert {tuple(job.wrt) for job in alone.values()} == {(0,), (1,)}
+    for job in alone.values():
+        assert job.wrt == job.case.tracked
+        assert [number for number, one in enumerate(job.case.gradient) if one is not None] == job.wrt
+    assert jobs["add/float32/ragged/1"].wrt == [0, 1]
+
+
 def test_a_cotangent_that_cannot_be_read_is_a_fault_of_the_kit(rewrite: Callable[..., Path]) -> None:
     def wild(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
         cases[0]["cotangent"]["nested"]["bits"][0] = "n" * 16

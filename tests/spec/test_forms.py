@@ -93,6 +93,9 @@ DAMAGE: list[tuple[Json, str, Any, str]] = [
     (ACCEPTED, "near", "cat/float32/ragged/2", "names in `near` the accepted call"),
     (ACCEPTED, "cotangent", GONE, "a cotangent and a gradient come together"),
     (ACCEPTED, "gradient", GONE, "a cotangent and a gradient come together"),
+    (ACCEPTED, "tracked", [1], r"tracked: is \[1\], but gradients are given of \[0\]"),
+    (ACCEPTED, "tracked", ["self"], r"tracked\[0\]: expected an integer"),
+    (REFUSED, "tracked", [0], r"tracked: is \[0\], but gradients are given of \[\]"),
     (ACCEPTED, "gradient", [None], "gradient: has 1 entries for 3 arguments"),
     (
         ACCEPTED,

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import functools
+import json
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pynested import spec
 from pynested.spec import compare, decode_value, load_vectors
 from pynested.spec.components import left_align
 from pynested.spec.corpus import Case as Vector
@@ -197,6 +201,13 @@ def _outcome(op: str, vector: Vector) -> Any:
         return compare(answer(op, vector), vector["expect"])
     except (ValueError, IndexError) as problem:
         return problem
+
+
+def test_the_example_in_the_readme_is_a_case() -> None:
+    text = (Path(spec.__file__).parent / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    case = json.loads(example)
+    assert case in load_vectors()[case["id"].partition("/")[0]]
 
 
 def test_a_truncated_file_is_refused(tmp_path: Any) -> None:

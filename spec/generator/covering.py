@@ -1,0 +1,137 @@
+"""Covering arrays: few rows in which every two levels of any two axes are together, greedy and the same everywhere.
+
+A row gives each axis a level. What can never be together is declared as levels by axis. Rows are found one by one: of
+some candidates the one that covers most of what is still open, and of these the one with the lowest levels, which are
+the smallest inputs. A candidate starts from the first open tuple and gives the axes, in an order drawn from `SEED`, the
+level that covers most; nothing else is left to chance.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+
+from .draws import word
+
+__all__ = ["SEED", "Row", "cover", "permits", "tuples"]
+
+SEED, CANDIDATES = "covering array", 8
+
+Levels = Mapping[str, Sequence[str]]
+Never = Sequence[Mapping[str, str]]  # levels by axis, in words separated by blanks, that are not together in a row
+Forbidden = list[tuple[str, frozenset[str]]]
+Row = dict[str, str]
+Tuple = tuple[tuple[str, str], ...]  # axes with a level each, in the order of the axes
+
+
+def permits(row: Mapping[str, str], never: Never) -> bool:
+    """Say whether nothing that is forbidden is in a row, or in the beginning of one."""
+    return not _forbidden(row, _parsed(never))
+
+
+def _parsed(never: Never) -> list[Forbidden]:
+    return [[(axis, frozenset(levels.split())) for axis, levels in one.items()] for one in never]
+
+
+def _forbidden(row: Mapping[str, str], never: Sequence[Forbidden]) -> bool:
+    for one in never:
+        for axis, levels in one:
+            if row.get(axis) not in levels:
+                break
+        else:
+            return True
+    return False
+
+
+def tuples(levels: Levels, triples: Sequence[str] = ()) -> Iterator[Tuple]:
+    """Yield what is to be covered, possible or not: two levels of all axes, three of those in `triples`."""
+    chosen = [*itertools.combinations(levels, 2), *itertools.combinations([a for a in levels if a in triples], 3)]
+    for axes in chosen:
+        yield from itertools.product(*([(axis, level) for level in levels[axis]] for axis in axes))
+
+
+def cover(levels: Levels, never: Never = (), triples: Sequence[str] = ()) -> list[Row]:
+    """Return rows that cover every tuple which some row can have."""
+    search = _Search(levels, never, triples)
+    rows: list[Row] = []
+    while search.open:
+        rows.append(search.next_row(len(rows)))
+    return rows
+
+
+class _Search:
+    """The axes, what is forbidden, and the tuples that no row has yet."""
+
+    def __init__(self, levels: Levels, never: Never, triples: Sequence[str]) -> None:
+        self.levels, self.never, self.triples = levels, _parsed(never), triples
+        self.place = {axis: number for number, axis in enumerate(levels)}
+        self.about = {axis: [one for one in self.never if axis in dict(one)] for axis in levels}
+        possible = [one for one in tuples(levels, triples) if self.completed(dict(one)) is not None]
+        self.open: dict[Tuple, None] = dict.fromkeys(possible)  # a set that keeps its order
+        self.open_with: dict[tuple[str, str], set[Tuple]] = {}
+        for one in possible:
+            for part in one:
+                self.open_with.setdefault(part, set()).add(one)
+
+    def completed(self, row: Row) -> Row | None:
+        """Return a row with all axes that begins as this one does, the lowest one; None where there is none."""
+        return None if _forbidden(row, self.never) else self._completed(row)
+
+    def _completed(self, row: Row) -> Row | None:
+        axis = next((one for one in self.levels if one not in row), None)
+        if axis is None:
+            return row
+        for level in self.levels[axis]:
+            longer = {**row, axis: level}
+            if not _forbidden(longer, self.about[axis]) and (found := self._completed(longer)) is not None:
+                return found
+        return None
+
+    def next_row(self, number: int) -> Row:
+        """Return the best of some candidates, and take out what it covers."""
+        start = dict(next(iter(self.open)))
+        candidates = [self._candidate(start, f"{SEED}/{number}/{one}") for one in range(CANDIDATES)]
+        best = min(candidates, key=lambda row: (-len(self._covered(row)), self._size(row)))
+        for one in self._covered(best):
+            del self.open[one]
+            for part in one:
+                self.open_with[part].discard(one)
+        return {axis: best[axis] for axis in self.levels}
+
+    def _candidate(self, start: Row, key: str) -> Row:
+        row, others = dict(start), [axis for axis in self.levels if axis not in start]
+        for axis in sorted(others, key=lambda axis: word(f"{key}/{axis}", 0)):
+            gains = {level: self._gain(row, axis, level) for level in self.levels[axis]}
+            ordered = sorted(gains, key=gains.__getitem__, reverse=True)  # stable: the lowest level first
+            row[axis] = next(one for one in ordered if self.completed({**row, axis: one}) is not None)
+        return row
+
+    def _gain(self, row: Row, axis: str, level: str) -> tuple[int, int]:
+        """Return how much a level covers beside those that are there, and how much it may cover yet."""
+        part = (axis, level)
+        return sum(one in self.open for one in self._tuples(row, part)), len(self.open_with.get(part, ()))
+
+    def _tuples(self, row: Row, part: tuple[str, str]) -> Iterator[Tuple]:
+        """Yield what a row would have with one more level, in the order of the axes."""
+        for other in row.items():
+            yield self._ordered(other, part)
+        if part[0] in self.triples:
+            for two in itertools.combinations([one for one in row.items() if one[0] in self.triples], 2):
+                yield self._ordered(*two, part)
+
+    def _ordered(self, *parts: tuple[str, str]) -> Tuple:
+        places = [self.place[part[0]] for part in parts]
+        if len(parts) == 2:
+            return parts if places[0] < places[1] else parts[::-1]
+        return tuple(part for _, part in sorted(zip(places, parts, strict=True)))
+
+    def _covered(self, row: Row) -> list[Tuple]:
+        found, beginning = [], Row()
+        for part in row.items():
+            found += [one for one in self._tuples(beginning, part) if one in self.open]
+            beginning[part[0]] = part[1]
+        return found
+
+    def _size(self, row: Row) -> list[int]:
+        places = [self.levels[axis].index(level) for axis, level in row.items()]
+        return [sum(places), *(self.levels[axis].index(row[axis]) for axis in self.levels)]
