@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["AXES", "FAMILIES", "Axis", "Family"]
+__all__ = ["AXES", "FAMILIES", "SILENT", "Axis", "Family"]
 
 
 @dataclass(frozen=True)
@@ -125,6 +125,9 @@ AXES: Mapping[str, Axis] = {axis.name: axis for axis in (
         "packed": "one after another", "holes": "gaps between them, full of NaN or extremes",
         "transposed": "the last dimension of components varies slowest"}),
 )}
+
+# Levels that leave no element to look at, so that whatever else a call has it cannot show.
+SILENT: Mapping[str, str] = {"batch": "none", "lengths": "empty", "sizes": "zero"}
 
 # What the shape of a batch rules out: where there is no middle, no regular dimension, or nothing to be equal to.
 _SHAPE: tuple[Mapping[str, str], ...] = (

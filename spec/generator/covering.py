@@ -4,6 +4,9 @@ A row gives each axis a level. What can never be together is declared as levels 
 some candidates the one that covers most of what is still open, and of these the one with the lowest levels, which are
 the smallest inputs. A candidate starts from the first open tuple and gives the axes, in an order drawn from `SEED`, the
 level that covers most; nothing else is left to chance.
+
+Some levels leave nothing to look at: where there are no components, every reading of `dim` is right. A row with such a
+level covers what that level is in, and nothing else.
 """
 
 from __future__ import annotations
@@ -50,9 +53,11 @@ def tuples(levels: Levels, triples: Sequence[str] = ()) -> Iterator[Tuple]:
         yield from itertools.product(*([(axis, level) for level in levels[axis]] for axis in axes))
 
 
-def cover(levels: Levels, never: Never = (), triples: Sequence[str] = ()) -> list[Row]:
-    """Return rows that cover every tuple which some row can have."""
-    search = _Search(levels, never, triples)
+def cover(
+    levels: Levels, never: Never = (), triples: Sequence[str] = (), silent: Mapping[str, str] | None = None
+) -> list[Row]:
+    """Return rows that cover every tuple which some row can have, beside no `silent` level of another axis."""
+    search = _Search(levels, never, triples, silent or {})
     rows: list[Row] = []
     while search.open:
         rows.append(search.next_row(len(rows)))
@@ -62,8 +67,10 @@ def cover(levels: Levels, never: Never = (), triples: Sequence[str] = ()) -> lis
 class _Search:
     """The axes, what is forbidden, and the tuples that no row has yet."""
 
-    def __init__(self, levels: Levels, never: Never, triples: Sequence[str]) -> None:
+    def __init__(self, levels: Levels, never: Never, triples: Sequence[str], silent: Mapping[str, str]) -> None:
         self.levels, self.never, self.triples = levels, _parsed(never), triples
+        self.silent = {(axis, level) for axis, words in silent.items() for level in words.split()}
+        self.loud = {axis: [one for one in own if (axis, one) not in self.silent] for axis, own in levels.items()}
         self.place = {axis: number for number, axis in enumerate(levels)}
         self.about = {axis: [one for one in self.never if axis in dict(one)] for axis in levels}
         possible = [one for one in tuples(levels, triples) if self.completed(dict(one)) is not None]
@@ -74,14 +81,14 @@ class _Search:
                 self.open_with.setdefault(part, set()).add(one)
 
     def completed(self, row: Row) -> Row | None:
-        """Return a row with all axes that begins as this one does, the lowest one; None where there is none."""
+        """Return the lowest row that begins as this one and adds nothing silent; None where there is none."""
         return None if _forbidden(row, self.never) else self._completed(row)
 
     def _completed(self, row: Row) -> Row | None:
         axis = next((one for one in self.levels if one not in row), None)
         if axis is None:
             return row
-        for level in self.levels[axis]:
+        for level in self.loud[axis]:
             longer = {**row, axis: level}
             if not _forbidden(longer, self.about[axis]) and (found := self._completed(longer)) is not None:
                 return found
@@ -101,15 +108,16 @@ class _Search:
     def _candidate(self, start: Row, key: str) -> Row:
         row, others = dict(start), [axis for axis in self.levels if axis not in start]
         for axis in sorted(others, key=lambda axis: word(f"{key}/{axis}", 0)):
-            gains = {level: self._gain(row, axis, level) for level in self.levels[axis]}
+            gains = {level: self._gain(row, axis, level) for level in self.loud[axis]}
             ordered = sorted(gains, key=gains.__getitem__, reverse=True)  # stable: the lowest level first
             row[axis] = next(one for one in ordered if self.completed({**row, axis: one}) is not None)
         return row
 
     def _gain(self, row: Row, axis: str, level: str) -> tuple[int, int]:
         """Return how much a level covers beside those that are there, and how much it may cover yet."""
-        part = (axis, level)
-        return sum(one in self.open for one in self._tuples(row, part)), len(self.open_with.get(part, ()))
+        part, quiet = (axis, level), self._quiet(row)
+        covered = [one for one in self._tuples(row, part) if one in self.open and quiet <= set(one)]
+        return len(covered), len(self.open_with.get(part, ()))
 
     def _tuples(self, row: Row, part: tuple[str, str]) -> Iterator[Tuple]:
         """Yield what a row would have with one more level, in the order of the axes."""
@@ -126,11 +134,15 @@ class _Search:
         return tuple(part for _, part in sorted(zip(places, parts, strict=True)))
 
     def _covered(self, row: Row) -> list[Tuple]:
-        found, beginning = [], Row()
+        found, beginning, quiet = [], Row(), self._quiet(row)
         for part in row.items():
-            found += [one for one in self._tuples(beginning, part) if one in self.open]
+            found += [one for one in self._tuples(beginning, part) if one in self.open and quiet <= set(one)]
             beginning[part[0]] = part[1]
         return found
+
+    def _quiet(self, row: Row) -> set[tuple[str, str]]:
+        """Return the levels of a row that leave nothing else to look at."""
+        return self.silent.intersection(row.items())
 
     def _size(self, row: Row) -> list[int]:
         places = [self.levels[axis].index(level) for axis, level in row.items()]

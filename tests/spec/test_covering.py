@@ -46,6 +46,17 @@ def test_what_only_a_third_axis_rules_out_is_not_asked_for() -> None:
     assert {(row["u"], row["v"]) for row in cover(levels, never)} == {("a", "a"), ("b", "a"), ("b", "b")}
 
 
+def test_what_is_silent_covers_only_itself() -> None:
+    """Where v is c there is nothing to see: pairs without it need a row without it."""
+    rows, everything = cover(SIZES, NEVER, silent={"v": "c"}), list(allowed(SIZES, NEVER))
+    others = [axis for axis in SIZES if axis != "v"]
+    loud = ([row for row in some if row["v"] != "c"] for some in (rows, everything))
+    assert parts(next(loud), 2, others) == parts(next(loud), 2, others)
+    assert {part for part in parts(rows, 2, list(SIZES)) if ("v", "c") in part} == {
+        part for part in parts(everything, 2, list(SIZES)) if ("v", "c") in part
+    }
+
+
 @pytest.mark.parametrize(
     ("axes", "levels", "least"), [(4, 3, 9), (5, 4, 16), (6, 5, 25), (10, 2, 6), (13, 3, 15), (3, 6, 36), (2, 7, 49)]
 )

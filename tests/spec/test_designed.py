@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 import pytest
 
-from pynested.spec import decode_value, load_vectors
+from pynested.spec import compare, decode_value, load_vectors
 from pynested.spec.axes import FAMILIES
+from pynested.spec.definitions import definition
 from pynested.spec.encoding import Components
+from pynested.spec.generator import build as building
 from pynested.spec.generator.batches import outline
 from pynested.spec.generator.covering import cover
+
+from .test_vectors import accepted, answer
 
 ROW = {"batch": "three", "lengths": "mixed", "rank": "4", "ragged": "middle", "sizes": "total"}
 
@@ -51,3 +60,66 @@ def test_vectors_reach_what_an_author_forgets() -> None:
     assert max(len(one.shape) for one in nested) == 5
     assert any(len(one.shape) == 4 and one.shape[2] is None for one in nested)
     assert {tuple(case["tracked"]) for case in cases if "tracked" in case} == {(0,), (1,)}
+
+
+def beyond_eight(define: Callable[..., Any], self: Components, *rest: Any, **kw: Any) -> Any:
+    """Forget what comes after the eighth component."""
+    kept = [x if number < 8 else 0.0 * x for number, x in enumerate(self)]
+    return define(Components(kept, self.shape, self.dtype), *rest, **kw)
+
+
+def first_for_middle(define: Callable[..., Any], self: Components, dim: int, **kw: Any) -> Any:
+    """Take the first dimension for the ragged one, where regular ones stand on both sides of that."""
+    middle = len(self.shape) > 3 and self.shape[1] is not None and self.shape[-1] is not None
+    return define(self, 1 if middle and self.shape[dim] is None else dim, **kw)
+
+
+def wider_in_front(define: Callable[..., Any], self: Any, other: Any, **kw: Any) -> Any:
+    """Round a dense operand in front to the dtype of the nested one."""
+    nested = isinstance(other, Components) and isinstance(self, np.ndarray)
+    return define(self.astype(other.dtype) if nested and other.dtype.kind == "f" else self, other, **kw)
+
+
+def batch_for_rows(define: Callable[..., Any], self: Any, other: Any, **kw: Any) -> Any:
+    """Take a dense row for one value for each component, where there are as many."""
+    fits = isinstance(other, np.ndarray) and other.ndim == 1 and 1 < len(other) == len(self)
+    return define(self, other.reshape(-1, *[1] * (len(self.shape) - 1)) if fits else other, **kw)
+
+
+@pytest.mark.parametrize(
+    ("op", "mistake"),
+    [
+        ("sum", beyond_eight),
+        ("softmax", beyond_eight),
+        ("relu", beyond_eight),
+        ("softmax", first_for_middle),
+        ("cumsum", first_for_middle),
+        ("mul", wider_in_front),
+        ("add", batch_for_rows),
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_what_nobody_thought_of_is_rejected(op: str, mistake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of these mistakes was looked at when the axes were written; the cases by hand let them pass."""
+    right = definition(op)
+
+    def wrong(*args: Any, **kw: Any) -> Any:
+        names = list(inspect.signature(right).parameters)
+        given = dict(zip(names, args, strict=False)) | kw
+        return mistake(right, **given)
+
+    wrong.__signature__ = inspect.signature(right)  # type: ignore[attr-defined]
+    monkeypatch.setattr(building, "definition", lambda name: wrong if name == op else definition(name))
+    drawn, by_hand = [], []
+    for vector in accepted(op):
+        (drawn if "/axes" in vector["id"] else by_hand).append(outcome(op, vector))
+    assert any(drawn)
+    assert not any(by_hand)
+
+
+def outcome(op: str, vector: Any) -> bool:
+    """Say whether a case rejects what the definition answers now."""
+    try:
+        return compare(answer(op, vector), vector["expect"]) is not None
+    except (ValueError, IndexError):
+        return True

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from ...axes import FAMILIES
+from ...axes import FAMILIES, SILENT
 from ...bounds import NO_TOLERANCE
 from ...components import each
 from ...functions import FUNCTIONS
@@ -48,7 +48,7 @@ def _book(op: str) -> Book:
 @functools.cache
 def _rows(family: str) -> list[Row]:
     one = FAMILIES[family]
-    return cover(one.levels(), one.never, one.triples)
+    return cover(one.levels(), one.never, one.triples, SILENT)
 
 
 def _of_one(book: Book, row: Row, key: str) -> None:

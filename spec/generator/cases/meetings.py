@@ -29,15 +29,17 @@ def meet(book: Book, row: Row, key: str) -> None:
     ranges = (PAIRS[book.op].first, PAIRS[book.op].second) if book.op in PAIRS else EVEN
     own, other = ranges if row["side"] == "right" else ranges[::-1]
     kind = "fine" if book.op in CHOOSING else "whole"
+    shows = row["second"] == "wider" and book.op not in PAIRS  # what is lost where it is made narrower
+    second = "fine" if shows else kind
     dtype = {"same": row["dtype"], "wider": WIDER.get(row["dtype"], ""), "whole": "int8"}[row["second"]]
     x = drawn(form, row["dtype"], f"{key} x", kind, *own)
     if row["other"] in ("nested", "thin"):
         met = form if row["other"] == "nested" else form.resized(form.regular[0], 1)
-        y: Any = drawn(met, dtype, f"{key} y", kind, *other)
+        y: Any = drawn(met, dtype, f"{key} y", second, *other)
     elif row["other"] == "number":
         y = 3.0 if row["dtype"].startswith("float") else 3
     else:
-        y = numbers(dtype, _dense_shape(row["other"], form), f"{key} y", kind, *other)
+        y = numbers(dtype, _dense_shape(row["other"], form), f"{key} y", second, *other)
     args = [x, y] if row["side"] == "right" else [y, x]
     front = 0 if row["side"] == "right" else 1
     tracked = {"both": None, "self": (front,), "other": (1 - front,)}[row.get("tracked", "both")]
