@@ -31,6 +31,7 @@ from .conformance.records import Run, read
 from .conformance.report import Report
 from .conformance.session import Session
 from .conformance.signals import Ended, raised
+from .conformance.wire import listening
 
 _EMULATION = ("schedule", "seed", "workers", "sanitize")
 _EXIT_CODES = (
@@ -98,6 +99,7 @@ def _add_conform(command: argparse.ArgumentParser) -> None:
         help="for each answer of a child process (default: 20, and 120 for the first)",
     )
     command.add_argument("--json", type=Path, metavar="FILE", help="keep the records of the run, one a line")
+    command.add_argument("--trace", type=Path, metavar="FILE", help="keep every message, both ways, one a line")
     command.add_argument(
         "--vectors", type=Path, default=VECTORS, metavar="DIR", help="other vectors than the embedded ones"
     )
@@ -178,11 +180,14 @@ def _conform(options: argparse.Namespace) -> int:
     emulation = {name: getattr(options, name) for name in _EMULATION if getattr(options, name) is not None}
     command = _command(options.adapter)
 
-    def start() -> Session:
-        return open_session(options.target, command, options.device, options.timeout, emulation)
-
     try:
-        return _show(conform(corpus, selection, start, options.json, sys.stderr), options.verbose)
+        with listening(options.trace, sys.stderr) as wire:
+
+            def start() -> Session:
+                return open_session(options.target, command, options.device, options.timeout, emulation, wire)
+
+            run = conform(corpus, selection, start, options.json, sys.stderr)
+        return _show(run, options.verbose)
     except BrokenOff as broken:
         if broken.run.results:
             _show(broken.run, options.verbose)

@@ -61,6 +61,10 @@ class Process:
         found = [line for line in said if _FINDING.search(line)]
         return how + (f": {(found or said[-1:])[0]}" if said else "")
 
+    def said(self) -> list[str]:
+        """Return the lines of stderr since the last time."""
+        return self._stderr.heard()
+
     def end(self) -> None:
         """Close the requests, wait for the child, and kill it if it stays."""
         try:

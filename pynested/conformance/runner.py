@@ -10,6 +10,7 @@ from pynested.spec.encoding import decode_value
 from pynested.spec.table import Clause
 
 from . import messages
+from .capabilities import answers_within
 from .corpus import Case, Corpus, Selection
 from .judge import ADAPTER, DIFFERS, ERROR, FORWARD, GRADIENT, OK, UNREACHED, Finding, judge
 from .literals import call_in_words
@@ -17,12 +18,13 @@ from .messages import Message
 from .placements import placements_for
 from .problems import KitError
 from .records import Record
-from .replies import MISSING, UNASKED
-from .session import Session
+from .replies import MISSING, UNASKED, Reply
+from .session import Identity, Session
 from .snippets import snippet
 
-# Where the placements of one case come to different verdicts, the first of these is the verdict of the case.
-_RANK = {verdict: rank for rank, verdict in enumerate([ADAPTER, *DIFFERS, UNASKED, MISSING, OK, UNREACHED])}
+# Where the placements of one case come to different verdicts, the first of these is the verdict of the case. One that
+# agrees is a check that was made, whatever was not answered beside it; the findings say where that was.
+_RANK = {verdict: rank for rank, verdict in enumerate([ADAPTER, *DIFFERS, OK, UNASKED, MISSING, UNREACHED])}
 
 # Which clause of a case a difference is about: the first one of a class that fits.
 _BLAME: Mapping[str, tuple[str, ...]] = {
@@ -67,7 +69,7 @@ def _job(case: Case, layout: str, corpus: Corpus) -> Job:
 
 def results(jobs: Sequence[Job], session: Session, corpus: Corpus) -> Iterator[Record]:
     """Yield one record for each job, in order."""
-    answers = session.answers(request for job in jobs for request in job.requests())
+    answers = answers_within(session.answers, (asked for job in jobs for asked in _asked(job, session.identity)))
     forward: dict[tuple[str, str], str] = {}
     for job in jobs:
         started = time.perf_counter()
@@ -84,6 +86,16 @@ def results(jobs: Sequence[Job], session: Session, corpus: Corpus) -> Iterator[R
         if FORWARD in record["parts"]:
             forward[job.case.id, job.layout] = record["parts"][FORWARD]
         yield record
+
+
+def _asked(job: Job, identity: Identity) -> Iterator[tuple[Message, Reply | None]]:
+    """Yield each request of a job; with one that is not sent comes the reply that stands for that."""
+    for request in map(identity.capabilities.trimmed, job.requests()):
+        if job.case.is_error and identity.errors == "none":
+            yield request, Reply(UNASKED, "the adapter says that the target refuses nothing")
+        else:
+            why = identity.capabilities.lacks(request)
+            yield request, Reply(MISSING, why) if why else None
 
 
 def _reconcile(finding: Finding, near: str | None) -> Finding:
