@@ -2,7 +2,8 @@
 
 How a command ends: 0, the target agrees; 1, the target differs, and nothing else is 1; 2, wrong usage, a target or a
 device that is not there; 3, the kit itself: vectors that are damaged, records or a report that cannot be written, an
-adapter or the kit with an error of its own; 128 + n, ended by signal n.
+adapter or the kit with an error of its own; 4, no check could be made, which is no agreement; 128 + n, ended by signal
+n.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ from .conformance.wire import listening
 _EMULATION = ("schedule", "seed", "workers", "sanitize")
 _EXIT_CODES = (
     "exit codes: 0 agrees; 1 the target differs, and nothing else is 1; 2 wrong usage; 3 the kit itself (vectors that "
-    "are inconsistent or damaged, output that cannot be written, an error in the adapter or the kit); 128+n ended by "
-    "signal n"
+    "are inconsistent or damaged, output that cannot be written, an error in the adapter or the kit); 4 no check could "
+    "be made, which is no agreement; 128+n ended by signal n"
 )
 
 

@@ -16,9 +16,7 @@ from pynested.spec.encoding import WIDTHS
 from .messages import Message, without_gradient
 from .placements import LAYOUTS, PLACEMENTS
 from .printable import printable
-from .replies import Reply
-
-DENSE = "dense"  # the layout of a request whose operands are all dense
+from .replies import MISSING, Reply
 
 # The names that an adapter may list; an operator that the specification lacks is never asked for.
 _NAMES: Mapping[str, Any] = {
@@ -27,48 +25,32 @@ _NAMES: Mapping[str, Any] = {
     "placements": [set(PLACEMENTS)],
     "dtypes": [set(WIDTHS)],
 }
-RULE = {**{f"{name}?": rule for name, rule in _NAMES.items()}, "gradients?": bool, "dense?": bool}
+RULE = {**{f"{name}?": rule for name, rule in _NAMES.items()}, "gradients?": bool}
 
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What an adapter says that it can do; None where it does not say, which stands for everything.
-
-    ``dense`` says that the target has operators on dense arrays too, and answers requests of the layout `dense`.
-    """
+    """What an adapter says that it can do; None where it does not say, which stands for everything."""
 
     operators: tuple[str, ...] | None = None
     layouts: tuple[str, ...] | None = None
     placements: tuple[str, ...] | None = None
     dtypes: tuple[str, ...] | None = None
     gradients: bool = True
-    dense: bool = False
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Capabilities:
         """Read what was held against `RULE`."""
         lists: dict[str, Any] = {name: tuple(map(printable, fields[name])) for name in _NAMES if name in fields}
-        return cls(**lists, **{name: fields[name] for name in ("gradients", "dense") if name in fields})
+        return cls(**lists, gradients=fields.get("gradients", True))
 
     def lacks(self, request: Message) -> str:
         """Return what a request needs and the adapter does not declare, or nothing."""
-        if request["layout"] == DENSE and not self.dense:
-            return "the adapter says nothing of operators on dense arrays"
-        needed = {
-            "operators": {request["op"]},
-            "layouts": {request["layout"]} - {DENSE},
-            "placements": {request["placement"]},
-            "dtypes": dtypes_of([*request["args"], *request["kwargs"].values()]),
-        }
-        for name, wanted in needed.items():
+        for name, needed in _NEEDED.items():
             own: tuple[str, ...] | None = getattr(self, name)
-            if own is not None and (lost := sorted(wanted - set(own))):
+            if own is not None and (lost := sorted(needed(request) - set(own))):
                 return f"the adapter does not list {', '.join(lost)} among its {name}"
         return ""
-
-    def trimmed(self, request: Message) -> Message:
-        """Return the request without its gradient where the adapter computes none."""
-        return request if self.gradients else without_gradient(request)
 
 
 def dtypes_of(value: object) -> set[str]:
@@ -85,20 +67,37 @@ def dtypes_of(value: object) -> set[str]:
     return {str(fields["dtype"])} if form in ("nested", "dense") else set()
 
 
-def answers_within(
-    ask: Callable[[Iterable[Message]], Iterator[Reply]], requests: Iterable[tuple[Message, Reply | None]]
-) -> Iterator[Reply]:
-    """Yield a reply for each request in order; one that comes with its reply is not sent."""
-    known: deque[Reply | None] = deque()  # of the requests that were taken and are not answered yet
+# What a request needs of each list.
+_NEEDED: Mapping[str, Callable[[Message], set[str]]] = {
+    "operators": lambda request: {request["op"]},
+    "layouts": lambda request: {request["layout"]},
+    "placements": lambda request: {request["placement"]},
+    "dtypes": lambda request: dtypes_of([*request["args"], *request["kwargs"].values()]),
+}
 
-    def sent() -> Iterator[Message]:
-        for request, instead in requests:
-            known.append(instead)
-            if instead is None:
-                yield request
 
-    for reply in ask(sent()):
-        while (instead := known.popleft()) is not None:
-            yield instead
-        yield reply
-    yield from (instead for instead in known if instead is not None)
+class Within:
+    """The requests of a session that are within what its adapter can do; `answers` puts the others in their places."""
+
+    def __init__(self, capabilities: Capabilities, requests: Iterable[Message]) -> None:
+        self._capabilities, self._requests = capabilities, iter(requests)
+        self._lacking: deque[str] = deque()  # of each request that was taken and has no reply yet: why it is not sent
+
+    def __iter__(self) -> Iterator[Message]:
+        return self
+
+    def __next__(self) -> Message:
+        """Return the next request that is sent, without its gradient where the adapter computes none."""
+        while why := self._capabilities.lacks(request := next(self._requests)):
+            self._lacking.append(why)
+        self._lacking.append("")
+        return request if self._capabilities.gradients else without_gradient(request)
+
+    def answers(self, replies: Iterable[Reply]) -> Iterator[Reply]:
+        """Yield a reply for every request, in order."""
+        for reply in replies:
+            while why := self._lacking.popleft():
+                yield Reply(MISSING, why)
+            yield reply
+        while self._lacking:
+            yield Reply(MISSING, self._lacking.popleft())

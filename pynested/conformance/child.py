@@ -20,6 +20,7 @@ from types import TracebackType
 from pynested.spec.grammar import parse
 
 from . import messages
+from .capabilities import Within
 from .messages import Message
 from .pipes import LONGEST_LINE, Overlong
 from .printable import printable
@@ -75,7 +76,10 @@ class Child:
 
     def answers(self, requests: Iterable[Message]) -> Iterator[Reply]:
         """Yield one reply for each request, in order; a crash, a hang or garbage is a reply too."""
-        line = _Line(requests)
+        within = Within(self.identity.capabilities, requests)
+        yield from within.answers(self._answers(_Line(within)))
+
+    def _answers(self, line: _Line) -> Iterator[Reply]:
         died = ""  # how the child died of the request that is now asked once more, alone
         hung = lost = 0
         while oldest := self._ask(line, 1 if died else _WINDOW):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-# The exit codes of the command; 1 is for nothing but a difference.
-AGREES, DIFFERS, USAGE, KIT, SIGNAL = 0, 1, 2, 3, 128
+# The exit codes of the command; 1 is for nothing but a difference, and 0 for nothing but agreement that was seen.
+AGREES, DIFFERS, USAGE, KIT, NOTHING, SIGNAL = 0, 1, 2, 3, 4, 128
 
 
 class UsageError(Exception):

@@ -80,11 +80,13 @@ class Run:
 
     @property
     def exit_code(self) -> int:
-        """0 where the target agrees, 1 where it differs, 3 where an adapter failed or the run broke off."""
+        """0: the target agrees; 1: it differs; 3: an adapter failed or the run broke off; 4: no check could be made."""
         verdicts = {verdict for result in self.results for verdict in result["parts"].values()}
         if self.footer is None or ADAPTER in verdicts:
             return problems.KIT
-        return problems.DIFFERS if verdicts & set(DIFFERS) else problems.AGREES
+        if verdicts & set(DIFFERS):
+            return problems.DIFFERS
+        return problems.AGREES if OK in verdicts else problems.NOTHING
 
 
 def header(corpus: Corpus, identity: Identity, selection: Selection, results: int) -> Record:

@@ -7,6 +7,7 @@ import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
+from .coverage import coverage, unanswered
 from .differences import WIDTH, groups, in_brief, in_full
 from .judge import ADAPTER, DIFFERS, ERROR, FORWARD, GRADIENT, OK
 from .placements import PACKED
@@ -148,14 +149,19 @@ class Report:
         return ((result, finding) for result in self._run.results for finding in result["findings"])
 
     def _verdict(self) -> list[str]:
-        verdicts = Counter(one for result in self._run.results for one in result["parts"].values())
-        bad = sum(verdicts[one] for one in DIFFERS)
-        asked, missing = bad + verdicts[OK], verdicts[MISSING]
-        rest = f" {missing:,} more need what it does not implement." if missing else ""
-        rest += f" Not asked: {verdicts[UNASKED]:,}." if verdicts[UNASKED] else ""
-        if not bad:
+        found = coverage(self._run.results)
+        rest = f" It was held to {found.share()}." if found.made < found.total else ""
+        rest += f" {found.missing:,} need what it does not implement." if found.missing else ""
+        rest += f" Not asked: {found.unasked:,}." if found.unasked else ""
+        rest += f" {found.narrow:,} were not answered in every placement." if found.narrow else ""
+        if not found.made:
+            text = f"Nothing is known about {self._target}: no check could be made, which is no agreement.{rest}"
+            return textwrap.wrap(text, WIDTH)
+        if not found.differ:
             until = " until the run broke off" if self._run.footer is None else ""
-            return [f"{self._target} agrees with the specification in all {asked:,} checks{until}.{rest}"]
+            text = f"{self._target} agrees with the specification in all {found.agree:,} checks"
+            made = " that could be made" if found.made < found.total else ""
+            return textwrap.wrap(f"{text}{made}{until}.{rest}", WIDTH)
         clauses = len({group.clause for group in self._groups})
         placed = sum(
             verdict in DIFFERS and _agrees_where_packed(result, part)
@@ -163,8 +169,8 @@ class Report:
             for part, verdict in result["parts"].items()
         )
         only = f" {placed:,} of them only where components are not packed." if placed else ""
-        text = f"{self._target} differs in {bad:,} of {asked:,} checks, about {clauses:,} clause{'s' * (clauses > 1)}."
-        return textwrap.wrap(text + only + rest, WIDTH)
+        text = f"{self._target} differs in {found.differ:,} of {found.made:,} checks, about {clauses:,} clause"
+        return textwrap.wrap(f"{text}{'s' * (clauses > 1)}.{only}{rest}", WIDTH)
 
     def _in_full(self, verbose: int) -> list[str]:
         shown = self._groups if verbose else self._groups[:_IN_FULL]
@@ -184,8 +190,8 @@ class Report:
 
 
 def _asked(result: Record) -> list[str]:
-    """Return the placements in which a call was made."""
-    left = {one for finding in result["findings"] if finding["verdict"] == UNASKED for one in finding["placements"]}
+    """Return the placements in which a call was made and answered."""
+    left = unanswered(result, FORWARD) | unanswered(result, ERROR)
     return [one for one in result["placements"] if one not in left]
 
 

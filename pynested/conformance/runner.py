@@ -10,7 +10,6 @@ from pynested.spec.encoding import decode_value
 from pynested.spec.table import Clause
 
 from . import messages
-from .capabilities import answers_within
 from .corpus import Case, Corpus, Selection
 from .judge import ADAPTER, DIFFERS, ERROR, FORWARD, GRADIENT, OK, UNREACHED, Finding, judge
 from .literals import call_in_words
@@ -18,8 +17,8 @@ from .messages import Message
 from .placements import placements_for
 from .problems import KitError
 from .records import Record
-from .replies import MISSING, UNASKED, Reply
-from .session import Identity, Session
+from .replies import MISSING, UNASKED
+from .session import Session
 from .snippets import snippet
 
 # Where the placements of one case come to different verdicts, the first of these is the verdict of the case. One that
@@ -69,8 +68,8 @@ def _job(case: Case, layout: str, corpus: Corpus) -> Job:
 
 def results(jobs: Sequence[Job], session: Session, corpus: Corpus) -> Iterator[Record]:
     """Yield one record for each job, in order."""
-    answers = answers_within(session.answers, (asked for job in jobs for asked in _asked(job, session.identity)))
-    forward: dict[tuple[str, str], str] = {}
+    answers = session.answers(request for job in jobs for request in job.requests())
+    forward: dict[tuple[str, str], dict[str, str]] = {}
     for job in jobs:
         started = time.perf_counter()
         found = [
@@ -79,27 +78,18 @@ def results(jobs: Sequence[Job], session: Session, corpus: Corpus) -> Iterator[R
             for finding in judge(job.case, job.layout, next(answers), session.identity.errors)
         ]
         if job.case.is_error:
-            near = forward.get((job.case.near or "", job.layout))
-            found = [(placement, _reconcile(finding, near)) for placement, finding in found]
+            near = forward.get((job.case.near or "", job.layout), {})
+            found = [(placement, _reconcile(finding, near.get(placement))) for placement, finding in found]
         record = _record(job, found, corpus, session.identity.dialect)
         record["ms"] = round((time.perf_counter() - started) * 1e3, 2)
-        if FORWARD in record["parts"]:
-            forward[job.case.id, job.layout] = record["parts"][FORWARD]
+        forward[job.case.id, job.layout] = {
+            placement: finding.verdict for placement, finding in found if finding.part == FORWARD
+        }
         yield record
 
 
-def _asked(job: Job, identity: Identity) -> Iterator[tuple[Message, Reply | None]]:
-    """Yield each request of a job; with one that is not sent comes the reply that stands for that."""
-    for request in map(identity.capabilities.trimmed, job.requests()):
-        if job.case.is_error and identity.errors == "none":
-            yield request, Reply(UNASKED, "the adapter says that the target refuses nothing")
-        else:
-            why = identity.capabilities.lacks(request)
-            yield request, Reply(MISSING, why) if why else None
-
-
 def _reconcile(finding: Finding, near: str | None) -> Finding:
-    """Read a refusal in the light of the nearest call that must be accepted.
+    """Read a refusal in the light of the nearest call that must be accepted, in the same placement.
 
     Refusing everything is no merit: where the target lacks the operator, its refusal of a bad call says nothing. And
     where it has the operator, a refusal as `not implemented` is a refusal like any other.

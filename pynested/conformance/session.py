@@ -10,10 +10,10 @@ from typing import Any, Protocol, Self
 
 from pynested.spec.grammar import ANYTHING, Both, Malformed, check, short
 
-from .capabilities import RULE, Capabilities
+from .capabilities import RULE, Capabilities, Within
 from .messages import PROTOCOL, Message, start
 from .printable import printable
-from .problems import OutputError, UsageError
+from .problems import UsageError
 from .replies import ERRORED, Reply, read_reply
 from .wire import Wire
 
@@ -116,14 +116,14 @@ class InProcess:
 
     def answers(self, requests: Iterable[Message]) -> Iterator[Reply]:
         """Yield one reply for each request, in order; an adapter that raises has failed itself."""
-        for request in requests:
-            self._wire.sent(request)
-            try:
-                answer = self._adapter.run(request)
-                self._wire.received(answer)
-                reply = read_reply(answer, request)
-            except OutputError:
-                raise
-            except Exception:
-                reply = Reply(ERRORED, traceback.format_exc())
-            yield reply
+        within = Within(self.identity.capabilities, requests)
+        yield from within.answers(map(self._answer, within))
+
+    def _answer(self, request: Message) -> Reply:
+        self._wire.sent(request)
+        try:
+            answer = self._adapter.run(request)
+        except Exception:
+            return Reply(ERRORED, traceback.format_exc())
+        self._wire.received(answer)
+        return read_reply(answer, request)

@@ -14,7 +14,7 @@ import numpy as np
 
 from pynested.conformance.adapters.base import Operand, Place, PythonAdapter, Target
 from pynested.conformance.adapters.serve import serve
-from pynested.conformance.placements import Jagged, place_jagged, place_strided
+from pynested.conformance.placements import PACKED, Jagged, place_jagged, place_strided
 from pynested.spec.encoding import Components
 
 
@@ -152,6 +152,15 @@ class Refuses(Right):
 class NotImplemented(Right):
     def call(self, op: str, layout: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         raise NotImplementedError("no kernel")
+
+
+class PackedOnly(Right):
+    """Cannot lay components out in any other way, and says so."""
+
+    def operand(self, value: Any, place: Place, tracked: bool) -> Operand:
+        if place.placement != PACKED:
+            raise NotImplementedError("only packed components")
+        return super().operand(value, place, tracked)
 
 
 class RefusesAsNotImplemented(Right):

@@ -64,10 +64,21 @@ def test_the_right_numbers_in_the_wrong_kind(run: Runs) -> None:
 
 def test_what_is_not_implemented_is_no_difference_and_no_merit(run: Runs) -> None:
     found = run("NotImplemented")
-    assert found.exit_code == 0
+    assert found.exit_code == 4
     assert found.footer["counts"] == {"error": {"missing": 2}, "forward": {"missing": 4}, "gradient": {"unreached": 2}}
-    text = Report(found).text()
-    assert "not implemented, jagged: sum" in text and "agrees with the specification in all 0 checks" in text
+    text = " ".join(Report(found).text().split())
+    assert "not implemented, jagged: sum" in text
+    assert "Nothing is known about NotImplemented: no check could be made, which is no agreement." in text
+    assert "It was held to 0 of 8 checks (0 %)." in text
+
+
+def test_what_was_asked_in_one_placement_is_a_check_and_is_claimed_for_no_other(run: Runs) -> None:
+    found = run("PackedOnly")
+    assert found.exit_code == 0 and not differing(found)
+    assert {verdict for one in found.results for verdict in one["parts"].values()} == {"ok"}
+    text = " ".join(Report(found).text().split())
+    assert "Placements: packed 6. Dtypes" in text
+    assert "agrees with the specification in all 8 checks. 8 were not answered in every placement." in text
 
 
 def test_a_fault_of_the_adapter_is_not_put_on_the_target(run: Runs) -> None:
