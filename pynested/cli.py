@@ -32,6 +32,7 @@ from .conformance.records import Run, read
 from .conformance.report import Report
 from .conformance.session import Session
 from .conformance.signals import Ended, raised
+from .conformance.smoke import smoke
 from .conformance.wire import listening
 
 _EMULATION = ("schedule", "seed", "workers", "sanitize")
@@ -71,6 +72,7 @@ def parser() -> argparse.ArgumentParser:
     name = "for example SOFTMAX-3, softmax or softmax/float32/ragged/1"
     explained.add_argument("name", metavar="CLAUSE|OPERATOR|CASE", help=name)
     _add_verbose(explained, "show every case that witnesses a clause")
+    _add_adapter(commands.add_parser("adapter", help="help the author of an adapter", epilog=_EXIT_CODES))
     kernels = commands.add_parser("kernels", help="list the CUDA kernels, and what can run or check them here")
     kernels.add_argument(
         "--resources",
@@ -100,11 +102,23 @@ def _add_conform(command: argparse.ArgumentParser) -> None:
         help="for each answer of a child process (default: 20, and 120 for the first)",
     )
     command.add_argument("--json", type=Path, metavar="FILE", help="keep the records of the run, one a line")
-    command.add_argument("--trace", type=Path, metavar="FILE", help="keep every message, both ways, one a line")
+    _add_trace(command)
     command.add_argument(
         "--vectors", type=Path, default=VECTORS, metavar="DIR", help="other vectors than the embedded ones"
     )
     _add_verbose(command, "show every difference in full, and refusals with other builtin errors")
+
+
+def _add_adapter(command: argparse.ArgumentParser) -> None:
+    parts = command.add_subparsers(dest="part", required=True, metavar="COMMAND")
+    asked = parts.add_parser("smoke", help="ask an adapter a few calls: what works, what is wrong, what to do next")
+    asked.add_argument("adapter", metavar="COMMAND", help="the program that speaks the protocol, as for --adapter")
+    asked.add_argument("--timeout", type=_seconds, default=3.0, metavar="SECONDS", help="for each answer (default: 3)")
+    _add_trace(asked)
+
+
+def _add_trace(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--trace", type=Path, metavar="FILE", help="keep every message, both ways, one a line")
 
 
 def _add_emulation(group: argparse._ArgumentGroup) -> None:
@@ -146,7 +160,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     """Run one command; whatever keeps it from its end is told in a sentence."""
-    commands = {"conform": _conform, "report": _report, "explain": _explain, "kernels": _kernels}
+    commands = {"conform": _conform, "report": _report, "explain": _explain, "adapter": _adapter, "kernels": _kernels}
     try:
         return commands[options.command](options)
     except BrokenPipeError:
@@ -193,6 +207,12 @@ def _conform(options: argparse.Namespace) -> int:
         if broken.run.results:
             _show(broken.run, options.verbose)
         raise
+
+
+def _adapter(options: argparse.Namespace) -> int:
+    with listening(options.trace, sys.stderr) as wire:
+        command = _command(options.adapter) or []
+        return smoke(command, load_corpus(), options.timeout, wire, lambda text: _write(text + "\n"))
 
 
 def _command(text: str | None) -> list[str] | None:

@@ -67,12 +67,14 @@ class Child:
         else:
             self._kill()
 
-    def close(self) -> None:
-        """Ask the child to stop, and see to it."""
-        if self._process is not None:
-            self._send(messages.stop())
-            self._process.end()
-            self._over()
+    def close(self) -> bool:
+        """Ask the child to stop, and see to it; return whether it stopped when asked."""
+        if self._process is None:
+            return True
+        self._send(messages.stop())
+        stopped = self._process.end()
+        self._over()
+        return stopped
 
     def answers(self, requests: Iterable[Message]) -> Iterator[Reply]:
         """Yield one reply for each request, in order; a crash, a hang or garbage is a reply too."""

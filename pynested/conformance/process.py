@@ -65,11 +65,11 @@ class Process:
         """Return the lines of stderr since the last time."""
         return self._stderr.heard()
 
-    def end(self) -> None:
-        """Close the requests, wait for the child, and kill it if it stays."""
+    def end(self) -> bool:
+        """Close the requests, wait for the child, and kill it if it stays; return whether it went by itself."""
         try:
             self._requests.close()
-            self._gone.wait(_POLITE)
+            return self._gone.wait(_POLITE)
         finally:
             self.kill()
 

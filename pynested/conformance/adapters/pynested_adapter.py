@@ -77,6 +77,8 @@ class PynestedTarget(Target):
             return args[0][args[1]]
         if op in _WITH_LAYOUT and "layout" not in kwargs:
             kwargs = {**kwargs, "layout": self._layouts[layout]}
+        if not hasattr(pn, op):
+            raise NotImplementedError(f"pynested has no {op}")
         return getattr(pn, op)(*args, **kwargs)
 
     def read(self, result: Any) -> Any:
