@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
+from .asking import Job
 from .corpus import Corpus, Selection
 from .lines import Write, writer
 from .problems import KitError
 from .records import Record, Run, footer, header
-from .runner import Job, plan, results
+from .runner import plan, results
 from .session import Session
 
 

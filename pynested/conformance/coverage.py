@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .judge import DIFFERS, FORWARD, GRADIENT, OK
+from .judge import CONVENTION, DIFFERS, FORWARD, GRADIENT, OK
 from .replies import MISSING, UNASKED
 
 Record = Mapping[str, Any]
@@ -19,7 +19,11 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Coverage:
-    """How many checks came to what; ``narrow`` are those that agree, but were not answered in every placement."""
+    """How many checks came to what.
+
+    ``narrow`` are those that agree, but were not answered in every placement; in ``declared`` ones the target follows a
+    convention of its own.
+    """
 
     total: int
     agree: int
@@ -27,11 +31,12 @@ class Coverage:
     missing: int
     unasked: int
     narrow: int
+    declared: int = 0
 
     @property
     def made(self) -> int:
         """How many checks could be made."""
-        return self.agree + self.differ
+        return self.agree + self.differ + self.declared
 
     def share(self) -> str:
         """Return how many of how many checks were made; 100 % is said of all and of nothing less."""
@@ -46,7 +51,8 @@ def coverage(results: Iterable[Record]) -> Coverage:
         verdicts.update(result["parts"].values())
         narrow += sum(verdict == OK and bool(unanswered(result, part)) for part, verdict in result["parts"].items())
     differ = sum(verdicts[one] for one in DIFFERS)
-    return Coverage(verdicts.total(), verdicts[OK], differ, verdicts[MISSING], verdicts[UNASKED], narrow)
+    missing, unasked, declared = (verdicts[one] for one in (MISSING, UNASKED, CONVENTION))
+    return Coverage(verdicts.total(), verdicts[OK], differ, missing, unasked, narrow, declared)
 
 
 def unanswered(result: Record, part: str) -> set[str]:

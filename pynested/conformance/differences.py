@@ -1,20 +1,32 @@
-"""The differences of a run, grouped by clause, most telling first."""
+"""The differences of a run: one entry for each root cause, sorted by kind and then by how silent the harm is."""
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from .judge import DIFFERS, PARTS
+from .blame import PLACEMENT
+from .judge import CORRUPT, DIFFERS
+from .kinds import CRASH, KINDS
 from .placements import HOLES_MAX, HOLES_NAN, PACKED, TRANSPOSED
 from .records import Record, Run
 
 WIDTH = 98
-_SEVERITY = {verdict: rank for rank, verdict in enumerate(DIFFERS)}
 _LABEL = 10
+_KINDS = list(KINDS)
+_MOST = 4  # operators that an entry names on one line
 
-# How a group is named after "the target"; gradients have their own words.
+# Of one kind a wrong gradient comes first, for it is the most silent, and a dtype last.
+_VERDICTS = ("value", "shape", "kind", CORRUPT, "accepted", "refused", "error-kind", "dtype")
+_BY_MESSAGE = ("refused", "error-kind", CORRUPT)
+
+# What of a message differs from call to call: what is quoted or in brackets, numbers, and who says it.
+_VARIES = re.compile(r"^\w+\(\)?:? |'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\)|-?\d+(\.\d+)?")
+
+# How an entry is named after "the target"; gradients have their own words.
 _GRADIENT = {
     "value": "gives another gradient",
     "shape": "gives a gradient of another shape",
@@ -24,13 +36,17 @@ _GRADIENT = {
 
 
 @dataclass(frozen=True)
-class Group:
-    """Every finding about one clause that differs in one way in one layout: pairs of result and finding."""
+class Cause:
+    """Every finding that has one root: pairs of result and finding.
 
-    clause: str
+    Refusals have one root where they say the same, whatever the operator. Other differences have one where they break
+    the same clause; those that are there only where components are not packed, where they are in the same chapter.
+    """
+
+    kind: str
     part: str
     verdict: str
-    layout: str
+    root: str
     members: Sequence[tuple[Record, Record]]
 
     @property
@@ -44,50 +60,87 @@ class Group:
         return min(self.members, key=lambda pair: (PACKED not in pair[1]["placements"], len(pair[1]["snippet"])))
 
     @property
+    def clause(self) -> str:
+        """The clause of the example."""
+        return str(self.example[1]["clause"])
+
+    @property
+    def operators(self) -> list[str]:
+        """The operators that are affected, those with the most cases first."""
+        found = [result["op"] for result, _ in self.members]
+        return sorted(dict.fromkeys(found), key=found.count, reverse=True)
+
+    @property
+    def layouts(self) -> str:
+        """The layouts that are affected."""
+        return " and ".join(sorted({result["layout"] for result, _ in self.members}))
+
+    @property
     def extent(self) -> str:
-        """How many cases in which layout."""
-        return f"{len(self.members)} case{'s' if len(self.members) > 1 else ''}, {self.layout}"
+        """How many cases in which layouts."""
+        return f"{len(self.members)} case{'s' if len(self.members) > 1 else ''}, {self.layouts}"
 
 
-def groups(run: Run) -> list[Group]:
-    """Return the groups: crashes before wrong values before refusals, the larger group first."""
+def causes(run: Run) -> list[Cause]:
+    """Return the causes in the order of a report."""
     found: dict[tuple[str, str, str, str], list[tuple[Record, Record]]] = {}
     for result in run.results:
         for finding in result["findings"]:
             if finding["verdict"] in DIFFERS:
-                key = finding["clause"], finding["part"], finding["verdict"], result["layout"]
+                key = finding["kind"], finding["part"], finding["verdict"], root_of(result, finding)
                 found.setdefault(key, []).append((result, finding))
-    made = [Group(*key, members) for key, members in found.items()]
-    return sorted(made, key=lambda one: (_SEVERITY[one.verdict], PARTS.index(one.part), -len(one.members), one.clause))
+    return sorted((Cause(*key, members) for key, members in found.items()), key=_rank)
 
 
-def in_full(group: Group, target: str) -> Iterator[str]:
-    """Yield the lines of one group with an example that can be pasted."""
-    result, finding = group.example
-    yield f"{group.clause}   {target} {group.what}   ({group.extent})"
+def root_of(result: Record, finding: Record) -> str:
+    """Return what two findings share that have the same cause."""
+    if finding["verdict"] in _BY_MESSAGE:
+        kind, _, message = str(finding["got"]).partition(": ")
+        return f"{kind}: {_VARIES.sub('…', message)}"
+    if finding["kind"] == CRASH:
+        return f"{result['op']}: {finding['got']}"
+    clause = str(finding["clause"])
+    return f"{clause} {result['chapter']}" if clause == PLACEMENT else clause
+
+
+def _rank(cause: Cause) -> tuple[Any, ...]:
+    verdict = _VERDICTS.index(cause.verdict) if cause.verdict in _VERDICTS else -1
+    late = cause.verdict == "dtype"
+    return _KINDS.index(cause.kind), late, cause.part != "gradient", verdict, -len(cause.members), cause.root
+
+
+def in_full(cause: Cause, target: str, dense: str = "") -> Iterator[str]:
+    """Yield the lines of one entry with an example that can be pasted."""
+    result, finding = cause.example
+    yield f"{cause.clause}   {target} {cause.what}   ({cause.extent})"
+    yield from _field("kind", KINDS[cause.kind])
     yield from _field("clause", finding["text"])
+    if len(cause.operators) > 1:
+        yield from _field("operators", ", ".join(cause.operators))
     yield from _field("case", f"{result['id']}   {_where(result, finding)}")
     yield from _field("call", finding["call"])
     yield from _field("expected", finding["want"])
     yield from _field("got", finding["got"])
+    if "again" in finding:
+        yield from _field("again", finding["again"])
+    if "dense" in finding:
+        yield from _field("dense", f"{dense}: {finding['dense']}" if dense else finding["dense"])
     code = [part for line in finding["snippet"].splitlines() for part in _wrapped_code(line)]
     yield from (f"  {'paste' if not number else '':{_LABEL}}{line}".rstrip() for number, line in enumerate(code))
 
 
-def in_brief(found: Sequence[Group]) -> list[str]:
-    """Return one line for each clause and way to differ; the layouts stand together."""
-    merged: dict[tuple[str, str, str], list[Group]] = {}
-    for group in found:
-        merged.setdefault((group.clause, group.part, group.verdict), []).append(group)
+def in_brief(found: Sequence[Cause]) -> list[str]:
+    """Return a line for each entry: kind, clause, what differs, how many cases, of which operators, and what came."""
     rows = []
-    for (clause, part, verdict), same in merged.items():
-        layouts = " ".join(sorted(group.layout for group in same))
-        cases = sum(len(group.members) for group in same)
-        what = f"{part} {verdict}" if part == "gradient" else verdict
-        rows.append((clause, what, layouts, str(cases), same[0].example[1]["got"]))
+    for cause in found:
+        what = f"{cause.part} {cause.verdict}" if cause.part == "gradient" else cause.verdict
+        names = cause.operators[:_MOST]
+        more = len(cause.operators) - len(names)
+        operators = ", ".join(names) + (f" +{more}" if more else "")
+        rows.append((cause.kind, cause.clause, what, str(len(cause.members)), operators, cause.example[1]["got"]))
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
     aligned = ["  ".join(f"{text:{width}}" for text, width in zip(row, widths, strict=False)) for row in rows]
-    return [_cut(f"{head}  {row[-1]}", WIDTH) for head, row in zip(aligned, rows, strict=True)]
+    return [_cut(f"{head}  {row[4]}: {row[5]}", WIDTH) for head, row in zip(aligned, rows, strict=True)]
 
 
 def _where(result: Record, finding: Record) -> str:

@@ -20,12 +20,14 @@ FORWARD, GRADIENT, ERROR = "forward", "gradient", "error"
 PARTS = (FORWARD, GRADIENT, ERROR)
 
 OK, UNREACHED, ADAPTER = "ok", "unreached", "adapter"
+CORRUPT, CONVENTION = "corrupt", "convention"
 
 # The ways to differ, most telling first; the text finishes the sentence "the target ...".
 DIFFERS: Mapping[str, str] = {
     CRASHED: "ended its process",
     HUNG: "did not answer in time",
     GARBLED: "wrote something that is not a reply",
+    CORRUPT: "hands out a result that cannot be read",
     "value": "gives another value",
     "accepted": "accepts a call that must be refused",
     "shape": "gives another shape",
@@ -51,8 +53,11 @@ class Finding:
     note: str = ""
 
 
-def judge(case: Case, layout: str, reply: Reply, errors_are: str = "kind") -> list[Finding]:
-    """Return a finding for each part of the case: the error, or the forward and, where there is one, the gradient."""
+def judge(case: Case, layout: str, reply: Reply, errors_are: str = "kind", kinds: bool = True) -> list[Finding]:
+    """Return a finding for each part of the case: the error, or the forward and, where there is one, the gradient.
+
+    Without ``kinds`` a nested result is as good as a dense one with the same numbers.
+    """
     part = ERROR if case.is_error else FORWARD
     if reply.unsteady:
         text = f"{reply.unsteady}; alone in a fresh process it is answered, so an earlier call damaged the process"
@@ -60,7 +65,7 @@ def judge(case: Case, layout: str, reply: Reply, errors_are: str = "kind") -> li
     elif reply.refusal is not None:
         findings = [_refused(case, reply.refusal, errors_are)]
     elif reply.outcome == VALUE:
-        findings = list(_answered(case, layout, reply))
+        findings = list(_answered(case, layout, reply, kinds))
     else:
         verdict = ADAPTER if reply.outcome == ERRORED else reply.outcome
         findings = [Finding(part, verdict, _wanted(case), reply.text)]
@@ -78,6 +83,8 @@ def _wanted(case: Case) -> str:
 
 def _refused(case: Case, refusal: Refusal, errors_are: str) -> Finding:
     got = str(refusal)
+    if refusal.phase == "read":  # the target did not refuse: it answered, and the answer is none
+        return Finding(ERROR if case.is_error else FORWARD, CORRUPT, _wanted(case), got)
     if not case.is_error or refusal.phase == "construct":
         where = " (while building the operand)" if refusal.phase == "construct" else ""
         return Finding(ERROR if case.is_error else FORWARD, "refused", _wanted(case), got + where)
@@ -103,11 +110,11 @@ def builtins_of(kind: str) -> tuple[str, ...]:
     return tuple(name for name in names if name not in generic | {"LookupError"}) or (kind,)
 
 
-def _answered(case: Case, layout: str, reply: Reply) -> Iterator[Finding]:
+def _answered(case: Case, layout: str, reply: Reply, kinds: bool) -> Iterator[Finding]:
     if case.is_error:
         yield Finding(ERROR, "accepted", _wanted(case), "a result: " + describe(reply.value))
         return
-    forward = _compared(FORWARD, reply.value, case.expect, layout)
+    forward = _compared(FORWARD, reply.value, case.expect, layout, kinds)
     yield forward
     if case.gradient_expected and forward.verdict in (OK, "value"):
         yield _gradient(case, layout, reply.gradient or Reply(MISSING, "no gradient came back"))
@@ -115,7 +122,8 @@ def _answered(case: Case, layout: str, reply: Reply) -> Iterator[Finding]:
 
 def _gradient(case: Case, layout: str, gradient: Reply) -> Finding:
     if gradient.refusal is not None:
-        return Finding(GRADIENT, "refused", "a gradient", str(gradient.refusal))
+        verdict = CORRUPT if gradient.refusal.phase == "read" else "refused"
+        return Finding(GRADIENT, verdict, "a gradient", str(gradient.refusal))
     if gradient.outcome == MISSING:
         return Finding(GRADIENT, MISSING, "a gradient", gradient.text)
     pairs: list[tuple[int | str, Any]] = [*enumerate(case.gradient), *case.gradient_kwargs.items()]

@@ -12,9 +12,12 @@
     -> {"cmd": "stop"}
 
 `wrt` names the positions and keywords to differentiate, as the operator table lists them. `gradient` may itself be an
-`error` or `missing`. A request holds the call and nothing else: what must come out stays with the runner. This module
-writes the requests; what a reply may be is in `replies`, what answers `start` in `session`. All of it is explained in
-docs/adapters.md, and is a JSON Schema in `schemas`.
+`error` or `missing`. The `phase` of an error is `construct`, `run`, `backward`, or `read`: the call was answered, but
+the answer cannot be read. A target that says in its answer to `start` how its `dense` operator is called is asked with
+``"dense": true`` too: the same call, component by component, without its nested arrays. A request holds the call and
+nothing else: what must come out stays with the runner. This module writes the requests; what a reply may be is in
+`replies`, what answers `start` in `session`. All of it is explained in docs/adapters.md, and is a JSON Schema in
+`schemas`.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ PROTOCOL = 1
 Message = dict[str, Any]
 
 # What a run request and the values in it may consist of; anything else could tell the adapter what is expected.
-_RUN_KEYS = {"cmd", "seq", "op", "layout", "placement", "args", "kwargs", "wrt", "cotangent"}
+_RUN_KEYS = {"cmd", "seq", "op", "layout", "placement", "args", "kwargs", "wrt", "cotangent", "dense"}
 _VALUE_KEYS = {"nested", "dense", "list", "dtype", "float", "index", "slice", "shape", "shapes", "bits"}
 
 

@@ -23,24 +23,29 @@ from pynested.spec.grammar import ANYTHING, Both, Malformed, check, parse
 
 from . import problems
 from .corpus import Corpus, Selection
-from .judge import ADAPTER, DIFFERS, OK, PARTS, UNREACHED
+from .judge import ADAPTER, CONVENTION, DIFFERS, OK, PARTS, UNREACHED
+from .kinds import KINDS
 from .placements import LAYOUTS, PLACEMENTS
 from .problems import UsageError
 from .replies import MISSING, UNASKED
 from .session import Identity
 
-FORMAT = "pynested-records/1"
+FORMAT = "pynested-records/2"
 Record = dict[str, Any]
+
+
+_DIFFERENCE: dict[str, Any] = dict.fromkeys(("want", "clause", "text", "call", "snippet", "dense?", "again?"), str)
+_DIFFERENCE |= {"kind": set(KINDS), "*": ANYTHING}
 
 
 def _explained(finding: Mapping[str, Any]) -> None:
     """A difference carries what a reader needs to understand it."""
     if finding["verdict"] in DIFFERS:
-        check(finding, dict.fromkeys(("want", "clause", "text", "call", "snippet"), str) | {"*": ANYTHING})
+        check(finding, _DIFFERENCE)
 
 
 # What the records are; they may say more.
-_VERDICT = {OK, ADAPTER, MISSING, UNASKED, UNREACHED, *DIFFERS}
+_VERDICT = {OK, ADAPTER, CONVENTION, MISSING, UNASKED, UNREACHED, *DIFFERS}
 _PLACED = [set(PLACEMENTS)]
 _FINDING = {"part": set(PARTS), "verdict": _VERDICT, "placements": _PLACED, "got": str, "*": ANYTHING}
 _TARGET = dict.fromkeys(("name", "version", "device", "runtime"), str) | {"*": ANYTHING}

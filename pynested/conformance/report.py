@@ -8,14 +8,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from .coverage import coverage, unanswered
-from .differences import WIDTH, groups, in_brief, in_full
-from .judge import ADAPTER, DIFFERS, ERROR, FORWARD, GRADIENT, OK
+from .differences import WIDTH, causes, in_brief, in_full
+from .judge import ADAPTER, CONVENTION, DIFFERS, ERROR, FORWARD, GRADIENT, OK
+from .kinds import KINDS
 from .placements import PACKED
 from .records import Record, Run
 from .replies import MISSING, UNASKED
 
 _NAME, _CELL, _SUFFIX = 28, 11, 3
-_IN_FULL, _IN_BRIEF = 2, 24
+_IN_FULL, _IN_BRIEF = 5, 24
 _PLACEMENTS = {
     "packed": "packed",
     "holes-nan": "gaps of NaN",
@@ -33,13 +34,15 @@ class Report:
         self._run = run
         self._layouts = list(run.header["selection"]["layout"])
         self._target = run.header["target"]["name"]
-        self._groups = groups(run)
+        self._dense = run.header["target"].get("dense", "")
+        self._causes = causes(run)
 
-    def text(self, verbose: int = 0) -> str:
-        """Return the whole report."""
+    def text(self, verbose: int = 0, top: int = _IN_FULL) -> str:
+        """Return the whole report, with the ``top`` first entries in full."""
         blocks = [self._title(), self._broken_off(), self._table(), self._exercised(), self._missing()]
-        blocks += [self._unasked(), self._adapter(), self._verdict()]
-        blocks += [self._in_full(verbose), self._in_brief(verbose), self._notes() if verbose else []]
+        top = len(self._causes) if verbose else top
+        blocks += [self._unasked(), self._adapter(), self._verdict(), self._conventions()]
+        blocks += [self._in_full(top), self._in_brief(top), self._notes() if verbose else []]
         return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
     def _title(self) -> list[str]:
@@ -162,7 +165,7 @@ class Report:
             text = f"{self._target} agrees with the specification in all {found.agree:,} checks"
             made = " that could be made" if found.made < found.total else ""
             return textwrap.wrap(f"{text}{made}{until}.{rest}", WIDTH)
-        clauses = len({group.clause for group in self._groups})
+        clauses = len({cause.clause for cause in self._causes})
         placed = sum(
             verdict in DIFFERS and _agrees_where_packed(result, part)
             for result in self._run.results
@@ -170,18 +173,39 @@ class Report:
         )
         only = f" {placed:,} of them only where components are not packed." if placed else ""
         text = f"{self._target} differs in {found.differ:,} of {found.made:,} checks, about {clauses:,} clause"
-        return textwrap.wrap(f"{text}{'s' * (clauses > 1)}.{only}{rest}", WIDTH)
+        return [*textwrap.wrap(f"{text}{'s' * (clauses > 1)}.{only}{rest}", WIDTH), "", *self._kinds()]
 
-    def _in_full(self, verbose: int) -> list[str]:
-        shown = self._groups if verbose else self._groups[:_IN_FULL]
-        lines = [line for group in shown for line in (*in_full(group, self._target), "")]
+    def _kinds(self) -> list[str]:
+        """Count the differences and their causes by kind."""
+        found: dict[str, list[int]] = {}
+        for cause in self._causes:
+            found.setdefault(cause.kind, []).append(len(cause.members))
+        width = max(map(len, found))
+        rows = ((kind, sum(counts), len(counts)) for kind, counts in found.items())
+        return [
+            f"{kind:{width}}  {cases:>6,} in {entries:>3} entr{'y  ' if entries == 1 else 'ies'}  {KINDS[kind]}"
+            for kind, cases, entries in rows
+        ]
+
+    def _conventions(self) -> list[str]:
+        """Tell in one paragraph what the target declares to do otherwise."""
+        found = [(result["op"], one["got"]) for result, one in self._findings() if one["verdict"] == CONVENTION]
+        if not found:
+            return []
+        counts, operators = Counter(got.partition(":")[0] for _, got in found), dict.fromkeys(op for op, _ in found)
+        which = ", ".join(f"{name} in {count:,} checks" for name, count in counts.items())
+        text = f"Conventions of its own that {self._target} declares, which are no differences: {which}, in "
+        return textwrap.wrap(f"{text}{', '.join(operators)}. For example {found[0][1]}, in {found[0][0]}.", WIDTH)
+
+    def _in_full(self, top: int) -> list[str]:
+        lines = [line for one in self._causes[:top] for line in (*in_full(one, self._target, self._dense), "")]
         return lines[:-1]
 
-    def _in_brief(self, verbose: int) -> list[str]:
-        lines = [] if verbose else in_brief(self._groups[_IN_FULL:])
+    def _in_brief(self, top: int) -> list[str]:
+        lines = in_brief(self._causes[top:])
         more = len(lines) - _IN_BRIEF
         shown = [*lines[:_IN_BRIEF], f"and {more:,} more"] if more > 0 else lines
-        return ["More, a clause a line:", *shown, "-v shows everything, with examples to paste"] if shown else []
+        return ["More, a cause a line:", *shown, "-v shows everything, with examples to paste"] if shown else []
 
     def _notes(self) -> list[str]:
         notes = Counter(note for result in self._run.results for note in result["notes"])
@@ -198,7 +222,7 @@ def _asked(result: Record) -> list[str]:
 def _cell(found: Counter[str]) -> str:
     """Return how many checks agree, of how many, and after them what is to be said about the others."""
     bad = sum(found[one] for one in (*DIFFERS, ADAPTER, _PLACED))
-    good, missing = found[OK], found[MISSING]
+    good, missing = found[OK] + found[CONVENTION], found[MISSING]
     if not good and not bad:
         number, suffix = "none" if missing else "unasked" if found[UNASKED] else "·", ""
     else:

@@ -2,53 +2,27 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 
 from pynested.spec.encoding import decode_value
-from pynested.spec.table import Clause
 
 from . import messages
+from .asking import Asked, Job, Questions, agrees_where, forward_of
+from .blame import blame
 from .corpus import Case, Corpus, Selection
-from .judge import ADAPTER, DIFFERS, ERROR, FORWARD, GRADIENT, OK, UNREACHED, Finding, judge
+from .judge import ADAPTER, CONVENTION, DIFFERS, ERROR, GRADIENT, OK, UNREACHED, Finding
+from .kinds import UNSTEADY, as_declared, kind_of
 from .literals import call_in_words
-from .messages import Message
-from .placements import placements_for
+from .placements import PACKED, placements_for
 from .problems import KitError
 from .records import Record
 from .replies import MISSING, UNASKED
-from .session import Session
+from .session import Identity, Session
 from .snippets import snippet
 
 # Where the placements of one case come to different verdicts, the first of these is the verdict of the case. One that
 # agrees is a check that was made, whatever was not answered beside it; the findings say where that was.
-_RANK = {verdict: rank for rank, verdict in enumerate([ADAPTER, *DIFFERS, OK, UNASKED, MISSING, UNREACHED])}
-
-# Which clause of a case a difference is about: the first one of a class that fits.
-_BLAME: Mapping[str, tuple[str, ...]] = {
-    "accepted": ("error",),
-    "error-kind": ("error",),
-    "dtype": ("dtype",),
-    "shape": ("shape", "edge"),
-    "kind": ("shape",),
-    "value": ("value", "edge"),
-    "refused": ("value", "edge", "shape"),
-}
-
-
-@dataclass(frozen=True)
-class Job:
-    """One case in one layout: as many requests as there are placements."""
-
-    case: Case
-    layout: str
-    placements: tuple[str, ...]
-    wrt: list[int | str]
-
-    def requests(self) -> list[Message]:
-        """Return the requests, which hold the call and nothing else."""
-        return [messages.run(self.case, self.layout, placement, self.wrt) for placement in self.placements]
+_RANK = {verdict: rank for rank, verdict in enumerate([ADAPTER, *DIFFERS, CONVENTION, OK, UNASKED, MISSING, UNREACHED])}
 
 
 def plan(corpus: Corpus, selection: Selection) -> list[Job]:
@@ -68,24 +42,15 @@ def _job(case: Case, layout: str, corpus: Corpus) -> Job:
 
 def results(jobs: Sequence[Job], session: Session, corpus: Corpus) -> Iterator[Record]:
     """Yield one record for each job, in order."""
-    answers = session.answers(request for job in jobs for request in job.requests())
     forward: dict[tuple[str, str], dict[str, str]] = {}
-    for job in jobs:
-        started = time.perf_counter()
-        found = [
-            (placement, finding)
-            for placement in job.placements
-            for finding in judge(job.case, job.layout, next(answers), session.identity.errors)
-        ]
+    for asked in Questions(jobs, session.identity).answered(session):
+        job = asked.job
+        found = [(placement, finding) for placement, findings in asked.found.items() for finding in findings]
+        near = forward.get((job.case.near or "", job.layout), {})
         if job.case.is_error:
-            near = forward.get((job.case.near or "", job.layout), {})
             found = [(placement, _reconcile(finding, near.get(placement))) for placement, finding in found]
-        record = _record(job, found, corpus, session.identity.dialect)
-        record["ms"] = round((time.perf_counter() - started) * 1e3, 2)
-        forward[job.case.id, job.layout] = {
-            placement: finding.verdict for placement, finding in found if finding.part == FORWARD
-        }
-        yield record
+        forward[job.case.id, job.layout] = forward_of(asked)
+        yield _record(asked, found, corpus, session.identity)
 
 
 def _reconcile(finding: Finding, near: str | None) -> Finding:
@@ -101,11 +66,15 @@ def _reconcile(finding: Finding, near: str | None) -> Finding:
     return finding
 
 
-def _record(job: Job, found: Sequence[tuple[str, Finding]], corpus: Corpus, dialect: str) -> Record:
-    case = job.case
+def _record(asked: Asked, found: Sequence[tuple[str, Finding]], corpus: Corpus, identity: Identity) -> Record:
+    job, case = asked.job, asked.job.case
+    declared = [
+        (placement, as_declared(finding, asked.second(placement, finding.part), identity.conventions))
+        for placement, finding in found
+    ]
     parts: dict[str, str] = {}
     by_verdict: dict[tuple[str, str], list[tuple[str, Finding]]] = {}
-    for placement, finding in found:
+    for placement, finding in declared:
         worst = parts.setdefault(finding.part, finding.verdict)
         parts[finding.part] = min(worst, finding.verdict, key=_RANK.__getitem__)
         if finding.verdict not in (OK, UNREACHED):
@@ -120,14 +89,14 @@ def _record(job: Job, found: Sequence[tuple[str, Finding]], corpus: Corpus, dial
         "dtypes": sorted(_dtypes([*case.args, *case.kwargs.values()])),
         "placements": list(job.placements),
         "parts": parts,
-        "findings": [_finding(job, group, corpus, dialect) for group in by_verdict.values()],
-        "notes": sorted({finding.note for _, finding in found if finding.note}),
+        "findings": [_finding(asked, group, corpus, identity) for group in by_verdict.values()],
+        "notes": sorted({finding.note for _, finding in declared if finding.note}),
     }
 
 
-def _finding(job: Job, group: Sequence[tuple[str, Finding]], corpus: Corpus, dialect: str) -> Record:
+def _finding(asked: Asked, group: Sequence[tuple[str, Finding]], corpus: Corpus, identity: Identity) -> Record:
     """Return one way in which a case differs, with everything that a reader of the report needs."""
-    placement, finding = group[0]
+    job, (placement, finding) = asked.job, group[0]
     record: Record = {
         "part": finding.part,
         "verdict": finding.verdict,
@@ -136,17 +105,26 @@ def _finding(job: Job, group: Sequence[tuple[str, Finding]], corpus: Corpus, dia
     }
     if finding.verdict not in DIFFERS:
         return record
-    clause = _blame(job.case, finding, corpus)
-    operator = corpus.table[job.case.op]
-    request = messages.run(job.case, job.layout, placement, job.wrt)
-    return {
-        **record,
+    second = asked.second(placement, finding.part)
+    clause = blame(job.case, finding, corpus, agrees_where(asked, finding.part, PACKED))
+    operator, request = corpus.table[job.case.op], job.request(placement)
+    record |= {
+        "kind": kind_of(finding, second),
         "want": finding.want,
         "clause": clause.id,
         "text": clause.text,
         "call": _explained(lambda: call_in_words(request, operator)),
-        "snippet": _explained(lambda: snippet(request, operator, dialect, gradient=finding.part == GRADIENT)),
+        "snippet": _explained(lambda: snippet(request, operator, identity.dialect, gradient=finding.part == GRADIENT)),
     }
+    record |= {} if second.dense is None else {"dense": _in_words(second.dense)}
+    return record | ({} if record["kind"] != UNSTEADY or second.again is None else {"again": _in_words(second.again)})
+
+
+def _in_words(finding: Finding) -> str:
+    """Return what a further question brought."""
+    if finding.verdict == OK:
+        return "as specified"
+    return f"{finding.verdict}: {finding.got}" if finding.got else finding.verdict
 
 
 def _explained(explanation: Callable[[], str]) -> str:
@@ -155,14 +133,6 @@ def _explained(explanation: Callable[[], str]) -> str:
         return explanation()
     except Exception as error:
         return f"# the kit cannot write this call down: {type(error).__name__}: {error}"
-
-
-def _blame(case: Case, finding: Finding, corpus: Corpus) -> Clause:
-    """Return the clause that a difference is about: of those that the case cites, the first of a class that fits."""
-    cited = [corpus.clauses[id_] for id_ in case.clauses]
-    classes = ("gradient",) if finding.part == GRADIENT else _BLAME.get(finding.verdict, ())
-    fitting = [clause for clause in cited if clause.kind_class in classes]
-    return (fitting or cited)[0]
 
 
 def _dtypes(value: object) -> set[str]:

@@ -29,9 +29,9 @@ def _ours(protocol: int) -> None:
 ERRORS = ("kind", "builtin", "any", "none")
 
 # What answers `start`: a target that is there, or why it is not. An adapter may say more.
-_PRESENT = {"protocol": Both(int, _ours), "name": str, "version": str, "errors?": set(ERRORS), "capabilities?": RULE}
-_PRESENT |= dict.fromkeys(("language?", "device?", "dialect?", "runtime?"), str) | {"*": ANYTHING}
-_TEXTS = ("name", "version", "language", "device", "dialect", "errors", "runtime")
+_TEXTS = ("name", "version", "language", "device", "dialect", "errors", "runtime", "dense", "conventions")
+_PRESENT = {f"{name}?": str for name in _TEXTS[2:]} | {"errors?": set(ERRORS), "capabilities?": RULE, "*": ANYTHING}
+_PRESENT |= {"protocol": Both(int, _ours), "name": str, "version": str}
 _ABSENT = {"unavailable": str, "*": ANYTHING}
 
 
@@ -41,7 +41,9 @@ class Identity:
 
     ``dialect`` is the language of snippets that people can paste. ``errors`` is `kind` where a refusal must carry the
     name that the specification gives it, `builtin` where it must be caught as a builtin error of Python, `any` where
-    every refusal counts, and `none` where the target refuses nothing and is not asked to.
+    every refusal counts, and `none` where the target refuses nothing and is not asked to. ``dense`` is how the
+    target's dense operator is called, which can be asked too. ``conventions`` are words for what the target documents
+    otherwise than the specification: `promotion` of dtypes.
     """
 
     name: str
@@ -51,6 +53,8 @@ class Identity:
     dialect: str = "pynested"
     errors: str = "kind"
     runtime: str = ""
+    dense: str = ""
+    conventions: str = ""
     capabilities: Capabilities = field(default_factory=Capabilities)
 
     @classmethod

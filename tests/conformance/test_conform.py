@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pynested.cli import main
-from pynested.conformance import runner
+from pynested.conformance import asking, runner
 from pynested.conformance.adapters.base import PythonAdapter
 from pynested.conformance.conform import BrokenOff, conform
 from pynested.conformance.corpus import Selection, load_corpus
@@ -38,7 +38,7 @@ def failing(after: int) -> Callable[..., list[Finding]]:
 def test_an_error_of_the_kit_leaves_what_was_found(
     vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    monkeypatch.setattr(runner, "judge", failing(after=10))
+    monkeypatch.setattr(asking, "judge", failing(after=10))
     kept = tmp_path / "run.ndjson"
     assert main(["conform", "--vectors", str(vectors), "--json", str(kept)]) == 3
     shown = capsys.readouterr()

@@ -12,11 +12,12 @@ import pytest
 
 from pynested.conformance.adapters.base import PythonAdapter
 from pynested.conformance.adapters.pynested_adapter import PynestedTarget
+from pynested.conformance.asking import Job
 from pynested.conformance.corpus import Selection, load_corpus
 from pynested.conformance.judge import DIFFERS, OK, UNREACHED, Finding, judge
 from pynested.conformance.messages import Message
 from pynested.conformance.replies import ERRORED, GARBLED, MISSING, VALUE, Other, Reply, read_line, read_reply
-from pynested.conformance.runner import Job, plan
+from pynested.conformance.runner import plan
 from pynested.spec.encoding import Components, encode_value
 
 from .hostile import DENSE, NESTED, NO_REPLIES, REFUSAL, RIGHT, line

@@ -62,7 +62,7 @@ def test_stderr_is_shown_and_kept(vectors: Path, command: Command, tmp_path: Pat
     shown = capsys.readouterr().err.splitlines()
     assert shown[:2] == ["adapter: a word on stdout", "adapter: " + ("a warning " * 50)[:299].rstrip() + "…"]
     said = [one["text"] for one in kept(trace) if one["from"] == "stderr"]
-    assert said.count("a word on stdout") == 12 and len(said) == 24
+    assert len(said) == 2 * said.count("a word on stdout") >= 24
 
 
 def test_a_flood_on_stderr_is_cut(capsys: Captured) -> None:

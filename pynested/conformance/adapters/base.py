@@ -6,6 +6,7 @@ missing, or as the adapter's own fault, is here.
 
 from __future__ import annotations
 
+import functools
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +21,8 @@ from ..messages import Message
 from ..placements import Array
 
 Plain = Components | Array
+
+_DISAGREES = "the call gives another result where its operands track gradients"
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,16 @@ class Stopped(Exception):
     def __init__(self, fields: Message) -> None:
         super().__init__(str(fields))
         self.fields = fields
+
+
+@dataclass(frozen=True)
+class _Forward:
+    """A call that was made: its operands as they were built, its result, and the result as it is sent."""
+
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+    result: Any
+    encoded: Message
 
 
 class Target(ABC):
@@ -84,10 +97,11 @@ class Target(ABC):
 
 
 class PythonAdapter:
-    """An adapter over a `Target`."""
+    """An adapter over a `Target`, and perhaps over a second one: its dense operators, called for each component."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, dense: Target | None = None) -> None:
         self._target = target
+        self._dense = None if dense is None else PythonAdapter(dense)
 
     def start(self, device: str) -> Message:
         """Answer the start message."""
@@ -95,6 +109,8 @@ class PythonAdapter:
 
     def run(self, message: Message) -> Message:
         """Answer one run message."""
+        if message.get("dense") and self._dense is not None:
+            return self._dense.run({name: value for name, value in message.items() if name != "dense"})
         reply = {"seq": message["seq"]}
         try:
             return {**reply, **self._run(message)}
@@ -104,16 +120,23 @@ class PythonAdapter:
             return {**reply, "errored": traceback.format_exc()}
 
     def _run(self, message: Message) -> Message:
-        place, wrt = Place(message["layout"], message["placement"]), set(message.get("wrt", ()))
+        """Make the call without gradients, and once more with them where they are asked for."""
+        reply: Message = {"value": self._forward(message, set()).encoded}
+        if "cotangent" in message:
+            try:
+                reply["gradient"] = self._gradient(message, reply["value"])
+            except Stopped as stopped:
+                reply["gradient"] = stopped.fields
+        return reply
+
+    def _forward(self, message: Message, wrt: set[int | str]) -> _Forward:
+        place = Place(message["layout"], message["placement"])
         args = [self._build(decode_value(one), place, number in wrt) for number, one in enumerate(message["args"])]
         kwargs = {name: self._build(decode_value(one), place, name in wrt) for name, one in message["kwargs"].items()}
         plain_args = [_values(one) for one in args]
         plain_kwargs = {name: _values(one) for name, one in kwargs.items()}
         result = self._attempt("run", lambda: self._target.call(message["op"], place.layout, plain_args, plain_kwargs))
-        reply: Message = {"value": encode_result(self._attempt("run", lambda: self._target.read(result)))}
-        if "cotangent" in message:
-            reply["gradient"] = self._gradient(message, result, args, kwargs)
-        return reply
+        return _Forward(args, kwargs, result, encode_result(self._attempt("read", lambda: self._target.read(result))))
 
     def _build(self, value: Any, place: Place, tracked: bool) -> Any:
         """Return the operand, or list of operands, that a value stands for."""
@@ -124,18 +147,19 @@ class PythonAdapter:
         tracked = tracked and value.dtype.kind == "f"
         return self._attempt("construct", lambda: self._target.operand(value, place, tracked))
 
-    def _gradient(self, message: Message, result: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Message:
+    def _gradient(self, message: Message, untracked: Message) -> Message:
+        wrt = message["wrt"]
+        made = self._forward(message, set(wrt))
+        if made.encoded != untracked:
+            raise Stopped({"error": {"kind": "Disagreement", "message": _DISAGREES, "phase": "read", "bases": []}})
         cotangent = decode_value(message["cotangent"])
         several = isinstance(cotangent, list) and not isinstance(cotangent, Components)
-        results, cotangents = (list(result), cotangent) if several else ([result], [cotangent])
-        wrt = message["wrt"]
-        try:
-            self._attempt("backward", lambda: self._target.backward(results, cotangents))
-            by_place = {place: _gradients(args[place] if isinstance(place, int) else kwargs[place]) for place in wrt}
-        except Stopped as stopped:
-            return stopped.fields
+        results, cotangents = (list(made.result), cotangent) if several else ([made.result], [cotangent])
+        self._attempt("backward", lambda: self._target.backward(results, cotangents))
+        operands = {place: made.args[place] if isinstance(place, int) else made.kwargs[place] for place in wrt}
+        by_place = {place: self._attempt("read", functools.partial(_gradients, one)) for place, one in operands.items()}
         return {
-            "args": [by_place.get(number) for number in range(len(args))],
+            "args": [by_place.get(number) for number in range(len(made.args))],
             "kwargs": {name: by_place[name] for name in wrt if isinstance(name, str)},
         }
 

@@ -21,6 +21,7 @@ from ..messages import Message
 from ..placements import PACKED, Array, Jagged, place_jagged, place_strided
 from .base import Operand, Place, Plain, PythonAdapter, Target
 from .serve import serve
+from .torch_dense import DenseTorch
 
 _SYMBOLS: Mapping[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
@@ -33,8 +34,6 @@ _SYMBOLS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 # How PyTorch says that it has no kernel, where it does not raise NotImplementedError.
 _NO_KERNEL = (
-    "doesn't support sizes",
-    "doesn't support strides",
     "is not implemented",
     "not implemented for",
     "Could not run 'aten::",
@@ -57,7 +56,8 @@ class TorchTarget(Target):
             return {"unavailable": f"PyTorch cannot use device {device!r}: {str(error).splitlines()[0]}"}
         self._device = device
         version = str(self._torch.__version__)
-        return {"name": "torch", "version": version, "device": device, "dialect": "torch", "errors": "builtin"}
+        words = {"dialect": "torch", "errors": "builtin", "dense": "dense PyTorch", "conventions": "promotion"}
+        return {"name": "torch", "version": version, "device": device, **words}
 
     def operand(self, value: Plain, place: Place, tracked: bool) -> Operand:
         """Build a tensor, or a nested tensor in the wanted layout and placement."""
@@ -84,8 +84,9 @@ class TorchTarget(Target):
     def _packed(self, value: Components, tracked: bool) -> Operand:
         leaves = [self._tensor(one).requires_grad_(tracked) for one in value]
         if not leaves:
-            empty = self._torch.nested.nested_tensor([], dtype=self.other(value.dtype), requires_grad=tracked)
-            return Operand(empty, lambda: Components([], value.shape, value.dtype))
+            one = self._tensor(np.zeros([size or 0 for size in value.shape[1:]], value.dtype))
+            empty = self._torch.nested.nested_tensor([one]).narrow(0, 0, 0)  # a list of nothing has one dimension
+            return Operand(empty.requires_grad_(tracked), lambda: Components([], value.shape, value.dtype))
         nested = self._torch.nested.as_nested_tensor(leaves, layout=self._torch.strided)
 
         def gradient() -> Components | None:
@@ -134,13 +135,21 @@ class TorchTarget(Target):
         """Call the function of the operator table, or the symbol where a number comes first."""
         if op == "getitem":
             return args[0][args[1]]
-        if op == "nested_array_from_strided" and len(args) == 2:
-            args = [*args, *self._torch._nested_compute_contiguous_strides_offsets(args[1])]
+        if op == "nested_array_from_strided":
+            return self._from_strided(*args, **kwargs)
         if op in _SYMBOLS and not isinstance(args[0], self._torch.Tensor) and not kwargs:
             return _SYMBOLS[op](*args)
-        return self._function(op)(*args, **kwargs)
+        return self.function(op)(*args, **kwargs)
 
-    def _function(self, op: str) -> Callable[..., Any]:
+    def _from_strided(self, values: Any, sizes: Any, strides: Any = None, offsets: Any = None) -> Any:
+        """Fill in what the function for it wants, which is private: everything, and in int64."""
+        parts = [None if one is None else one.to(self._torch.int64) for one in (sizes, strides, offsets)]
+        packed = self._torch._nested_compute_contiguous_strides_offsets(parts[0])
+        filled = [own if given is None else given for given, own in zip(parts[1:], packed, strict=True)]
+        return self._torch._nested_view_from_buffer(values, parts[0], *filled)
+
+    def function(self, op: str) -> Callable[..., Any]:
+        """Return the function of PyTorch that the operator table names."""
         name = load_table()[op].torch
         if not name:
             raise NotImplementedError(f"PyTorch has no {op}")
@@ -158,12 +167,28 @@ class TorchTarget(Target):
             return result
         if not result.is_nested:
             return result.detach().cpu().numpy()
+        if result.layout == self._torch.jagged:
+            return self._read_jagged(result)
         components = [self.read(one) for one in result.unbind()]
         if components:
             return Components(components)
-        sizes = result.shape if result.layout == self._torch.jagged else (0,)
-        shape = [size if type(size) is int else None for size in sizes]
-        return Components([], shape, np.dtype(str(result.dtype).removeprefix("torch.")))
+        return Components([], [0], np.dtype(str(result.dtype).removeprefix("torch.")))
+
+    def _read_jagged(self, result: Any) -> Components:
+        """Read components off the parts, which must agree with each other and with the shape that is shown."""
+        dim = result._ragged_idx - 1
+        values, offsets = self.read(result.values()), self.read(result.offsets())
+        lengths = np.diff(offsets) if result.lengths() is None else self.read(result.lengths())
+        shape = [size if type(size) is int else None for size in result.shape]
+        regular = [size for number, size in enumerate(values.shape) if number != dim]
+        if shape[0] != len(lengths) or [size for size in shape[1:] if size is not None] != regular:
+            raise ValueError(f"shape {shape} for {len(lengths)} lengths and values of shape {values.shape}")
+        starts = offsets[: len(lengths)]
+        ends = starts + lengths
+        if (lengths < 0).any() or (starts < 0).any() or (ends > values.shape[dim]).any():
+            raise ValueError(f"offsets {offsets} and lengths {lengths} do not lie in {values.shape[dim]} values")
+        runs = [values.take(range(*pair), axis=dim) for pair in zip(starts, ends, strict=True)]
+        return Components(runs, shape, values.dtype)
 
     def backward(self, results: Sequence[Any], cotangents: Sequence[Plain]) -> None:
         """Pull back component by component wherever result or cotangent is nested, so that structures cannot clash."""
@@ -204,7 +229,8 @@ def main() -> None:
         serve(Absent(str(error)))
         return
     torch.set_num_threads(1)
-    serve(PythonAdapter(TorchTarget(torch)))
+    target = TorchTarget(torch)
+    serve(PythonAdapter(target, DenseTorch(torch, target.function, target.other)))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,139 @@
+"""The questions of a run in the order in which they are asked, and what has come back.
+
+A call that differs leads to two more: the same call once more, for an answer that changes is no answer; and the dense
+operator of the target, where it offers one. They join the stream of requests as soon as it is known that they are
+needed, while the calls of later cases are already under way.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from . import messages
+from .corpus import Case
+from .judge import DIFFERS, FORWARD, OK, Finding, judge
+from .kinds import Second
+from .messages import Message
+from .replies import LOST, Reply
+from .session import Identity, Session
+
+_CALL, _AGAIN, _DENSE = "call", "again", "dense"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One case in one layout: as many requests as there are placements."""
+
+    case: Case
+    layout: str
+    placements: tuple[str, ...]
+    wrt: list[int | str]
+
+    def request(self, placement: str) -> Message:
+        """Return a request, which holds the call and nothing else."""
+        return messages.run(self.case, self.layout, placement, self.wrt)
+
+    def requests(self) -> list[Message]:
+        """Return the request of each placement."""
+        return [self.request(placement) for placement in self.placements]
+
+
+@dataclass
+class Asked:
+    """A job with its answers: the findings of each placement, of some of them once more, and of the dense operator."""
+
+    job: Job
+    found: dict[str, list[Finding]] = field(default_factory=dict)
+    again: dict[str, list[Finding]] = field(default_factory=dict)
+    dense: list[Finding] = field(default_factory=list)
+    waiting: int = 0
+
+    @property
+    def answered(self) -> bool:
+        """True once every question about the job has its answer."""
+        return not self.waiting and len(self.found) == len(self.job.placements)
+
+    def second(self, placement: str, part: str) -> Second:
+        """Return what the further questions brought about a part."""
+        return Second(_of(self.again.get(placement, []), part), _of(self.dense, part))
+
+    def doubtful(self) -> list[str]:
+        """Return the placements to ask again: the first of each way to differ that has left the process alive."""
+        first: dict[tuple[str, str], str] = {}
+        for placement, findings in self.found.items():
+            for one in findings:
+                if one.verdict in DIFFERS and one.verdict not in LOST:
+                    first.setdefault((one.part, one.verdict), placement)
+        return list(dict.fromkeys(first.values()))
+
+
+def _of(findings: Sequence[Finding], part: str) -> Finding | None:
+    return next((one for one in findings if one.part == part), None)
+
+
+class Questions:
+    """The requests of a session; iterating gives what is to be sent now, and goes on when more has come up."""
+
+    def __init__(self, jobs: Sequence[Job], identity: Identity) -> None:
+        self._identity = identity
+        self._jobs = iter(jobs)
+        self._ready: deque[tuple[Asked, str, str]] = deque()
+        self._sent: deque[tuple[Asked, str, str]] = deque()
+        self._open: deque[Asked] = deque()
+
+    def __iter__(self) -> Iterator[Message]:
+        return self
+
+    def __next__(self) -> Message:
+        """Return the next request; the end may not be the last word, for a reply can raise a question."""
+        if not self._ready:
+            asked = Asked(next(self._jobs))
+            self._open.append(asked)
+            self._ready.extend((asked, placement, _CALL) for placement in asked.job.placements)
+        question = self._ready.popleft()
+        self._sent.append(question)
+        asked, placement, form = question
+        request = asked.job.request(placement)
+        return {**request, "dense": True} if form == _DENSE else request
+
+    def answered(self, session: Session) -> Iterator[Asked]:
+        """Yield every job, in order, once all about it is answered."""
+        for reply in session.answers(self):
+            self._take(*self._sent.popleft(), reply)
+            while self._open and self._open[0].answered:
+                yield self._open.popleft()
+
+    def _take(self, asked: Asked, placement: str, form: str, reply: Reply) -> None:
+        """Judge a reply, and ask further once the last placement of a job has its answer."""
+        job = asked.job
+        findings = judge(job.case, job.layout, reply, self._identity.errors, form != _DENSE)
+        if form == _CALL:
+            asked.found[placement] = findings
+            if len(asked.found) == len(job.placements):
+                self._ask_further(asked)
+            return
+        asked.waiting -= 1
+        if form == _DENSE:
+            asked.dense = findings
+        else:
+            asked.again[placement] = findings
+
+    def _ask_further(self, asked: Asked) -> None:
+        doubtful = asked.doubtful()
+        questions = [(asked, placement, _AGAIN) for placement in doubtful]
+        if doubtful and self._identity.dense:
+            questions.append((asked, asked.job.placements[0], _DENSE))
+        asked.waiting = len(questions)
+        self._ready.extend(questions)
+
+
+def agrees_where(asked: Asked, part: str, placement: str) -> bool:
+    """Return whether a part is right in a placement."""
+    return any(one.part == part and one.verdict == OK for one in asked.found.get(placement, []))
+
+
+def forward_of(asked: Asked) -> dict[str, str]:
+    """Return how the call itself came out, by placement."""
+    return {placement: one.verdict for placement, found in asked.found.items() for one in found if one.part == FORWARD}

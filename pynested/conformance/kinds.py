@@ -1,0 +1,104 @@
+"""What sort of difference a finding is: that is what a maintainer asks first.
+
+A verdict says *what* differs: a value, a dtype, a refusal. The kind says *how serious, and whose*: a target that offers
+its dense operator is asked the same call component by component; a call that differs is asked a second time; and a
+refusal is read for whether it names a limit, or is an error of the target's own inside.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .judge import ADAPTER, CONVENTION, CORRUPT, GRADIENT, OK, UNREACHED, Finding
+from .replies import CRASHED, GARBLED, HUNG, MISSING, UNASKED
+
+NESTED, DIFFERENT, DENSE, LIMIT, INTERNAL, CRASH, CORRUPTED, UNSTEADY = (
+    "nested",
+    "differs",
+    "dense",
+    "limit",
+    "internal",
+    "crash",
+    "corrupt",
+    "unsteady",
+)
+
+# Every kind in the order of a report, as the end of the sentence "the target ...", and as a noun that can be counted.
+KINDS: Mapping[str, str] = {
+    NESTED: "differs from its own dense operator",
+    DIFFERENT: "differs from the specification",
+    DENSE: "differs, and its dense operator does too",
+    LIMIT: "refuses, and says so",
+    INTERNAL: "refuses by an internal error",
+    CRASH: "crashes, hangs, or writes no reply",
+    CORRUPTED: "hands out a result that cannot be read",
+    UNSTEADY: "gives different answers to the same call",
+}
+
+# Errors of these classes come from code that did not foresee the call, whatever they say.
+_UNFORESEEN = {"AssertionError", "AttributeError", "KeyError", "NameError", "UnboundLocalError", "ZeroDivisionError"}
+_UNFORESEEN |= {"StopIteration", "SystemError", "RecursionError", "MemoryError", "UnicodeError"}
+_INTERNAL = re.compile(
+    r"file an issue|report a bug|internal assert|internal error|doesn't support (sizes|strides)|unsupported layout.*bug"
+    r"|object has no attribute|nonetype|symint|(missing|unexpected|multiple values for) .*argument",
+    re.IGNORECASE,
+)
+_ASKS_ANYTHING = {MISSING, UNASKED, UNREACHED, ADAPTER}
+
+
+@dataclass(frozen=True)
+class Second:
+    """What further questions about one part of a call brought: the call once more, and the dense operator."""
+
+    again: Finding | None = None
+    dense: Finding | None = None
+
+
+def is_internal(text: str) -> bool:
+    """Return whether the text of a refusal, ``Class: message``, is that of an error inside the target.
+
+    >>> is_internal("RuntimeError: NestedTensorImpl doesn't support sizes. Please file an issue.")
+    True
+    >>> is_internal("RuntimeError: softmax(): not supported along the ragged dimension for now")
+    False
+    """
+    kind, _, message = text.partition(":")
+    return kind in _UNFORESEEN or _INTERNAL.search(message) is not None
+
+
+def kind_of(finding: Finding, second: Second) -> str:
+    """Return the kind of a difference."""
+    if finding.verdict in (CRASHED, HUNG, GARBLED):
+        return CRASH
+    if second.again is not None and _differ(finding, second.again):
+        return UNSTEADY
+    if finding.verdict == CORRUPT:
+        return CORRUPTED
+    dense = None if second.dense is None or second.dense.verdict in _ASKS_ANYTHING else second.dense.verdict
+    if finding.verdict == "refused":
+        return DENSE if dense == "refused" else INTERNAL if is_internal(finding.got) else LIMIT
+    if finding.verdict == "error-kind" and is_internal(finding.got):
+        return INTERNAL
+    return DIFFERENT if dense is None else NESTED if dense == OK else DENSE
+
+
+def _differ(first: Finding, second: Finding) -> bool:
+    """Return whether two answers to one call differ; of an error only the class counts, for it may say an address."""
+    if first.verdict != second.verdict:
+        return True
+    if first.verdict in ("refused", "error-kind", CORRUPT):
+        return first.got.partition(":")[0] != second.got.partition(":")[0]
+    return first.got != second.got
+
+
+def as_declared(finding: Finding, second: Second, conventions: str) -> Finding:
+    """Return the finding, or what it is where the target has declared to do otherwise and does so when dense too."""
+    dense = second.dense
+    promotes = finding.verdict == "dtype" and dense is not None and (dense.verdict, dense.got) == ("dtype", finding.got)
+    if promotes and finding.part != GRADIENT and "promotion" in conventions.split():
+        return Finding(
+            finding.part, CONVENTION, finding.want, f"promotion: {finding.got} where {finding.want} is asked"
+        )
+    return finding

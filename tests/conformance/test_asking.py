@@ -1,0 +1,124 @@
+"""A call that differs is asked again, and its dense operator is asked; a target that is right is asked once."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pynested.conformance.adapters.base import PythonAdapter
+from pynested.conformance.conform import conform
+from pynested.conformance.corpus import Selection, load_corpus
+from pynested.conformance.records import Record, Run
+from pynested.conformance.report import Report
+from pynested.conformance.session import InProcess
+
+
+class Offers(PythonAdapter):
+    """An adapter that offers the dense operator, declares a convention, and counts what it is asked."""
+
+    asked = 0
+
+    def start(self, device: str) -> dict[str, Any]:
+        return {**super().start(device), "dense": "the dense one", "conventions": "promotion"}
+
+    def run(self, message: dict[str, Any]) -> dict[str, Any]:
+        self.asked += 1
+        return super().run(message)
+
+
+def kinds(run: Run) -> set[str]:
+    return {finding["kind"] for one in run.results for finding in one["findings"] if "kind" in finding}
+
+
+def first(run: Run) -> Record:
+    return next(finding for one in run.results for finding in one["findings"])
+
+
+def held(vectors: Path, target: Any, dense: Any = None) -> tuple[Run, Offers | PythonAdapter]:
+    adapter = PythonAdapter(target) if dense is None else Offers(target, dense)
+    return conform(load_corpus(vectors), Selection(), lambda: InProcess(adapter), None, io.StringIO()), adapter
+
+
+def test_the_dense_operator_says_whose_difference_it_is(vectors: Path, miniature: ModuleType) -> None:
+    own, _ = held(vectors, miniature.DropsRow(), miniature.Right())
+    assert kinds(own) == {"nested"} and first(own)["dense"] == "as specified"
+    assert "the dense one: as specified" in Report(own).text()
+    both, _ = held(vectors, miniature.DropsRow(), miniature.DropsRow())
+    assert kinds(both) == {"dense"} and first(both)["dense"].startswith("value: 1.0")
+    neither, _ = held(vectors, miniature.DropsRow())
+    assert kinds(neither) == {"differs"} and "dense" not in first(neither)
+
+
+def test_a_declared_convention_is_no_difference(vectors: Path, miniature: ModuleType) -> None:
+    run, _ = held(vectors, miniature.WrongDType(), miniature.WrongDType())
+    assert run.exit_code == 0 and not kinds(run)
+    assert {one["parts"]["forward"] for one in run.results if "forward" in one["parts"]} == {"convention"}
+    text = " ".join(Report(run).text().split())
+    assert "Conventions of its own that WrongDType declares, which are no differences: promotion in 4 checks" in text
+    other, _ = held(vectors, miniature.WrongDType(), miniature.Right())
+    assert kinds(other) == {"nested"}
+
+
+def test_a_target_that_is_right_is_asked_nothing_twice(vectors: Path, miniature: ModuleType) -> None:
+    right, adapter = held(vectors, miniature.Right(), miniature.Right())
+    assert not kinds(right) and isinstance(adapter, Offers)
+    assert adapter.asked == sum(len(one["placements"]) for one in right.results)
+
+
+@pytest.mark.parametrize("phase", ["read", "gradient"])
+def test_a_result_that_cannot_be_read_is_no_refusal(vectors: Path, miniature: ModuleType, phase: str) -> None:
+    class Unreadable(miniature.Right):  # type: ignore[name-defined, misc]
+        def read(self, result: Any) -> Any:
+            raise IndexError("offsets beyond the values")
+
+        def refuse(self, dim: int) -> None:
+            return None
+
+    class OtherWhenTracked(miniature.Right):  # type: ignore[name-defined, misc]
+        def operand(self, value: Any, place: Any, tracked: bool) -> Any:
+            self.tracked = tracked
+            return super().operand(value, place, tracked)
+
+        def one(self, number: int) -> Any:
+            return super().one(number) + np.float32(self.tracked)
+
+    run, _ = held(vectors, Unreadable() if phase == "read" else OtherWhenTracked())
+    assert kinds(run) == {"corrupt"}
+    verdicts = {(part, verdict) for one in run.results for part, verdict in one["parts"].items()}
+    if phase == "read":
+        assert verdicts == {("forward", "corrupt"), ("error", "corrupt"), ("gradient", "unreached")}
+    else:
+        assert verdicts == {("forward", "ok"), ("error", "ok"), ("gradient", "corrupt")}
+
+
+def test_an_answer_that_changes_is_unsteady(vectors: Path, miniature: ModuleType) -> None:
+    class Changes(miniature.Right):  # type: ignore[name-defined, misc]
+        calls = 0
+
+        def call(self, op: str, layout: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+            self.calls += 1
+            found = super().call(op, layout, args, kwargs)
+            return found + self.calls if isinstance(found, np.ndarray) else type(found)(x + self.calls for x in found)
+
+    run, _ = held(vectors, Changes())
+    assert "unsteady" in kinds(run)
+    changed = next(one for row in run.results for one in row["findings"] if one.get("kind") == "unsteady")
+    assert changed["again"].startswith(changed["verdict"]) and changed["got"] not in changed["again"]
+    assert "\n  again     " in Report(run).text(verbose=1)
+
+
+def test_causes_are_shared_by_what_is_said(vectors: Path, miniature: ModuleType) -> None:
+    class Limited(miniature.Right):  # type: ignore[name-defined, misc]
+        def rows(self, number: int) -> Any:
+            raise ValueError(f"sum(): component {number} of shape (2, {number}) is not supported")
+
+    run, _ = held(vectors, Limited())
+    text = Report(run).text()
+    assert kinds(run) == {"limit"} and "limit       4 in   1 entry    refuses, and says so" in text
+    assert "jagged and strided" in text

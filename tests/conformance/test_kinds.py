@@ -1,0 +1,76 @@
+"""Every difference is of the kind that its wording, a second answer and the dense operator make it."""
+
+from __future__ import annotations
+
+import pytest
+
+from pynested.conformance.judge import Finding
+from pynested.conformance.kinds import KINDS, Second, as_declared, is_internal, kind_of
+
+LIMITS = [
+    "RuntimeError: reducing across the ragged dimension is not supported for non-contiguous nested tensors with holes",
+    "RuntimeError: NestedTensor must be contiguous to get buffer.",
+    "RuntimeError: NestedTensor always requires keepdim=True for now.",
+    "NotImplementedError: layer_norm requires weight and bias",
+]
+INTERNAL = [
+    "RuntimeError: Internal error: NestedTensorImpl doesn't support sizes. Please file an issue.",
+    "RuntimeError: x.is_nested() INTERNAL ASSERT FAILED at 'a.cpp'",
+    "AssertionError: ",
+    "AttributeError: 'bool' object has no attribute 'device'",
+    "TypeError: f() missing 2 required positional arguments",
+]
+
+
+def of(verdict: str, got: str = "", part: str = "forward") -> Finding:
+    return Finding(part, verdict, "x", got)
+
+
+@pytest.mark.parametrize("text", LIMITS)
+def test_a_limit_that_is_named_is_no_internal_error(text: str) -> None:
+    assert not is_internal(text) and kind_of(of("refused", text), Second()) == "limit"
+
+
+@pytest.mark.parametrize("text", INTERNAL)
+def test_an_error_of_code_that_did_not_foresee_the_call_is_internal(text: str) -> None:
+    assert is_internal(text) and kind_of(of("refused", text), Second()) == "internal"
+    assert kind_of(of("error-kind", text), Second()) == "internal"
+
+
+@pytest.mark.parametrize(
+    ("finding", "second", "kind"),
+    [
+        (of("value"), Second(), "differs"),
+        (of("value"), Second(dense=of("missing")), "differs"),
+        (of("value"), Second(dense=of("unreached")), "differs"),
+        (of("value"), Second(dense=of("ok")), "nested"),
+        (of("value"), Second(dense=of("value")), "dense"),
+        (of("dtype"), Second(dense=of("refused")), "dense"),
+        (of("refused", LIMITS[0]), Second(dense=of("refused")), "dense"),
+        (of("refused", LIMITS[0]), Second(dense=of("ok")), "limit"),
+        (of("refused", INTERNAL[0]), Second(dense=of("value")), "internal"),
+        (of("crashed"), Second(dense=of("ok")), "crash"),
+        (of("hung"), Second(), "crash"),
+        (of("garbled"), Second(), "crash"),
+        (of("corrupt"), Second(dense=of("ok")), "corrupt"),
+        (of("value", "1.0"), Second(again=of("value", "2.0"), dense=of("ok")), "unsteady"),
+        (of("value", "1.0"), Second(again=of("value", "1.0"), dense=of("ok")), "nested"),
+        (of("value", "1.0"), Second(again=of("ok")), "unsteady"),
+        (of("corrupt", "E: at 0x1"), Second(again=of("corrupt", "E: at 0x2")), "corrupt"),
+        (of("refused", "E: at 0x1"), Second(again=of("refused", "E: at 0x2")), "limit"),
+        (of("refused", "E: a"), Second(again=of("crashed", "SIGSEGV")), "unsteady"),
+    ],
+)
+def test_kinds(finding: Finding, second: Second, kind: str) -> None:
+    assert kind_of(finding, second) == kind and kind in KINDS
+
+
+def test_a_convention_is_what_was_declared_and_what_the_dense_operator_does_too() -> None:
+    wide, other = of("dtype", "float32"), of("dtype", "float16")
+    assert as_declared(wide, Second(dense=wide), "promotion").verdict == "convention"
+    assert as_declared(wide, Second(dense=wide), "") == wide
+    assert as_declared(wide, Second(dense=other), "promotion") == wide
+    assert as_declared(wide, Second(dense=of("ok")), "promotion") == wide
+    assert as_declared(wide, Second(), "promotion") == wide
+    value = of("value", "1")
+    assert as_declared(value, Second(dense=value), "promotion") == value
