@@ -68,6 +68,9 @@ def parser() -> argparse.ArgumentParser:
     report = commands.add_parser("report", help=help_, epilog=_EXIT_CODES)
     report.add_argument("file", type=Path, metavar="FILE")
     _add_verbose(report, "show every difference in full, and refusals with other builtin errors")
+    help_ = "run the snippets of a kept run, and name those that do not show what was recorded"
+    pasted = commands.add_parser("snippets", help=help_, epilog=_EXIT_CODES)
+    pasted.add_argument("file", type=Path, metavar="FILE")
     explained = commands.add_parser("explain", help="show a clause, an operator or a case")
     name = "for example SOFTMAX-3, softmax or softmax/float32/ragged/1"
     explained.add_argument("name", metavar="CLAUSE|OPERATOR|CASE", help=name)
@@ -160,7 +163,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     """Run one command; whatever keeps it from its end is told in a sentence."""
-    commands = {"conform": _conform, "report": _report, "explain": _explain, "adapter": _adapter, "kernels": _kernels}
+    commands = {
+        "conform": _conform,
+        "report": _report,
+        "snippets": _snippets,
+        "explain": _explain,
+        "adapter": _adapter,
+        "kernels": _kernels,
+    }
     try:
         return commands[options.command](options)
     except BrokenPipeError:
@@ -230,6 +240,17 @@ def _command(text: str | None) -> list[str] | None:
 
 def _report(options: argparse.Namespace) -> int:
     return _show(read(options.file), options.verbose)
+
+
+def _snippets(options: argparse.Namespace) -> int:
+    from .conformance.pasted import findings, mismatches  # of no use to the other commands
+
+    run = read(options.file)
+    wrong = list(mismatches(run))
+    for result, finding, said in wrong:
+        _write(f"{result['id']}, {result['layout']}: {finding['verdict']}, {finding['got']}\n  pasted: {said}\n")
+    _write(f"{len(wrong):,} of {sum(1 for _ in findings(run)):,} snippets do not show what was recorded.\n")
+    return KIT if wrong else AGREES
 
 
 def _show(run: Run, verbose: int) -> int:

@@ -24,7 +24,8 @@ _VERDICTS = ("value", "shape", "kind", CORRUPT, "accepted", "refused", "error-ki
 _BY_MESSAGE = ("refused", "error-kind", CORRUPT)
 
 # What of a message differs from call to call: what is quoted or in brackets, numbers, and who says it.
-_VARIES = re.compile(r"^\w+\(\)?:? |'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\)|-?\d+(\.\d+)?")
+_SAYS = re.compile(r"^\w+\(\):? ")
+_VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\)|-?\d+(\.\d+)?")
 
 # How an entry is named after "the target"; gradients have their own words.
 _GRADIENT = {
@@ -95,12 +96,21 @@ def causes(run: Run) -> list[Cause]:
 def root_of(result: Record, finding: Record) -> str:
     """Return what two findings share that have the same cause."""
     if finding["verdict"] in _BY_MESSAGE:
-        kind, _, message = str(finding["got"]).partition(": ")
-        return f"{kind}: {_VARIES.sub('…', message)}"
+        return normal(str(finding["got"]))
     if finding["kind"] == CRASH:
         return f"{result['op']}: {finding['got']}"
     clause = str(finding["clause"])
     return f"{clause} {result['chapter']}" if clause == PLACEMENT else clause
+
+
+def normal(text: str) -> str:
+    """Return the text of an error, ``Class: message``, without what differs from call to call.
+
+    >>> normal("RuntimeError: sum(): expected size 3 but got 4")
+    'RuntimeError: expected size … but got …'
+    """
+    kind, _, message = text.partition(": ")
+    return f"{kind}: {_VARIES.sub('…', re.sub(_SAYS, '', message))}"
 
 
 def _rank(cause: Cause) -> tuple[Any, ...]:

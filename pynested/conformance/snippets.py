@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,33 +11,24 @@ from pynested.spec.encoding import Components, Index, decode_value
 from pynested.spec.table import Operator
 
 from . import literals
+from .pasting import Operand, Place
 from .placements import PACKED, TRANSPOSED, Array, place_jagged, place_strided
+from .torch_dialect import TorchDialect
 
 
 class Dialect(Protocol):
     """How one library spells arrays, layouts and calls."""
 
     head: str
-    from_list: str
-    from_jagged: str
-    from_strided: str
-    lists_of_nothing: tuple[str, ...]  # layouts in which a batch of no components is made from an empty list
-    nothing_to_strided: str  # makes a strided batch of no components of a jagged one, which says what is regular
 
-    def array(self, array: Array) -> str:
-        """Return a dense array."""
-
-    def dense(self, text: str, tracked: bool) -> str:
-        """Return a dense array as an operand."""
-
-    def transposed(self, text: str, dims: int) -> str:
-        """Return a dense array stored with its strides reversed."""
+    def operand(self, name: str, value: Any, place: Place, tracked: bool) -> Operand:
+        """Return the lines that make an operand, as the adapter makes it, and what says its gradient."""
 
     def name(self, word: str) -> str:
         """Return a dtype or a layout."""
 
-    def function(self, operator: Operator) -> str:
-        """Return what is called; a leading dot calls a method of the first argument."""
+    def call(self, operator: Operator, texts: Sequence[str]) -> str:
+        """Return the call, given its arguments as text."""
 
     def backward(self, cotangent: Any) -> str:
         """Return the line that pulls a cotangent back from `out`."""
@@ -47,84 +38,54 @@ class PynestedDialect:
     """pynested itself: dense operands are `pn.array`."""
 
     head = "import numpy as np\nfrom numpy import inf, nan\nimport pynested as pn\n"
-    from_list, from_jagged, from_strided = (
-        "pn.nested_array",
-        "pn.nested_array_from_jagged",
-        "pn.nested_array_from_strided",
-    )
-    lists_of_nothing: tuple[str, ...] = ()
-    nothing_to_strided = ".to(layout=pn.strided)"
 
-    def array(self, array: Array) -> str:
-        """Return a NumPy array."""
+    def operand(self, name: str, value: Any, place: Place, tracked: bool) -> Operand:
+        """Return a line; packed components are written as a list, all others with the buffers they lie in."""
+        grad = ", requires_grad=True" if tracked else ""
+        if not isinstance(value, Components):
+            text = f"pn.array({self._array(value)}{grad})"
+        elif place.placement == PACKED and value:
+            components = ", ".join(map(self._array, value))
+            text = f"pn.nested_array([{components}], layout=pn.{place.layout}{grad})"
+        else:
+            text = self._placed(value, place) + (".requires_grad_()" if tracked else "")
+        return Operand([f"{name} = {text}"], f"{name}.grad")
+
+    def _placed(self, value: Components, place: Place) -> str:
+        if place.layout == "jagged":
+            return self._jagged(value, place.placement)
+        if not value and value.shape.count(None) == 1:  # a jagged one says what is regular
+            return f"{self._jagged(value, place.placement)}.to(layout=pn.strided)"
+        placed = place_strided(value, place.placement)
+        parts = [self._array(one) for one in (placed.buffer, placed.sizes, placed.strides, placed.offsets)]
+        return f"pn.nested_array_from_strided({', '.join(parts)})"
+
+    def _jagged(self, value: Components, placement: str) -> str:
+        placed = place_jagged(value, placement)
+        values = self._array(np.ascontiguousarray(placed.values))
+        parts = [f"np.asfortranarray({values})" if placement == TRANSPOSED else values, self._array(placed.offsets)]
+        parts += [] if placed.lengths is None else [self._array(placed.lengths)]
+        parts += [] if placed.ragged_dim == 1 else [f"jagged_dim={placed.ragged_dim}"]
+        return f"pn.nested_array_from_jagged({', '.join(parts)})"
+
+    def _array(self, array: Array) -> str:
         name = f"np.{array.dtype.name}".replace("np.bool", "np.bool_")
-        return f"np.zeros({array.shape}, {name})" if array.size == 0 else f"np.array({_list(array)}, {name})"
-
-    def dense(self, text: str, tracked: bool) -> str:
-        """Return a `pn.array`."""
-        return f"pn.array({text}{', requires_grad=True' if tracked else ''})"
-
-    def transposed(self, text: str, dims: int) -> str:
-        """Return a NumPy array in Fortran order."""
-        return f"np.asfortranarray({text})"
+        empty = f"np.zeros({array.shape}, {name})"
+        return empty if array.size == 0 else f"np.array({literals.nested_list(array)}, {name})"
 
     def name(self, word: str) -> str:
         """Return a dtype or a layout."""
         return f"pn.{word}"
 
-    def function(self, operator: Operator) -> str:
-        """Return the function of that name."""
-        return f"pn.{operator.name}"
+    def call(self, operator: Operator, texts: Sequence[str]) -> str:
+        """Return a call of the function of that name."""
+        return f"pn.{operator.name}({', '.join(texts)})"
 
     def backward(self, cotangent: Any) -> str:
         """Return a call of `backward`, which takes a nested or dense cotangent."""
         if isinstance(cotangent, Components):
-            return f"out.backward(pn.nested_array([{', '.join(map(self.array, cotangent))}], layout=out.layout))"
-        return f"out.backward({self.array(cotangent)})"
-
-
-class TorchDialect:
-    """PyTorch: names of the operators are those in the operator table."""
-
-    head = "import torch\nfrom torch import inf, nan\n"
-    from_list, from_jagged, from_strided = (
-        "torch.nested.nested_tensor",
-        "torch.nested.nested_tensor_from_jagged",
-        "torch._nested_view_from_buffer",
-    )
-    lists_of_nothing: tuple[str, ...] = ("strided",)
-    nothing_to_strided = ""
-    _implied = ("float32", "int64", "bool")
-
-    def array(self, array: Array) -> str:
-        """Return a tensor; the dtype is left out where the numbers imply it."""
-        dtype = "" if array.dtype.name in self._implied else f", dtype=torch.{array.dtype.name}"
-        if array.size == 0:
-            return f"torch.zeros({array.shape}, dtype=torch.{array.dtype.name})"
-        return f"torch.tensor({_list(array)}{dtype})"
-
-    def dense(self, text: str, tracked: bool) -> str:
-        """Return a tensor, a leaf where tracked."""
-        return f"{text}.requires_grad_()" if tracked else text
-
-    def transposed(self, text: str, dims: int) -> str:
-        """Return a tensor whose memory is in the opposite order."""
-        order = ", ".join(map(str, reversed(range(dims))))
-        return f"{text}.permute({order}).contiguous().permute({order})"
-
-    def name(self, word: str) -> str:
-        """Return a dtype or a layout."""
-        return f"torch.{word}"
-
-    def function(self, operator: Operator) -> str:
-        """Return the function, or the method, that the table names."""
-        return operator.torch.removeprefix("torch.Tensor") if "torch.Tensor." in operator.torch else operator.torch
-
-    def backward(self, cotangent: Any) -> str:
-        """Return a call of `backward`, component by component where the cotangent is nested."""
-        if isinstance(cotangent, Components):
-            return f"torch.autograd.backward(out.unbind(), [{', '.join(map(self.array, cotangent))}])"
-        return f"out.backward({self.array(cotangent)})"
+            return f"out.backward(pn.nested_array([{', '.join(map(self._array, cotangent))}], layout=out.layout))"
+        return f"out.backward({self._array(cotangent)})"
 
 
 DIALECTS: Mapping[str, Dialect] = {"pynested": PynestedDialect(), "torch": TorchDialect()}
@@ -136,13 +97,12 @@ def snippet(request: Mapping[str, Any], operator: Operator, dialect: str, gradie
     names = literals.Names()
     call = _call(request, operator, speak, names)
     tracked = _tracked(request) if gradient else [False] * len(names.found)
-    lines = [speak.head]
-    for (name, value), track in zip(names.found, tracked, strict=True):
-        lines.append(f"{name} = {_operand(value, request, speak, track)}")
-    lines += [f"out = {call}", "print(out)"]
+    place = Place(request["layout"], request["placement"])
+    operands = [speak.operand(*pair, place, track) for pair, track in zip(names.found, tracked, strict=True)]
+    lines = [speak.head, *(line for one in operands for line in one.lines), f"out = {call}", "print(out)"]
     if gradient:
         lines += _backward(decode_value(request["cotangent"]), call, speak)
-        lines += [f"print({name}.grad)" for (name, _), track in zip(names.found, tracked, strict=True) if track]
+        lines += [f"print({one.gradient})" for one, track in zip(operands, tracked, strict=True) if track]
     return "\n".join(lines)
 
 
@@ -151,10 +111,6 @@ def _backward(cotangent: Any, call: str, speak: Dialect) -> list[str]:
     if isinstance(cotangent, Components) or not isinstance(cotangent, list):
         return [speak.backward(cotangent)]
     return [f"out = {call}[0]", speak.backward(cotangent[0])] if cotangent else []
-
-
-def _list(array: Array) -> str:
-    return literals.nested_list(array)
 
 
 def _tracked(request: Mapping[str, Any]) -> list[bool]:
@@ -175,38 +131,4 @@ def _call(request: Mapping[str, Any], operator: Operator, speak: Dialect, names:
     if operator.name == "getitem":
         where = decode_value(request["args"][1])
         return f"{texts[0]}[{literals.index(where.items) if isinstance(where, Index) else texts[1]}]"
-    function = speak.function(operator)
-    if function.startswith("."):
-        return f"{texts[0]}{function}({', '.join(texts[1:])})"
-    return f"{function}({', '.join(texts)})"
-
-
-def _operand(value: Any, request: Mapping[str, Any], speak: Dialect, tracked: bool) -> str:
-    """Return one operand in the placement of the request."""
-    if not isinstance(value, Components):
-        return speak.dense(speak.array(value), tracked)
-    layout, placement = request["layout"], request["placement"]
-    if (placement == PACKED and value) or (not value and layout in speak.lists_of_nothing):
-        grad = ", requires_grad=True" if tracked else ""
-        return f"{speak.from_list}([{', '.join(map(speak.array, value))}], layout={speak.name(layout)}{grad})"
-    if layout == "strided" and not value and value.shape.count(None) == 1 and speak.nothing_to_strided:
-        built = _jagged(value, placement, speak) + speak.nothing_to_strided
-    else:
-        built = _strided(value, placement, speak) if layout == "strided" else _jagged(value, placement, speak)
-    return built + (".requires_grad_()" if tracked else "")
-
-
-def _strided(value: Components, placement: str, speak: Dialect) -> str:
-    placed = place_strided(value, placement)
-    parts = [speak.array(one) for one in (placed.buffer, placed.sizes, placed.strides, placed.offsets)]
-    return f"{speak.from_strided}({', '.join(parts)})"
-
-
-def _jagged(value: Components, placement: str, speak: Dialect) -> str:
-    placed = place_jagged(value, placement)
-    values = speak.array(np.ascontiguousarray(placed.values))
-    parts = [speak.transposed(values, placed.values.ndim) if placement == TRANSPOSED else values]
-    parts += [speak.array(placed.offsets)]
-    parts += [] if placed.lengths is None else [speak.array(placed.lengths)]
-    parts += [] if placed.ragged_dim == 1 else [f"jagged_dim={placed.ragged_dim}"]
-    return f"{speak.from_jagged}({', '.join(parts)})"
+    return speak.call(operator, texts)

@@ -1,0 +1,97 @@
+"""Whether the snippets of a run show what the run recorded: each is run in a process of its own, as somebody pastes it.
+
+One process imports the library and forks for each snippet, so that a thousand of them take a minute.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+
+from .differences import normal
+from .problems import KitError
+from .records import Record, Run
+
+_PATIENCE = 20  # seconds for one snippet
+_LONGEST = 300  # characters of a message, as adapters cut it
+_UNSAID = {"hung", "garbled", "corrupt"}  # what a snippet need not show: it may print what cannot be read
+
+
+def mismatches(run: Run) -> Iterator[tuple[Record, Record, str]]:
+    """Yield each result and finding whose snippet does something else than was recorded, and what it does."""
+    pairs = [pair for pair in findings(run) if _comparable(pair[1])]
+    for (result, finding), (code, said) in zip(pairs, replay([one["snippet"] for _, one in pairs]), strict=True):
+        if not _shows(finding, code, said):
+            yield result, finding, said or f"exit code {code}"
+
+
+def findings(run: Run) -> Iterator[tuple[Record, Record]]:
+    """Yield every finding that has a snippet, with its result."""
+    return ((result, one) for result in run.results for one in result["findings"] if "snippet" in one)
+
+
+def _comparable(finding: Record) -> bool:
+    return finding["kind"] != "unsteady" and finding["verdict"] not in _UNSAID
+
+
+def _shows(finding: Record, code: int, said: str) -> bool:
+    """Return whether a snippet ended as its record says: in the same error, by a signal, or with a result."""
+    if finding["verdict"] == "crashed":
+        return code < 0
+    if finding["verdict"] in ("refused", "error-kind"):
+        recorded = re.sub(r" \(while building the operand\)$", "", finding["got"])
+        return code == 1 and normal(said) == normal(recorded)
+    return code == 0
+
+
+def replay(codes: Sequence[str]) -> list[tuple[int, str]]:
+    """Run snippets, and return the exit code of each, negative for a signal, and the error it ended with."""
+    command = [sys.executable, "-W", "ignore", "-m", __name__]
+    done = subprocess.run(command, input=json.dumps(codes), capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise KitError(f"the snippets could not be run: {done.stderr[-_LONGEST:]}")
+    return [(code, said) for code, said in json.loads(done.stdout)]
+
+
+def _one(code: str) -> tuple[int, str]:
+    """Run one snippet in a fork of this process."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
+        child = os.fork()
+        if child == 0:
+            _run(code, said.fileno())
+        _, status = os.waitpid(child, 0)
+        said.seek(0)
+        return os.waitstatus_to_exitcode(status), said.read()
+
+
+def _run(code: str, said: int) -> None:
+    """Run a snippet, write down the error that it ends with, and end the process."""
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.dup2(quiet, 2)
+    signal.alarm(_PATIENCE)
+    try:
+        exec(compile(code, "<snippet>", "exec"), {"__name__": "__main__"})
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [""]
+        os.write(said, f"{type(error).__name__}: {lines[0][:_LONGEST]}".encode())
+        os._exit(1)
+    os._exit(0)
+
+
+def main() -> None:
+    """Run the snippets on stdin, and write how each ended."""
+    codes = json.load(sys.stdin)
+    for head in {code.partition("\n\n")[0] for code in codes}:  # import once what all of them import
+        exec(head, {})
+    print(json.dumps([_one(code) for code in codes]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""PyTorch in snippets: operands are made as the adapter makes them, and operators go by the names of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pynested.spec.encoding import Components
+from pynested.spec.table import Operator
+
+from . import literals
+from .pasting import Operand, Place
+from .placements import PACKED, TRANSPOSED, Array, place_jagged, place_strided
+
+SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "lt": "<"}  # where a number comes first
+_IMPLIED = ("float32", "int64", "bool")
+_PACK = "torch._nested_compute_contiguous_strides_offsets"
+
+
+class TorchDialect:
+    """PyTorch: jagged operands of equal lengths share their offsets, which PyTorch compares by identity."""
+
+    head = "import torch\nfrom torch import inf, nan\n"
+
+    def operand(self, name: str, value: Any, place: Place, tracked: bool) -> Operand:
+        """Return the lines of a tensor or a nested tensor; where tracked its leaves have names."""
+        grad = ".requires_grad_()" if tracked else ""
+        if not isinstance(value, Components):
+            return Operand([f"{name} = {_array(value)}{grad}"], f"{name}.grad")
+        if place.layout == "jagged":
+            return self._jagged(name, value, place, grad)
+        if not value:
+            one = _array(np.zeros([size or 0 for size in value.shape[1:]], value.dtype))
+            return Operand([f"{name} = torch.nested.nested_tensor([{one}]).narrow(0, 0, 0){grad}"], f"{name}.grad")
+        if place.placement != PACKED:
+            placed = place_strided(value, place.placement)
+            parts = ", ".join(map(_array, (placed.buffer, placed.sizes, placed.strides, placed.offsets)))
+            return Operand([f"{name} = torch._nested_view_from_buffer({parts}){grad}"], f"{name}.grad")
+        leaves = f"[{', '.join(_array(one) + grad for one in value)}]"
+        if not tracked:
+            return Operand([f"{name} = torch.nested.as_nested_tensor({leaves}, layout=torch.strided)"], "")
+        lines = [
+            f"{name}_parts = {leaves}",
+            f"{name} = torch.nested.as_nested_tensor({name}_parts, layout=torch.strided)",
+        ]
+        return Operand(lines, f"[one.grad for one in {name}_parts]")
+
+    def _jagged(self, name: str, value: Components, place: Place, grad: str) -> Operand:
+        placed = place_jagged(value, place.placement)
+        lengths = np.diff(placed.offsets) if placed.lengths is None else placed.lengths
+        values = _array(np.ascontiguousarray(placed.values))
+        if place.placement == TRANSPOSED:
+            order = ", ".join(map(str, reversed(range(placed.values.ndim))))
+            values += f".permute({order}).contiguous().permute({order})"
+        lines, key = [], tuple(lengths.tolist())
+        if key not in place.shared:
+            number = len(place.shared) or ""
+            place.shared[key] = f"offsets{number}" + ("" if placed.lengths is None else f", lengths{number}")
+            lines.append(f"offsets{number} = {_array(placed.offsets)}")
+            lines += [] if placed.lengths is None else [f"lengths{number} = {_array(lengths)}"]
+        if grad:
+            lines.append(f"{name}_values = {values}{grad}")
+        parts = [f"{name}_values" if grad else values, place.shared[key]]
+        parts += [] if placed.ragged_dim == 1 else [f"jagged_dim={placed.ragged_dim}"]
+        parts += [f"min_seqlen={min(key, default=0)}", f"max_seqlen={max(key, default=0)}"]
+        lines.append(f"{name} = torch.nested.nested_tensor_from_jagged({', '.join(parts)})")
+        return Operand(lines, f"{name}_values.grad")
+
+    def name(self, word: str) -> str:
+        """Return a dtype or a layout."""
+        return f"torch.{word}"
+
+    def call(self, operator: Operator, texts: Sequence[str]) -> str:
+        """Return a call of the function, or the method, that the table names, or the symbol after a number."""
+        if operator.name == "nested_array_from_strided":
+            return _from_strided(texts)
+        if operator.name in SYMBOLS and len(texts) == 2 and not texts[0].isidentifier() and "=" not in texts[1]:
+            return f"{texts[0]} {SYMBOLS[operator.name]} {texts[1]}"
+        if "torch.Tensor." in operator.torch:
+            return f"{texts[0]}{operator.torch.removeprefix('torch.Tensor')}({', '.join(texts[1:])})"
+        return f"{operator.torch}({', '.join(texts)})"
+
+    def backward(self, cotangent: Any) -> str:
+        """Return a call of `backward`, component by component where the cotangent is nested."""
+        if isinstance(cotangent, Components):
+            return f"torch.autograd.backward(out.unbind(), [{', '.join(map(_array, cotangent))}])"
+        return f"out.backward({_array(cotangent)})"
+
+
+def _array(array: Array) -> str:
+    """Return a tensor; the dtype is left out where the numbers imply it."""
+    if array.size == 0:
+        return f"torch.zeros({array.shape}, dtype=torch.{array.dtype.name})"
+    dtype = "" if array.dtype.name in _IMPLIED else f", dtype=torch.{array.dtype.name}"
+    return f"torch.tensor({literals.nested_list(array)}{dtype})"
+
+
+def _from_strided(texts: Sequence[str]) -> str:
+    """Return a call of the private function, which wants all four arguments, and int64."""
+    names = ("values", "sizes", "strides", "offsets")
+    given = dict(zip(names, [one for one in texts if "=" not in one], strict=False))
+    given |= {name: value for name, _, value in (one.partition("=") for one in texts if "=" in one)}
+    known = {name: f"{given[name]}.long()" for name in names[1:] if given.get(name, "None") != "None"}
+    if "strides" not in known and "offsets" not in known:
+        rest = f"*{_PACK}({known['sizes']})"
+    else:
+        packed = f"{_PACK}({known['sizes']})"
+        rest = f"{known.get('strides', packed + '[0]')}, {known.get('offsets', packed + '[1]')}"
+    return f"torch._nested_view_from_buffer({given['values']}, {known['sizes']}, {rest})"

@@ -1,0 +1,81 @@
+"""A snippet that does not show what its record says is found, whatever it does instead."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pynested.cli import main
+from pynested.conformance.differences import normal
+from pynested.conformance.pasted import findings, mismatches, replay
+from pynested.conformance.records import Run, read
+
+HEAD = "import math\n\n"
+
+
+def recorded(verdict: str, code: str, got: str = "", kind: str = "differs") -> Run:
+    finding = {"verdict": verdict, "snippet": HEAD + code, "got": got, "kind": kind}
+    return Run({}, [{"id": "a", "findings": [finding]}])
+
+
+def test_how_snippets_end() -> None:
+    codes = ["print(1)", "raise ValueError('no\\nand why')", "import os; os.abort()", "1 +"]
+    assert replay([HEAD + one for one in codes]) == [
+        (0, ""),
+        (1, "ValueError: no"),
+        (-6, ""),
+        (1, "SyntaxError: invalid syntax (<snippet>, line 3)"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "code", "got", "shows"),
+    [
+        ("refused", "raise ValueError('size 3 is bad')", "ValueError: size 4 is bad", True),
+        ("refused", "raise ValueError('bad')", "ValueError: bad (while building the operand)", True),
+        ("refused", "raise ValueError('other')", "ValueError: size 4 is bad", False),
+        ("refused", "raise TypeError('bad')", "ValueError: bad", False),
+        ("refused", "print(1)", "ValueError: bad", False),
+        ("value", "print(1)", "1.0", True),
+        ("value", "raise ValueError('no')", "1.0", False),
+        ("crashed", "import os; os.abort()", "SIGABRT", True),
+        ("crashed", "print(1)", "SIGABRT", False),
+        ("accepted", "import os; os.abort()", "a result", False),
+    ],
+)
+def test_what_a_snippet_must_show(verdict: str, code: str, got: str, shows: bool) -> None:
+    assert (list(mismatches(recorded(verdict, code, got))) == []) is shows
+
+
+def test_what_cannot_be_compared_is_left_alone() -> None:
+    for run in (recorded("value", "1 +", kind="unsteady"), recorded("corrupt", "1 +"), recorded("hung", "1 +")):
+        assert list(mismatches(run)) == [] and len(list(findings(run))) == 1
+
+
+def test_messages_are_compared_without_what_varies() -> None:
+    assert normal("E: at (2, 3) of 'x' 4.5") == normal("E: at (7,) of 'y' 1") != normal("F: at (2, 3) of 'x' 4.5")
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed here")
+@pytest.mark.parametrize("op", ["add", "stack", "nested_array_from_strided"])
+def test_the_snippets_of_torch_show_what_was_recorded(op: str, tmp_path: Path, capsys: Any) -> None:
+    kept = tmp_path / "run.ndjson"
+    main(["conform", "--target", "torch", "--op", op, "--match", f"{op}/float32/[!b]*", "--json", str(kept)])
+    assert len(list(findings(read(kept)))) > 2 and "torch" not in sys.modules
+    capsys.readouterr()
+    assert main(["snippets", str(kept)]) == 0, capsys.readouterr().out
+
+
+def test_the_command_names_a_snippet_that_shows_something_else(
+    run: Callable[..., Run], tmp_path: Path, capsys: Any
+) -> None:
+    """What a wrong implementation of somebody else refuses, pynested, whose code the snippet is, answers."""
+    run("Refuses", keep=tmp_path / "run.ndjson")
+    assert main(["snippets", str(tmp_path / "run.ndjson")]) == 3
+    shown = capsys.readouterr().out
+    assert "refused, ValueError: not with me\n  pasted: exit code 0\n4 of 4 snippets do not show" in shown
