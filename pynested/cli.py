@@ -21,7 +21,7 @@ from pynested.backends.errors import PynestedError
 from ._version import __version__
 from .conformance import exports, known
 from .conformance.adapters import open_session
-from .conformance.arguments import add_conform, add_verbose, add_view
+from .conformance.arguments import add_adapter, add_conform, add_verbose, add_view
 from .conformance.conform import BrokenOff, conform
 from .conformance.corpus import Selection, check_kit, load_corpus
 from .conformance.explain import explain
@@ -32,6 +32,8 @@ from .conformance.records import Run, read
 from .conformance.report import Report
 from .conformance.session import Session
 from .conformance.signals import Ended, raised
+from .conformance.smoke import smoke
+from .conformance.wire import listening
 
 _EMULATION = ("schedule", "seed", "workers", "sanitize")
 _EXIT_CODES = (
@@ -77,6 +79,7 @@ def parser() -> argparse.ArgumentParser:
     name = "for example SOFTMAX-3, softmax or softmax/float32/ragged/1"
     explained.add_argument("name", metavar="CLAUSE|OPERATOR|CASE", help=name)
     add_verbose(explained, "show every case that witnesses a clause")
+    add_adapter(commands.add_parser("adapter", help="help the author of an adapter", epilog=_EXIT_CODES))
     kernels = commands.add_parser("kernels", help="list the CUDA kernels, and what can run or check them here")
     kernels.add_argument(
         "--resources",
@@ -110,6 +113,7 @@ def _run(options: argparse.Namespace) -> int:
         "diff": _diff,
         "snippets": _snippets,
         "explain": _explain,
+        "adapter": _adapter,
         "kernels": _kernels,
     }
     try:
@@ -154,12 +158,14 @@ def _conform(options: argparse.Namespace) -> int:
     emulation = {name: getattr(options, name) for name in _EMULATION if getattr(options, name) is not None}
     command = _command(options.adapter)
 
-    def start() -> Session:
-        return open_session(options.target, command, options.device, options.timeout, emulation)
-
     expected = None if options.expect is None else known.read(options.expect)
     try:
-        run = conform(corpus, selection, start, options.json, sys.stderr)
+        with listening(options.trace, sys.stderr) as wire:
+
+            def start() -> Session:
+                return open_session(options.target, command, options.device, options.timeout, emulation, wire)
+
+            run = conform(corpus, selection, start, options.json, sys.stderr)
     except BrokenOff as broken:
         if broken.run.results:
             _show(broken.run, options)
@@ -175,6 +181,12 @@ def _held(run: Run, expected: Mapping[known.Check, str], code: int) -> int:
     found = known.unexpected(run, expected)
     _write("\nAgainst what is expected: " + "\n".join(found.lines()) + "\n")
     return code if code in (KIT, NOTHING) else DIFFERS if found.worse else AGREES
+
+
+def _adapter(options: argparse.Namespace) -> int:
+    with listening(options.trace, sys.stderr) as wire:
+        command = _command(options.adapter) or []
+        return smoke(command, load_corpus(), options.timeout, wire, lambda text: _write(text + "\n"))
 
 
 def _command(text: str | None) -> list[str] | None:

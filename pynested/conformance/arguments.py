@@ -38,6 +38,7 @@ def add_conform(command: argparse.ArgumentParser) -> None:
         help="for each answer of a child process (default: 20, and 120 for the first)",
     )
     command.add_argument("--json", type=Path, metavar="FILE", help="keep the records of the run, one a line")
+    _add_trace(command)
     kept = command.add_mutually_exclusive_group()
     kept.add_argument("--expect", type=Path, metavar="FILE", help="only what is worse than this file says is 1")
     kept.add_argument("--write-expect", type=Path, metavar="FILE", help="keep the checks that do not agree")
@@ -45,6 +46,19 @@ def add_conform(command: argparse.ArgumentParser) -> None:
         "--vectors", type=Path, default=VECTORS, metavar="DIR", help="other vectors than the embedded ones"
     )
     add_view(command)
+
+
+def add_adapter(command: argparse.ArgumentParser) -> None:
+    """Add the parts of `pynested adapter`."""
+    parts = command.add_subparsers(dest="part", required=True, metavar="COMMAND")
+    asked = parts.add_parser("smoke", help="ask an adapter a few calls: what works, what is wrong, what to do next")
+    asked.add_argument("adapter", metavar="COMMAND", help="the program that speaks the protocol, as for --adapter")
+    asked.add_argument("--timeout", type=_seconds, default=3.0, metavar="SECONDS", help="for each answer (default: 3)")
+    _add_trace(asked)
+
+
+def _add_trace(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--trace", type=Path, metavar="FILE", help="keep every message, both ways, one a line")
 
 
 def _add_emulation(group: argparse._ArgumentGroup) -> None:

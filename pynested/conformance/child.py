@@ -20,6 +20,7 @@ from types import TracebackType
 from pynested.spec.grammar import parse
 
 from . import messages
+from .capabilities import Within
 from .messages import Message
 from .pipes import LONGEST_LINE, Overlong
 from .printable import printable
@@ -27,6 +28,7 @@ from .problems import UsageError
 from .process import Process
 from .replies import CRASHED, GARBLED, HUNG, LOST, UNASKED, Reply, read_line
 from .session import Identity
+from .wire import Wire
 
 _WINDOW = 16
 _SILENT, _LOST = 5, 100  # calls that hang, and requests that bring no reply, in a row
@@ -45,9 +47,11 @@ class Child:
         environment: Mapping[str, str] | None = None,
         timeout: float = 20.0,
         patience: float = 120.0,
+        wire: Wire | None = None,
     ) -> None:
         self._command, self._device, self._environment = list(command), device, environment
         self._timeout, self._patience = timeout, patience
+        self._wire = wire or Wire()
         self._process: Process | None = None
         self._seq = 0
         self.starts = 0
@@ -63,16 +67,21 @@ class Child:
         else:
             self._kill()
 
-    def close(self) -> None:
-        """Ask the child to stop, and see to it."""
-        if self._process is not None:
-            self._process.write(json.dumps(messages.stop()))
-            self._process.end()
-            self._process = None
+    def close(self) -> bool:
+        """Ask the child to stop, and see to it; return whether it stopped when asked."""
+        if self._process is None:
+            return True
+        self._send(messages.stop())
+        stopped = self._process.end()
+        self._over()
+        return stopped
 
     def answers(self, requests: Iterable[Message]) -> Iterator[Reply]:
         """Yield one reply for each request, in order; a crash, a hang or garbage is a reply too."""
-        line = _Line(requests)
+        within = Within(self.identity.capabilities, requests)
+        yield from within.answers(self._answers(_Line(within)))
+
+    def _answers(self, line: _Line) -> Iterator[Reply]:
         died = ""  # how the child died of the request that is now asked once more, alone
         hung = lost = 0
         while oldest := self._ask(line, 1 if died else _WINDOW):
@@ -103,13 +112,13 @@ class Child:
             self._seq += 1
             request["seq"] = self._seq
             line.under_way.append(request)
-            self._running.write(json.dumps(request, allow_nan=False))
+            self._send(request)
         return line.under_way[0] if line.under_way else None
 
     def _receive(self, request: Message) -> Reply:
         """Return the reply to the oldest request, or what happened instead of one."""
         try:
-            text = self._running.read(self._timeout)
+            text = self._read(self._timeout)
         except TimeoutError:
             return Reply(HUNG, f"no answer within {self._timeout:g} s")
         except Overlong:
@@ -138,7 +147,8 @@ class Child:
         except (OSError, ValueError) as error:
             raise UsageError(f"cannot start the adapter {name!r}: {error}") from error
         try:
-            self._process.write(json.dumps(messages.start(self._device)))
+            self._wire.note(f"process {self.starts}: {name}")
+            self._send(messages.start(self._device))
             return self._introduced(name)
         except BaseException:
             self._kill()
@@ -146,7 +156,7 @@ class Child:
 
     def _introduced(self, name: str) -> Identity:
         try:
-            line = self._running.read(self._patience)
+            line = self._read(self._patience)
         except TimeoutError:
             raise UsageError(f"the adapter {name} did not answer start within {self._patience:g} s") from None
         except Overlong:
@@ -173,7 +183,30 @@ class Child:
     def _kill(self) -> None:
         if self._process is not None:
             self._process.kill()
-            self._process = None
+            self._over()
+
+    def _over(self) -> None:
+        """Hear the last of a process that is gone."""
+        self._wire.said(self._running.said())
+        self._wire.note(f"process {self.starts} is ended")
+        self._process = None
+
+    def _send(self, message: Message) -> None:
+        self._wire.sent(message)
+        self._running.write(json.dumps(message, allow_nan=False))
+
+    def _read(self, seconds: float) -> str | None:
+        """Return the next line of the adapter; what it has said on stderr until then is heard first."""
+        try:
+            text = self._running.read(seconds)
+        except (TimeoutError, Overlong) as error:
+            self._wire.note(f"no answer within {seconds:g} s" if isinstance(error, TimeoutError) else _OVERLONG)
+            raise
+        finally:
+            self._wire.said(self._running.said())
+        if text is not None:
+            self._wire.received(text)
+        return text
 
 
 class _Line:

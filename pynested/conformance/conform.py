@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
 from .asking import Job
 from .corpus import Corpus, Selection
-from .problems import KitError, OutputError, UsageError
-from .records import Record, Run, footer, header, line
+from .lines import Write, writer
+from .problems import KitError
+from .records import Record, Run, footer, header
 from .runner import plan, results
 from .session import Session
-
-Write = Callable[[Record], None]
 
 
 class BrokenOff(Exception):
@@ -34,7 +32,8 @@ def conform(
     Records go to the file ``keep`` one by one; a run that breaks off has no footer, and is raised as `BrokenOff`.
     """
     jobs = plan(corpus, selection)
-    with _writer(keep) as write, start() as session:
+    with writer(keep) as write, start() as session:
+        jobs = [job for job in jobs if not job.case.is_error or session.identity.errors != "none"]
         first = header(corpus, session.identity, selection, len(jobs))
         found: list[Record] = []
         try:
@@ -66,29 +65,6 @@ def _run(
     last = footer(found, time.perf_counter() - started)
     write(last)
     return last
-
-
-@contextmanager
-def _writer(path: Path | None) -> Iterator[Write]:
-    """Yield what writes records to the file at once, or nowhere."""
-    if path is None:
-        yield lambda record: None
-        return
-    try:
-        stream = path.open("wb", buffering=0)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from error
-
-    def write(record: Record) -> None:
-        left = line(record)
-        try:
-            while left:
-                left = left[stream.write(left) :]
-        except OSError as error:
-            raise OutputError(f"cannot write {path}: {error.strerror}") from error
-
-    with stream:
-        yield write
 
 
 class Progress:

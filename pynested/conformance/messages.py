@@ -1,7 +1,8 @@
 """The messages between the runner and an adapter: JSON objects, the same in process and over a pipe.
 
-    -> {"cmd": "start", "protocol": 1, "device": "cpu"}
-    <- {"protocol": 1, "name": "torch", "version": "2.13.0", ...}         or  {"protocol": 1, "unavailable": "why"}
+    -> {"cmd": "start", "protocol": 1, "spec": "0.1", "device": "cpu"}
+    <- {"protocol": 1, "name": "torch", "version": "2.13.0", "capabilities": {...}, ...}
+    <- {"protocol": 1, "unavailable": "why"}
     -> {"cmd": "run", "seq": 7, "op": "sum", "layout": "jagged", "placement": "packed",
         "args": [VALUE, 1], "kwargs": {}, "wrt": [0], "cotangent": VALUE}
     <- {"seq": 7, "value": VALUE, "gradient": {"args": [VALUE, null], "kwargs": {}}}
@@ -15,7 +16,8 @@
 the answer cannot be read. A target that says in its answer to `start` how its `dense` operator is called is asked with
 ``"dense": true`` too: the same call, component by component, without its nested arrays. A request holds the call and
 nothing else: what must come out stays with the runner. This module writes the requests; what a reply may be is in
-`replies`, what answers `start` in `session`.
+`replies`, what answers `start` in `session`. All of it is explained in docs/adapters.md, and is a JSON Schema in
+`schemas`.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pynested.spec.corpus import SPEC
 from pynested.spec.table import Operator
 
 from .corpus import Case
@@ -38,7 +41,7 @@ _VALUE_KEYS = {"nested", "dense", "list", "dtype", "float", "index", "slice", "s
 
 def start(device: str) -> Message:
     """Return the first message of a session."""
-    return {"cmd": "start", "protocol": PROTOCOL, "device": device}
+    return {"cmd": "start", "protocol": PROTOCOL, "spec": SPEC, "device": device}
 
 
 def stop() -> Message:
@@ -62,6 +65,11 @@ def run(case: Case, layout: str, placement: str, wrt: list[int | str]) -> Messag
         message["cotangent"] = _bare(case.cotangent)
     seal(message)
     return message
+
+
+def without_gradient(message: Message) -> Message:
+    """Return a request that asks for the value only."""
+    return {name: value for name, value in message.items() if name not in ("wrt", "cotangent")}
 
 
 def _bare(value: Any) -> Any:

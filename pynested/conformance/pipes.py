@@ -12,11 +12,13 @@ import queue
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Sequence
 from typing import IO
 
 LONGEST_LINE = 2**23  # bytes; the reply to a vector has some ten thousand
 _CHUNK, _AHEAD = 2**16, 16  # bytes that are read at once, and how often before anybody asks
-_KEPT = 2**16  # bytes of stderr: the last ones
+_KEPT, _HEARD = 2**16, 1000  # of stderr: its last bytes, and lines until somebody asks
 
 
 class Overlong(Exception):
@@ -115,8 +117,16 @@ class Tail(Pipe):
     """The end of stderr."""
 
     def __init__(self, stream: IO[bytes] | None) -> None:
-        self._kept = b""
+        self._kept = self._part = b""
+        self._heard: deque[str] = deque()
+        self._unheard = 0
         super().__init__(stream)
+
+    def heard(self) -> list[str]:
+        """Return the lines since the last time; of very many, how many are lost."""
+        lines = [self._heard.popleft() for _ in range(len(self._heard))]
+        lost, self._unheard = self._unheard, 0
+        return [*lines, f"({lost:,} more lines)"] if lost else lines
 
     def lines(self) -> list[str]:
         """Return the last lines that are not blank."""
@@ -125,3 +135,14 @@ class Tail(Pipe):
     def _work(self) -> None:
         while chunk := self._read():
             self._kept = (self._kept + chunk)[-_KEPT:]
+            *whole, part = (self._part + chunk).split(b"\n")
+            self._hear(whole)
+            self._part = part[-_KEPT:]
+        self._hear([self._part] if self._part else [])
+
+    def _hear(self, lines: Sequence[bytes]) -> None:
+        for line in lines:
+            if len(self._heard) < _HEARD:
+                self._heard.append(line.decode("utf-8", "replace").rstrip())
+            else:
+                self._unheard += 1

@@ -61,11 +61,15 @@ class Process:
         found = [line for line in said if _FINDING.search(line)]
         return how + (f": {(found or said[-1:])[0]}" if said else "")
 
-    def end(self) -> None:
-        """Close the requests, wait for the child, and kill it if it stays."""
+    def said(self) -> list[str]:
+        """Return the lines of stderr since the last time."""
+        return self._stderr.heard()
+
+    def end(self) -> bool:
+        """Close the requests, wait for the child, and kill it if it stays; return whether it went by itself."""
         try:
             self._requests.close()
-            self._gone.wait(_POLITE)
+            return self._gone.wait(_POLITE)
         finally:
             self.kill()
 

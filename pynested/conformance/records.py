@@ -7,7 +7,6 @@ forms below, or whose counts do not add up, is no record of a run.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 from collections import Counter
@@ -142,11 +141,6 @@ def counts(results: Iterable[Record]) -> dict[str, dict[str, int]]:
         for part, verdict in result["parts"].items():
             found.setdefault(part, Counter())[verdict] += 1
     return {part: dict(sorted(one.items())) for part, one in sorted(found.items())}
-
-
-def line(record: Mapping[str, Any]) -> bytes:
-    """Return one record as it is written; what is no text, as a command line may hold, becomes its JSON escape."""
-    return (json.dumps(record, allow_nan=False, ensure_ascii=False) + "\n").encode(errors="backslashreplace")
 
 
 def read(path: Path) -> Run:

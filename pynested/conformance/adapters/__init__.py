@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from ..child import Child
 from ..problems import UsageError, unknown
 from ..session import InProcess, Session
+from ..wire import Wire
 from .base import PythonAdapter
 
-TARGETS = ("pynested", "torch")
+TARGETS = ("pynested", "torch", "law")
 EMULATED = "emulated"
 
 
@@ -20,26 +21,37 @@ def open_session(
     device: str = "cpu",
     timeout: float | None = None,
     emulation: Mapping[str, str | int] | None = None,
+    wire: Wire | None = None,
 ) -> Session:
     """Start the adapter of a known target, or any program that speaks the protocol.
 
     ``timeout`` is for each answer. ``emulation`` says how kernels are run: what is given there for pynested on the
-    device ``"emulated"`` is wrong usage with anything else.
+    device ``"emulated"`` is wrong usage with anything else. ``wire`` hears the session.
     """
     if emulation and (target, command, device) != ("pynested", None, EMULATED):
         raise UsageError(f"--{next(iter(emulation))} is for pynested with --device {EMULATED}")
-    times = () if timeout is None else (timeout, timeout)
     if command is not None:
-        return Child(command, device, None, *times)
+        return _child(command, device, None, timeout, wire)
     if target not in TARGETS:
         raise unknown("target", target, TARGETS)
     if target == "pynested" and device == EMULATED:
-        return Child(_python(target), device, emulated_environment(emulation or {}), *times)
+        return _child(_python(target), device, emulated_environment(emulation or {}), timeout, wire)
     if target == "pynested":
         from .pynested_adapter import PynestedTarget
 
-        return InProcess(PythonAdapter(PynestedTarget()), device)
-    return Child(_python(target), device, None, *times)
+        return InProcess(PythonAdapter(PynestedTarget()), device, wire)
+    return _child(_python(target), device, None, timeout, wire)
+
+
+def _child(
+    command: Sequence[str],
+    device: str,
+    environment: Mapping[str, str] | None,
+    timeout: float | None,
+    wire: Wire | None,
+) -> Child:
+    times = {} if timeout is None else {"timeout": timeout, "patience": timeout}
+    return Child(command, device, environment, wire=wire, **times)
 
 
 def emulated_environment(emulation: Mapping[str, str | int]) -> dict[str, str]:

@@ -80,7 +80,11 @@ class PynestedTarget(Target):
 
     def function(self, op: str) -> Callable[..., Any]:
         """Return what is called; `getitem` as people write it."""
-        found: Callable[..., Any] = operator.getitem if op == "getitem" else getattr(pn, op)
+        if op == "getitem":
+            return operator.getitem
+        if not hasattr(pn, op):
+            raise NotImplementedError(f"pynested has no {op}")
+        found: Callable[..., Any] = getattr(pn, op)
         return found
 
     def read(self, result: Any) -> Any:

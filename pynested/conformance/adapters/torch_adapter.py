@@ -150,7 +150,7 @@ class TorchTarget(Target):
 
     def function(self, op: str) -> Callable[..., Any]:
         """Return the function of PyTorch that the operator table names."""
-        name = load_table()[op].torch
+        name = getattr(load_table().get(op), "torch", "")
         if not name:
             raise NotImplementedError(f"PyTorch has no {op}")
         try:
