@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -115,7 +116,8 @@ def mean_of_means(define: Define) -> Define:
 def count_the_absent(define: Define) -> Define:
     def wrong(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         if dim == 0:
-            return left_align(self)[0].mean(axis=0, keepdims=keepdim)
+            with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+                return left_align(self)[0].mean(axis=0, keepdims=keepdim)
         return define(self, dim, keepdim, dtype)
 
     return wrong

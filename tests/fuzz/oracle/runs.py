@@ -101,12 +101,17 @@ def _floating(dtype: Any) -> np.dtype[Any]:
     return kind
 
 
-def mean(self: Nest, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Answer:
-    wanted, _ = both(lambda: None if dtype is None else _floating(dtype), lambda: dims_of(self, dim))
-    own = self.dtype if self.dtype.kind == "f" else np.dtype(np.float64)
-    if self.dtype.kind in "biu":  # clause MEAN-4: averaged as float64, so that no sum wraps
-        self = self.like([one.astype(np.float64) for one in self], np.float64)
-    return _reduce("mean", self, dim, keepdim, wanted or own, {} if wanted is None else {"dtype": wanted})
+def averaging(op: str) -> Callable[..., Answer]:
+    """The rule of a mean."""
+
+    def rule(self: Nest, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Answer:
+        wanted, _ = both(lambda: None if dtype is None else _floating(dtype), lambda: dims_of(self, dim))
+        own = self.dtype if self.dtype.kind == "f" else np.dtype(np.float64)
+        if self.dtype.kind in "biu":  # clause MEAN-4: averaged as float64, so that no sum wraps
+            self = self.like([one.astype(np.float64) for one in self], np.float64)
+        return _reduce(op, self, dim, keepdim, wanted or own, {} if wanted is None else {"dtype": wanted})
+
+    return rule
 
 
 def place(op: str) -> Callable[..., Answer]:
@@ -151,8 +156,10 @@ def corrected(op: str) -> Callable[..., Answer]:
 def of_entry(entry: Reduction) -> Callable[..., Answer]:
     """The rule of an entry of the specification, which says what dtype comes of which."""
     option = entry.option.partition(":")[0]
-    if option:
-        return {"dtype": accumulation, "correction": corrected}[option](entry.name)
+    if option == "correction":
+        return corrected(entry.name)
+    if option == "dtype":
+        return (averaging if AVERAGED in entry.clauses else accumulation)(entry.name)
     if AVERAGED in entry.clauses:
         return reduction(entry.name, lambda own: own if own.kind == "f" else np.float64)
     return reduction(entry.name, lambda own: np.bool_)
@@ -276,7 +283,7 @@ RULES: dict[str, Callable[..., Answer]] = {
     "sum": accumulation("sum"),
     **{op: reduction(op, lambda own: own) for op in ("amax", "amin")},
     **{op: place(op) for op in ("argmax", "argmin")},
-    "mean": mean,
+    "mean": averaging("mean"),
     **{op: run_wise_on_floats(op) for op in run_wise()},
     "cumsum": cumsum,
     "layer_norm": layer_norm,
