@@ -5,8 +5,9 @@ the oldest unanswered request is the suspect; it is asked once more, alone, in a
 crash is its own; if not, its reply is marked `unsteady`, for then an earlier request has damaged the memory. Whatever
 else was under way is asked again.
 
-A hang costs the whole timeout. So it is paid once for a call, whose other placements are not asked; and after several
-calls in a row that hang, or very many requests without a reply, the adapter is given up and nothing more is asked.
+A hang costs the whole timeout, and a crash two new children. So either is paid once for a call, whose other placements
+are not asked. After several calls in a row that hang, or very many requests without a reply, the adapter is given up
+and nothing more is asked.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from .session import Identity
 from .wire import Wire
 
 _WINDOW = 16
+_COSTLY = {HUNG: "hung", CRASHED: "crashed"}
 _SILENT, _LOST = 5, 100  # calls that hang, and requests that bring no reply, in a row
 _OVERLONG = f"wrote more than {LONGEST_LINE:,} bytes without the end of a line"
 _CLOSED = "closed its output and went on"
@@ -101,8 +103,9 @@ class Child:
             died = ""
             line.next()
             yield reply
-            if reply.outcome == HUNG:
-                yield from (Reply(UNASKED, "the call hung in another placement") for _ in line.others_of(oldest))
+            if reply.outcome in _COSTLY:
+                why_not = f"the call {_COSTLY[reply.outcome]} in another placement"
+                yield from (Reply(UNASKED, why_not) for _ in line.others_of(oldest))
             if why:
                 yield from (Reply(UNASKED, why) for _ in line.rest())
 

@@ -43,6 +43,9 @@ def verdicts(run: Run) -> set[tuple[str, str, str]]:
     return {(one["id"], part, verdict) for one in run.results for part, verdict in one["parts"].items()}
 
 
+ELSEWHERE = "the call crashed in another placement"
+
+
 def bad(run: Run) -> set[tuple[str, str, str]]:
     return {one for one in verdicts(run) if one[2] not in ("ok", "missing", "unreached")}
 
@@ -62,12 +65,13 @@ def test_a_crash_is_put_on_the_call_that_caused_it(in_child: InChild, hostile: H
     assert run.exit_code == 1 and session.starts > 1
     finding = run.results[0]["findings"][0]
     assert finding["got"] == "SIGABRT: about to die"
-    assert finding["placements"] == ["packed", "holes-nan", "holes-max", "transposed"]
+    assert finding["placements"] == ["packed"]  # a crash is paid for once
+    assert {one["got"] for one in run.results[0]["findings"][1:]} <= {ELSEWHERE}
 
 
 def test_what_a_sanitizer_found_is_said(in_child: InChild, hostile: Hostile) -> None:
     run, _ = in_child(hostile("Found"), selection=ONE_CASE)
-    assert got(run) == ["exit code 1: SUMMARY: ASan: overflow sum.c:12 in sum"]
+    assert [text for text in got(run) if text != ELSEWHERE] == ["exit code 1: SUMMARY: ASan: overflow sum.c:12 in sum"]
 
 
 def test_a_process_that_dies_of_an_earlier_call_is_said_to(in_child: InChild, hostile: Hostile) -> None:
@@ -79,7 +83,7 @@ def test_a_process_that_dies_of_an_earlier_call_is_said_to(in_child: InChild, ho
 def test_a_signal_without_a_name_is_a_crash_like_others(in_child: InChild, hostile: Hostile, lock: Path) -> None:
     run, _ = in_child(hostile("RealTimeSignal"), selection=ONE_CASE)
     assert bad(run) == {("sum/float32/ragged/2", "forward", "crashed")}
-    assert got(run) == [f"signal {signal.SIGRTMIN + 6}"] and is_gone(lock)
+    assert [text for text in got(run) if text != ELSEWHERE] == [f"signal {signal.SIGRTMIN + 6}"] and is_gone(lock)
 
 
 def test_a_call_that_hangs_is_paid_for_once(in_child: InChild, hostile: Hostile, lock: Path) -> None:
