@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from .numerics import NDArray
+from .ordered import Ordered
 
 __all__ = ["OfPull", "OfRun", "RunBound", "derived"]
 
@@ -34,7 +35,7 @@ _numbers = itertools.count()
 Pulls = tuple[tuple["Rounded", Callable[["Rounded"], "Rounded"]], ...]
 
 
-class Rounded:
+class Rounded(Ordered):
     """A number, what may be wrong with it where it is computed, and how cotangents go back to what it is made of."""
 
     __slots__ = ("lost", "most", "number", "off", "pulls", "value")
@@ -55,28 +56,6 @@ class Rounded:
     def __float__(self) -> float:
         """Return the value as a number to scale by, which changes nothing either."""
         return float(self.value)
-
-    # Order looks at values only.
-
-    def __eq__(self, other: object) -> bool:
-        return bool(self.value == _value(other))
-
-    def __ne__(self, other: object) -> bool:
-        return bool(self.value != _value(other))
-
-    def __lt__(self, other: Any) -> bool:
-        return bool(self.value < _value(other))
-
-    def __le__(self, other: Any) -> bool:
-        return bool(self.value <= _value(other))
-
-    def __gt__(self, other: Any) -> bool:
-        return bool(self.value > _value(other))
-
-    def __ge__(self, other: Any) -> bool:
-        return bool(self.value >= _value(other))
-
-    __hash__ = None  # type: ignore[assignment]
 
     # Arithmetic. An operation may lose a floor of its own.
 
@@ -165,10 +144,6 @@ class Rounded:
         lost = sum(one.lost for one in terms) + len(terms)
         most = max([reach, *(one.most for one in terms)])
         return Rounded(value, off, lost, tuple((one, lambda g: g) for one in terms), most)
-
-
-def _value(number: Any) -> Any:
-    return number.value if isinstance(number, Rounded) else number
 
 
 def _rounded(number: Any) -> Rounded:

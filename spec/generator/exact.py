@@ -19,6 +19,7 @@ import numpy as np
 
 from ..functions import Function
 from ..numerics import NDArray
+from ..ordered import Ordered, value_of
 from .trees import map_leaves
 
 __all__ = ["MP", "Exact", "exactly", "lift", "plain", "round_to", "slopes_of", "split"]
@@ -30,13 +31,13 @@ Slopes = dict[int, Any]
 _FORMATS = {"float16": (11, -14, 15), "float32": (24, -126, 127), "float64": (53, -1022, 1023)}
 
 
-class Exact:
+class Exact(Ordered):
     """A number and its slopes with respect to numbered inputs."""
 
     __slots__ = ("slopes", "value")
 
     def __init__(self, value: Any, slopes: Slopes | None = None) -> None:
-        self.value = value if isinstance(value, MP.mpf) else MP.mpf(_python(value))
+        self.value = value if isinstance(value, MP.mpf) else MP.mpf(value_of(value))
         self.slopes: Slopes = slopes if slopes is not None else {}
 
     def _chain(self, value: Any, partial: Any) -> Exact:
@@ -53,26 +54,6 @@ class Exact:
 
     def __bool__(self) -> bool:
         return bool(self.value != 0)
-
-    # Order looks at values only.
-
-    def __eq__(self, other: object) -> bool:
-        return bool(self.value == _value(other))
-
-    def __ne__(self, other: object) -> bool:
-        return bool(self.value != _value(other))
-
-    def __lt__(self, other: Any) -> bool:
-        return bool(self.value < _value(other))
-
-    def __le__(self, other: Any) -> bool:
-        return bool(self.value <= _value(other))
-
-    def __gt__(self, other: Any) -> bool:
-        return bool(self.value > _value(other))
-
-    def __ge__(self, other: Any) -> bool:
-        return bool(self.value >= _value(other))
 
     # Arithmetic, each with its derivative.
 
@@ -143,7 +124,7 @@ class Exact:
 
     def __floordiv__(self, other: Any) -> Exact:
         """Return the floor of the quotient, which has no slope."""
-        a, b = self.value, _value(other)
+        a, b = self.value, value_of(other)
         if b == 0 or MP.isinf(b):
             return Exact(a * MP.inf if b == 0 else -int(a * b < 0))  # the sign of zero being unknown here
         return Exact(MP.nint((a - a % b) / b))
@@ -219,14 +200,6 @@ def _power(base: Any, exponent: Any) -> Any:
     if base == 0:
         return MP.inf if exponent < 0 else MP.zero
     return MP.nan if base < 0 and not MP.isint(exponent) else base**exponent
-
-
-def _python(number: Any) -> Any:
-    return number.item() if isinstance(number, np.generic) else number
-
-
-def _value(number: Any) -> Any:
-    return number.value if isinstance(number, Exact) else _python(number)
 
 
 def _exact(number: Any) -> Exact:
