@@ -26,18 +26,19 @@ from .axes import component_dim, unsqueeze
 
 
 def _listed(name: str, arrays: Any) -> list[Any]:
-    """The arrays to join; one array is not a list of them."""
+    """The arrays to join, at least one; one array is not a list of them."""
     if isinstance(arrays, NestedArray | Array | np.ndarray):
         raise ArgumentError(f"{name}: this is one array; give a list: pn.{name}([a, b]).")
     if not isinstance(arrays, Iterable):
         raise ArgumentError(f"{name}: {type(arrays).__name__} is no list of arrays; give one: pn.{name}([a, b]).")
-    return list(arrays)
+    listed = list(arrays)
+    if not listed:
+        raise StructureError(f"{name}: there is nothing to join; give at least one array.")
+    return listed
 
 
 def _joined(name: str, arrays: list[Any]) -> list[NestedArray]:
-    """Nested arrays, at least one, of one promoted dtype, rank and device."""
-    if not arrays:
-        raise StructureError(f"{name}: there is nothing to join; give at least one array.")
+    """Nested arrays of one promoted dtype, rank and device."""
     for i, x in enumerate(arrays):
         if type(x) is not NestedArray:
             raise StructureError(
@@ -51,11 +52,9 @@ def _joined(name: str, arrays: list[Any]) -> list[NestedArray]:
     return [x if x.dtype == dtype else around(to_dtype(x.data, dtype), x.structure) for x in arrays]
 
 
-def _joined_dense(name: str, arrays: Any) -> list[Array]:
-    """Dense arrays, at least one, of one promoted dtype."""
+def _joined_dense(name: str, arrays: list[Any]) -> list[Array]:
+    """Dense arrays of one promoted dtype and device."""
     given = together(name, *arrays)
-    if not given:
-        raise StructureError(f"{name}: there is nothing to join; give at least one array.")
     dtype = promoted(*[array.dtype for array in given])
     return [to_dtype(array, dtype) for array in given]
 
