@@ -13,6 +13,7 @@ from typing import Any
 
 from pynested.spec.encoding import WIDTHS
 
+from .corpus import dtypes_of, forms
 from .messages import Message, without_gradient
 from .placements import LAYOUTS, PLACEMENTS
 from .printable import printable
@@ -53,18 +54,10 @@ class Capabilities:
         return ""
 
 
-def dtypes_of(value: object) -> set[str]:
-    """Return the dtypes of the arrays in JSON values, and those that are arguments themselves."""
-    if isinstance(value, list):
-        return set().union(*map(dtypes_of, value)) if value else set()
-    if not isinstance(value, dict):
-        return set()
-    ((form, fields),) = value.items()
-    if form == "list":
-        return dtypes_of(fields)
-    if form == "dtype":
-        return {str(fields)}
-    return {str(fields["dtype"])} if form in ("nested", "dense") else set()
+def _dtypes(request: Message) -> set[str]:
+    """Return the dtypes of the arrays of a call, and those that are arguments themselves."""
+    values = [*request["args"], *request["kwargs"].values()]
+    return dtypes_of(values) | {str(fields) for form, fields in forms(values) if form == "dtype"}
 
 
 # What a request needs of each list.
@@ -72,7 +65,7 @@ _NEEDED: Mapping[str, Callable[[Message], set[str]]] = {
     "operators": lambda request: {request["op"]},
     "layouts": lambda request: {request["layout"]},
     "placements": lambda request: {request["placement"]},
-    "dtypes": lambda request: dtypes_of([*request["args"], *request["kwargs"].values()]),
+    "dtypes": _dtypes,
 }
 
 

@@ -51,7 +51,7 @@ class Case:
     @cached_property
     def dtypes(self) -> frozenset[str]:
         """The dtypes of the operands."""
-        return frozenset(_dtypes([*self.args, *self.kwargs.values()]))
+        return frozenset(dtypes_of([*self.args, *self.kwargs.values()]))
 
     @property
     def gradient_expected(self) -> bool:
@@ -148,13 +148,19 @@ def _case(op: str, entry: Mapping[str, Any]) -> Case:
     return Case(op=op, **{**entry, **lists})
 
 
-def _dtypes(value: object) -> set[str]:
-    """Return the dtypes of the arrays in JSON values."""
+def forms(value: object) -> Iterator[tuple[str, Any]]:
+    """Yield the form of each JSON value that has one, and its fields; lists are gone through."""
+    if isinstance(value, dict):
+        ((form, fields),) = value.items()
+        if form != "list":
+            yield form, fields
+            return
+        value = fields
     if isinstance(value, list):
-        return set().union(*map(_dtypes, value)) if value else set()
-    if not isinstance(value, dict):
-        return set()
-    ((form, fields),) = value.items()
-    if form == "list":
-        return _dtypes(fields)
-    return {str(fields["dtype"])} if form in ("nested", "dense") else set()
+        for one in value:
+            yield from forms(one)
+
+
+def dtypes_of(values: object) -> set[str]:
+    """Return the dtypes of the arrays in JSON values."""
+    return {str(fields["dtype"]) for form, fields in forms(values) if form in ("nested", "dense")}
