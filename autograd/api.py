@@ -185,10 +185,10 @@ def jacobian(function: Callable[[Any], Any], x: Array) -> Array:
     array([[2., 0.],
            [0., 4.]])
     """
-    return _rows("jacobian", function, x)
+    return _jacobian_for("jacobian", function, x)
 
 
-def _rows(name: str, function: Callable[[Any], Any], x: Array) -> Array:
+def _jacobian_for(name: str, function: Callable[[Any], Any], x: Array) -> Array:
     """The Jacobian for the function ``name``, by a pull for each element of the result."""
     if not isinstance(x, Array):
         raise ArgumentError(f"{name}: x must be one dense array, not a {type(x).__name__}: pn.array(x), or use vjp.")
@@ -224,7 +224,7 @@ def hessian(function: Callable[[Any], Any], x: Array) -> Array:
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
-    return _rows("hessian", _gradient("hessian", function), x)
+    return _jacobian_for("hessian", _gradient("hessian", function), x)
 
 
 def hvp(function: Callable[[Any], Any], x: Any, vector: Any) -> tuple[Any, Any]:

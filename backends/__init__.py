@@ -12,7 +12,7 @@ from . import cuda as _kernels  # noqa: F401  the devices "cuda" and "emulated" 
 from .allocator import allocate, allocator, register_allocator, transfer
 from .interface import Backend
 from .matrices import Matrices
-from .numpy.placement import strided_index
+from .places import packed_strides, strided_index, surely_apart
 from .registry import get_backend, register_backend
 from .segments import Segments
 from .storage import Storage
@@ -25,8 +25,10 @@ __all__ = [
     "allocate",
     "allocator",
     "get_backend",
+    "packed_strides",
     "register_allocator",
     "register_backend",
     "strided_index",
+    "surely_apart",
     "transfer",
 ]

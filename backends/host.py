@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import ArgumentError
-from .numpy.placement import strided_index
+from .places import strided_index
 from .registry import get_backend
 
 

@@ -39,7 +39,7 @@ class Segments:
         self.offsets = offsets
         self.count: int = offsets.size - 1
         self.rows: int = offsets.item(-1)
-        self._kept: dict[Hashable, Any] = {}
+        self._worked_out: dict[Hashable, Any] = {}
 
     @classmethod
     def from_lengths(cls, lengths: NDArray[np.integer[Any]]) -> Segments:
@@ -103,9 +103,9 @@ class Segments:
         For what a backend derives from the partition and nothing else: selectors, orders, copies on a device.
         """
         try:
-            value: Value = self._kept[key]
+            value: Value = self._worked_out[key]
         except KeyError:
-            value = self._kept[key] = make()
+            value = self._worked_out[key] = make()
         return value
 
     def _cut(self, rows: int) -> list[tuple[int, int, int, int]]:

@@ -65,11 +65,11 @@ def _chosen(g: Any, condition: Any, shape: tuple[int, ...]) -> Any:
 
 
 @quiet
-def _dropped(k: Any, x: Any, kept: Any, p: float) -> Any:
-    """X / (1 - p), divided in float64 and rounded once, where it is kept; 0 x elsewhere, which is NaN where x is."""
+def _dropped(k: Any, x: Any, mask: Any, p: float) -> Any:
+    """X / (1 - p), divided in float64 and rounded once, where the mask keeps it; 0 x elsewhere, which is NaN where x is."""
     if p == 1:
         return x * x.dtype.type(0)
-    scaled = k.xp.multiply(x, kept, dtype=_WIDE) / (1 - p)
+    scaled = k.xp.multiply(x, mask, dtype=_WIDE) / (1 - p)
     return scaled if x.dtype == _WIDE else k.cast(scaled, x.dtype)
 
 
@@ -116,7 +116,7 @@ where: Linear = Linear(
 dropout: Linear = Linear(
     "dropout",
     _dropped,
-    lambda g, shapes, kept, p: dropout(g, kept, p),
+    lambda g, shapes, mask, p: dropout(g, mask, p),
     with_static(
         ((4,), np.array([True, False, True, True]), 0.25), ((2, 2), np.zeros((2, 2), bool), 1), ((), True, 0.5)
     ),

@@ -32,14 +32,14 @@ def swapped(x: Any) -> Any:
 
 
 def _left_cotangent(g: Any, shapes: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
-    product = Matrices.packed(left.rows, right.cols)
+    product = Matrices.of_sizes(left.rows, right.cols)
     if left.transposed:
         return reshape(matmul_components(b, g, right, product.turned), shapes[0])
     return reshape(matmul_components(g, b, product, right.turned), shapes[0])
 
 
 def _right_cotangent(g: Any, shapes: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
-    product = Matrices.packed(left.rows, right.cols)
+    product = Matrices.of_sizes(left.rows, right.cols)
     if right.transposed:
         return reshape(matmul_components(g, a, product.turned, left), shapes[1])
     return reshape(matmul_components(a, g, left.turned, product), shapes[1])
@@ -47,8 +47,8 @@ def _right_cotangent(g: Any, shapes: Any, a: Any, b: Any, left: Matrices, right:
 
 def _samples_of_components(generator: np.random.Generator) -> list[tuple[Any, ...]]:
     rows, inner, cols = np.array([2, 0, 1]), np.array([3, 2, 3]), np.array([1, 2, 2])
-    a, b = Matrices.packed(rows, inner), Matrices.packed(inner, cols)
-    turned = Matrices.packed(inner, rows).turned, Matrices.packed(cols, inner).turned
+    a, b = Matrices.of_sizes(rows, inner), Matrices.of_sizes(inner, cols)
+    turned = Matrices.of_sizes(inner, rows).turned, Matrices.of_sizes(cols, inner).turned
     sampled = arrays((((9,), (13,)), a, b), (((3, 3), (13,)), *turned))
     return list(sampled(generator))
 

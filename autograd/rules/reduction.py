@@ -18,7 +18,7 @@ from .movement import broadcast_to, cast, reshape, total
 from .samples import with_static
 
 
-def kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+def keepdim_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
     """``shape`` with 1 along ``axes``: what a result looks like before its axes are dropped."""
     return tuple(1 if i in axes else size for i, size in enumerate(shape))
 
@@ -41,7 +41,7 @@ def by_count(g: Any, count: Any, total: Callable[[Any], Any] = lambda g: g) -> A
 def _amax_pull(g: Any, y: Any, inputs: Any, axes: tuple[int, ...]) -> tuple[Any]:
     """Each maximum's cotangent, shared evenly by the elements that attain it."""
     shape = inputs[0].shape
-    lasting = kept(shape, axes)
+    lasting = keepdim_shape(shape, axes)
     ties = attained(inputs[0], raw(y).reshape(lasting))
     share = by_count(reshape(g, lasting), ties.sum(axis=axes, keepdims=True))
     return (where(broadcast_to(share, shape), g.dtype.type(0), ties),)
@@ -49,7 +49,7 @@ def _amax_pull(g: Any, y: Any, inputs: Any, axes: tuple[int, ...]) -> tuple[Any]
 
 def _amax_push(tangents: list[Any], y: Any, inputs: Any, axes: tuple[int, ...]) -> Any:
     """The mean of the tangents of the elements that attain the maximum."""
-    ties = attained(inputs[0], raw(y).reshape(kept(inputs[0].shape, axes)))
+    ties = attained(inputs[0], raw(y).reshape(keepdim_shape(inputs[0].shape, axes)))
     chosen = where(tangents[0], tangents[0].dtype.type(0), ties)
     return by_count(chosen, ties.sum(axis=axes), lambda t: sum_axes(t, axes))
 
@@ -68,7 +68,7 @@ def _best(which: str, k: Any, x: Any, axes: tuple[int, ...]) -> Any:
 sum_axes: Linear = Linear(
     "sum",
     total,
-    lambda g, shapes, axes: broadcast_to(reshape(g, kept(shapes[0], axes)), shapes[0]),
+    lambda g, shapes, axes: broadcast_to(reshape(g, keepdim_shape(shapes[0], axes)), shapes[0]),
     with_static(((2, 3), (0,)), ((2, 3), (0, 1)), ((2, 0, 4), (1,)), ((3,), ()), ((), ())),
 )
 

@@ -1,6 +1,6 @@
 """Rules over the rows of a matrix: layer normalization and cross entropy.
 
-``kept`` is what the kernel worked out besides the result, so that the pull need not: the result, then the mean and
+``saved`` is what the kernel worked out besides the result, so that the pull need not: the result, then the mean and
 std of each row, or its maximum and log sum. A line keeps it without the result.
 """
 
@@ -23,16 +23,16 @@ from .segment import over_last, softmax_last
 
 
 def _without_result(*static: Any) -> tuple[Any, ...]:
-    """The static arguments of a line: of the last, ``kept``, all but the result."""
-    *others, kept = static
-    return (*others, kept and (None, *kept[1:]))
+    """The static arguments of a line: of the last, ``saved``, all but the result."""
+    *others, saved = static
+    return (*others, saved and (None, *saved[1:]))
 
 
 # ---- layer normalization ------------------------------------------------------------------------------------------
 
 
-def _layer_norm(k: Any, x: Any, weight: Any, bias: Any, eps: float, kept: Any) -> Any:
-    return (kept or k.layer_norm(x, weight, bias, eps))[0]
+def _layer_norm(k: Any, x: Any, weight: Any, bias: Any, eps: float, saved: Any) -> Any:
+    return (saved or k.layer_norm(x, weight, bias, eps))[0]
 
 
 def _normalized(x: Any, eps: float) -> tuple[Any, Any]:
@@ -80,7 +80,7 @@ def _projected(t: Any, normal: Any, rstd: Any) -> Any:
     return rstd * (t - over_last(t) / size - normal * (over_last(t * normal) / size))
 
 
-def _layer_norm_pull(g: Any, y: Any, inputs: Any, eps: float, kept: Any) -> tuple[Any, Any, Any]:
+def _layer_norm_pull(g: Any, y: Any, inputs: Any, eps: float, saved: Any) -> tuple[Any, Any, Any]:
     x, weight, _ = inputs
     normal, rstd = _normalized(x, eps)
     wide = _in_dtype(g, normal.dtype)
@@ -89,13 +89,13 @@ def _layer_norm_pull(g: Any, y: Any, inputs: Any, eps: float, kept: Any) -> tupl
     return to_x, to_weight, sum_axes(g, (0,))
 
 
-def _layer_norm_fused(k: Any, g: Any, y: Any, inputs: Any, eps: float, kept: Any) -> Any:
+def _layer_norm_fused(k: Any, g: Any, y: Any, inputs: Any, eps: float, saved: Any) -> Any:
     x, weight, _ = inputs
-    _, mean, std = kept or k.layer_norm(x, weight, None, eps)
+    _, mean, std = saved or k.layer_norm(x, weight, None, eps)
     return k.layer_norm_backward(g, x, weight, mean, std)
 
 
-def _layer_norm_push(tangents: list[Any], y: Any, inputs: Any, eps: float, kept: Any) -> Any:
+def _layer_norm_push(tangents: list[Any], y: Any, inputs: Any, eps: float, saved: Any) -> Any:
     x, weight, _ = inputs
     normal, rstd = _normalized(x, eps)
     terms = []
@@ -140,8 +140,8 @@ def _like(x: Any, weight: Any) -> Any:
     return None if weight is None else weight.astype(x.dtype, copy=False)
 
 
-def _cross_entropy(k: Any, x: Any, target: Any, weight: Any, ignore: int, smoothing: float, kept: Any) -> Any:
-    return (kept or k.cross_entropy(x, target, _like(x, weight), ignore, smoothing))[0]
+def _cross_entropy(k: Any, x: Any, target: Any, weight: Any, ignore: int, smoothing: float, saved: Any) -> Any:
+    return (saved or k.cross_entropy(x, target, _like(x, weight), ignore, smoothing))[0]
 
 
 def _gap(x: Any, target: Any, weight: Any, ignore: int, smoothing: float) -> Any:
@@ -160,7 +160,7 @@ def _gap(x: Any, target: Any, weight: Any, ignore: int, smoothing: float) -> Any
 
 
 def _cross_entropy_pull(
-    g: Any, y: Any, inputs: Any, target: Any, weight: Any, ignore: int, smoothing: float, kept: Any
+    g: Any, y: Any, inputs: Any, target: Any, weight: Any, ignore: int, smoothing: float, saved: Any
 ) -> tuple[Any]:
     x = inputs[0]
     pulled = reshape(g, (x.shape[0], 1)) * _gap(x, target, weight, ignore, smoothing)
@@ -168,15 +168,15 @@ def _cross_entropy_pull(
 
 
 def _cross_entropy_fused(
-    k: Any, g: Any, y: Any, inputs: Any, target: Any, weight: Any, ignore: int, smoothing: float, kept: Any
+    k: Any, g: Any, y: Any, inputs: Any, target: Any, weight: Any, ignore: int, smoothing: float, saved: Any
 ) -> tuple[Any]:
     x = inputs[0]
-    _, scale = kept or k.cross_entropy(x, target, weight, ignore, smoothing)
+    _, scale = saved or k.cross_entropy(x, target, weight, ignore, smoothing)
     return (k.cross_entropy_backward(g, x, target, weight, ignore, smoothing, scale),)
 
 
 def _cross_entropy_push(
-    tangents: list[Any], y: Any, inputs: Any, target: Any, weight: Any, ignore: int, smoothing: float, kept: Any
+    tangents: list[Any], y: Any, inputs: Any, target: Any, weight: Any, ignore: int, smoothing: float, saved: Any
 ) -> Any:
     moved = tangents[0] * _gap(inputs[0], target, weight, ignore, smoothing)
     return sum_axes(where(moved, moved.dtype.type(0), (target != ignore)[:, None]), (1,))

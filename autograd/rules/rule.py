@@ -131,8 +131,8 @@ class Rule:
             else:
                 sources.append(None)
                 shapes.append(np.shape(array))
-        kept = static if self.keeps is None else self.keeps(*static)
-        line = Line(self, tuple(sources), kept, result._bare.shape, result._bare.dtype)
+        options = static if self.keeps is None else self.keeps(*static)
+        line = Line(self, tuple(sources), options, result._bare.shape, result._bare.dtype)
         line.shapes = tuple(shapes)
         if self.saves_inputs or self.saves_output or state.mode == ANOMALY:
             saved = self.saved(arrays, line.sources) if self.saves_inputs else None

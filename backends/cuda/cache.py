@@ -34,7 +34,7 @@ def cache_folder() -> Path:
     return user / "pynested"
 
 
-def kept(name: str, make: Callable[[Path, Path], None]) -> Path:
+def cached_file(name: str, make: Callable[[Path, Path], None]) -> Path:
     """The file ``name`` of the cache, made where it is missing or damaged; whole or absent at any moment.
 
     ``make(target, place)`` writes the target, and whatever else it needs in the folder ``place``. DeviceError where

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from ..errors import DeviceError, MissingDependency
-from .cache import kept
+from .cache import cached_file
 from .signatures import KERNELS
 from .sources import inlined
 
@@ -79,7 +79,7 @@ def library(file: str, names: Sequence[str], mode: str = "", kernels: Path = KER
         source: list[str | Path] = ["-x", "c++", text, "-x", "none", _runtime(path, version)]
         _compile([path, *flags, *headers, "-shared", *source, "-o", target, "-pthread"], file)
 
-    return kept(f"{Path(file).stem}-{key}.so", make)
+    return cached_file(f"{Path(file).stem}-{key}.so", make)
 
 
 def _runtime(path: str, version: str) -> Path:
@@ -89,7 +89,7 @@ def _runtime(path: str, version: str) -> Path:
     def make(target: Path, place: Path) -> None:
         _compile([path, "-std=c++17", "-O2", "-fPIC", "-c", EMULATOR / "runtime.cpp", "-o", target], "the emulation")
 
-    return kept(f"runtime-{key}.o", make)
+    return cached_file(f"runtime-{key}.o", make)
 
 
 def _emulator_texts() -> list[Path]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..numpy.placement import strided_index
+from ..places import Integers, packed_offsets, packed_strides, strided_index, surely_apart
 from .device import Array, Device
 from .naming import WORDS, ctype, instance
 from .segment import BLOCK
@@ -16,8 +15,6 @@ TILE = 1024  # elements of a tile: see strided.cuh
 MOST_DIMS = 3  # that kernels are instantiated for; beyond them an index of all elements is used
 LARGE_TILES = 16  # elements along both dims from which a transposition pays for going through shared memory
 SHORT_INDEX = 2**32  # elements a component reaches over; from there on positions in it take 64 bits
-
-Integers = NDArray[np.int64]
 
 
 class Placement(NamedTuple):
@@ -30,11 +27,11 @@ class Placement(NamedTuple):
 
 def gather_components(device: Device, buffer: Array, sizes: Integers, strides: Integers, offsets: Integers, /) -> Array:
     """Flat -> flat: the components one after the other, each in row-major order."""
-    source, (places, total) = device.own(buffer), packed(sizes)
-    out = device.empty((total,), source.dtype)
+    source = device.own(buffer)
+    out = device.empty((int(sizes.prod(axis=1).sum()),), source.dtype)
     if not out.size:
         return out
-    where = collapsed(Placement(sizes, (strides, packed_strides(sizes)), (offsets, places)))
+    where = collapsed(Placement(sizes, (strides, packed_strides(sizes)), (offsets, packed_offsets(sizes))))
     if where.sizes.shape[1] > MOST_DIMS:
         index = device.upload(strided_index(sizes, strides, offsets))
         return device.take_rows(source, index)
@@ -59,8 +56,8 @@ def scatter_components(
     terms = device.own(flat)
     if not terms.size:
         return device.xp.zeros(buffer_size, terms.dtype)
-    where = collapsed(Placement(sizes, (packed_strides(sizes), strides), (packed(sizes)[0], offsets)))
-    if where.sizes.shape[1] > MOST_DIMS or not disjoint(where.sizes, where.strides[1], where.offsets[1]):
+    where = collapsed(Placement(sizes, (packed_strides(sizes), strides), (packed_offsets(sizes), offsets)))
+    if where.sizes.shape[1] > MOST_DIMS or not surely_apart(where.sizes, where.strides[1], where.offsets[1]):
         index = device.upload(strided_index(sizes, strides, offsets))
         return device.add_rows(terms, index, buffer_size)
     buffer = device.xp.zeros(buffer_size, terms.dtype)
@@ -69,20 +66,6 @@ def scatter_components(
     args = device.upload(meta), device.upload(starts), np.int64(len(meta)), terms, buffer
     device.launch("scatter_components.cu", name, (int(starts[-1]),), (BLOCK,), args)
     return buffer
-
-
-def packed(sizes: Integers) -> tuple[Integers, int]:
-    """Where each component begins when they lie one after the other, and the number of all elements."""
-    ends = np.cumsum(sizes.prod(axis=1))
-    return ends - sizes.prod(axis=1), int(ends[-1]) if len(ends) else 0
-
-
-def packed_strides(sizes: Integers) -> Integers:
-    """The strides of components in row-major order."""
-    strides = np.ones_like(sizes)
-    for dim in range(sizes.shape[1] - 2, -1, -1):
-        strides[:, dim] = strides[:, dim + 1] * sizes[:, dim + 1]
-    return strides
 
 
 def collapsed(where: Placement) -> Placement:
@@ -121,21 +104,6 @@ def described(where: Placement) -> tuple[Integers, Integers, int, str]:
     reach = max(int(((sizes - 1) * s).sum(axis=1).max(initial=0)) for s in strides)
     largest = max(reach, int(sizes.prod(axis=1).max(initial=0)))
     return meta, starts, sizes.shape[1], "unsigned int" if largest < SHORT_INDEX - TILE else "long long"
-
-
-def disjoint(sizes: Integers, strides: Integers, offsets: Integers) -> bool:
-    """Whether no two elements surely share a place; False may also mean that it is not easy to see."""
-    if ((strides == 0) & (sizes > 1)).any():
-        return False
-    order = np.argsort(strides, axis=1, kind="stable")
-    steps, lengths = np.take_along_axis(strides, order, 1), np.take_along_axis(sizes, order, 1)
-    reach = np.zeros(len(sizes), np.int64)
-    for dim in range(sizes.shape[1]):  # each stride has to reach past what the smaller ones cover
-        if ((steps[:, dim] <= reach) & (lengths[:, dim] > 1)).any():
-            return False
-        reach += np.where(lengths[:, dim] > 1, steps[:, dim] * (lengths[:, dim] - 1), 0)
-    by_offset = np.argsort(offsets, kind="stable")
-    return bool((offsets[by_offset][1:] > (offsets + reach)[by_offset][:-1]).all())
 
 
 def _is_transposed(where: Placement) -> bool:

@@ -22,7 +22,7 @@ from .normalization import (
     softmax_last,
     softmax_last_backward,
 )
-from .placement import gather_components, scatter_components, strided_index
+from .placement import gather_components, scatter_components
 from .products import matmul, matmul_components, sum_all, sum_last
 from .running import copy, quietly
 from .scan import segment_cumsum
@@ -78,7 +78,6 @@ __all__ = [
     "softmax_last",
     "softmax_last_backward",
     "spread",
-    "strided_index",
     "sum_all",
     "sum_last",
     "take_rows",

@@ -9,29 +9,13 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from ..memory import empty, with_room
+from ..memory import empty
+from ..places import Integers, strided_index
 from .movement import add_rows
 from .running import quiet, widened
 
 FEW_COMPONENTS = 8  # so few that a Python call for each costs less than an index of all elements
 LONG_COMPONENT = 256  # rows (or elements, if not contiguous); so many on average are worth a Python call of their own
-
-Integers = NDArray[np.int64]
-
-
-@with_room
-def strided_index(sizes: Integers, strides: Integers, offsets: Integers) -> Integers:
-    """Where each element of each component lies: int64, component by component, each in row-major order."""
-    component = np.flatnonzero((sizes > 0).all(axis=1))  # an empty one may be long in other dims
-    index = offsets[component]
-    for dim in range(sizes.shape[1]):
-        # Every place so far becomes the first of a run of sizes[component, dim] places, a stride apart.
-        lengths = sizes[component, dim]
-        steps = np.arange(lengths.sum(), dtype=np.int64) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        index = np.repeat(index, lengths)
-        component = np.repeat(component, lengths)
-        index += steps * strides[component, dim]
-    return index
 
 
 def gather_components(buffer: NDArray[Any], sizes: Integers, strides: Integers, offsets: Integers, /) -> NDArray[Any]:

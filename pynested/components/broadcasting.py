@@ -24,13 +24,13 @@ from pynested.nested.array import NestedArray
 from pynested.structure import Ints, Jagged, Strided
 from pynested.structure.metadata import check_possible
 
-from .packing import as_rows, in_buffer, inverse, lead, packed, to_jagged
+from .packing import as_jagged_view, in_buffer, inverse, lead, packed, to_jagged
 from .shapes import apart, broadcast_outlines, difference, stretching
 
 
 def row_operands(name: str, first: NestedArray, structure: Strided, operands: Sequence[Any]) -> list[Any] | None:
     """Operands that broadcast against the rows of a strided array; None where it has none, or dimension 1 stretches."""
-    rows = as_rows(first)
+    rows = as_jagged_view(first)
     if rows is None or first.regular_size(1) == 1:
         return None
     aligned: list[Any] = []

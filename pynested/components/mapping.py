@@ -14,7 +14,7 @@ from pynested.nested.operands import Kind, Operand
 from pynested.structure import Jagged, Strided
 
 from .broadcasting import behind_runs, jagged_operands, row_operands, strided_operands
-from .packing import from_rows, to_jagged
+from .packing import in_strided_again, to_jagged
 
 
 def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -> NestedArray:
@@ -47,7 +47,7 @@ def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -
     else:
         rows = row_operands(name, first, structure, given)
         if rows is not None:
-            return from_rows(function(*rows), structure)
+            return in_strided_again(function(*rows), structure)
     flats, outline = strided_operands(name, first, given)
     result = NestedArray(function(*flats), Strided.of_packed(outline, len(first)))
     return like_first(result, given)

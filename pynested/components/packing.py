@@ -11,10 +11,10 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.shapes import possible_shape
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules.movement import to_dtype
-from pynested.backends import Matrices
+from pynested.backends import Matrices, packed_strides
 from pynested.backends.errors import GradientError, LayoutError, StructureError
 from pynested.nested.array import NestedArray, around
-from pynested.structure import Ints, Jagged, Strided, packed_strides, regular_sizes
+from pynested.structure import Ints, Jagged, Strided, regular_sizes
 from pynested.structure.layouts import Layout, jagged, strided
 
 from .shapes import check_same_shape, describe
@@ -146,18 +146,18 @@ def irregular_dim(regular: Sequence[int | None]) -> int:
     return differing[0] if differing else 1
 
 
-def as_rows(x: NestedArray) -> NestedArray | None:
+def as_jagged_view(x: NestedArray) -> NestedArray | None:
     """A strided array as a jagged view of the same memory, where only dimension 1 of packed components differs."""
-    if isinstance(x.structure, Jagged) or x.structure.rows is None:
+    if isinstance(x.structure, Jagged) or x.structure.jagged_view is None:
         return None
-    rows, rest = x.structure.rows
+    rows, rest = x.structure.jagged_view
     return NestedArray(moves.reshape(x.data, (rows.segments.rows, *rest)), rows)
 
 
-def from_rows(values: Array, structure: Strided) -> NestedArray:
-    """The way back from `as_rows`: values (N, ...) of runs as they are in ``structure``, in the strided layout."""
+def in_strided_again(values: Array, structure: Strided) -> NestedArray:
+    """The way back from `as_jagged_view`: values (N, ...) of the runs of ``structure``, in the strided layout."""
     flat = moves.reshape(values, (values.numel(),))
-    if structure.rows is not None and structure.rows[1] == values.shape[1:]:
+    if structure.jagged_view is not None and structure.jagged_view[1] == values.shape[1:]:
         return NestedArray(flat, structure.packed)
     rest = np.tile(np.array(values.shape[1:], np.int64), (structure.count, 1))
     outline = np.concatenate([structure.sizes[:, :1], rest], axis=1)

@@ -18,7 +18,7 @@ from pynested.nested.operands import Dims, DType, Operand
 from pynested.structure import Ints, Jagged, Strided
 from pynested.tables.entries import Reduction
 
-from .packing import as_rows, from_rows, gathered, lead, packed, to_strided
+from .packing import as_jagged_view, gathered, in_strided_again, lead, packed, to_strided
 from .shapes import describe
 
 
@@ -41,7 +41,7 @@ def _over(dims: tuple[int, ...], x: NestedArray, keepdim: bool, how: Reduction) 
         return NestedArray(how.over_axes(x.data, ()), x.structure)
     if isinstance(x.structure, Jagged) and dims[0] != 0:
         return _over_jagged(x, dims, keepdim, how)
-    rows = as_rows(x)
+    rows = as_jagged_view(x)
     if len(dims) == x.ndim:
         result = _over_everything(x, how)
     elif x.structure.ragged_dim in dims:
@@ -81,7 +81,7 @@ def _over_jagged(x: NestedArray, dims: tuple[int, ...], keepdim: bool, how: Redu
         return moves.reshape(result, tuple(sizes))
     values = how.over_axes(x.data, axes)
     if keepdim:
-        return NestedArray(moves.reshape(values, of_axes.kept(x.data.shape, axes)), structure)
+        return NestedArray(moves.reshape(values, of_axes.keepdim_shape(x.data.shape, axes)), structure)
     return NestedArray(values, structure.with_ragged_dim(r - len([axis for axis in axes if axis < r - 1])))
 
 
@@ -114,7 +114,7 @@ def _in_order(values: Array, order: tuple[int, ...]) -> Array:
 def _back_from_rows(result: NestedArray | Array, x: NestedArray) -> NestedArray | Array:
     """What `_over_jagged` made of the rows of a strided array, in the strided layout, unless no dimension is left."""
     if isinstance(result, NestedArray):
-        return from_rows(result.data, x.structure)  # type: ignore[arg-type]
+        return in_strided_again(result.data, x.structure)  # type: ignore[arg-type]
     if result.ndim == 1:
         return result
     sizes = np.tile(np.array(result.shape[1:], np.int64), (len(x), 1))

@@ -14,7 +14,7 @@ from pynested.backends.errors import DimensionError
 from pynested.nested.array import NestedArray, around
 from pynested.structure import Jagged, Strided
 
-from .packing import as_rows, contiguous, from_rows, gathered, inverse, lead, packed
+from .packing import as_jagged_view, contiguous, gathered, in_strided_again, inverse, lead, packed
 from .shapes import named_instead
 
 OverRuns = Callable[[Array, Segments], Array]
@@ -37,11 +37,11 @@ def along(name: str, x: NestedArray, dim: int, over_runs: OverRuns, over_axis: O
         )
     structure = x.structure
     if isinstance(structure, Strided):
-        if structure.packed.rows is None:
+        if structure.packed.jagged_view is None:
             return _along_buffer(x, structure, at - 1, over_runs)
-        rows = as_rows(contiguous(x))
+        rows = as_jagged_view(contiguous(x))
         assert rows is not None
-        return from_rows(along(name, rows, at, over_runs, over_axis).data, structure.packed)
+        return in_strided_again(along(name, rows, at, over_runs, over_axis).data, structure.packed)
     if not structure.tiles:
         return along(name, packed(x), at, over_runs, over_axis)
     return around(_along_values(x.data, structure, at - 1, over_runs, over_axis), structure)

@@ -11,14 +11,14 @@ from pynested.autograd.arguments.canonical import boolean
 from pynested.autograd.arguments.shapes import broadcast_shape, canonical_dim
 from pynested.autograd.default_device import placed
 from pynested.autograd.rules import movement as moves
-from pynested.backends import get_backend
+from pynested.backends import get_backend, packed_strides
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
 from pynested.backends.host import to_host
 from pynested.backends.memory import with_room
 from pynested.components.views import picked
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dense, IntsLike
-from pynested.structure import Ints, Jagged, Strided, packed_strides
+from pynested.structure import Ints, Jagged, Strided
 from pynested.structure.layouts import Layout, canonical_layout, jagged, strided
 from pynested.structure.metadata import integers, plain
 

@@ -62,8 +62,8 @@ def _normalized(x: Array, shape: tuple[int, ...], weight: Any, bias: Any, eps: f
     x, weight, bias = together("layer_norm", x, weight, bias)
     scale, shift = _parameter("weight", weight, shape, x.dtype), _parameter("bias", bias, shape, x.dtype)
     rows = _in_shape(x, (x.numel() // max(size, 1), size))  # rows without elements are none, however many
-    kept = get_backend(x.device).layer_norm(rows.data, raw(scale), raw(shift), eps)
-    return _in_shape(of_rows.layer_norm(rows, scale, shift, eps, kept), x.shape)
+    saved = get_backend(x.device).layer_norm(rows.data, raw(scale), raw(shift), eps)
+    return _in_shape(of_rows.layer_norm(rows, scale, shift, eps, saved), x.shape)
 
 
 def _in_shape(x: Array, shape: tuple[int, ...]) -> Array:
@@ -178,5 +178,5 @@ def _dropped(x: Array, share: float, generator: np.random.Generator | None) -> A
     floating("dropout", x)
     if not share:
         return moves.alias(x)
-    kept = from_host(with_room(random.default(generator).random)(x.shape) >= share, x.device)
-    return of_elements.dropout(x, kept, share)
+    mask = from_host(with_room(random.default(generator).random)(x.shape) >= share, x.device)
+    return of_elements.dropout(x, mask, share)

@@ -14,13 +14,13 @@ from pynested.autograd.arguments.shapes import canonical_shape, possible_shape
 from pynested.autograd.numbers import scalar
 from pynested.autograd.rules import elementwise as of_elements
 from pynested.autograd.rules import movement as moves
-from pynested.backends import get_backend, strided_index
+from pynested.backends import get_backend, packed_strides, strided_index
 from pynested.backends.errors import GradientError, ShapeError, StructureError
 from pynested.backends.host import from_host
 from pynested.components import packing
 from pynested.components.packing import lead, packed, to_strided
 from pynested.nested.array import NestedArray
-from pynested.structure import Jagged, packed_strides
+from pynested.structure import Jagged
 
 
 def to_padded_array(
@@ -95,7 +95,7 @@ def _checked_size(x: NestedArray, shape: tuple[int, ...], needed: tuple[int, ...
 
 
 def _padded(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
-    rows = packing.as_rows(x)
+    rows = packing.as_jagged_view(x)
     x = x if rows is None else rows
     structure = x.structure
     if isinstance(structure, Jagged) and shape[0] == len(x):

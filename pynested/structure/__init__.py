@@ -17,13 +17,13 @@ from pynested.backends.limits import MOST_DIMENSIONS
 
 from .jagged import Jagged
 from .metadata import Ints, frozen, handed_out
-from .outlines import merged_axes, numels_of, packed_strides, regular_sizes
+from .outlines import merged_axes, numels_of, regular_sizes
 from .parts import WHOLE, Part
 from .strided import Strided
 
 __all__ = [
     "STRUCTURES", "WHOLE", "Ints", "Jagged", "Part", "Strided", "Structure", "frozen", "handed_out", "merged_axes",
-    "misfit", "numels_of", "packed_strides", "regular_sizes",
+    "misfit", "numels_of", "regular_sizes",
 ]  # fmt: skip
 
 Structure: TypeAlias = Jagged | Strided

@@ -46,7 +46,7 @@ def matrices_of(sizes: Ints) -> Matrices:
     if sizes.shape[1] > 2:
         count = sizes[:, :-2].prod(axis=1, dtype=np.int64)
         rows, cols = np.repeat(rows, count), np.repeat(cols, count)
-    return Matrices.packed(rows, cols)
+    return Matrices.of_sizes(rows, cols)
 
 
 def handed_out(numbers: Ints) -> Ints:

@@ -9,17 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pynested.backends import strided_index
+from pynested.backends import strided_index, surely_apart
 
 from .metadata import Ints, sealed
-
-
-def packed_strides(sizes: Ints) -> Ints:
-    """The strides of row-major components of these sizes: (B, d)."""
-    strides = np.ones_like(sizes)
-    if sizes.shape[1] > 1:
-        strides[:, :-1] = np.cumprod(np.maximum(sizes[:, :0:-1], 1), axis=1)[:, ::-1]
-    return strides
 
 
 def regular_sizes(outline: Ints) -> tuple[int | None, ...]:
@@ -55,18 +47,8 @@ def merged_axes(outline: Ints, first: int, last: int) -> Ints:
 
 
 def disjoint(sizes: Ints, strides: Ints, offsets: Ints) -> bool:
-    """Whether no place is used twice by components that all have elements.
-
-    Sorted strides and extents tell it at once in all usual cases.
-    """
-    order = np.argsort(strides, axis=1, kind="stable")
-    s, n = np.take_along_axis(strides, order, 1), np.take_along_axis(sizes, order, 1)
-    s = np.where(n == 1, 0, s)
-    reach = np.cumsum((n - 1) * s, axis=1)
-    within = (n == 1) | (s > np.concatenate([np.zeros((len(s), 1), np.int64), reach[:, :-1]], axis=1))
-    last = offsets + (reach[:, -1] if reach.shape[1] else 0)
-    by_start = np.argsort(offsets, kind="stable")
-    if bool(within.all()) and bool((last[by_start][:-1] < offsets[by_start][1:]).all()):
+    """Whether no place is used twice by components that all have elements."""
+    if surely_apart(sizes, strides, offsets):
         return True
     places = strided_index(sizes, strides, offsets)
     return np.unique(places).size == places.size

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd.arguments.shapes import canonical_int
-from pynested.backends import Matrices, strided_index
+from pynested.backends import Matrices, packed_strides, strided_index
 from pynested.backends.cached import cached_property
 from pynested.backends.errors import StructureError
 from pynested.backends.limits import MOST_DIMENSIONS
@@ -27,7 +27,7 @@ from .metadata import (
     placed_inside,
     sealed,
 )
-from .outlines import disjoint, merged_axes, outline_of, packed_strides, regular_sizes, replaced
+from .outlines import disjoint, merged_axes, outline_of, regular_sizes, replaced
 from .parts import Part, ranges
 
 # What is known of the places of elements, whatever shape they are seen in.
@@ -201,7 +201,7 @@ class Strided(Immutable):
         return disjoint(self.sizes[live], self.strides[live], self.offsets[live])
 
     @cached_property
-    def rows(self) -> tuple[Jagged, tuple[int, ...]] | None:
+    def jagged_view(self) -> tuple[Jagged, tuple[int, ...]] | None:
         """The same memory as rows of one shape, where only the first dimension of packed components differs."""
         if not self.contiguous or not self.count or not self.sizes.shape[1]:
             return None

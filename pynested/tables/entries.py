@@ -65,7 +65,7 @@ class Reduction:
         dims = self.dims(dim, x.ndim)
         x, kind = self.takes(self.name, x, dtype)
         result = self.over_axes(x, dims)
-        return to_dtype(moves.reshape(result, of_axes.kept(x.shape, dims)) if keepdim else result, kind)
+        return to_dtype(moves.reshape(result, of_axes.keepdim_shape(x.shape, dims)) if keepdim else result, kind)
 
     def having(self, option: Any) -> Reduction:
         """The reduction whose formula has this option."""

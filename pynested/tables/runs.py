@@ -74,7 +74,7 @@ class AxisRuns:
         return max(math.prod([x.shape[i] for i in self.axes]) - less, 0)
 
     def back(self, y: Array, x: Array) -> Array:
-        return moves.broadcast_to(moves.reshape(y, of_axes.kept(x.shape, self.axes)), x.shape)
+        return moves.broadcast_to(moves.reshape(y, of_axes.keepdim_shape(x.shape, self.axes)), x.shape)
 
     def _as_segment(self, x: Array, rule: Callable[[Array, Segments], Array]) -> Array:
         """What a rule over segments says of the one segment whose columns are the runs."""

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pynested.backends import numpy as cpu
+from pynested.backends import strided_index
 
 pytestmark = pytest.mark.usefixtures("path")
 
@@ -61,7 +62,7 @@ def check(layout: Layout, dtype: str, buffer_size: int) -> None:
     gathered = cpu.gather_components(buffer, *arrays(layout))
     assert gathered.dtype == buffer.dtype and gathered.shape == (len(where),)
     assert gathered.tolist() == [buffer[place] for place in where]
-    assert cpu.strided_index(*arrays(layout)).tolist() == where
+    assert strided_index(*arrays(layout)).tolist() == where
 
     terms = rng.integers(-9, 9, len(where)).astype(dtype)
     expected = [0] * buffer_size
@@ -98,7 +99,7 @@ def test_any_layout(layout: Layout) -> None:
 def test_what_is_empty_is_not_counted() -> None:
     """However many elements it would have: no memory holds an index of them."""
     layout = (np.array([[2**40, 0], [0, 2**40], [1, 1]]), np.ones((3, 2), np.int64), np.array([0, 0, 1]))
-    assert cpu.strided_index(*layout).tolist() == [1]
+    assert strided_index(*layout).tolist() == [1]
     nine = tuple(np.repeat(one, 5, axis=0) for one in layout)
     assert cpu.gather_components(np.arange(2.0), *nine).tolist() == [1] * 5
     assert cpu.scatter_components(np.ones(5), *nine, 2).tolist() == [0, 5]

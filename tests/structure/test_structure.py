@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pynested as pn
+from pynested.backends import packed_strides
 from pynested.backends.errors import ArgumentError, DimensionError, DTypeError, ReadOnlyError, StructureError
 from pynested.spec.components import layouts
-from pynested.structure import Jagged, Strided, frozen, packed_strides
+from pynested.structure import Jagged, Strided, frozen
 from pynested.structure.sizes import RaggedSize
 
 from ..nests import JAGGED, JAGGED_2, LAYOUTS, PLACEMENTS, assert_same, batch, nest, plain

@@ -16,7 +16,7 @@ from pynested.backends import strided_index
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
 from pynested.components.mapping import check_devices
-from pynested.components.packing import along, as_rows, gathered, packed, to_strided
+from pynested.components.packing import along, as_jagged_view, gathered, packed, to_strided
 from pynested.components.shapes import apart, check_same_shape, describe, same_shape
 from pynested.nested.array import NestedArray, around
 from pynested.nested.operands import Dense
@@ -101,7 +101,7 @@ def cat(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
     ragged = joined[0].structure.ragged_dim
     if ragged is None or any(x.structure.ragged_dim != ragged for x in joined):
         joined = [packed(to_strided(x)) for x in joined]
-        rows = [found for found in map(as_rows, joined) if found is not None]
+        rows = [found for found in map(as_jagged_view, joined) if found is not None]
         if len(rows) == len(joined):
             return to_strided(cat(rows, at))
         return _cat_batch_strided(joined) if not at else _cat_strided(joined, at)

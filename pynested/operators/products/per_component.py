@@ -165,7 +165,7 @@ def _nested_batch(a: NestedArray, b: Array) -> NestedArray | Array:
 
 def _slices(b: Array) -> Matrices:
     count, rows, cols = b.shape
-    return Matrices.packed(np.full(count, rows), np.full(count, cols))
+    return Matrices.of_sizes(np.full(count, rows), np.full(count, cols))
 
 
 def dense_nested(a: Array, b: NestedArray) -> NestedArray | Array:

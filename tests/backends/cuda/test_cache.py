@@ -39,7 +39,7 @@ def unmade(target: Path, place: Path) -> None:
 
 def refused(match: str, make: Callable[[Path, Path], None] = unmade) -> None:
     with pytest.raises(DeviceError, match=match + r"[\s\S]*environment variable PYNESTED_CACHE\.$") as caught:
-        cache.kept(NAME, make)
+        cache.cached_file(NAME, make)
     assert "\n" not in str(caught.value)
 
 
@@ -47,9 +47,9 @@ def refused(match: str, make: Callable[[Path, Path], None] = unmade) -> None:
 
 
 def test_a_file_is_made_once_and_ends_with_a_digest(folder: Path) -> None:
-    file = cache.kept(NAME, make)
+    file = cache.cached_file(NAME, make)
     assert file == folder / NAME and file.read_bytes()[: len(CODE)] == CODE and file.stat().st_size == len(CODE) + 32
-    assert cache.kept(NAME, unmade) == file
+    assert cache.cached_file(NAME, unmade) == file
     assert [one.name for one in folder.iterdir()] == [NAME]
 
 
@@ -67,11 +67,11 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_what_is_damaged_is_made_again(folder: Path, damage: str) -> None:
-    file = cache.kept(NAME, make)
+    file = cache.cached_file(NAME, make)
     whole = file.read_bytes()
     file.write_bytes(DAMAGES[damage](whole))
-    assert cache.kept(NAME, make).read_bytes() == whole
-    assert cache.kept(NAME, unmade) == file
+    assert cache.cached_file(NAME, make).read_bytes() == whole
+    assert cache.cached_file(NAME, unmade) == file
 
 
 def test_a_damaged_library_is_not_loaded(folder: Path, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_nothing_is_left_of_what_could_not_be_made(folder: Path) -> None:
         raise DeviceError("it does not compile")
 
     with pytest.raises(DeviceError, match="it does not compile"):
-        cache.kept(NAME, fails)
+        cache.cached_file(NAME, fails)
     assert list(folder.iterdir()) == []
 
 
@@ -111,7 +111,7 @@ def test_the_umask_does_not_matter(folder: Path, umask: int, monkeypatch: pytest
     monkeypatch.setenv("PYNESTED_CACHE", str(folder / "deep" / "er"))
     before = os.umask(umask)
     try:
-        file = cache.kept(NAME, make)
+        file = cache.cached_file(NAME, make)
     finally:
         os.umask(before)
     modes = [stat.S_IMODE(one.stat().st_mode) for one in (folder, folder / "deep", file.parent, file)]
@@ -123,7 +123,7 @@ def test_the_umask_does_not_matter(folder: Path, umask: int, monkeypatch: pytest
 
 def planted(folder: Path) -> Path:
     """A file that the cache would take."""
-    return cache.kept(NAME, make)
+    return cache.cached_file(NAME, make)
 
 
 def test_a_file_that_others_may_write_to_is_refused(folder: Path) -> None:
@@ -180,7 +180,7 @@ def test_a_folder_that_others_may_exchange_is_refused(
     refused(r"kept lies in .*, to which everybody may write \(mode 0777\)", make)
     for mode in (0o1777, 0o775):  # where nobody may rename what is not his; where his own group may
         (tmp_path / "shared").chmod(mode)
-        assert cache.kept(NAME, make).read_bytes()[: len(CODE)] == CODE
+        assert cache.cached_file(NAME, make).read_bytes()[: len(CODE)] == CODE
 
 
 def test_a_file_in_the_place_of_the_folder(folder: Path) -> None:
@@ -202,7 +202,7 @@ def test_a_disk_that_is_full(folder: Path) -> None:
 
 
 def test_what_the_system_does_not_load(folder: Path) -> None:
-    file = cache.kept(NAME, make)
+    file = cache.cached_file(NAME, make)
     with pytest.raises(DeviceError, match=rf"cannot be loaded: .*{NAME}: .*\(noexec\), name a folder of your own"):
         cache.loaded(file)
 
