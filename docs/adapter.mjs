@@ -69,7 +69,7 @@ const OPERATORS = { neg: elementwise((v) => -v, () => -1), square: elementwise((
 // 5. Messages: one reply for each request, in their order.
 function run({ op, layout, args, kwargs, cotangent }) {
   if (!args[0]?.nested || kwargs.dtype) throw new Missing("one nested operand, in its own dtype");
-  const x = opened(args[0].nested), dim = args.length > 1 ? args[1] : kwargs.dim;
+  const x = opened(args[0].nested), dim = Number((args[1] ?? kwargs.dim)?.int); // an integer is {"int": "1"}
   const [value, pull] = op === "sum" ? sum(x, dim, args[2] ?? kwargs.keepdim, layout) : OPERATORS[op](x);
   if (!cotangent) return { value };
   const pulled = pull(cotangent.nested ? opened(cotangent.nested) : rows(cotangent.dense));
@@ -88,6 +88,6 @@ function answer(message) {
 for await (const line of createInterface({ input: process.stdin })) {
   const message = JSON.parse(line);
   if (message.cmd === "stop") break;
-  const hello = { protocol: 1, name: "lists", version: "1", language: "javascript", capabilities: CAPABILITIES };
+  const hello = { protocol: 2, name: "lists", version: "1", language: "javascript", capabilities: CAPABILITIES };
   process.stdout.write(JSON.stringify(message.cmd === "start" ? hello : answer(message)) + "\n");
 }

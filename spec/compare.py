@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .encoding import ANY_NAN, ANY_ZERO, EXACT, decode, decode_words, encode
+from .encoding import ANY_NAN, ANY_ZERO, EXACT, decode, decode_value, decode_words, encode
 from .numerics import NDArray
 
 __all__ = ["Difference", "Expected", "compare", "compare_array", "expected_components"]
@@ -102,7 +102,7 @@ def compare(got: Any, expected: Mapping[str, Any]) -> Difference | None:
     `got` is a list of components, one array, a Python scalar, or a list of these where a list is expected.
     """
     if "python" in expected:
-        return _compare_python(got, expected["python"])
+        return _compare_python(got, decode_value(expected["python"]))
     if "list" in expected:
         return _compare_list(got, expected["list"])
     if "dense" in expected:

@@ -12,7 +12,7 @@ from .grammar import ANYTHING, Malformed, check, parse
 
 __all__ = ["FORMAT", "SPEC", "Case", "load_vectors", "read_vectors"]
 
-FORMAT, SPEC = "pynested-vectors/1", "0.1"
+FORMAT, SPEC = "pynested-vectors/2", "0.1"
 Case = Mapping[str, Any]
 
 _FOLDER = Path(__file__).parent / "vectors"

@@ -11,6 +11,10 @@ A nested value is written by components, never by layout:
 `shape` is the logical shape with the batch first and `null` where lengths may differ; it names the ragged dimension
 when all lengths happen to be equal, and the sizes when there is no component at all. `show` repeats the numbers in
 decimal for people, and no runner reads it.
+
+A number that is an argument says what it is, in decimal text: `{"int": "1"}`, `{"float": "1.0"}`. Most readers of JSON
+take 1 and 1.0 for the same, and an int64 for the nearest float64. The text of a float is the shortest that reads back
+as the same float64; the others are `NaN`, `Infinity` and `-Infinity`, which the parsers of most languages know.
 """
 
 from __future__ import annotations
@@ -58,6 +62,9 @@ WIDTHS: Mapping[str, int] = {
 EXACT, ANY_NAN, ANY_ZERO, UNSPECIFIED = 0, 1, 2, 3
 _WILDCARDS = {"n": ANY_NAN, "z": ANY_ZERO, "u": UNSPECIFIED}
 _HEX = re.compile(r"[0-9a-f]*")
+
+_NUMBERS: Mapping[str, type] = {"int": int, "float": float}
+_NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 @dataclass(frozen=True)
@@ -134,14 +141,20 @@ def encode_value(value: Any) -> Any:
         return {"dtype": value.name}
     if isinstance(value, Index):
         return {"index": [_encode_index(item) for item in value.items]}
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"float": str(value)}
     if isinstance(value, list):
         return {"list": [encode_value(item) for item in value]}
     if isinstance(value, tuple):
         return [encode_value(item) for item in value]
-    if value is None or isinstance(value, (bool, int, float, str)):
+    return _encode_scalar(value)
+
+
+def _encode_scalar(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, str)):
         return value
+    if isinstance(value, int):
+        return {"int": str(value)}
+    if isinstance(value, float):
+        return {"float": _NOT_FINITE.get(str(value), str(value))}
     raise TypeError(f"encode_value: {type(value).__name__} has no JSON form in a vector")
 
 
@@ -157,8 +170,10 @@ def _encode_components(value: Components) -> dict[str, Any]:
 
 def _encode_index(item: Any) -> Any:
     if isinstance(item, slice):
-        return {"slice": [item.start, item.stop, item.step]}
-    return "..." if item is Ellipsis else item
+        return {"slice": [_encode_scalar(bound) for bound in (item.start, item.stop, item.step)]}
+    if isinstance(item, list):
+        return [_encode_scalar(one) for one in item]
+    return "..." if item is Ellipsis else _encode_scalar(item)
 
 
 def decode_value(value: Any) -> Any:
@@ -176,8 +191,8 @@ def decode_value(value: Any) -> Any:
         return [decode_value(item) for item in fields]
     if form == "dtype":
         return np.dtype(fields)
-    if form == "float":
-        return float(fields)
+    if form in _NUMBERS:
+        return _NUMBERS[form](fields)
     if form == "index":
         return Index(tuple(_decode_index(item) for item in fields))
     raise ValueError(f"decode_value: unknown form {form!r}")
@@ -190,6 +205,8 @@ def _decode_components(fields: Mapping[str, Any]) -> Components:
 
 
 def _decode_index(item: Any) -> Any:
-    if isinstance(item, dict):
-        return slice(*item["slice"])
-    return Ellipsis if item == "..." else item
+    if isinstance(item, dict) and "slice" in item:
+        return slice(*map(decode_value, item["slice"]))
+    if isinstance(item, list):
+        return [decode_value(one) for one in item]
+    return Ellipsis if item == "..." else decode_value(item)

@@ -16,7 +16,7 @@ from .compare import Expected
 from .encoding import ANY_NAN, ANY_ZERO, WIDTHS, decode_value
 from .grammar import ANYTHING, Both, Malformed, Rule, check, tagged
 
-__all__ = ["CASE", "arrays"]
+__all__ = ["CASE", "NUMBERS", "arrays", "forms"]
 
 _DEEPEST = 4  # how deep lists may lie in lists
 _MOST_DIMS, _MOST_ELEMENTS = 32, 2**20  # of an operand; the gaps between components are as wide as these
@@ -74,7 +74,10 @@ def _components(fields: Mapping[str, Any]) -> None:
 
 # --- arguments
 
-SCALARS: tuple[Rule, ...] = (None, bool, int, float, TEXT)
+SCALARS: tuple[Rule, ...] = (None, bool, TEXT)
+_INT = re.compile(r"0|-?[1-9][0-9]*")
+_FLOAT = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_NOT_FINITE = ("NaN", "Infinity", "-Infinity")
 _NUMPY_DTYPES = {np.dtype(code).name for code in "?bhilqBHILQefdFD"}
 
 
@@ -82,6 +85,18 @@ def _small(fields: Mapping[str, Any]) -> None:
     for shape in (fields["shape"], *fields.get("shapes", [])):
         if len(shape) > _MOST_DIMS or math.prod(size or 1 for size in shape) > _MOST_ELEMENTS:
             raise ValueError(f"an operand has at most {_MOST_DIMS} dimensions and {_MOST_ELEMENTS} elements: {shape}")
+
+
+def _int(value: str) -> None:
+    if not _INT.fullmatch(value):
+        raise ValueError(f"an integer is decimal text like '-3'; got {value[:40]!r}")
+    int(value)  # which has a limit
+
+
+def _float(value: str) -> None:
+    if value not in _NOT_FINITE and not (_FLOAT.fullmatch(value) and math.isfinite(float(value))):
+        names = ", ".join(_NOT_FINITE)
+        raise ValueError(f"a float is decimal text like '0.5' that a float64 can hold, or {names}; got {value[:40]!r}")
 
 
 def _three(value: Sequence[Any]) -> None:
@@ -95,8 +110,10 @@ def _operand(form: str, rule: Rule) -> Both:
 
 _SHOW = {"show?": (TEXT, [TEXT])}
 _OPERANDS = {form: _operand(form, rule) for form, rule in arrays(**_SHOW).items()}
-_SLICE = {"slice": Both([(None, int)], _three)}
-_PLAIN = {"dtype": _NUMPY_DTYPES, "float": {"nan", "inf", "-inf"}, "index": [(*SCALARS, [(bool, int, float)], _SLICE)]}
+NUMBERS: dict[str, Rule] = {"int": Both(str, _int), "float": Both(str, _float)}
+_SLICE = Both([(None, forms(NUMBERS))], _three)
+_INDEX = (*SCALARS, [(bool, forms(NUMBERS))], forms(NUMBERS | {"slice": _SLICE}))
+_PLAIN = {**NUMBERS, "dtype": _NUMPY_DTYPES, "index": [_INDEX]}
 
 
 def _arguments() -> Rule:
@@ -109,6 +126,8 @@ def _arguments() -> Rule:
 
 # --- expectations
 
+_ONE = (*SCALARS, forms(NUMBERS))
+_PYTHON = (*_ONE, [_ONE])  # what is no array
 _COMPARED = {"cmp": {"exact", "bound"}, "dtype": DTYPE, **_SHOW}
 
 
@@ -149,7 +168,7 @@ _KIND = {"jagged?": {"nested", "dense"}, "strided?": {"nested", "dense"}}
 _GRADIENT = (None, forms(_LEAVES | {"list": [forms(_LEAVES)]}))
 _EXPECT = tagged(
     {form: {form: rule, "kind?": _KIND} for form, rule in _LEAVES.items()}
-    | {"list": {"list": [forms(_LEAVES)]}, "python": {"python": (*SCALARS, [SCALARS])}}
+    | {"list": {"list": [forms(_LEAVES)]}, "python": {"python": _PYTHON}}
     | {"error": {"error": {"kind": TEXT}}}
 )
 

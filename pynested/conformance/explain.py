@@ -10,6 +10,7 @@ from typing import Any
 
 from pynested import spec
 from pynested.spec.definitions import ENTRIES
+from pynested.spec.encoding import decode_value
 from pynested.spec.functions import Function
 from pynested.spec.pairs import Pair
 from pynested.spec.reductions import Reduction
@@ -148,7 +149,7 @@ def _expected(expect: Mapping[str, Any]) -> str:
     if "error" in expect:
         return str(expect["error"]["kind"])
     if "python" in expect:
-        return repr(expect["python"])
+        return repr(decode_value(expect["python"]))
     if "list" in expect:
         return _cut("  ".join(_expected(one) for one in expect["list"]))
     return _shown(expect)

@@ -1,10 +1,10 @@
 """The messages between the runner and an adapter: JSON objects, the same in process and over a pipe.
 
-    -> {"cmd": "start", "protocol": 1, "spec": "0.1", "device": "cpu"}
-    <- {"protocol": 1, "name": "torch", "version": "2.13.0", "capabilities": {...}, ...}
-    <- {"protocol": 1, "unavailable": "why"}
+    -> {"cmd": "start", "protocol": 2, "spec": "0.1", "device": "cpu"}
+    <- {"protocol": 2, "name": "torch", "version": "2.13.0", "capabilities": {...}, ...}
+    <- {"protocol": 2, "unavailable": "why"}
     -> {"cmd": "run", "seq": 7, "op": "sum", "layout": "jagged", "placement": "packed",
-        "args": [VALUE, 1], "kwargs": {}, "wrt": [0], "cotangent": VALUE}
+        "args": [VALUE, {"int": "1"}], "kwargs": {}, "wrt": [0], "cotangent": VALUE}
     <- {"seq": 7, "value": VALUE, "gradient": {"args": [VALUE, null], "kwargs": {}}}
     <- {"seq": 7, "error": {"kind": "DimensionError", "message": "...", "bases": ["IndexError"], "phase": "run"}}
     <- {"seq": 7, "missing": "the target has no such operator"}
@@ -31,12 +31,12 @@ from pynested.spec.table import Operator
 from .corpus import Case
 from .problems import KitError
 
-PROTOCOL = 1
+PROTOCOL = 2
 Message = dict[str, Any]
 
 # What a run request and the values in it may consist of; anything else could tell the adapter what is expected.
 _RUN_KEYS = {"cmd", "seq", "op", "layout", "placement", "args", "kwargs", "wrt", "cotangent", "dense"}
-_VALUE_KEYS = {"nested", "dense", "list", "dtype", "float", "index", "slice", "shape", "shapes", "bits"}
+_VALUE_KEYS = {"nested", "dense", "list", "dtype", "int", "float", "index", "slice", "shape", "shapes", "bits"}
 
 
 def start(device: str) -> Message:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pynested.spec.encoding import decode_value
-from pynested.spec.forms import arrays
+from pynested.spec.forms import NUMBERS, arrays, forms
 from pynested.spec.grammar import ANYTHING, Malformed, Rule, check, parse, short, tagged
 
 from .messages import Message
@@ -70,7 +70,7 @@ def _with(name: str, rule: Rule, **more: Rule) -> Rule:
     return {name: rule, **more, "*": ANYTHING}
 
 
-_PYTHON = (None, bool, int, float, str, {"float": {"nan", "inf", "-inf"}})
+_PYTHON = (None, bool, str, forms(NUMBERS))
 _SINGLE = {form: _with(form, rule) for form, rule in arrays(**{"*": ANYTHING}).items()}
 _SINGLE |= {"python": _with("python", _PYTHON), "other": _with("other", str, **{"dtype?": str})}
 

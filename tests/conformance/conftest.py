@@ -49,7 +49,7 @@ def sample_cases() -> list[dict[str, Any]]:
             "id": "sum/float32/ragged/1",
             "clauses": ["SUM-1", "SUM-7", "SUM-9"],
             "layouts": ["jagged", "strided"],
-            "args": [encode_value(x), 1],
+            "args": [encode_value(x), encode_value(1)],
             "kwargs": {},
             "expect": {**exact(sums), "kind": kinds},
             "cotangent": encode_value(cotangent),
@@ -59,7 +59,7 @@ def sample_cases() -> list[dict[str, Any]]:
             "id": "sum/float32/ragged/2",
             "clauses": ["SUM-1"],
             "layouts": ["jagged", "strided"],
-            "args": [encode_value(plain), 1],
+            "args": [encode_value(plain), encode_value(1)],
             "kwargs": {},
             "expect": {
                 **exact(Components([np.array([1, 2], np.float32), np.array([8, 10], np.float32)])),
@@ -70,7 +70,7 @@ def sample_cases() -> list[dict[str, Any]]:
             "id": "sum/float32/error/3",
             "clauses": ["ERRORS-1"],
             "layouts": ["jagged", "strided"],
-            "args": [encode_value(plain), 5],
+            "args": [encode_value(plain), encode_value(5)],
             "kwargs": {},
             "expect": {"error": {"kind": "DimensionError"}},
             "near": "sum/float32/ragged/2",
@@ -81,7 +81,7 @@ def sample_cases() -> list[dict[str, Any]]:
 def write_vectors(folder: Path, cases: list[dict[str, Any]], **header: Any) -> Path:
     path = folder / "reduction" / "sum.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    fields = {"format": "pynested-vectors/1", "spec": "0.1", "op": "sum", "count": len(cases), **header}
+    fields = {"format": "pynested-vectors/2", "spec": "0.1", "op": "sum", "count": len(cases), **header}
     path.write_text(json.dumps({**fields, "cases": cases}), encoding="utf-8")
     return folder
 

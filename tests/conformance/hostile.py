@@ -89,7 +89,12 @@ NO_REPLIES: Mapping[str, tuple[Reply | str, str]] = {
     "components of another rank": (nested(shapes=[[2], [1, 2]]), "value.nested.shapes[1]: [1, 2] is no component"),
     "components of another size": (nested(shape=[2, 3]), "value.nested.shapes[0]: [2] is no component"),
     "no shape": ({"value": {"nested": {"dtype": "bool", "shapes": [], "bits": []}}}, "value.nested: has no shape"),
-    "python object": ({"value": {"python": {"list": []}}}, "value.python: has no float"),
+    "python object": ({"value": {"python": {"list": []}}}, "value.python: has exactly one of int, float"),
+    "python number": ({"value": {"python": 3}}, "value.python: expected"),
+    "an int that is none": ({"value": {"python": {"int": "3.0"}}}, "value.python.int: an integer is decimal text"),
+    "an int as a number": ({"value": {"python": {"int": 3}}}, "value.python.int: expected text, got 3"),
+    "an int without end": ({"value": {"python": {"int": "9" * 5000}}}, "value.python.int: "),
+    "a float beyond all": ({"value": {"python": {"float": "1e999"}}}, "value.python.float: a float is decimal text"),
     "python list": ({"value": {"python": [[1], [1, 2]]}}, "value.python: expected"),
     "other number": ({"value": {"other": 7}}, "value.other: expected text"),
     "list of anything": ({"value": {"list": [7]}}, "value.list[0]: expected an object"),
@@ -233,7 +238,7 @@ def introduce(name: str) -> None:
         grandchild(alone=name != "Holds")
     absent = {"unavailable": "there is no StartAbsent here"} if name == "StartAbsent" else {}
     strange = "\x1b[2J\ud800" if name in ("Escapes", "Surrogate") else ""
-    say(json.dumps({"protocol": 1, "name": name + strange, "version": "0", **absent}))
+    say(json.dumps({"protocol": 2, "name": name + strange, "version": "0", **absent}))
 
 
 def main() -> None:

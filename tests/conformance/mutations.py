@@ -11,6 +11,7 @@ STRANGE: tuple[Any, ...] = (
     *(None, True, False, 0, 1, -1, 3, 2**31, 2**63, 2**70, -(2**70), 0.5, -0.0, 1e300),
     *("", "x", "nan", "float32", "complex64", "jagged", "\x1b[2J", "\ud800", "\u2028", "zzzzzzzz", "0" * 33),
     *([], [None], [[]], [-1], [2**40], {}, {"": 0}, {"dense": {}}, {"nested": {}}, {"list": []}, {"python": []}),
+    *({"int": "7"}, {"int": 7}, {"int": "7.0"}, {"float": "0.5"}, {"float": "inf"}, {"python": {"float": "NaN"}}),
 )
 
 

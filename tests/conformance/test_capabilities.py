@@ -23,7 +23,7 @@ REQUEST: dict[str, Any] = {
     "op": "sum",
     "layout": "jagged",
     "placement": "packed",
-    "args": [X, 1],
+    "args": [X, {"int": "1"}],
     "kwargs": {"dtype": {"dtype": "float64"}},
     "wrt": [0],
     "cotangent": X,
@@ -118,7 +118,7 @@ def test_gradients_that_are_not_there_are_missing(vectors: Path, miniature: Modu
 def test_an_adapter_says_which_refusals_count(vectors: Path, miniature: ModuleType, errors: str, verdict: str) -> None:
     run, asked = ran(vectors, miniature, "WrongErrorKind", errors=errors)
     assert {one for _, part, one in parts(run) if part == "error"} == ({verdict} if verdict else set())
-    assert any(one["args"][1] == 5 for one in asked) == (errors != "none")
+    assert any(one["args"][1] == {"int": "5"} for one in asked) == (errors != "none")
 
 
 def test_accepting_a_bad_call_counts_where_any_refusal_would_do(vectors: Path, miniature: ModuleType) -> None:

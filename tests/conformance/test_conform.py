@@ -123,14 +123,14 @@ def test_an_adapter_in_this_process_cannot_end_a_run_either(
     assert all(says in finding["got"] for one in run.results for finding in one["findings"])
 
 
-GOOD = {"protocol": 1, "name": "x", "version": "0"}
+GOOD = {"protocol": 2, "name": "x", "version": "0"}
 
 
 @pytest.mark.parametrize(
     ("reply", "says"),
     [
         (None, "expected a JSON object"),
-        ({**GOOD, "protocol": 2}, "protocol: expected 1, got 2"),
+        ({**GOOD, "protocol": 1}, "protocol: expected 2, got 1"),
         ({**GOOD, "protocol": True}, "protocol: expected an integer, got True"),
         ({**GOOD, "name": None}, "name: expected text, got None"),
         ({**GOOD, "version": 2.13}, "version: expected text, got 2.13"),
@@ -139,8 +139,8 @@ GOOD = {"protocol": 1, "name": "x", "version": "0"}
         ({**GOOD, "capabilities": {"layouts": ["padded"]}}, r"capabilities.layouts\[0\]: expected one of"),
         ({**GOOD, "capabilities": {"layout": ["jagged"]}}, "capabilities: has no field .layout.; it has operators"),
         ({**GOOD, "device": 0}, "device: expected text"),
-        ({"protocol": 1, "unavailable": None}, "unavailable: expected text"),
-        ({"protocol": 1, "unavailable": "\x1b[2Jno"}, r"\\x1b\[2Jno"),
+        ({"protocol": 2, "unavailable": None}, "unavailable: expected text"),
+        ({"protocol": 2, "unavailable": "\x1b[2Jno"}, r"\\x1b\[2Jno"),
     ],
 )
 def test_an_adapter_that_does_not_say_who_it_is_is_wrong_usage(reply: Any, says: str) -> None:
@@ -149,5 +149,5 @@ def test_an_adapter_that_does_not_say_who_it_is_is_wrong_usage(reply: Any, says:
 
 
 def test_an_adapter_may_say_more_than_is_asked() -> None:
-    more = {"protocol": 1, "name": "x\ud800", "version": "0", "homepage": ["..."], "errors": "builtin"}
+    more = {"protocol": 2, "name": "x\ud800", "version": "0", "homepage": ["..."], "errors": "builtin"}
     assert Identity.from_reply(more) == Identity(r"x\ud800", "0", errors="builtin")

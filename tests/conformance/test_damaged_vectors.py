@@ -31,7 +31,7 @@ def cases_of(op: str) -> list[Any]:
 def write(folder: Path, op: str, cases: Any, **header: Any) -> Path:
     path = folder / "chapter" / f"{op}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    file = {"format": "pynested-vectors/1", "spec": "0.1", "op": op, "count": len(cases), "cases": cases}
+    file = {"format": "pynested-vectors/2", "spec": "0.1", "op": op, "count": len(cases), "cases": cases}
     path.write_text(json.dumps({**file, **header}))
     return path
 

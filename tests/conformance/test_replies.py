@@ -24,7 +24,14 @@ from .hostile import DENSE, NESTED, NO_REPLIES, REFUSAL, RIGHT, line
 from .mutations import mutated
 
 X = encode_value(Components([np.float32([[1, 2]]), np.float32([[3, 4], [5, 6]])]))
-REQUEST: Message = {"seq": 7, "op": "sum", "args": [X, 1], "kwargs": {"dtype": None}, "wrt": [0], "cotangent": X}
+REQUEST: Message = {
+    "seq": 7,
+    "op": "sum",
+    "args": [X, encode_value(1)],
+    "kwargs": {"dtype": None},
+    "wrt": [0],
+    "cotangent": X,
+}
 
 
 def read(reply: dict[str, Any]) -> Reply:
@@ -52,8 +59,9 @@ def test_a_reply_that_keeps_to_the_protocol_is_decoded() -> None:
         and nested.shape == (2, None)
         and [one.tolist() for one in nested] == [[1, 2]] * 2
     )
-    several = read({"value": {"list": [{"dense": DENSE}, {"python": {"float": "-inf"}}, {"other": "a set"}]}}).value
-    assert several[1:] == [-np.inf, Other("a set")]
+    numbers = [{"python": one} for one in ({"float": "-Infinity"}, {"int": "-3"}, {"float": "-3"}, False, None)]
+    several = read({"value": {"list": [{"dense": DENSE}, *numbers, {"other": "a set"}]}}).value
+    assert [repr(one) for one in several[1:]] == ["-inf", "-3", "-3.0", "False", "None", repr(Other("a set"))]
 
 
 def test_fields_that_the_protocol_does_not_name_are_left_alone() -> None:

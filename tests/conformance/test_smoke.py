@@ -80,7 +80,7 @@ def test_an_adapter_that_does_not_stop_is_told(
             message = json.loads(line)
             if message["cmd"] == "stop":
                 time.sleep(600)
-            hello, reply = {"protocol": 1, "name": "x", "version": "0"}, {"seq": message.get("seq"), "missing": "x"}
+            hello, reply = {"protocol": 2, "name": "x", "version": "0"}, {"seq": message.get("seq"), "missing": "x"}
             print(json.dumps(hello if message["cmd"] == "start" else reply), flush=True)
     """
     found, states, text = smoke(capsys, shlex.join([sys.executable, "-c", code]))

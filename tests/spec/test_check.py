@@ -95,11 +95,11 @@ def only_ones(corpus: Corpus) -> None:
 
 
 def give_too_much(corpus: Corpus) -> None:
-    corpus["softmax"][0]["args"] += [1] * 9
+    corpus["softmax"][0]["args"] += [None] * 9
 
 
 def misspell(corpus: Corpus) -> None:
-    corpus["softmax"][0]["kwargs"]["axis"] = 1
+    corpus["softmax"][0]["kwargs"]["axis"] = {"int": "1"}
 
 
 def forget_an_argument(corpus: Corpus) -> None:

@@ -118,10 +118,45 @@ VALUES: list[Any] = [
     (1, -2),
     math.inf,
     np.dtype("float16"),
-    Index((1, slice(None, None, -1), ..., None)),
+    Index((1, slice(None, None, -1), ..., None, [0, True], 1.0)),
     [],
     [[1, 2], [3]],
 ]
+
+
+@pytest.mark.parametrize(
+    ("value", "form"),
+    [
+        (1, {"int": "1"}),
+        (1.0, {"float": "1.0"}),
+        (np.float64(0.1), {"float": "0.1"}),
+        (-0.0, {"float": "-0.0"}),
+        (2**63 - 1, {"int": "9223372036854775807"}),
+        (5e-324, {"float": "5e-324"}),
+        (math.nan, {"float": "NaN"}),
+        (math.inf, {"float": "Infinity"}),
+        (-math.inf, {"float": "-Infinity"}),
+        ((1, [2.5]), [{"int": "1"}, {"list": [{"float": "2.5"}]}]),
+        (
+            Index(([1, True], slice(0, None, 2))),
+            {"index": [[{"int": "1"}, True], {"slice": [{"int": "0"}, None, {"int": "2"}]}]},
+        ),
+        (True, True),
+        ("1", "1"),
+        (None, None),
+    ],
+    ids=repr,
+)
+def test_a_number_says_what_it_is(value: Any, form: Any) -> None:
+    assert encode_value(value) == form
+    back = decode_value(form)
+    assert repr(back) == repr(value).replace("np.float64(0.1)", "0.1")
+
+
+@given(st.floats() | st.integers())
+def test_every_number_round_trips(value: float) -> None:
+    back = decode_value(json.loads(json.dumps(encode_value(value))))
+    assert (type(back), repr(back)) == (type(value), repr(value))
 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)

@@ -34,8 +34,8 @@ ACCEPTED: Json = {
     "id": "cat/float32/ragged/1",
     "clauses": ["CAT-1"],
     "layouts": ["strided", "jagged"],
-    "args": [encode_value([X, X]), 1, encode_value(Index((0, slice(None, 2), ..., None)))],
-    "kwargs": {"weight": encode_value(np.float32([1, 2])), "dtype": {"dtype": "int8"}, "pad": {"float": "-inf"}},
+    "args": [encode_value([X, X]), encode_value(1), encode_value(Index((0, slice(None, 2), ..., None, [True, 1])))],
+    "kwargs": {"weight": encode_value(np.float32([1, 2])), "dtype": {"dtype": "int8"}, "pad": {"float": "-Infinity"}},
     "expect": {**expected(X, cmp="exact"), "kind": {"jagged": "nested", "strided": "nested"}},
     "cotangent": encode_value(X),
     "gradient": [{"list": [expected(X, cmp="exact"), expected(X, cmp="exact")]}, None, None],
@@ -72,7 +72,17 @@ def changed(case: Json, path: str, value: Any) -> Json:
     return case
 
 
-@pytest.mark.parametrize("case", [ACCEPTED, REFUSED, EMPTY, SEVERAL, ANSWERED])
+NUMBERS = [{"int": "-9223372036854775808"}, {"float": "1"}, {"float": "-0.0"}, {"float": "1e-05"}, {"float": "NaN"}]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        *(ACCEPTED, REFUSED, EMPTY, SEVERAL, ANSWERED),
+        *({**ANSWERED, "expect": {"python": one}} for one in (*NUMBERS, [{"int": "2"}, None, "mean", True])),
+        *({**ANSWERED, "args": [one, [one], {"list": [one]}, {"index": [one, [one]]}]} for one in NUMBERS),
+    ],
+)
 def test_a_case_in_order_is_read(case: Json) -> None:
     check(case, CASE)
 
@@ -125,11 +135,26 @@ DAMAGE: list[tuple[Json, str, Any, str]] = [
     (ACCEPTED, "args.0.list.0.nested.cmp", "exact", "nested: has no field 'cmp'"),
     (ACCEPTED, "args.0.list.0", {"nested": {}, "dense": {}}, "this one has nested, dense"),
     (ACCEPTED, "args.0.list.0", {"sparse": {}}, "this one has none"),
-    (ACCEPTED, "args.2.index.1.slice", [None, 2], "a slice has start, stop and step"),
-    (ACCEPTED, "args.2.index.0", [[1]], r"args\[2\].index\[0\]\[0\]: expected"),
+    (ACCEPTED, "args.2.index.1.slice", [None, None], "a slice has start, stop and step"),
+    (ACCEPTED, "args.2.index.0", [[True]], r"args\[2\].index\[0\]\[0\]: expected"),
+    (ACCEPTED, "args.1", 1, r"args\[1\]: expected .*, got 1"),
+    (ACCEPTED, "args.1", [1.5], r"args\[1\]\[0\]: expected .*, got 1.5"),
+    (ACCEPTED, "args.1", {"int": 1}, r"args\[1\].int: expected text, got 1"),
+    (ACCEPTED, "args.1", {"int": "1", "float": "1"}, "this one has int, float"),
+    *(
+        (ACCEPTED, "args.1.int", text, r"args\[1\].int: an integer is decimal text")
+        for text in ("", "1.0", "01", "-0", "+1", " 1", "1\n", "1_000", "\u0663", "0x1")
+    ),
+    (ACCEPTED, "args.1.int", "9" * 5000, r"args\[1\].int: .*digits"),
+    (ACCEPTED, "args.2.index.0", 0, r"args\[2\].index\[0\]: expected .*, got 0"),
+    (ACCEPTED, "args.2.index.1.slice.1", 2, r"args\[2\].index\[1\].slice\[1\]: expected .*, got 2"),
+    (ACCEPTED, "args.2.index.4.1", 1, r"args\[2\].index\[4\]\[1\]: expected .*, got 1"),
     (ACCEPTED, "args.1", "\x1b[2J", r"args\[1\]: holds characters that cannot be shown"),
     (ACCEPTED, "kwargs.dtype.dtype", "void", "kwargs.dtype.dtype: expected one of"),
-    (ACCEPTED, "kwargs.pad.float", "1", "kwargs.pad.float: expected one of"),
+    *(
+        (ACCEPTED, "kwargs.pad.float", text, "kwargs.pad.float: a float is decimal text")
+        for text in ("", "nan", "inf", "1e999", ".5", "1.", "1_0.0", "0x1p3", "7ff0000000000000", "1.0\n", "\u0663.5")
+    ),
     (ACCEPTED, "kwargs.weight.dense.shape", [0, 2**31], "at most 32 dimensions and 1048576 elements"),
     (ACCEPTED, "kwargs.weight", encode_value(Components([], (0, None, 2**40), "int8")), "at most 32 dimensions and"),
     (ACCEPTED, "kwargs.weight.dense.shape", [1] * 33, "at most 32 dimensions and"),
@@ -148,7 +173,9 @@ DAMAGE: list[tuple[Json, str, Any, str]] = [
     (ACCEPTED, "expect.nested.shapes.1", [2, 0], "cotangent: is .* but the result is"),
     (SEVERAL, "expect.list.0", 7, r"expect.list\[0\]: expected an object"),
     (SEVERAL, "cotangent", encode_value(X), "cotangent: is .* but the result is"),
-    (ANSWERED, "expect.python", {"list": []}, "expect.python: expected"),
+    (ANSWERED, "expect.python", {"list": []}, "expect.python: has exactly one of int, float"),
+    (ANSWERED, "expect.python", 7, "expect.python: expected"),
+    (ANSWERED, "expect.python", [[]], r"expect.python\[0\]: expected"),
     (REFUSED, "expect.error", {}, "expect.error: has no kind"),
     (REFUSED, "expect.error.kind", None, "expect.error.kind: expected text"),
 ]
@@ -178,7 +205,7 @@ def test_the_jagged_layout_needs_one_irregular_dimension(shape: list[int | None]
 
 
 def written(folder: Path, chapter: str = "movement", **changes: Any) -> Path:
-    file = {"format": "pynested-vectors/1", "spec": "0.1", "op": "cat", "count": 1, "cases": [ACCEPTED], **changes}
+    file = {"format": "pynested-vectors/2", "spec": "0.1", "op": "cat", "count": 1, "cases": [ACCEPTED], **changes}
     path = folder / chapter / "cat.json"
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(file))
@@ -193,7 +220,7 @@ def test_a_file_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"format": "pynested-vectors/2"}, "format: expected pynested-vectors/1, got 'pynested-vectors/2'"),
+        ({"format": "pynested-vectors/9"}, "format: expected pynested-vectors/2, got 'pynested-vectors/9'"),
         ({"spec": 0.1}, "spec: expected 0.1"),
         ({"op": "stack"}, "holds the cases of stack"),
         ({"op": ["cat"]}, "op: expected text"),

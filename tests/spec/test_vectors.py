@@ -215,11 +215,11 @@ def test_the_example_in_the_readme_is_a_case() -> None:
 def test_a_truncated_file_is_refused(tmp_path: Any) -> None:
     folder = tmp_path / "reduction"
     folder.mkdir()
-    header = '{"format":"pynested-vectors/1","spec":"0.1","op":"sum","count":2,"cases":[]}'
+    header = '{"format":"pynested-vectors/2","spec":"0.1","op":"sum","count":2,"cases":[]}'
     (folder / "sum.json").write_text(header, encoding="utf-8")
     with pytest.raises(ValueError, match="announces 2 cases"):
         read_vectors(tmp_path)
-    (folder / "sum.json").write_text(header.replace("/1", "/2"), encoding="utf-8")
+    (folder / "sum.json").write_text(header.replace("/2", "/3"), encoding="utf-8")
     with pytest.raises(ValueError, match="format"):
         read_vectors(tmp_path)
     (folder / "sum.json").rename(folder / "mean.json")

@@ -17,7 +17,7 @@ import numpy as np
 
 from pynested.spec.encoding import WIDTHS, Components, decode_value, encode, encode_value
 
-from ..messages import Message
+from ..messages import PROTOCOL, Message
 from ..placements import Array
 
 Plain = Components | Array
@@ -105,7 +105,7 @@ class PythonAdapter:
 
     def start(self, device: str) -> Message:
         """Answer the start message."""
-        return {"protocol": 1, **self._target.identity(device)}
+        return {"protocol": PROTOCOL, **self._target.identity(device)}
 
     def run(self, message: Message) -> Message:
         """Answer one run message."""

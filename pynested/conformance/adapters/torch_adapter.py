@@ -17,7 +17,7 @@ import numpy as np
 from pynested.spec.encoding import Components, Index
 from pynested.spec.table import load_table
 
-from ..messages import Message
+from ..messages import PROTOCOL, Message
 from ..placements import PACKED, Array, Jagged, place_jagged, place_strided
 from .base import Operand, Place, Plain, PythonAdapter, Target
 from .serve import serve
@@ -214,7 +214,7 @@ class Absent:
 
     def start(self, device: str) -> Message:
         """Say that there is no PyTorch."""
-        return {"protocol": 1, "unavailable": f"PyTorch is not installed here ({self._why}); pip install torch"}
+        return {"protocol": PROTOCOL, "unavailable": f"PyTorch is not installed here ({self._why}); pip install torch"}
 
     def run(self, message: Message) -> Message:
         """Refuse to run anything."""
