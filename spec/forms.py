@@ -55,10 +55,10 @@ SHAPE, LOGICAL_SHAPE = Both([int], _sizes), Both([(int, None)], _sizes)  # null 
 DTYPE = set(WIDTHS)
 
 
-def arrays(**more: Rule) -> dict[str, Rule]:
-    """Return the rules of nested and dense arrays, in which ``more`` fields may be; the words are not read yet."""
-    dense = {"dtype": DTYPE, "shape": SHAPE, "bits": str, **more}
-    nested = {"dtype": DTYPE, "shape": LOGICAL_SHAPE, "shapes": [SHAPE], "bits": [str], **more}
+def arrays(nested_too: Rule, dense_too: Rule) -> dict[str, Rule]:
+    """Return the rules of nested and dense arrays, with fields that may be there too; the words are not read yet."""
+    dense = {"dtype": DTYPE, "shape": SHAPE, "bits": str, **dense_too}
+    nested = {"dtype": DTYPE, "shape": LOGICAL_SHAPE, "shapes": [SHAPE], "bits": [str], **nested_too}
     return {"nested": Both(nested, _components), "dense": dense}
 
 
@@ -108,8 +108,8 @@ def _operand(form: str, rule: Rule) -> Both:
     return Both(Both(rule, _small), lambda fields: decode_value({form: fields}))
 
 
-_SHOW = {"show?": (TEXT, [TEXT])}
-_OPERANDS = {form: _operand(form, rule) for form, rule in arrays(**_SHOW).items()}
+_SHOWN, _SHOWN_EACH = {"show?": TEXT}, {"show?": [TEXT]}
+_OPERANDS = {form: _operand(form, rule) for form, rule in arrays(_SHOWN_EACH, _SHOWN).items()}
 NUMBERS: dict[str, Rule] = {"int": Both(str, _int), "float": Both(str, _float)}
 _SLICE = Both([(None, forms(NUMBERS))], _three)
 _INDEX = (*SCALARS, [(bool, forms(NUMBERS))], forms(NUMBERS | {"slice": _SLICE}))
@@ -128,22 +128,22 @@ def _arguments() -> Rule:
 
 _ONE = (*SCALARS, forms(NUMBERS))
 _PYTHON = (*_ONE, [_ONE])  # what is no array
-_COMPARED = {"cmp": {"exact", "bound"}, "dtype": DTYPE, **_SHOW}
+_COMPARED = {"cmp": {"exact", "bound"}, "dtype": DTYPE}
 
 
-def _expected(fields: Mapping[str, Any], sizes: Mapping[str, Rule], words: Rule) -> None:
+def _expected(fields: Mapping[str, Any], own: Mapping[str, Rule], words: Rule) -> None:
     """Hold an expected array against its comparison: words, or the exact value in two parts with a tolerance."""
     names = ("bits",) if fields["cmp"] == "exact" else ("hi", "lo", "tol", "open?")
-    check(fields, {**_COMPARED, **sizes, **dict.fromkeys(names, words)})
+    check(fields, {**_COMPARED, **own, **dict.fromkeys(names, words)})
 
 
 def _expected_dense(fields: Mapping[str, Any]) -> None:
-    _expected(fields, {"shape": SHAPE}, str)
+    _expected(fields, {"shape": SHAPE, **_SHOWN}, str)
     _sound(Expected.from_words(fields))
 
 
 def _expected_nested(fields: Mapping[str, Any]) -> None:
-    _expected(fields, {"shape?": LOGICAL_SHAPE, "shapes": [SHAPE]}, [str])
+    _expected(fields, {"shape?": LOGICAL_SHAPE, "shapes": [SHAPE], **_SHOWN_EACH}, [str])
     counts = {name: len(fields[name]) for name in ("shapes", "bits", "hi", "lo", "tol", "open") if name in fields}
     if len(set(counts.values())) > 1:
         raise ValueError(f"the components do not add up: {counts}")

@@ -71,7 +71,7 @@ def _with(name: str, rule: Rule, **more: Rule) -> Rule:
 
 
 _PYTHON = (None, bool, str, forms(NUMBERS))
-_SINGLE = {form: _with(form, rule) for form, rule in arrays(**{"*": ANYTHING}).items()}
+_SINGLE = {form: _with(form, rule) for form, rule in arrays({"*": ANYTHING}, {"*": ANYTHING}).items()}
 _SINGLE |= {"python": _with("python", _PYTHON), "other": _with("other", str, **{"dtype?": str})}
 
 
