@@ -20,7 +20,7 @@ import pytest
 
 import pynested as pn
 from pynested.spec.bounds import BOUNDS
-from pynested.spec.compare import compare
+from pynested.spec.compare import Difference, compare
 from pynested.spec.components import Components
 from pynested.spec.functions import FUNCTIONS
 from pynested.spec.generator.author import Case
@@ -216,14 +216,22 @@ def differences(call: Drawn, seed: int = 0, device: str = "cpu") -> Iterator[str
     result = getattr(pn, call.op)(*args, **kwargs)
     found = compare(read(result), expected)
     if found is not None:
-        yield f"{call}: {found}"
+        yield f"{call}: {found}{where(call, found)}"
     result.backward(handed_back(result, cotangent, device))
     pairs = [*zip(args, back["gradient"], strict=True)]
     pairs += [(kwargs[name], one) for name, one in back.get("gradient_kwargs", {}).items()]
     for operand, one in pairs:
         found = compare(read(operand.grad), one) if one else None
         if found is not None:
-            yield f"gradient of {call}: {found}"
+            yield f"gradient of {call}: {found}{where(call, found)}"
+
+
+def where(call: Drawn, found: Difference) -> str:
+    """The number at which a function of one element differs."""
+    if call.op not in FUNCTIONS or found.index is None:
+        return ""
+    component, *place = found.index if found.component is None else (found.component, *found.index)
+    return f", at {call.args[0][component][tuple(place)]!r}"
 
 
 def cotangents(draw: Draw, result: Any, dtype: str) -> Any:
