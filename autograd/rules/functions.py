@@ -158,6 +158,9 @@ FUNCTIONS = {one.name: one for one in (
     Function("expm1", "a", lambda y, x: RULES["exp"](x), "``e**x - 1``, accurate for small x,",
              "expm1 of a zero is the same zero, expm1(-inf) is -1, overflow is inf.", "``g * e**x``",
              ("[0.0, -np.inf], [1e-20]", "(array([ 0., -1.]), array([1.e-20]))")),
+    Function("exp2", "a", lambda y, x: RULES["square"](0.8325546111576977 * RULES["exp2"](x / 2)),  # y may overflow
+             "``2**x``", "exp2(-inf) is +0, exp2(0) is 1, overflow is inf.", "``g * log(2)`` times the result",
+             ("[3.0, -1.0], [-np.inf]", "(array([8. , 0.5]), array([0.]))")),
     Function("cos", "a", lambda y, x: -RULES["sin"](x), "The cosine, in radians,",
              "The cosine of a zero is 1, that of an infinity NaN.", "``-g * sin(x)``",
              ("[0.0, np.pi], [np.inf]", "(array([ 1., -1.]), array([nan]))")),
