@@ -73,11 +73,11 @@ __all__ = [
 ]  # fmt: skip
 if _TYPE_CHECKING:  # written by python -m pynested.stubs
     __all__ += [
-        "abs", "add", "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "as_nested_array", "asinh", "atan",
-        "bitwise_and", "bitwise_or", "bitwise_xor", "bmm", "cat", "ceil", "chunk", "clamp", "clone", "contiguous",
-        "cos", "cosh", "cross_entropy", "cumsum", "detach", "div", "dropout", "embedding", "eq", "equal", "erf", "exp",
-        "exp2", "expm1", "flatten", "floor", "floor_divide", "ge", "gelu", "getitem", "gt", "isfinite", "isinf",
-        "isnan", "layer_norm", "le", "linear", "log", "log10", "log1p", "log2", "log_softmax", "logical_and",
+        "abs", "acosh", "add", "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "as_nested_array", "asinh",
+        "atan", "bitwise_and", "bitwise_or", "bitwise_xor", "bmm", "cat", "ceil", "chunk", "clamp", "clone",
+        "contiguous", "cos", "cosh", "cross_entropy", "cumsum", "detach", "div", "dropout", "embedding", "eq", "equal",
+        "erf", "exp", "exp2", "expm1", "flatten", "floor", "floor_divide", "ge", "gelu", "getitem", "gt", "isfinite",
+        "isinf", "isnan", "layer_norm", "le", "linear", "log", "log10", "log1p", "log2", "log_softmax", "logical_and",
         "logical_not", "logical_or", "logical_xor", "logsumexp", "lt", "masked_fill", "masked_select", "matmul",
         "maximum", "mean", "minimum", "mul", "nanmean", "nansum", "narrow", "ne", "neg", "nested_array",
         "nested_array_from_jagged", "nested_array_from_strided", "permute", "pin_memory", "pow", "prod", "reciprocal",

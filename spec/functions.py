@@ -63,6 +63,7 @@ class Function:
     precision: str = "function"
     slope_error: tuple[float, float] = (12, 0)  # of the slope in units of u, where it is computed: relative, absolute
     slope_at_zero: float | None = None  # where that is a pole
+    least: float | None = None  # where the domain begins, and the slope is inf; functions of positive numbers only
     since: str = "0.2"
 
     @property
@@ -96,7 +97,10 @@ class Function:
         x = x if self.dtypes == "wrap" else 1.0 * x
         if x.dtype == object:
             return np.asarray(np.frompyfunc(lambda number: number.function(self), 1, 1)(x), dtype=object)
-        return np.asarray(self.value(NUMPY, x))
+        value = np.asarray(self.value(NUMPY, x))
+        if self.least is not None and value.dtype.kind == "c":
+            value[x.real < self.least] = complex(NAN, NAN)
+        return value
 
     def slope(self, x: NDArray) -> NDArray:
         """The derivative at an array of floats or exact numbers."""
@@ -109,7 +113,7 @@ class Function:
 
     def inside(self, x: NDArray) -> NDArray:
         """Numbers such as cases draw: those of ``x`` above 0, or smaller."""
-        return np.asarray(np.abs(x) if self.positive else x * x.dtype.type(self.scale))
+        return np.asarray(np.abs(x) + x.dtype.type(self.least or 0) if self.positive else x * x.dtype.type(self.scale))
 
     def fields(self) -> dict[str, Any]:
         """The operator as the tables of `spec/operators` say it."""
@@ -199,6 +203,11 @@ FUNCTIONS = {one.name: one for one in (
              edges="asinh of a zero is the same zero, of an infinity the same infinity.",
              special=((0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF)),
              gradient="The cotangent is divided by sqrt(1 + x**2)."),
+    Function("acosh", lambda m, x: m.acosh(x), "acosh(x), its inverse hyperbolic cosine",
+             positive=True, integer=1, least=1.0,
+             edges="acosh(1) is +0, acosh of a number below 1 is NaN, acosh(inf) is inf.",
+             special=((1.0, 0.0), (0.5, NAN), (0.0, NAN), (-1.0, NAN), (-INF, NAN), (INF, INF)),
+             gradient="The cotangent is divided by sqrt(x**2 - 1), also at 1, where it becomes an infinity."),
     Function("log2", lambda m, x: m.log(x) / m.log(2), "its logarithm to base 2", positive=True, integer=1,
              edges="log2(0) is -inf for both zeros, of a negative number NaN; log2(1) is +0, log2(inf) is inf.",
              special=((0.0, -INF), (-0.0, -INF), (1.0, 0.0), (-1.0, NAN), (-INF, NAN), (INF, INF)),

@@ -19,7 +19,7 @@ from pynested.backends.numpy.running import quiet
 from ..array import Array
 from .kinds.elementwise import Elementwise, Partial, Pull, per
 from .rule import Samples, Verb, bound
-from .samples import fractions, positives, reals
+from .samples import above_one, fractions, positives, reals
 
 __all__ = ["FUNCTIONS", "RULES", "Function"]
 
@@ -181,6 +181,10 @@ FUNCTIONS = {one.name: one for one in (
              "The inverse hyperbolic sine", "asinh of a zero is the same zero, of an infinity the same infinity.",
              "``g / sqrt(1 + x**2)``", ("[0.0, 1.0], [-np.inf]", "(array([0.        , 0.88137359]), array([-inf]))"),
              verb="arcsinh"),
+    Function("acosh", "ya", per(lambda y, x: x * RULES["tanh"](y)),  # where x * x may overflow
+             "The inverse hyperbolic cosine", "acosh(1) is +0, acosh of a number below 1 is NaN, acosh(inf) is inf.",
+             "``g / sqrt(x**2 - 1)``, an infinity at 1", ("[1.0, np.inf], [0.5]", "(array([ 0., inf]), array([nan]))"),
+             verb="arccosh", samples=above_one),
     Function("log2", "a", Pull(lambda g, y, x: g / x * 1.4426950408889634), "The logarithm to base 2",
              "log2(0) is -inf for both zeros, log2 of a negative number is NaN, log2(1) is +0, log2(inf) is inf.",
              "``g / (x * log(2))``, an infinity at 0", ("[8.0, 0.0], [-1.0]", "(array([  3., -inf]), array([nan]))"),

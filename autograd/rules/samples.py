@@ -36,6 +36,11 @@ def positives(generator: Generator) -> Iterable[tuple[Any, ...]]:
     return [(numbers(generator, shape, 0.3, 3.0),) for shape in SHAPES]
 
 
+def above_one(generator: Generator) -> Iterable[tuple[Any, ...]]:
+    """One array of numbers above 1."""
+    return [(numbers(generator, shape, 1.3, 4.0),) for shape in SHAPES]
+
+
 def fractions(generator: Generator) -> Iterable[tuple[Any, ...]]:
     """One array of numbers between -1 and 1."""
     return [(numbers(generator, shape, -1.0, 1.0),) for shape in SHAPES]

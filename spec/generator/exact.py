@@ -176,6 +176,8 @@ class Exact(Ordered):
         """Return the derivative of an entry's function, by a difference in so many digits that none is lost."""
         if self.value == 0 and entry.slope_at_zero is not None:
             return Exact(entry.slope_at_zero)
+        if entry.least is not None and not self.value > entry.least:
+            return Exact(MP.inf if self.value == entry.least else MP.nan)
         size = int(MP.mag(self.value)) if MP.isnormal(self.value) else 0
         step = MP.ldexp(1, min(size, 0) - 2 * MP.prec)
         with MP.workprec(5 * MP.prec + 2 * abs(size)):

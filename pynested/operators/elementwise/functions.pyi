@@ -2,6 +2,7 @@
 from pynested.nested.operands import Kind
 
 __all__ = [
+    "acosh",
     "asinh",
     "atan",
     "ceil",
@@ -32,6 +33,7 @@ __all__ = [
     "trunc",
 ]
 
+def acosh(self: Kind) -> Kind: ...
 def asinh(self: Kind) -> Kind: ...
 def atan(self: Kind) -> Kind: ...
 def ceil(self: Kind) -> Kind: ...

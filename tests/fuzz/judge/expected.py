@@ -47,8 +47,11 @@ class Expected:
             if isinstance(base, int | float):
                 return base <= 0
             return any(bool(((x == 0) if number and exponent < 1 else (x <= 0) & (not number)).any()) for x in base)
-        steep = call.op in FUNCTIONS and FUNCTIONS[call.op].slope_at_zero is not None
-        return steep and any(bool((x == 0).any()) for x in found(call.refs[0], self.known))
+        if call.op not in FUNCTIONS:
+            return False
+        one = FUNCTIONS[call.op]
+        pole = one.least if one.slope_at_zero is None else 0.0
+        return pole is not None and any(bool((x == pole).any()) for x in found(call.refs[0], self.known))
 
     def _evaluated(self, numbers: dict[int, Any]) -> dict[Ref, Any]:
         """Every operand and result, with other ``numbers`` in some memories."""
