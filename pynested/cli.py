@@ -21,7 +21,7 @@ from pynested.backends.errors import PynestedError
 from ._version import __version__
 from .conformance import exports, known
 from .conformance.adapters import open_session
-from .conformance.arguments import add_adapter, add_conform, add_verbose, add_view
+from .conformance.arguments import add_adapter, add_conform, add_site, add_verbose, add_view
 from .conformance.conform import BrokenOff, conform
 from .conformance.corpus import Selection, check_kit, load_corpus
 from .conformance.explain import explain
@@ -75,6 +75,8 @@ def parser() -> argparse.ArgumentParser:
     help_ = "run the snippets of a kept run, and name those that do not show what was recorded"
     pasted = commands.add_parser("snippets", help=help_, epilog=_EXIT_CODES)
     pasted.add_argument("file", type=Path, metavar="FILE")
+    help_ = "write kept runs as static pages: targets and operators, and every cause with its clause"
+    add_site(commands.add_parser("site", help=help_, epilog=_EXIT_CODES))
     explained = commands.add_parser("explain", help="show a clause, an operator or a case")
     name = "for example SOFTMAX-3, softmax or softmax/float32/ragged/1"
     explained.add_argument("name", metavar="CLAUSE|OPERATOR|CASE", help=name)
@@ -112,6 +114,7 @@ def _run(options: argparse.Namespace) -> int:
         "report": _report,
         "diff": _diff,
         "snippets": _snippets,
+        "site": _site,
         "explain": _explain,
         "adapter": _adapter,
         "kernels": _kernels,
@@ -224,6 +227,14 @@ def _snippets(options: argparse.Namespace) -> int:
         _write(f"{result['id']}, {result['layout']}: {finding['verdict']}, {finding['got']}\n  pasted: {said}\n")
     _write(f"{len(wrong):,} of {sum(1 for _ in findings(run)):,} snippets do not show what was recorded.\n")
     return KIT if wrong else AGREES
+
+
+def _site(options: argparse.Namespace) -> int:
+    from .conformance.site import write_site  # of no use to the other commands
+
+    count = write_site([read(file) for file in options.files], options.out)
+    _write(f"{count:,} pages; open {options.out / 'index.html'}\n")
+    return AGREES
 
 
 def _show(run: Run, options: argparse.Namespace) -> int:

@@ -57,6 +57,12 @@ def add_adapter(command: argparse.ArgumentParser) -> None:
     _add_trace(asked)
 
 
+def add_site(command: argparse.ArgumentParser) -> None:
+    """Add what `pynested site` takes."""
+    command.add_argument("out", type=Path, metavar="OUT", help="a new folder, or that of an earlier site")
+    command.add_argument("files", type=Path, nargs="+", metavar="FILE", help="runs kept with conform --json")
+
+
 def _add_trace(command: argparse.ArgumentParser) -> None:
     command.add_argument("--trace", type=Path, metavar="FILE", help="keep every message, both ways, one a line")
 

@@ -127,7 +127,7 @@ def in_full(cause: Cause, target: str, dense: str = "") -> Iterator[str]:
     yield from _field("clause", finding["text"])
     if len(cause.operators) > 1:
         yield from _field("operators", ", ".join(cause.operators))
-    yield from _field("case", f"{result['id']}   {_where(result, finding)}")
+    yield from _field("case", f"{result['id']}   {where(result, finding)}")
     yield from _field("call", finding["call"])
     yield from _field("expected", finding["want"])
     yield from _field("got", finding["got"])
@@ -153,7 +153,7 @@ def in_brief(found: Sequence[Cause]) -> list[str]:
     return [_cut(f"{head}  {row[4]}: {row[5]}", WIDTH) for head, row in zip(aligned, rows, strict=True)]
 
 
-def _where(result: Record, finding: Record) -> str:
+def where(result: Record, finding: Record) -> str:
     """Return layout and placements, and what the placements tell when it is not all of them."""
     ran, bad = result["placements"], finding["placements"]
     if len(bad) == len(ran):

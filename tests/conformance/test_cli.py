@@ -70,7 +70,7 @@ def test_a_kept_run_can_be_shown_again(
         (["conform", "--adapter", "no-such-program"], "cannot start the adapter 'no-such-program'"),
         (["conform", "--adapter", PROGRAM.format("print(1)")], "expected a JSON object"),
         (["conform", "--adapter", PROGRAM.format("print([])")], "expected a JSON object"),
-        (["conform", "--adapter", PROGRAM.format("print(input())")], "expected protocol 1, name and version"),
+        (["conform", "--adapter", PROGRAM.format("print(input())")], "expected protocol 2, name and version"),
         (["conform", "--adapter", PROGRAM.format("print()")], "did not start"),
         (["conform", "--adapter", PROGRAM.format("pass")], "did not start: exit code 0"),
         (["conform", "--adapter", PROGRAM.format("input();input()"), "--timeout", "0.3"], "did not answer start"),
