@@ -140,7 +140,7 @@ def _first(differences: Iterable[Difference | None]) -> Difference | None:
 
 
 def _compare_python(got: Any, expected: Any) -> Difference | None:
-    if type(got) is type(expected) and got == expected:
+    if type(got) is type(expected) and repr(got) == repr(expected):  # which tells 1 from 1.0, and -0.0 from 0.0
         return None
     return Difference("value", f"{got!r} ({type(got).__name__})", f"{expected!r} ({type(expected).__name__})")
 

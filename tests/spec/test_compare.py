@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pynested.spec.compare import compare
-from pynested.spec.encoding import encode
+from pynested.spec.encoding import encode, encode_value
 
 
 def exact(bits: str, dtype: str = "float32", shape: tuple[int, ...] = (1,)) -> dict[str, Any]:
@@ -177,6 +177,15 @@ def test_python_results_keep_their_type() -> None:
     assert compare(1, {"python": True}) is not None
     assert compare(np.True_, {"python": True}) is not None
     assert compare(False, {"python": True}) is not None
+
+
+NUMBERS = [3, 3.0, -3, 0.0, -0.0, float("nan"), float("inf"), True, "3", None, (3, 1.5), (3.0, 1.5), (3,)]
+
+
+@pytest.mark.parametrize("expected", NUMBERS, ids=repr)
+def test_a_number_meets_itself_and_no_other(expected: object) -> None:
+    met = [repr(one) for one in NUMBERS if compare(one, {"python": encode_value(expected)}) is None]
+    assert met == [repr(expected)]
 
 
 def test_lists_are_compared_one_by_one() -> None:
