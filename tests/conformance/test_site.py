@@ -213,6 +213,10 @@ def test_what_is_not_known_is_not_said_to_agree(run: Runs) -> None:
     front = Site(nothing, broken)["index.html"]
     assert front.row("sum") == ["none", "4/8"]
     assert "no check could be made, which is no agreement" in front.row("NotImplemented 0")[-1]
+    page = Site(run("BrokenAdapter"))["targets/brokenadapter-0.html"]
+    assert (
+        "not made2 are gradients of results that are missing or wrong; 6 ended in an error of the adapter" in page.text
+    )
     assert front.row("torch 2.13.0")[-1] == "The run broke off: it has 7 of 9 results."
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from ..coverage import coverage
 from ..differences import Cause
-from ..judge import PARTS
+from ..judge import ADAPTER, PARTS, UNREACHED
 from ..kinds import KINDS
 from ..placements import LAYOUTS
+from ..replies import MISSING, UNASKED
 from ..report import IN_FULL, Report
 from .causes import entry
 from .columns import Column
@@ -16,6 +18,14 @@ from .frame import LEGEND, cell, page, table
 from .front import in_a_sentence
 from .index import Index
 from .markup import Markup, tag
+
+# What became of the checks that could not be made.
+_LEFT = {
+    MISSING: "need what it does not have",
+    UNASKED: "were not asked",
+    UNREACHED: "are gradients of results that are missing or wrong",
+    ADAPTER: "ended in an error of the adapter",
+}
 
 
 def target_page(column: Column, index: Index) -> str:
@@ -39,8 +49,10 @@ def _claims(column: Column) -> Iterator[Markup]:
     """Yield how far the run came."""
     found = column.coverage
     yield _fact("held to", f"{found.share()}: {found.agree:,} agree, {found.differ:,} differ")
-    if found.missing or found.unasked:
-        yield _fact("not made", f"{found.missing:,} need what it does not have, {found.unasked:,} were not asked")
+    verdicts = Counter(verdict for result in column.run.results for verdict in result["parts"].values())
+    left = [f"{verdicts[one]:,} {why}" for one, why in _LEFT.items() if verdicts[one]]
+    if left:
+        yield _fact("not made", "; ".join(left))
     if found.narrow:
         yield _fact("in part", f"{found.narrow:,} agree, but were not answered in every placement")
     if found.declared:
