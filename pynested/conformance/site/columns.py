@@ -52,6 +52,15 @@ class Column:
             found.setdefault(result["op"], []).append(result)
         return found
 
+    @cached_property
+    def breaks(self) -> Mapping[str, int]:
+        """The clauses that are broken, each with the number of the first cause that has a case of it."""
+        found: dict[str, int] = {}
+        for number, cause in enumerate(self.causes):
+            for _, finding in cause.members:
+                found.setdefault(finding["clause"], number)
+        return found
+
     def causes_of(self, op: str) -> list[tuple[int, Cause]]:
         """Return the number of each cause that affects an operator, and what of it does."""
         parts = (

@@ -58,7 +58,7 @@ def in_a_sentence(column: Column) -> str:
     if not found.made:
         return f"Nothing is known about {target}: no check could be made, which is no agreement."
     if found.differ:
-        return f"{target} differs."
+        return f"{target} differs in {found.differ:,} of {found.made:,} checks."
     return f"{target} agrees in all checks" + (" that could be made." if found.made < found.total else ".")
 
 

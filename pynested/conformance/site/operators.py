@@ -63,9 +63,8 @@ def _clause(clause: Clause, columns: Sequence[Column]) -> Markup:
     kind = f"{clause.kind_class}: {clause.error}" if clause.error else clause.kind_class
     broken: list[Child] = []
     for column in columns:
-        numbers = [number for number, cause in enumerate(column.causes) if cause.clause == clause.id]
-        if numbers:
-            place = f"../{column.page}#cause-{numbers[0] + 1}"
+        if clause.id in column.breaks:
+            place = f"../{column.page}#cause-{column.breaks[clause.id] + 1}"
             broken += [", " if broken else "Differs: ", tag("a", column.name, href=place)]
     name = tag("dt", tag("code", clause.id), " ", tag("span", kind, class_="extent"), id=clause.id)
     return Markup(name + tag("dd", prose(clause.text), tag("p", broken) if broken else None))
