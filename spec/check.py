@@ -12,31 +12,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .bounds import BOUNDS, NO_TOLERANCE
-from .corpus import Case, load_vectors
+from .check_programs import lint_programs, witnessed
+from .corpus import Case, load_programs, load_vectors
 from .definitions import definition
 from .encoding import decode_value
+from .programs import Program
 from .render import stale_chapters
 from .table import CLASSES, Clause, Operator, load_table
+from .table import ERRORS as KINDS
 
 __all__ = ["KINDS", "counts", "lint", "lint_cases", "lint_table", "lint_vectors"]
-
-KINDS = (
-    "ArgumentError",
-    "DTypeError",
-    "DeviceError",
-    "DimensionError",
-    "DivisionByZero",
-    "EmptyReductionError",
-    "ExchangeError",
-    "GradientError",
-    "IndexOutOfRange",
-    "LayoutError",
-    "MissingDependency",
-    "OverflowError",
-    "ReadOnlyError",
-    "ShapeError",
-    "StructureError",
-)
 
 Table = Mapping[str, Operator]
 Corpus = Mapping[str, list[Case]]
@@ -47,7 +32,7 @@ def lint() -> list[str]:
     table = load_table()
     problems = [*lint_table(table), *lint_definitions(table), *stale_chapters()]
     try:
-        return problems + lint_vectors(table, load_vectors())
+        return problems + lint_vectors(table, load_vectors(), load_programs())
     except ValueError as damaged:
         return [*problems, str(damaged)]
 
@@ -112,11 +97,13 @@ def _definition(operator: Operator) -> Iterator[str]:
         yield f"{operator.name}: the definition takes {own}, the signature says {listed}"
 
 
-def lint_vectors(table: Table, corpus: Corpus) -> list[str]:
-    """Return what is wrong with the cases, operators without vectors and clauses without a witness."""
+def lint_vectors(table: Table, corpus: Corpus, programs: Mapping[str, list[Program]]) -> list[str]:
+    """Return what is wrong with cases and programs, operators without vectors and clauses without a witness."""
     missing = [name for name, operator in table.items() if not operator.is_idea and name not in corpus]
+    missing += [name for name, operator in table.items() if operator.has_programs and name not in programs]
     problems = [f"{name}: no vectors" for name in sorted(missing)]
-    return [*problems, *lint_cases(table, corpus), *_unwitnessed(_clauses(table), corpus)]
+    problems += [*lint_cases(table, corpus), *lint_programs(table, programs)]
+    return [*problems, *_unwitnessed(_clauses(table), corpus, programs)]
 
 
 def lint_cases(table: Table, corpus: Corpus) -> list[str]:
@@ -185,10 +172,12 @@ def _flat(value: Any) -> list[float]:
     return [number for part in value for number in _flat(part)] if isinstance(value, list) else value.ravel().tolist()
 
 
-def _unwitnessed(clauses: Mapping[str, Clause], corpus: Corpus) -> Iterator[str]:
+def _unwitnessed(clauses: Mapping[str, Clause], corpus: Corpus, programs: Mapping[str, list[Program]]) -> Iterator[str]:
     cases = [case for group in corpus.values() for case in group]
     values = {id_ for case in cases if "error" not in case["expect"] for id_ in case["clauses"]}
     errors = {id_ for case in cases if "error" in case["expect"] for id_ in case["clauses"]}
+    values |= witnessed(programs, refused=False)
+    errors |= witnessed(programs, refused=True)
     for clause in clauses.values():
         if clause.id not in (errors if clause.kind_class == "error" else values):
             yield f"{clause.id}: no vector witnesses it"
@@ -202,6 +191,7 @@ def counts() -> dict[str, int]:
         "operators": sum(not operator.is_idea for operator in table.values()),
         "clauses": sum(len(operator.clauses) for operator in table.values()),
         "cases": len(cases),
+        "programs": sum(map(len, load_programs().values())),
         **{name: judged[name] for name in ("exact", "bound", "error")},
         "gradients": sum("gradient" in case for case in cases),
     }

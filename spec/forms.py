@@ -16,7 +16,10 @@ from .compare import Expected
 from .encoding import ANY_NAN, ANY_ZERO, WIDTHS, decode_value
 from .grammar import ANYTHING, Both, Malformed, Rule, check, tagged
 
-__all__ = ["CASE", "NUMBERS", "arrays", "forms"]
+__all__ = [
+    "CASE", "EXPECT", "NUMBERS", "OPERANDS", "PLAIN", "SCALARS", "TEXT", "arrays", "fit_jagged", "forms", "identifier",
+    "some",
+]  # fmt: skip
 
 _DEEPEST = 4  # how deep lists may lie in lists
 _MOST_DIMS, _MOST_ELEMENTS = 32, 2**20  # of an operand; the gaps between components are as wide as these
@@ -33,12 +36,14 @@ def _text(value: str) -> None:
         raise ValueError(f"holds characters that cannot be shown: {value[:40]!r}")
 
 
-def _id(value: str) -> None:
+def identifier(value: str) -> None:
+    """Refuse what is no id of a case."""
     if not _ID.fullmatch(value):
         raise ValueError(f"an id is like 'sum/float32/ragged/1'; got {value[:80]!r}")
 
 
-def _some(value: Sequence[Any]) -> None:
+def some(value: Sequence[Any]) -> None:
+    """Refuse a list of nothing."""
     if not value:
         raise ValueError("is empty; at least one is needed")
 
@@ -109,18 +114,18 @@ def _operand(form: str, rule: Rule) -> Both:
 
 
 _SHOWN, _SHOWN_EACH = {"show?": TEXT}, {"show?": [TEXT]}
-_OPERANDS = {form: _operand(form, rule) for form, rule in arrays(_SHOWN_EACH, _SHOWN).items()}
+OPERANDS = {form: _operand(form, rule) for form, rule in arrays(_SHOWN_EACH, _SHOWN).items()}
 NUMBERS: dict[str, Rule] = {"int": Both(str, _int), "float": Both(str, _float)}
 _SLICE = Both([(None, forms(NUMBERS))], _three)
 _INDEX = (*SCALARS, [(bool, forms(NUMBERS))], forms(NUMBERS | {"slice": _SLICE}))
-_PLAIN = {**NUMBERS, "dtype": _NUMPY_DTYPES, "index": [_INDEX]}
+PLAIN = {**NUMBERS, "dtype": _NUMPY_DTYPES, "index": [_INDEX]}
 
 
 def _arguments() -> Rule:
     """Return the rule of an argument: a plain list is a tuple, and lists of operands have a form of their own."""
-    rule: Rule = (*SCALARS, forms(_OPERANDS | _PLAIN))
+    rule: Rule = (*SCALARS, forms(OPERANDS | PLAIN))
     for _ in range(_DEEPEST):
-        rule = (*SCALARS, [rule], forms(_OPERANDS | _PLAIN | {"list": [rule]}))
+        rule = (*SCALARS, [rule], forms(OPERANDS | PLAIN | {"list": [rule]}))
     return rule
 
 
@@ -166,7 +171,7 @@ _OPEN = {"cmp": {"exact", "bound"}, "*": ANYTHING}
 _LEAVES = {"nested": Both(_OPEN, _expected_nested), "dense": Both(_OPEN, _expected_dense)}
 _KIND = {"jagged?": {"nested", "dense"}, "strided?": {"nested", "dense"}}
 _GRADIENT = (None, forms(_LEAVES | {"list": [forms(_LEAVES)]}))
-_EXPECT = tagged(
+EXPECT = tagged(
     {form: {form: rule, "kind?": _KIND} for form, rule in _LEAVES.items()}
     | {"list": {"list": [forms(_LEAVES)]}, "python": {"python": _PYTHON}}
     | {"error": {"error": {"kind": TEXT}}}
@@ -176,16 +181,16 @@ _EXPECT = tagged(
 # --- a case
 
 _FIELDS = {
-    "id": Both(str, _id),
-    "clauses": Both([TEXT], _some),
-    "layouts": Both([{"jagged", "strided"}], _some),
-    "placements?": Both([{"packed", "holes", "transposed"}], _some),
+    "id": Both(str, identifier),
+    "clauses": Both([TEXT], some),
+    "layouts": Both([{"jagged", "strided"}], some),
+    "placements?": Both([{"packed", "holes", "transposed"}], some),
     "args": [_arguments()],
     "kwargs": {"*": _arguments()},
-    "expect": _EXPECT,
-    "near?": Both(str, _id),
+    "expect": EXPECT,
+    "near?": Both(str, identifier),
     "tracked?": [int],
-    "cotangent?": forms(_OPERANDS | {"list": [forms(_OPERANDS)]}),
+    "cotangent?": forms(OPERANDS | {"list": [forms(OPERANDS)]}),
     "gradient?": [_GRADIENT],
     "gradient_kwargs?": {"*": _GRADIENT},
 }
@@ -203,7 +208,7 @@ def _consistent(case: Mapping[str, Any]) -> None:
         for where, argument, gradient in _gradients(case):
             _alike(gradient, argument, where, "its argument")
     if "jagged" in case["layouts"]:
-        _fit_jagged([*case["args"], *case["kwargs"].values()])
+        fit_jagged([*case["args"], *case["kwargs"].values()])
 
 
 def _given_alone(case: Mapping[str, Any]) -> None:
@@ -242,11 +247,11 @@ def _outline(value: Any) -> Any:
     return (form, value[form].get("shapes", value[form].get("shape"))) if form in value else form
 
 
-def _fit_jagged(values: Sequence[Any]) -> None:
+def fit_jagged(values: Sequence[Any]) -> None:
     """Refuse operands that the jagged layout cannot hold, where the case lists it."""
     for value in values:
         if isinstance(value, dict) and "list" in value:
-            _fit_jagged(value["list"])
+            fit_jagged(value["list"])
         elif isinstance(value, dict) and "nested" in value:
             shape = value["nested"]["shape"]
             if len(shape) < 2 or shape.count(None) > 1:

@@ -3,7 +3,7 @@
 One file is one chapter and one table in it is one operator. Most functions of one element are entries of
 `functions.py`, many of two entries of `pairs.py`, and reductions that are said run by run entries of `reductions.py`.
 A table that holds nothing but clauses is an idea (values, layouts, gradients ...); the file `ideas.toml` collects them,
-and each is a chapter of its own.
+and each is a chapter of its own. So is each table of `programs.toml`, whose clauses are shown by programs.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from .runwise import RUNWISE, RunWise
 __all__ = [
     "CLASSES",
     "ENTRIES",
+    "ERRORS",
     "FAMILIES",
     "Clause",
     "Operator",
@@ -36,8 +37,25 @@ __all__ = [
     "run_wise",
 ]
 
+ERRORS = (
+    "ArgumentError",
+    "DTypeError",
+    "DeviceError",
+    "DimensionError",
+    "DivisionByZero",
+    "EmptyReductionError",
+    "ExchangeError",
+    "GradientError",
+    "IndexOutOfRange",
+    "LayoutError",
+    "MissingDependency",
+    "OverflowError",
+    "ReadOnlyError",
+    "ShapeError",
+    "StructureError",
+)
 CLASSES = ("shape", "dtype", "value", "edge", "error", "gradient", "unspecified")
-IDEAS = "ideas"
+IDEAS, PROGRAMS = "ideas", "programs"  # the files whose tables hold nothing but clauses
 
 # The chapters that hold operators, in reading order.
 FAMILIES = (
@@ -96,7 +114,12 @@ class Operator:
     @property
     def is_idea(self) -> bool:
         """True for a table that holds clauses only."""
-        return self.chapter == IDEAS
+        return self.chapter in (IDEAS, PROGRAMS)
+
+    @property
+    def has_programs(self) -> bool:
+        """True for a table whose clauses are shown by programs."""
+        return self.chapter == PROGRAMS
 
     @property
     def call(self) -> inspect.Signature:
@@ -153,7 +176,7 @@ def _rank(chapter: str) -> int:
 
 def _operator(name: str, chapter: str, fields: Mapping[str, Any]) -> Operator:
     unknown = set(fields) - _FIELDS
-    missing = {"clauses"} if chapter == IDEAS else _FIELDS - {"peers", "torch"}
+    missing = {"clauses"} if chapter in (IDEAS, PROGRAMS) else _FIELDS - {"peers", "torch"}
     missing -= set(fields)
     if unknown or missing:
         raise ValueError(f"{chapter}.toml [{name}]: unknown fields {sorted(unknown)}, missing {sorted(missing)}")

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from . import messages
-from .corpus import Case
-from .judge import DIFFERS, FORWARD, OK, Finding, judge
+from .corpus import Case, Program
+from .judge import DIFFERS, FORWARD, OK, Finding
 from .kinds import Second
 from .messages import Message
+from .programs import judged
 from .replies import LOST, Reply
 from .session import Identity, Session
 
@@ -108,7 +109,7 @@ class Questions:
     def _take(self, asked: Asked, placement: str, form: str, reply: Reply) -> None:
         """Judge a reply, and ask further once the last placement of a job has its answer."""
         job = asked.job
-        findings = judge(job.case, job.layout, reply, self._identity.errors, form != _DENSE)
+        findings = judged(job.case, job.layout, reply, self._identity.errors, form != _DENSE)
         if form == _CALL:
             asked.found[placement] = findings
             if len(asked.found) == len(job.placements):
@@ -123,7 +124,7 @@ class Questions:
     def _ask_further(self, asked: Asked) -> None:
         doubtful = asked.doubtful()
         questions = [(asked, placement, _AGAIN) for placement in doubtful]
-        if doubtful and self._identity.dense:
+        if doubtful and self._identity.dense and not isinstance(asked.job.case, Program):
             questions.append((asked, asked.job.placements[0], _DENSE))
         asked.waiting = len(questions)
         self._ready.extend(questions)

@@ -29,7 +29,7 @@ def blame(case: Case, finding: Finding, corpus: Corpus, only_placed: bool = Fals
     """Return the clause; ``only_placed`` says that the same call is right where the components are packed."""
     if only_placed and PLACEMENT in corpus.clauses:
         return corpus.clauses[PLACEMENT]
-    cited = [corpus.clauses[id_] for id_ in case.clauses]
+    cited = [corpus.clauses[id_] for id_ in finding.clauses or case.clauses]
     cited = [clause for clause in cited if clause.kind_class != _UNSPECIFIED]
     own = [one for one in corpus.table[case.op].clauses if one.kind_class != _UNSPECIFIED]
     return next(_fitting(cited or own, finding), (cited or own)[0])

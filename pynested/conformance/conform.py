@@ -33,7 +33,7 @@ def conform(
     """
     jobs = plan(corpus, selection)
     with writer(keep) as write, start() as session:
-        jobs = [job for job in jobs if not job.case.is_error or session.identity.errors != "none"]
+        jobs = [job for job in jobs if not job.case.refuses or session.identity.errors != "none"]
         first = header(corpus, session.identity, selection, len(jobs))
         found: list[Record] = []
         try:

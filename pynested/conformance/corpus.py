@@ -12,7 +12,8 @@ from typing import Any
 from pynested import spec
 from pynested.backends.cached import cached_property
 from pynested.spec.check import lint, lint_cases, lint_table
-from pynested.spec.corpus import SPEC, load_vectors, read_vectors
+from pynested.spec.check_programs import lint_programs
+from pynested.spec.corpus import SPEC, load_programs, load_vectors, read_programs, read_vectors
 from pynested.spec.table import Clause, Operator, load_table
 
 from .placements import LAYOUTS
@@ -54,9 +55,28 @@ class Case:
         return frozenset(dtypes_of([*self.args, *self.kwargs.values()]))
 
     @property
+    def refuses(self) -> bool:
+        """True where something must be refused."""
+        return self.is_error
+
+    @property
     def gradient_expected(self) -> bool:
         """True where at least one gradient is given."""
         return any(one is not None for one in (*self.gradient, *self.gradient_kwargs.values()))
+
+
+@dataclass(frozen=True)
+class Program(Case):
+    """One program: steps on named inputs, which are its ``args``; what is due stands in the steps."""
+
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    leaves: tuple[str, ...] = ()  # the inputs that require grad
+    steps: Sequence[Mapping[str, Any]] = ()
+
+    @property
+    def refuses(self) -> bool:
+        """True where a step must be refused."""
+        return any("refuse" in step for step in self.steps)
 
 
 @dataclass(frozen=True)
@@ -99,7 +119,7 @@ class Selection:
 
     def check(self, corpus: Corpus) -> None:
         """Refuse operators that the specification does not have, and a selection of nothing."""
-        operators = [name for name, operator in corpus.table.items() if not operator.is_idea]
+        operators = [name for name, one in corpus.table.items() if one.has_programs or not one.is_idea]
         for name in self.ops:
             if name not in operators:
                 raise unknown("operator", name, operators)
@@ -114,13 +134,15 @@ def load_corpus(folder: Path = VECTORS, table: Mapping[str, Operator] | None = N
         raise UsageError(f"{folder}: holds no vectors; give a folder of chapters with JSON files in them")
     try:
         files = load_vectors() if folder == VECTORS else read_vectors(folder)
+        programs = load_programs() if folder == VECTORS else read_programs(folder)
         digest = _digest(folder)
     except (ValueError, OSError) as damaged:
         raise KitError(f"{folder}: damaged vectors: {damaged}") from damaged
-    _refuse(lint_cases(table, files))
+    _refuse([*lint_cases(table, files), *lint_programs(table, programs)])
     order = {name: number for number, name in enumerate(table)}
-    cases = tuple(_case(op, entry) for op in sorted(files, key=order.__getitem__) for entry in files[op])
-    return Corpus(table, cases, SPEC, digest)
+    cases = [_case(op, entry) for op in sorted(files, key=order.__getitem__) for entry in files[op]]
+    cases += [_program(name, one) for name in sorted(programs, key=order.__getitem__) for one in programs[name]]
+    return Corpus(table, tuple(cases), SPEC, digest)
 
 
 def check_kit(corpus: Corpus, folder: Path) -> None:
@@ -146,6 +168,23 @@ def _case(op: str, entry: Mapping[str, Any]) -> Case:
     """Return the case of an entry, whose form was checked when it was read."""
     lists = {name: tuple(entry[name]) for name in ("clauses", "layouts", "placements") if name in entry}
     return Case(op=op, **{**entry, **lists})
+
+
+def _program(chapter: str, entry: Mapping[str, Any]) -> Program:
+    """Return the program of an entry; its clauses are those of its steps."""
+    return Program(
+        id=entry["id"],
+        op=chapter,
+        clauses=tuple(dict.fromkeys(id_ for step in entry["steps"] for id_ in step.get("clauses", ()))),
+        layouts=tuple(entry["layouts"]),
+        args=list(entry["inputs"].values()),
+        kwargs={},
+        expect={},
+        placements=tuple(entry.get("placements", ())),
+        inputs=entry["inputs"],
+        leaves=tuple(entry["tracked"]),
+        steps=entry["steps"],
+    )
 
 
 def forms(value: object) -> Iterator[tuple[str, Any]]:

@@ -17,10 +17,11 @@ from pynested.spec.reductions import Reduction
 from pynested.spec.runwise import RunWise
 from pynested.spec.table import Clause, Operator
 
-from .corpus import Case, Corpus
+from .corpus import Case, Corpus, Program
 from .literals import call_in_words
 from .placements import PACKED
 from .problems import unknown
+from .programs import in_words
 
 _WIDTH = 98
 _MOST = 5
@@ -129,12 +130,38 @@ def _formula(entry: Function | Pair | Reduction | RunWise) -> Any:
 
 
 def _case(case: Case, operator: Operator) -> Iterator[str]:
+    if isinstance(case, Program):
+        yield from _program(case)
+        return
     request = {"op": case.op, "args": case.args, "kwargs": case.kwargs, "layout": "", "placement": PACKED}
     yield f"  {case.id}   {' and '.join(case.layouts)}"
     yield f"    {call_in_words(request, operator)}"
     shown = [_shown(value) for value in (*case.args, *case.kwargs.values())]
     yield from (f"    given     {text}" for text in shown if text)
     yield f"    expected  {_expected(case.expect)}"
+
+
+def _program(program: Program) -> Iterator[str]:
+    """Yield the inputs of a program, and its steps with what is due at each."""
+    yield f"  {program.id}   {' and '.join(program.layouts)}"
+    for name, value in program.inputs.items():
+        leaf = ", requires grad" if name in program.leaves else ""
+        yield f"    {name:4} {_shown(value) or 'nothing'}{leaf}"
+    for number, step in enumerate(program.steps, 1):
+        yield f"    {number:>3}. {in_words(step):<34}{_due(step)}".rstrip()
+
+
+def _due(step: Mapping[str, Any]) -> str:
+    """Return what a step must come to, and the clauses that it shows."""
+    if "clauses" not in step:
+        return ""
+    if "expect" in step:
+        due = _expected(step["expect"])
+    elif "open" in step:
+        due = "whatever it is"
+    else:
+        due = step["refuse"] if "refuse" in step else f"done, or {step['may_refuse']}"
+    return f"{due}   {' '.join(step['clauses'])}"
 
 
 def _gradient(case: Case) -> Iterator[str]:

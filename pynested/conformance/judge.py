@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -44,13 +44,18 @@ _REJECTIONS = {"RuntimeError", "ValueError", "IndexError", "TypeError", "NotImpl
 
 @dataclass(frozen=True)
 class Finding:
-    """What one part of one run came to. ``note`` is a remark that is no difference."""
+    """What one part of one run came to. ``note`` is a remark that is no difference.
+
+    Of a program ``step`` is the number of the first step that differs, and ``clauses`` those that it is to show.
+    """
 
     part: str
     verdict: str
     want: str = ""
     got: str = ""
     note: str = ""
+    step: int | None = field(default=None, kw_only=True)
+    clauses: tuple[str, ...] = field(default=(), kw_only=True)
 
 
 def judge(case: Case, layout: str, reply: Reply, errors_are: str = "kind", kinds: bool = True) -> list[Finding]:
@@ -88,7 +93,12 @@ def _refused(case: Case, refusal: Refusal, errors_are: str) -> Finding:
     if not case.is_error or refusal.phase == "construct":
         where = " (while building the operand)" if refusal.phase == "construct" else ""
         return Finding(ERROR if case.is_error else FORWARD, "refused", _wanted(case), got + where)
-    wanted = str(case.expect["error"]["kind"])
+    return refusal_of(str(case.expect["error"]["kind"]), refusal, errors_are)
+
+
+def refusal_of(wanted: str, refusal: Refusal, errors_are: str) -> Finding:
+    """Hold a refusal that is due against the kind of error that is wanted."""
+    got = str(refusal)
     if errors_are == "any":
         return Finding(ERROR, OK, wanted, got)
     if errors_are == "kind":
@@ -114,7 +124,7 @@ def _answered(case: Case, layout: str, reply: Reply, kinds: bool) -> Iterator[Fi
     if case.is_error:
         yield Finding(ERROR, "accepted", _wanted(case), "a result: " + describe(reply.value))
         return
-    forward = _compared(FORWARD, reply.value, case.expect, layout, kinds)
+    forward = compared(FORWARD, reply.value, case.expect, layout, kinds)
     yield forward
     if case.gradient_expected and forward.verdict in (OK, "value"):
         yield _gradient(case, layout, reply.gradient or Reply(MISSING, "no gradient came back"))
@@ -131,7 +141,7 @@ def _gradient(case: Case, layout: str, gradient: Reply) -> Finding:
         if wanted is None:
             continue
         got = gradient.value.get(place)
-        found = _compared(GRADIENT, _filled(got, wanted), wanted, layout, kinds=False)
+        found = compared(GRADIENT, filled(got, wanted), wanted, layout, kinds=False)
         if found.verdict != OK:
             came = "no gradient, which counts as zero" if got is None else found.got
             where = f"argument {place}" if isinstance(place, int) else place
@@ -139,11 +149,11 @@ def _gradient(case: Case, layout: str, gradient: Reply) -> Finding:
     return Finding(GRADIENT, OK)
 
 
-def _filled(got: Any, wanted: Mapping[str, Any]) -> Any:
+def filled(got: Any, wanted: Mapping[str, Any]) -> Any:
     """Return a gradient with zeros where nothing flowed back, which is what that means."""
     if "list" in wanted and (got is None or is_list(got)):
         found = [None] * len(wanted["list"]) if got is None else got
-        return [_filled(*pair) for pair in zip(found, wanted["list"], strict=True)]
+        return [filled(*pair) for pair in zip(found, wanted["list"], strict=True)]
     if got is not None:
         return got
     ((form, fields),) = wanted.items()
@@ -153,7 +163,7 @@ def _filled(got: Any, wanted: Mapping[str, Any]) -> Any:
     return Components(parts, fields.get("shape"), fields["dtype"])
 
 
-def _compared(part: str, got: Any, wanted: Mapping[str, Any], layout: str, kinds: bool = True) -> Finding:
+def compared(part: str, got: Any, wanted: Mapping[str, Any], layout: str, kinds: bool = True) -> Finding:
     """Compare a result with an expectation: values first, then whether it is nested or dense."""
     misfit = _misfit(got, wanted)
     if misfit is not None:

@@ -9,6 +9,9 @@
     <- {"seq": 7, "error": {"kind": "DimensionError", "message": "...", "bases": ["IndexError"], "phase": "run"}}
     <- {"seq": 7, "missing": "the target has no such operator"}
     <- {"seq": 7, "errored": "the adapter itself failed; a traceback"}
+    -> {"cmd": "program", "seq": 8, "layout": "jagged", "placement": "packed", "inputs": {"x": VALUE}, "tracked": ["x"],
+        "steps": [{"op": "transpose", "args": [{"name": "x"}, {"int": "1"}, {"int": "2"}], "out": "v"}, ...]}
+    <- {"seq": 8, "answers": [null, {"value": VALUE}, {"error": {"kind": "GradientError", ...}}, ...]}
     -> {"cmd": "stop"}
 
 `wrt` names the positions and keywords to differentiate, as the operator table lists them. `gradient` may itself be an
@@ -28,7 +31,7 @@ from typing import Any
 from pynested.spec.corpus import SPEC
 from pynested.spec.table import Operator
 
-from .corpus import Case
+from .corpus import Case, Program
 from .problems import KitError
 
 PROTOCOL = 2
@@ -36,7 +39,9 @@ Message = dict[str, Any]
 
 # What a run request and the values in it may consist of; anything else could tell the adapter what is expected.
 _RUN_KEYS = {"cmd", "seq", "op", "layout", "placement", "args", "kwargs", "wrt", "cotangent", "dense"}
-_VALUE_KEYS = {"nested", "dense", "list", "dtype", "int", "float", "index", "slice", "shape", "shapes", "bits"}
+_PROGRAM_KEYS = {"cmd", "seq", "layout", "placement", "inputs", "tracked", "steps"}
+_STEP_KEYS = ("op", "args", "kwargs", "out")
+_VALUE_KEYS = {"name", "nested", "dense", "list", "dtype", "int", "float", "index", "slice", "shape", "shapes", "bits"}
 
 
 def start(device: str) -> Message:
@@ -51,6 +56,8 @@ def stop() -> Message:
 
 def run(case: Case, layout: str, placement: str, wrt: list[int | str]) -> Message:
     """Return the request for one case in one layout and placement; ``seq`` is set when it is sent."""
+    if isinstance(case, Program):
+        return _program(case, layout, placement)
     message: Message = {
         "cmd": "run",
         "seq": 0,
@@ -63,6 +70,21 @@ def run(case: Case, layout: str, placement: str, wrt: list[int | str]) -> Messag
     if case.cotangent is not None:
         message["wrt"] = wrt
         message["cotangent"] = _bare(case.cotangent)
+    seal(message)
+    return message
+
+
+def _program(program: Program, layout: str, placement: str) -> Message:
+    """Return the request for a program: its inputs and its steps, without what is due."""
+    message: Message = {
+        "cmd": "program",
+        "seq": 0,
+        "layout": layout,
+        "placement": placement,
+        "inputs": {name: _bare(value) for name, value in program.inputs.items()},
+        "tracked": list(program.leaves),
+        "steps": [{name: step[name] for name in _STEP_KEYS if name in step} for step in program.steps],
+    }
     seal(message)
     return message
 
@@ -81,11 +103,16 @@ def _bare(value: Any) -> Any:
 
 def seal(message: Mapping[str, Any]) -> None:
     """Refuse a request that carries anything but the call; the adapter must not see what is expected of it."""
-    strange = set(message) - _RUN_KEYS
-    strange |= {key for name in ("args", "cotangent") for key in _keys(message.get(name))}
-    strange |= {key for value in message.get("kwargs", {}).values() for key in _keys(value)}
+    program = "steps" in message
+    calls = message["steps"] if program else [message]
+    values = list(message.get("inputs", {}).values())
+    for call in calls:
+        values += [call.get("args"), call.get("cotangent"), *call.get("kwargs", {}).values()]
+    strange = set(message) - (_PROGRAM_KEYS if program else _RUN_KEYS)
+    strange |= {key for step in message.get("steps", ()) for key in set(step) - set(_STEP_KEYS)}
+    strange |= {key for value in values for key in _keys(value)}
     if strange:
-        raise KitError(f"the request for {message.get('op')} would show the adapter {sorted(strange)}")
+        raise KitError(f"the request for {message.get('op', 'a program')} would show the adapter {sorted(strange)}")
 
 
 def _keys(value: Any) -> set[str]:

@@ -102,6 +102,18 @@ _REPLY = tagged(
 )
 
 
+_ANSWER = (None, tagged({"value": _with("value", _RESULT), "error": _with("error", _ERROR)}))
+_ANSWERS = tagged(
+    {
+        "answers": _with("answers", [_ANSWER]),
+        "error": _with("error", _ERROR),
+        "missing": _with("missing", str),
+        "errored": _with("errored", str),
+    }
+)
+DONE = "done"  # what a step comes to that asks nothing
+
+
 # --- the door
 
 
@@ -129,11 +141,26 @@ def _reply(message: Any, request: Message) -> Reply:
     check(message, _with("seq", int))
     if message["seq"] != request["seq"]:
         raise Malformed("seq", f"expected {request['seq']}, got {short(message['seq'])}")
-    check(message, _REPLY)
+    check(message, _ANSWERS if "steps" in request else _REPLY)
+    if "answers" in message:
+        return Reply(VALUE, value=_answers(message["answers"], request["steps"]))
     if VALUE in message:
         gradient = _gradient(message["gradient"], request) if "gradient" in message else None
         return Reply(VALUE, value=_decoded(message["value"], "value"), gradient=gradient)
     return _without_value(message)
+
+
+def _answers(answers: list[Any], steps: list[Message]) -> list[Reply]:
+    """Return what each step of a program came to, as far as the adapter came."""
+    if len(answers) > len(steps):
+        raise Malformed("answers", f"has {len(answers)} entries, but the program has {len(steps)} steps")
+    return [_answer(one, f"answers[{number}].value") for number, one in enumerate(answers)]
+
+
+def _answer(answer: Message | None, where: str) -> Reply:
+    if answer is None:
+        return Reply(DONE)
+    return Reply(VALUE, value=_decoded(answer["value"], where)) if VALUE in answer else _without_value(answer)
 
 
 def _without_value(message: Message) -> Reply:

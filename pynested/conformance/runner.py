@@ -6,16 +6,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from pynested.spec.encoding import decode_value
+from pynested.spec.table import Operator
 
 from . import messages
 from .asking import Asked, Job, Questions, agrees_where, forward_of
 from .blame import blame
-from .corpus import Case, Corpus, Selection
+from .corpus import Case, Corpus, Program, Selection
 from .judge import ADAPTER, CONVENTION, DIFFERS, ERROR, GRADIENT, OK, UNREACHED, Finding
 from .kinds import UNSTEADY, as_declared, kind_of
 from .literals import call_in_words
+from .messages import Message
 from .placements import PACKED, placements_for
 from .problems import KitError
+from .program_snippets import program_snippet
+from .programs import program_in_words
 from .records import Record
 from .replies import MISSING, UNASKED
 from .session import Identity, Session
@@ -118,11 +122,25 @@ def _finding(asked: Asked, group: Sequence[tuple[str, Finding]], corpus: Corpus,
         "want": finding.want,
         "clause": clause.id,
         "text": clause.text,
-        "call": _explained(lambda: call_in_words(request, operator)),
-        "snippet": _explained(lambda: snippet(request, operator, identity.dialect, gradient=finding.part == GRADIENT)),
+        **_shown(job.case, request, finding, operator, identity.dialect),
     }
     record |= {} if second.dense is None else {"dense": _in_words(second.dense)}
     return record | ({} if record["kind"] != UNSTEADY or second.again is None else {"again": _in_words(second.again)})
+
+
+def _shown(case: Case, request: Message, finding: Finding, operator: Operator, dialect: str) -> Record:
+    """Return a call in words and as code, or a program up to the step that differs."""
+    if not isinstance(case, Program):
+        return {
+            "call": _explained(lambda: call_in_words(request, operator)),
+            "snippet": _explained(lambda: snippet(request, operator, dialect, gradient=finding.part == GRADIENT)),
+        }
+    last = len(case.steps) - 1 if finding.step is None else finding.step
+    where = request["layout"], request["placement"]
+    return {
+        "call": _explained(lambda: program_in_words(case, last)),
+        "snippet": _explained(lambda: program_snippet(case, *where, dialect, last)),
+    }
 
 
 def _in_words(finding: Finding) -> str:

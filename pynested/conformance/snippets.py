@@ -33,6 +33,12 @@ class Dialect(Protocol):
     def backward(self, cotangent: Any) -> str:
         """Return the line that pulls a cotangent back from `out`."""
 
+    def pull(self, texts: Sequence[str]) -> str:
+        """Return the line that pulls a cotangent back, given result, cotangent and keywords as text."""
+
+    def shown(self, name: str) -> str:
+        """Return the line that prints the components of an array."""
+
 
 class PynestedDialect:
     """pynested itself: dense operands are `pn.array`."""
@@ -86,6 +92,14 @@ class PynestedDialect:
         if isinstance(cotangent, Components):
             return f"out.backward(pn.nested_array([{', '.join(map(self._array, cotangent))}], layout=out.layout))"
         return f"out.backward({self._array(cotangent)})"
+
+    def pull(self, texts: Sequence[str]) -> str:
+        """Return a call of `backward`."""
+        return f"{texts[0]}.backward({', '.join(texts[1:])})"
+
+    def shown(self, name: str) -> str:
+        """Return a call of `print`."""
+        return f"print({name})"
 
 
 DIALECTS: Mapping[str, Dialect] = {"pynested": PynestedDialect(), "torch": TorchDialect()}

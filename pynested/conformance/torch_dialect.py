@@ -88,6 +88,15 @@ class TorchDialect:
             return f"torch.autograd.backward(out.unbind(), [{', '.join(map(_array, cotangent))}])"
         return f"out.backward({_array(cotangent)})"
 
+    def pull(self, texts: Sequence[str]) -> str:
+        """Return a backward pass, component by component where there are any; a dense array has rows."""
+        parts = [f"{text}.unbind()" for text in texts[:2]]
+        return f"torch.autograd.backward({', '.join([*parts, *texts[2:]])})"
+
+    def shown(self, name: str) -> str:
+        """Return a line that prints each component: a jagged tensor prints without its numbers."""
+        return f"print(*{name}.unbind())"
+
 
 def _array(array: Array) -> str:
     """Return a tensor; the dtype is left out where the numbers imply it."""

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from ..corpus import FORMAT, SPEC
+from ..programs import FOLDER as PROGRAMS
 from ..table import FAMILIES
 from .author import Book
 from .build import build
 from .cases.designed import designed
+from .programs import chapter_text, chapters
 
 __all__ = ["FOLDER", "books", "differences", "texts", "write"]
 
@@ -27,10 +29,13 @@ def books() -> Iterator[tuple[str, Book]]:
 
 
 def texts(only: str | None = None) -> Iterator[tuple[Path, str]]:
-    """Yield path and text of every file of vectors, or of one operator's."""
+    """Yield path and text of every file of vectors, or of one operator's, or one chapter of programs."""
     for chapter, book in books():
         if only is None or book.op == only:
             yield FOLDER / chapter / f"{book.op}{book.part and '.' + book.part}.json", text(book)
+    for programs in chapters():
+        if only is None or programs.name == only:
+            yield FOLDER / PROGRAMS / f"{programs.name}.json", chapter_text(programs, _line)
 
 
 def text(book: Book) -> str:

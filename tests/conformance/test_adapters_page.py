@@ -15,12 +15,15 @@ from jsonschema import Draft202012Validator
 
 from pynested.cli import main
 from pynested.conformance import messages
+from pynested.conformance.adapters.base import PythonAdapter
+from pynested.conformance.adapters.pynested_adapter import PynestedTarget
 from pynested.conformance.corpus import Selection, load_corpus
 from pynested.conformance.judge import MISSING, OK, judge
 from pynested.conformance.records import read
 from pynested.conformance.replies import read_reply
 from pynested.conformance.runner import plan
 from pynested.conformance.session import Identity
+from pynested.spec.programs import OF_TAPE, QUESTIONS, WRITES
 
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed here; it runs docs/adapter.mjs")
@@ -33,9 +36,10 @@ def page(root: Path) -> str:
     return (root / "docs" / "adapters.md").read_text(encoding="utf-8")
 
 
-def session(page: str) -> tuple[list[Message], list[Message]]:
+def session(page: str, heading: str = "A session") -> tuple[list[Message], list[Message]]:
     """What the page shows as written by the runner, and as written by the adapter; a line may be broken."""
-    shown = re.findall(r"^    (->|<-) (.*(?:\n       .*)*)", page, re.MULTILINE)
+    section = page.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    shown = re.findall(r"^    (->|<-) (.*(?:\n       .*)*)", section, re.MULTILINE)
     lines = [(sign, json.loads(re.sub(r"\n\s+", " ", text))) for sign, text in shown]
     return [line for sign, line in lines if sign == "->"], [line for sign, line in lines if sign == "<-"]
 
@@ -97,3 +101,17 @@ def test_what_the_page_says_of_names_is_what_there_is(page: str) -> None:
     names |= {*defined["started"]["oneOf"][1]["properties"], *defined["error"]["properties"]}
     names |= {*defined["capabilities"]["properties"]["placements"]["items"]["enum"]}
     assert names - said <= {"cmd"}
+
+
+def test_the_program_on_the_page_is_answered_so(page: str) -> None:
+    """By pynested; the numbers are those of the page."""
+    (request,), (shown,) = session(page, "Programs")
+    schema = json.loads(files("pynested.conformance").joinpath("schemas/messages.json").read_text(encoding="utf-8"))
+    for message in (request, shown):
+        Draft202012Validator(schema).validate(message)
+    assert PythonAdapter(PynestedTarget()).run(request) == shown
+
+
+def test_the_page_names_every_step_that_is_no_operator(page: str) -> None:
+    section = page.partition("## Programs\n")[2].partition("\n## ")[0]
+    assert [name for name in (*WRITES, *OF_TAPE, *QUESTIONS) if f"`{name}`" not in section] == []

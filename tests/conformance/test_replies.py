@@ -14,8 +14,9 @@ from pynested.conformance.adapters.base import PythonAdapter
 from pynested.conformance.adapters.pynested_adapter import PynestedTarget
 from pynested.conformance.asking import Job
 from pynested.conformance.corpus import Selection, load_corpus
-from pynested.conformance.judge import DIFFERS, OK, UNREACHED, Finding, judge
+from pynested.conformance.judge import DIFFERS, OK, UNREACHED, Finding
 from pynested.conformance.messages import Message
+from pynested.conformance.programs import judged
 from pynested.conformance.replies import ERRORED, GARBLED, MISSING, VALUE, Other, Reply, read_line, read_reply
 from pynested.conformance.runner import plan
 from pynested.spec.encoding import Components, encode_value
@@ -115,7 +116,7 @@ def answered() -> Sequence[tuple[Job, Message, Message]]:
 
 
 def findings(job: Job, request: Message, reply: Any) -> list[Finding]:
-    found = judge(job.case, job.layout, read_reply(reply, request))
+    found = judged(job.case, job.layout, read_reply(reply, request))
     assert found and all(one.got.isprintable() for one in found if one.verdict in DIFFERS)
     return found
 
@@ -136,6 +137,6 @@ def test_the_reply_to_another_call_is_judged(answered: Sequence[tuple[Job, Messa
     verdicts = set()
     for job, request, _ in answered:
         for _, _, other in dice.sample(answered, 8):
-            reply = {**other, "gradient": {"args": [other.get("value")] * len(request["args"])}}
+            reply = {**other, "gradient": {"args": [other.get("value")] * len(request.get("args", []))}}
             verdicts |= {one.verdict for one in findings(job, request, reply)}
     assert verdicts >= {"value", "shape", "dtype", "kind", "refused", "accepted", "error-kind"}

@@ -18,7 +18,7 @@ from tests.whole import test_mutants as mutants
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 SMALL = ROOT / "tests/conformance/small"
-KINDS = ("pynested", "small", "torch")
+KINDS = ("pynested", "programs", "small", "torch")
 KILLED, SURVIVED, BROKEN = "killed", "survived", "broken"
 _DIFFERS, _AGREES = 1, 0
 Fault = dict[str, Any]
@@ -124,4 +124,4 @@ class Torch(Adapter):
         }
 
 
-PLACES = {"pynested": Pynested, "small": Small, "torch": Torch}
+PLACES = {"pynested": Pynested, "programs": Pynested, "small": Small, "torch": Torch}

@@ -11,14 +11,14 @@ import pytest
 
 from tests.faults.plant import KILLED, KINDS, SURVIVED, Small, changed, load
 
-LEAST = 40
+LEAST = {"pynested": 40, "programs": 20, "small": 40, "torch": 40}
 HERE = [kind for kind in KINDS if kind != "torch" or find_spec("torch") is not None]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_there_are_enough_faults(kind: str) -> None:
     faults = load(kind)
-    assert len([name for name, fault in faults.items() if "equivalent" not in fault]) >= LEAST
+    assert len([name for name, fault in faults.items() if "equivalent" not in fault]) >= LEAST[kind]
     assert all(fault["op"] and fault["old"] != fault["new"] for fault in faults.values())
 
 

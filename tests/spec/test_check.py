@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pynested.spec.check import counts, lint, lint_cases, lint_definitions, lint_table, lint_vectors
-from pynested.spec.corpus import load_vectors
+from pynested.spec.corpus import load_programs, load_vectors
 from pynested.spec.table import Clause, Operator, load_table
 
 Corpus = dict[str, list[Any]]
@@ -138,7 +138,7 @@ SPOILERS: list[tuple[Callable[[Corpus], None], str]] = [
 def test_spoiled_vectors_are_refused(spoil: Callable[[Corpus], None], problem: str) -> None:
     corpus = {**load_vectors(), "softmax": copy.deepcopy(load_vectors()["softmax"])}
     spoil(corpus)
-    assert any(problem in found for found in lint_vectors(load_table(), corpus))
+    assert any(problem in found for found in lint_vectors(load_table(), corpus, load_programs()))
 
 
 def test_a_call_may_be_refused_for_its_arguments() -> None:
@@ -160,4 +160,4 @@ def test_damaged_vectors_are_a_problem_like_others(monkeypatch: pytest.MonkeyPat
 def test_a_new_clause_needs_a_witness() -> None:
     extra = Clause("SOFTMAX-10", "value", "The sum of a run is 1.")
     table = spoiled(clauses=(*load_table()["softmax"].clauses, extra))
-    assert lint_vectors(table, load_vectors()) == ["SOFTMAX-10: no vector witnesses it"]
+    assert lint_vectors(table, load_vectors(), load_programs()) == ["SOFTMAX-10: no vector witnesses it"]

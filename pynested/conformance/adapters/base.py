@@ -7,6 +7,7 @@ missing, or as the adapter's own fault, is here.
 from __future__ import annotations
 
 import functools
+import itertools
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -16,9 +17,11 @@ from typing import Any
 import numpy as np
 
 from pynested.spec.encoding import WIDTHS, Components, decode_value, encode, encode_value
+from pynested.spec.programs import QUESTIONS
 
 from ..messages import PROTOCOL, Message
 from ..placements import Array
+from .programs import PythonProgram, Runs, feasible
 
 Plain = Components | Array
 
@@ -83,6 +86,20 @@ class Target(ABC):
     def read(self, result: Any) -> Any:
         """Return a result as components, an array, a Python number, or a list of these."""
 
+    def program(self, inputs: Mapping[str, Plain], leaves: Sequence[str], place: Place) -> Runs:
+        """Build the inputs of a program, and return what carries out its steps; ``leaves`` require grad."""
+        names = {name: self.operand(value, place, False).value for name, value in inputs.items()}
+        for name in leaves:
+            names[name].requires_grad_()
+        layout = place.layout
+        return PythonProgram(
+            names, lambda *call: self.call(call[0], layout, *call[1:]), self.other, self.read, self.pull_back
+        )
+
+    def pull_back(self, result: Any, cotangent: Any, retain: bool) -> None:
+        """Pull a cotangent, which is an array of the target, back from a result; ``retain`` keeps the graph."""
+        result.backward(cotangent, retain_graph=retain)
+
     @abstractmethod
     def backward(self, results: Sequence[Any], cotangents: Sequence[Plain]) -> None:
         """Pull the cotangents back to the tracked operands."""
@@ -113,7 +130,7 @@ class PythonAdapter:
             return self._dense.run({name: value for name, value in message.items() if name != "dense"})
         reply = {"seq": message["seq"]}
         try:
-            return {**reply, **self._run(message)}
+            return {**reply, **(self._program(message) if "steps" in message else self._run(message))}
         except Stopped as stopped:
             return {**reply, **stopped.fields}
         except Exception:  # whatever else goes wrong is the fault of this adapter, and the runner must know
@@ -128,6 +145,29 @@ class PythonAdapter:
             except Stopped as stopped:
                 reply["gradient"] = stopped.fields
         return reply
+
+    def _program(self, message: Message) -> Message:
+        """Carry out the steps of a program, as far as each has what it needs."""
+        place = Place(message["layout"], message["placement"])
+        inputs = {name: decode_value(value) for name, value in message["inputs"].items()}
+        program = self._attempt("construct", lambda: self._target.program(inputs, message["tracked"], place))
+        answers: list[Message | None] = []
+        for step in itertools.takewhile(lambda one: feasible(program, one), message["steps"]):
+            answers.append(self._answer(program, step))
+        return {"answers": answers}
+
+    def _answer(self, program: Runs, step: Mapping[str, Any]) -> Message | None:
+        question = step["op"] in QUESTIONS
+        phase = "read" if step["op"] == "value" else "run"
+        try:
+            found = self._attempt(phase, lambda: program.step(step))
+        except Stopped as stopped:
+            if "error" in stopped.fields:
+                return stopped.fields
+            raise
+        if not question:
+            return None
+        return {"value": {"python": None} if found is None else encode_result(found)}
 
     def _forward(self, message: Message, wrt: set[int | str]) -> _Forward:
         place = Place(message["layout"], message["placement"])

@@ -7,26 +7,24 @@ has. That is all that is here. There are no holes, no gradients, and nobody refu
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pynested.spec.components import Components, cast, stacked
-from pynested.spec.definitions import definition
 from pynested.spec.encoding import WIDTHS, Index
 from pynested.spec.functions import FUNCTIONS
+from pynested.spec.memory import Machine, arrays, called
 from pynested.spec.table import load_table
 
 from ..messages import Message
 from ..placements import PACKED
 from .base import Operand, Place, Plain, PythonAdapter, Target
+from .programs import Runs
 from .serve import serve
 
-_DIMS = ("dim", "dim0", "dim1", "dims", "start_dim", "end_dim")
-_ONE_MORE = ("unsqueeze", "stack")  # their `dim` counts the dimensions of the result
 _NARROW = ("layer_norm", "cross_entropy")  # at the ends of float64 these need more room than float64 has midway
 _PROMOTING = ("elementwise", "comparison", "products", "movement")  # chapters: dtypes of all operands count
 _REDUCING = ("reduction", "losses")  # chapters: a number for each component is no longer nested
@@ -37,7 +35,13 @@ class LawTarget(Target):
     """Every operator as it is defined, component by component."""
 
     def __init__(self) -> None:
-        self._kept = {"operators": operators(), "placements": [PACKED], "dtypes": list(WIDTHS), "gradients": False}
+        self._kept = {
+            "operators": operators(),
+            "placements": [PACKED],
+            "dtypes": list(WIDTHS),
+            "gradients": False,
+            "programs": True,
+        }
 
     def identity(self, device: str) -> Message:
         """Return name and version; there is no device but the processor."""
@@ -55,17 +59,15 @@ class LawTarget(Target):
 
     def call(self, op: str, layout: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Return what the definition says, rounded once."""
-        define = definition(op)
-        known = {name: value for name, value in kwargs.items() if name in inspect.signature(define).parameters}
-        given = inspect.signature(define).bind(*args, **known).arguments
+        define, given = called(op, args, kwargs)
         operands = list(arrays(given.values()))
-        rank = next((len(one.shape) for one in operands), 0) + (op in _ONE_MORE)
-        for name in _DIMS:
-            if given.get(name) is not None:
-                given[name] = canonical(given[name], rank)
         with np.errstate(all="ignore", over="raise" if op in _NARROW else "ignore"):
             result = define(**given)
         return rounded(result, Rounding(op, layout, operands, given.get("dtype", kwargs.get("dtype"))))
+
+    def program(self, inputs: Mapping[str, Plain], leaves: Sequence[str], place: Place) -> Runs:
+        """Return the memory of the specification with the inputs in it."""
+        return Machine(inputs)
 
     def missing(self, error: Exception) -> bool:
         """Return whether a definition needs more room than there is."""
@@ -83,22 +85,6 @@ class LawTarget(Target):
 def operators() -> list[str]:
     """Return the operators that have a definition: all of them."""
     return [operator.name for operator in load_table().values() if not operator.is_idea]
-
-
-def arrays(values: Any) -> Iterator[Any]:
-    """Yield the nested and dense arrays among values, and in lists of them."""
-    for value in values:
-        if isinstance(value, (Components, np.ndarray)):
-            yield value
-        elif isinstance(value, list):
-            yield from arrays(value)
-
-
-def canonical(dim: Any, rank: int) -> Any:
-    """Return a dimension, or several, counted from the front."""
-    if isinstance(dim, (tuple, list)):
-        return tuple(canonical(one, rank) for one in dim)
-    return dim + rank if dim < 0 else dim
 
 
 @dataclass(frozen=True)

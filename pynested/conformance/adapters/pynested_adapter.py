@@ -39,7 +39,13 @@ class PynestedTarget(Target):
             return {"unavailable": str(error)}
         self._device = device
         runtime = str(emulated_kernels().launcher) if device == "emulated" else ""
-        return {"name": "pynested", "version": __version__, "device": device, "runtime": runtime}
+        return {
+            "name": "pynested",
+            "version": __version__,
+            "device": device,
+            "runtime": runtime,
+            "capabilities": {"programs": True},
+        }
 
     def operand(self, value: Plain, place: Place, tracked: bool) -> Operand:
         """Build an array, or a nested array in the wanted layout and placement."""

@@ -57,7 +57,8 @@ class TorchTarget(Target):
         self._device = device
         version = str(self._torch.__version__)
         words = {"dialect": "torch", "errors": "builtin", "dense": "dense PyTorch", "conventions": "promotion"}
-        return {"name": "torch", "version": version, "device": device, **words}
+        kept = {"programs": True}
+        return {"name": "torch", "version": version, "device": device, "capabilities": kept, **words}
 
     def operand(self, value: Plain, place: Place, tracked: bool) -> Operand:
         """Build a tensor, or a nested tensor in the wanted layout and placement."""
@@ -200,6 +201,10 @@ class TorchTarget(Target):
         pairs = [pair for pair in zip(outputs, pulls, strict=True) if pair[0].requires_grad]
         if pairs:
             self._torch.autograd.backward(*zip(*pairs, strict=True))
+
+    def pull_back(self, result: Any, cotangent: Any, retain: bool) -> None:
+        """Pull a cotangent back by component, so that structures cannot clash; of a dense result by row."""
+        self._torch.autograd.backward(result.unbind(), cotangent.unbind(), retain_graph=retain)
 
     def missing(self, error: Exception) -> bool:
         """Return whether PyTorch says that it has no kernel for this."""

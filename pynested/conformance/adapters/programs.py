@@ -1,0 +1,90 @@
+"""Programs in Python: what the steps are, where a target does not say otherwise.
+
+The deeds and the questions have in PyTorch, in pynested and in whatever follows them the same names, so all that a
+target has to add is how it pulls a cotangent back.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from pynested.spec.encoding import Index, decode_value
+from pynested.spec.programs import OF_TAPE, QUESTIONS, WRITES, names_in, outs
+
+Step = Mapping[str, Any]
+
+
+class Runs(Protocol):
+    """What carries out the steps of a program: arrays by name, and a step at a time."""
+
+    names: dict[str, Any]
+
+    def step(self, step: Step) -> Any:
+        """Carry a step out, and return the answer where it is a question."""
+
+
+class PythonProgram:
+    """Carries out steps on the arrays of a target.
+
+    ``call`` calls an operator, ``other`` translates arguments that are no arrays, ``read`` reads arrays, and ``pull``
+    makes a backward pass.
+    """
+
+    def __init__(
+        self,
+        names: dict[str, Any],
+        call: Callable[[str, list[Any], dict[str, Any]], Any],
+        other: Callable[[Any], Any],
+        read: Callable[[Any], Any],
+        pull: Callable[[Any, Any, bool], None],
+    ) -> None:
+        self.names = names
+        self._call, self._other, self._read, self._pull = call, other, read, pull
+
+    def step(self, step: Step) -> Any:
+        """Carry a step out, and return the answer where it is a question."""
+        op, args = step["op"], [self._resolved(one) for one in step["args"]]
+        kwargs = {name: self._resolved(one) for name, one in step.get("kwargs", {}).items()}
+        if op in QUESTIONS:
+            return self._answer(op, *args)
+        if op in WRITES:
+            operator.setitem(*args) if op == "setitem" else getattr(args[0], op)(*args[1:])
+            return None
+        made = self._of_tape(op, *args, **kwargs) if op in OF_TAPE else self._call(op, args, kwargs)
+        names = outs(step)
+        self.names |= zip(names, made, strict=True) if len(names) > 1 else dict.fromkeys(names, made)
+        return None
+
+    def _resolved(self, value: Any) -> Any:
+        """Return an argument: the array of that name, a list of them, or what is no array."""
+        if isinstance(value, dict) and "name" in value:
+            return self.names[value["name"]]
+        if isinstance(value, dict) and "list" in value:
+            return [self._resolved(one) for one in value["list"]]
+        found = decode_value(value)
+        items = self._other(found)
+        return items[0] if isinstance(found, Index) and len(items) == 1 else items
+
+    def _of_tape(self, op: str, array: Any, *rest: Any, retain_graph: bool = False) -> Any:
+        if op == "backward":
+            self._pull(array, rest[0], retain_graph)
+        elif op == "hook":
+            array.register_hook(lambda gradient: gradient * rest[0])
+        elif op == "retain_grad":
+            array.retain_grad()
+        return array.grad if op == "grad" else None
+
+    def _answer(self, op: str, array: Any, *rest: Any) -> Any:
+        if op == "value":
+            return self._read(array)
+        if op == "len":
+            return len(array)
+        found = getattr(array, op)
+        return bool(found) if op == "requires_grad" else found(*rest)
+
+
+def feasible(program: Runs, step: Step) -> bool:
+    """Return whether everything that a step needs is there; a refused step has made nothing."""
+    return set(names_in(step)) <= set(program.names)

@@ -1,0 +1,49 @@
+"""A program as code that can be pasted: its inputs as the adapter builds them, its steps up to the one that differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pynested.spec.encoding import decode_value
+from pynested.spec.programs import QUESTIONS, outs
+from pynested.spec.table import load_table
+
+from .corpus import Program
+from .pasting import Place
+from .programs import argument, spelled
+from .snippets import DIALECTS, Dialect
+
+Step = Mapping[str, Any]
+
+
+def program_snippet(program: Program, layout: str, placement: str, dialect: str, last: int) -> str:
+    """Return a program as code, up to step number ``last``; the refusals that are due before it are caught."""
+    speak = DIALECTS.get(dialect, DIALECTS["pynested"])
+    place = Place(layout, placement)
+    lines = [speak.head]
+    for name, value in program.inputs.items():
+        lines += speak.operand(name, decode_value(value), place, False).lines
+    lines += [f"{name}.requires_grad_()" for name in program.leaves]
+    gradients = {name for step in program.steps if step["op"] == "grad" for name in outs(step)}
+    for number, step in enumerate(program.steps[: last + 1]):
+        lines += _lines(step, speak, gradients, caught=number < last and bool({"refuse", "may_refuse"} & set(step)))
+    return "\n".join(lines)
+
+
+def _lines(step: Step, speak: Dialect, gradients: set[str], caught: bool) -> Iterator[str]:
+    """Yield the lines of a step; what it shows is printed."""
+
+    def call(op: str, texts: Sequence[str]) -> str:
+        return speak.pull(texts) if op == "backward" else speak.call(load_table()[op], texts)
+
+    code = spelled(step, call)
+    if step["op"] == "value":
+        name = argument(step["args"][0])
+        code = f"print({name})" if name in gradients else speak.shown(name)
+    elif step["op"] in QUESTIONS:
+        code = f"print({code})"
+    if not caught:
+        yield code
+        return
+    yield from ("try:", f"    {code}", "except Exception as error:", '    print("refused:", error)')

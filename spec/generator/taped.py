@@ -1,0 +1,180 @@
+"""A machine that remembers slopes: programs in exact numbers, and the gradients that their passes leave.
+
+No tape is needed. Each number knows its slope with respect to every element of the inputs that require grad; a pass
+adds the slopes of a result, times the cotangent, to what these elements have collected. What is detached forgets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..components import Components
+from ..memory import Held, Machine, leafwise, leaves
+from ..numerics import NDArray
+from ..programs import OF_TAPE, Step, outs
+from .exact import MP, Exact, round_to, slopes_of
+from .words import Inexact, representable
+
+__all__ = ["Taped"]
+
+
+class Taped(Machine):
+    """Runs a program in exact numbers; ``history`` of an array has the slopes of each of its elements."""
+
+    def __init__(self, inputs: Mapping[str, Any], tracked: Sequence[str]) -> None:
+        super().__init__(inputs)
+        self._own: dict[Held, Any] = {}  # the numbers of the elements of each array that collects its gradient
+        self._collected: list[Any] = []
+        self._factors: dict[Held, Any] = {}  # what the hooks of an array make of what flows back to it
+        for name in tracked:
+            self._collect(self.names[name])
+
+    def step(self, step: Step) -> Any:
+        """Carry a step out, and return the answer where it is a question."""
+        if step["op"] not in OF_TAPE:
+            return super().step(step)
+        first, *rest = [self._resolved(one) for one in step["args"]]
+        if step["op"] == "backward":
+            self._pull(first, rest[0])
+        elif step["op"] == "grad":
+            (name,) = outs(step)
+            self.names[name] = self._gradient(first)
+        elif step["op"] == "retain_grad":
+            self._collect(first)
+        else:
+            self._factors[first] = self._factors.get(first, MP.one) * rest[0]
+            first.history = leafwise(
+                _each(lambda slopes: {n: rest[0] * one for n, one in slopes.items()}), first.history
+            )
+        return None
+
+    def answer(self, op: str, held: Held, dim: int = 0) -> Any:
+        """Return the answer to a question."""
+        return held.history is not None if op == "requires_grad" else super().answer(op, held, dim)
+
+    # --- numbers that know their slopes
+
+    def rounded(self, numbers: NDArray, dtype: np.dtype[Any]) -> NDArray:
+        """Return numbers as an array of a dtype keeps them: floats as exact numbers, rounded once."""
+        if dtype.kind != "f":
+            return super().rounded(numbers, dtype)
+        return _objects([_rounded(number, dtype.name) for number in numbers.ravel().tolist()], numbers)
+
+    def read(self, held: Held) -> Any:
+        """Return the numbers of an array; those that are written last, with the slopes of the array."""
+        values = super().read(held)
+        if held.dtype.kind != "f" or held.history is None:
+            return values
+        pairs = zip(leaves(values), leaves(held.history), strict=True)
+        known = iter(
+            [_objects([Exact(v.value, s) for v, s in zip(a.ravel(), b.ravel(), strict=True)], a) for a, b in pairs]
+        )
+        return leafwise(lambda _: next(known), values, held.dtype)
+
+    def _numbers(self, places: NDArray, dtype: np.dtype[Any]) -> NDArray:
+        if dtype.kind != "f":
+            return super()._numbers(places, dtype)
+        return _objects([_without_slopes(self.cells[place]) for place in places.ravel()], places)
+
+    def write(self, held: Held, value: Any) -> None:
+        """Write a value; an array that has slopes has those of what is written from then on."""
+        super().write(held, value)
+        if held.history is not None:
+            held.history = self._slopes(held)
+
+    def _slopes(self, held: Held) -> Any:
+        return leafwise(_each(lambda place: slopes_of(self.cells[place])), held.places)
+
+    def kept_result(self, result: Any, operands: list[Held]) -> Any:
+        """Put a result, which is exact, into new cells; if an operand has slopes, it has too."""
+        made = super().kept_result(result, operands)
+        if isinstance(made, list):
+            return made
+        if not representable(result, made.dtype.name):
+            raise Inexact(f"a program computes numbers that are exact in {made.dtype.name}; this result is not")
+        if made.dtype.kind == "f" and any(one.history is not None for one in operands):
+            made.history = self._slopes(made)
+        return made
+
+    def viewed(self, op: str, args: list[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Return a view; its elements have the slopes of those that it shows, unless it is detached."""
+        made = super().viewed(op, args, kwargs)
+        if args[0].history is not None and op != "detach":
+            shown = super().viewed(op, [Held(args[0].history, args[0].dtype), *args[1:]], kwargs)
+            several = isinstance(made, list)
+            for view, one in zip(made if several else [made], shown if several else [shown], strict=True):
+                view.history = one.places
+        return made
+
+    # --- gradients
+
+    def _collect(self, held: Held) -> None:
+        """Let an array collect its gradient: each of its elements gets a number and the slope 1 with respect to it."""
+        first = len(self._collected)
+        numbers = iter(range(first, first + sum(one.size for one in leaves(held.places))))
+        own = leafwise(_each(lambda _: next(numbers)), held.places)
+        self._collected += [None] * sum(one.size for one in leaves(held.places))
+        before = held.history if held.history is not None else leafwise(_each(lambda _: {}), held.places)
+        factor = self._factors.get(held, MP.one)
+        merged = iter([_merged(*pair, factor) for pair in zip(leaves(before), leaves(own), strict=True)])
+        held.history = leafwise(lambda _: next(merged), held.places)
+        self._own[held] = own
+
+    def _pull(self, result: Held, cotangent: Held) -> None:
+        """Add slopes times cotangents to what the elements have collected."""
+        for slopes, weights in zip(leaves(result.history), leaves(self.read(cotangent)), strict=True):
+            for known, weight in zip(slopes.ravel(), weights.ravel(), strict=True):
+                for number, slope in known.items():
+                    before = self._collected[number]
+                    self._collected[number] = slope * weight.value + (MP.zero if before is None else before)
+
+    def _gradient(self, held: Held) -> Held:
+        """Return what an array has collected, in memory of its own."""
+        collected = {number: Exact(value) for number, value in enumerate(self._collected) if value is not None}
+        if held in self._own:
+            return self.put(
+                leafwise(_each(lambda number: collected.get(number, Exact(0))), self._own[held]), held.dtype
+            )
+        return self.put(leafwise(_each(lambda _: Exact(0)), held.places), held.dtype)
+
+
+def _rounded(number: Any, dtype: str) -> Exact:
+    """Return a number of a dtype, with the slopes that it has."""
+    exact = number if isinstance(number, Exact) else Exact(number)
+    return Exact(MP.mpf(round_to(exact.value, dtype)), slopes_of(number))
+
+
+def _without_slopes(number: Any) -> Exact:
+    return Exact(number.value if isinstance(number, Exact) else number)
+
+
+def _merged(slopes: NDArray, numbers: NDArray, own: Any) -> NDArray:
+    """Return slopes with respect to one more number each."""
+    pairs = zip(slopes.ravel(), numbers.ravel().tolist(), strict=True)
+    return _objects([{**known, number: own} for known, number in pairs], slopes)
+
+
+def _each(function: Any) -> Any:
+    """Return the function of arrays that applies a function to each element, whatever it gives."""
+    return lambda array: _objects([function(one) for one in array.ravel().tolist()], array)
+
+
+def _objects(numbers: list[Any], like: NDArray) -> NDArray:
+    array = np.empty(len(numbers), dtype=object)
+    array[:] = numbers
+    return array.reshape(like.shape)
+
+
+def floats_of(tree: Any, dtype: Any) -> Any:
+    """Return exact numbers as floats, for their signs and special values."""
+    return leafwise(
+        lambda one: np.array([float(n.value) for n in one.ravel()], np.float64).reshape(one.shape), tree, dtype
+    )
+
+
+def is_exact(tree: Any) -> bool:
+    """Return whether an answer is of exact numbers."""
+    return isinstance(tree, (Components, np.ndarray)) and all(one.dtype == object for one in leaves(tree))
