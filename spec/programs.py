@@ -14,7 +14,7 @@ Every array is an input or the result of a step, and has a name; all other argum
 `tracked` require grad. A step is one of three things:
 
     an operator    of the operator table, whose result, or list of results, gets the name or the names in `out`
-    a deed         of `DEEDS`: it writes into an array, or has to do with gradients
+    a deed         of `WRITES`, which writes into an array, or of `OF_TAPE`, which has to do with gradients
     a question     of `QUESTIONS`, which is answered
 
 What is due at a step stands beside it, with the clauses that it shows:

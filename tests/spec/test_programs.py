@@ -5,13 +5,17 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
 
 from pynested.spec.check_programs import lint_programs
 from pynested.spec.corpus import load_programs, load_vectors, read_programs, read_vectors
+from pynested.spec.generator.write import FOLDER
 from pynested.spec.grammar import Malformed, check
 from pynested.spec.programs import FORMAT, OF_TAPE, PROGRAM, QUESTIONS, WRITES, names_in, operator_of
 from pynested.spec.table import load_table
@@ -150,3 +154,39 @@ def test_names_are_found_in_lists_and_keywords() -> None:
         "kwargs": {"out": {"name": "c"}},
     }
     assert names_in(step) == ["a", "b", "c"]
+
+
+# ---- the JSON Schema
+
+
+def schema() -> Draft202012Validator:
+    """The schema of a file of programs, which refers to that of the vectors."""
+    folder = files("pynested.spec")
+    read = [json.loads(folder.joinpath(f"{name}.schema.json").read_text("utf-8")) for name in ("programs", "vectors")]
+    known = Registry().with_resources((one["$id"], Resource.from_contents(one)) for one in read)
+    return Draft202012Validator(read[0], registry=known)
+
+
+def as_file(program: dict[str, Any]) -> dict[str, Any]:
+    return {"format": FORMAT, "spec": "0.1", "chapter": "write", "count": 1, "programs": [program]}
+
+
+def test_the_programs_keep_to_the_schema() -> None:
+    validator = schema()
+    for path in sorted(FOLDER.glob("programs/*.json")):
+        assert [error.json_path for error in validator.iter_errors(json.loads(path.read_text("utf-8")))] == []
+
+
+# What is wrong with a program and no schema can say: it needs names, counting, or to know the steps.
+BEYOND = {
+    *("a name of nothing", "a name too early", "a name twice", "a name that is none", "a leaf of nothing"),
+    *("an answer of a deed", "a question that may be refused", "a write without a value", "a write with a result"),
+    *("words that do not fit", "two ragged dimensions in the jagged layout"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_program_breaks_the_schema_or_needs_more(name: str) -> None:
+    validator = schema()
+    assert validator.is_valid(as_file(ACCEPTED))
+    assert validator.is_valid(as_file(changed(REFUSED[name][0]))) == (name in BEYOND)
