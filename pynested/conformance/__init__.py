@@ -12,6 +12,7 @@ A call goes down this list, and what came of it comes up again:
 - `process`: one such process, and that nothing of it is left; `pipes`: its lines, as many as are asked for
 - `replies`: the one door through which answers come in. What is no reply is *garbled*, which is a reply like others
 - `judge`: a reply against its expectation; `literals` and `snippets`: the call in words and as code to paste
+- `programs`: several calls in one request, each step held to the same judge; `program_snippets`: these as code
 - `records`: what a run leaves behind; `report` and `differences`: the views, made from the records
 - `explain`: a clause and its witnesses
 - `holding`: one Python function as a target, `check(function, "softmax")`; `in_process`: how it is called

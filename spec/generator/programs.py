@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +14,7 @@ from ..programs import FORMAT
 from .taped import Taped, floats_of, is_exact
 from .words import exact_fields
 
-__all__ = ["Chapter", "Draft", "chapter_text", "chapters"]
+__all__ = ["Chapter", "Draft", "chapter_text"]
 
 
 @dataclass
@@ -108,14 +107,6 @@ class Chapter:
         wanted = tracked.split(), layouts.split(), placements.split()
         self.drafts.append(Draft(self.name, f"{start}{number}", inputs, *wanted))
         return self.drafts[-1]
-
-
-def chapters() -> Iterator[Chapter]:
-    """Yield the chapters of programs, in reading order."""
-    from .cases import program_shape, program_share, program_tape, program_write
-
-    for module in (program_write, program_tape, program_shape, program_share):
-        yield module.chapter()
 
 
 def chapter_text(chapter: Chapter, line: Any) -> str:

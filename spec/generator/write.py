@@ -13,11 +13,13 @@ from ..programs import FOLDER as PROGRAMS
 from ..table import FAMILIES
 from .author import Book
 from .build import build
+from .cases import program_shape, program_share, program_tape, program_write
 from .cases.designed import designed
-from .programs import chapter_text, chapters
+from .programs import chapter_text
 
 __all__ = ["FOLDER", "books", "differences", "texts", "write"]
 
+_PROGRAMS = (program_write, program_tape, program_shape, program_share)
 FOLDER = Path(__file__).parents[1] / "vectors"
 
 
@@ -33,7 +35,7 @@ def texts(only: str | None = None) -> Iterator[tuple[Path, str]]:
     for chapter, book in books():
         if only is None or book.op == only:
             yield FOLDER / chapter / f"{book.op}{book.part and '.' + book.part}.json", text(book)
-    for programs in chapters():
+    for programs in (one.chapter() for one in _PROGRAMS):
         if only is None or programs.name == only:
             yield FOLDER / PROGRAMS / f"{programs.name}.json", chapter_text(programs, _line)
 

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from pynested.conformance import literals
-from pynested.conformance.corpus import Selection, load_corpus
+from pynested.conformance.corpus import Program, Selection, load_corpus
 from pynested.conformance.placements import HOLES_NAN, PACKED, PLACEMENTS, TRANSPOSED
+from pynested.conformance.program_snippets import program_snippet
 from pynested.conformance.runner import plan
 from pynested.conformance.snippets import snippet
 from pynested.spec.encoding import Components, Index, encode_value
@@ -143,6 +144,10 @@ def test_every_case_can_be_written_down() -> None:
     for number, job in enumerate(plan(corpus, Selection())):
         call = job.requests()[number // 2 % len(job.placements)]
         operator, dialect = corpus.table[job.case.op], ("pynested", "torch")[number % 2]
+        if isinstance(job.case, Program):
+            code = program_snippet(job.case, call["layout"], call["placement"], dialect, len(job.case.steps) - 1)
+            assert f"{dialect}" in code and len(code.splitlines()) > len(job.case.steps), job.case.id
+            continue
         assert literals.call_in_words(call, operator)
         assert "out = " in snippet(call, operator, dialect, gradient="cotangent" in call), job.case.id
 
