@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from . import messages
 from .corpus import Case
-from .judge import DIFFERS, FORWARD, OK, Finding, judge
+from .judge import DIFFERS, FORWARD, Finding, judge
 from .kinds import Second
 from .messages import Message
 from .replies import LOST, Reply
@@ -127,11 +127,6 @@ class Questions:
             questions.append((asked, asked.job.placements[0], _DENSE))
         asked.waiting = len(questions)
         self._ready.extend(questions)
-
-
-def agrees_where(asked: Asked, part: str, placement: str) -> bool:
-    """Return whether a part is right in a placement."""
-    return any(one.part == part and one.verdict == OK for one in asked.found.get(placement, []))
 
 
 def forward_of(asked: Asked) -> dict[str, str]:

@@ -44,13 +44,17 @@ _REJECTIONS = {"RuntimeError", "ValueError", "IndexError", "TypeError", "NotImpl
 
 @dataclass(frozen=True)
 class Finding:
-    """What one part of one run came to. ``note`` is a remark that is no difference."""
+    """What one part of one run came to. ``note`` is a remark that is no difference.
+
+    ``near`` says of a value that it is off by a few roundings: another number, but no other answer.
+    """
 
     part: str
     verdict: str
     want: str = ""
     got: str = ""
     note: str = ""
+    near: bool = False
 
 
 def judge(case: Case, layout: str, reply: Reply, errors_are: str = "kind", kinds: bool = True) -> list[Finding]:
@@ -135,7 +139,7 @@ def _gradient(case: Case, layout: str, gradient: Reply) -> Finding:
         if found.verdict != OK:
             came = "no gradient, which counts as zero" if got is None else found.got
             where = f"argument {place}" if isinstance(place, int) else place
-            return Finding(GRADIENT, found.verdict, f"{found.want}, the gradient of {where}", came)
+            return Finding(GRADIENT, found.verdict, f"{found.want}, the gradient of {where}", came, near=found.near)
     return Finding(GRADIENT, OK)
 
 
@@ -160,7 +164,8 @@ def _compared(part: str, got: Any, wanted: Mapping[str, Any], layout: str, kinds
         return Finding(part, *misfit)
     difference = compare(got, wanted)
     if difference is not None:
-        return Finding(part, _ASPECTS[difference.aspect], *map(_cut, _texts(difference)))
+        want, came = map(_cut, _texts(difference))
+        return Finding(part, _ASPECTS[difference.aspect], want, came, near=difference.near)
     mismatch = _kind_mismatch(got, wanted, layout) if kinds else None
     return Finding(part, "kind", *mismatch) if mismatch else Finding(part, OK)
 

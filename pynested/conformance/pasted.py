@@ -14,9 +14,9 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 
-from .differences import normal
 from .problems import KitError
 from .records import Record, Run
+from .roots import normal
 
 _PATIENCE = 20  # seconds for one snippet
 _LONGEST = 300  # characters of a message, as adapters cut it

@@ -8,13 +8,13 @@ from dataclasses import replace
 from pynested.spec.encoding import decode_value
 
 from . import messages
-from .asking import Asked, Job, Questions, agrees_where, forward_of
-from .blame import blame
+from .asking import Asked, Job, Questions, forward_of
+from .blame import blame, only_placed
 from .corpus import Case, Corpus, Selection
 from .judge import ADAPTER, CONVENTION, DIFFERS, ERROR, GRADIENT, OK, UNREACHED, Finding
 from .kinds import UNSTEADY, as_declared, kind_of
 from .literals import call_in_words
-from .placements import PACKED, placements_for
+from .placements import placements_for
 from .problems import KitError
 from .records import Record
 from .replies import MISSING, UNASKED
@@ -111,7 +111,7 @@ def _finding(asked: Asked, group: Sequence[tuple[str, Finding]], corpus: Corpus,
     if finding.verdict not in DIFFERS:
         return record
     second = asked.second(placement, finding.part)
-    clause = blame(job.case, finding, corpus, agrees_where(asked, finding.part, PACKED))
+    clause = blame(job.case, finding, corpus, only_placed(asked.found, finding))
     operator, request = corpus.table[job.case.op], job.request(placement)
     record |= {
         "kind": kind_of(finding, second),

@@ -11,8 +11,10 @@ from pynested.spec.encoding import Components, Index, decode_value
 from pynested.spec.table import Operator
 
 from . import literals
+from .awkward_dialect import AwkwardDialect
 from .pasting import Operand, Place
 from .placements import PACKED, TRANSPOSED, Array, place_jagged, place_strided
+from .tensorflow_dialect import TensorflowDialect
 from .torch_dialect import TorchDialect
 
 
@@ -88,7 +90,12 @@ class PynestedDialect:
         return f"out.backward({self._array(cotangent)})"
 
 
-DIALECTS: Mapping[str, Dialect] = {"pynested": PynestedDialect(), "torch": TorchDialect()}
+DIALECTS: Mapping[str, Dialect] = {
+    "pynested": PynestedDialect(),
+    "torch": TorchDialect(),
+    "awkward": AwkwardDialect(),
+    "tensorflow": TensorflowDialect(),
+}
 
 
 def snippet(request: Mapping[str, Any], operator: Operator, dialect: str, gradient: bool = False) -> str:

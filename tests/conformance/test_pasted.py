@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from pynested.cli import main
-from pynested.conformance.differences import normal
 from pynested.conformance.pasted import findings, mismatches, replay
 from pynested.conformance.records import Run, read
+from pynested.conformance.roots import normal
 
 HEAD = "import math\n\n"
 
