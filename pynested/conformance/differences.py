@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .judge import CORRUPT, DIFFERS
-from .kinds import DENSE, KINDS, LIMIT
+from .judge import CORRUPT, DIFFERS, ERROR
+from .kinds import CRASH, DENSE, KINDS, LIMIT
 from .placements import HOLES_MAX, HOLES_NAN, PACKED, TRANSPOSED
 from .records import Record, Run
 from .roots import Pair, grouped
@@ -17,7 +18,7 @@ WIDTH = 98
 ENTRIES = 80  # that a report tells one by one, unless all are asked for
 _LABEL = 10
 _KINDS = list(KINDS)
-_FOLDED = [LIMIT, DENSE, *reversed([kind for kind in KINDS if kind not in (LIMIT, DENSE)])]
+_FOLDED = (LIMIT, DENSE)
 _MOST = 4  # operators that an entry names on one line
 
 # Of one kind a wrong gradient comes first, for it is the most silent; roundings come late, and dtypes last.
@@ -54,7 +55,8 @@ class Cause:
 
     def _reading(self, pair: Pair) -> tuple[Any, ...]:
         finding = pair[1]
-        return finding["kind"] != self.kind, PACKED not in finding["placements"], len(finding["snippet"])
+        plain = (finding["kind"] != self.kind, finding["part"] == ERROR and self.kind == CRASH)
+        return *plain, PACKED not in finding["placements"], len(finding["snippet"])
 
     @property
     def clause(self) -> str:
@@ -64,8 +66,7 @@ class Cause:
     @property
     def operators(self) -> list[str]:
         """The operators that are affected, those with the most cases first."""
-        found = [result["op"] for result, _ in self.members]
-        return sorted(dict.fromkeys(found), key=found.count, reverse=True)
+        return by_frequency([result["op"] for result, _ in self.members])
 
     @property
     def layouts(self) -> str:
@@ -96,8 +97,8 @@ def _rank(cause: Cause) -> tuple[Any, ...]:
 
 
 def folded(found: Sequence[Cause], most: int = ENTRIES) -> tuple[list[Cause], list[Cause]]:
-    """Return the causes that are told one by one, and the others: the rarest, limits that the target names first."""
-    rare = sorted(found, key=lambda cause: (_FOLDED.index(cause.kind), len(cause.members)))
+    """Return the causes that are told one by one, and the others: the rarest limits, and what is so when dense too."""
+    rare = sorted(found, key=lambda cause: (cause.kind not in _FOLDED, len(cause.members)))
     less = {id(cause) for cause in rare[: max(len(found) - most, 0)]}
     return [one for one in found if id(one) not in less], [one for one in found if id(one) in less]
 
@@ -105,7 +106,7 @@ def folded(found: Sequence[Cause], most: int = ENTRIES) -> tuple[list[Cause], li
 def in_short(number: int, cause: Cause) -> Iterator[str]:
     """Yield two lines for a cause: what differs, and where it is easiest to see."""
     _, finding = cause.example
-    yield _cut(f"{number:2}  {cause.clause}  {_named(cause.operators)}: {cause.what}   ({cause.extent})", WIDTH)
+    yield _cut(f"{number:2}  {cause.clause}  {named(cause.operators)}: {cause.what}   ({cause.extent})", WIDTH)
     yield _cut(f"    {finding['call'].partition(';')[0]}: expected {finding['want']}, got {finding['got']}", WIDTH)
 
 
@@ -135,15 +136,21 @@ def in_brief(found: Sequence[Cause]) -> list[str]:
     for cause in found:
         what = f"{cause.part} {cause.verdict}" if cause.part == "gradient" else cause.verdict
         size, got = str(len(cause.members)), cause.example[1]["got"]
-        rows.append((cause.kind, cause.clause, what, size, _named(cause.operators), got))
+        rows.append((cause.kind, cause.clause, what, size, named(cause.operators), got))
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
     aligned = ["  ".join(f"{text:{width}}" for text, width in zip(row, widths, strict=False)) for row in rows]
     return [_cut(f"{head}  {row[4]}: {row[5]}", WIDTH) for head, row in zip(aligned, rows, strict=True)]
 
 
-def _named(operators: Sequence[str]) -> str:
-    more = len(operators) - _MOST
-    return ", ".join(operators[:_MOST]) + (f" +{more}" if more > 0 else "")
+def by_frequency(operators: Sequence[str]) -> list[str]:
+    """Return each operator once, the most frequent first."""
+    return [name for name, _ in Counter(operators).most_common()]
+
+
+def named(operators: Sequence[str]) -> str:
+    """Return the most frequent operators, and how many others there are."""
+    found = by_frequency(operators)
+    return ", ".join(found[:_MOST]) + (f" +{len(found) - _MOST}" if len(found) > _MOST else "")
 
 
 def where(result: Record, finding: Record) -> str:

@@ -8,9 +8,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from .coverage import coverage, unanswered
-from .differences import ENTRIES, WIDTH, Cause, causes, folded, in_brief, in_full, in_short
+from .differences import ENTRIES, WIDTH, Cause, causes, folded, in_brief, in_full, in_short, named
 from .judge import ADAPTER, CONVENTION, DIFFERS, ERROR, FORWARD, GRADIENT, OK
-from .kinds import KINDS
+from .kinds import CONVENTIONS, KINDS
 from .placements import PACKED
 from .records import Record, Run
 from .replies import MISSING, UNASKED
@@ -194,13 +194,20 @@ class Report:
 
     def _conventions(self) -> list[str]:
         """Tell in one paragraph what the target declares to do otherwise."""
-        found = [(result["op"], one["got"]) for result, one in self._findings() if one["verdict"] == CONVENTION]
-        if not found:
+        words: dict[str, list[tuple[str, str]]] = {}
+        for result, one in self._findings():
+            if one["verdict"] == CONVENTION:
+                word, _, text = one["got"].partition(": ")
+                words.setdefault(word, []).append((result["op"], text))
+        if not words:
             return []
-        counts, operators = Counter(got.partition(":")[0] for _, got in found), dict.fromkeys(op for op, _ in found)
-        which = ", ".join(f"{name} in {count:,} checks" for name, count in counts.items())
-        text = f"Conventions of its own that {self._target} declares, which are no differences: {which}, in "
-        return textwrap.wrap(f"{text}{', '.join(operators)}. For example {found[0][1]}, in {found[0][0]}.", WIDTH)
+        told = [
+            f"{word} ({CONVENTIONS.get(word, word)}) in {len(found):,} checks of {named([op for op, _ in found])}, "
+            f"as {found[0][1]} in {found[0][0]}"
+            for word, found in words.items()
+        ]
+        start = f"Conventions of its own that {self._target} declares, which are no differences:"
+        return textwrap.wrap(f"{start} {'; '.join(told)}.", WIDTH)
 
     def _worst(self, worst: Sequence[Cause]) -> list[str]:
         if len(worst) < 2:

@@ -132,7 +132,7 @@ def test_nothing_is_folded_where_all_is_asked_for(many: Run) -> None:
     assert Report(many).text(top=85).count("  expected  ") == 85
 
 
-def test_limits_are_folded_before_anything_else() -> None:
+def test_rare_limits_are_folded_before_anything_else() -> None:
     rows = [result(number, finding("value", f"SUM-{number}")) for number in range(10, 50)]
     rows += [
         result(number, finding("refused", "SUM-1", kind="limit", got=f"E: {sentence(f'S-{number}')}"))
