@@ -5,8 +5,9 @@ A call goes down this list, and what came of it comes up again:
 - `corpus`: the vectors, whose forms were checked as they were read; `placements`: where components lie in memory
 - `runner`: every case, layout and placement as a request; `conform`: a whole run, which may break off
 - `messages`: what an adapter is told, and that it is told no more than the call
-- `session`: who answers. `adapters`: pynested in this process; PyTorch, awkward, TensorFlow, and the definitions
-  themselves (`law`), in a child process; and what they share. `spelling`: operators in the words of a library. `capabilities`: what an adapter says that it can do, beyond which nothing is sent
+- `session`: who answers. `capabilities`: what an adapter says that it can do, beyond which nothing is sent
+- `adapters`: pynested in this process; PyTorch, awkward, TensorFlow and the definitions themselves (`law`) in a child
+  process; and what they share. `spelling`: operators in the words of a library
 - `child`: an adapter in a child process. What is under way, who is to blame for a crash, when it is given up
 - `wire`: all that goes between runner and adapter, for people; `smoke`: a few calls that help the author of an adapter
 - `process`: one such process, and that nothing of it is left; `pipes`: its lines, as many as are asked for
