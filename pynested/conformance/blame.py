@@ -4,8 +4,8 @@ A case cites the clauses that it shows, and a call can break one of them and kee
 
 - what is there only because of where the components lie breaks LAYOUTS-4, whatever the call is;
 - a number that is off by a rounding breaks the clause on precision, and not the one that says which number it is;
-- a refusal breaks the clause that says what the operator gives, or, where there is no element at all, the edge that
-  says what becomes of nothing: dtypes, signs and infinities are not what is refused;
+- a refusal breaks the clause that says what the operator gives, the first that the case names, or, where there is no
+  element at all, the edge that says what becomes of nothing: dtypes, signs and infinities are not what is refused;
 - everything else breaks a clause of the class that fits: cited ones first, of these the operator's own, and of these
   the one that fewest cases cite.
 """
@@ -71,9 +71,9 @@ def _first(case: Case, finding: Finding, corpus: Corpus) -> Clause:
     """Return the first clause that fits: those that the case cites before the others of its operator."""
     own = [one for one in corpus.table[case.op].clauses if one.kind_class != _UNSPECIFIED]
     cited = [corpus.clauses[id_] for id_ in case.clauses if corpus.clauses[id_].kind_class != _UNSPECIFIED]
-    cited.sort(key=lambda clause: (clause not in own, corpus.witnesses[clause.id]))
     if finding.verdict in _REFUSED and finding.part == FORWARD:
         return next(_refused(case, own, [one for one in cited if one in own]), (own or cited)[0])
+    cited.sort(key=lambda clause: (clause not in own, corpus.witnesses[clause.id]))
     default = corpus.clauses.get(_DEFAULTS.get(GRADIENT if finding.part == GRADIENT else finding.verdict, ""))
     return next(_fitting(cited, own, finding), default or (cited or own)[0])
 
