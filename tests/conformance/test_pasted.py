@@ -33,6 +33,11 @@ def test_how_snippets_end() -> None:
     ]
 
 
+def test_what_a_snippet_imports_late_is_there_for_the_next() -> None:
+    late = "import sys\nassert {} 'wave' in sys.modules\nimport wave"
+    assert replay([HEAD + late.format("not"), HEAD + late.format("")]) == [(0, ""), (0, "")]
+
+
 @pytest.mark.parametrize(
     ("verdict", "code", "got", "shows"),
     [
