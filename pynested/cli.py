@@ -238,7 +238,7 @@ def _site(options: argparse.Namespace) -> int:
 
 
 def _show(run: Run, options: argparse.Namespace) -> int:
-    _write(Report(run).text(options.verbose, options.top))
+    _write(Report(run).text(options.verbose, options.top, options.all))
     if options.junit is not None:
         exports.save(exports.junit(run), options.junit)
     if options.markdown is not None:

@@ -9,6 +9,7 @@ is what its words ask for (see `pynested.spec.encoding`) or, under a bound, with
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ __all__ = ["Difference", "Expected", "compare", "compare_array", "expected_compo
 
 _FLOAT64 = "float64"
 _ASKED = {1: "any NaN", 2: "a zero of either sign", 3: "anything"}
+_NEAR, _OFTEN = 8, 100  # units in the last place, and how often a bound may be exceeded, for a difference to be near
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Difference:
 
     `aspect` is one of form, count, dtype, shape, value. `component` is None where the expectation is one dense array;
     `index` counts inside the component. `allowed` is the tolerance, `error` the distance from the exact value, and
-    `wrong` of `total` elements of this component differ.
+    `wrong` of `total` elements of this component differ. `near` ones are off by a few roundings.
     """
 
     aspect: str
@@ -42,6 +44,7 @@ class Difference:
     allowed: float | None = None
     wrong: int = 0
     total: int = 0
+    near: bool = False
 
     @property
     def where(self) -> tuple[int | None, tuple[int, ...] | None]:
@@ -215,9 +218,17 @@ def _at(got: NDArray, expected: Expected, index: tuple[int, ...], component: int
     if expected.wanted is not None:
         code = int(expected.wanted[index])
         asked = f"{theirs} ({encode(np.asarray(theirs))})" if code == EXACT else _ASKED[code]
-        return Difference("value", text, asked, component, index, wrong=wrong, total=total)
+        near = code == EXACT and got.dtype.kind == "f" and _steps(mine, theirs) < _NEAR * abs(float(theirs))
+        return Difference("value", text, asked, component, index, wrong=wrong, total=total, near=near)
     assert expected.lo is not None and expected.tol is not None and expected.open is not None
     asked = f"{theirs}, an infinity or NaN" if expected.open[index] else str(theirs)
     error = abs((float(mine) - float(theirs)) - float(expected.lo[index]))
     allowed = float(expected.tol[index])
-    return Difference("value", text, asked, component, index, error, allowed, wrong, total)
+    near = error <= _OFTEN * allowed and _steps(mine, theirs) < _NEAR * max(1.0, abs(float(theirs)))
+    return Difference("value", text, asked, component, index, error, allowed, wrong, total, near)
+
+
+def _steps(got: Any, wanted: Any) -> float:
+    """Return how far a float is from another, in units in the last place of 1; what is not finite is nowhere near."""
+    away = abs(float(got) - float(wanted))
+    return away / float(np.finfo(got.dtype).eps) if 0 < away < math.inf else math.inf

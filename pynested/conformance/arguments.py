@@ -81,6 +81,7 @@ def add_view(command: argparse.ArgumentParser) -> None:
     add_verbose(command, "show every cause in full, and refusals with other builtin errors")
     command.add_argument("--junit", type=Path, metavar="FILE", help="write the checks as JUnit XML")
     command.add_argument("--markdown", type=Path, metavar="FILE", help="write the causes as Markdown")
+    command.add_argument("--all", action="store_true", help="fold no cause")
     command.add_argument("--top", type=_count, default=IN_FULL, metavar="N", help="causes to show in full (default: 5)")
 
 

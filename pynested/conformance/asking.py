@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from . import messages
 from .corpus import Case, Program
-from .judge import DIFFERS, FORWARD, OK, Finding
+from .judge import DIFFERS, FORWARD, Finding
 from .kinds import Second
 from .messages import Message
 from .programs import judged
@@ -128,11 +128,6 @@ class Questions:
             questions.append((asked, asked.job.placements[0], _DENSE))
         asked.waiting = len(questions)
         self._ready.extend(questions)
-
-
-def agrees_where(asked: Asked, part: str, placement: str) -> bool:
-    """Return whether a part is right in a placement."""
-    return any(one.part == part and one.verdict == OK for one in asked.found.get(placement, []))
 
 
 def forward_of(asked: Asked) -> dict[str, str]:

@@ -1,43 +1,118 @@
-"""Which clause a difference is about: the one whose sentence the call breaks, and never one that asks nothing."""
+"""Which clause a difference is about: the one whose sentence the call breaks, and never one that asks nothing.
+
+A case cites the clauses that it shows, and a call can break one of them and keep the others. What came tells which:
+
+- what is there only because of where the components lie breaks LAYOUTS-4, whatever the call is;
+- a number that is off by a rounding breaks the clause on precision, and not the one that says which number it is;
+- a refusal breaks the clause that says what the operator gives, the first that the case names, or, where there is no
+  element at all, the edge that says what becomes of nothing: dtypes, signs and infinities are not what is refused;
+- everything else breaks a clause of the class that fits: cited ones first, of these the operator's own, and of these
+  the one that fewest cases cite.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from pynested.spec.table import Clause
 
-from .corpus import Case, Corpus
-from .judge import GRADIENT, Finding
+from .corpus import Case, Corpus, forms
+from .judge import CORRUPT, FORWARD, GRADIENT, OK, Finding
+from .placements import PACKED
+from .replies import LOST
 
 PLACEMENT = "LAYOUTS-4"  # placement has no influence
+_SIZES = "VALUES-7"  # of a batch of no components
+_REFUSED = {"refused", CORRUPT, *LOST}
+_ANSWERED = {OK, "value", "shape", "dtype", "kind"}
+_UNSPECIFIED = "unspecified"
 
 # The classes of the clauses that a difference can be about, the likeliest first.
 _CLASSES: Mapping[str, Sequence[str]] = {
     "accepted": ("error",),
     "error-kind": ("error",),
     "dtype": ("dtype",),
-    "shape": ("shape", "edge"),
+    "shape": ("shape", "value", "edge"),
     "kind": ("shape",),
     "value": ("value", "edge"),
-    "refused": ("value", "edge", "shape"),
 }
-_SPECIAL = ("nan", "inf", "-inf")
-_UNSPECIFIED = "unspecified"
+# A clause on shapes is about sizes or about layouts, and a clause on an edge about what it names.
+_ABOUT = {"shape": re.compile("size|shape"), "kind": re.compile("dense|nested|layout|jagged|strided")}
+_ABOUT |= {"nan": re.compile("NaN"), "inf": re.compile(r"\binf")}
+_SPECIAL = re.compile(r"^(?:any |-)?(nan|inf)\b", re.IGNORECASE)
+
+# What holds for every operator, where none of its own clauses says it.
+_DEFAULTS = {"dtype": "DTYPES-3", "kind": "LAYOUTS-5", "gradient": "GRADIENTS-1"}
+_PRECISION = {"exact": "", "correctly_rounded": "NUMERICS-2"}
 
 
-def blame(case: Case, finding: Finding, corpus: Corpus, only_placed: bool = False) -> Clause:
-    """Return the clause; ``only_placed`` says that the same call is right where the components are packed."""
-    if only_placed and PLACEMENT in corpus.clauses:
+def only_placed(found: Mapping[str, Sequence[Finding]], finding: Finding) -> bool:
+    """Return whether the same call gives a result, and not this one, where its components are packed."""
+    packed = {one.verdict for one in found.get(PACKED, ()) if one.part == finding.part}
+    accepts = finding.verdict == "accepted" and OK in packed  # a refusal that is right is as good as a result
+    return accepts or (bool(packed & _ANSWERED) and finding.verdict not in packed)
+
+
+def blame(case: Case, finding: Finding, corpus: Corpus, placed: bool = False) -> Clause:
+    """Return the clause; ``placed`` says that the difference is not there where the components are packed."""
+    if finding.near and finding.part != GRADIENT and (precise := _precision(case, corpus)) in corpus.clauses:
+        return corpus.clauses[precise]
+    if placed and PLACEMENT in corpus.clauses:
         return corpus.clauses[PLACEMENT]
+    nothing = [not fields["shapes"] for fields in _nested(case)]
+    if finding.verdict == "shape" and any(nothing) and _SIZES in corpus.clauses:
+        return corpus.clauses[_SIZES]
+    return _first(case, finding, corpus)
+
+
+def _first(case: Case, finding: Finding, corpus: Corpus) -> Clause:
+    """Return the first clause that fits: those that the case cites before the others of its operator."""
+    own = [one for one in corpus.table[case.op].clauses if one.kind_class != _UNSPECIFIED]
     cited = [corpus.clauses[id_] for id_ in finding.clauses or case.clauses]
     cited = [clause for clause in cited if clause.kind_class != _UNSPECIFIED]
-    own = [one for one in corpus.table[case.op].clauses if one.kind_class != _UNSPECIFIED]
-    return next(_fitting(cited or own, finding), (cited or own)[0])
+    if finding.verdict in _REFUSED and finding.part == FORWARD:
+        return next(_refused(case, own, [one for one in cited if one in own]), (own or cited)[0])
+    cited.sort(key=lambda clause: (clause not in own, corpus.witnesses[clause.id]))
+    default = corpus.clauses.get(_DEFAULTS.get(GRADIENT if finding.part == GRADIENT else finding.verdict, ""))
+    return next(_fitting(cited, own, finding), default or (cited or own)[0])
 
 
-def _fitting(clauses: Sequence[Clause], finding: Finding) -> Iterator[Clause]:
-    """Yield the clauses of the classes that fit, in the order of these classes."""
-    classes = ("gradient",) if finding.part == GRADIENT else _CLASSES.get(finding.verdict, ())
-    if finding.verdict == "value" and finding.want.startswith(_SPECIAL):
-        classes = ("edge", "value")
-    yield from (clause for one in classes for clause in clauses if clause.kind_class == one)
+def _refused(case: Case, own: Sequence[Clause], cited: Sequence[Clause]) -> Iterator[Clause]:
+    """Yield what says that there is a result: of nothing by its edge, else by its value, else by the first clause."""
+    if not any(all(shape) for fields in _nested(case) for shape in fields["shapes"]):
+        yield from _of(("edge",), cited)
+    yield from _of(("value", "shape"), cited)
+    yield from (clause for clause in own if clause.kind_class != "error")
+
+
+def _fitting(cited: Sequence[Clause], own: Sequence[Clause], finding: Finding) -> Iterator[Clause]:
+    """Yield the clauses of the classes that fit, those that name what is wrong before the others."""
+    classes, about = _CLASSES.get(finding.verdict, ("error",)), _ABOUT.get(finding.verdict)
+    if finding.part == GRADIENT:
+        classes, about = ("gradient",), None
+    elif finding.verdict == "value" and (special := _SPECIAL.search(finding.want)):
+        classes, about = ("edge", "value"), _ABOUT[special[1].lower()]
+    if about is not None:
+        named = [*cited, *own] if finding.verdict == "value" else cited
+        yield from (clause for clause in _of(classes, named) if about.search(clause.text))
+        classes = [one for one in classes if one != "shape"]
+    yield from (*_of(classes, cited), *_of(classes, own))
+
+
+def _of(classes: Sequence[str], clauses: Sequence[Clause]) -> Iterator[Clause]:
+    return (clause for one in classes for clause in clauses if clause.kind_class == one)
+
+
+def _precision(case: Case, corpus: Corpus) -> str:
+    """Return the clause on how close a result has to be; where it is exact, the operator itself says which it is."""
+    precision = corpus.table[case.op].precision
+    return (
+        "NUMERICS-4" if "float16" in case.dtypes and precision != "exact" else _PRECISION.get(precision, "NUMERICS-3")
+    )
+
+
+def _nested(case: Case) -> list[Mapping[str, Any]]:
+    """Return the fields of the nested operands of a case."""
+    return [fields for form, fields in forms([*case.args, *case.kwargs.values()]) if form == "nested"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,6 +93,11 @@ class Corpus:
     def clauses(self) -> Mapping[str, Clause]:
         """Every clause by its id."""
         return {one.id: one for operator in self.table.values() for one in operator.clauses}
+
+    @cached_property
+    def witnesses(self) -> Counter[str]:
+        """How many cases cite each clause."""
+        return Counter(id_ for case in self.cases for id_ in case.clauses)
 
 
 @dataclass(frozen=True)

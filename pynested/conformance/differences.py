@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .blame import PLACEMENT
-from .judge import CORRUPT, DIFFERS
-from .kinds import CRASH, KINDS
+from .judge import CORRUPT, DIFFERS, ERROR
+from .kinds import CRASH, DENSE, KINDS, LIMIT
 from .placements import HOLES_MAX, HOLES_NAN, PACKED, TRANSPOSED
 from .records import Record, Run
+from .roots import Pair, grouped
 
 WIDTH = 98
+ENTRIES = 80  # that a report tells one by one, unless all are asked for
 _LABEL = 10
 _KINDS = list(KINDS)
+_FOLDED = (LIMIT, DENSE)
 _MOST = 4  # operators that an entry names on one line
 
-# Of one kind a wrong gradient comes first, for it is the most silent, and a dtype last.
+# Of one kind a wrong gradient comes first, for it is the most silent; roundings come late, and dtypes last.
+_PRECISION = "NUMERICS-"
 _VERDICTS = ("value", "shape", "kind", CORRUPT, "accepted", "refused", "error-kind", "dtype")
-_BY_MESSAGE = ("refused", "error-kind", CORRUPT)
-
-# What of a message differs from call to call: what is quoted or in brackets, numbers, and who says it.
-_SAYS = re.compile(r"^\w+\(\):? ")
-_VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\)|-?\d+(\.\d+)?")
-
 # How an entry is named after "the target"; gradients have their own words.
 _GRADIENT = {
     "value": "gives another gradient",
@@ -38,17 +35,13 @@ _GRADIENT = {
 
 @dataclass(frozen=True)
 class Cause:
-    """Every finding that has one root: pairs of result and finding.
-
-    Refusals have one root where they say the same, whatever the operator. Other differences have one where they break
-    the same clause; those that are there only where components are not packed, where they are in the same chapter.
-    """
+    """Every finding that has one root, which `roots` tells: pairs of result and finding."""
 
     kind: str
     part: str
     verdict: str
     root: str
-    members: Sequence[tuple[Record, Record]]
+    members: Sequence[Pair]
 
     @property
     def what(self) -> str:
@@ -56,9 +49,14 @@ class Cause:
         return (_GRADIENT if self.part == "gradient" else {}).get(self.verdict, DIFFERS[self.verdict])
 
     @property
-    def example(self) -> tuple[Record, Record]:
+    def example(self) -> Pair:
         """The member that is easiest to read: packed if possible, the fewest words of code."""
-        return min(self.members, key=lambda pair: (PACKED not in pair[1]["placements"], len(pair[1]["snippet"])))
+        return min(self.members, key=self._reading)
+
+    def _reading(self, pair: Pair) -> tuple[Any, ...]:
+        finding = pair[1]
+        plain = (finding["kind"] != self.kind, finding["part"] == ERROR and self.kind == CRASH)
+        return *plain, PACKED not in finding["placements"], len(finding["snippet"])
 
     @property
     def clause(self) -> str:
@@ -68,8 +66,7 @@ class Cause:
     @property
     def operators(self) -> list[str]:
         """The operators that are affected, those with the most cases first."""
-        found = [result["op"] for result, _ in self.members]
-        return sorted(dict.fromkeys(found), key=found.count, reverse=True)
+        return by_frequency([result["op"] for result, _ in self.members])
 
     @property
     def layouts(self) -> str:
@@ -84,39 +81,33 @@ class Cause:
 
 def causes(run: Run) -> list[Cause]:
     """Return the causes in the order of a report."""
-    found: dict[tuple[str, str, str, str], list[tuple[Record, Record]]] = {}
-    for result in run.results:
-        for finding in result["findings"]:
-            if finding["verdict"] in DIFFERS:
-                key = finding["kind"], finding["part"], finding["verdict"], root_of(result, finding)
-                found.setdefault(key, []).append((result, finding))
-    return sorted((Cause(*key, members) for key, members in found.items()), key=_rank)
+    pairs = [(result, one) for result in run.results for one in result["findings"] if one["verdict"] in DIFFERS]
+    return sorted((_cause(*group) for group in grouped(pairs)), key=_rank)
 
 
-def root_of(result: Record, finding: Record) -> str:
-    """Return what two findings share that have the same cause."""
-    if finding["verdict"] in _BY_MESSAGE:
-        return normal(str(finding["got"]))
-    if finding["kind"] == CRASH:
-        return f"{result['op']}: {finding['got']}"
-    clause = str(finding["clause"])
-    return f"{clause} {result['chapter']}" if clause == PLACEMENT else clause
-
-
-def normal(text: str) -> str:
-    """Return the text of an error, ``Class: message``, without what differs from call to call.
-
-    >>> normal("RuntimeError: sum(): expected size 3 but got 4")
-    'RuntimeError: expected size … but got …'
-    """
-    kind, _, message = text.partition(": ")
-    return f"{kind}: {_VARIES.sub('…', re.sub(_SAYS, '', message))}"
+def _cause(kind: str, root: str, members: Sequence[Pair]) -> Cause:
+    finding = members[0][1]
+    return Cause(kind, finding["part"], finding["verdict"], root, members)
 
 
 def _rank(cause: Cause) -> tuple[Any, ...]:
     verdict = _VERDICTS.index(cause.verdict) if cause.verdict in _VERDICTS else -1
-    late = cause.verdict == "dtype"
+    late = 2 if cause.verdict == "dtype" else int(cause.verdict == "value" and cause.clause.startswith(_PRECISION))
     return _KINDS.index(cause.kind), late, cause.part != "gradient", verdict, -len(cause.members), cause.root
+
+
+def folded(found: Sequence[Cause], most: int = ENTRIES) -> tuple[list[Cause], list[Cause]]:
+    """Return the causes that are told one by one, and the others: the rarest limits, and what is so when dense too."""
+    rare = sorted(found, key=lambda cause: (cause.kind not in _FOLDED, len(cause.members)))
+    less = {id(cause) for cause in rare[: max(len(found) - most, 0)]}
+    return [one for one in found if id(one) not in less], [one for one in found if id(one) in less]
+
+
+def in_short(number: int, cause: Cause) -> Iterator[str]:
+    """Yield two lines for a cause: what differs, and where it is easiest to see."""
+    _, finding = cause.example
+    yield _cut(f"{number:2}  {cause.clause}  {named(cause.operators)}: {cause.what}   ({cause.extent})", WIDTH)
+    yield _cut(f"    {finding['call'].partition(';')[0]}: expected {finding['want']}, got {finding['got']}", WIDTH)
 
 
 def in_full(cause: Cause, target: str, dense: str = "") -> Iterator[str]:
@@ -144,13 +135,22 @@ def in_brief(found: Sequence[Cause]) -> list[str]:
     rows = []
     for cause in found:
         what = f"{cause.part} {cause.verdict}" if cause.part == "gradient" else cause.verdict
-        names = cause.operators[:_MOST]
-        more = len(cause.operators) - len(names)
-        operators = ", ".join(names) + (f" +{more}" if more else "")
-        rows.append((cause.kind, cause.clause, what, str(len(cause.members)), operators, cause.example[1]["got"]))
+        size, got = str(len(cause.members)), cause.example[1]["got"]
+        rows.append((cause.kind, cause.clause, what, size, named(cause.operators), got))
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
     aligned = ["  ".join(f"{text:{width}}" for text, width in zip(row, widths, strict=False)) for row in rows]
     return [_cut(f"{head}  {row[4]}: {row[5]}", WIDTH) for head, row in zip(aligned, rows, strict=True)]
+
+
+def by_frequency(operators: Sequence[str]) -> list[str]:
+    """Return each operator once, the most frequent first."""
+    return [name for name, _ in Counter(operators).most_common()]
+
+
+def named(operators: Sequence[str]) -> str:
+    """Return the most frequent operators, and how many others there are."""
+    found = by_frequency(operators)
+    return ", ".join(found[:_MOST]) + (f" +{len(found) - _MOST}" if len(found) > _MOST else "")
 
 
 def where(result: Record, finding: Record) -> str:

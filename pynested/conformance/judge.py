@@ -47,6 +47,7 @@ class Finding:
     """What one part of one run came to. ``note`` is a remark that is no difference.
 
     Of a program ``step`` is the number of the first step that differs, and ``clauses`` those that it is to show.
+    ``near`` says of a value that it is off by a few roundings: another number, but no other answer.
     """
 
     part: str
@@ -54,6 +55,7 @@ class Finding:
     want: str = ""
     got: str = ""
     note: str = ""
+    near: bool = False
     step: int | None = field(default=None, kw_only=True)
     clauses: tuple[str, ...] = field(default=(), kw_only=True)
 
@@ -145,7 +147,7 @@ def _gradient(case: Case, layout: str, gradient: Reply) -> Finding:
         if found.verdict != OK:
             came = "no gradient, which counts as zero" if got is None else found.got
             where = f"argument {place}" if isinstance(place, int) else place
-            return Finding(GRADIENT, found.verdict, f"{found.want}, the gradient of {where}", came)
+            return Finding(GRADIENT, found.verdict, f"{found.want}, the gradient of {where}", came, near=found.near)
     return Finding(GRADIENT, OK)
 
 
@@ -170,7 +172,8 @@ def compared(part: str, got: Any, wanted: Mapping[str, Any], layout: str, kinds:
         return Finding(part, *misfit)
     difference = compare(got, wanted)
     if difference is not None:
-        return Finding(part, _ASPECTS[difference.aspect], *map(_cut, _texts(difference)))
+        want, came = map(_cut, _texts(difference))
+        return Finding(part, _ASPECTS[difference.aspect], want, came, near=difference.near)
     mismatch = _kind_mismatch(got, wanted, layout) if kinds else None
     return Finding(part, "kind", *mismatch) if mismatch else Finding(part, OK)
 

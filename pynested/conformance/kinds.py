@@ -37,14 +37,25 @@ KINDS: Mapping[str, str] = {
     UNSTEADY: "gives different answers to the same call",
 }
 
+# Conventions that a target may declare, and what they mean.
+CONVENTIONS: Mapping[str, str] = {
+    "promotion": "dtypes as its dense operators have them",
+    "signature": "arguments as its dense operators take them",
+}
+
 # Errors of these classes come from code that did not foresee the call, whatever they say.
 _UNFORESEEN = {"AssertionError", "AttributeError", "KeyError", "NameError", "UnboundLocalError", "ZeroDivisionError"}
 _UNFORESEEN |= {"StopIteration", "SystemError", "RecursionError", "MemoryError", "UnicodeError"}
 _INTERNAL = re.compile(
     r"file an issue|report a bug|internal assert|internal error|doesn't support (sizes|strides)|unsupported layout.*bug"
-    r"|object has no attribute|nonetype|symint|(missing|unexpected|multiple values for) .*argument",
+    r"|object has no attribute|symint|(missing|unexpected|multiple values for) .*argument|invalid gradient"
+    r"|cannot (view|expand) shape|reshape tensor of 0 elements|non-empty tensorlist|should match total_l"
+    r"|dimension out of range|out of bounds for storage|no longer allowed",
     re.IGNORECASE,
 )
+# How errors say that a dtype does not fit, and that the arguments do not.
+_DTYPE = re.compile(r"\bdtypes?\b|scalar type", re.IGNORECASE)
+_ARGUMENTS = re.compile(r"arguments?\b", re.IGNORECASE)
 _ASKS_ANYTHING = {MISSING, UNASKED, UNREACHED, ADAPTER}
 
 
@@ -96,9 +107,22 @@ def _differ(first: Finding, second: Finding) -> bool:
 def as_declared(finding: Finding, second: Second, conventions: str) -> Finding:
     """Return the finding, or what it is where the target has declared to do otherwise and does so when dense too."""
     dense = second.dense
-    promotes = finding.verdict == "dtype" and dense is not None and (dense.verdict, dense.got) == ("dtype", finding.got)
-    if promotes and finding.part != GRADIENT and "promotion" in conventions.split():
-        return Finding(
-            finding.part, CONVENTION, finding.want, f"promotion: {finding.got} where {finding.want} is asked"
-        )
-    return finding
+    if finding.part == GRADIENT or dense is None or dense.verdict != finding.verdict:
+        return finding
+    declared = _convention(finding, dense)
+    if declared not in conventions.split():
+        return finding
+    text = f"{finding.got} where {finding.want} is asked" if finding.verdict == "dtype" else finding.got
+    return Finding(finding.part, CONVENTION, finding.want, f"{declared}: {text}")
+
+
+def _convention(finding: Finding, dense: Finding) -> str:
+    """Return the convention that a difference follows which the dense operator shows as well, or nothing."""
+    if finding.verdict == "dtype":
+        return "promotion" if dense.got == finding.got else ""
+    both = (finding.got, dense.got)
+    if finding.verdict != "refused":
+        return ""
+    if all(text.startswith("TypeError") and _ARGUMENTS.search(text) for text in both):
+        return "signature"
+    return "promotion" if all(_DTYPE.search(text) and not is_internal(text) for text in both) else ""

@@ -1,10 +1,13 @@
 """Whether the snippets of a run show what the run recorded: each is run in a process of its own, as somebody pastes it.
 
-One process imports the library and forks for each snippet, so that a thousand of them take a minute.
+One process imports the library and forks for each snippet, so that a thousand of them take a minute. What a snippet
+imports besides, as libraries do where they are first used, that process imports before the next one.
 """
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 import os
 import re
@@ -13,10 +16,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from typing import IO
 
-from .differences import normal
 from .problems import KitError
 from .records import Record, Run
+from .roots import normal
 
 _PATIENCE = 20  # seconds for one snippet
 _LONGEST = 300  # characters of a message, as adapters cut it
@@ -61,17 +65,26 @@ def replay(codes: Sequence[str]) -> list[tuple[int, str]]:
 
 def _one(code: str) -> tuple[int, str]:
     """Run one snippet in a fork of this process."""
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
+    with _file() as said, _file() as loaded:
         child = os.fork()
         if child == 0:
-            _run(code, said.fileno())
+            _run(code, said.fileno(), loaded.fileno())
         _, status = os.waitpid(child, 0)
         said.seek(0)
+        loaded.seek(0)
+        for name in loaded.read().split():
+            with contextlib.suppress(Exception):  # where it cannot be imported alone, each snippet does so itself
+                importlib.import_module(name)
         return os.waitstatus_to_exitcode(status), said.read()
 
 
-def _run(code: str, said: int) -> None:
-    """Run a snippet, write down the error that it ends with, and end the process."""
+def _file() -> IO[str]:
+    return tempfile.TemporaryFile("w+", encoding="utf-8")
+
+
+def _run(code: str, said: int, loaded: int) -> None:
+    """Run a snippet, write down the error that it ends with and what it has imported, and end the process."""
+    before = set(sys.modules)
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
@@ -81,8 +94,8 @@ def _run(code: str, said: int) -> None:
     except Exception as error:
         lines = str(error).strip().splitlines() or [""]
         os.write(said, f"{type(error).__name__}: {lines[0][:_LONGEST]}".encode())
-        os._exit(1)
-    os._exit(0)
+    os.write(loaded, "\n".join(set(sys.modules) - before).encode())
+    os._exit(1 if os.fstat(said).st_size else 0)
 
 
 def main() -> None:
@@ -90,7 +103,9 @@ def main() -> None:
     codes = json.load(sys.stdin)
     for head in {code.partition("\n\n")[0] for code in codes}:  # import once what all of them import
         exec(head, {})
-    print(json.dumps([_one(code) for code in codes]))
+    with contextlib.redirect_stdout(sys.stderr):  # libraries may say something as they are imported
+        ended = [_one(code) for code in codes]
+    print(json.dumps(ended))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from pynested.spec.encoding import decode_value
 from pynested.spec.programs import QUESTIONS, outs
@@ -12,9 +12,23 @@ from pynested.spec.table import load_table
 from .corpus import Program
 from .pasting import Place
 from .programs import argument, spelled
-from .snippets import DIALECTS, Dialect
+from .snippets import Dialect, PynestedDialect
+from .torch_dialect import TorchDialect
 
 Step = Mapping[str, Any]
+
+
+class ProgramDialect(Dialect, Protocol):
+    """How a library that is asked programs spells their steps."""
+
+    def pull(self, texts: Sequence[str]) -> str:
+        """Return the line that pulls a cotangent back, given result, cotangent and keywords as text."""
+
+    def shown(self, name: str) -> str:
+        """Return the line that prints the components of an array."""
+
+
+DIALECTS: Mapping[str, ProgramDialect] = {"pynested": PynestedDialect(), "torch": TorchDialect()}
 
 
 def program_snippet(program: Program, layout: str, placement: str, dialect: str, last: int) -> str:
@@ -31,7 +45,7 @@ def program_snippet(program: Program, layout: str, placement: str, dialect: str,
     return "\n".join(lines)
 
 
-def _lines(step: Step, speak: Dialect, gradients: set[str], caught: bool) -> Iterator[str]:
+def _lines(step: Step, speak: ProgramDialect, gradients: set[str], caught: bool) -> Iterator[str]:
     """Yield the lines of a step; what it shows is printed."""
 
     def call(op: str, texts: Sequence[str]) -> str:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from .coverage import coverage, unanswered
-from .differences import WIDTH, causes, in_brief, in_full
+from .differences import ENTRIES, WIDTH, Cause, causes, folded, in_brief, in_full, in_short, named
 from .judge import ADAPTER, CONVENTION, DIFFERS, ERROR, FORWARD, GRADIENT, OK
-from .kinds import KINDS
+from .kinds import CONVENTIONS, KINDS
 from .placements import PACKED
 from .records import Record, Run
 from .replies import MISSING, UNASKED
 
 _NAME, _CELL, _SUFFIX = 28, 11, 3
-IN_FULL, _IN_BRIEF = 5, 24
+IN_FULL = 5
 _PLACEMENTS = {
     "packed": "packed",
     "holes-nan": "gaps of NaN",
@@ -37,12 +37,18 @@ class Report:
         self._dense = run.header["target"].get("dense", "")
         self._causes = causes(run)
 
-    def text(self, verbose: int = 0, top: int = IN_FULL) -> str:
-        """Return the whole report, with the ``top`` first entries in full."""
-        blocks = [self._title(), self._broken_off(), self._table(), self._exercised(), self._missing()]
-        top = len(self._causes) if verbose else top
-        blocks += [self._unasked(), self._adapter(), self._verdict(), self._conventions()]
-        blocks += [self._in_full(top), self._in_brief(top), self._notes() if verbose else []]
+    def text(self, verbose: int = 0, top: int = IN_FULL, every: bool = False) -> str:
+        """Return the whole report, with the ``top`` first entries in full; with ``every`` none is folded.
+
+        What differs comes first, and of it the worst; where nothing does, the verdict is the last line.
+        """
+        told, rest = folded(self._causes, len(self._causes) if verbose or every else max(ENTRIES, top))
+        top = len(told) if verbose else top
+        checked = [self._table(), self._exercised(), self._missing(), self._unasked(), self._adapter()]
+        verdict = [self._verdict(), self._kinds(rest) if told else [], self._conventions()]
+        blocks = [self._title(), self._broken_off(), *([] if told else checked), *verdict]
+        blocks += [self._worst(told[:top]), self._in_full(told[:top]), self._in_brief(told[top:], rest)]
+        blocks += [*(checked if told else []), self._notes() if verbose else [], self._more(told[top:], rest)]
         return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
     def _title(self) -> list[str]:
@@ -173,44 +179,65 @@ class Report:
         )
         only = f" {placed:,} of them only where components are not packed." if placed else ""
         text = f"{self._target} differs in {found.differ:,} of {found.made:,} checks, about {clauses:,} clause"
-        return [*textwrap.wrap(f"{text}{'s' * (clauses > 1)}.{only}{rest}", WIDTH), "", *self._kinds()]
+        return textwrap.wrap(f"{text}{'s' * (clauses > 1)}.{only}{rest}", WIDTH)
 
-    def _kinds(self) -> list[str]:
-        """Count the differences and their causes by kind."""
-        found: dict[str, list[int]] = {}
-        for cause in self._causes:
-            found.setdefault(cause.kind, []).append(len(cause.members))
-        width = max(map(len, found))
-        rows = ((kind, sum(counts), len(counts)) for kind, counts in found.items())
-        return [
-            f"{kind:{width}}  {cases:>6,} in {entries:>3} entr{'y  ' if entries == 1 else 'ies'}  {KINDS[kind]}"
-            for kind, cases, entries in rows
-        ]
+    def _kinds(self, rest: Sequence[Cause]) -> list[str]:
+        """Count the differences and their causes by kind, and of these the ones that are folded."""
+        found = {kind: [one for one in self._causes if one.kind == kind] for kind in KINDS}
+        width = max(len(kind) for kind, some in found.items() if some)
+        lines = []
+        for kind, some in found.items():
+            cases, less = sum(len(one.members) for one in some), sum(one.kind == kind for one in rest)
+            entries = f"{len(some):>3} entr{'y  ' if len(some) == 1 else 'ies'}"
+            lines += [f"{kind:{width}}  {cases:>6,} in {entries}  {KINDS[kind]}{_less(less)}"] if some else []
+        return lines
 
     def _conventions(self) -> list[str]:
         """Tell in one paragraph what the target declares to do otherwise."""
-        found = [(result["op"], one["got"]) for result, one in self._findings() if one["verdict"] == CONVENTION]
-        if not found:
+        words: dict[str, list[tuple[str, str]]] = {}
+        for result, one in self._findings():
+            if one["verdict"] == CONVENTION:
+                word, _, text = one["got"].partition(": ")
+                words.setdefault(word, []).append((result["op"], text))
+        if not words:
             return []
-        counts, operators = Counter(got.partition(":")[0] for _, got in found), dict.fromkeys(op for op, _ in found)
-        which = ", ".join(f"{name} in {count:,} checks" for name, count in counts.items())
-        text = f"Conventions of its own that {self._target} declares, which are no differences: {which}, in "
-        return textwrap.wrap(f"{text}{', '.join(operators)}. For example {found[0][1]}, in {found[0][0]}.", WIDTH)
+        told = [
+            f"{word} ({CONVENTIONS.get(word, word)}) in {len(found):,} checks of {named([op for op, _ in found])}, "
+            f"as {found[0][1]} in {found[0][0]}"
+            for word, found in words.items()
+        ]
+        start = f"Conventions of its own that {self._target} declares, which are no differences:"
+        return textwrap.wrap(f"{start} {'; '.join(told)}.", WIDTH)
 
-    def _in_full(self, top: int) -> list[str]:
-        lines = [line for one in self._causes[:top] for line in (*in_full(one, self._target, self._dense), "")]
+    def _worst(self, worst: Sequence[Cause]) -> list[str]:
+        if len(worst) < 2:
+            return []
+        return ["The worst of it:", *(line for number, one in enumerate(worst, 1) for line in in_short(number, one))]
+
+    def _in_full(self, worst: Sequence[Cause]) -> list[str]:
+        lines = [line for one in worst for line in (*in_full(one, self._target, self._dense), "")]
         return lines[:-1]
 
-    def _in_brief(self, top: int) -> list[str]:
-        lines = in_brief(self._causes[top:])
-        more = len(lines) - _IN_BRIEF
-        shown = [*lines[:_IN_BRIEF], f"and {more:,} more"] if more > 0 else lines
-        return ["More, a cause a line:", *shown, "-v shows everything, with examples to paste"] if shown else []
+    def _in_brief(self, others: Sequence[Cause], rest: Sequence[Cause]) -> list[str]:
+        lines = in_brief(others)
+        for kind in KINDS:
+            sizes = [len(one.members) for one in rest if one.kind == kind]
+            lines += [f"{kind}: {len(sizes):,} more entries of {sum(sizes):,} cases, folded"] if sizes else []
+        return ["More, a cause a line:", *lines] if lines else []
+
+    def _more(self, others: Sequence[Cause], rest: Sequence[Cause]) -> list[str]:
+        """Say how more is shown than is."""
+        ways = ["--top N shows more in full", "-v everything, with examples to paste"] if others or rest else []
+        return ["; ".join([*ways[:1], *(["--all unfolds"] if rest else []), *ways[1:]])] if ways else []
 
     def _notes(self) -> list[str]:
         notes = Counter(note for result in self._run.results for note in result["notes"])
         title = "Refusals with another builtin error than the specification names, which is no difference:"
         return [title, *(f"  {count:>5}  {note}" for note, count in notes.most_common())] if notes else []
+
+
+def _less(count: int) -> str:
+    return f", {count:,} of them folded" if count else ""
 
 
 def _asked(result: Record) -> list[str]:

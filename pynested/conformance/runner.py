@@ -9,14 +9,14 @@ from pynested.spec.encoding import decode_value
 from pynested.spec.table import Operator
 
 from . import messages
-from .asking import Asked, Job, Questions, agrees_where, forward_of
-from .blame import blame
+from .asking import Asked, Job, Questions, forward_of
+from .blame import blame, only_placed
 from .corpus import Case, Corpus, Program, Selection
 from .judge import ADAPTER, CONVENTION, DIFFERS, ERROR, GRADIENT, OK, UNREACHED, Finding
 from .kinds import UNSTEADY, as_declared, kind_of
 from .literals import call_in_words
 from .messages import Message
-from .placements import PACKED, placements_for
+from .placements import placements_for
 from .problems import KitError
 from .program_snippets import program_snippet
 from .programs import program_in_words
@@ -115,7 +115,7 @@ def _finding(asked: Asked, group: Sequence[tuple[str, Finding]], corpus: Corpus,
     if finding.verdict not in DIFFERS:
         return record
     second = asked.second(placement, finding.part)
-    clause = blame(job.case, finding, corpus, agrees_where(asked, finding.part, PACKED))
+    clause = blame(job.case, finding, corpus, only_placed(asked.found, finding))
     operator, request = corpus.table[job.case.op], job.request(placement)
     record |= {
         "kind": kind_of(finding, second),

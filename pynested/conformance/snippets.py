@@ -11,8 +11,10 @@ from pynested.spec.encoding import Components, Index, decode_value
 from pynested.spec.table import Operator
 
 from . import literals
+from .awkward_dialect import AwkwardDialect
 from .pasting import Operand, Place
 from .placements import PACKED, TRANSPOSED, Array, place_jagged, place_strided
+from .tensorflow_dialect import TensorflowDialect
 from .torch_dialect import TorchDialect
 
 
@@ -32,12 +34,6 @@ class Dialect(Protocol):
 
     def backward(self, cotangent: Any) -> str:
         """Return the line that pulls a cotangent back from `out`."""
-
-    def pull(self, texts: Sequence[str]) -> str:
-        """Return the line that pulls a cotangent back, given result, cotangent and keywords as text."""
-
-    def shown(self, name: str) -> str:
-        """Return the line that prints the components of an array."""
 
 
 class PynestedDialect:
@@ -102,7 +98,12 @@ class PynestedDialect:
         return f"print({name})"
 
 
-DIALECTS: Mapping[str, Dialect] = {"pynested": PynestedDialect(), "torch": TorchDialect()}
+DIALECTS: Mapping[str, Dialect] = {
+    "pynested": PynestedDialect(),
+    "torch": TorchDialect(),
+    "awkward": AwkwardDialect(),
+    "tensorflow": TensorflowDialect(),
+}
 
 
 def snippet(request: Mapping[str, Any], operator: Operator, dialect: str, gradient: bool = False) -> str:

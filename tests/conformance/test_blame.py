@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pynested.conformance.blame import blame
+from pynested.conformance.blame import blame, only_placed
 from pynested.conformance.corpus import Case, Corpus, load_corpus
 from pynested.conformance.judge import Finding
 
@@ -30,9 +30,77 @@ def test_no_case_blames_an_unspecified_clause(corpus: Corpus) -> None:
 
 def test_what_differs_only_where_not_packed_is_about_placement(corpus: Corpus) -> None:
     one = case(corpus, "sum/float32/ragged/1")
-    assert blame(one, Finding("forward", "value"), corpus, only_placed=True).id == "LAYOUTS-4"
+    assert blame(one, Finding("forward", "value"), corpus, placed=True).id == "LAYOUTS-4"
     assert blame(one, Finding("forward", "value"), corpus).id == "SUM-1"
     assert blame(one, Finding("gradient", "value"), corpus).kind_class == "gradient"
+
+
+@pytest.mark.parametrize(
+    ("id_", "verdict", "clause"),
+    [
+        ("sum/float16/many/1", "refused", "SUM-1"),  # cites SUM-8: that float16 is added wider is not what is refused
+        ("sin/int8/dtype/1", "refused", "SIN-1"),
+        ("gelu/float32/special/1", "crashed", "GELU-1"),
+        ("matmul/int64/wrap/1", "refused", "MATMUL-1"),
+        ("narrow/float32/nested-none/1", "refused", "NARROW-2"),
+        ("getitem/float32/batch/1", "refused", "GETITEM-1"),  # x[1:] cites what missing entries stand for, too
+        ("layer_norm/float32/int-shape/1", "refused", "LAYER_NORM-3"),
+        ("softmax/float32/all-empty/1", "refused", "SOFTMAX-6"),  # of nothing it is the edge that says what comes
+        ("all/bool/ragged/1", "kind", "LAYOUTS-5"),  # cites the dtype of the result, and its edge
+        ("matmul/float32/axes/2", "dtype", "MATMUL-6"),
+        ("add/float32/batch0/1", "shape", "VALUES-7"),
+        ("select/float32/ragged/1", "shape", "SELECT-1"),
+        ("to_padded_array/float32/size/1", "shape", "TO_PADDED_ARRAY-2"),
+        ("remainder/float32/number/1", "value", "REMAINDER-1"),
+        ("mul/float32/dense-batch-1/1", "value", "MUL-1"),  # cites BROADCASTING-2, which other numbers may keep
+        ("layer_norm/float32/small/1", "value", "LAYER_NORM-10"),  # the rarer one of two
+        ("amax/error/all/1", "accepted", "AMAX-5"),
+        ("nested_array_from_jagged/error/decrease/1", "corrupt", "NESTED_ARRAY_FROM_JAGGED-5"),
+    ],
+)
+def test_the_sentence_that_is_broken(corpus: Corpus, id_: str, verdict: str, clause: str) -> None:
+    one = case(corpus, id_)
+    assert blame(one, Finding("error" if one.is_error else "forward", verdict, "1.0"), corpus).id == clause
+
+
+def test_a_number_off_by_a_rounding_is_about_precision(corpus: Corpus) -> None:
+    def near(id_: str, part: str = "forward") -> str:
+        return blame(case(corpus, id_), Finding(part, "value", "1.0", near=True), corpus, placed=True).id
+
+    assert near("softmax/float16/ragged/1") == "NUMERICS-4"
+    assert near("sqrt/float32/ragged/1") == "NUMERICS-2"
+    assert near("softmax/float32/ragged/1") == "NUMERICS-3"
+    assert near("neg/float32/ragged/1") == "LAYOUTS-4"  # exact: nothing is rounded
+    assert near("softmax/float16/ragged/1", "gradient") == "LAYOUTS-4"
+
+
+def test_nan_and_infinity_are_about_the_clause_that_names_them(corpus: Corpus) -> None:
+    special = case(corpus, "sgn/float32/special/1")
+    assert blame(special, Finding("forward", "value", "any NaN  at component 0 [0]"), corpus).id == "SGN-2"
+    least = case(corpus, "amax/float32/minus-inf/1")
+    assert blame(least, Finding("forward", "value", "-inf (ff800000)"), corpus).id == "AMAX-1"
+
+
+@pytest.mark.parametrize(
+    ("packed", "placed", "verdict"),
+    [
+        ("ok", True, "value"),
+        ("ok", True, "refused"),
+        ("ok", True, "accepted"),
+        ("value", True, "refused"),  # a result, if not the right one: what refuses it is the placement
+        ("dtype", True, "refused"),
+        ("value", False, "value"),
+        ("refused", False, "refused"),
+        ("refused", False, "value"),
+        ("missing", False, "refused"),
+        ("crashed", False, "refused"),
+        ("accepted", False, "corrupt"),
+    ],
+)
+def test_what_placement_alone_makes(packed: str, placed: bool, verdict: str) -> None:
+    found = {"packed": [Finding("forward", packed)], "holes-nan": [Finding("forward", verdict)]}
+    assert only_placed(found, Finding("forward", verdict)) is placed
+    assert only_placed({"holes-nan": found["holes-nan"]}, Finding("forward", verdict)) is False
 
 
 @pytest.mark.parametrize("want", ["nan (7fc00000)", "inf (7f800000)", "-inf (ff800000)"])

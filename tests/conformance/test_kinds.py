@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pynested.conformance.judge import Finding
-from pynested.conformance.kinds import KINDS, Second, as_declared, is_internal, kind_of
+from pynested.conformance.kinds import CONVENTIONS, KINDS, Second, as_declared, is_internal, kind_of
 
 LIMITS = [
     "RuntimeError: reducing across the ragged dimension is not supported for non-contiguous nested tensors with holes",
@@ -19,6 +19,9 @@ INTERNAL = [
     "AssertionError: ",
     "AttributeError: 'bool' object has no attribute 'device'",
     "TypeError: f() missing 2 required positional arguments",
+    "RuntimeError: Function AddBackward0 returned an invalid gradient at index 1 - got 2 2",
+    "RuntimeError: view(): cannot view shape (3, j298, 3, 2) as [3, j297, 6]",
+    "IndexError: Dimension out of range (expected to be in range of [-1, 0], but got 1)",
 ]
 
 
@@ -74,3 +77,33 @@ def test_a_convention_is_what_was_declared_and_what_the_dense_operator_does_too(
     assert as_declared(wide, Second(), "promotion") == wide
     value = of("value", "1")
     assert as_declared(value, Second(dense=value), "promotion") == value
+
+
+PARSER = "TypeError: maximum(): argument 'other' (position 2) must be Tensor, not int"
+MIXED = "RuntimeError: expected m1 and m2 to have the same dtype, but got: int != float"
+
+
+@pytest.mark.parametrize(
+    ("nested", "dense", "declared", "word"),
+    [
+        (PARSER, PARSER, "signature", "signature"),
+        (PARSER, PARSER, "promotion", ""),
+        (PARSER, "RuntimeError: no argument will do", "signature", ""),
+        (MIXED, "RuntimeError: expected scalar type Half but found Float", "promotion signature", "promotion"),
+        (MIXED, "RuntimeError: sizes differ", "promotion", ""),
+        ("RuntimeError: only contiguous ones", "RuntimeError: only contiguous ones", "promotion signature", ""),
+    ],
+)
+def test_what_the_dense_operator_refuses_for_its_dtypes_or_arguments_is_a_convention(
+    nested: str, dense: str, declared: str, word: str
+) -> None:
+    found = as_declared(of("refused", nested), Second(dense=of("refused", dense)), declared)
+    assert found == (Finding("forward", "convention", "x", f"{word}: {nested}") if word else of("refused", nested))
+
+
+def test_a_refusal_of_nested_arrays_alone_is_no_convention() -> None:
+    refused = of("refused", PARSER)
+    for dense in (of("ok"), of("missing"), of("accepted"), None):
+        assert as_declared(refused, Second(dense=dense), " ".join(CONVENTIONS)) == refused
+    gradient = of("refused", MIXED, "gradient")
+    assert as_declared(gradient, Second(dense=gradient), " ".join(CONVENTIONS)) == gradient

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from pynested.cli import main
-from pynested.conformance.differences import normal
 from pynested.conformance.pasted import findings, mismatches, replay
 from pynested.conformance.records import Run, read
+from pynested.conformance.roots import normal
 
 HEAD = "import math\n\n"
 
@@ -31,6 +31,11 @@ def test_how_snippets_end() -> None:
         (-6, ""),
         (1, "SyntaxError: invalid syntax (<snippet>, line 3)"),
     ]
+
+
+def test_what_a_snippet_imports_late_is_there_for_the_next() -> None:
+    late = "import sys\nassert {} 'wave' in sys.modules\nimport wave"
+    assert replay([HEAD + late.format("not"), HEAD + late.format("")]) == [(0, ""), (0, "")]
 
 
 @pytest.mark.parametrize(

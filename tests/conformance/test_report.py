@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 
-from pynested.conformance.differences import WIDTH, causes
+from pynested.conformance.differences import ENTRIES, WIDTH, causes, folded
 from pynested.conformance.records import Record, Run, counts
 from pynested.conformance.report import Report
 
-TEXT = "Each run of a component is summed on its own, and nothing that lies between the components takes part in it."
+
+def sentence(clause: str) -> str:
+    """A text for a clause that shares no word with that of any other, and is too long for a line."""
+    word = "".join("abcdefghij"[int(digit)] * 4 for digit in clause.partition("-")[2])
+    return " ".join(f"{word}{ending}" for ending in ["ing", "ed", "er", "est", "ly", "ness", "less", "able", "ful"])
 
 
 def finding(verdict: str, clause: str, part: str = "forward", **more: Any) -> Record:
@@ -20,7 +24,7 @@ def finding(verdict: str, clause: str, part: str = "forward", **more: Any) -> Re
         "verdict": verdict,
         "clause": clause,
         "placements": ["packed"],
-        "text": TEXT,
+        "text": sentence(clause),
         "call": "f(x)",
     }
     return {
@@ -104,14 +108,56 @@ def test_the_most_telling_difference_comes_first() -> None:
 
 @pytest.fixture
 def many() -> Run:
-    long = finding("value", "SUM-1", call="f(x) " * 60, got="2.0 " * 60)
-    return made(*(result(number, {**long, "clause": f"SUM-{number}"}) for number in range(90)))
+    long = {"call": "f(x) " * 60, "got": "2.0 " * 60}
+    return made(*(result(number, finding("value", f"SUM-{number}", **long)) for number in range(90)))
 
 
 def test_differences_fit_a_screen_unless_more_is_asked_for(many: Run) -> None:
     short, full = Report(many).text(), Report(many).text(verbose=1)
-    assert len(short.splitlines()) < 130 and "and 61 more" in short
-    assert full.count("  expected  ") == 90 and "more" not in full.split("clauses.")[1]
+    assert len(short.splitlines()) < 230 and "differs: 10 more entries of 10 cases, folded" in short
+    assert "differs      90 in  90 entries  differs from the specification, 10 of them folded" in short
+    assert sum(line.startswith("differs  SUM-") for line in short.splitlines()) == 75
+    assert short.count("  expected  ") == 5 and full.count("  expected  ") == 90 and "folded" not in full
+
+
+def test_nothing_is_folded_where_all_is_asked_for(many: Run) -> None:
+    every = Report(many).text(every=True)
+    assert "folded" not in every and sum(line.startswith("differs  SUM-") for line in every.splitlines()) == 85
+    assert (
+        Report(many)
+        .text()
+        .rstrip()
+        .endswith("--top N shows more in full; --all unfolds; -v everything, with examples to paste")
+    )
+    assert Report(many).text(top=85).count("  expected  ") == 85
+
+
+def test_rare_limits_are_folded_before_anything_else() -> None:
+    rows = [result(number, finding("value", f"SUM-{number}")) for number in range(10, 50)]
+    rows += [
+        result(number, finding("refused", "SUM-1", kind="limit", got=f"E: {sentence(f'S-{number}')}"))
+        for number in range(50, 100)
+    ]
+    told, rest = folded(
+        causes(made(*rows, result(100, finding("refused", "SUM-1", kind="limit", got="E: " + sentence("S-50")))))
+    )
+    assert len(told) == ENTRIES and {one.kind for one in rest} == {"limit"} and len(rest) == 10
+    assert "nested" not in {one.kind for one in rest} and max(len(one.members) for one in rest) == 1
+    assert {len(one.members) for one in told if one.kind == "limit"} == {1, 2}
+
+
+def test_the_worst_comes_before_the_table(many: Run) -> None:
+    lines = Report(many).text().splitlines()
+    table = next(number for number, line in enumerate(lines) if line.startswith("operator  "))
+    worst = lines.index("The worst of it:")
+    assert worst < 12 < table and lines[worst + 1].startswith(" 1  SUM-") and lines[worst + 9].startswith(" 5  SUM-")
+
+
+def test_roundings_come_after_numbers_that_are_wrong() -> None:
+    off = finding("value", "NUMERICS-4", kind="nested")
+    wrong = finding("value", "SUM-1", kind="nested")
+    run = made(result(1, off), result(2, off), result(3, wrong), result(4, finding("dtype", "SUM-5", kind="nested")))
+    assert [cause.clause for cause in causes(run)] == ["SUM-1", "NUMERICS-4", "SUM-5"]
 
 
 @pytest.mark.parametrize("verbose", [0, 1])

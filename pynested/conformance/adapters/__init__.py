@@ -11,7 +11,7 @@ from ..session import InProcess, Session
 from ..wire import Wire
 from .base import PythonAdapter
 
-TARGETS = ("pynested", "torch", "law")
+TARGETS = ("pynested", "torch", "awkward", "tensorflow", "law")
 EMULATED = "emulated"
 
 

@@ -37,6 +37,13 @@ class Operand:
 
 
 @dataclass(frozen=True)
+class Described:
+    """A result that the words of the specification cannot express, in words."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Place:
     """How the nested operands of one call are to be stored; ``shared`` holds what they have in common."""
 
@@ -243,6 +250,8 @@ def encode_result(result: Any) -> Any:
         return _encode_array(result)
     if isinstance(result, (list, tuple)):
         return {"list": [encode_result(one) for one in result]}
+    if isinstance(result, Described):
+        return {"other": result.text, "dtype": ""}
     if isinstance(result, (bool, int, float, str)):
         return {"python": encode_value(result)}
     return {"other": f"a {type(result).__name__}", "dtype": ""}

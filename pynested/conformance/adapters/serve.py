@@ -6,7 +6,23 @@ import json
 import os
 import sys
 
+from ..messages import PROTOCOL, Message
 from ..session import Adapter
+
+
+class Absent:
+    """What answers where a library cannot be imported."""
+
+    def __init__(self, name: str, package: str, why: str) -> None:
+        self._why = f"{name} is not installed here ({why}); pip install {package}"
+
+    def start(self, device: str) -> Message:
+        """Say that the library is not there."""
+        return {"protocol": PROTOCOL, "unavailable": self._why}
+
+    def run(self, message: Message) -> Message:
+        """Refuse to run anything."""
+        return {"seq": message["seq"], "errored": self._why}
 
 
 def serve(adapter: Adapter) -> None:

@@ -17,10 +17,10 @@ import numpy as np
 from pynested.spec.encoding import Components, Index
 from pynested.spec.table import load_table
 
-from ..messages import PROTOCOL, Message
+from ..messages import Message
 from ..placements import PACKED, Array, Jagged, place_jagged, place_strided
 from .base import Operand, Place, Plain, PythonAdapter, Target
-from .serve import serve
+from .serve import Absent, serve
 from .torch_dense import DenseTorch
 
 _SYMBOLS: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -56,9 +56,14 @@ class TorchTarget(Target):
             return {"unavailable": f"PyTorch cannot use device {device!r}: {str(error).splitlines()[0]}"}
         self._device = device
         version = str(self._torch.__version__)
-        words = {"dialect": "torch", "errors": "builtin", "dense": "dense PyTorch", "conventions": "promotion"}
-        kept = {"programs": True}
-        return {"name": "torch", "version": version, "device": device, "capabilities": kept, **words}
+        words = {
+            "dialect": "torch",
+            "errors": "builtin",
+            "dense": "dense PyTorch",
+            "conventions": "promotion signature",
+            "capabilities": {"programs": True},
+        }
+        return {"name": "torch", "version": version, "device": device, **words}
 
     def operand(self, value: Plain, place: Place, tracked: bool) -> Operand:
         """Build a tensor, or a nested tensor in the wanted layout and placement."""
@@ -143,8 +148,8 @@ class TorchTarget(Target):
         return self.function(op)(*args, **kwargs)
 
     def _from_strided(self, values: Any, sizes: Any, strides: Any = None, offsets: Any = None) -> Any:
-        """Fill in what the function for it wants, which is private: everything, and in int64."""
-        parts = [None if one is None else one.to(self._torch.int64) for one in (sizes, strides, offsets)]
+        """Fill in what the function for it wants, which is private: everything, and integers in int64."""
+        parts = [one if one is None or one.is_floating_point() else one.long() for one in (sizes, strides, offsets)]
         packed = self._torch._nested_compute_contiguous_strides_offsets(parts[0])
         filled = [own if given is None else given for given, own in zip(parts[1:], packed, strict=True)]
         return self._torch._nested_view_from_buffer(values, parts[0], *filled)
@@ -184,6 +189,8 @@ class TorchTarget(Target):
         regular = [size for number, size in enumerate(values.shape) if number != dim]
         if shape[0] != len(lengths) or [size for size in shape[1:] if size is not None] != regular:
             raise ValueError(f"shape {shape} for {len(lengths)} lengths and values of shape {values.shape}")
+        if offsets.dtype.kind != "i" or lengths.dtype.kind != "i":
+            raise ValueError(f"offsets of dtype {offsets.dtype} and lengths of dtype {lengths.dtype} are no places")
         starts = offsets[: len(lengths)]
         ends = starts + lengths
         if (lengths < 0).any() or (starts < 0).any() or (ends > values.shape[dim]).any():
@@ -211,27 +218,12 @@ class TorchTarget(Target):
         return isinstance(error, NotImplementedError) or any(text in str(error) for text in _NO_KERNEL)
 
 
-class Absent:
-    """What answers where torch cannot be imported."""
-
-    def __init__(self, why: str) -> None:
-        self._why = why
-
-    def start(self, device: str) -> Message:
-        """Say that there is no PyTorch."""
-        return {"protocol": PROTOCOL, "unavailable": f"PyTorch is not installed here ({self._why}); pip install torch"}
-
-    def run(self, message: Message) -> Message:
-        """Refuse to run anything."""
-        return {"seq": message["seq"], "errored": self._why}
-
-
 def main() -> None:
     """Answer on stdin and stdout."""
     try:
         import torch
     except ImportError as error:
-        serve(Absent(str(error)))
+        serve(Absent("PyTorch", "torch", str(error)))
         return
     torch.set_num_threads(1)
     target = TorchTarget(torch)

@@ -1,7 +1,8 @@
 """PyTorch's dense operators as a target: the call of a vector, made for each component on its own.
 
-It tells whether a difference is one of PyTorch's nested tensors or of PyTorch. Calls that no dense operator can make
-component by component, as those that join components, are not implemented here.
+It tells whether a difference is one of PyTorch's nested tensors or of PyTorch. Where there are no components, one that
+might have been there is asked, for what it refuses, and for its dtype. Calls that no dense operator can make component
+by component, as those along dimension 0, are not implemented here.
 """
 
 from __future__ import annotations
@@ -17,23 +18,35 @@ from pynested.spec.table import Operator, load_table
 
 from ..messages import Message
 from ..placements import Array
+from ..spelling import defaults
 from .base import Operand, Place, Plain, Target
 
 _CHAPTERS = {"elementwise", "comparison", "reduction", "normalization", "products", "scan"}
 _OPERATORS = {"transpose", "unsqueeze", "unflatten", "select", "chunk", "split", "clone", "embedding"}
+_OPERATORS |= {"to", "contiguous", "detach", "squeeze", "flatten", "permute", "cat", "stack"}
 _JOIN = {"equal", "allclose"}  # one answer about all components
-_DIMS = ("dim", "dim0", "dim1")
+_ONE_MORE = {"unsqueeze", "stack"}  # their `dim` counts the dimensions of the result
+_DIMS = {"dim", "dim0", "dim1", "dims", "start_dim", "end_dim"}
 _WHOLE = {"weight", "bias"}  # the same for every component
+
+# Parameters that PyTorch takes by keyword, at whatever place the specification has them.
+_BY_NAME = {"keepdim", "dtype", "alpha", "approximate", "correction", "training", "min", "max", "eps", "rounding_mode"}
+_BY_NAME |= {"layout", "device"}
 
 Call = Callable[..., Any]
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The components of one operand, each a dense tensor of its own."""
+    """The components of one operand, each a dense tensor of its own; ``shape`` counts the batch."""
 
     tensors: Sequence[Any]
-    dims: int  # with the batch
+    shape: Sequence[int | None]
+
+    @property
+    def dims(self) -> int:
+        """How many dimensions there are, with the batch."""
+        return len(self.shape)
 
 
 class DenseTorch(Target):
@@ -58,7 +71,13 @@ class DenseTorch(Target):
             found = [zeros(one) if one.grad is None else one.grad for one in tensors]
             return None if all(one.grad is None for one in tensors) else Components(one.numpy() for one in found)
 
-        return Operand(Parts(tensors, len(value.shape)), gradient)
+        made = tensors or self._might_be(value)
+        return Operand(Parts(made, value.shape), gradient)
+
+    def _might_be(self, nothing: Components) -> _Absent:
+        """Return a component that a batch of none might have: of one row where the length is not known."""
+        sizes = [1 if size is None else size for size in nothing.shape[1:]]
+        return _Absent([self._tensor(np.zeros(sizes, nothing.dtype), False)])
 
     def _tensor(self, array: Array, tracked: bool) -> Any:
         return self._torch.from_numpy(np.array(array, order="C")).requires_grad_(tracked)
@@ -70,25 +89,30 @@ class DenseTorch(Target):
     def call(self, op: str, layout: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Call the operator for each component, and gather the results."""
         operator = load_table()[op]
+        if op == "nested_array":
+            return self._made(*args, **kwargs)
         if op in _JOIN or (operator.chapter not in _CHAPTERS and op not in _OPERATORS):
             raise NotImplementedError(f"{op} is not said component by component")
         given = _named(operator, args, kwargs)
-        nested = [value for value in given.values() if isinstance(value, Parts)]
+        nested = [value for value in _flat(given.values()) if isinstance(value, Parts)]
         if not nested or not all(len(one.tensors) == len(nested[0].tensors) for one in nested):
             raise NotImplementedError("needs nested operands with as many components each")
-        if not nested[0].tensors:
-            raise NotImplementedError("no component says what shape there would be")
-        dims = nested[0].dims + (op == "unsqueeze")
+        dims = nested[0].dims + (op in _ONE_MORE)
         if operator.chapter == "reduction" and _joins(given.get("dim"), dims):
             return self._of_all(op, given, dims)
-        for name in _DIMS:
-            if name in given:
-                given[name] = _shifted(given[name], dims)
+        given |= _dims(operator, given, dims)
         count = len(nested[0].tensors)
         found = [self._one(op, operator, given, number, count) for number in range(count)]
+        absent = isinstance(nested[0].tensors, _Absent)
         if isinstance(found[0], (list, tuple)):
-            return [Parts(pieces, dims) for pieces in zip(*found, strict=True)]
-        return Parts(found, found[0].ndim + 1)
+            return [_gathered(pieces, absent) for pieces in zip(*found, strict=True)]
+        return _gathered(found, absent)
+
+    def _made(self, arrays: Any, *, dtype: Any = None, layout: Any = None) -> Parts:
+        """Make a tensor of every array, where each can be made without the others."""
+        if not arrays or (dtype is None and any(isinstance(one, self._torch.Tensor) for one in arrays)):
+            raise NotImplementedError("the dtype of one array follows from that of another")
+        return _gathered([self._torch.as_tensor(one, dtype=dtype) for one in arrays], False)
 
     def _one(self, op: str, operator: Operator, given: Mapping[str, Any], number: int, count: int) -> Any:
         """Call the operator for one component; what comes before the first keyword is given by position."""
@@ -104,34 +128,49 @@ class DenseTorch(Target):
 
     def _of_all(self, op: str, given: Mapping[str, Any], dims: int) -> Any:
         """Reduce everything at once: the elements of all components in one row."""
-        covered = given.get("dim") is None or len({one % dims for one in _tuple(given["dim"])}) == dims
-        if not covered or given.get("keepdim"):
+        dim = given.get("dim")
+        if dim is not None and len({one % dims for one in _tuple(dim)}) < dims:
             raise NotImplementedError("joins components along dimension 0")
-        row = self._torch.cat([one.reshape(-1) for one in given["self"].tensors])
-        names = [name for name in given if name in _BY_NAME - {"keepdim"}]
-        return self._called(op, {**given, "self": row}, ["self", *names])
+        parts = given["self"].tensors
+        row = self._torch.cat([one.reshape(-1)[:0] if isinstance(parts, _Absent) else one.reshape(-1) for one in parts])
+        taken = {**given, "self": row, "dim": None if dim is None else (0,)}
+        found = self._called(op, taken, ["self", *(name for name in given if name in _BY_NAME | {"dim"})])
+        return found.reshape([1] * dims) if given.get("keepdim") else found
 
     def read(self, result: Any) -> Any:
         """Return a tensor as an array, and parts as components."""
         if isinstance(result, (list, tuple)):
             return [self.read(one) for one in result]
         if isinstance(result, Parts):
-            return Components(self.read(one) for one in result.tensors)
+            arrays = [self.read(one) for one in result.tensors]
+            absent = isinstance(result.tensors, _Absent)
+            return Components([], result.shape, arrays[0].dtype) if absent else Components(arrays)
         return result.detach().numpy() if isinstance(result, self._torch.Tensor) else result
 
     def backward(self, results: Sequence[Any], cotangents: Sequence[Plain]) -> None:
         """Pull the cotangent of each component back."""
         pairs: list[tuple[Any, Any]] = []
         for result, cotangent in zip(results, cotangents, strict=True):
-            whole = not isinstance(result, Parts)
-            pairs += [(result, cotangent)] if whole else zip(result.tensors, cotangent, strict=True)
+            parts = result.tensors if isinstance(result, Parts) else [result]
+            pulls = cotangent if isinstance(result, Parts) else [cotangent]
+            pairs += [] if isinstance(parts, _Absent) else zip(parts, pulls, strict=True)
         tracked = [(one, self._torch.from_numpy(np.array(pull))) for one, pull in pairs if one.requires_grad]
         if tracked:
             self._torch.autograd.backward(*zip(*tracked, strict=True))
 
 
-# Parameters that PyTorch takes by keyword, at whatever place the specification has them.
-_BY_NAME = {"keepdim", "dtype", "alpha", "approximate", "correction", "training", "min", "max", "eps", "rounding_mode"}
+class _Absent(list[Any]):
+    """The one component that stands for none."""
+
+
+def _gathered(found: Sequence[Any], absent: bool) -> Parts:
+    """Return results as parts; of what stands for none only the number of dimensions is known."""
+    shape = [0 if absent else len(found), *([None] * found[0].ndim)]
+    return Parts(_Absent(found) if absent else found, shape)
+
+
+def _flat(values: Any) -> list[Any]:
+    return [one for value in values for one in (value if isinstance(value, (list, tuple)) else [value])]
 
 
 def _named(operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,9 +185,13 @@ def _component(name: str, value: Any, number: int, count: int, given: Mapping[st
     """Return what one component has of an argument: its own part, or its row of a dense one with a batch."""
     if isinstance(value, Parts):
         return value.tensors[number]
-    dims = max(one.dims for one in given.values() if isinstance(one, Parts))
+    if isinstance(value, list):
+        return [_component(name, one, number, count, given) for one in value]
+    dims = max(one.dims for one in _flat(given.values()) if isinstance(one, Parts))
     if name in _WHOLE or not hasattr(value, "ndim") or value.ndim < dims:
         return value
+    if value.ndim == dims and value.shape[0] == 0:  # as many rows as there are components: none
+        return value.new_zeros(value.shape[1:])
     if value.ndim > dims or value.shape[0] not in (1, count):
         raise ValueError(f"{name} of shape {tuple(value.shape)} has no row for each of {count} components")
     return value[number if value.shape[0] == count else 0]
@@ -161,6 +204,17 @@ def _tuple(dim: Any) -> tuple[Any, ...]:
 def _joins(dim: Any, dims: int) -> bool:
     """Return whether a reduction goes over the components."""
     return dim is None or any(isinstance(one, int) and one in (0, -dims) for one in _tuple(dim))
+
+
+def _dims(operator: Operator, given: Mapping[str, Any], dims: int) -> dict[str, Any]:
+    """Return the dimensions among the arguments as a component counts them; what joins components is refused."""
+    found = {name: given[name] for name in _DIMS & set(given)}
+    left = _DIMS & set(operator.call.parameters) - set(given)
+    if operator.name == "permute" and found["dims"][:1] == (0,):
+        return {"dims": _shifted(found["dims"][1:], dims)}
+    if operator.chapter == "movement" and any(defaults(operator)[name] in (0, None) for name in left):
+        raise NotImplementedError("it is along dimension 0, or all of them, where none is given")
+    return {name: _shifted(dim, dims) for name, dim in found.items()}
 
 
 def _shifted(dim: Any, dims: int) -> Any:

@@ -172,7 +172,7 @@ def layer_norm() -> Book:
 
 
 def _of_any_size(book: Book) -> None:
-    """Elements whose squares overflow; and without eps those whose squares vanish, and equal ones."""
+    """Elements whose squares overflow, without eps those whose squares vanish, and equal ones."""
     for dtype, large in (("float32", 1e30), ("float64", 1e200)):
         beyond = nest(dtype, [[[large, -large, 0.25 * large]], [[1.0, -2.0, 3.0], [0.0, large, large]]])
         book.value(f"{dtype}/beyond", "1 NUMERICS-8", [beyond, (3,)], cmp="bound")
@@ -182,8 +182,9 @@ def _of_any_size(book: Book) -> None:
     for dtype in ("float16", "float32", "float64"):
         level = nest(dtype, [[[5.0] * 3], [[-3.0] * 3, [0.0] * 3, [2.0**-14] * 3]])
         affine = {"weight": np.array([2, -4, 1], dtype), "bias": np.array([1, 0.5, 0], dtype)}
-        book.value(f"{dtype}/level", "7 11", [level, (3,)], kw={"eps": 0.0})
-        book.value(f"{dtype}/level-affine", "7 11", [level, (3,)], kw={**affine, "eps": 0.0})
+        book.value(f"{dtype}/level", "7", [level, (3,)])
+        book.value(f"{dtype}/level-affine", "7", [level, (3,)], kw=affine)
+        book.value(f"{dtype}/level-open", "11", [level, (3,)], kw={"eps": 0.0}, unspecified=True, gradient=None)
 
 
 def dropout() -> Book:
