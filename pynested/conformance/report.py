@@ -11,18 +11,13 @@ from .coverage import coverage, unanswered
 from .differences import WIDTH, causes, in_brief, in_full
 from .judge import ADAPTER, CONVENTION, DIFFERS, ERROR, FORWARD, GRADIENT, OK
 from .kinds import KINDS
-from .placements import PACKED
+from .placements import PACKED, words
 from .records import Record, Run
 from .replies import MISSING, UNASKED
 
 _NAME, _CELL, _SUFFIX = 28, 11, 3
 IN_FULL, _IN_BRIEF = 5, 24
-_PLACEMENTS = {
-    "packed": "packed",
-    "holes-nan": "gaps of NaN",
-    "holes-max": "gaps of the largest number",
-    "transposed": "transposed",
-}
+_PLACEMENTS = {"holes-nan": "gaps of NaN", "holes-max": "gaps of the largest number"}
 _PLACED = "differs only where not packed"
 _COLUMNS = ((FORWARD, "forward"), (GRADIENT, "gradient"), (ERROR, "errors"))
 
@@ -94,11 +89,11 @@ class Report:
 
     def _exercised(self) -> list[str]:
         results = self._run.results
-        placements = Counter(one for result in results for one in _asked(result))
+        placements = Counter(_in_words(one) for result in results for one in _asked(result))
         dtypes = Counter(one for result in results for one in result["dtypes"])
         calls = sum(placements.values())
         cases = len({result["id"] for result in results})
-        placed = ", ".join(f"{_PLACEMENTS.get(one, one)} {count:,}" for one, count in placements.items())
+        placed = ", ".join(f"{one} {count:,}" for one, count in placements.most_common())
         text = (
             f"{cases:,} cases, {calls:,} calls{self._seconds()}. Placements: {placed}. "
             f"Dtypes: {', '.join(f'{one} {count:,}' for one, count in sorted(dtypes.items(), key=_by_kind))}."
@@ -153,7 +148,8 @@ class Report:
 
     def _verdict(self) -> list[str]:
         found = coverage(self._run.results)
-        rest = f" It was held to {found.share()}." if found.made < found.total else ""
+        rest = self._quick()
+        rest += f" It was held to {found.share()}." if found.made < found.total else ""
         rest += f" {found.missing:,} need what it does not implement." if found.missing else ""
         rest += f" Not asked: {found.unasked:,}." if found.unasked else ""
         rest += f" {found.narrow:,} were not answered in every placement." if found.narrow else ""
@@ -174,6 +170,14 @@ class Report:
         only = f" {placed:,} of them only where components are not packed." if placed else ""
         text = f"{self._target} differs in {found.differ:,} of {found.made:,} checks, about {clauses:,} clause"
         return [*textwrap.wrap(f"{text}{'s' * (clauses > 1)}.{only}{rest}", WIDTH), "", *self._kinds()]
+
+    def _quick(self) -> str:
+        """Say how much of the corpus a quick run is."""
+        if not self._run.header["selection"].get("quick"):
+            return ""
+        cases = len({result["id"] for result in self._run.results})
+        clauses = len({one for result in self._run.results for one in result["clauses"]})
+        return f" This was a quick look, at {cases:,} of {self._run.header['cases']:,} cases, of {clauses:,} clauses."
 
     def _kinds(self) -> list[str]:
         """Count the differences and their causes by kind."""
@@ -211,6 +215,11 @@ class Report:
         notes = Counter(note for result in self._run.results for note in result["notes"])
         title = "Refusals with another builtin error than the specification names, which is no difference:"
         return [title, *(f"  {count:>5}  {note}" for note, count in notes.most_common())] if notes else []
+
+
+def _in_words(placement: str) -> str:
+    """Return where operands lie, in words; one phrase for all ways to lie differently."""
+    return _PLACEMENTS.get(placement, placement) if len(words(placement)) == 1 else "each operand in its own way"
 
 
 def _asked(result: Record) -> list[str]:

@@ -9,20 +9,25 @@ from __future__ import annotations
 import functools
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from pynested.spec.encoding import WIDTHS, Components, decode_value, encode, encode_value
+from pynested.spec.encoding import Components, decode_value
 
 from ..messages import PROTOCOL, Message
-from ..placements import Array
+from ..placements import HOLES_NAN, LAYOUTS, PACKED, VIEW, in_turn, words
+from .values import Plain, doubled, each_array, encode_gradient, encode_result, freeze, same
 
-Plain = Components | Array
+_TRACKED = "the call gives another result where its operands track gradients"
+_TWICE = "the gradient that is left after the same cotangent was pulled back twice is not twice that after once"
 
-_DISAGREES = "the call gives another result where its operands track gradients"
+# More of the life of a result is looked at in some placements only, for it takes time: where memory is as plain as can
+# be, and where there are holes, where operands lie differently, or where the leaf is not the operand.
+_USED_IN, _TWICE_IN = (PACKED, HOLES_NAN), (PACKED, VIEW)
+_USED = "the result is another once it is used by another operator: {}"
 
 
 @dataclass(frozen=True)
@@ -35,11 +40,14 @@ class Operand:
 
 @dataclass(frozen=True)
 class Place:
-    """How the nested operands of one call are to be stored; ``shared`` holds what they have in common."""
+    """How an operand of a call is to be stored; ``shared`` holds what its nested operands have in common."""
 
     layout: str
     placement: str
     shared: dict[Any, Any] = field(default_factory=dict)
+
+
+_ANYWHERE = Place(LAYOUTS[0], PACKED)  # of a dense operand
 
 
 class Stopped(Exception):
@@ -52,16 +60,22 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class _Forward:
-    """A call that was made: its operands as they were built, its result, and the result as it is sent."""
+    """A call that was made: its operands as they were built, its result, and the result as read and as it is sent."""
 
     args: Sequence[Any]
     kwargs: Mapping[str, Any]
     result: Any
+    read: Any
     encoded: Message
 
 
 class Target(ABC):
-    """What differs from one target to the next."""
+    """What differs from one target to the next.
+
+    ``accumulates`` says that a cotangent can be pulled back again, and that what comes is added to what is there.
+    """
+
+    accumulates = False
 
     @abstractmethod
     def identity(self, device: str) -> Message:
@@ -87,6 +101,10 @@ class Target(ABC):
     def backward(self, results: Sequence[Any], cotangents: Sequence[Plain]) -> None:
         """Pull the cotangents back to the tracked operands."""
 
+    def used(self, result: Any, read: Any) -> Iterator[tuple[str, Any]]:
+        """Yield what operators make of a result that must leave it as it was ``read``, each with its name."""
+        yield from ()
+
     def missing(self, error: Exception) -> bool:
         """Return whether the error says that the target does not have the operator at all."""
         return isinstance(error, NotImplementedError)
@@ -102,6 +120,10 @@ class PythonAdapter:
     def __init__(self, target: Target, dense: Target | None = None) -> None:
         self._target = target
         self._dense = None if dense is None else PythonAdapter(dense)
+        self._last: tuple[Any, tuple[Sequence[Any], Mapping[str, Any]]] = (
+            None,
+            ([], {}),
+        )  # the arguments of a call as they were sent, and decoded
 
     def start(self, device: str) -> Message:
         """Answer the start message."""
@@ -120,8 +142,11 @@ class PythonAdapter:
             return {**reply, "errored": traceback.format_exc()}
 
     def _run(self, message: Message) -> Message:
-        """Make the call without gradients, and once more with them where they are asked for."""
-        reply: Message = {"value": self._forward(message, set()).encoded}
+        """Make the call without gradients, use the result, and call again with gradients where they are asked for."""
+        made = self._forward(message, set())
+        if message["placement"] in _USED_IN or len(words(message["placement"])) > 1:
+            self._attempt("read", lambda: self._use(made))
+        reply: Message = {"value": made.encoded}
         if "cotangent" in message:
             try:
                 reply["gradient"] = self._gradient(message, reply["value"])
@@ -130,34 +155,63 @@ class PythonAdapter:
         return reply
 
     def _forward(self, message: Message, wrt: set[int | str]) -> _Forward:
-        place = Place(message["layout"], message["placement"])
-        args = [self._build(decode_value(one), place, number in wrt) for number, one in enumerate(message["args"])]
-        kwargs = {name: self._build(decode_value(one), place, name in wrt) for name, one in message["kwargs"].items()}
+        layout, shared = message["layout"], dict[Any, Any]()
+        places = (Place(layout, word, shared) for word in in_turn(message["placement"]))
+        given, named = self._decoded(message)
+        args = [self._build(one, places, number in wrt) for number, one in enumerate(given)]
+        kwargs = {name: self._build(one, places, name in wrt) for name, one in named.items()}
         plain_args = [_values(one) for one in args]
         plain_kwargs = {name: _values(one) for name, one in kwargs.items()}
-        result = self._attempt("run", lambda: self._target.call(message["op"], place.layout, plain_args, plain_kwargs))
-        return _Forward(args, kwargs, result, encode_result(self._attempt("read", lambda: self._target.read(result))))
+        result = self._attempt("run", lambda: self._target.call(message["op"], layout, plain_args, plain_kwargs))
+        read = self._attempt("read", lambda: self._target.read(result))
+        return _Forward(args, kwargs, result, read, encode_result(read))
 
-    def _build(self, value: Any, place: Place, tracked: bool) -> Any:
-        """Return the operand, or list of operands, that a value stands for."""
+    def _use(self, made: _Forward) -> None:
+        """Hold what others make of the result against what was read of it."""
+        for name, found in self._target.used(made.result, made.read):
+            if not same(found, made.read):
+                raise _disagreement(_USED.format(name))
+
+    def _decoded(self, message: Message) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """Return the arguments; a call comes in one placement after the other, and is decoded once."""
+        said = message["args"], message["kwargs"]
+        last, decoded = self._last
+        if said != last:
+            kwargs = {name: decode_value(one) for name, one in message["kwargs"].items()}
+            decoded = [decode_value(one) for one in message["args"]], kwargs
+            freeze(decoded)
+            self._last = said, decoded
+        return decoded
+
+    def _build(self, value: Any, places: Iterator[Place], tracked: bool) -> Any:
+        """Return the operand, or list of operands, that a value stands for; each nested one has a place."""
         if isinstance(value, list) and not isinstance(value, Components):
-            return [self._build(one, place, tracked) for one in value]
+            return [self._build(one, places, tracked) for one in value]
         if not isinstance(value, (Components, np.ndarray)):
             return self._target.other(value)
         tracked = tracked and value.dtype.kind == "f"
+        place = next(places) if isinstance(value, Components) else _ANYWHERE
         return self._attempt("construct", lambda: self._target.operand(value, place, tracked))
 
     def _gradient(self, message: Message, untracked: Message) -> Message:
         wrt = message["wrt"]
         made = self._forward(message, set(wrt))
         if made.encoded != untracked:
-            raise Stopped({"error": {"kind": "Disagreement", "message": _DISAGREES, "phase": "read", "bases": []}})
+            raise _disagreement(_TRACKED)
         cotangent = decode_value(message["cotangent"])
         several = isinstance(cotangent, list) and not isinstance(cotangent, Components)
         results, cotangents = (list(made.result), cotangent) if several else ([made.result], [cotangent])
-        self._attempt("backward", lambda: self._target.backward(results, cotangents))
         operands = {place: made.args[place] if isinstance(place, int) else made.kwargs[place] for place in wrt}
-        by_place = {place: self._attempt("read", functools.partial(_gradients, one)) for place, one in operands.items()}
+
+        def pulled() -> dict[int | str, Any]:
+            self._attempt("backward", lambda: self._target.backward(results, cotangents))
+            return {place: self._attempt("read", functools.partial(_gradients, one)) for place, one in operands.items()}
+
+        once = pulled()
+        again = self._target.accumulates and message["placement"] in _TWICE_IN
+        if again and not all(map(same, map(doubled, once.values()), pulled().values())):
+            raise _disagreement(_TWICE)
+        by_place = {place: encode_gradient(one) for place, one in once.items()}
         return {
             "args": [by_place.get(number) for number in range(len(made.args))],
             "kwargs": {name: by_place[name] for name in wrt if isinstance(name, str)},
@@ -166,6 +220,8 @@ class PythonAdapter:
     def _attempt(self, phase: str, step: Callable[[], Any]) -> Any:
         try:
             return step()
+        except Stopped:
+            raise
         except Exception as error:
             if self._target.missing(error):
                 raise Stopped({"missing": f"{type(error).__name__}: {first_line(error)}"}) from error
@@ -190,29 +246,12 @@ def _values(built: Any) -> Any:
 
 
 def _gradients(built: Any) -> Any:
-    """Return the gradients of an operand, or of each in a list, as they are sent."""
+    """Return a copy of the gradients of an operand, or of each in a list."""
     if isinstance(built, list):
-        return {"list": [_gradients(one) for one in built]}
-    gradient = built.gradient()
-    return None if gradient is None else encode_result(gradient)
+        return [_gradients(one) for one in built]
+    return each_array(np.array, built.gradient())
 
 
-def encode_result(result: Any) -> Any:
-    """Return the JSON form of a result; an array of a dtype that the specification lacks is only described."""
-    if isinstance(result, (Components, np.ndarray)):
-        return _encode_array(result)
-    if isinstance(result, (list, tuple)):
-        return {"list": [encode_result(one) for one in result]}
-    if isinstance(result, (bool, int, float, str)):
-        return {"python": encode_value(result)}
-    return {"other": f"a {type(result).__name__}", "dtype": ""}
-
-
-def _encode_array(array: Plain) -> Message:
-    name, shape = array.dtype.name, list(array.shape)
-    if name not in WIDTHS:
-        return {"other": f"{name} of shape {tuple(shape)}", "dtype": name}
-    if not isinstance(array, Components):
-        return {"dense": {"dtype": name, "shape": shape, "bits": encode(array)}}
-    shapes, bits = [list(one.shape) for one in array], [encode(one) for one in array]
-    return {"nested": {"dtype": name, "shape": shape, "shapes": shapes, "bits": bits}}
+def _disagreement(message: str) -> Stopped:
+    """Return the end of a call that answers, but not with one answer."""
+    return Stopped({"error": {"kind": "Disagreement", "message": message, "phase": "read", "bases": []}})

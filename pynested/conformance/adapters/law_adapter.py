@@ -22,8 +22,9 @@ from pynested.spec.table import load_table
 
 from ..messages import Message
 from ..placements import PACKED
-from .base import Operand, Place, Plain, PythonAdapter, Target
+from .base import Operand, Place, PythonAdapter, Target
 from .serve import serve
+from .values import Plain
 
 _DIMS = ("dim", "dim0", "dim1", "dims", "start_dim", "end_dim")
 _ONE_MORE = ("unsqueeze", "stack")  # their `dim` counts the dimensions of the result
