@@ -247,4 +247,6 @@ class _Line:
 
 
 def _call(request: Message) -> Message:
-    return {name: value for name, value in request.items() if name not in ("seq", "placement")}
+    """Return what a request shares with those of its other placements, of which one may ask for no gradient."""
+    apart = ("seq", "placement", "wrt", "cotangent")
+    return {name: value for name, value in request.items() if name not in apart}

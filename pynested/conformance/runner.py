@@ -54,9 +54,7 @@ def results(jobs: Sequence[Job], session: Session, corpus: Corpus) -> Iterator[R
         found = [(placement, finding) for placement, findings in asked.found.items() for finding in findings]
         near = forward.get((job.case.near or "", job.layout), {})
         if job.case.is_error:
-            found = [
-                (placement, _reconcile(finding, near.get(placement, near.get(PACKED)))) for placement, finding in found
-            ]
+            found = [(placement, _reconcile(finding, near.get(placement))) for placement, finding in found]
         forward[job.case.id, job.layout] = forward_of(asked)
         yield _record(asked, found, corpus, session.identity)
 

@@ -88,3 +88,11 @@ def test_words_that_change_nothing_are_not_asked(corpus: Corpus) -> None:
     dense = cases["add/float32/plain/1"]
     assert placements_for(dense) == ("packed",)
     assert all(one == ("packed",) for one in arranged([dense]).values())
+
+
+def test_a_refusal_is_asked_where_the_nearest_allowed_call_is(jobs: list[Job]) -> None:
+    placed = {(job.case.id, job.layout): job.placements for job in jobs}
+    near = [(job, placed[job.case.near, job.layout]) for job in jobs if job.case.near]
+    assert len(near) > 100
+    beside = [job for job, allowed in near if set(job.placements) <= set(allowed)]
+    assert len(beside) > 0.9 * len(near)  # the others have operands of another kind than the call beside them

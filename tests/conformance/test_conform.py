@@ -38,7 +38,7 @@ def failing(after: int) -> Callable[..., list[Finding]]:
 def test_an_error_of_the_kit_leaves_what_was_found(
     vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    monkeypatch.setattr(asking, "judge", failing(after=10))
+    monkeypatch.setattr(asking, "judge", failing(after=2))
     kept = tmp_path / "run.ndjson"
     assert main(["conform", "--vectors", str(vectors), "--json", str(kept)]) == 3
     shown = capsys.readouterr()

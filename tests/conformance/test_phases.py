@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.conformance.adapters.base import Place, PythonAdapter, Target
+from pynested.conformance.adapters.base import Operand, Place, PythonAdapter, Target
+from pynested.conformance.adapters.moved import Moved
 from pynested.conformance.adapters.pynested_adapter import PynestedTarget
+from pynested.conformance.adapters.values import each_array
 from pynested.conformance.conform import conform
 from pynested.conformance.corpus import Corpus, Selection, load_corpus
 from pynested.conformance.records import Run
@@ -75,7 +77,7 @@ class AddsBuffers(PynestedTarget):
 
 
 def test_operands_that_lie_differently_show_what_operands_that_lie_alike_do_not(some_operators: Corpus) -> None:
-    lying = ("packed", "reversed")
+    lying = ("packed", "reversed", "bare", "transposed", "view")
     made = run(some_operators, AddsBuffers(), ops=("add",), placements=lying, layouts=("jagged",))
     bad = {place for one in findings(made) if one["verdict"] == "value" for place in one["placements"]}
     assert bad and all("+" in place for place in bad)
@@ -159,3 +161,34 @@ def test_what_comes_to_memory_of_no_component_shows(layout: str, placement: str)
         made.value.values().sum().backward()  # of the holes too
         with pytest.raises(ValueError, match="in memory that belongs to no component"):
             made.gradient()
+
+
+class OffByOne(PynestedTarget):
+    """Its forward mode says that everything moves by one more."""
+
+    def pushed(self, call: Any, operands: Any, tangents: Any) -> Any:
+        return each_array(lambda one: one + one, super().pushed(call, operands, tangents))
+
+
+def test_forward_mode_is_held_against_the_gradient(some_operators: Corpus) -> None:
+    chosen = {"ops": ("unbind", "stack"), "layouts": ("jagged",)}
+    assert run(some_operators, PynestedTarget(), **chosen).exit_code == 0
+    found = [one for one in findings(run(some_operators, OffByOne(), **chosen)) if "clause" in one]
+    assert {(one["part"], one["verdict"]) for one in found} == {("gradient", "corrupt")}
+    assert all("by forward mode" in one["got"] for one in found) and len(found) > 5
+
+
+def test_forward_mode_counts_the_products_of_every_operand() -> None:
+    def moved(gradient: Any, cotangent: Any, pushed: Any) -> str:
+        operand = Operand(None, lambda: None)
+        held = Moved([operand], {}, [(operand, np.float32([4, 5, 6]), gradient)])
+        return held.disagreement(pushed, cotangent) if held.is_plain(cotangent) else "unasked"
+
+    (tangent,) = Moved([], {}, [(Operand(0, lambda: None), np.zeros(6), None)]).tangents
+    assert np.array_equal(tangent, [1, -2, 3, 0, 2, 1])
+    gradient, cotangent = np.float32([2, 0, 1]), np.float32([1, 1])  # 2 * 1 + 0 * -2 + 1 * 3 is 5
+    assert moved(gradient, cotangent, np.float32([2, 3])) == ""
+    assert "by 4.0 in all by forward mode, and by 5.0 by the gradient" in moved(gradient, cotangent, np.float32([1, 3]))
+    assert "by 3.0 in all by forward mode, and by 0.0" in moved(None, cotangent, np.float32([0, 3]))
+    assert moved(gradient, cotangent, None) == moved(gradient, cotangent, np.float32([0.1, 3])) == ""
+    assert moved(gradient / 3, cotangent, gradient) == moved(gradient.astype("f2"), cotangent, gradient) == "unasked"

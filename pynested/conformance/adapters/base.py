@@ -10,7 +10,7 @@ import functools
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,33 +18,19 @@ import numpy as np
 from pynested.spec.encoding import Components, decode_value
 
 from ..messages import PROTOCOL, Message
-from ..placements import HOLES_NAN, LAYOUTS, PACKED, VIEW, in_turn, words
-from .values import Plain, doubled, each_array, encode_gradient, encode_result, freeze, same
+from ..placements import BARE, HOLES_NAN, LAYOUTS, PACKED, REVERSED, VIEW, in_turn, words
+from .moved import Moved, arguments, in_call
+from .values import Operand, Place, Plain, doubled, each_array, encode_gradient, encode_result, freeze, is_several, same
+
+__all__ = ["Operand", "Place", "Plain", "PythonAdapter", "Stopped", "Target"]
 
 _TRACKED = "the call gives another result where its operands track gradients"
 _TWICE = "the gradient that is left after the same cotangent was pulled back twice is not twice that after once"
 
 # More of the life of a result is looked at in some placements only, for it takes time: where memory is as plain as can
 # be, and where there are holes, where operands lie differently, or where the leaf is not the operand.
-_USED_IN, _TWICE_IN = (PACKED, HOLES_NAN), (PACKED, VIEW)
+_USED_IN, _TWICE_IN, _PUSHED_IN = (PACKED, HOLES_NAN), (PACKED, VIEW), (BARE, REVERSED)
 _USED = "the result is another once it is used by another operator: {}"
-
-
-@dataclass(frozen=True)
-class Operand:
-    """One operand as the target sees it, and how to read the gradient that was left on it."""
-
-    value: Any
-    gradient: Callable[[], Plain | None]
-
-
-@dataclass(frozen=True)
-class Place:
-    """How an operand of a call is to be stored; ``shared`` holds what its nested operands have in common."""
-
-    layout: str
-    placement: str
-    shared: dict[Any, Any] = field(default_factory=dict)
 
 
 _ANYWHERE = Place(LAYOUTS[0], PACKED)  # of a dense operand
@@ -105,6 +91,10 @@ class Target(ABC):
         """Yield what operators make of a result that must leave it as it was ``read``, each with its name."""
         yield from ()
 
+    def pushed(self, call: Callable[..., Any], operands: Sequence[Operand], tangents: Sequence[Plain]) -> Any:
+        """Return how the result of a call moves along tangents of its operands, or None without forward mode."""
+        return None
+
     def missing(self, error: Exception) -> bool:
         """Return whether the error says that the target does not have the operator at all."""
         return isinstance(error, NotImplementedError)
@@ -120,10 +110,8 @@ class PythonAdapter:
     def __init__(self, target: Target, dense: Target | None = None) -> None:
         self._target = target
         self._dense = None if dense is None else PythonAdapter(dense)
-        self._last: tuple[Any, tuple[Sequence[Any], Mapping[str, Any]]] = (
-            None,
-            ([], {}),
-        )  # the arguments of a call as they were sent, and decoded
+        # The arguments of a call as they were sent, and decoded.
+        self._last: tuple[Any, tuple[Sequence[Any], Mapping[str, Any]]] = None, ([], {})
 
     def start(self, device: str) -> Message:
         """Answer the start message."""
@@ -160,8 +148,8 @@ class PythonAdapter:
         given, named = self._decoded(message)
         args = [self._build(one, places, number in wrt) for number, one in enumerate(given)]
         kwargs = {name: self._build(one, places, name in wrt) for name, one in named.items()}
-        plain_args = [_values(one) for one in args]
-        plain_kwargs = {name: _values(one) for name, one in kwargs.items()}
+        plain_args = [in_call(one) for one in args]
+        plain_kwargs = {name: in_call(one) for name, one in kwargs.items()}
         result = self._attempt("run", lambda: self._target.call(message["op"], layout, plain_args, plain_kwargs))
         read = self._attempt("read", lambda: self._target.read(result))
         return _Forward(args, kwargs, result, read, encode_result(read))
@@ -185,7 +173,7 @@ class PythonAdapter:
 
     def _build(self, value: Any, places: Iterator[Place], tracked: bool) -> Any:
         """Return the operand, or list of operands, that a value stands for; each nested one has a place."""
-        if isinstance(value, list) and not isinstance(value, Components):
+        if is_several(value):
             return [self._build(one, places, tracked) for one in value]
         if not isinstance(value, (Components, np.ndarray)):
             return self._target.other(value)
@@ -199,9 +187,8 @@ class PythonAdapter:
         if made.encoded != untracked:
             raise _disagreement(_TRACKED)
         cotangent = decode_value(message["cotangent"])
-        several = isinstance(cotangent, list) and not isinstance(cotangent, Components)
-        results, cotangents = (list(made.result), cotangent) if several else ([made.result], [cotangent])
-        operands = {place: made.args[place] if isinstance(place, int) else made.kwargs[place] for place in wrt}
+        results, cotangents = (list(made.result), cotangent) if is_several(cotangent) else ([made.result], [cotangent])
+        operands = {place: arguments(made.args, made.kwargs)[place] for place in wrt}
 
         def pulled() -> dict[int | str, Any]:
             self._attempt("backward", lambda: self._target.backward(results, cotangents))
@@ -211,11 +198,24 @@ class PythonAdapter:
         again = self._target.accumulates and message["placement"] in _TWICE_IN
         if again and not all(map(same, map(doubled, once.values()), pulled().values())):
             raise _disagreement(_TWICE)
+        if message["placement"] in _PUSHED_IN:
+            self._push(message, once, cotangent)
         by_place = {place: encode_gradient(one) for place, one in once.items()}
         return {
             "args": [by_place.get(number) for number in range(len(made.args))],
             "kwargs": {name: by_place[name] for name in wrt if isinstance(name, str)},
         }
+
+    def _push(self, message: Message, gradients: Mapping[int | str, Any], cotangent: Any) -> None:
+        """Hold forward mode, where there is one, against the gradient."""
+        made, given = self._forward(message, set()), arguments(*self._decoded(message))
+        built = arguments(made.args, made.kwargs)
+        moved = Moved(made.args, made.kwargs, [(built[one], given[one], found) for one, found in gradients.items()])
+        call = functools.partial(self._target.call, message["op"], message["layout"])
+        if moved.is_plain(cotangent):
+            pushed = self._attempt("backward", lambda: self._target.pushed(*moved.question(call)))
+            if wrong := moved.disagreement(pushed, cotangent):
+                raise _disagreement(wrong)
 
     def _attempt(self, phase: str, step: Callable[[], Any]) -> Any:
         try:
@@ -237,12 +237,6 @@ def first_line(error: Exception) -> str:
     """Return the first line of the text of an error, cut to a readable length."""
     lines = str(error).strip().splitlines() or [""]
     return lines[0][:300]
-
-
-def _values(built: Any) -> Any:
-    if isinstance(built, list):
-        return [_values(one) for one in built]
-    return built.value if isinstance(built, Operand) else built
 
 
 def _gradients(built: Any) -> Any:

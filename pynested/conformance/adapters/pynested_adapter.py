@@ -126,6 +126,13 @@ class PynestedTarget(Target):
         both = pn.logical_or if read.dtype.kind == "b" else pn.maximum
         yield both.__name__, self.read(both(result, beside))
 
+    def pushed(self, call: Callable[..., Any], operands: Sequence[Operand], tangents: Sequence[Plain]) -> Any:
+        """Read the tape forwards."""
+        values = [one.value for one in operands]
+        packed = (Place(one.layout.name if isinstance(one, pn.NestedArray) else "", PACKED) for one in values)
+        along = (self.operand(*pair, False).value for pair in zip(tangents, packed, strict=True))
+        return self.read(pn.jvp(call, tuple(values), tuple(along))[1])
+
     def backward(self, results: Sequence[Any], cotangents: Sequence[Plain]) -> None:
         """Pull each cotangent back from its result; one that is cut off from the operands has nothing to pull."""
         for result, cotangent in zip(results, cotangents, strict=True):

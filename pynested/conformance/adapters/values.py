@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,23 @@ from ..messages import Message
 from ..placements import Array
 
 Plain = Components | Array
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One operand as the target sees it, and how to read the gradient that was left on it."""
+
+    value: Any
+    gradient: Callable[[], Plain | None]
+
+
+@dataclass(frozen=True)
+class Place:
+    """How an operand of a call is to be stored; ``shared`` holds what its nested operands have in common."""
+
+    layout: str
+    placement: str
+    shared: dict[Any, Any] = field(default_factory=dict)
 
 
 def encode_result(result: Any) -> Any:
@@ -26,9 +44,14 @@ def encode_result(result: Any) -> Any:
     return {"other": f"a {type(result).__name__}", "dtype": ""}
 
 
+def is_several(value: Any) -> bool:
+    """Return whether a value is a list of values, which components are not."""
+    return isinstance(value, list) and not isinstance(value, Components)
+
+
 def encode_gradient(gradient: Any) -> Any:
     """Return the JSON form of what came to an operand, or to each in a list; nothing is null."""
-    if isinstance(gradient, list) and not isinstance(gradient, Components):
+    if is_several(gradient):
         return {"list": [encode_gradient(one) for one in gradient]}
     return None if gradient is None else encode_result(gradient)
 
