@@ -74,3 +74,13 @@ def test_a_convention_is_what_was_declared_and_what_the_dense_operator_does_too(
     assert as_declared(wide, Second(), "promotion") == wide
     value = of("value", "1")
     assert as_declared(value, Second(dense=value), "promotion") == value
+
+
+def test_a_target_that_compares_identity_refuses_operands_that_are_described_apart() -> None:
+    refused = of("refused", "RuntimeError: shapes (2, j1) and (2, j2)")
+    assert as_declared(refused, Second(), "promotion identity", apart=True).verdict == "convention"
+    assert as_declared(refused, Second(), "identity") == refused
+    assert as_declared(refused, Second(), "promotion", apart=True) == refused
+    value, internal = of("value", "1"), of("refused", "AttributeError: 'int' object has no attribute 'node'")
+    assert as_declared(value, Second(), "identity", apart=True) == value
+    assert as_declared(internal, Second(), "identity", apart=True) == internal
