@@ -187,7 +187,8 @@ class Array(Protocols):
             elif cotangent.requires_grad or self._grad.requires_grad or not self._grad.is_writable():
                 self._grad = self._grad + cotangent
             else:
-                np.add(self._grad.data, cotangent.data, out=self._grad.data)
+                with np.errstate(all="ignore"):
+                    np.add(self._grad.data, cotangent.data, out=self._grad.data)
                 self._grad.storage.wrote()
 
     def retain_grad(self) -> None:

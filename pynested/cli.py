@@ -155,6 +155,7 @@ def _conform(options: argparse.Namespace) -> int:
         tuple(options.exclude),
         tuple(options.placement),
         tuple(options.dtype),
+        options.quick,
     )
     selection.check(corpus)
     check_kit(corpus, options.vectors)

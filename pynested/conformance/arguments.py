@@ -29,6 +29,8 @@ def add_conform(command: argparse.ArgumentParser) -> None:
     command.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="no cases whose id matches")
     command.add_argument("--placement", action="append", default=[], choices=PLACEMENTS, help="this placement only")
     command.add_argument("--dtype", action="append", default=[], choices=[*WIDTHS], help="operands of this dtype")
+    help_ = "only a fixed part of the cases, which still cites every clause: seconds instead of most of a minute"
+    command.add_argument("--quick", action="store_true", help=help_)
     command.add_argument("--device", default="cpu", help="the device of the operands (default: cpu)")
     _add_emulation(command.add_argument_group("with --device emulated", "how the CUDA kernels are run on the CPU"))
     command.add_argument(

@@ -11,11 +11,14 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from pynested.backends.cached import cached_property
+
 from . import messages
 from .corpus import Case, Program
-from .judge import DIFFERS, FORWARD, Finding
+from .judge import DIFFERS, FORWARD, GRADIENT, OK, Finding
 from .kinds import Second
 from .messages import Message
+from .placements import OVERLAPPING, PACKED
 from .programs import judged
 from .replies import LOST, Reply
 from .session import Identity, Session
@@ -32,9 +35,15 @@ class Job:
     placements: tuple[str, ...]
     wrt: list[int | str]
 
+    @cached_property
+    def _call(self) -> Message:
+        """The request, whatever the placement."""
+        return messages.run(self.case, self.layout, PACKED, self.wrt)
+
     def request(self, placement: str) -> Message:
-        """Return a request, which holds the call and nothing else."""
-        return messages.run(self.case, self.layout, placement, self.wrt)
+        """Return a request, which holds the call and nothing else; of what overlaps no gradient is asked."""
+        request = {**self._call, "placement": placement}
+        return messages.without_gradient(request) if placement == OVERLAPPING else request
 
     def requests(self) -> list[Message]:
         """Return the request of each placement."""
@@ -83,6 +92,7 @@ class Questions:
         self._ready: deque[tuple[Asked, str, str]] = deque()
         self._sent: deque[tuple[Asked, str, str]] = deque()
         self._open: deque[Asked] = deque()
+        self._last: tuple[str, str, bool, Reply, list[Finding]] | None = None
 
     def __iter__(self) -> Iterator[Message]:
         return self
@@ -108,11 +118,12 @@ class Questions:
 
     def _take(self, asked: Asked, placement: str, form: str, reply: Reply) -> None:
         """Judge a reply, and ask further once the last placement of a job has its answer."""
-        job = asked.job
-        findings = judged(job.case, job.layout, reply, self._identity.errors, form != _DENSE)
+        findings = self._judged(asked, reply, form != _DENSE)
+        if placement == OVERLAPPING:
+            findings = [one for one in findings if one.part != GRADIENT]
         if form == _CALL:
             asked.found[placement] = findings
-            if len(asked.found) == len(job.placements):
+            if len(asked.found) == len(asked.job.placements):
                 self._ask_further(asked)
             return
         asked.waiting -= 1
@@ -121,6 +132,14 @@ class Questions:
         else:
             asked.again[placement] = findings
 
+    def _judged(self, asked: Asked, reply: Reply, kinds: bool) -> list[Finding]:
+        """Return the findings of a reply; the same reply to the same case is judged once."""
+        job, last = asked.job, self._last
+        if last is None or last[:3] != (job.case.id, job.layout, kinds) or last[3] is not reply:
+            found = judged(job.case, job.layout, reply, self._identity.errors, kinds)
+            self._last = last = job.case.id, job.layout, kinds, reply, found
+        return last[4]
+
     def _ask_further(self, asked: Asked) -> None:
         doubtful = asked.doubtful()
         questions = [(asked, placement, _AGAIN) for placement in doubtful]
@@ -128,6 +147,11 @@ class Questions:
             questions.append((asked, asked.job.placements[0], _DENSE))
         asked.waiting = len(questions)
         self._ready.extend(questions)
+
+
+def agrees_where(asked: Asked, part: str, placement: str) -> bool:
+    """Return whether a part is right in a placement."""
+    return any(one.part == part and one.verdict == OK for one in asked.found.get(placement, []))
 
 
 def forward_of(asked: Asked) -> dict[str, str]:

@@ -16,7 +16,7 @@ from pynested.spec.programs import OF_TAPE, operator_of
 
 from .corpus import dtypes_of, forms
 from .messages import Message, without_gradient
-from .placements import LAYOUTS, PLACEMENTS
+from .placements import LAYOUTS, PLACEMENTS, words
 from .printable import printable
 from .replies import MISSING, Reply
 
@@ -84,7 +84,7 @@ def _dtypes(request: Message) -> set[str]:
 _NEEDED: Mapping[str, Callable[[Message], set[str]]] = {
     "operators": _operators,
     "layouts": lambda request: {request["layout"]},
-    "placements": lambda request: {request["placement"]},
+    "placements": lambda request: set(words(request["placement"])),
     "dtypes": _dtypes,
 }
 

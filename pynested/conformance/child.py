@@ -27,7 +27,7 @@ from .pipes import LONGEST_LINE, Overlong
 from .printable import printable
 from .problems import UsageError
 from .process import Process
-from .replies import CRASHED, GARBLED, HUNG, LOST, UNASKED, Reply, read_line
+from .replies import CRASHED, GARBLED, HUNG, LOST, UNASKED, Reader, Reply
 from .session import Identity
 from .wire import Wire
 
@@ -55,6 +55,7 @@ class Child:
         self._timeout, self._patience = timeout, patience
         self._wire = wire or Wire()
         self._process: Process | None = None
+        self._reader = Reader()
         self._seq = 0
         self.starts = 0
         self.identity = self._start()
@@ -128,7 +129,7 @@ class Child:
             return Reply(GARBLED, _OVERLONG)
         if text is None:
             return Reply(CRASHED, self._last_words()) if self._running.gone() else Reply(HUNG, _CLOSED)
-        return read_line(text, request)
+        return self._reader.line(text, request)
 
     def _given_up(self, hung: int, lost: int) -> str:
         """Return why nothing more is asked, or nothing."""
@@ -246,4 +247,6 @@ class _Line:
 
 
 def _call(request: Message) -> Message:
-    return {name: value for name, value in request.items() if name not in ("seq", "placement")}
+    """Return what a request shares with those of its other placements, of which one may ask for no gradient."""
+    apart = ("seq", "placement", "wrt", "cotangent")
+    return {name: value for name, value in request.items() if name not in apart}

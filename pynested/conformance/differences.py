@@ -10,7 +10,7 @@ from typing import Any
 
 from .judge import CORRUPT, DIFFERS, ERROR
 from .kinds import CRASH, DENSE, KINDS, LIMIT
-from .placements import HOLES_MAX, HOLES_NAN, PACKED, TRANSPOSED
+from .placements import HOLES_MAX, HOLES_NAN, PACKED, words
 from .records import Record, Run
 from .roots import Pair, grouped
 
@@ -160,8 +160,10 @@ def where(result: Record, finding: Record) -> str:
         return f"{result['layout']}, {'every placement' if len(ran) > 1 else PACKED}"
     if set(bad) <= {HOLES_NAN, HOLES_MAX}:
         return f"{result['layout']}, only where gaps lie between the components"
-    if bad == [TRANSPOSED]:
-        return f"{result['layout']}, only where components are stored transposed"
+    if all(len(words(one)) > 1 for one in bad):
+        return f"{result['layout']}, only where operands lie differently: {', '.join(bad)}"
+    if len(bad) == 1 and bad != [PACKED]:
+        return f"{result['layout']}, only where components lie {bad[0]}"
     if PACKED not in bad:
         return f"{result['layout']}, only where components are not packed"
     return f"{result['layout']}, {', '.join(bad)}"

@@ -12,8 +12,9 @@ from numpy.lib.stride_tricks import as_strided
 from pynested.spec.encoding import Components, Index
 from pynested.spec.table import Operator
 
-from .adapters.base import Operand, Place, Plain, Target
+from .adapters.base import Operand, Place, Target
 from .adapters.pynested_adapter import PynestedTarget
+from .adapters.values import Plain
 from .messages import Message
 from .placements import place_strided
 

@@ -104,8 +104,14 @@ def _differ(first: Finding, second: Finding) -> bool:
     return first.got != second.got
 
 
-def as_declared(finding: Finding, second: Second, conventions: str) -> Finding:
-    """Return the finding, or what it is where the target has declared to do otherwise and does so when dense too."""
+def as_declared(finding: Finding, second: Second, conventions: str, apart: bool = False) -> Finding:
+    """Return the finding, or what it is where the target has declared to do otherwise.
+
+    It promotes otherwise where its dense operator does so too. And it compares structures by identity where it refuses
+    operands that are described ``apart``, and no others.
+    """
+    if apart and finding.verdict == "refused" and "identity" in conventions.split() and not is_internal(finding.got):
+        return Finding(finding.part, CONVENTION, finding.want, f"identity: {finding.got}")
     dense = second.dense
     if finding.part == GRADIENT or dense is None or dense.verdict != finding.verdict:
         return finding

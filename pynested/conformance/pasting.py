@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+from . import literals
+from .placements import Steps
 
 
 @dataclass(frozen=True)
 class Place:
-    """The layout and placement of a call; ``shared`` holds the names of what its operands have in common."""
+    """The layout and placement of an operand; ``shared`` holds the names of what those of a call have in common."""
 
     layout: str
     placement: str
-    shared: dict[tuple[int, ...], str] = field(default_factory=dict)
+    shared: dict[Any, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -21,3 +25,8 @@ class Operand:
 
     lines: Sequence[str]
     gradient: str
+
+
+def steps(indices: Steps) -> str:
+    """Return what stands behind an array where a view of a view of it is meant."""
+    return "".join(f"[{literals.index(one)}]" for one in indices)

@@ -1,15 +1,18 @@
 """Where the components of a nested operand lie in memory; the answer must never depend on it.
 
-`packed` stores them one after another. The two `holes` placements put gaps before, between and after them and fill the
-gaps with a poison that would be noticed: NaN first, the largest finite number second (the extremes for ints). Two
-fillings are needed because each can go unnoticed where the other cannot: a maximum that propagates NaN by accident, a
-product with a mask. `transposed` stores every component with its strides reversed.
+A placement is a word, or, where the nested operands of a call lie differently, a word for each of them in order:
+``packed+holes-nan``. `SAYS` tells what each word means. Holes are filled with a poison that would be noticed: NaN
+first, the largest finite number second (the extremes for ints). Two fillings are needed because each can go unnoticed
+where the other cannot: a maximum that propagates NaN by accident, a product with a mask.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
-from collections.abc import Iterable, Sequence
+import operator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,51 +22,124 @@ from numpy.typing import NDArray
 from pynested.spec.encoding import Components
 
 Array = NDArray[Any]
+Steps = Sequence[tuple[Any, ...]]
 
 LAYOUTS = ("jagged", "strided")
 PACKED, HOLES_NAN, HOLES_MAX, TRANSPOSED = "packed", "holes-nan", "holes-max", "transposed"
-PLACEMENTS = (PACKED, HOLES_NAN, HOLES_MAX, TRANSPOSED)
-_HOLES = (HOLES_NAN, HOLES_MAX)
+REVERSED, VIEW, BARE, APART, OVERLAPPING = "reversed", "view", "bare", "apart", "overlapping"
+
+SAYS: Mapping[str, str] = {
+    PACKED: "one after the other; operands whose components lie alike share one description of where",
+    HOLES_NAN: "with gaps before, between and after them, full of NaN; where there is none, of the least number",
+    HOLES_MAX: "the same, full of the largest finite number",
+    TRANSPOSED: "every component with its strides reversed",
+    REVERSED: "the last one first",
+    VIEW: "in a view of a view: every second element of a larger buffer, but for its beginning",
+    BARE: "packed, and only what is needed is told: neither the longest length nor what follows from sizes",
+    APART: "packed, and each operand has a description of its own",
+    OVERLAPPING: "in each other where their elements allow it; values are asked for, but no gradient",
+}
+PLACEMENTS = tuple(SAYS)
+_HOLES, _JOIN = (HOLES_NAN, HOLES_MAX), "+"
 
 # Rows or elements of poison before the first component, between two, and after the last: all different.
 _BEFORE, _BETWEEN, _AFTER = 2, 1, 3
 
 
+def words(placement: str) -> list[str]:
+    """Return the words of a placement: one for all nested operands, or one for each."""
+    return placement.split(_JOIN)
+
+
+def joined(each: Sequence[str]) -> str:
+    """Return the placement of operands that lie like this; one word is enough where all lie alike."""
+    return each[0] if len(set(each)) == 1 else _JOIN.join(each)
+
+
+def in_turn(placement: str) -> Iterator[str]:
+    """Return the word of the first nested operand, of the next, and so on."""
+    return itertools.cycle(words(placement))
+
+
+def is_one_description(placement: str) -> bool:
+    """Return whether operands of equal lengths share the description of where their components lie."""
+    kinds = {HOLES_NAN: "holes", HOLES_MAX: "holes", REVERSED: REVERSED, OVERLAPPING: OVERLAPPING}
+    return placement != APART and len({kinds.get(word, PACKED) for word in words(placement)}) == 1
+
+
 @dataclass(frozen=True)
 class Jagged:
-    """Component i is ``values[offsets[i]:offsets[i] + lengths[i]]`` along the ragged dimension."""
+    """Component i is ``values[offsets[i]:offsets[i] + lengths[i]]`` along the ragged dimension.
 
-    values: Array
+    ``steps`` are the indices that make the values of ``whole``, where they are a view.
+    """
+
+    whole: Array
     offsets: Array
     lengths: Array | None
     ragged_dim: int
+    steps: Steps = ()
+
+    @property
+    def values(self) -> Array:
+        """The values, as a view where they are one."""
+        values: Array = view(self.whole, self.steps)
+        return values
+
+    def counts(self) -> Array:
+        """Return the length of each component."""
+        return np.diff(self.offsets) if self.lengths is None else self.lengths
+
+    def parts(self, whole: Array) -> Iterator[Array]:
+        """Yield each component as a view of such an array as `whole`."""
+        values = np.moveaxis(view(whole, self.steps), self.ragged_dim - 1, 0)
+        for start, length in zip(self.offsets, self.counts(), strict=False):
+            yield np.moveaxis(values[start : start + length], 0, self.ragged_dim - 1)
 
 
 @dataclass(frozen=True)
 class Strided:
-    """Component i starts at ``offsets[i]`` of the flat buffer and has ``sizes[i]`` and ``strides[i]``."""
+    """Component i starts at ``offsets[i]`` of the flat buffer and has ``sizes[i]`` and ``strides[i]``.
 
-    buffer: Array
+    ``steps`` are the indices that make the buffer of ``whole``, where it is a view.
+    """
+
+    whole: Array
     sizes: Array
     strides: Array
     offsets: Array
+    steps: Steps = ()
+
+    @property
+    def buffer(self) -> Array:
+        """The buffer, as a view where it is one."""
+        buffer: Array = view(self.whole, self.steps)
+        return buffer
+
+    def parts(self, whole: Array) -> Iterator[Array]:
+        """Yield each component as a view of such an array as `whole`."""
+        buffer = view(whole, self.steps)
+        for start, sizes, strides in zip(self.offsets, self.sizes, self.strides, strict=True):
+            yield np.lib.stride_tricks.as_strided(buffer[start:], sizes, strides * buffer.itemsize)
 
 
-def placements_for(values: Iterable[Any]) -> tuple[str, ...]:
-    """Return the placements that make a difference for these operands: only `packed` where nothing is nested."""
-    nested = [value for value in _flat(values) if isinstance(value, Components)]
-    if not nested:
-        return (PACKED,)
-    matrices = any(len(value.shape) > 2 for value in nested)
-    return PLACEMENTS if matrices else PLACEMENTS[:-1]
+def view(whole: Any, steps: Steps) -> Any:
+    """Return a view of a view, of an array of any library."""
+    return functools.reduce(operator.getitem, steps, whole)
 
 
-def _flat(values: Iterable[Any]) -> Iterable[Any]:
-    for value in values:
-        if isinstance(value, list) and not isinstance(value, Components):
-            yield from _flat(value)
-        else:
-            yield value
+def only_components(placed: Jagged | Strided, gradient: Array) -> list[Array]:
+    """Return the components of a gradient of everything that was placed; nothing may have come to the rest of it.
+
+    A gradient that is not 0 where no component lies is a `ValueError`: whoever made the buffer would have it.
+    """
+    rest = np.array(gradient)
+    found = [one.copy() for one in placed.parts(rest)]
+    for one in placed.parts(rest):
+        one[...] = 0
+    if np.any(rest != 0):
+        raise ValueError(f"the gradient is {rest[rest != 0].flat[0]} in memory that belongs to no component")
+    return found
 
 
 def ragged_dim(components: Components) -> int:
@@ -75,8 +151,8 @@ def ragged_dim(components: Components) -> int:
 
 
 def poison(dtype: np.dtype[Any], placement: str) -> Any:
-    """Return what fills the gaps: NaN or the largest finite number, and for other dtypes the two extremes."""
-    first = placement == HOLES_NAN
+    """Return what fills the gaps: the largest finite number or NaN, and for other dtypes the two extremes."""
+    first = placement != HOLES_MAX
     if dtype.kind == "f":
         return np.nan if first else np.finfo(dtype).max
     if dtype.kind == "b":
@@ -92,39 +168,57 @@ def place_jagged(components: Components, placement: str) -> Jagged:
     dim = ragged_dim(components)
     sizes = [size or 0 for size in components.shape[1:]]
     sizes[dim - 1] = 0
-    pieces, starts = _with_gaps(components, placement, dim - 1, sizes)
+    pieces, starts = _laid(components, placement, dim - 1, sizes)
     values = np.concatenate([np.zeros(sizes, components.dtype), *pieces], axis=dim - 1)
     if placement == TRANSPOSED:
         values = np.asfortranarray(values)
     lengths = np.array([component.shape[dim - 1] for component in components], dtype=np.int64)
-    if placement in _HOLES:
+    if placement in (*_HOLES, REVERSED, OVERLAPPING):
         ends = [starts[-1] + int(lengths[-1])] if starts else [0]
         return Jagged(values, np.array([*starts, *ends], dtype=np.int64), lengths, dim)
+    steps = ((slice(1, None),), (..., slice(1, None, 2))) if placement == VIEW else ()
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return Jagged(values, offsets, None, dim)
+    return Jagged(_in_the_midst(values) if steps else values, offsets, None, dim, steps)
 
 
 def place_strided(components: Components, placement: str) -> Strided:
     """Lay the components out for the strided layout."""
-    reverse = placement == TRANSPOSED
-    flat = Components((one.T.ravel() if reverse else one.ravel() for one in components), dtype=components.dtype)
-    pieces, starts = _with_gaps(flat, placement, 0, [0])
+    reverse, step = placement == TRANSPOSED, 2 if placement == VIEW else 1
+    shrunk = [_without_copies(one) if placement == OVERLAPPING else one for one in components]
+    flat = Components((one.T.ravel() if reverse else one.ravel() for one in shrunk), dtype=components.dtype)
+    pieces, starts = _laid(flat, placement, 0, [0])
     dims = len(components.shape) - 1
     sizes = [component.shape for component in components]
-    strides = [_strides(shape, reverse) for shape in sizes]
+    strides = [
+        [
+            0 if few < many else step * one
+            for one, few, many in zip(_strides(own.shape, reverse), own.shape, shape, strict=True)
+        ]
+        for own, shape in zip(shrunk, sizes, strict=True)
+    ]
+    buffer = np.concatenate([np.zeros(0, components.dtype), *pieces])
     return Strided(
-        np.concatenate([np.zeros(0, components.dtype), *pieces]),
+        _in_the_midst(buffer) if placement == VIEW else buffer,
         np.array(sizes, dtype=np.int64).reshape(len(components), dims),
         np.array(strides, dtype=np.int64).reshape(len(components), dims),
-        np.array(starts, dtype=np.int64),
+        np.array([step * start + step - 1 for start in starts], dtype=np.int64),
+        ((slice(1, None),),) if placement == VIEW else (),
     )
+
+
+def _laid(components: Components, placement: str, axis: int, sizes: Sequence[int]) -> tuple[list[Array], list[int]]:
+    """Return the pieces to join along ``axis`` and where each component starts among them."""
+    if placement == OVERLAPPING:
+        return _overlapped(components, axis, sizes)
+    if placement == REVERSED:
+        pieces, starts = _with_gaps(Components(components[::-1], dtype=components.dtype), placement, axis, sizes)
+        return pieces, starts[::-1]
+    return _with_gaps(components, placement, axis, sizes)
 
 
 def _with_gaps(
     components: Components, placement: str, axis: int, sizes: Sequence[int]
 ) -> tuple[list[Array], list[int]]:
-    """Return the pieces to join along ``axis`` and where each component starts among them."""
-
     def gap(length: int) -> Array:
         shape = list(sizes)
         shape[axis] = length if placement in _HOLES else 0
@@ -135,6 +229,35 @@ def _with_gaps(
         starts.append(sum(piece.shape[axis] for piece in pieces))
         pieces += [component, gap(_AFTER if number == len(components) - 1 else _BETWEEN)]
     return pieces, starts
+
+
+def _overlapped(components: Components, axis: int, sizes: Sequence[int]) -> tuple[list[Array], list[int]]:
+    """Let each component start where its elements are already, word for word, or else behind all the others."""
+    rows, starts = np.moveaxis(np.zeros(sizes, components.dtype), axis, 0), []
+    for component in components:
+        own = np.moveaxis(component, axis, 0)
+        places = range(len(rows) - len(own) + 1)
+        start = next((at for at in places if rows[at : at + len(own)].tobytes() == own.tobytes()), len(rows))
+        rows = np.concatenate([rows, own]) if start == len(rows) else rows
+        starts.append(start)
+    return [np.moveaxis(rows, 0, axis)], starts
+
+
+def _without_copies(component: Array) -> Array:
+    """Return a component with one entry along every dimension along which all are the same, word for word."""
+    for axis in range(component.ndim):
+        first = component.take([0], axis) if component.shape[axis] > 1 else component
+        if np.broadcast_to(first, component.shape).tobytes() == component.tobytes():
+            component = first
+    return component
+
+
+def _in_the_midst(values: Array) -> Array:
+    """Return a larger array of poison in which every second element along the last dimension is one of `values`."""
+    sizes = [*values.shape[:-1], 2 * values.shape[-1] + 1]
+    whole = np.full([sizes[0] + 1, *sizes[1:]], poison(values.dtype, VIEW), values.dtype)
+    whole[1:][..., 1::2] = values
+    return whole
 
 
 def _strides(shape: Sequence[int], reverse: bool) -> list[int]:

@@ -10,9 +10,8 @@ from pynested.spec.programs import QUESTIONS, outs
 from pynested.spec.table import load_table
 
 from .corpus import Program
-from .pasting import Place
 from .programs import argument, spelled
-from .snippets import Dialect, PynestedDialect
+from .snippets import Dialect, PynestedDialect, laid
 from .torch_dialect import TorchDialect
 
 Step = Mapping[str, Any]
@@ -34,10 +33,9 @@ DIALECTS: Mapping[str, ProgramDialect] = {"pynested": PynestedDialect(), "torch"
 def program_snippet(program: Program, layout: str, placement: str, dialect: str, last: int) -> str:
     """Return a program as code, up to step number ``last``; the refusals that are due before it are caught."""
     speak = DIALECTS.get(dialect, DIALECTS["pynested"])
-    place = Place(layout, placement)
-    lines = [speak.head]
-    for name, value in program.inputs.items():
-        lines += speak.operand(name, decode_value(value), place, False).lines
+    inputs = {name: decode_value(value) for name, value in program.inputs.items()}
+    operands = laid(speak, layout, placement, inputs, [False] * len(inputs))
+    lines = [speak.head, *(line for one in operands for line in one.lines)]
     lines += [f"{name}.requires_grad_()" for name in program.leaves]
     gradients = {name for step in program.steps if step["op"] == "grad" for name in outs(step)}
     for number, step in enumerate(program.steps[: last + 1]):

@@ -25,7 +25,7 @@ from . import problems
 from .corpus import Corpus, Selection
 from .judge import ADAPTER, CONVENTION, DIFFERS, OK, PARTS, UNREACHED
 from .kinds import KINDS
-from .placements import LAYOUTS, PLACEMENTS
+from .placements import LAYOUTS, PLACEMENTS, words
 from .problems import UsageError
 from .replies import MISSING, UNASKED
 from .session import Identity
@@ -44,9 +44,14 @@ def _explained(finding: Mapping[str, Any]) -> None:
         check(finding, _DIFFERENCE)
 
 
+def _placement(text: str) -> None:
+    """A placement is a word for all operands, or one for each."""
+    check(words(text), [set(PLACEMENTS)])
+
+
 # What the records are; they may say more.
 _VERDICT = {OK, ADAPTER, CONVENTION, MISSING, UNASKED, UNREACHED, *DIFFERS}
-_PLACED = [set(PLACEMENTS)]
+_PLACED = [Both(str, _placement)]
 _FINDING = {"part": set(PARTS), "verdict": _VERDICT, "placements": _PLACED, "got": str, "*": ANYTHING}
 _TARGET = dict.fromkeys(("name", "version", "device", "runtime"), str) | {"*": ANYTHING}
 _MACHINE = dict.fromkeys(("system", "processor", "python", "numpy"), str) | {"cores": int, "*": ANYTHING}
@@ -113,6 +118,7 @@ def header(corpus: Corpus, identity: Identity, selection: Selection, results: in
             "exclude": list(selection.exclude),
             "placement": list(selection.placements),
             "dtype": list(selection.dtypes),
+            "quick": selection.quick,
         },
         "machine": machine(),
     }

@@ -11,18 +11,13 @@ from .coverage import coverage, unanswered
 from .differences import ENTRIES, WIDTH, Cause, causes, folded, in_brief, in_full, in_short, named
 from .judge import ADAPTER, CONVENTION, DIFFERS, ERROR, FORWARD, GRADIENT, OK
 from .kinds import CONVENTIONS, KINDS
-from .placements import PACKED
+from .placements import PACKED, words
 from .records import Record, Run
 from .replies import MISSING, UNASKED
 
 _NAME, _CELL, _SUFFIX = 28, 11, 3
 IN_FULL = 5
-_PLACEMENTS = {
-    "packed": "packed",
-    "holes-nan": "gaps of NaN",
-    "holes-max": "gaps of the largest number",
-    "transposed": "transposed",
-}
+_PLACEMENTS = {"holes-nan": "gaps of NaN", "holes-max": "gaps of the largest number"}
 _PLACED = "differs only where not packed"
 _COLUMNS = ((FORWARD, "forward"), (GRADIENT, "gradient"), (ERROR, "errors"))
 
@@ -100,11 +95,11 @@ class Report:
 
     def _exercised(self) -> list[str]:
         results = self._run.results
-        placements = Counter(one for result in results for one in _asked(result))
+        placements = Counter(_in_words(one) for result in results for one in _asked(result))
         dtypes = Counter(one for result in results for one in result["dtypes"])
         calls = sum(placements.values())
         cases = len({result["id"] for result in results})
-        placed = ", ".join(f"{_PLACEMENTS.get(one, one)} {count:,}" for one, count in placements.items())
+        placed = ", ".join(f"{one} {count:,}" for one, count in placements.most_common())
         text = (
             f"{cases:,} cases, {calls:,} calls{self._seconds()}. Placements: {placed}. "
             f"Dtypes: {', '.join(f'{one} {count:,}' for one, count in sorted(dtypes.items(), key=_by_kind))}."
@@ -159,7 +154,8 @@ class Report:
 
     def _verdict(self) -> list[str]:
         found = coverage(self._run.results)
-        rest = f" It was held to {found.share()}." if found.made < found.total else ""
+        rest = self._quick()
+        rest += f" It was held to {found.share()}." if found.made < found.total else ""
         rest += f" {found.missing:,} need what it does not implement." if found.missing else ""
         rest += f" Not asked: {found.unasked:,}." if found.unasked else ""
         rest += f" {found.narrow:,} were not answered in every placement." if found.narrow else ""
@@ -191,6 +187,14 @@ class Report:
             entries = f"{len(some):>3} entr{'y  ' if len(some) == 1 else 'ies'}"
             lines += [f"{kind:{width}}  {cases:>6,} in {entries}  {KINDS[kind]}{_less(less)}"] if some else []
         return lines
+
+    def _quick(self) -> str:
+        """Say how much of the corpus a quick run is."""
+        if not self._run.header["selection"].get("quick"):
+            return ""
+        cases = len({result["id"] for result in self._run.results})
+        clauses = len({one for result in self._run.results for one in result["clauses"]})
+        return f" This was a quick look, at {cases:,} of {self._run.header['cases']:,} cases, of {clauses:,} clauses."
 
     def _conventions(self) -> list[str]:
         """Tell in one paragraph what the target declares to do otherwise."""
@@ -238,6 +242,11 @@ class Report:
 
 def _less(count: int) -> str:
     return f", {count:,} of them folded" if count else ""
+
+
+def _in_words(placement: str) -> str:
+    """Return where operands lie, in words; one phrase for all ways to lie differently."""
+    return _PLACEMENTS.get(placement, placement) if len(words(placement)) == 1 else "each operand in its own way"
 
 
 def _asked(result: Record) -> list[str]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from pynested.spec.encoding import decode_value
 from pynested.spec.table import Operator
 
 from . import messages
-from .asking import Asked, Job, Questions, forward_of
+from .arranging import Placed, arranged
+from .asking import Asked, Job, Questions, agrees_where, forward_of
 from .blame import blame, only_placed
 from .corpus import Case, Corpus, Program, Selection
 from .judge import ADAPTER, CONVENTION, DIFFERS, ERROR, GRADIENT, OK, UNREACHED, Finding
 from .kinds import UNSTEADY, as_declared, kind_of
 from .literals import call_in_words
 from .messages import Message
-from .placements import placements_for
+from .placements import PACKED, is_one_description, words
 from .problems import KitError
 from .program_snippets import program_snippet
 from .programs import program_in_words
@@ -27,25 +27,27 @@ from .snippets import snippet
 
 # Where the placements of one case come to different verdicts, the first of these is the verdict of the case. One that
 # agrees is a check that was made, whatever was not answered beside it; the findings say where that was.
-_RANK = {verdict: rank for rank, verdict in enumerate([ADAPTER, *DIFFERS, CONVENTION, OK, UNASKED, MISSING, UNREACHED])}
+_RANK = {verdict: rank for rank, verdict in enumerate([ADAPTER, *DIFFERS, OK, CONVENTION, UNASKED, MISSING, UNREACHED])}
 
 
 def plan(corpus: Corpus, selection: Selection) -> list[Job]:
     """Return what to run, operator by operator in the order of the table, calls that must be refused last."""
     order = {name: number for number, name in enumerate(corpus.table)}
     chosen = sorted(selection.pick(corpus), key=lambda pair: (order[pair[0].op], pair[0].is_error))
-    jobs = [_job(case, layout, corpus) for case, layout in chosen]
+    placed: Placed = {}
+    for op in dict.fromkeys(case.op for case, _ in chosen):
+        placed |= arranged([case for case in corpus.cases if case.op == op])
+    jobs = [_job(case, layout, corpus, placed[case.id, layout]) for case, layout in chosen]
     if not selection.placements:
         return jobs
-    kept = [tuple(one for one in job.placements if one in selection.placements) for job in jobs]
-    return [replace(job, placements=placed) for job, placed in zip(jobs, kept, strict=True) if placed]
+    asked = set(selection.placements)
+    kept = [tuple(one for one in job.placements if asked.issuperset(words(one))) for job in jobs]
+    return [replace(job, placements=left) for job, left in zip(jobs, kept, strict=True) if left]
 
 
-def _job(case: Case, layout: str, corpus: Corpus) -> Job:
-    placed = placements_for(decode_value(value) for value in (*case.args, *case.kwargs.values()))
-    placements = tuple(one for one in placed if not case.placements or one.partition("-")[0] in case.placements)
+def _job(case: Case, layout: str, corpus: Corpus, placements: tuple[str, ...]) -> Job:
     if not placements:
-        raise KitError(f"{case.id}: its placements are {case.placements}, but its operands can only be {placed}")
+        raise KitError(f"{case.id}: its operands can lie in none of its placements, {', '.join(case.placements)}")
     return Job(case, layout, placements, messages.differentiated(case, corpus.table[case.op]))
 
 
@@ -75,10 +77,23 @@ def _reconcile(finding: Finding, near: str | None) -> Finding:
     return finding
 
 
+def _apart(asked: Asked, part: str, placement: str) -> bool:
+    """Return whether operands are described apart in a placement, and a part is right where they are not."""
+    return not is_one_description(placement) and agrees_where(asked, part, PACKED)
+
+
 def _record(asked: Asked, found: Sequence[tuple[str, Finding]], corpus: Corpus, identity: Identity) -> Record:
     job, case = asked.job, asked.job.case
     declared = [
-        (placement, as_declared(finding, asked.second(placement, finding.part), identity.conventions))
+        (
+            placement,
+            as_declared(
+                finding,
+                asked.second(placement, finding.part),
+                identity.conventions,
+                _apart(asked, finding.part, placement),
+            ),
+        )
         for placement, finding in found
     ]
     parts: dict[str, str] = {}

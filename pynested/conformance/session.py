@@ -14,7 +14,7 @@ from .capabilities import RULE, Capabilities, Within
 from .messages import PROTOCOL, Message, start
 from .printable import printable
 from .problems import UsageError
-from .replies import ERRORED, Reply, read_reply
+from .replies import ERRORED, Reader, Reply
 from .wire import Wire
 
 _SENTENCE = 300  # characters of a name or a reason
@@ -105,7 +105,7 @@ class InProcess:
     """A session with an adapter in this process: fastest, and a debugger can step into it."""
 
     def __init__(self, adapter: Adapter, device: str = "cpu", wire: Wire | None = None) -> None:
-        self._adapter, self._wire = adapter, wire or Wire()
+        self._adapter, self._wire, self._reader = adapter, wire or Wire(), Reader()
         request = start(device)
         self._wire.sent(request)
         reply = adapter.start(device)
@@ -130,4 +130,4 @@ class InProcess:
         except Exception:
             return Reply(ERRORED, traceback.format_exc())
         self._wire.received(answer)
-        return read_reply(answer, request)
+        return self._reader.reply(answer, request)

@@ -12,14 +12,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pynested.spec.encoding import decode_value
-
 from . import messages, problems
+from .arranging import placements_for
 from .child import Child
 from .corpus import Case, Corpus
 from .judge import ADAPTER, DIFFERS, GRADIENT, OK, UNREACHED, Finding, judge
 from .messages import Message
-from .placements import HOLES_NAN, LAYOUTS, PACKED, TRANSPOSED, placements_for
+from .placements import HOLES_NAN, LAYOUTS, PACKED, TRANSPOSED
 from .replies import CRASHED, ERRORED, GARBLED, HUNG, LOST, MISSING, UNASKED, Reply
 from .session import Identity
 from .wire import Wire
@@ -137,10 +136,11 @@ def _fitting(probe: Probe, cases: Sequence[Case]) -> Iterator[Case]:
 
 
 def _can_show(probe: Probe, case: Case) -> bool:
-    values = [decode_value(value) for value in (*case.args, *case.kwargs.values())]
-    placed = not case.placements or probe.placement.partition("-")[0] in case.placements
-    placed = placed and probe.placement in placements_for(values)
-    return placed and probe.layout in case.layouts and (case.gradient_expected or not probe.gradient)
+    return (
+        probe.placement in placements_for(case)
+        and probe.layout in case.layouts
+        and (case.gradient_expected or not probe.gradient)
+    )
 
 
 def _request(probe: Probe, case: Case, corpus: Corpus) -> Message:

@@ -12,8 +12,8 @@ from pynested.spec.table import Operator
 
 from . import literals
 from .awkward_dialect import AwkwardDialect
-from .pasting import Operand, Place
-from .placements import PACKED, TRANSPOSED, Array, place_jagged, place_strided
+from .pasting import Operand, Place, steps
+from .placements import APART, BARE, PACKED, TRANSPOSED, Array, in_turn, place_jagged, place_strided
 from .tensorflow_dialect import TensorflowDialect
 from .torch_dialect import TorchDialect
 
@@ -46,29 +46,38 @@ class PynestedDialect:
         grad = ", requires_grad=True" if tracked else ""
         if not isinstance(value, Components):
             text = f"pn.array({self._array(value)}{grad})"
-        elif place.placement == PACKED and value:
+        elif place.placement in (PACKED, APART) and value:
             components = ", ".join(map(self._array, value))
             text = f"pn.nested_array([{components}], layout=pn.{place.layout}{grad})"
+        elif place.layout == "jagged" or not _sizes_are_known(value):  # a jagged one of nothing says what is regular
+            return self._jagged(name, value, place, grad)
         else:
-            text = self._placed(value, place) + (".requires_grad_()" if tracked else "")
+            return self._strided(name, value, place, grad)
         return Operand([f"{name} = {text}"], f"{name}.grad")
 
-    def _placed(self, value: Components, place: Place) -> str:
-        if place.layout == "jagged":
-            return self._jagged(value, place.placement)
-        if not value and value.shape.count(None) == 1:  # a jagged one says what is regular
-            return f"{self._jagged(value, place.placement)}.to(layout=pn.strided)"
+    def _strided(self, name: str, value: Components, place: Place, grad: str) -> Operand:
         placed = place_strided(value, place.placement)
-        parts = [self._array(one) for one in (placed.buffer, placed.sizes, placed.strides, placed.offsets)]
-        return f"pn.nested_array_from_strided({', '.join(parts)})"
+        described = [placed.sizes] if place.placement == BARE else [placed.sizes, placed.strides, placed.offsets]
+        parts = [f"{name}_buffer{steps(placed.steps)}", *map(self._array, described)]
+        lines = [
+            f"{name}_buffer = pn.array({self._array(placed.whole)}{grad})",
+            f"{name} = pn.nested_array_from_strided({', '.join(parts)})",
+        ]
+        return Operand(lines, f"{name}_buffer.grad")
 
-    def _jagged(self, value: Components, placement: str) -> str:
-        placed = place_jagged(value, placement)
-        values = self._array(np.ascontiguousarray(placed.values))
-        parts = [f"np.asfortranarray({values})" if placement == TRANSPOSED else values, self._array(placed.offsets)]
+    def _jagged(self, name: str, value: Components, place: Place, grad: str) -> Operand:
+        placed = place_jagged(value, place.placement)
+        values = self._array(np.ascontiguousarray(placed.whole))
+        values = f"np.asfortranarray({values})" if place.placement == TRANSPOSED else values
+        parts = [f"{name}_values{steps(placed.steps)}", self._array(placed.offsets)]
         parts += [] if placed.lengths is None else [self._array(placed.lengths)]
         parts += [] if placed.ragged_dim == 1 else [f"jagged_dim={placed.ragged_dim}"]
-        return f"pn.nested_array_from_jagged({', '.join(parts)})"
+        strided = "" if place.layout == "jagged" else ".to(layout=pn.strided)"
+        lines = [
+            f"{name}_values = pn.array({values}{grad})",
+            f"{name} = pn.nested_array_from_jagged({', '.join(parts)}){strided}",
+        ]
+        return Operand(lines, f"{name}_values.grad")
 
     def _array(self, array: Array) -> str:
         name = f"np.{array.dtype.name}".replace("np.bool", "np.bool_")
@@ -106,19 +115,35 @@ DIALECTS: Mapping[str, Dialect] = {
 }
 
 
+def _sizes_are_known(value: Components) -> bool:
+    """Return whether sizes say it all; those of no components do not, but jagged values have them."""
+    return bool(value) or value.shape.count(None) != 1
+
+
 def snippet(request: Mapping[str, Any], operator: Operator, dialect: str, gradient: bool = False) -> str:
     """Return the request as code: operands, call, and the gradients where they are what differs."""
     speak = DIALECTS.get(dialect, DIALECTS["pynested"])
     names = literals.Names()
     call = _call(request, operator, speak, names)
     tracked = _tracked(request) if gradient else [False] * len(names.found)
-    place = Place(request["layout"], request["placement"])
-    operands = [speak.operand(*pair, place, track) for pair, track in zip(names.found, tracked, strict=True)]
+    operands = laid(speak, request["layout"], request["placement"], dict(names.found), tracked)
     lines = [speak.head, *(line for one in operands for line in one.lines), f"out = {call}", "print(out)"]
     if gradient:
         lines += _backward(decode_value(request["cotangent"]), call, speak)
         lines += [f"print({one.gradient})" for one, track in zip(operands, tracked, strict=True) if track]
     return "\n".join(lines)
+
+
+def laid(
+    speak: Dialect, layout: str, placement: str, values: Mapping[str, Any], tracked: Sequence[bool]
+) -> list[Operand]:
+    """Return the lines of all operands, the nested ones where it is their turn to lie."""
+    shared, turns = dict[Any, Any](), in_turn(placement)
+    operands = []
+    for (name, value), track in zip(values.items(), tracked, strict=True):
+        word = next(turns) if isinstance(value, Components) else PACKED
+        operands.append(speak.operand(name, value, Place(layout, word, shared), track))
+    return operands
 
 
 def _backward(cotangent: Any, call: str, speak: Dialect) -> list[str]:

@@ -11,8 +11,8 @@ from pynested.spec.encoding import Components
 from pynested.spec.table import Operator
 
 from . import literals
-from .pasting import Operand, Place
-from .placements import PACKED, TRANSPOSED, Array, place_jagged, place_strided
+from .pasting import Operand, Place, steps
+from .placements import APART, BARE, PACKED, TRANSPOSED, Array, place_jagged, place_strided
 
 SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "lt": "<"}  # where a number comes first
 _IMPLIED = ("float32", "int64", "bool")
@@ -34,9 +34,10 @@ class TorchDialect:
         if not value:
             one = _array(np.zeros([size or 0 for size in value.shape[1:]], value.dtype))
             return Operand([f"{name} = torch.nested.nested_tensor([{one}]).narrow(0, 0, 0){grad}"], f"{name}.grad")
-        if place.placement != PACKED:
+        if place.placement not in (PACKED, BARE, APART):
             placed = place_strided(value, place.placement)
-            parts = ", ".join(map(_array, (placed.buffer, placed.sizes, placed.strides, placed.offsets)))
+            described = map(_array, (placed.sizes, placed.strides, placed.offsets))
+            parts = ", ".join([_array(placed.whole) + steps(placed.steps), *described])
             return Operand([f"{name} = torch._nested_view_from_buffer({parts}){grad}"], f"{name}.grad")
         leaves = f"[{', '.join(_array(one) + grad for one in value)}]"
         if not tracked:
@@ -49,22 +50,24 @@ class TorchDialect:
 
     def _jagged(self, name: str, value: Components, place: Place, grad: str) -> Operand:
         placed = place_jagged(value, place.placement)
-        lengths = np.diff(placed.offsets) if placed.lengths is None else placed.lengths
-        values = _array(np.ascontiguousarray(placed.values))
+        lengths = placed.counts().tolist()
+        values = _array(np.ascontiguousarray(placed.whole))
         if place.placement == TRANSPOSED:
             order = ", ".join(map(str, reversed(range(placed.values.ndim))))
             values += f".permute({order}).contiguous().permute({order})"
-        lines, key = [], tuple(lengths.tolist())
+        lines = []
+        key = (tuple(placed.offsets), placed.lengths is None, name if place.placement == APART else "")
         if key not in place.shared:
             number = len(place.shared) or ""
             place.shared[key] = f"offsets{number}" + ("" if placed.lengths is None else f", lengths{number}")
             lines.append(f"offsets{number} = {_array(placed.offsets)}")
-            lines += [] if placed.lengths is None else [f"lengths{number} = {_array(lengths)}"]
+            lines += [] if placed.lengths is None else [f"lengths{number} = {_array(placed.lengths)}"]
         if grad:
             lines.append(f"{name}_values = {values}{grad}")
-        parts = [f"{name}_values" if grad else values, place.shared[key]]
+        parts = [(f"{name}_values" if grad else values) + steps(placed.steps), place.shared[key]]
         parts += [] if placed.ragged_dim == 1 else [f"jagged_dim={placed.ragged_dim}"]
-        parts += [f"min_seqlen={min(key, default=0)}", f"max_seqlen={max(key, default=0)}"]
+        known = [f"min_seqlen={min(lengths, default=0)}", f"max_seqlen={max(lengths, default=0)}"]
+        parts += [] if place.placement == BARE else known
         lines.append(f"{name} = torch.nested.nested_tensor_from_jagged({', '.join(parts)})")
         return Operand(lines, f"{name}_values.grad")
 

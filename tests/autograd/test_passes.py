@@ -79,6 +79,14 @@ def test_accumulates_in_place() -> None:
     assert x.grad.tolist() == [7, 7]
 
 
+@pytest.mark.parametrize("retained", [False, True])
+def test_a_sum_of_gradients_that_is_too_large_is_infinite_and_no_warning(retained: bool) -> None:
+    x = leaf(1, 2)
+    for _ in range(2):
+        (x * 1.5e308).sum().backward(create_graph=retained)
+    assert x.grad is not None and x.grad.tolist() == [np.inf, np.inf]
+
+
 @pytest.mark.parametrize("create_graph", [False, True])
 def test_gradients_never_share_memory(create_graph: bool) -> None:
     x, y = leaf(1, 2), leaf(3, 4)

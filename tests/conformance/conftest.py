@@ -7,6 +7,7 @@ import importlib.util
 import io
 import json
 import shlex
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -19,7 +20,7 @@ import pytest
 
 from pynested.conformance.adapters.base import PythonAdapter
 from pynested.conformance.conform import conform
-from pynested.conformance.corpus import Selection, load_corpus
+from pynested.conformance.corpus import VECTORS, Corpus, Selection, load_corpus
 from pynested.conformance.records import Run
 from pynested.conformance.session import InProcess
 from pynested.spec.encoding import Components, encode_value
@@ -89,6 +90,17 @@ def write_vectors(folder: Path, cases: list[dict[str, Any]], **header: Any) -> P
 @pytest.fixture
 def vectors(tmp_path: Path) -> Path:
     return write_vectors(tmp_path / "vectors", sample_cases())
+
+
+@pytest.fixture(scope="session")
+def some_operators(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    """The cases of a few operators, of each sort one, which are read in a moment."""
+    folder = tmp_path_factory.mktemp("some")
+    for op in ("add", "maximum", "where", "matmul", "linear", "relu", "neg", "sum", "softmax", "stack", "unbind"):
+        for path in VECTORS.glob(f"*/{op}.*json"):
+            (folder / path.parent.name).mkdir(exist_ok=True)
+            shutil.copy(path, folder / path.parent.name)
+    return load_corpus(folder)
 
 
 @pytest.fixture

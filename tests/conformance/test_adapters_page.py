@@ -19,6 +19,7 @@ from pynested.conformance.adapters.base import PythonAdapter
 from pynested.conformance.adapters.pynested_adapter import PynestedTarget
 from pynested.conformance.corpus import Selection, load_corpus
 from pynested.conformance.judge import MISSING, OK, judge
+from pynested.conformance.placements import SAYS
 from pynested.conformance.records import read
 from pynested.conformance.replies import read_reply
 from pynested.conformance.runner import plan
@@ -101,6 +102,7 @@ def test_what_the_page_says_of_names_is_what_there_is(page: str) -> None:
     names |= {*defined["started"]["oneOf"][1]["properties"], *defined["error"]["properties"]}
     names |= {*defined["capabilities"]["properties"]["placements"]["items"]["enum"]}
     assert names - said <= {"cmd"}
+    assert [f"| `{word}` | {what} |" for word, what in SAYS.items() if f"| `{word}` | {what} |" not in page] == []
 
 
 def test_the_program_on_the_page_is_answered_so(page: str) -> None:

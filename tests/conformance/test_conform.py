@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pynested.cli import main
-from pynested.conformance import asking, runner
+from pynested.conformance import arranging, asking, runner
 from pynested.conformance.adapters.base import PythonAdapter
 from pynested.conformance.conform import BrokenOff, conform
 from pynested.conformance.corpus import Selection, load_corpus
@@ -38,7 +38,7 @@ def failing(after: int) -> Callable[..., list[Finding]]:
 def test_an_error_of_the_kit_leaves_what_was_found(
     vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    monkeypatch.setattr(asking, "judged", failing(after=10))
+    monkeypatch.setattr(asking, "judged", failing(after=2))
     kept = tmp_path / "run.ndjson"
     assert main(["conform", "--vectors", str(vectors), "--json", str(kept)]) == 3
     shown = capsys.readouterr()
@@ -82,8 +82,8 @@ def test_nothing_is_started_before_the_plan_is_known_to_be_right(
     def never() -> Session:
         raise AssertionError("an adapter was started")
 
-    monkeypatch.setattr(runner, "placements_for", lambda values: ())
-    with pytest.raises(KitError, match="its placements are"):
+    monkeypatch.setattr(arranging, "placements_for", lambda case: ())
+    with pytest.raises(KitError, match="can lie in none of its placements"):
         conform(load_corpus(vectors), Selection(), never, None, None)
 
 

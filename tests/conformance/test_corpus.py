@@ -117,5 +117,15 @@ def test_placements_that_no_operand_has(rewrite: Rewrite) -> None:
         case = {name: one for name, one in cases[1].items() if name != "kind"}
         return [{**case, **dense, "placements": ["holes"]}]
 
-    with pytest.raises(KitError, match=r"its placements are \('holes',\), but its operands can only be \('packed',\)"):
+    with pytest.raises(KitError, match="its operands can lie in none of its placements, holes"):
         plan(load_corpus(rewrite(change)), Selection())
+
+
+def test_a_quick_look_still_cites_every_clause_and_has_a_gradient_of_each_operator() -> None:
+    corpus = load_corpus()
+    whole, core = list(Selection().pick(corpus)), list(Selection(quick=True).pick(corpus))
+    assert len(core) < len(whole) / 5 and all(case.id in corpus.core for case, _ in core)
+    for shows in (lambda case: case.clauses, lambda case: [case.op] if case.gradient_expected else []):
+        cited = [{(one, layout) for case, layout in part for one in shows(case)} for part in (whole, core)]
+        assert cited[0] == cited[1]
+    assert all(case.near is None or case.near in corpus.core for case, _ in core)

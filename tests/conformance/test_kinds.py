@@ -107,3 +107,13 @@ def test_a_refusal_of_nested_arrays_alone_is_no_convention() -> None:
         assert as_declared(refused, Second(dense=dense), " ".join(CONVENTIONS)) == refused
     gradient = of("refused", MIXED, "gradient")
     assert as_declared(gradient, Second(dense=gradient), " ".join(CONVENTIONS)) == gradient
+
+
+def test_a_target_that_compares_identity_refuses_operands_that_are_described_apart() -> None:
+    refused = of("refused", "RuntimeError: shapes (2, j1) and (2, j2)")
+    assert as_declared(refused, Second(), "promotion identity", apart=True).verdict == "convention"
+    assert as_declared(refused, Second(), "identity") == refused
+    assert as_declared(refused, Second(), "promotion", apart=True) == refused
+    value, internal = of("value", "1"), of("refused", "AttributeError: 'int' object has no attribute 'node'")
+    assert as_declared(value, Second(), "identity", apart=True) == value
+    assert as_declared(internal, Second(), "identity", apart=True) == internal

@@ -8,14 +8,21 @@ import pytest
 from pynested.conformance.placements import (
     HOLES_MAX,
     HOLES_NAN,
+    OVERLAPPING,
     PACKED,
     PLACEMENTS,
+    REVERSED,
     TRANSPOSED,
+    VIEW,
+    in_turn,
+    is_one_description,
+    joined,
+    only_components,
     place_jagged,
     place_strided,
-    placements_for,
     poison,
     ragged_dim,
+    words,
 )
 from pynested.spec.encoding import Components
 
@@ -32,12 +39,8 @@ SAMPLES = {
 
 def jagged_components(components: Components, placement: str) -> list[np.ndarray]:
     placed = place_jagged(components, placement)
-    lengths = np.diff(placed.offsets) if placed.lengths is None else placed.lengths
-    axis = placed.ragged_dim - 1
-    return [
-        np.take(placed.values, range(start, start + length), axis)
-        for start, length in zip(placed.offsets, lengths, strict=False)
-    ]
+    axis, pairs = placed.ragged_dim - 1, zip(placed.offsets, placed.counts(), strict=False)
+    return [np.take(placed.values, range(start, start + length), axis) for start, length in pairs]
 
 
 def strided_components(components: Components, placement: str) -> list[np.ndarray]:
@@ -60,6 +63,50 @@ def test_the_components_are_where_the_structure_says(name: str, placement: str) 
         for mine, theirs in zip(found, components, strict=True):
             assert mine.dtype == theirs.dtype
             np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_view_is_surrounded_by_poison(name: str) -> None:
+    components = SAMPLES[name]
+    for placed in (place_jagged(components, VIEW), place_strided(components, VIEW)):
+        around = placed.whole.copy()
+        for part in placed.parts(around):
+            part[...] = 0
+        assert np.count_nonzero(around == 0) == sum(one.size for one in components)
+
+
+def test_reversed_components_keep_their_numbers() -> None:
+    components = SAMPLES["ragged first"]
+    assert place_jagged(components, REVERSED).offsets.tolist() == [1, 1, 0, 1]
+    assert place_strided(components, REVERSED).offsets.tolist() == [3, 3, 0]
+
+
+def test_what_overlaps_takes_less_room() -> None:
+    components = Components([np.float32([[1, 2], [3, 4]]), np.float32([[3, 4]]), np.float32([[7, 7], [7, 7]])])
+    jagged, strided = place_jagged(components, OVERLAPPING), place_strided(components, OVERLAPPING)
+    assert jagged.values.tolist() == [[1, 2], [3, 4], [7, 7], [7, 7]] and jagged.offsets.tolist()[:3] == [0, 1, 2]
+    assert strided.buffer.tolist() == [1, 2, 3, 4, 7] and strided.strides.tolist() == [[2, 1], [2, 1], [0, 0]]
+
+
+def test_a_gradient_outside_of_all_components_is_refused() -> None:
+    placed = place_jagged(SAMPLES["ragged first"], HOLES_NAN)
+    gradient = np.zeros_like(placed.values)
+    gradient[[2, 3, 6]] = 5
+    assert [one.sum() for one in only_components(placed, gradient)] == [30, 0, 15]
+    for wrong in (np.nan, 1e-30):
+        gradient[0, 0] = wrong
+        with pytest.raises(ValueError, match=f"the gradient is {wrong} in memory that belongs to no component"):
+            only_components(placed, gradient)
+
+
+def test_a_placement_has_a_word_for_all_operands_or_for_each() -> None:
+    assert (joined([PACKED, PACKED]), joined([PACKED, VIEW])) == (PACKED, "packed+view")
+    assert words("packed+view") == [PACKED, VIEW] and words(PACKED) == [PACKED]
+    turns = in_turn("packed+view+bare")
+    assert [next(turns) for _ in range(3)] == ["packed", "view", "bare"]
+    together = {"packed", "packed+view", "bare+transposed", "holes-nan+holes-max", "reversed"}
+    others = {"apart", "packed+holes-nan", "reversed+view"}
+    assert set(filter(is_one_description, together | others)) == together
 
 
 @pytest.mark.parametrize("placement", [HOLES_NAN, HOLES_MAX])
@@ -86,12 +133,6 @@ def test_transposed_reverses_the_strides() -> None:
 def test_the_poison_of_a_dtype(dtype: str, first: object, second: object) -> None:
     found = [poison(np.dtype(dtype), placement) for placement in (HOLES_NAN, HOLES_MAX)]
     np.testing.assert_equal(found, [first, second])
-
-
-def test_only_placements_that_make_a_difference_are_run() -> None:
-    assert placements_for([np.ones(3), 2, (1, 2)]) == (PACKED,)
-    assert placements_for([[SAMPLES["vectors"]]]) == (PACKED, HOLES_NAN, HOLES_MAX)
-    assert placements_for([SAMPLES["equal"], 1]) == PLACEMENTS
 
 
 def test_the_ragged_dimension() -> None:

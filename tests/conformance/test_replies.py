@@ -17,7 +17,7 @@ from pynested.conformance.corpus import Selection, load_corpus
 from pynested.conformance.judge import DIFFERS, OK, UNREACHED, Finding
 from pynested.conformance.messages import Message
 from pynested.conformance.programs import judged
-from pynested.conformance.replies import ERRORED, GARBLED, MISSING, VALUE, Other, Reply, read_line, read_reply
+from pynested.conformance.replies import ERRORED, GARBLED, MISSING, VALUE, Other, Reader, Reply, read_line, read_reply
 from pynested.conformance.runner import plan
 from pynested.spec.encoding import Components, encode_value
 
@@ -140,3 +140,18 @@ def test_the_reply_to_another_call_is_judged(answered: Sequence[tuple[Job, Messa
             reply = {**other, "gradient": {"args": [other.get("value")] * len(request.get("args", []))}}
             verdicts |= {one.verdict for one in findings(job, request, reply)}
     assert verdicts >= {"value", "shape", "dtype", "kind", "refused", "accepted", "error-kind"}
+
+
+def test_a_reply_that_is_word_for_word_the_last_one_is_read_once() -> None:
+    reader, call = Reader(), {"args": [1], "kwargs": {}}
+    first = reader.line('{"seq": 1, "value": {"python": true}}', {**call, "seq": 1})
+    assert first.value is True
+    assert reader.line('{"seq": 2, "value": {"python": true}}', {**call, "seq": 2}) is first
+    assert reader.line('{"seq": 2, "value": {"python": true}}', {**call, "seq": 3}).outcome == GARBLED
+    other = reader.line('{"seq": 4, "value": {"python": true}}', {**call, "args": [2], "seq": 4})
+    assert other is not first and other == first
+
+    made = reader.reply({"seq": 5, "value": {"python": True}}, {**call, "seq": 5})
+    assert reader.reply({"seq": 6, "value": {"python": True}}, {**call, "seq": 6}) is made
+    assert reader.reply({"seq": 6, "value": {"python": True}}, {**call, "seq": 7}).outcome == GARBLED
+    assert reader.reply(["no", "reply"], {**call, "seq": 8}).outcome == GARBLED

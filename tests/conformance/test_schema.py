@@ -68,8 +68,9 @@ def test_the_words_of_the_schema_are_those_of_the_kit() -> None:
     declared = DEFINED["capabilities"]["properties"]
     assert list(declared) == [name.removesuffix("?") for name in RULE]
     assert declared["layouts"]["items"]["enum"] == list(LAYOUTS)
-    assert declared["placements"]["items"]["enum"] == DEFINED["run"]["properties"]["placement"]["enum"]
     assert declared["placements"]["items"]["enum"] == list(PLACEMENTS)
+    words = "|".join(PLACEMENTS)
+    assert DEFINED["run"]["properties"]["placement"]["pattern"] == rf"^({words})(\+({words}))*$"
 
 
 def test_what_the_runner_writes_keeps_to_the_schema(validator: Validators) -> None:

@@ -94,7 +94,7 @@ def test_gaps_and_transposed_storage_are_written_out() -> None:
     turned = snippet(request("sum", RAGGED, 1, placement=TRANSPOSED), table["sum"], "torch")
     assert ".permute(1, 0).contiguous().permute(1, 0), offsets, " in turned
     flat = snippet(request("sum", RAGGED, 1, layout="strided", placement=TRANSPOSED), table["sum"], "pynested")
-    assert "pn.nested_array_from_strided(np.array([1.0, nan, 2.0, -0.0], np.float32), " in flat
+    assert "x_buffer = pn.array(np.array([1.0, nan, 2.0, -0.0], np.float32))\n" in flat
 
 
 def test_methods_and_indices_read_as_people_write_them() -> None:

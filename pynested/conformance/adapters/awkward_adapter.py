@@ -18,8 +18,9 @@ from pynested.spec.encoding import WIDTHS, Index
 from ..awkward_dialect import AWKWARD, lists
 from ..messages import Message
 from ..placements import PACKED, PLACEMENTS, place_jagged, ragged_dim
-from .base import Described, Operand, Place, Plain, PythonAdapter, Target
+from .base import Operand, Place, PythonAdapter, Target
 from .serve import Absent, serve
+from .values import Described, Plain
 
 
 class AwkwardTarget(Target):

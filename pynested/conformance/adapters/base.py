@@ -10,46 +10,33 @@ import functools
 import itertools
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pynested.spec.encoding import WIDTHS, Components, decode_value, encode, encode_value
+from pynested.spec.encoding import Components, decode_value
 from pynested.spec.programs import QUESTIONS
 
 from ..messages import PROTOCOL, Message
-from ..placements import Array
+from ..placements import BARE, HOLES_NAN, LAYOUTS, PACKED, REVERSED, VIEW, in_turn, words
+from .moved import Moved, arguments, in_call
 from .programs import PythonProgram, Runs, feasible
+from .values import Operand, Place, Plain, doubled, each_array, encode_gradient, encode_result, freeze, is_several, same
 
-Plain = Components | Array
+__all__ = ["Operand", "Place", "Plain", "PythonAdapter", "Stopped", "Target"]
 
-_DISAGREES = "the call gives another result where its operands track gradients"
+_TRACKED = "the call gives another result where its operands track gradients"
+_TWICE = "the gradient that is left after the same cotangent was pulled back twice is not twice that after once"
 
-
-@dataclass(frozen=True)
-class Operand:
-    """One operand as the target sees it, and how to read the gradient that was left on it."""
-
-    value: Any
-    gradient: Callable[[], Plain | None]
-
-
-@dataclass(frozen=True)
-class Described:
-    """A result that the words of the specification cannot express, in words."""
-
-    text: str
+# More of the life of a result is looked at in some placements only, for it takes time: where memory is as plain as can
+# be, and where there are holes, where operands lie differently, or where the leaf is not the operand.
+_USED_IN, _TWICE_IN, _PUSHED_IN = (PACKED, HOLES_NAN), (PACKED, VIEW), (BARE, REVERSED)
+_USED = "the result is another once it is used by another operator: {}"
 
 
-@dataclass(frozen=True)
-class Place:
-    """How the nested operands of one call are to be stored; ``shared`` holds what they have in common."""
-
-    layout: str
-    placement: str
-    shared: dict[Any, Any] = field(default_factory=dict)
+_ANYWHERE = Place(LAYOUTS[0], PACKED)  # of a dense operand
 
 
 class Stopped(Exception):
@@ -62,16 +49,22 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class _Forward:
-    """A call that was made: its operands as they were built, its result, and the result as it is sent."""
+    """A call that was made: its operands as they were built, its result, and the result as read and as it is sent."""
 
     args: Sequence[Any]
     kwargs: Mapping[str, Any]
     result: Any
+    read: Any
     encoded: Message
 
 
 class Target(ABC):
-    """What differs from one target to the next."""
+    """What differs from one target to the next.
+
+    ``accumulates`` says that a cotangent can be pulled back again, and that what comes is added to what is there.
+    """
+
+    accumulates = False
 
     @abstractmethod
     def identity(self, device: str) -> Message:
@@ -93,12 +86,11 @@ class Target(ABC):
     def read(self, result: Any) -> Any:
         """Return a result as components, an array, a Python number, or a list of these."""
 
-    def program(self, inputs: Mapping[str, Plain], leaves: Sequence[str], place: Place) -> Runs:
+    def program(self, layout: str, inputs: Mapping[str, tuple[Plain, Place]], leaves: Sequence[str]) -> Runs:
         """Build the inputs of a program, and return what carries out its steps; ``leaves`` require grad."""
-        names = {name: self.operand(value, place, False).value for name, value in inputs.items()}
+        names = {name: self.operand(*one, False).value for name, one in inputs.items()}
         for name in leaves:
             names[name].requires_grad_()
-        layout = place.layout
         return PythonProgram(
             names, lambda *call: self.call(call[0], layout, *call[1:]), self.other, self.read, self.pull_back
         )
@@ -110,6 +102,14 @@ class Target(ABC):
     @abstractmethod
     def backward(self, results: Sequence[Any], cotangents: Sequence[Plain]) -> None:
         """Pull the cotangents back to the tracked operands."""
+
+    def used(self, result: Any, read: Any) -> Iterator[tuple[str, Any]]:
+        """Yield what operators make of a result that must leave it as it was ``read``, each with its name."""
+        yield from ()
+
+    def pushed(self, call: Callable[..., Any], operands: Sequence[Operand], tangents: Sequence[Plain]) -> Any:
+        """Return how the result of a call moves along tangents of its operands, or None without forward mode."""
+        return None
 
     def missing(self, error: Exception) -> bool:
         """Return whether the error says that the target does not have the operator at all."""
@@ -126,6 +126,8 @@ class PythonAdapter:
     def __init__(self, target: Target, dense: Target | None = None) -> None:
         self._target = target
         self._dense = None if dense is None else PythonAdapter(dense)
+        # The arguments of a call as they were sent, and decoded.
+        self._last: tuple[Any, tuple[Sequence[Any], Mapping[str, Any]]] = None, ([], {})
 
     def start(self, device: str) -> Message:
         """Answer the start message."""
@@ -144,8 +146,11 @@ class PythonAdapter:
             return {**reply, "errored": traceback.format_exc()}
 
     def _run(self, message: Message) -> Message:
-        """Make the call without gradients, and once more with them where they are asked for."""
-        reply: Message = {"value": self._forward(message, set()).encoded}
+        """Make the call without gradients, use the result, and call again with gradients where they are asked for."""
+        made = self._forward(message, set())
+        if message["placement"] in _USED_IN or len(words(message["placement"])) > 1:
+            self._attempt("read", lambda: self._use(made))
+        reply: Message = {"value": made.encoded}
         if "cotangent" in message:
             try:
                 reply["gradient"] = self._gradient(message, reply["value"])
@@ -155,9 +160,10 @@ class PythonAdapter:
 
     def _program(self, message: Message) -> Message:
         """Carry out the steps of a program, as far as each has what it needs."""
-        place = Place(message["layout"], message["placement"])
-        inputs = {name: decode_value(value) for name, value in message["inputs"].items()}
-        program = self._attempt("construct", lambda: self._target.program(inputs, message["tracked"], place))
+        layout, places = message["layout"], _places(message)
+        given = {name: decode_value(value) for name, value in message["inputs"].items()}
+        inputs = {name: (value, _place_of(value, places)) for name, value in given.items()}
+        program = self._attempt("construct", lambda: self._target.program(layout, inputs, message["tracked"]))
         answers: list[Message | None] = []
         for step in itertools.takewhile(lambda one: feasible(program, one), message["steps"]):
             answers.append(self._answer(program, step))
@@ -177,42 +183,83 @@ class PythonAdapter:
         return {"value": {"python": None} if found is None else encode_result(found)}
 
     def _forward(self, message: Message, wrt: set[int | str]) -> _Forward:
-        place = Place(message["layout"], message["placement"])
-        args = [self._build(decode_value(one), place, number in wrt) for number, one in enumerate(message["args"])]
-        kwargs = {name: self._build(decode_value(one), place, name in wrt) for name, one in message["kwargs"].items()}
-        plain_args = [_values(one) for one in args]
-        plain_kwargs = {name: _values(one) for name, one in kwargs.items()}
-        result = self._attempt("run", lambda: self._target.call(message["op"], place.layout, plain_args, plain_kwargs))
-        return _Forward(args, kwargs, result, encode_result(self._attempt("read", lambda: self._target.read(result))))
+        layout, places = message["layout"], _places(message)
+        given, named = self._decoded(message)
+        args = [self._build(one, places, number in wrt) for number, one in enumerate(given)]
+        kwargs = {name: self._build(one, places, name in wrt) for name, one in named.items()}
+        plain_args = [in_call(one) for one in args]
+        plain_kwargs = {name: in_call(one) for name, one in kwargs.items()}
+        result = self._attempt("run", lambda: self._target.call(message["op"], layout, plain_args, plain_kwargs))
+        read = self._attempt("read", lambda: self._target.read(result))
+        return _Forward(args, kwargs, result, read, encode_result(read))
 
-    def _build(self, value: Any, place: Place, tracked: bool) -> Any:
-        """Return the operand, or list of operands, that a value stands for."""
-        if isinstance(value, list) and not isinstance(value, Components):
-            return [self._build(one, place, tracked) for one in value]
+    def _use(self, made: _Forward) -> None:
+        """Hold what others make of the result against what was read of it."""
+        for name, found in self._target.used(made.result, made.read):
+            if not same(found, made.read):
+                raise _disagreement(_USED.format(name))
+
+    def _decoded(self, message: Message) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """Return the arguments; a call comes in one placement after the other, and is decoded once."""
+        said = message["args"], message["kwargs"]
+        last, decoded = self._last
+        if said != last:
+            kwargs = {name: decode_value(one) for name, one in message["kwargs"].items()}
+            decoded = [decode_value(one) for one in message["args"]], kwargs
+            freeze(decoded)
+            self._last = said, decoded
+        return decoded
+
+    def _build(self, value: Any, places: Iterator[Place], tracked: bool) -> Any:
+        """Return the operand, or list of operands, that a value stands for; each nested one has a place."""
+        if is_several(value):
+            return [self._build(one, places, tracked) for one in value]
         if not isinstance(value, (Components, np.ndarray)):
             return self._target.other(value)
         tracked = tracked and value.dtype.kind == "f"
-        return self._attempt("construct", lambda: self._target.operand(value, place, tracked))
+        return self._attempt("construct", lambda: self._target.operand(value, _place_of(value, places), tracked))
 
     def _gradient(self, message: Message, untracked: Message) -> Message:
         wrt = message["wrt"]
         made = self._forward(message, set(wrt))
         if made.encoded != untracked:
-            raise Stopped({"error": {"kind": "Disagreement", "message": _DISAGREES, "phase": "read", "bases": []}})
+            raise _disagreement(_TRACKED)
         cotangent = decode_value(message["cotangent"])
-        several = isinstance(cotangent, list) and not isinstance(cotangent, Components)
-        results, cotangents = (list(made.result), cotangent) if several else ([made.result], [cotangent])
-        self._attempt("backward", lambda: self._target.backward(results, cotangents))
-        operands = {place: made.args[place] if isinstance(place, int) else made.kwargs[place] for place in wrt}
-        by_place = {place: self._attempt("read", functools.partial(_gradients, one)) for place, one in operands.items()}
+        results, cotangents = (list(made.result), cotangent) if is_several(cotangent) else ([made.result], [cotangent])
+        operands = {place: arguments(made.args, made.kwargs)[place] for place in wrt}
+
+        def pulled() -> dict[int | str, Any]:
+            self._attempt("backward", lambda: self._target.backward(results, cotangents))
+            return {place: self._attempt("read", functools.partial(_gradients, one)) for place, one in operands.items()}
+
+        once = pulled()
+        again = self._target.accumulates and message["placement"] in _TWICE_IN
+        if again and not all(map(same, map(doubled, once.values()), pulled().values())):
+            raise _disagreement(_TWICE)
+        if message["placement"] in _PUSHED_IN:
+            self._push(message, once, cotangent)
+        by_place = {place: encode_gradient(one) for place, one in once.items()}
         return {
             "args": [by_place.get(number) for number in range(len(made.args))],
             "kwargs": {name: by_place[name] for name in wrt if isinstance(name, str)},
         }
 
+    def _push(self, message: Message, gradients: Mapping[int | str, Any], cotangent: Any) -> None:
+        """Hold forward mode, where there is one, against the gradient."""
+        made, given = self._forward(message, set()), arguments(*self._decoded(message))
+        built = arguments(made.args, made.kwargs)
+        moved = Moved(made.args, made.kwargs, [(built[one], given[one], found) for one, found in gradients.items()])
+        call = functools.partial(self._target.call, message["op"], message["layout"])
+        if moved.is_plain(cotangent):
+            pushed = self._attempt("backward", lambda: self._target.pushed(*moved.question(call)))
+            if wrong := moved.disagreement(pushed, cotangent):
+                raise _disagreement(wrong)
+
     def _attempt(self, phase: str, step: Callable[[], Any]) -> Any:
         try:
             return step()
+        except Stopped:
+            raise
         except Exception as error:
             if self._target.missing(error):
                 raise Stopped({"missing": f"{type(error).__name__}: {first_line(error)}"}) from error
@@ -230,38 +277,23 @@ def first_line(error: Exception) -> str:
     return lines[0][:300]
 
 
-def _values(built: Any) -> Any:
-    if isinstance(built, list):
-        return [_values(one) for one in built]
-    return built.value if isinstance(built, Operand) else built
-
-
 def _gradients(built: Any) -> Any:
-    """Return the gradients of an operand, or of each in a list, as they are sent."""
+    """Return a copy of the gradients of an operand, or of each in a list."""
     if isinstance(built, list):
-        return {"list": [_gradients(one) for one in built]}
-    gradient = built.gradient()
-    return None if gradient is None else encode_result(gradient)
+        return [_gradients(one) for one in built]
+    return each_array(np.array, built.gradient())
 
 
-def encode_result(result: Any) -> Any:
-    """Return the JSON form of a result; an array of a dtype that the specification lacks is only described."""
-    if isinstance(result, (Components, np.ndarray)):
-        return _encode_array(result)
-    if isinstance(result, (list, tuple)):
-        return {"list": [encode_result(one) for one in result]}
-    if isinstance(result, Described):
-        return {"other": result.text, "dtype": ""}
-    if isinstance(result, (bool, int, float, str)):
-        return {"python": encode_value(result)}
-    return {"other": f"a {type(result).__name__}", "dtype": ""}
+def _places(message: Message) -> Iterator[Place]:
+    """Yield where the first nested operand of a request is to lie, the next, and so on."""
+    shared = dict[Any, Any]()
+    return (Place(message["layout"], word, shared) for word in in_turn(message["placement"]))
 
 
-def _encode_array(array: Plain) -> Message:
-    name, shape = array.dtype.name, list(array.shape)
-    if name not in WIDTHS:
-        return {"other": f"{name} of shape {tuple(shape)}", "dtype": name}
-    if not isinstance(array, Components):
-        return {"dense": {"dtype": name, "shape": shape, "bits": encode(array)}}
-    shapes, bits = [list(one.shape) for one in array], [encode(one) for one in array]
-    return {"nested": {"dtype": name, "shape": shape, "shapes": shapes, "bits": bits}}
+def _place_of(value: Plain, places: Iterator[Place]) -> Place:
+    return next(places) if isinstance(value, Components) else _ANYWHERE
+
+
+def _disagreement(message: str) -> Stopped:
+    """Return the end of a call that answers, but not with one answer."""
+    return Stopped({"error": {"kind": "Disagreement", "message": message, "phase": "read", "bases": []}})

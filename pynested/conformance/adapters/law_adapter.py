@@ -21,9 +21,10 @@ from pynested.spec.table import load_table
 
 from ..messages import Message
 from ..placements import PACKED
-from .base import Operand, Place, Plain, PythonAdapter, Target
+from .base import Operand, Place, PythonAdapter, Target
 from .programs import Runs
 from .serve import serve
+from .values import Plain
 
 _NARROW = ("layer_norm", "cross_entropy")  # at the ends of float64 these need more room than float64 has midway
 _PROMOTING = ("elementwise", "comparison", "products", "movement")  # chapters: dtypes of all operands count
@@ -65,9 +66,9 @@ class LawTarget(Target):
             result = define(**given)
         return rounded(result, Rounding(op, layout, operands, given.get("dtype", kwargs.get("dtype"))))
 
-    def program(self, inputs: Mapping[str, Plain], leaves: Sequence[str], place: Place) -> Runs:
+    def program(self, layout: str, inputs: Mapping[str, tuple[Plain, Place]], leaves: Sequence[str]) -> Runs:
         """Return the memory of the specification with the inputs in it."""
-        return Machine(inputs)
+        return Machine({name: value for name, (value, _) in inputs.items()})
 
     def missing(self, error: Exception) -> bool:
         """Return whether a definition needs more room than there is."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,21 @@ from pynested.spec.components import Components, stacked
 from pynested.spec.encoding import Index
 
 from ..messages import Message
-from ..placements import PACKED, place_jagged, place_strided, ragged_dim
-from .base import Operand, Place, Plain, PythonAdapter, Target
+from ..placements import (
+    APART,
+    BARE,
+    PACKED,
+    Jagged,
+    Strided,
+    only_components,
+    place_jagged,
+    place_strided,
+    ragged_dim,
+    view,
+)
+from .base import Operand, Place, PythonAdapter, Target
 from .serve import serve
+from .values import Plain
 
 # The constructors that take a layout; the others have it from what they are given.
 _WITH_LAYOUT = {"nested_array", "as_nested_array", "narrow"}
@@ -26,6 +38,8 @@ _WITH_LAYOUT = {"nested_array", "as_nested_array", "narrow"}
 
 class PynestedTarget(Target):
     """The reference implementation, in both layouts."""
+
+    accumulates = True
 
     def __init__(self) -> None:
         self._layouts = {"jagged": pn.jagged, "strided": pn.strided}
@@ -49,28 +63,34 @@ class PynestedTarget(Target):
 
     def operand(self, value: Plain, place: Place, tracked: bool) -> Operand:
         """Build an array, or a nested array in the wanted layout and placement."""
-        if isinstance(value, Components):
-            built = self._nested(value, place.layout, place.placement)
+        if not isinstance(value, Components):
+            leaf = pn.array(value, device=self._device).requires_grad_(tracked)
+            return Operand(leaf, lambda: None if leaf.grad is None else self.read(leaf.grad))
+        if place.placement in (PACKED, APART) and _is_natural(value, place.layout):
+            built = pn.nested_array(list(value), layout=self._layouts[place.layout], device=self._device)
+        elif place.layout == "strided" and _sizes_are_known(value):
+            return self._strided(value, place, tracked)
         else:
-            built = pn.array(value, device=self._device)
-        built = built.requires_grad_() if tracked else built
+            return self._jagged(value, place, tracked)
+        built = _sharing(built, place).requires_grad_(tracked)
         return Operand(built, lambda: None if built.grad is None else self.read(built.grad))
 
-    def _nested(self, components: Components, layout: str, placement: str) -> Any:
-        """Build a nested array; a packed one as anybody would, from the list of its components."""
-        natural = layout == "strided" or ragged_dim(components) == ragged_dim(Components(components, dtype=np.int8))
-        if placement == PACKED and components and natural:
-            return pn.nested_array(list(components), layout=self._layouts[layout], device=self._device)
-        regular = not components and components.shape.count(None) == 1  # sizes that no component has, but jagged values
-        if layout == "strided" and not regular:
-            placed = place_strided(components, placement)
-            return pn.nested_array_from_strided(
-                pn.array(placed.buffer, device=self._device), placed.sizes, placed.strides, placed.offsets
-            )
-        jagged = place_jagged(components, placement)
-        values = pn.array(jagged.values, device=self._device)
-        made = pn.nested_array_from_jagged(values, jagged.offsets, jagged.lengths, jagged_dim=jagged.ragged_dim)
-        return made.to(layout=self._layouts[layout])
+    def _strided(self, value: Components, place: Place, tracked: bool) -> Operand:
+        """Build a nested array over a buffer that holds the components as the placement says."""
+        placed = place_strided(value, place.placement)
+        leaf = pn.array(placed.whole, device=self._device).requires_grad_(tracked)
+        parts = [placed.sizes] if place.placement == BARE else [placed.sizes, placed.strides, placed.offsets]
+        built = pn.nested_array_from_strided(view(leaf, placed.steps), *parts)
+        return Operand(_sharing(built, place), lambda: _gradient(leaf, placed, value))
+
+    def _jagged(self, value: Components, place: Place, tracked: bool) -> Operand:
+        """Build a nested array over values that hold the components as the placement says."""
+        placed = place_jagged(value, place.placement)
+        leaf = pn.array(placed.whole, device=self._device).requires_grad_(tracked)
+        values = view(leaf, placed.steps)
+        made = pn.nested_array_from_jagged(values, placed.offsets, placed.lengths, jagged_dim=placed.ragged_dim)
+        built = _sharing(made.to(layout=self._layouts[place.layout]), place)
+        return Operand(built, lambda: _gradient(leaf, placed, value))
 
     def other(self, value: Any) -> Any:
         """Translate layouts, dtypes and indices."""
@@ -102,6 +122,23 @@ class PynestedTarget(Target):
             return Components((self.read(one) for one in result.unbind()), sizes, result.dtype)
         return result.detach().to("cpu").numpy() if isinstance(result, pn.Array) else result
 
+    def used(self, result: Any, read: Any) -> Iterator[tuple[str, Any]]:
+        """Yield a nested result as padding shows it, and beside an array of its shape that is made apart."""
+        if not isinstance(result, pn.NestedArray):
+            return
+        padded = self.read(pn.to_padded_array(result, 0))
+        yield "to_padded_array", [row[tuple(map(slice, one.shape))] for row, one in zip(padded, read, strict=True)]
+        beside = self.operand(read, Place(result.layout.name, APART), False).value
+        both = pn.logical_or if read.dtype.kind == "b" else pn.maximum
+        yield both.__name__, self.read(both(result, beside))
+
+    def pushed(self, call: Callable[..., Any], operands: Sequence[Operand], tangents: Sequence[Plain]) -> Any:
+        """Read the tape forwards."""
+        values = [one.value for one in operands]
+        packed = (Place(one.layout.name if isinstance(one, pn.NestedArray) else "", PACKED) for one in values)
+        along = (self.operand(*pair, False).value for pair in zip(tangents, packed, strict=True))
+        return self.read(pn.jvp(call, tuple(values), tuple(along))[1])
+
     def backward(self, results: Sequence[Any], cotangents: Sequence[Plain]) -> None:
         """Pull each cotangent back from its result; one that is cut off from the operands has nothing to pull."""
         for result, cotangent in zip(results, cotangents, strict=True):
@@ -110,11 +147,43 @@ class PynestedTarget(Target):
             if isinstance(result, pn.NestedArray):
                 sizes = [result.regular_size(dim) for dim in range(result.ndim)]
                 components = Components(cotangent, sizes, cotangent.dtype)
-                seed = self._nested(components, result.layout.name, PACKED)
+                seed = self.operand(components, Place(result.layout.name, PACKED), False).value
             else:
                 dense = stacked(cotangent) if isinstance(cotangent, Components) else cotangent
                 seed = pn.array(dense, device=self._device)
             result.backward(seed, retain_graph=True)
+
+
+def _is_natural(components: Components, layout: str) -> bool:
+    """Return whether the list of components says all that is to be known of them."""
+    alone = Components(components, dtype=components.dtype)
+    return bool(components) and (layout == "strided" or ragged_dim(components) == ragged_dim(alone))
+
+
+def _sizes_are_known(components: Components) -> bool:
+    """Return whether sizes say it all; those of no components do not, but jagged values have them."""
+    return bool(components) or components.shape.count(None) != 1
+
+
+def _sharing(built: Any, place: Place) -> Any:
+    """Return the array with the structure of an earlier operand that is equal, unless it is to have its own."""
+    if place.placement == APART:
+        return built
+    structures = place.shared.setdefault("structures", [])
+    own = built.structure.__reduce__()
+    for other in structures:
+        kind, fields = other.__reduce__()
+        if kind is own[0] and all(map(np.array_equal, fields, own[1])):
+            return pn.NestedArray(built.data, other)
+    structures.append(built.structure)
+    return built
+
+
+def _gradient(leaf: Any, placed: Jagged | Strided, value: Components) -> Components | None:
+    """Return what came to the components in the gradient of the whole leaf; nothing may have come to the rest."""
+    if leaf.grad is None:
+        return None
+    return Components(only_components(placed, leaf.grad.to("cpu").numpy()), value.shape, value.dtype)
 
 
 if __name__ == "__main__":

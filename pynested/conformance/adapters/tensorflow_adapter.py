@@ -19,8 +19,9 @@ from ..awkward_dialect import lists
 from ..messages import Message
 from ..placements import PACKED, Array
 from ..tensorflow_dialect import TENSORFLOW
-from .base import Described, Operand, Place, Plain, PythonAdapter, Target
+from .base import Operand, Place, PythonAdapter, Target
 from .serve import Absent, serve
+from .values import Described, Plain
 
 _TAPE = "tape"
 

@@ -1,15 +1,16 @@
 """PyTorch's nested tensors as a target; runs as a child process, the only place where torch is imported.
 
-The operands are built as a careful user would build them: the nested operands of one call that have equal lengths share
-one tensor of offsets, since PyTorch compares structures by identity, and the longest and shortest length are passed on,
-since it does not compute them. An operator is the function that the operator table names for it.
+The operands are built as a careful user would build them: the nested operands of one call that have equal offsets share
+one tensor of them, since PyTorch compares structures by identity, and the longest and shortest length are passed on,
+since it does not compute them. Placements ask for operands that are not built like this, too. An operator is the
+function that the operator table names for it.
 """
 
 from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,22 @@ from pynested.spec.encoding import Components, Index
 from pynested.spec.table import load_table
 
 from ..messages import Message
-from ..placements import PACKED, Array, Jagged, place_jagged, place_strided
-from .base import Operand, Place, Plain, PythonAdapter, Target
+from ..placements import (
+    APART,
+    BARE,
+    OVERLAPPING,
+    PACKED,
+    REVERSED,
+    Array,
+    only_components,
+    place_jagged,
+    place_strided,
+    view,
+)
+from .base import Operand, Place, PythonAdapter, Target
 from .serve import Absent, serve
 from .torch_dense import DenseTorch
+from .values import Plain
 
 _SYMBOLS: Mapping[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
@@ -31,6 +44,9 @@ _SYMBOLS: Mapping[str, Callable[[Any, Any], Any]] = {
     "eq": operator.eq,
     "lt": operator.lt,
 }
+
+# What it does not document for its jagged layout.
+_OUT_OF_ORDER = (REVERSED, OVERLAPPING)
 
 # How PyTorch says that it has no kernel, where it does not raise NotImplementedError.
 _NO_KERNEL = (
@@ -42,6 +58,8 @@ _NO_KERNEL = (
 
 class TorchTarget(Target):
     """`torch.nested` in both layouts."""
+
+    accumulates = True
 
     def __init__(self, torch: Any) -> None:
         self._torch = torch
@@ -60,7 +78,7 @@ class TorchTarget(Target):
             "dialect": "torch",
             "errors": "builtin",
             "dense": "dense PyTorch",
-            "conventions": "promotion signature",
+            "conventions": "promotion signature identity",
             "capabilities": {"programs": True},
         }
         return {"name": "torch", "version": version, "device": device, **words}
@@ -70,8 +88,8 @@ class TorchTarget(Target):
         if not isinstance(value, Components):
             return self._dense(value, tracked)
         if place.layout == "jagged":
-            return self._jagged(place_jagged(value, place.placement), place, tracked)
-        if place.placement == PACKED or not value:
+            return self._jagged(value, place, tracked)
+        if place.placement in (PACKED, BARE, APART) or not value:
             return self._packed(value, tracked)
         placed = place_strided(value, place.placement)
         parts = [self._tensor(one) for one in (placed.buffer, placed.sizes, placed.strides, placed.offsets)]
@@ -102,30 +120,24 @@ class TorchTarget(Target):
 
         return Operand(nested, gradient)
 
-    def _jagged(self, placed: Jagged, place: Place, tracked: bool) -> Operand:
-        values = self._tensor(placed.values).requires_grad_(tracked)
-        lengths = np.diff(placed.offsets) if placed.lengths is None else placed.lengths
-        offsets, kept = place.shared.setdefault(
-            tuple(lengths), (self._tensor(placed.offsets), None if placed.lengths is None else self._tensor(lengths))
-        )
+    def _jagged(self, value: Components, place: Place, tracked: bool) -> Operand:
+        if place.placement in _OUT_OF_ORDER:
+            raise NotImplementedError("PyTorch has no jagged components out of order, or in each other")
+        placed = place_jagged(value, place.placement)
+        leaf, lengths = self._tensor(placed.whole).requires_grad_(tracked), placed.counts()
+        parts = self._tensor(placed.offsets), None if placed.lengths is None else self._tensor(lengths)
+        if place.placement != APART:
+            parts = place.shared.setdefault((tuple(placed.offsets), placed.lengths is None), parts)
+        least = int(lengths.min()) if lengths.size else 0
+        known = {} if place.placement == BARE else {"min_seqlen": least, "max_seqlen": int(lengths.max(initial=0))}
         nested = self._torch.nested.nested_tensor_from_jagged(
-            values,
-            offsets,
-            kept,
-            jagged_dim=placed.ragged_dim,
-            min_seqlen=int(lengths.min(initial=0)) if not lengths.size else int(lengths.min()),
-            max_seqlen=int(lengths.max(initial=0)),
+            view(leaf, placed.steps), *parts, jagged_dim=placed.ragged_dim, **known
         )
 
         def gradient() -> Components | None:
-            if values.grad is None:
+            if leaf.grad is None:
                 return None
-            whole = np.moveaxis(self.read(values.grad), placed.ragged_dim - 1, 0)
-            starts = placed.offsets[: len(lengths)]
-            runs = (whole[start : start + length] for start, length in zip(starts, lengths, strict=True))
-            sizes = [None if dim == placed.ragged_dim else size for dim, size in enumerate(placed.values.shape, 1)]
-            moved = (np.moveaxis(run, 0, placed.ragged_dim - 1) for run in runs)
-            return Components(moved, (len(lengths), *sizes), whole.dtype)
+            return Components(only_components(placed, self.read(leaf.grad)), value.shape, value.dtype)
 
         return Operand(nested, gradient)
 
@@ -198,6 +210,18 @@ class TorchTarget(Target):
         runs = [values.take(range(*pair), axis=dim) for pair in zip(starts, ends, strict=True)]
         return Components(runs, shape, values.dtype)
 
+    def used(self, result: Any, read: Any) -> Iterator[tuple[str, Any]]:
+        """Yield a nested result as padding shows it, where PyTorch can pad it."""
+        if not isinstance(read, Components) or not read:
+            return
+        try:
+            padded = self.read(self._torch.nested.to_padded_tensor(result, 0.0))
+        except (RuntimeError, TypeError, AssertionError):  # that of `to_padded_array` is asked by its own cases
+            return
+        longest = tuple(map(max, zip(*(one.shape for one in read), strict=True)))
+        rows = (row[tuple(map(slice, one.shape))] for row, one in zip(padded, read, strict=True))
+        yield "to_padded_tensor", list(rows) if padded.shape[1:] == longest else padded
+
     def backward(self, results: Sequence[Any], cotangents: Sequence[Plain]) -> None:
         """Pull back component by component wherever result or cotangent is nested, so that structures cannot clash."""
         outputs, pulls = [], []
@@ -207,7 +231,7 @@ class TorchTarget(Target):
             pulls += [self._tensor(np.asarray(one)) for one in (cotangent if split else [cotangent])]
         pairs = [pair for pair in zip(outputs, pulls, strict=True) if pair[0].requires_grad]
         if pairs:
-            self._torch.autograd.backward(*zip(*pairs, strict=True))
+            self._torch.autograd.backward(*zip(*pairs, strict=True), retain_graph=True)
 
     def pull_back(self, result: Any, cotangent: Any, retain: bool) -> None:
         """Pull a cotangent back by component, so that structures cannot clash; of a dense result by row."""

@@ -19,7 +19,8 @@ from pynested.spec.table import Operator, load_table
 from ..messages import Message
 from ..placements import Array
 from ..spelling import defaults
-from .base import Operand, Place, Plain, Target
+from .base import Operand, Place, Target
+from .values import Plain
 
 _CHAPTERS = {"elementwise", "comparison", "reduction", "normalization", "products", "scan"}
 _OPERATORS = {"transpose", "unsqueeze", "unflatten", "select", "chunk", "split", "clone", "embedding"}

@@ -51,7 +51,7 @@ def one_placement(corpus: Corpus, selection: Selection) -> list[Job]:
     """Every case in every layout, in one placement each: they take turns, from the last, in each operator's cases."""
     jobs, turns = [], Counter[Any]()
     for job in plan(corpus, selection):
-        kind = job.case.op, job.layout, job.placements
+        kind = job.case.op, job.layout
         turns[kind] += 1
         jobs.append(replace(job, placements=(job.placements[-turns[kind] % len(job.placements)],)))
     return jobs

@@ -1,0 +1,108 @@
+"""What adapters in Python do with the values of calls: send them, compare them, keep them from being written to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pynested.spec.encoding import WIDTHS, Components, encode, encode_value
+
+from ..messages import Message
+from ..placements import Array
+
+Plain = Components | Array
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One operand as the target sees it, and how to read the gradient that was left on it."""
+
+    value: Any
+    gradient: Callable[[], Plain | None]
+
+
+@dataclass(frozen=True)
+class Described:
+    """A result that the words of the specification cannot express, in words."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """How an operand of a call is to be stored; ``shared`` holds what its nested operands have in common."""
+
+    layout: str
+    placement: str
+    shared: dict[Any, Any] = field(default_factory=dict)
+
+
+def encode_result(result: Any) -> Any:
+    """Return the JSON form of a result; an array of a dtype that the specification lacks is only described."""
+    if isinstance(result, (Components, np.ndarray)):
+        return _encode_array(result)
+    if isinstance(result, (list, tuple)):
+        return {"list": [encode_result(one) for one in result]}
+    if isinstance(result, Described):
+        return {"other": result.text, "dtype": ""}
+    if isinstance(result, (bool, int, float, str)):
+        return {"python": encode_value(result)}
+    return {"other": f"a {type(result).__name__}", "dtype": ""}
+
+
+def is_several(value: Any) -> bool:
+    """Return whether a value is a list of values, which components are not."""
+    return isinstance(value, list) and not isinstance(value, Components)
+
+
+def encode_gradient(gradient: Any) -> Any:
+    """Return the JSON form of what came to an operand, or to each in a list; nothing is null."""
+    if is_several(gradient):
+        return {"list": [encode_gradient(one) for one in gradient]}
+    return None if gradient is None else encode_result(gradient)
+
+
+def _encode_array(array: Plain) -> Message:
+    name, shape = array.dtype.name, list(array.shape)
+    if name not in WIDTHS:
+        return {"other": f"{name} of shape {tuple(shape)}", "dtype": name}
+    if not isinstance(array, Components):
+        return {"dense": {"dtype": name, "shape": shape, "bits": encode(array)}}
+    shapes, bits = [list(one.shape) for one in array], [encode(one) for one in array]
+    return {"nested": {"dtype": name, "shape": shape, "shapes": shapes, "bits": bits}}
+
+
+def each_array(function: Callable[[Any], Any], value: Any) -> Any:
+    """Return what a function makes of every array in a value; nothing stays nothing."""
+    if isinstance(value, Components):
+        return Components((function(one) for one in value), value.shape, value.dtype)
+    if isinstance(value, list):
+        return [each_array(function, one) for one in value]
+    return None if value is None else function(value)
+
+
+def doubled(gradient: Any) -> Any:
+    """Return twice a gradient, which is exact."""
+    with np.errstate(all="ignore"):
+        return each_array(lambda one: one + one, gradient)
+
+
+def same(found: Any, wanted: Any) -> bool:
+    """Return whether two values hold the same numbers, of whatever layout they are; the sign of a zero is not asked."""
+    if isinstance(wanted, list):
+        return len(found) == len(wanted) and all(map(same, found, wanted))
+    if wanted is None or found is None:
+        return found is wanted
+    return found.dtype == wanted.dtype and np.array_equal(found, wanted, equal_nan=wanted.dtype.kind == "f")
+
+
+def freeze(value: Any) -> None:
+    """Let nobody write into the arrays in a value, for they are used again."""
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+    elif isinstance(value, (list, tuple, dict)):
+        for one in value.values() if isinstance(value, dict) else value:
+            freeze(one)
