@@ -103,17 +103,15 @@ def _layer_norm(arguments: Arguments, cotangent: Nested) -> Errors:
 
     return {
         "self": each(one, arguments["self"], cotangent),
-        "weight": _over_runs(of_weight, arguments, cotangent, len(axes)),
-        "bias": _over_runs(of_bias, arguments, cotangent, len(axes)),
+        "weight": _over_runs(of_weight, arguments, cotangent),
+        "bias": _over_runs(of_bias, arguments, cotangent),
     }
 
 
-def _over_runs(
-    function: Callable[[NDArray, NDArray], NDArray], arguments: Arguments, cotangent: Nested, trailing: int
-) -> Any:
+def _over_runs(function: Callable[[NDArray, NDArray], NDArray], arguments: Arguments, cotangent: Nested) -> Any:
     parts = [function(x, g) for x, g in zip(arguments["self"], cotangent, strict=True) if x.size]
-    nothing = np.zeros(arguments["self"].shape[-trailing:])
-    return sum((part.sum(axis=tuple(range(part.ndim - trailing))) for part in parts), start=nothing)
+    nothing = np.zeros(arguments["normalized_shape"])
+    return sum((part.sum(axis=tuple(range(part.ndim - nothing.ndim))) for part in parts), start=nothing)
 
 
 def _cross_entropy(arguments: Arguments, cotangent: Nested) -> Errors:
@@ -185,7 +183,7 @@ def _lost_by_layer_norm(arguments: Arguments, cotangent: Nested) -> Errors:
 
     return {
         "self": each(one, arguments["self"], cotangent),
-        "weight": _over_runs(of_weight, arguments, cotangent, len(axes)),
+        "weight": _over_runs(of_weight, arguments, cotangent),
     }
 
 

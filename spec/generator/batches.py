@@ -11,10 +11,13 @@ import numpy as np
 from ..components import Components, each
 from .draws import distinct, floats, integers
 
-__all__ = ["Outline", "drawn", "outline"]
+__all__ = ["Layouts", "Outline", "drawn", "outline"]
+
+Layouts = tuple[str, ...]
 
 BATCH = {"none": 0, "one": 1, "two": 2, "three": 3, "many": 10}
-MIXED, LONG = (2, 0, 1, 3, 0, 1, 2, 1, 0, 1), (33, 0, 5)
+MIXED, LONG, HUNDREDS = (2, 0, 1, 3, 0, 1, 2, 1, 0, 1), (33, 0, 5), (130, 1, 135)
+FULL = (2, 4, 1, 3, 5, 2, 3, 1, 4, 2)
 ACROSS = (1, 3, 2)  # lengths along the other irregular dimension, over and over
 FILL = (2, 3, 1)  # regular sizes after the one that the row says
 
@@ -36,6 +39,30 @@ class Outline:
     def lengths(self) -> list[int]:
         """The lengths along the first irregular dimension."""
         return [shape[self.ragged - 1] for shape in self.shapes]
+
+    def layouts(self, *dims: int) -> tuple[Layouts, Layouts]:
+        """The layouts in which some of the dimensions is irregular, and those in which none is.
+
+        Where sizes happen to agree a dimension is irregular in the jagged layout alone, which says that it is.
+        """
+        open_dims = [dim for dim in dims if self.shape[dim] is None]
+        if any(not self.shapes or len({shape[dim - 1] for shape in self.shapes}) > 1 for dim in open_dims):
+            irregular: Layouts = ("strided", "jagged")
+        else:
+            irregular = ("jagged",) if open_dims else ()
+        able = self.able
+        return tuple(one for one in able if one in irregular), tuple(one for one in able if one not in irregular)
+
+    @property
+    def able(self) -> Layouts:
+        """The layouts that can express these shapes."""
+        return ("strided", "jagged") if self.shape.count(None) == 1 else ("strided",)
+
+    def size(self, dim: int, otherwise: int) -> int:
+        """The size of a dimension, or another number where components do not have one."""
+        sizes: set[int | None] = {shape[dim - 1] for shape in self.shapes} or {self.shape[dim]}
+        size = sizes.pop()
+        return otherwise if sizes or size is None else size
 
     def longer(self, lengths: list[int]) -> Outline:
         """The outline with other lengths along the first irregular dimension, and as many components."""
@@ -71,9 +98,11 @@ def outline(row: Mapping[str, str]) -> Outline:
 
 def _lengths(level: str, batch: int) -> list[int]:
     """Return the length of each component."""
-    pattern = {"mixed": MIXED, "equal": (2,), "ones": (1,), "empty": (0,), "late": (0,), "long": LONG}[level]
+    patterns = {"mixed": MIXED, "equal": (2,), "ones": (1,), "empty": (0,), "late": (0,), "long": LONG}
+    pattern = {**patterns, "hundreds": HUNDREDS, "full": FULL, "nearly": (2,)}[level]
+    last = {"late": 3, "nearly": 1}
     lengths = list(itertools.islice(itertools.cycle(pattern), batch))
-    return [*lengths[:-1], 3] if level == "late" else lengths
+    return [*lengths[:-1], last[level]] if level in last else lengths
 
 
 def _sizes(level: str, lengths: list[int], count: int) -> list[int]:
@@ -92,6 +121,9 @@ def drawn(form: Outline, dtype: str, key: str, kind: str = "whole", low: int = -
         if kind == "wide":
             powers = integers("int64", form.shapes, f"{key} powers", -6, 6)
             numbers = each(np.ldexp, numbers, powers, shape=numbers.shape, dtype=dtype)
+    elif kind == "large" and dtype != "bool":
+        bits = min(np.iinfo(dtype).bits, 40) - 1
+        numbers = integers(dtype, form.shapes, key, -(2**bits) * (np.dtype(dtype).kind == "i"), 2**bits - 1)
     elif kind == "distinct" and dtype != "bool":
         numbers = distinct(dtype, form.shapes, key)
     else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ _DRAWN: Mapping[str, Callable[[int, int], float]] = {  # from a word, and its pl
     "whole": lambda w, place: _WHOLE[w % 6],
     "zeros": lambda w, place: _WHOLE[w % 6] * (place % 2),
     "fine": lambda w, place: (w % 2**12 - 2047.5) / 2**9,
+    "spoilt": lambda w, place: (math.nan, math.inf, -math.inf, *_WHOLE)[(w % 9 if place else 0)],
 }
 Pairs = list[tuple[Any, Any]]  # slope, cotangent
 
@@ -53,9 +56,14 @@ def gradient_fields(case: Case, arguments: Mapping[str, Any], result: Any, exact
 def _differentiable(case: Case, arguments: Mapping[str, Any]) -> list[str]:
     """Return the operands with a gradient: those the table names, of floating dtype, or any given by hand."""
     listed = load_table()[case.op].differentiable or (tuple(arguments)[:1] if case.gradient != "auto" else ())
-    given = dict(zip(arguments, case.args, strict=False)) | dict(case.kwargs)
+    given = _given(case, arguments)
     floats = [name for name in listed if _is_float(given.get(name)) and _is_float(arguments.get(name))]
     return floats if case.tracked is None else [name for name in floats if list(arguments).index(name) in case.tracked]
+
+
+def _given(case: Case, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments by name as they were given, which is not in the dtype that the call asks for."""
+    return dict(zip(arguments, case.args, strict=False)) | dict(case.kwargs)
 
 
 def _is_float(value: Any) -> bool:
@@ -85,12 +93,12 @@ def _automatic(
 ) -> dict[str, Any]:
     contributions = _contributions(exact, cotangent)
     special = _special(case, arguments, cotangent)
-    fields, first = {}, 0
+    fields, first, given = {}, 0, _given(case, arguments)
     for name, value in arguments.items():
         sizes = [leaf.size for leaf in leaves(value) if leaf.dtype.kind == "f"]
         if name in wanted:
             own = [entries.get(name) for entries in special]
-            fields[name] = _field(case, value, first, contributions, *own)
+            fields[name] = _field(case, (value, given[name]), first, contributions, *own)
         first += sum(sizes)
     return fields
 
@@ -114,22 +122,32 @@ def _contributions(exact: Any, cotangent: Any) -> dict[int, Pairs]:
     return found
 
 
-def _field(case: Case, value: Any, first: int, contributions: Mapping[int, Pairs], *special: Any) -> dict[str, Any]:
-    """Return the gradient of one operand; `special` is what holds for its operator and not for sums of products."""
+def _field(
+    case: Case, pair: tuple[Any, Any], first: int, contributions: Mapping[int, Pairs], *special: Any
+) -> dict[str, Any]:
+    """Return the gradient of one operand, as it was computed with and as it was given, whose dtype it has.
+
+    `special` is what holds for its operator and not for sums of products.
+    """
+    value, given = pair
+    if isinstance(value, list) and not isinstance(value, Components):
+        starts = accumulate((sum(leaf.size for leaf in leaves(one)) for one in value), initial=first)
+        parts = zip(zip(value, given, strict=True), starts, strict=False)
+        return {"list": [_field(case, *part, contributions, *special) for part in parts]}
     columns: list[list[NDArray]] = [[], [], [], []]
     for leaf in leaves(value):
         pairs = [contributions.get(first + place, []) for place in range(leaf.size)]
         first += leaf.size
         for number, column in enumerate(columns):
             column.append(_objects([_sum_of_products(one)[number] for one in pairs], leaf))
-    dtype = leaves(value)[0].dtype.name if leaves(value) else value.dtype.name
+    dtype, computing = given.dtype.name, value.dtype.name
     gradient = like(value, iter(columns[0]), object)
     if case.cmp == "exact" and representable(gradient, dtype):
         return exact_fields(gradient, gradient, dtype, strict=True, zeros="either", open_places=())
     held = (column if own is None else leaves(own) for column, own in zip(columns[1:], special, strict=True))
     errors, lost, added = held
     places = zip(errors, columns[0], lost, strict=True)
-    allowed = like(value, iter([allow(error, _floats(exact), dtype, dtype, lost) for error, exact, lost in places]))
+    allowed = like(value, iter([allow(error, _floats(exact), dtype, computing, lost) for error, exact, lost in places]))
     open_places = like(value, iter([beyond(_floats(one), dtype) for one in added]))
     return bound_fields(gradient, gradient, allowed, dtype, open_places)
 

@@ -54,7 +54,7 @@ class Pynested:
 
     def outcome(self, fault: Fault) -> str:
         changed("pynested", fault)
-        caught, printed = mutants.rejected(self._copy, fault)
+        caught, printed = mutants.rejected(self._copy, fault, drawn=True)
         return KILLED if caught else SURVIVED if "pynested agrees" in printed else BROKEN
 
 

@@ -181,3 +181,25 @@ def test_a_refusal_is_asked_without_components_too() -> None:
 def test_a_new_operator_has_cases_in_a_known_chapter() -> None:
     listed = {one.name for one in load_table().values() if one.chapter == "reduction"}
     assert {book.op for chapter, book in writing.books() if chapter == "reduction"} == listed
+
+
+def test_a_gradient_has_the_dtype_of_the_operand_that_was_given() -> None:
+    """Of a list each array has its own; and a call that asks for a dtype computes in that."""
+    half, single = nest("float16", [[1.0], [2.0, 3.0]]), nest("float32", [[4.0], [5.0]])
+    joined, summed = Book("cat"), Book("sum", zeros="either", cmp="bound")
+    joined.value("a", "1", [[half, single]])
+    summed.value("a", "1", [half], kw={"dim": 1, "dtype": np.dtype("float64")}, kind="dense")
+    (gradients,) = build(joined.cases[0])["gradient"]
+    assert [one["nested"]["dtype"] for one in gradients["list"]] == ["float16", "float32"]
+    vector = build(summed.cases[0])
+    assert vector["cotangent"]["dense"]["dtype"] == "float64"
+    assert vector["gradient"][0]["nested"]["dtype"] == "float16"
+
+
+def test_a_cotangent_that_is_spoilt_has_a_nan_and_reaches_what_was_chosen() -> None:
+    book = Book("relu", zeros="either")
+    book.value("a", "1", [nest("float32", [[1.0, -1.0]])], drawn="spoilt")
+    vector = build(book.cases[0])
+    came, went = (vector[name] if name == "cotangent" else vector[name][0] for name in ("cotangent", "gradient"))
+    assert came["nested"]["show"][0].startswith("nan")
+    assert went["nested"]["bits"] == ["n" * 8 + "z" * 8]

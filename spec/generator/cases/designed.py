@@ -15,17 +15,29 @@ from ...table import load_table
 from ..author import Book
 from ..batches import drawn, outline
 from ..covering import Row, cover
+from .beyond import beyond
 from .calls import add
+from .extremes import full, spoilt, tied
 from .folded import along, reduced
+from .indexed import indexed, masked
+from .joined import cut, join
+from .layers import classified, dropped, looked_up, multiplied_by_weights, normalized
+from .made import carved, from_buffer, from_sequence, misplaced, picked
 from .meetings import meet, miss
 from .moved import chosen, moved
 from .multiplied import multiplied
+from .reshaped import factored, reshaped, squeezed
+from .stretched import stretch
+from .threes import between, choose, fill, miss_of_three
+from .turned import compared, converted, padded
 
-__all__ = ["designed"]
+__all__ = ["designed", "rows"]
 
 PART = "axes"  # the name of their files: `sum.axes.json`
 EITHER = ("maximum", "minimum", "amax", "amin", "relu", "sgn", "gelu", "silu")  # zeros whose sign is open
 POSITIVE = ("log",)
+PLACEMENTS = {"view": ("packed", "holes")}  # where components do not lie in C order it may refuse
+SEVERAL = ("chunk", "split", "unbind")
 
 
 def designed(chapter: str) -> Iterator[Book]:
@@ -37,18 +49,26 @@ def designed(chapter: str) -> Iterator[Book]:
 def _book(op: str) -> Book:
     exact = load_table()[op].precision in NO_TOLERANCE
     zeros = "either" if op in EITHER or not exact else "signed"
-    book = Book(op, zeros=zeros, part=PART, cmp="exact" if exact else "bound")
+    book = Book(op, zeros=zeros, part=PART, cmp="exact" if exact else "bound", several=op in SEVERAL)
+    book.placements = PLACEMENTS.get(op, ())
     for family in FAMILIES.values():
-        for number, row in enumerate(_rows(family.name) if op in family.operators else ()):
+        for number, row in enumerate(rows(family.name) if op in family.operators else ()):
             if row.get("operator", op) == op:
-                WRITERS[family.name](book, row, f"{op} {family.name} {number}")
+                _writer(family.name, op)(book, row, f"{op} {family.name} {number}")
     return book
 
 
 @functools.cache
-def _rows(family: str) -> list[Row]:
+def rows(family: str) -> list[Row]:
+    """Return the covering array of a family."""
     one = FAMILIES[family]
-    return cover(one.levels(), one.never, one.triples, SILENT)
+    return cover(one.levels(), one.never, one.triples, {**SILENT, **one.silent})
+
+
+def _writer(family: str, op: str) -> Callable[[Book, Row, str], None]:
+    """Return what writes a call of a family; of one that only varies more, what writes that operator elsewhere."""
+    first = next(one.name for one in FAMILIES.values() if op in one.operators)
+    return WRITERS[family] if family in WRITERS else WRITERS.get(first, _of_one)
 
 
 def _of_one(book: Book, row: Row, key: str) -> None:
@@ -58,11 +78,10 @@ def _of_one(book: Book, row: Row, key: str) -> None:
         x = each(FUNCTIONS[book.op].inside, x, shape=x.shape)
     elif book.op in POSITIVE:
         x = each(np.abs, x, shape=x.shape)
-    add(book, row, [x], "gradient", **({"gradient": None} if book.op == "sgn" else {}))
+    add(book, row, [x], "gradient", **({"gradient": None} if book.op in ("sgn", "detach") else {}))
 
 
 WRITERS: Mapping[str, Callable[[Book, Row, str], None]] = {
-    "of one": _of_one,
     "of two": meet,
     "powers": meet,
     "compared": meet,
@@ -76,4 +95,35 @@ WRITERS: Mapping[str, Callable[[Book, Row, str], None]] = {
     "products": multiplied,
     "batched products": multiplied,
     "runs": along,
+    "choices of two": choose,
+    "fills": fill,
+    "limits": between,
+    "misfits of three": miss_of_three,
+    "layers": multiplied_by_weights,
+    "norms": normalized,
+    "dropping": dropped,
+    "losses": classified,
+    "rows": looked_up,
+    "cuts": cut,
+    "joined": join,
+    "without ones": squeezed,
+    "factors": factored,
+    "shapes": reshaped,
+    "indices": indexed,
+    "masks": masked,
+    "carved": carved,
+    "buffers": from_buffer,
+    "wrong buffers": misplaced,
+    "sequences": from_sequence,
+    "runs of bools": picked,
+    "padded": padded,
+    "converted": converted,
+    "equalities": compared,
+    "stretched misfits": stretch,
+    "full runs": full,
+    "long runs": full,
+    "spoilt runs": spoilt,
+    "ties": tied,
+    "means of numbers": reduced,
+    "beyond the dimensions": beyond,
 }

@@ -10,13 +10,13 @@ from ..batches import Outline, drawn, outline
 from ..covering import Row
 from .calls import add, refusal
 
-__all__ = ["chosen", "moved"]
+__all__ = ["chosen", "counted", "dim_of", "moved", "spelled"]
 
 
 def moved(book: Book, row: Row, key: str) -> None:
     """Add a call of an operator that keeps the elements."""
     form = outline(row)
-    rank, start, end = len(form.shape), _dim(row["moved"], form), _dim(row["onto"], form)
+    rank, start, end = len(form.shape), dim_of(row["moved"], form), dim_of(row["onto"], form)
     order = [dim for dim in range(rank) if dim != start]
     order.insert(end, start)
     arguments: Mapping[str, dict[str, Any]] = {
@@ -25,34 +25,38 @@ def moved(book: Book, row: Row, key: str) -> None:
         "flatten": {"start_dim": min(start, end), "end_dim": max(start, end)},
         "unsqueeze": {"dim": start},
     }
-    counted = rank + (book.op == "unsqueeze")
-    given = {name: _counted(dim, counted, row["sign"]) for name, dim in arguments[book.op].items()}
-    args, kw = _spelled(row, [drawn(form, row["dtype"], key)], given)
+    counts = rank + (book.op == "unsqueeze")
+    given = {name: counted(dim, counts, row["sign"]) for name, dim in arguments[book.op].items()}
+    args, kw = spelled(row, [drawn(form, row["dtype"], key)], given)
     add(book, row, args, "shape", "gradient", kw=kw, kind="nested")
 
 
 def chosen(book: Book, row: Row, key: str) -> None:
     """Add a choice of one element of each run; where some run has none, that it is refused."""
     form = outline(row)
-    dim = _dim(row["moved"], form)
-    sizes = [shape[dim - 1] for shape in form.shapes]
-    shortest = min(sizes, default=1)
+    dim = dim_of(row["moved"], form)
+    sizes = [shape[dim - 1] if dim else len(form.shapes) for shape in form.shapes]
+    shortest = min(sizes, default=1 if dim else 0)
     index = {"first": 0, "last": -1, "end": max(shortest - 1, 0)}[row["place"]]
-    given = {"dim": _counted(dim, len(form.shape), row["sign"]), "index": index}
-    args, kw = _spelled(row, [drawn(form, row["dtype"], key)], given)
+    given = {"dim": counted(dim, len(form.shape), row["sign"]), "index": index}
+    args, kw = spelled(row, [drawn(form, row["dtype"], key)], given)
     if shortest == 0 or form.shape[dim] == 0:
-        add_refused = book.error_inside if form.shapes else book.error
+        add_refused = book.error_inside if form.shapes or dim == 0 else book.error
         near = f"{book.op}/float32/ragged/1"
         add_refused("axes-empty", refusal(book.op, "IndexOutOfRange"), "IndexOutOfRange", near, args, kw=kw)
+        return
+    if dim == 0:
+        add(book, row, args, "gradient", kw=kw, kind="dense")
         return
     jagged = "dense" if dim == form.ragged and form.shape.count(None) == 1 else "nested"
     kind = {"jagged": jagged, "strided": "nested"} if jagged == "dense" else "nested"
     add(book, row, args, "shape", "gradient", kw=kw, kind=kind)
 
 
-def _dim(level: str, form: Outline) -> int:
+def dim_of(level: str, form: Outline) -> int:
     """Return the dimension that a level means."""
     means: Mapping[str, Callable[[], int]] = {
+        "batch": lambda: 0,
         "ragged": lambda: form.ragged,
         "regular": lambda: form.regular[0],
         "first": lambda: 1,
@@ -61,12 +65,13 @@ def _dim(level: str, form: Outline) -> int:
     return means[level]()
 
 
-def _counted(dim: Any, rank: int, sign: str) -> Any:
+def counted(dim: Any, rank: int, sign: str) -> Any:
     """Return dimensions from the front or from the back; the batch is always 0."""
     if isinstance(dim, tuple):
-        return tuple(_counted(one, rank, sign) if one else 0 for one in dim)
+        return tuple(counted(one, rank, sign) if one else 0 for one in dim)
     return dim - rank if sign == "back" else dim
 
 
-def _spelled(row: Row, args: list[Any], given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def spelled(row: Row, args: list[Any], given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Return the arguments, those given by position or by name, as the row spells them."""
     return ([*args, *given.values()], {}) if row["spelled"] == "position" else (args, dict(given))

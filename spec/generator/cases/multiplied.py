@@ -8,7 +8,7 @@ from ..author import Book
 from ..batches import Outline, drawn, outline
 from ..covering import Row
 from .calls import add
-from .meetings import WIDER, numbers
+from .meetings import numbers, second_dtype
 
 __all__ = ["multiplied"]
 
@@ -18,8 +18,7 @@ COLUMNS = 3  # of what stands behind, or rows of what stands in front
 def multiplied(book: Book, row: Row, key: str) -> None:
     """Add a product of nested matrices, (B, *, D) or (B, D, *), with something that fits."""
     form = outline(row)
-    dtype = {"same": row["dtype"], "wider": WIDER.get(row["dtype"], ""), "whole": "int8"}[row["second"]]
-    x, y = drawn(form, row["dtype"], f"{key} x", "fine"), _other(row, form, dtype, f"{key} y")
+    x, y = drawn(form, row["dtype"], f"{key} x", "fine"), _other(row, form, second_dtype(row), f"{key} y")
     in_front = row["product"].startswith("left")
     own = int(in_front)  # the position of the nested operand
     tracked = {"both": None, "self": (own,), "other": (1 - own,)}[row["tracked"]]
