@@ -33,7 +33,9 @@ class Spelling:
         tree = _parsed(expression)
         if unsaid := sorted(set(given.arguments) - _names(tree)):
             raise NotImplementedError(f"{self.library} takes no {', '.join(unsaid)} in {expression}")
-        return eval(compile(tree, expression, "eval"), {**modules}, {**defaults(operator), **given.arguments})
+        several = {name: () for name, one in operator.call.parameters.items() if one.kind is one.VAR_POSITIONAL}
+        names = {**several, **defaults(operator), **given.arguments}
+        return eval(compile(tree, expression, "eval"), {**modules}, names)
 
     def text(self, operator: Operator, texts: Sequence[str]) -> str:
         """Return the call as text, given its arguments as text."""
@@ -89,7 +91,7 @@ class _Filled(ast.NodeTransformer):
         opened: list[ast.expr] = []
         for one in node.args:
             several = isinstance(one, ast.Starred) and isinstance(one.value, ast.Name)
-            texts = self._texts[one.value.id] if several else ()  # type: ignore[attr-defined]
+            texts = self._texts.get(one.value.id, ()) if several else ()  # type: ignore[attr-defined]
             opened += [_parsed(text).body for text in texts] if several else [one]
         node.args = opened
         return self.generic_visit(node)

@@ -95,4 +95,4 @@ def test_a_refusal_is_asked_where_the_nearest_allowed_call_is(jobs: list[Job]) -
     near = [(job, placed[job.case.near, job.layout]) for job in jobs if job.case.near]
     assert len(near) > 100
     beside = [job for job, allowed in near if set(job.placements) <= set(allowed)]
-    assert len(beside) > 0.9 * len(near)  # the others have operands of another kind than the call beside them
+    assert len(beside) > 0.8 * len(near)  # the others have operands of another kind than the call beside them

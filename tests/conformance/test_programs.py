@@ -12,7 +12,7 @@ import pytest
 import pynested as pn
 from pynested.cli import main
 from pynested.conformance import messages
-from pynested.conformance.adapters.base import Place, PythonAdapter
+from pynested.conformance.adapters.base import PythonAdapter
 from pynested.conformance.adapters.law_adapter import LawTarget
 from pynested.conformance.adapters.programs import PythonProgram
 from pynested.conformance.adapters.pynested_adapter import PynestedTarget
@@ -280,7 +280,7 @@ def test_code_of_a_program_gives_what_its_last_step_asks(corpus: Corpus, capsys:
 def test_steps_of_python_in_the_order_of_their_arguments() -> None:
     x = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
     target = PynestedTarget()
-    built = target.program({}, [], Place("jagged", "packed"))
+    built = target.program("jagged", {}, [])
     assert isinstance(built, PythonProgram)
     built.names["x"] = x
     built.step({"op": "setitem", "args": [{"name": "x"}, {"index": [{"int": "0"}]}, {"float": "5.0"}]})

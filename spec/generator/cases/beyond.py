@@ -36,5 +36,5 @@ def beyond(book: Book, row: Row, key: str) -> None:
     if book.op == "narrow":
         first = numbers("float32", (2,) * rank, key, "whole")
     layouts = ("strided",) if book.op == "narrow" else form.able
-    near = next(case.id for case in book.cases if case.error is None)
-    book.error("axes-beyond", "ERRORS-1", "DimensionError", near, [first], kw=kw, layouts=layouts)
+    accepted = [case for case in book.cases if case.error is None and set(layouts) <= set(case.layouts)]
+    book.error("axes-beyond", "ERRORS-1", "DimensionError", accepted[0].id, [first], kw=kw, layouts=layouts)
