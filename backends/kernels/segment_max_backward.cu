@@ -1,7 +1,8 @@
 // The cotangent of each segment's maximum, shared evenly by the rows that attain it.
 #include "segment.cuh"
 
-// No row attains a NaN; the share is then cotangent / 0, and 0 times that is NaN in every row of the segment.
+// No row attains a NaN; the share is then cotangent / 0, and 0 times that is NaN in every row of the segment. Elsewhere a
+// row that attains nothing gets 0, be the cotangent NaN or infinite.
 template <class T, int GROUP>
 __global__ void __launch_bounds__(256)
 segment_max_backward(const T *__restrict__ cotangent, const T *__restrict__ x, const T *__restrict__ maximum,
@@ -18,7 +19,7 @@ segment_max_backward(const T *__restrict__ cotangent, const T *__restrict__ x, c
        [&](i64, A v) { ties[0] += v == top ? A(1) : A(0); });
   join_rows<Sum>(ties, at, shared);
   if (!at.in) return;
-  const A share = up(cotangent[entry]) / ties[0];
+  const A share = up(cotangent[entry]) / ties[0], rest = ties[0] > A(0) ? A(0) : A(0) * share;
   each(first + at.turn, last, (i64)at.step, [&](i64 r) { return up(x[r * columns + at.col]); },
-       [&](i64 r, A v) { out[r * columns + at.col] = down<T>((v == top ? A(1) : A(0)) * share); });
+       [&](i64 r, A v) { out[r * columns + at.col] = down<T>(v == top ? share : rest); });
 }

@@ -16,7 +16,7 @@ A call goes down this list, and what came of it comes up again:
 - `judge`: a reply against its expectation; `literals` and `snippets`: the call in words and as code to paste
 - `programs`: several calls in one request, each step held to the same judge; `program_snippets`: these as code
 - `blame`: the clause that a difference breaks; `kinds`: how serious it is; `roots`: which have one cause
-- `records`: what a run leaves behind; `report` and `differences`: the views, made from the records
+- `records`: what a run leaves behind; `report`, `checked` and `differences`: the views, made from the records
 - `explain`: a clause and its witnesses
 - `holding`: one Python function as a target, `check(function, "softmax")`; `in_process`: how it is called
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
+from .checked import agrees_where_packed, table
 from .coverage import coverage, unanswered
 from .differences import ENTRIES, WIDTH, Cause, causes, folded, in_brief, in_full, in_short, named
-from .judge import ADAPTER, CONVENTION, DIFFERS, ERROR, FORWARD, GRADIENT, OK
+from .judge import ADAPTER, CONVENTION, DIFFERS, ERROR, FORWARD, GRADIENT
 from .kinds import CONVENTIONS, KINDS
-from .placements import PACKED, words
+from .placements import words
 from .records import Record, Run
 from .replies import MISSING, UNASKED
 
-_NAME, _CELL, _SUFFIX = 28, 11, 3
 IN_FULL = 5
 _PLACEMENTS = {"holes-nan": "gaps of NaN", "holes-max": "gaps of the largest number"}
-_PLACED = "differs only where not packed"
-_COLUMNS = ((FORWARD, "forward"), (GRADIENT, "gradient"), (ERROR, "errors"))
 
 
 class Report:
@@ -39,7 +36,13 @@ class Report:
         """
         told, rest = folded(self._causes, len(self._causes) if verbose or every else max(ENTRIES, top))
         top = len(told) if verbose else top
-        checked = [self._table(), self._exercised(), self._missing(), self._unasked(), self._adapter()]
+        checked = [
+            table(self._run.results, self._layouts),
+            self._exercised(),
+            self._missing(),
+            self._unasked(),
+            self._adapter(),
+        ]
         verdict = [self._verdict(), self._kinds(rest) if told else [], self._conventions()]
         blocks = [self._title(), self._broken_off(), *([] if told else checked), *verdict]
         blocks += [self._worst(told[:top]), self._in_full(told[:top]), self._in_brief(told[top:], rest)]
@@ -65,33 +68,6 @@ class Report:
         results, promised = self._run.results, self._run.header["results"]
         last = f" The last is {results[-1]['id']}, {results[-1]['layout']}." if results else ""
         return [f"This run broke off: it has {len(results):,} of {promised:,} results.{last}"]
-
-    def _table(self) -> list[str]:
-        cells, chapters = self._counted()
-        titles = "".join(f"{title:>{_CELL - _SUFFIX}}".ljust(_CELL) for _, title in _COLUMNS)
-        lines = [" " * _NAME + "".join(layout.center(len(titles)) for layout in self._layouts)]
-        lines += ["operator".ljust(_NAME) + titles * len(self._layouts)]
-        shown: list[str] = []
-        for chapter, names in chapters.items():
-            lines.append(chapter)
-            for name in names:
-                row = [_cell(cells[name, layout, part]) for layout in self._layouts for part, _ in _COLUMNS]
-                lines.append(f"  {name}".ljust(_NAME) + "".join(row))
-                shown += row
-        return [*(line.rstrip() for line in lines), "", *_legend(" ".join(shown))]
-
-    def _counted(self) -> tuple[dict[tuple[str, str, str], Counter[str]], dict[str, list[str]]]:
-        """Return how often each cell came to each verdict, and the operators of each chapter."""
-        cells: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
-        chapters: dict[str, list[str]] = {}
-        for result in self._run.results:
-            names = chapters.setdefault(result["chapter"], [])
-            if result["op"] not in names:
-                names.append(result["op"])
-            for part, verdict in result["parts"].items():
-                placed = verdict in DIFFERS and _agrees_where_packed(result, part)
-                cells[result["op"], result["layout"], part][_PLACED if placed else verdict] += 1
-        return cells, chapters
 
     def _exercised(self) -> list[str]:
         results = self._run.results
@@ -169,7 +145,7 @@ class Report:
             return textwrap.wrap(f"{text}{made}{until}.{rest}", WIDTH)
         clauses = len({cause.clause for cause in self._causes})
         placed = sum(
-            verdict in DIFFERS and _agrees_where_packed(result, part)
+            verdict in DIFFERS and agrees_where_packed(result, part)
             for result in self._run.results
             for part, verdict in result["parts"].items()
         )
@@ -253,47 +229,6 @@ def _asked(result: Record) -> list[str]:
     """Return the placements in which a call was made and answered."""
     left = unanswered(result, FORWARD) | unanswered(result, ERROR)
     return [one for one in result["placements"] if one not in left]
-
-
-def _cell(found: Counter[str]) -> str:
-    """Return how many checks agree, of how many, and after them what is to be said about the others."""
-    bad = sum(found[one] for one in (*DIFFERS, ADAPTER, _PLACED))
-    good, missing = found[OK] + found[CONVENTION], found[MISSING]
-    if not good and not bad:
-        number, suffix = "none" if missing else "unasked" if found[UNASKED] else "·", ""
-    else:
-        number = f"{good}/{good + bad}" if bad else f"{good}"
-        suffix = f"+{missing}" if missing else "p" if bad and bad == found[_PLACED] else ""
-    return f"{number:>{_CELL - _SUFFIX}}{suffix}".ljust(_CELL)
-
-
-def _legend(cells: str) -> list[str]:
-    """Explain the signs that occur in the cells."""
-    known = {
-        r"/": "m/n  m of n agree",
-        r"\dp": "m/np  the others agree where packed",
-        r"\d\+": "n+k  k more are not implemented",
-        r"none": "none  not implemented",
-        r"unasked": "unasked  not asked",
-        r"·": "·  nothing to check",
-    }
-    return _rows(["n  all n agree", *(text for sign, text in known.items() if re.search(sign, cells))])
-
-
-def _rows(entries: Iterable[str]) -> list[str]:
-    """Return entries side by side, in as many lines as they need."""
-    lines: list[str] = []
-    for entry in entries:
-        if lines and len(lines[-1]) + 3 + len(entry) <= WIDTH:
-            lines[-1] += f"   {entry}"
-        else:
-            lines.append(entry)
-    return lines
-
-
-def _agrees_where_packed(result: Record, part: str) -> bool:
-    """Return whether the only thing wrong with a part is that it depends on where the operands lie."""
-    return not any(PACKED in finding["placements"] for finding in result["findings"] if finding["part"] == part)
 
 
 def _by_kind(item: tuple[str, int]) -> tuple[int, int, str]:

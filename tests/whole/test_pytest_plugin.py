@@ -40,13 +40,13 @@ def outcome(suite: pytest.Pytester, code: str, *arguments: str) -> pytest.RunRes
 
 def test_each_clause_is_a_test_and_failures_can_be_expected(suite: pytest.Pytester) -> None:
     done = outcome(suite, MARKED, "-v", "-rA")
-    done.assert_outcomes(passed=9, xfailed=1)
+    done.assert_outcomes(passed=10, xfailed=1)
     done.stdout.fnmatch_lines(["*::test_softmax[[]SOFTMAX-1[]] PASSED*", "*::test_softmax[[]SOFTMAX-4[]] XFAIL*"])
 
 
 def test_a_failure_shows_the_clause_and_the_case(suite: pytest.Pytester) -> None:
     done = outcome(suite, MARKED.replace('expect={"SOFTMAX-4": "dimension 0 is not refused yet"}', ""))
-    done.assert_outcomes(passed=9, failed=1)
+    done.assert_outcomes(passed=10, failed=1)
     done.stdout.fnmatch_lines(
         [
             "SOFTMAX-4: `dim` 0 *",
@@ -58,7 +58,7 @@ def test_a_failure_shows_the_clause_and_the_case(suite: pytest.Pytester) -> None
 
 def test_a_clause_that_is_kept_is_expected_no_more(suite: pytest.Pytester) -> None:
     done = outcome(suite, MARKED.replace("1 if dim == 0 else dim", "dim"))
-    done.assert_outcomes(passed=9, failed=1)
+    done.assert_outcomes(passed=10, failed=1)
     done.stdout.fnmatch_lines(["*XPASS(strict)*"])
 
 

@@ -128,7 +128,7 @@ class PynestedTarget(Target):
             return
         padded = self.read(pn.to_padded_array(result, 0))
         yield "to_padded_array", [row[tuple(map(slice, one.shape))] for row, one in zip(padded, read, strict=True)]
-        beside = self.operand(read, Place(result.layout.name, APART), False).value
+        beside = self.operand(read, Place(result.layout.name, APART), False).value.to(device=result.device)
         both = pn.logical_or if read.dtype.kind == "b" else pn.maximum
         yield both.__name__, self.read(both(result, beside))
 
