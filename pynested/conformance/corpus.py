@@ -163,7 +163,7 @@ def load_corpus(folder: Path = VECTORS, table: Mapping[str, Operator] | None = N
         raise KitError(f"{folder}: damaged vectors: {damaged}") from damaged
     _refuse([*lint_cases(table, files), *lint_programs(table, programs)])
     order = {name: number for number, name in enumerate(table)}
-    cases = [_case(op, entry) for op in sorted(files, key=order.__getitem__) for entry in files[op]]
+    cases = [case_of(op, entry) for op in sorted(files, key=order.__getitem__) for entry in files[op]]
     cases += [_program(name, one) for name in sorted(programs, key=order.__getitem__) for one in programs[name]]
     return Corpus(table, tuple(cases), SPEC, digest)
 
@@ -187,7 +187,7 @@ def _digest(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _case(op: str, entry: Mapping[str, Any]) -> Case:
+def case_of(op: str, entry: Mapping[str, Any]) -> Case:
     """Return the case of an entry, whose form was checked when it was read."""
     lists = {name: tuple(entry[name]) for name in ("clauses", "layouts", "placements") if name in entry}
     return Case(op=op, **{**entry, **lists})

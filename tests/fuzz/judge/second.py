@@ -9,7 +9,7 @@ import numpy as np
 
 import pynested as pn
 
-from ..chance import Chance
+from pynested.fuzzing.chance import Chance
 from ..draw.slopes import directions
 from ..oracle import flat
 from ..oracle.slopes import KINKED

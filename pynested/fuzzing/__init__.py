@@ -1,0 +1,2 @@
+"""The fuzzer: calls drawn without end from what can vary in one, for any target.
+"""

@@ -1,0 +1,120 @@
+"""From a call that differs to the smallest one that differs in the same way, always as its writer makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pynested.conformance.asking import Job
+from pynested.conformance.judge import DIFFERS, Finding, judge
+from pynested.conformance.placements import LAYOUTS, PACKED
+from pynested.conformance.session import Session
+from pynested.spec.axes import FAMILIES
+from pynested.spec.generator.covering import permits
+
+from .asking import jobs_of
+from .calls import Vector, vector
+from .plan import DRAWN, Numbers, Plan, admits
+from .shrink import shrunk
+
+__all__ = ["Kind", "Spot", "kind_of", "looked_at", "smallest"]
+
+Kind = tuple[str, str, str]  # operator, part, verdict
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A plan, and the layout and placement in which it is looked at."""
+
+    plan: Plan
+    layout: str
+    placement: str
+
+
+def kind_of(op: str, findings: Any) -> Kind | None:
+    """Return how a call differs, or None: the first part that does."""
+    return next(((op, one.part, one.verdict) for one in findings if one.verdict in DIFFERS), None)
+
+
+def looked_at(spot: Spot, session: Session) -> tuple[Vector, list[Finding]] | None:
+    """Ask one call, and hold it against its definition; None where there is no such call."""
+    found = vector(spot.plan)
+    job = next((one for one in jobs_of(found) if one.layout == spot.layout), None) if found is not None else None
+    if found is None or job is None or spot.placement not in job.placements:
+        return None
+    return found, _judged(job, spot.placement, session)
+
+
+def _judged(job: Job, placement: str, session: Session) -> list[Finding]:
+    (reply,) = session.answers(iter([job.request(placement)]))
+    return judge(job.case, job.layout, reply, session.identity.errors)
+
+
+def smallest(spot: Spot, kind: Kind, session: Session) -> Spot:
+    """Return the smallest call that was met and differs so."""
+
+    def shows(one: Spot) -> Kind | None:
+        seen = looked_at(one, session)
+        return None if seen is None else kind_of(one.plan.op, seen[1])
+
+    return shrunk(spot, kind, _candidates, shows, lambda found: found)[0]
+
+
+def _candidates(spot: Spot, kind: Kind) -> Iterator[Spot]:
+    """Yield simpler spots: no law, fewer components, other numbers, lower levels, shorter and narrower ones, packed."""
+    yield from (replace(spot, plan=plan) for plan in _plans(spot.plan))
+    if spot.placement != PACKED:
+        yield replace(spot, placement=PACKED)
+    if spot.layout != LAYOUTS[0]:
+        yield replace(spot, layout=LAYOUTS[0])
+
+
+def _plans(plan: Plan) -> Iterator[Plan]:
+    if plan.order:
+        yield replace(plan, order=())
+        yield from (replace(plan, order=one) for one in _fewer(plan.order) if one)
+    if plan.numbers != DRAWN:
+        yield replace(plan, numbers=DRAWN)
+    if plan.tape:
+        yield replace(plan, tape=False)
+    yield from _lower(plan)
+    if plan.lengths:
+        yield replace(plan, lengths=())
+        yield from (replace(plan, lengths=one) for one in _shorter(plan.lengths) if admits(dict(plan.row), one))
+    if plan.sizes:
+        yield replace(plan, sizes=())
+
+
+def _lower(plan: Plan) -> Iterator[Plan]:
+    """Yield plans with a lower level of one axis; they are written smallest first."""
+    family, row = FAMILIES[plan.family], dict(plan.row)
+    for axis, levels in family.levels().items():
+        if axis == "operator":
+            continue
+        for level in levels[: levels.index(row[axis])]:
+            lower = {**row, axis: level}
+            if permits(lower, family.never):
+                lengths = () if axis in ("batch", "lengths", "rank") else plan.lengths
+                sizes = () if axis in ("sizes", "rank", "ragged") else plan.sizes
+                order = () if axis == "batch" else plan.order
+                yield replace(plan, row=lower, lengths=lengths, sizes=sizes, order=order)
+
+
+def _fewer(numbers: Numbers) -> Iterator[Numbers]:
+    """Yield half of the numbers, or all but one."""
+    half = len(numbers) // 2
+    if half > 1:
+        yield from (numbers[:half], numbers[half:])
+    yield from ((*numbers[:place], *numbers[place + 1 :]) for place in range(len(numbers)))
+
+
+def _shorter(lengths: Numbers) -> Iterator[Numbers]:
+    """Yield fewer lengths, or one that is less; all of them halved, where they have to stay equal."""
+    yield from _fewer(lengths)
+    yield tuple(length // 2 for length in lengths)
+    yield tuple(max(length - 1, 0) for length in lengths)
+    for place, length in enumerate(lengths):
+        for less in sorted({0, length // 2, length - 1}):
+            if 0 <= less < length:
+                yield (*lengths[:place], less, *lengths[place + 1 :])

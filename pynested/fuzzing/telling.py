@@ -1,0 +1,127 @@
+"""What a campaign comes to: the claim, and for each way to differ the smallest call, as `conform` tells it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pynested.conformance.conform import conform
+from pynested.conformance.corpus import Corpus, Selection, case_of
+from pynested.conformance.differences import WIDTH, causes, in_full
+from pynested.conformance.problems import KitError, OutputError, UsageError
+from pynested.conformance.session import Session
+from pynested.spec.corpus import SPEC, load_vectors
+from pynested.spec.generator.write import text_of
+from pynested.spec.table import load_table
+
+from .calls import Vector
+from .campaign import Settings, Tally, opened
+from .smaller import Kind, Spot, kind_of, looked_at, smallest
+
+__all__ = ["Small", "check_folder", "claim", "differences", "save", "shrink"]
+
+
+class Small:
+    """The smallest call that differs in one way: its vector, and the number that it came from."""
+
+    def __init__(self, kind: Kind, spot: Spot, vector: Vector, steady: bool) -> None:
+        self.kind, self.spot, self.steady = kind, spot, steady
+        op, part, verdict = kind
+        plan = spot.plan
+        self.vector = {**vector, "id": f"{op}/fuzz-{plan.seed}-{part}-{verdict}/{plan.number}"}
+
+
+def shrink(tally: Tally, settings: Settings, most: int) -> list[Small]:
+    """Return the smallest calls of the ways to differ, of as many as are wanted, those first that came first."""
+    chosen = sorted(tally.first.items(), key=lambda pair: (pair[1].plan.number, pair[0]))[:most]
+    if not chosen:
+        return []
+    with opened(settings) as session:
+        return [_small(kind, spot, session) for kind, spot in chosen]
+
+
+def _small(kind: Kind, spot: Spot, session: Session) -> Small:
+    spot = smallest(spot, kind, session)
+    seen = looked_at(spot, session)
+    if seen is None:
+        raise KitError(f"the call of seed {spot.plan.seed}, number {spot.plan.number} has no expectation of its own")
+    vector, findings = seen
+    return Small(kind, spot, vector, kind_of(spot.plan.op, findings) is not None)
+
+
+# --- the claim
+
+
+def claim(tally: Tally, settings: Settings, name: str, first: int, seconds: float, workers: str) -> str:
+    """Return what was asked, what came of it, and nothing else."""
+    judged, rate = tally.judged, tally.judged / seconds if seconds else 0.0
+    differ = tally.differ
+    outcome = "all of them agree with the specification" if not differ else f"{differ:,} of them differ"
+    text = (
+        f"{name}, seed {settings.seed}: {tally.numbers:,} cases (numbers {first:,} to {first + tally.numbers - 1:,}), "
+        f"{judged:,} judged calls in {seconds:.1f} s, {rate:,.0f} a second{workers}; {outcome}."
+    )
+    if not judged:
+        text = f"{name}, seed {settings.seed}: {tally.numbers:,} cases, of which no call could be judged."
+    others = tally.verdicts.total() - judged
+    text += f" {others:,} calls need what the target does not have." if others else ""
+    text += "".join(f" {count:,} cases are {why}." for why, count in sorted(tally.unasked.items()))
+    text += f"\nThe adapter itself failed: {tally.failure}" if tally.failure else ""
+    return "\n".join(line for part in text.splitlines() for line in textwrap.wrap(part, WIDTH)) + "\n"
+
+
+# --- the differences
+
+
+def differences(small: Sequence[Small], tally: Tally, settings: Settings) -> str:
+    """Return each way to differ: how often, and the smallest call with a snippet."""
+    run = conform(_corpus(small), Selection(), lambda: opened(settings), None, None)
+    name = run.header["target"]["name"]
+    blocks = [in_full(cause, name, run.header["target"].get("dense", "")) for cause in causes(run)]
+    return "\n\n".join("\n".join(block) for block in (_counted(small, tally), *blocks)) + "\n"
+
+
+def _counted(small: Sequence[Small], tally: Tally) -> Iterator[str]:
+    yield f"{len(tally.kinds):,} ways to differ: operator, part, verdict, calls, the first number"
+    told = {one.kind: one for one in small}
+    for kind, spot in sorted(tally.first.items(), key=lambda pair: (pair[1].plan.number, pair[0])):
+        steady = "" if kind not in told or told[kind].steady else "   asked again, it agreed"
+        yield f"  {'  '.join(kind)}  {tally.kinds[kind]:,}  {spot.plan.number}{steady}"
+
+
+def _corpus(small: Sequence[Small]) -> Corpus:
+    """Return the smallest calls as vectors, and those that must be accepted beside one that must be refused."""
+    files = _files(small)
+    return Corpus(load_table(), tuple(case_of(op, one) for op, found in files.items() for one in found), SPEC, "")
+
+
+def _files(small: Sequence[Small]) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the vectors of each operator."""
+    files: dict[str, list[Mapping[str, Any]]] = {}
+    for one in small:
+        files.setdefault(one.kind[0], []).append(one.vector)
+    for op, found in files.items():
+        near = {one.get("near") for one in found}
+        found[:0] = [one for one in load_vectors()[op] if one["id"] in near]
+    return files
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that has vectors already, which a campaign would mix with its own."""
+    if any(folder.glob("*/*.json")):
+        raise UsageError(f"--out {folder}: there are vectors in it; give an empty folder, or one that is not there")
+
+
+def save(small: Sequence[Small], folder: Path) -> None:
+    """Write the calls as vectors that ``pynested conform --vectors`` runs."""
+    try:
+        for op, found in _files(small).items():
+            path = folder / load_table()[op].chapter / f"{op}.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text_of(op, found), encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise OutputError(f"cannot write {folder}: {error.strerror}") from error
+
+
