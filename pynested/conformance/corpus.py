@@ -134,8 +134,7 @@ class Selection:
         for case in corpus.cases:
             wanted = (not self.ops or case.op in self.ops) and (not self.quick or case.id in corpus.core)
             wanted = wanted and (not self.match or fnmatch.fnmatchcase(case.id, self.match))
-            classes = {corpus.clauses[id_].kind_class for id_ in case.clauses}
-            wanted = wanted and (not self.kind_class or self.kind_class in classes)
+            wanted = wanted and (not self.kind_class or self.kind_class in _classes(case, corpus))
             wanted = wanted and not any(fnmatch.fnmatchcase(case.id, one) for one in self.exclude)
             if wanted and (not self.dtypes or case.dtypes & set(self.dtypes)):
                 yield from ((case, layout) for layout in self.layouts if layout in case.layouts)
@@ -148,6 +147,11 @@ class Selection:
                 raise unknown("operator", name, operators)
         if next(self.pick(corpus), None) is None:
             raise UsageError("no case is selected; loosen --op, --layout, --match, --class, --exclude or --dtype")
+
+
+def _classes(case: Case, corpus: Corpus) -> set[str]:
+    """Return the classes of the clauses that a case is about."""
+    return {corpus.clauses[id_].kind_class for id_ in case.clauses}
 
 
 def load_corpus(folder: Path = VECTORS, table: Mapping[str, Operator] | None = None) -> Corpus:

@@ -1,2 +1,1 @@
-"""The fuzzer: calls drawn without end from what can vary in one, for any target.
-"""
+"""The fuzzer: calls drawn without end from what can vary in one, for any target."""

@@ -1,8 +1,8 @@
 """The questions of a campaign and their verdicts: one call of the target is one question.
 
-Of each number the call itself is asked in every layout and placement, and the calls of the laws in each layout once. The
-answer that comes first is judged as `conform` judges it, against the definition. One that is bit for bit an answer that
-was right is right too; everything else is judged as well, so that no verdict rests on equality with what was wrong.
+Of each number the call itself is asked in every layout and placement, and the calls of the laws in two placements.
+The answer that comes first is judged as `conform` judges it, against the definition. One that is bit for bit an answer
+that was right is right too; everything else is judged as well, so that no verdict rests on equality with what is wrong.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from .plan import Plan, drawn
 
 __all__ = ["Asked", "Question", "asked_of", "jobs_of", "outcomes"]
 
+_PLACES = 2  # of a call of the laws, in each layout
 NO_CALL, NO_EXPECTATION = "nothing that this target is asked", "nothing that vectors can expect"
 
 
@@ -121,8 +122,10 @@ def asked_of(plan: Plan, errors: str, unasked: Counter[str]) -> Iterator[Questio
     for order in orders(chance, batch):
         if follows(case, order):
             ordered = replace(plan, order=order)
-            jobs = jobs_of(taken(vector, order))
-            yield from (Question(ordered, job, chance.one(job.placements)) for job in jobs)
+            call = case_of(plan.op, taken(vector, order))
+            for job in jobs:
+                places = [job.placements[place] for place in chance.order(len(job.placements))[:_PLACES]]
+                yield from (Question(ordered, replace(job, case=call), one) for one in places)
 
 
 def _batch(values: Sequence[Any]) -> int:
@@ -151,11 +154,11 @@ def _same(a: Any, b: Any) -> bool:
     if type(a) is not type(b):
         return False
     if isinstance(a, np.ndarray):
-        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+        return (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes())
     if isinstance(a, Components) and (a.shape, a.dtype) != (b.shape, b.dtype):
         return False
     if isinstance(a, list):
         return len(a) == len(b) and all(_same(*pair) for pair in zip(a, b, strict=True))
     if isinstance(a, Mapping):
         return a.keys() == b.keys() and all(_same(a[name], b[name]) for name in a)
-    return bool(a == b) and a is not None or a is b
+    return bool(a == b)  # a number of Python: NaN is judged each time

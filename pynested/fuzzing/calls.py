@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,11 +18,12 @@ from pynested.spec.numerics import NDArray
 
 from .chance import Chance
 from .laws import follows, reordered, taken
-from .plan import DRAWN, SCALED, Plan
+from .plan import DRAWN, SCALED, SPECIAL, WHOLE, Plan
 
 __all__ = ["authored", "expected", "vector"]
 
 Vector = Mapping[str, Any]
+Change = Callable[[NDArray], NDArray]
 
 # Their exact answers need numbers that are not far apart, or are beyond the numbers in which expectations are written.
 _TAME = ("pow", "floor_divide", "remainder", "prod")
@@ -38,26 +39,30 @@ def authored(plan: Plan) -> Case | None:
     case = replace(book.cases[0], id=f"{plan.op}/fuzz-{plan.seed}/{plan.number}")
     if not plan.tape:
         case = replace(case, gradient=None)
-    if plan.numbers == DRAWN or plan.op in _TAME or case.error is not None:
+    if plan.numbers == DRAWN or case.error is not None or (plan.op in _TAME and plan.numbers != WHOLE):
         return case
     chance = Chance(plan.seed, plan.number, 1)
-    args = tuple(_other_numbers(plan, chance, value) for value in case.args)
-    return replace(case, args=args, gradient=case.gradient if plan.numbers == SCALED else None)
+    changes: Mapping[str, Change] = {
+        SCALED: lambda x: _scaled(x, plan.power),
+        SPECIAL: lambda x: _with_special(x, chance),
+        WHOLE: _whole,
+    }
+    args = tuple(_changed(changes[plan.numbers], value) for value in case.args)
+    return replace(case, args=args, gradient=None if plan.numbers == SPECIAL else case.gradient)
 
 
-def _other_numbers(plan: Plan, chance: Chance, value: Any) -> Any:
+def _changed(change: Change, value: Any) -> Any:
     """Return an operand with other floats; everything else as it is."""
     if isinstance(value, list) and not isinstance(value, Components):
-        return [_other_numbers(plan, chance, one) for one in value]
+        return [_changed(change, one) for one in value]
     if not isinstance(value, (Components, np.ndarray)) or value.dtype.kind != "f":
         return value
-    if plan.numbers == SCALED:
-        return _map(lambda x: _scaled(x, plan.power), value)
-    return _map(lambda x: _with_special(x, chance), value)
-
-
-def _map(change: Any, value: Any) -> Any:
     return each(change, value, shape=value.shape, dtype=value.dtype)
+
+
+def _whole(x: NDArray) -> NDArray:
+    """Return numbers rounded away from zero, where many functions have an edge."""
+    return np.asarray(np.copysign(np.ceil(np.abs(x)), x), x.dtype)
 
 
 def _scaled(x: NDArray, power: int) -> NDArray:

@@ -34,8 +34,8 @@ def orders(chance: Chance, batch: int) -> list[Order]:
     >>> orders(Chance(1), 3)
     [(2, 0, 1), (2,), (0, 1), (0, 1, 2, 2, 1, 0)]
     """
-    if batch < 2:
-        return [(0, 0)] if batch else []
+    if batch < 2:  # beside one component, a dense operand of one slice may be that of all or its own
+        return []
     cut, every = chance.between(1, batch - 1), tuple(range(batch))
     part = every[:cut] if chance.happens(0.5) else every[cut:]
     return [tuple(chance.order(batch)), (chance.below(batch),), part, every + every[::-1]]

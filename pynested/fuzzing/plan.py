@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pynested.spec.axes import FAMILIES, SILENT, Family
 from pynested.spec.generator.batches import BATCH
@@ -22,7 +23,8 @@ Numbers = tuple[int, ...]
 # Every operator with each family that has it: each is as likely as the next.
 OFFERED = tuple((family.name, op) for family in FAMILIES.values() for op in family.operators)
 
-DRAWN, SCALED, SPECIAL = "drawn", "scaled", "special"  # what becomes of the numbers that the writer draws
+# What becomes of the numbers that the writer draws. None is drawn as whole; that is for what is shown to people.
+DRAWN, SCALED, SPECIAL, WHOLE = "drawn", "scaled", "special", "whole"
 _NUMBERS = (DRAWN, DRAWN, DRAWN, SCALED, SPECIAL)
 _MOST_TRIES = 100_000  # rows; of the families that there are, one of a few is permitted
 _MANY = (9, 12)  # components, more than a unit of eight
@@ -35,8 +37,8 @@ class Plan:
 
     ``lengths`` and ``sizes`` are those of the ragged and of the regular dimensions, where they are not what the level
     says. ``numbers`` says what becomes of the drawn ones: nothing, or they are multiplied by 2 ** ``power``, or some of
-    them become NaN, infinities, zeros or extremes. ``tape``: whether a gradient is asked for. ``order`` names the
-    components of the call in terms of those of the row: a law says what becomes of the answer.
+    them become NaN, infinities, zeros or extremes, or all are rounded. ``tape``: whether a gradient is asked for.
+    ``order`` names the components of the call in terms of those of the row: a law says what becomes of the answer.
     """
 
     seed: int
@@ -74,12 +76,10 @@ def drawn(seed: int, number: int) -> Plan:
     chance = Chance(seed, number)
     family, op = chance.one(OFFERED)
     row = _row(chance, FAMILIES[family], op)
-    plan = Plan(seed, number, family, op, row, numbers=chance.one(_NUMBERS), power=chance.between(-130, 130))
-    tape = chance.happens(0.5)
-    if chance.happens(0.3):  # a call of the size of those that are frozen
-        return Plan(seed, number, family, op, row, (), (), plan.numbers, plan.power, tape)
-    lengths = _lengths(chance, row)
-    return Plan(seed, number, family, op, row, lengths, _sizes(chance, row), plan.numbers, plan.power, tape)
+    how: dict[str, Any] = {"numbers": chance.one(_NUMBERS), "power": chance.between(-130, 130), "tape": chance.happens(0.6)}
+    if chance.happens(0.7):  # the others have the sizes of the frozen cases
+        how |= {"lengths": _lengths(chance, row), "sizes": _sizes(chance, row)}
+    return Plan(seed, number, family, op, row, **how)
 
 
 def _row(chance: Chance, family: Family, op: str) -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,12 +16,15 @@ from pynested.spec.generator.covering import permits
 
 from .asking import jobs_of
 from .calls import Vector, vector
-from .plan import DRAWN, Numbers, Plan, admits
+from .plan import DRAWN, SCALED, SPECIAL, WHOLE, Numbers, Plan, admits
 from .shrink import shrunk
 
 __all__ = ["Kind", "Spot", "kind_of", "looked_at", "smallest"]
 
 Kind = tuple[str, str, str]  # operator, part, verdict
+
+_SIMPLER = {SPECIAL: (WHOLE, DRAWN), SCALED: (WHOLE, DRAWN), DRAWN: (WHOLE,), WHOLE: ()}
+_FEWEST = ("one", "two", "three", "many")  # components
 
 
 @dataclass(frozen=True)
@@ -74,8 +78,7 @@ def _plans(plan: Plan) -> Iterator[Plan]:
     if plan.order:
         yield replace(plan, order=())
         yield from (replace(plan, order=one) for one in _fewer(plan.order) if one)
-    if plan.numbers != DRAWN:
-        yield replace(plan, numbers=DRAWN)
+    yield from (replace(plan, numbers=one) for one in _SIMPLER[plan.numbers])
     if plan.tape:
         yield replace(plan, tape=False)
     yield from _lower(plan)
@@ -92,7 +95,8 @@ def _lower(plan: Plan) -> Iterator[Plan]:
     for axis, levels in family.levels().items():
         if axis == "operator":
             continue
-        for level in levels[: levels.index(row[axis])]:
+        smallest_first = [one for one in _FEWEST if one in levels] if axis == "batch" else levels
+        for level in itertools.takewhile(row[axis].__ne__, smallest_first):
             lower = {**row, axis: level}
             if permits(lower, family.never):
                 lengths = () if axis in ("batch", "lengths", "rank") else plan.lengths

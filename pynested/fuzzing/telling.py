@@ -123,5 +123,3 @@ def save(small: Sequence[Small], folder: Path) -> None:
             path.write_text(text_of(op, found), encoding="utf-8", newline="\n")
     except OSError as error:
         raise OutputError(f"cannot write {folder}: {error.strerror}") from error
-
-

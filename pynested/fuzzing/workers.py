@@ -85,15 +85,18 @@ def _client(scheduler: str) -> Any:
         from distributed import Client  # optional
     except ImportError as error:
         raise UsageError("--scheduler needs Dask: pip install 'pynested[dask]'") from error
+    connect: Any = Client
     try:
-        client = Client(scheduler, timeout=_PATIENCE)
+        client = connect(scheduler, timeout=_PATIENCE)
     except (OSError, ValueError) as error:
         raise UsageError(f"no Dask scheduler answers at {scheduler}: {error}") from error
     try:
         client.wait_for_workers(1, timeout=_PATIENCE)
     except TimeoutError as error:
         client.close()
-        raise UsageError(f"the Dask scheduler at {scheduler} has no workers; start some: dask worker ADDRESS") from error
+        raise UsageError(
+            f"the Dask scheduler at {scheduler} has no workers; start some: dask worker ADDRESS"
+        ) from error
     return client
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pynested.fuzzing.chance import Chance
+
 from ..oracle import FUNCTIONS, PAIRS, Nest
 from ..plan import Call, Chain
 from . import conversion, elements, moves, products

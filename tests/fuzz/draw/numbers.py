@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pynested.fuzzing.chance import Chance
+
 from ..oracle import DTYPES
 
 FLOATS = tuple(dtype for dtype in DTYPES if dtype.kind == "f")

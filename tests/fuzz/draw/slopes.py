@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pynested.fuzzing.chance import Chance
+
 from ..oracle import Nest
 from ..plan import Call, Chain, Dense, Memory, Ref
 from . import DRAWS, arrays, spelled

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pynested.fuzzing.chance import Chance
+
 from ..plan import Call
 
 STRUCTURE = 4  # the first number of a key

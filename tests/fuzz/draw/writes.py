@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pynested.fuzzing.chance import Chance
+
 from ..oracle import FUNCTIONS, PAIRS
 from ..plan import Call, Chain, Ref
 from . import DRAWS
