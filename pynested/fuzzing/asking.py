@@ -18,6 +18,7 @@ from pynested.conformance.asking import Job
 from pynested.conformance.corpus import Corpus, Selection, case_of
 from pynested.conformance.judge import DIFFERS, OK, Finding, judge
 from pynested.conformance.messages import Message
+from pynested.conformance.placements import LAYOUTS
 from pynested.conformance.replies import VALUE, Reply
 from pynested.conformance.runner import plan as planned
 from pynested.conformance.session import Session
@@ -29,6 +30,7 @@ from .calls import Vector, authored, expected
 from .chance import Chance
 from .laws import follows, orders, taken
 from .plan import Plan, drawn
+from .settings import Settings
 
 __all__ = ["Asked", "Question", "asked_of", "jobs_of", "outcomes"]
 
@@ -64,13 +66,13 @@ class Asked:
         return next((one for one in found if one in DIFFERS), OK if OK in found else found[0])
 
 
-def jobs_of(vector: Vector) -> list[Job]:
-    """Return what `conform` asks of one vector: every layout, with all its placements."""
+def jobs_of(vector: Vector, layouts: tuple[str, ...] = LAYOUTS) -> list[Job]:
+    """Return what `conform` asks of one vector: these layouts, with all their placements."""
     case = case_of(vector["id"].partition("/")[0], vector)
-    return planned(Corpus(load_table(), (case,), SPEC, ""), Selection())
+    return planned(Corpus(load_table(), (case,), SPEC, ""), Selection(layouts=layouts))
 
 
-def outcomes(seed: int, numbers: Iterable[int], session: Session, unasked: Counter[str]) -> Iterator[Asked]:
+def outcomes(settings: Settings, numbers: Iterable[int], session: Session, unasked: Counter[str]) -> Iterator[Asked]:
     """Ask all about these numbers, and yield each question with its verdict, in order.
 
     ``unasked`` counts the numbers of which there was nothing to ask, by the reason.
@@ -80,7 +82,9 @@ def outcomes(seed: int, numbers: Iterable[int], session: Session, unasked: Count
 
     def requests() -> Iterator[Message]:
         for number in numbers:
-            for question in asked_of(drawn(seed, number), session.identity.errors, unasked):
+            for question in asked_of(
+                drawn(settings.seed, number, settings.ops), settings, session.identity.errors, unasked
+            ):
                 waiting.append(question)
                 yield question.request
 
@@ -104,7 +108,7 @@ def _asked(question: Question, reply: Reply, right: dict[Any, Reply], errors: st
     return Asked(question, findings)
 
 
-def asked_of(plan: Plan, errors: str, unasked: Counter[str]) -> Iterator[Question]:
+def asked_of(plan: Plan, settings: Settings, errors: str, unasked: Counter[str]) -> Iterator[Question]:
     """Yield the questions about a plan: the call everywhere, and what the laws say of it."""
     case = authored(plan)
     if case is None or (case.error is not None and errors == "none"):
@@ -114,7 +118,7 @@ def asked_of(plan: Plan, errors: str, unasked: Counter[str]) -> Iterator[Questio
     if vector is None:
         unasked[NO_EXPECTATION] += 1
         return
-    jobs = jobs_of(vector)
+    jobs = jobs_of(vector, settings.layouts)
     yield from (Question(plan, job, placement) for job in jobs for placement in job.placements)
     if case.error is not None:
         return

@@ -14,31 +14,19 @@ from dataclasses import dataclass, field
 
 from pynested._version import __version__
 from pynested.conformance import problems
-from pynested.conformance.adapters import open_session
 from pynested.conformance.judge import ADAPTER, DIFFERS, OK
-from pynested.conformance.session import Session
 
 from .asking import Asked, outcomes
+from .settings import Settings, opened
 from .smaller import Kind, Spot, kind_of
 
-__all__ = ["Settings", "Tally", "ask", "chunks", "opened"]
+__all__ = ["Tally", "ask", "chunks"]
 
 _MOST = 500  # numbers of a chunk: a lost one costs seconds, and a child process is started for many calls
 _TURNS = 4  # chunks of each worker, at the least, so that none waits long for the last
 
 # Whoever reckons in many digits says so to all of a process, so the threads of one take turns.
 _TURN = threading.Lock()
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What is drawn, and who is asked."""
-
-    seed: int
-    target: str = "pynested"
-    command: tuple[str, ...] | None = None
-    device: str = "cpu"
-    timeout: float | None = None
 
 
 @dataclass
@@ -92,17 +80,11 @@ class Tally:
         return problems.AGREES if self.judged else problems.NOTHING
 
 
-def opened(settings: Settings) -> Session:
-    """Return a session with the target."""
-    command = None if settings.command is None else list(settings.command)
-    return open_session(settings.target, command, settings.device, settings.timeout)
-
-
 def ask(settings: Settings, first: int, end: int) -> Tally:
     """Return the tally of the numbers from ``first`` to ``end`` - 1."""
     tally = Tally(numbers=end - first)
     with _TURN, opened(settings) as session:
-        for asked in outcomes(settings.seed, range(first, end), session, tally.unasked):
+        for asked in outcomes(settings, range(first, end), session, tally.unasked):
             tally.note(asked)
     return tally
 
@@ -112,10 +94,10 @@ def chunks(first: int, count: int | None, minutes: float | None, workers: int) -
 
     Examples
     --------
-    >>> list(chunks(10, 5, None, 1))
-    [(10, 12), (12, 14), (14, 15)]
+    >>> list(chunks(10, 13, None, 2))
+    [(10, 12), (12, 14), (14, 16), (16, 18), (18, 20), (20, 22), (22, 23)]
     """
-    size = _MOST if count is None else min(_MOST, -(-count // (_TURNS * workers)))
+    size = _MOST if count is None or workers == 1 else min(_MOST, -(-count // (_TURNS * workers)))
     end = None if minutes is None else time.monotonic() + 60 * minutes
     number, last = first, None if count is None else first + count
     while (last is None or number < last) and (end is None or time.monotonic() < end):

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, TextIO
 
 from pynested.conformance.adapters import TARGETS
 from pynested.conformance.arguments import count, seconds
-from pynested.conformance.problems import UsageError
+from pynested.conformance.placements import LAYOUTS
+from pynested.conformance.problems import UsageError, unknown
 
 if TYPE_CHECKING:
-    from .campaign import Settings, Tally
+    from .campaign import Tally
+    from .settings import Settings
 
 __all__ = ["add_fuzz", "fuzz"]
 
@@ -27,6 +29,8 @@ def add_fuzz(command: argparse.ArgumentParser) -> None:
     target = command.add_mutually_exclusive_group()
     target.add_argument("--target", default="pynested", metavar="NAME", help=f"what to check: {', '.join(TARGETS)}")
     target.add_argument("--adapter", metavar="COMMAND", help="any program that speaks the protocol")
+    command.add_argument("--op", action="append", default=[], metavar="NAME", help="this operator; may be repeated")
+    command.add_argument("--layout", choices=LAYOUTS, help="this layout only")
     command.add_argument("--device", default="cpu", help="the device of the operands (default: cpu)")
     command.add_argument("--timeout", type=seconds, metavar="SECONDS", help="for each answer of a child process")
     command.add_argument("--seed", type=count, default=0, metavar="N", help="decides what is drawn (default: 0)")
@@ -46,7 +50,7 @@ def fuzz(options: argparse.Namespace, command: list[str] | None, write: Callable
     """Run a campaign and return the exit code."""
     try:
         from . import telling
-        from .campaign import Settings, opened
+        from .settings import Settings, opened
     except ModuleNotFoundError as error:
         if error.name != "mpmath":
             raise
@@ -54,7 +58,8 @@ def fuzz(options: argparse.Namespace, command: list[str] | None, write: Callable
     if options.out is not None:
         telling.check_folder(options.out)
     given = None if command is None else tuple(command)
-    settings = Settings(options.seed, options.target, given, options.device, options.timeout)
+    ops, layouts = _operators(options.op), (options.layout,) if options.layout else LAYOUTS
+    settings = Settings(options.seed, options.target, given, options.device, options.timeout, ops, layouts)
     with opened(settings) as session:  # so that a target that is not there is known at once
         name = f"{session.identity.name} {session.identity.version}"
     started = time.perf_counter()
@@ -65,11 +70,23 @@ def fuzz(options: argparse.Namespace, command: list[str] | None, write: Callable
     small = telling.shrink(tally, settings, options.top)
     if small:
         write("\n" + telling.differences(small, tally, settings))
-        write(f"\nOne of them again: pynested fuzz --seed {settings.seed} --only NUMBER, with the same target\n")
+        same = "".join(f" --op {op}" for op in settings.ops)
+        write(f"\nOne of them again: pynested fuzz --seed {settings.seed}{same} --only NUMBER, with the same target\n")
     if small and options.out is not None:
         telling.save(small, options.out)
         write(f"Saved: pynested conform --vectors {options.out}, with the same target\n")
     return tally.exit_code
+
+
+def _operators(names: list[str]) -> tuple[str, ...]:
+    """Return the operators that are chosen; those that no family has are refused."""
+    from .plan import OFFERED
+
+    known = sorted({op for _, op in OFFERED})
+    for name in names:
+        if name not in known:
+            raise unknown("operator that is drawn", name, known)
+    return tuple(names)
 
 
 def _where(options: argparse.Namespace) -> str:
@@ -83,7 +100,15 @@ def _tally(settings: Settings, options: argparse.Namespace, first: int) -> Tally
     from . import workers
     from .campaign import Tally, chunks
 
-    count = 1 if options.only is not None else None if options.minutes else options.cases or CASES
+    count = (
+        1
+        if options.only is not None
+        else None
+        if options.minutes
+        else CASES
+        if options.cases is None
+        else options.cases
+    )
     parts = chunks(first, count, options.minutes, options.workers)
     if options.scheduler is not None:
         found = workers.on_cluster(settings, parts, options.scheduler)

@@ -65,8 +65,8 @@ class Plan:
         return {**self.row, **{name: " ".join(map(str, numbers)) for name, numbers in exact.items() if numbers}}
 
 
-def drawn(seed: int, number: int) -> Plan:
-    """Return the plan of a number.
+def drawn(seed: int, number: int, ops: tuple[str, ...] = ()) -> Plan:
+    """Return the plan of a number, of one of these operators, or of any.
 
     Examples
     --------
@@ -74,9 +74,10 @@ def drawn(seed: int, number: int) -> Plan:
     (True, False)
     """
     chance = Chance(seed, number)
-    family, op = chance.one(OFFERED)
+    family, op = chance.one([one for one in OFFERED if one[1] in ops] if ops else OFFERED)
     row = _row(chance, FAMILIES[family], op)
-    how: dict[str, Any] = {"numbers": chance.one(_NUMBERS), "power": chance.between(-130, 130), "tape": chance.happens(0.6)}
+    how: dict[str, Any] = {"numbers": chance.one(_NUMBERS), "power": chance.between(-130, 130)}
+    how["tape"] = chance.happens(0.6)
     if chance.happens(0.7):  # the others have the sizes of the frozen cases
         how |= {"lengths": _lengths(chance, row), "sizes": _sizes(chance, row)}
     return Plan(seed, number, family, op, row, **how)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pynested.conformance.asking import Job
 from pynested.conformance.judge import DIFFERS, Finding, judge
-from pynested.conformance.placements import LAYOUTS, PACKED
+from pynested.conformance.placements import PACKED
 from pynested.conformance.session import Session
 from pynested.spec.axes import FAMILIES
 from pynested.spec.generator.covering import permits
@@ -70,8 +70,6 @@ def _candidates(spot: Spot, kind: Kind) -> Iterator[Spot]:
     yield from (replace(spot, plan=plan) for plan in _plans(spot.plan))
     if spot.placement != PACKED:
         yield replace(spot, placement=PACKED)
-    if spot.layout != LAYOUTS[0]:
-        yield replace(spot, layout=LAYOUTS[0])
 
 
 def _plans(plan: Plan) -> Iterator[Plan]:

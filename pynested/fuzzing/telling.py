@@ -10,6 +10,7 @@ from typing import Any
 from pynested.conformance.conform import conform
 from pynested.conformance.corpus import Corpus, Selection, case_of
 from pynested.conformance.differences import WIDTH, causes, in_full
+from pynested.conformance.judge import Finding
 from pynested.conformance.problems import KitError, OutputError, UsageError
 from pynested.conformance.session import Session
 from pynested.spec.corpus import SPEC, load_vectors
@@ -17,7 +18,8 @@ from pynested.spec.generator.write import text_of
 from pynested.spec.table import load_table
 
 from .calls import Vector
-from .campaign import Settings, Tally, opened
+from .campaign import Tally
+from .settings import Settings, opened
 from .smaller import Kind, Spot, kind_of, looked_at, smallest
 
 __all__ = ["Small", "check_folder", "claim", "differences", "save", "shrink"]
@@ -43,12 +45,17 @@ def shrink(tally: Tally, settings: Settings, most: int) -> list[Small]:
 
 
 def _small(kind: Kind, spot: Spot, session: Session) -> Small:
-    spot = smallest(spot, kind, session)
+    """Return the smallest call; the call itself where it agrees when it is asked again."""
+    steady = kind_of(kind[0], _seen(spot, session)[1]) is not None
+    spot = smallest(spot, kind, session) if steady else spot
+    return Small(kind, spot, _seen(spot, session)[0], steady)
+
+
+def _seen(spot: Spot, session: Session) -> tuple[Vector, Sequence[Finding]]:
     seen = looked_at(spot, session)
     if seen is None:
         raise KitError(f"the call of seed {spot.plan.seed}, number {spot.plan.number} has no expectation of its own")
-    vector, findings = seen
-    return Small(kind, spot, vector, kind_of(spot.plan.op, findings) is not None)
+    return seen
 
 
 # --- the claim
@@ -77,7 +84,7 @@ def claim(tally: Tally, settings: Settings, name: str, first: int, seconds: floa
 
 def differences(small: Sequence[Small], tally: Tally, settings: Settings) -> str:
     """Return each way to differ: how often, and the smallest call with a snippet."""
-    run = conform(_corpus(small), Selection(), lambda: opened(settings), None, None)
+    run = conform(_corpus(small), Selection(layouts=settings.layouts), lambda: opened(settings), None, None)
     name = run.header["target"]["name"]
     blocks = [in_full(cause, name, run.header["target"].get("dense", "")) for cause in causes(run)]
     return "\n\n".join("\n".join(block) for block in (_counted(small, tally), *blocks)) + "\n"
@@ -103,8 +110,8 @@ def _files(small: Sequence[Small]) -> dict[str, list[Mapping[str, Any]]]:
     for one in small:
         files.setdefault(one.kind[0], []).append(one.vector)
     for op, found in files.items():
-        near = {one.get("near") for one in found}
-        found[:0] = [one for one in load_vectors()[op] if one["id"] in near]
+        near = {one["near"] for one in found if "near" in one}
+        found[:0] = [one for one in load_vectors()[op] if one["id"] in near] if near else []
     return files
 
 

@@ -14,7 +14,8 @@ from typing import Any
 
 from pynested.conformance.problems import KitError, UsageError
 
-from .campaign import Settings, Tally, ask
+from .campaign import Tally, ask
+from .settings import Settings
 
 __all__ = ["alone", "on_cluster", "on_processes"]
 
