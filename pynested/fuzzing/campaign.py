@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from pynested._version import __version__
 from pynested.conformance import problems
-from pynested.conformance.judge import ADAPTER, DIFFERS, OK
+from pynested.conformance.judge import ADAPTER, CONVENTION, DIFFERS, OK
 
 from .asking import Asked, outcomes
 from .settings import Settings, opened
@@ -60,6 +60,13 @@ class Tally:
         self.first = {**later.first, **self.first}
         self.failure = self.failure or later.failure
 
+    def declared(self, kind: Kind) -> None:
+        """Count what differs in one way as what the target declares."""
+        count = self.kinds.pop(kind)
+        del self.first[kind]
+        self.verdicts[kind[2]] -= count
+        self.verdicts[CONVENTION] += count
+
     @property
     def differ(self) -> int:
         """How many calls differ."""
@@ -68,7 +75,7 @@ class Tally:
     @property
     def judged(self) -> int:
         """How many calls were judged: answered, and held against what is due."""
-        return self.verdicts[OK] + sum(self.verdicts[one] for one in DIFFERS)
+        return self.verdicts[OK] + self.verdicts[CONVENTION] + sum(self.verdicts[one] for one in DIFFERS)
 
     @property
     def exit_code(self) -> int:

@@ -65,9 +65,9 @@ def fuzz(options: argparse.Namespace, command: list[str] | None, write: Callable
     started = time.perf_counter()
     first = options.start if options.only is None else options.only
     tally = _tally(settings, options, first)
-    where = _where(options)
-    write(telling.claim(tally, settings, name, first, time.perf_counter() - started, where))
+    passed = time.perf_counter() - started
     small = telling.shrink(tally, settings, options.top)
+    write(telling.claim(tally, settings, name, first, passed, _where(options)))
     if small:
         write("\n" + telling.differences(small, tally, settings))
         same = "".join(f" --op {op}" for op in settings.ops)

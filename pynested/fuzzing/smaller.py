@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from pynested.conformance.asking import Job
-from pynested.conformance.judge import DIFFERS, Finding, judge
+from pynested.conformance.judge import CONVENTION, DIFFERS, Finding, judge
+from pynested.conformance.kinds import Second, as_declared
 from pynested.conformance.placements import PACKED
+from pynested.conformance.roots import BY_MESSAGE, normal
 from pynested.conformance.session import Session
 from pynested.spec.axes import FAMILIES
 from pynested.spec.generator.covering import permits
@@ -19,9 +20,11 @@ from .calls import Vector, vector
 from .plan import DRAWN, SCALED, SPECIAL, WHOLE, Numbers, Plan, admits
 from .shrink import shrunk
 
-__all__ = ["Kind", "Spot", "kind_of", "looked_at", "smallest"]
+__all__ = ["DTYPE", "Kind", "Spot", "is_declared", "kind_of", "looked_at", "smallest"]
 
-Kind = tuple[str, str, str]  # operator, part, verdict
+Kind = tuple[str, str, str, str]  # operator, part, verdict; and of a refusal what it says, of a dtype which for which
+
+DTYPE = "dtype"  # the verdict about it
 
 _SIMPLER = {SPECIAL: (WHOLE, DRAWN), SCALED: (WHOLE, DRAWN), DRAWN: (WHOLE,), WHOLE: ()}
 _FEWEST = ("one", "two", "three", "many")  # components
@@ -36,9 +39,15 @@ class Spot:
     placement: str
 
 
-def kind_of(op: str, findings: Any) -> Kind | None:
+def kind_of(op: str, findings: Sequence[Finding]) -> Kind | None:
     """Return how a call differs, or None: the first part that does."""
-    return next(((op, one.part, one.verdict) for one in findings if one.verdict in DIFFERS), None)
+    one = next((one for one in findings if one.verdict in DIFFERS), None)
+    if one is None:
+        return None
+    says = (
+        normal(one.got) if one.verdict in BY_MESSAGE else f"{one.got}, not {one.want}" if one.verdict == DTYPE else ""
+    )
+    return op, one.part, one.verdict, says
 
 
 def looked_at(spot: Spot, session: Session) -> tuple[Vector, list[Finding]] | None:
@@ -51,8 +60,21 @@ def looked_at(spot: Spot, session: Session) -> tuple[Vector, list[Finding]] | No
 
 
 def _judged(job: Job, placement: str, session: Session) -> list[Finding]:
-    (reply,) = session.answers(iter([job.request(placement)]))
-    return judge(job.case, job.layout, reply, session.identity.errors)
+    """Return the verdict of one call; what differs may be a convention, which the dense operator shows."""
+    identity, request = session.identity, job.request(placement)
+    (reply,) = session.answers(iter([request]))
+    findings = judge(job.case, job.layout, reply, identity.errors)
+    if not (identity.dense and identity.conventions and any(one.verdict in DIFFERS for one in findings)):
+        return findings
+    (reply,) = session.answers(iter([{**request, "dense": True}]))
+    dense = {one.part: one for one in judge(job.case, job.layout, reply, identity.errors, kinds=False)}
+    return [as_declared(one, Second(dense=dense.get(one.part)), identity.conventions) for one in findings]
+
+
+def is_declared(spot: Spot, session: Session) -> bool:
+    """Return whether a call differs only as the target declares that it does."""
+    seen = looked_at(spot, session)
+    return seen is not None and any(one.verdict == CONVENTION for one in seen[1])
 
 
 def smallest(spot: Spot, kind: Kind, session: Session) -> Spot:

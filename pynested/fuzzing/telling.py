@@ -10,7 +10,8 @@ from typing import Any
 from pynested.conformance.conform import conform
 from pynested.conformance.corpus import Corpus, Selection, case_of
 from pynested.conformance.differences import WIDTH, causes, in_full
-from pynested.conformance.judge import Finding
+from pynested.conformance.judge import CONVENTION, Finding
+from pynested.conformance.printable import printable
 from pynested.conformance.problems import KitError, OutputError, UsageError
 from pynested.conformance.session import Session
 from pynested.spec.corpus import SPEC, load_vectors
@@ -20,35 +21,45 @@ from pynested.spec.table import load_table
 from .calls import Vector
 from .campaign import Tally
 from .settings import Settings, opened
-from .smaller import Kind, Spot, kind_of, looked_at, smallest
+from .smaller import Kind, Spot, is_declared, kind_of, looked_at, smallest
 
 __all__ = ["Small", "check_folder", "claim", "differences", "save", "shrink"]
 
 
 class Small:
-    """The smallest call that differs in one way: its vector, and the number that it came from."""
+    """The smallest call that differs in one way, and its vector, which is called by its ``place`` among the ways."""
 
-    def __init__(self, kind: Kind, spot: Spot, vector: Vector, steady: bool) -> None:
+    def __init__(self, kind: Kind, spot: Spot, vector: Vector, steady: bool, place: int) -> None:
         self.kind, self.spot, self.steady = kind, spot, steady
-        op, part, verdict = kind
         plan = spot.plan
-        self.vector = {**vector, "id": f"{op}/fuzz-{plan.seed}-{part}-{verdict}/{plan.number}"}
+        self.vector = {**vector, "id": f"{plan.op}/fuzz-{plan.seed}-{place}/{plan.number}"}
 
 
 def shrink(tally: Tally, settings: Settings, most: int) -> list[Small]:
-    """Return the smallest calls of the ways to differ, of as many as are wanted, those first that came first."""
-    chosen = sorted(tally.first.items(), key=lambda pair: (pair[1].plan.number, pair[0]))[:most]
-    if not chosen:
+    """Return the smallest calls of the ways to differ, of as many as are wanted, those first that came first.
+
+    What turns out to be what the target declares is counted as that.
+    """
+    if not tally.first:
         return []
     with opened(settings) as session:
-        return [_small(kind, spot, session) for kind, spot in chosen]
+        for kind, spot in _in_order(tally):
+            if is_declared(spot, session):
+                tally.declared(kind)
+        chosen = enumerate(_in_order(tally)[:most], 1)
+        return [_small(kind, spot, session, place) for place, (kind, spot) in chosen]
 
 
-def _small(kind: Kind, spot: Spot, session: Session) -> Small:
+def _in_order(tally: Tally) -> list[tuple[Kind, Spot]]:
+    """Return the ways to differ, those first that came first."""
+    return sorted(tally.first.items(), key=lambda pair: (pair[1].plan.number, pair[0]))
+
+
+def _small(kind: Kind, spot: Spot, session: Session, place: int) -> Small:
     """Return the smallest call; the call itself where it agrees when it is asked again."""
     steady = kind_of(kind[0], _seen(spot, session)[1]) is not None
     spot = smallest(spot, kind, session) if steady else spot
-    return Small(kind, spot, _seen(spot, session)[0], steady)
+    return Small(kind, spot, _seen(spot, session)[0], steady, place)
 
 
 def _seen(spot: Spot, session: Session) -> tuple[Vector, Sequence[Finding]]:
@@ -74,6 +85,8 @@ def claim(tally: Tally, settings: Settings, name: str, first: int, seconds: floa
         text = f"{name}, seed {settings.seed}: {tally.numbers:,} cases, of which no call could be judged."
     others = tally.verdicts.total() - judged
     text += f" {others:,} calls need what the target does not have." if others else ""
+    declared = tally.verdicts[CONVENTION]
+    text += f" {declared:,} differ as the target declares." if declared else ""
     text += "".join(f" {count:,} cases are {why}." for why, count in sorted(tally.unasked.items()))
     text += f"\nThe adapter itself failed: {tally.failure}" if tally.failure else ""
     return "\n".join(line for part in text.splitlines() for line in textwrap.wrap(part, WIDTH)) + "\n"
@@ -91,11 +104,12 @@ def differences(small: Sequence[Small], tally: Tally, settings: Settings) -> str
 
 
 def _counted(small: Sequence[Small], tally: Tally) -> Iterator[str]:
-    yield f"{len(tally.kinds):,} ways to differ: operator, part, verdict, calls, the first number"
+    yield f"{len(tally.kinds):,} ways to differ: the first number, calls, operator, part, verdict"
     told = {one.kind: one for one in small}
-    for kind, spot in sorted(tally.first.items(), key=lambda pair: (pair[1].plan.number, pair[0])):
+    for kind, spot in _in_order(tally):
         steady = "" if kind not in told or told[kind].steady else "   asked again, it agreed"
-        yield f"  {'  '.join(kind)}  {tally.kinds[kind]:,}  {spot.plan.number}{steady}"
+        text = f"  {spot.plan.number:>7}  {tally.kinds[kind]:>7,}  {'  '.join(kind).rstrip()}{steady}"
+        yield printable(text, WIDTH)
 
 
 def _corpus(small: Sequence[Small]) -> Corpus:

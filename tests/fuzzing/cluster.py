@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import signal
 import sys
 import time
@@ -45,11 +46,16 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--kill-after", type=int, default=2, help="chunks (default: 2)")
+    parser.add_argument("--adapter", help="another target than pynested: the command that starts it")
     options = parser.parse_args()
-    settings, started = Settings(options.seed), time.perf_counter()
+    command = None if options.adapter is None else tuple(shlex.split(options.adapter))
+    settings, started = Settings(options.seed, command=command), time.perf_counter()
     tally = campaign(settings, options.cases, options.workers, options.kill_after)
     where = f" on a cluster of {options.workers} processes"
-    print(telling.claim(tally, settings, "pynested", 0, time.perf_counter() - started, where), end="")
+    print(
+        telling.claim(tally, settings, options.adapter or "pynested", 0, time.perf_counter() - started, where), end=""
+    )
+    print(*sorted((spot.plan.number, tally.kinds[kind], *kind) for kind, spot in tally.first.items()), sep="\n")
     return tally.exit_code
 
 

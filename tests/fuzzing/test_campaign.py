@@ -47,7 +47,7 @@ def sizes(vector: Any) -> list[list[int]]:
 def test_a_wrong_value_is_found_and_shrunk_to_as_many_components_as_it_takes(plant: Plant) -> None:
     plant(off_by_a_thousandth)
     tally, small = small_of(SOFTMAX, 12)
-    assert small.kind == ("softmax", "forward", "value") and small.steady
+    assert small.kind == ("softmax", "forward", "value", "") and small.steady
     assert tally.differ == tally.kinds[small.kind] > 1 and tally.exit_code == 1
     assert len(sizes(small.vector)) == 2 and np.prod(sizes(small.vector), axis=1).sum() <= 4
 
@@ -72,8 +72,8 @@ def test_a_wrong_gradient_is_a_difference_of_its_own(plant: Plant, monkeypatch: 
 
     plant(fault)
     _, small = small_of(Settings(3, ops=("square",)), 8)
-    assert small.kind == ("square", "gradient", "value") and len(sizes(small.vector)) == 2
-    assert small.vector["id"].startswith("square/fuzz-3-gradient-value/")
+    assert small.kind == ("square", "gradient", "value", "") and len(sizes(small.vector)) == 2
+    assert small.vector["id"].startswith("square/fuzz-3-1/")
 
 
 def test_a_call_that_is_refused_wrongly_is_found_and_kept_a_call_that_is_allowed(plant: Plant) -> None:
@@ -84,7 +84,7 @@ def test_a_call_that_is_refused_wrongly_is_found_and_kept_a_call_that_is_allowed
 
     plant(fault)
     _, small = small_of(Settings(3, ops=("mul",)), 12)
-    assert small.kind == ("mul", "forward", "refused")
+    assert small.kind == ("mul", "forward", "refused", "RuntimeError: no two of them")
     assert len(sizes(small.vector)) == 2 == len([one for one in small.vector["args"] if "nested" in one])
 
 
@@ -129,7 +129,7 @@ def test_a_call_that_must_be_refused_is_saved_with_one_that_must_not(plant: Plan
     fields = {name: getattr(vector, name) for name in ("id", "clauses", "layouts", "args", "kwargs", "expect", "near")}
     fields |= {name: list(fields[name]) for name in ("clauses", "layouts", "args")}
     small = telling.Small(
-        (vector.op, "error", "accepted"), Spot(Plan(3, 1, "", vector.op, {}), "jagged", "packed"), fields, True
+        (vector.op, "error", "accepted", ""), Spot(Plan(3, 1, "", vector.op, {}), "jagged", "packed"), fields, True, 1
     )
     telling.save([small], tmp_path)
     assert [case.is_error for case in load_corpus(tmp_path).cases] == [False, True]

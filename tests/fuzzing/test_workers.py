@@ -57,7 +57,7 @@ class Pool:
 
 def numbered(settings: Settings, first: int, end: int) -> Tally:
     tally = Tally(numbers=end - first)
-    tally.kinds[str(first), "", ""] += 1
+    tally.kinds[str(first), "", "", ""] += 1
     return tally
 
 
