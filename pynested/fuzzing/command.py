@@ -68,8 +68,10 @@ def fuzz(options: argparse.Namespace, command: list[str] | None, write: Callable
     passed = time.perf_counter() - started
     small = telling.shrink(tally, settings, options.top)
     write(telling.claim(tally, settings, name, first, passed, _where(options)))
+    if tally.first:
+        write("\n" + telling.ways(small, tally))
     if small:
-        write("\n" + telling.differences(small, tally, settings))
+        write("\n" + telling.differences(small, settings))
         same = "".join(f" --op {op}" for op in settings.ops)
         write(f"\nOne of them again: pynested fuzz --seed {settings.seed}{same} --only NUMBER, with the same target\n")
     if small and options.out is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from .campaign import Tally
 from .settings import Settings, opened
 from .smaller import Kind, Spot, is_declared, kind_of, looked_at, smallest
 
-__all__ = ["Small", "check_folder", "claim", "differences", "save", "shrink"]
+__all__ = ["Small", "check_folder", "claim", "differences", "save", "shrink", "ways"]
 
 
 class Small:
@@ -95,21 +95,22 @@ def claim(tally: Tally, settings: Settings, name: str, first: int, seconds: floa
 # --- the differences
 
 
-def differences(small: Sequence[Small], tally: Tally, settings: Settings) -> str:
-    """Return each way to differ: how often, and the smallest call with a snippet."""
-    run = conform(_corpus(small), Selection(layouts=settings.layouts), lambda: opened(settings), None, None)
-    name = run.header["target"]["name"]
-    blocks = [in_full(cause, name, run.header["target"].get("dense", "")) for cause in causes(run)]
-    return "\n\n".join("\n".join(block) for block in (_counted(small, tally), *blocks)) + "\n"
-
-
-def _counted(small: Sequence[Small], tally: Tally) -> Iterator[str]:
-    yield f"{len(tally.kinds):,} ways to differ: the first number, calls, operator, part, verdict"
+def ways(small: Sequence[Small], tally: Tally) -> str:
+    """Return each way to differ in a line."""
+    lines = [f"{len(tally.kinds):,} ways to differ: the first number, calls, operator, part, verdict"]
     told = {one.kind: one for one in small}
     for kind, spot in _in_order(tally):
         steady = "" if kind not in told or told[kind].steady else "   asked again, it agreed"
         text = f"  {spot.plan.number:>7}  {tally.kinds[kind]:>7,}  {'  '.join(kind).rstrip()}{steady}"
-        yield printable(text, WIDTH)
+        lines.append(printable(text, WIDTH))
+    return "\n".join(lines) + "\n"
+
+
+def differences(small: Sequence[Small], settings: Settings) -> str:
+    """Return the smallest calls as `conform` tells them, each with a snippet."""
+    run = conform(_corpus(small), Selection(layouts=settings.layouts), lambda: opened(settings), None, None)
+    name, dense = run.header["target"]["name"], run.header["target"].get("dense", "")
+    return "\n\n".join("\n".join(in_full(cause, name, dense)) for cause in causes(run)) + "\n"
 
 
 def _corpus(small: Sequence[Small]) -> Corpus:
