@@ -33,6 +33,8 @@ def campaign(settings: Settings, cases: int, workers: int, kill_after: int) -> T
             on_cluster(settings, chunks(0, cases, None, workers), cluster.scheduler_address), 1
         ):
             whole.add(part)
+            if number % 10 == 0:
+                print(f"{whole.numbers:,} cases, {whole.judged:,} calls, {whole.differ} differ", file=sys.stderr)
             if number == kill_after:
                 os.kill(victim, signal.SIGKILL)
                 print(f"killed worker {victim} after {number} chunks, {whole.judged:,} calls", file=sys.stderr)

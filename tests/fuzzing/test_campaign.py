@@ -60,7 +60,7 @@ def test_a_fault_that_only_shows_where_components_are_not_packed_stays_there(pla
 
     plant(fault)
     settings = Settings(3, ops=("tanh",))
-    tally, small = small_of(settings, 6)
+    _, small = small_of(settings, 6)
     assert small.spot.placement == "holes-nan" and len(sizes(small.vector)) == 1
     assert "only where gaps lie between the components" in telling.differences([small], settings)
 
