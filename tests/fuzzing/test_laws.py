@@ -12,7 +12,7 @@ from pynested.fuzzing.chance import Chance
 from pynested.fuzzing.laws import follows, orders, reordered, taken
 from pynested.fuzzing.plan import drawn
 from pynested.spec.components import Components
-from pynested.spec.encoding import decode, encode_value
+from pynested.spec.encoding import Index, decode, encode_value
 from pynested.spec.generator.author import Case
 
 X = Components([np.float32([1, 2]), np.float32([]), np.float32([3])], (3, None))
@@ -58,6 +58,11 @@ def test_operands_are_taken_component_by_component_and_what_is_shared_stays() ->
 )
 def test_the_law_holds_where_a_component_of_the_result_is_one_of_the_call(call: Case, holds: bool) -> None:
     assert follows(call, (2, 0)) == holds
+
+
+def test_the_law_does_not_hold_where_the_call_brings_components_elsewhere() -> None:
+    backwards = case("getitem", X, Index((slice(None, None, -1),)))
+    assert not follows(backwards, (0, 1)) and not follows(backwards, (1, 0, 2))
 
 
 def test_the_law_needs_the_components_that_it_names() -> None:
