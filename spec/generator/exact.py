@@ -165,7 +165,9 @@ class Exact(Ordered):
         return self._chain(MP.erf(self.value), slope)
 
     def function(self, entry: Function) -> Exact:
-        """Return an entry's function, NaN where it is not real, with its derivative."""
+        """Return an entry's function, NaN where it is not real, with its derivative; at infinity what its edges say."""
+        if MP.isinf(self.value) and float(self.value) in (edges := dict(entry.special)):
+            return Exact(MP.mpf(edges[float(self.value)]))
         try:
             value = entry.value(MP, self.value)
         except ZeroDivisionError:

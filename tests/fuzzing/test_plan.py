@@ -110,3 +110,10 @@ def test_a_plan_with_an_order_is_reckoned_from_its_definition() -> None:
     bits = whole["expect"]["nested"]["bits"]
     assert found["expect"]["nested"]["bits"] == [bits[2], bits[0]]
     assert vector(Plan(1, 2, "of one", "neg", plan.row, (2, 1, 3), order=(3,))) is None
+
+
+def test_a_misfit_that_fits_is_not_drawn() -> None:
+    """(3, 1, *, 2) and a dense (3, 1, 2): 1 meets what is irregular, and 3 stretches 1."""
+    row = {"misfit": "per-component", "sizes": "one", "ragged": "middle", "rank": "4"}
+    assert not permits(row, FAMILIES["misfits"].never)
+    assert permits({**row, "sizes": "other"}, FAMILIES["misfits"].never)
