@@ -32,7 +32,7 @@ def orders(chance: Chance, batch: int) -> list[Order]:
     Examples
     --------
     >>> orders(Chance(1), 3)
-    [(2, 0, 1), (2,), (0, 1), (0, 1, 2, 2, 1, 0)]
+    [(1, 2, 0), (1,), (1, 2), (0, 1, 2, 2, 1, 0)]
     """
     if batch < 2:  # beside one component, a dense operand of one slice may be that of all or its own
         return []
