@@ -6,12 +6,13 @@ call of it, as it makes those of the vectors, so that a smaller plan is a call o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pynested.spec.axes import FAMILIES, SILENT, Family
-from pynested.spec.generator.batches import BATCH
+from pynested.spec.generator.batches import BATCH, outline
 from pynested.spec.generator.covering import Row, permits
 
 from .chance import Chance
@@ -29,6 +30,7 @@ _NUMBERS = (DRAWN, DRAWN, DRAWN, SCALED, SPECIAL)
 _MOST_TRIES = 100_000  # rows; of the families that there are, one of a few is permitted
 _MANY = (9, 12)  # components, more than a unit of eight
 _LONG = (33, 70)  # of a component, more than a unit of 32
+_ELEMENTS = 250  # at the most, as int8 has no more numbers that are all different
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,11 @@ class Plan:
         exact = {"lengths": self.lengths, "sizes": self.sizes}
         return {**self.row, **{name: " ".join(map(str, numbers)) for name, numbers in exact.items() if numbers}}
 
+    @property
+    def elements(self) -> int:
+        """How many elements the first nested operand has."""
+        return sum(math.prod(shape) for shape in outline(self.full_row).shapes)
+
 
 def drawn(seed: int, number: int, ops: tuple[str, ...] = ()) -> Plan:
     """Return the plan of a number, of one of these operators, or of any.
@@ -80,7 +87,8 @@ def drawn(seed: int, number: int, ops: tuple[str, ...] = ()) -> Plan:
     how["tape"] = chance.happens(0.6)
     if chance.happens(0.7):  # the others have the sizes of the frozen cases
         how |= {"lengths": _lengths(chance, row), "sizes": _sizes(chance, row)}
-    return Plan(seed, number, family, op, row, **how)
+    plan = Plan(seed, number, family, op, row, **how)
+    return plan if plan.elements <= _ELEMENTS else replace(plan, lengths=(), sizes=())
 
 
 def _row(chance: Chance, family: Family, op: str) -> Row:

@@ -73,6 +73,12 @@ def test_a_writer_makes_a_call_of_every_plan() -> None:
     assert {len(one) for case in calls if case is not None for one in nested(case.args)} >= {*range(4), *range(9, 13)}
 
 
+def test_a_call_has_no_more_elements_than_int8_has_numbers() -> None:
+    """Of more, numbers that are all different could not be drawn; some calls would have them."""
+    assert max(plan.elements for plan in PLANS) <= 250
+    assert any(plan.elements > 200 for plan in PLANS)
+
+
 def numbers_of(plan: Plan) -> np.ndarray:
     case = authored(plan)
     assert case is not None
