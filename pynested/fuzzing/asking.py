@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -82,11 +83,11 @@ def outcomes(settings: Settings, numbers: Iterable[int], session: Session, unask
 
     def requests() -> Iterator[Message]:
         for number in numbers:
-            for question in asked_of(
-                drawn(settings.seed, number, settings.ops), settings, session.identity.errors, unasked
-            ):
-                waiting.append(question)
-                yield question.request
+            with _named(settings.seed, number):
+                plan = drawn(settings.seed, number, settings.ops)
+                for question in asked_of(plan, settings, session.identity.errors, unasked):
+                    waiting.append(question)
+                    yield question.request
 
     last = None
     for reply in session.answers(requests()):
@@ -94,6 +95,16 @@ def outcomes(settings: Settings, numbers: Iterable[int], session: Session, unask
         if question.plan.number != last:
             right, last = {}, question.plan.number
         yield _asked(question, reply, right, session.identity.errors)
+
+
+@contextmanager
+def _named(seed: int, number: int) -> Iterator[None]:
+    """Say of a mistake of the kit's own where it was made."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"The fuzzer itself failed: seed {seed}, number {number}.")
+        raise
 
 
 def _asked(question: Question, reply: Reply, right: dict[Any, Reply], errors: str) -> Asked:
