@@ -17,4 +17,6 @@ that the specification does not have. What is due is exact, by the oracle of the
 word about each difference. And a chunk is a pure function of settings and numbers: nothing depends on who asks.
 
 What else can be drawn joins at `plan.OFFERED`: a new family, with its writer in `designed.WRITERS`, is drawn by itself.
+Programs are not drawn yet: one would be a `plan` of its own kind, with `calls.vector` giving its vector, for all that
+comes after (`asking.jobs_of`, `smaller`, `telling`) knows a vector only.
 """

@@ -35,7 +35,7 @@ def add_fuzz(command: argparse.ArgumentParser) -> None:
     command.add_argument("--timeout", type=seconds, metavar="SECONDS", help="for each answer of a child process")
     command.add_argument("--seed", type=count, default=0, metavar="N", help="decides what is drawn (default: 0)")
     long = command.add_mutually_exclusive_group()
-    long.add_argument("--cases", type=count, metavar="N", help=f"how many, some 12 calls each (default: {CASES:,})")
+    long.add_argument("--cases", type=count, metavar="N", help=f"how many, some 16 calls each (default: {CASES:,})")
     long.add_argument("--minutes", type=seconds, metavar="M", help="go on for so long")
     long.add_argument("--only", type=count, metavar="NUMBER", help="one case, by its number")
     command.add_argument("--start", type=count, default=0, metavar="NUMBER", help="the first case (default: 0)")
