@@ -1,6 +1,6 @@
 """The questions of a campaign and their verdicts: one call of the target is one question.
 
-Of each number the call itself is asked in every layout and placement, and the calls of the laws in two placements.
+Of each number the call itself is asked in each layout in five placements, and the calls of the laws in two.
 The answer that comes first is judged as `conform` judges it, against the definition. One that is bit for bit an answer
 that was right is right too; everything else is judged as well, so that no verdict rests on equality with what is wrong.
 """
@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from pynested.conformance.arranging import placements_for
 from pynested.conformance.asking import Job
 from pynested.conformance.corpus import Corpus, Selection, case_of
 from pynested.conformance.judge import DIFFERS, OK, Finding, judge
 from pynested.conformance.messages import Message
-from pynested.conformance.placements import LAYOUTS
+from pynested.conformance.placements import LAYOUTS, OVERLAPPING
 from pynested.conformance.replies import VALUE, Reply
 from pynested.conformance.runner import plan as planned
 from pynested.conformance.session import Session
@@ -35,7 +36,7 @@ from .settings import Settings
 
 __all__ = ["Asked", "Question", "asked_of", "jobs_of", "outcomes"]
 
-_PLACES = 2  # of a call of the laws, in each layout
+_PLACES_OF_CASE, _PLACES_OF_LAW = 4, 2  # placements that are drawn in each layout; a case is asked packed too
 NO_CALL, NO_EXPECTATION = "nothing that this target is asked", "nothing that vectors can expect"
 
 
@@ -68,9 +69,13 @@ class Asked:
 
 
 def jobs_of(vector: Vector, layouts: tuple[str, ...] = LAYOUTS) -> list[Job]:
-    """Return what `conform` asks of one vector: these layouts, with all their placements."""
+    """Return what can be asked of one vector: these layouts, with those of `conform` and every other placement."""
     case = case_of(vector["id"].partition("/")[0], vector)
-    return planned(Corpus(load_table(), (case,), SPEC, ""), Selection(layouts=layouts))
+    jobs = planned(Corpus(load_table(), (case,), SPEC, ""), Selection(layouts=layouts))
+    if case.is_error:
+        return jobs
+    alike = [one for one in placements_for(case) if one != OVERLAPPING]
+    return [replace(job, placements=tuple(dict.fromkeys((*job.placements, *alike)))) for job in jobs]
 
 
 def outcomes(settings: Settings, numbers: Iterable[int], session: Session, unasked: Counter[str]) -> Iterator[Asked]:
@@ -120,7 +125,7 @@ def _asked(question: Question, reply: Reply, right: dict[Any, Reply], errors: st
 
 
 def asked_of(plan: Plan, settings: Settings, errors: str, unasked: Counter[str]) -> Iterator[Question]:
-    """Yield the questions about a plan: the call everywhere, and what the laws say of it."""
+    """Yield the questions about a plan: the call itself, and what the laws say of it."""
     case = authored(plan)
     if case is None or (case.error is not None and errors == "none"):
         unasked[NO_CALL] += 1
@@ -129,18 +134,24 @@ def asked_of(plan: Plan, settings: Settings, errors: str, unasked: Counter[str])
     if vector is None:
         unasked[NO_EXPECTATION] += 1
         return
-    jobs = jobs_of(vector, settings.layouts)
-    yield from (Question(plan, job, placement) for job in jobs for placement in job.placements)
+    jobs, chance = jobs_of(vector, settings.layouts), Chance(plan.seed, plan.number, 2)
+    for job in jobs:
+        first, *others = job.placements
+        yield from (Question(plan, job, one) for one in (first, *_some(chance, others, _PLACES_OF_CASE)))
     if case.error is not None:
         return
-    chance, batch = Chance(plan.seed, plan.number, 2), _batch(case.args)
+    batch = _batch(case.args)
     for order in orders(chance, batch):
         if follows(case, order):
             ordered = replace(plan, order=order)
             call = case_of(plan.op, taken(vector, order))
             for job in jobs:
-                places = [job.placements[place] for place in chance.order(len(job.placements))[:_PLACES]]
+                places = _some(chance, job.placements, _PLACES_OF_LAW)
                 yield from (Question(ordered, replace(job, case=call), one) for one in places)
+
+
+def _some(chance: Chance, placements: Sequence[str], most: int) -> list[str]:
+    return [placements[place] for place in chance.order(len(placements))[:most]]
 
 
 def _batch(values: Sequence[Any]) -> int:

@@ -12,12 +12,12 @@ from pynested.spec.components import Components, each
 from pynested.spec.encoding import decode_value
 from pynested.spec.generator.author import Case
 from pynested.spec.generator.build import build
-from pynested.spec.generator.cases.designed import WRITERS, empty_book
+from pynested.spec.generator.cases.designed import empty_book, writer
 from pynested.spec.generator.words import Inexact
 from pynested.spec.numerics import NDArray
 
 from .chance import Chance
-from .laws import follows, reordered, taken
+from .laws import follows, is_by_hand, reordered, taken
 from .plan import DRAWN, SCALED, SPECIAL, WHOLE, Plan
 
 __all__ = ["authored", "expected", "vector"]
@@ -33,13 +33,15 @@ _SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0)
 def authored(plan: Plan) -> Case | None:
     """Return the call of a plan as an author writes it, or None where the writer has nothing to ask."""
     book = empty_book(plan.op)
-    WRITERS[plan.family](book, plan.full_row, plan.key)
+    writer(plan.family, plan.op)(book, plan.full_row, plan.key)
     if not book.cases:
         return None
     case = replace(book.cases[0], id=f"{plan.op}/fuzz-{plan.seed}/{plan.number}")
     if not plan.tape:
         case = replace(case, gradient=None)
-    if plan.numbers == DRAWN or case.error is not None or (plan.op in _TAME and plan.numbers != WHOLE):
+    if plan.numbers == DRAWN or case.error is not None or is_by_hand(case):
+        return case
+    if plan.op in _TAME and plan.numbers != WHOLE:
         return case
     chance = Chance(plan.seed, plan.number, 1)
     changes: Mapping[str, Change] = {

@@ -20,7 +20,7 @@ from pynested.spec.generator.build import bound
 
 from .chance import Chance
 
-__all__ = ["follows", "orders", "reordered", "taken"]
+__all__ = ["follows", "is_by_hand", "orders", "reordered", "taken"]
 
 Order = tuple[int, ...]
 _REFUSES = (ValueError, IndexError, TypeError, KeyError)  # of a definition, which checks nothing itself
@@ -38,7 +38,8 @@ def orders(chance: Chance, batch: int) -> list[Order]:
         return []
     cut, every = chance.between(1, batch - 1), tuple(range(batch))
     part = every[:cut] if chance.happens(0.5) else every[cut:]
-    return [tuple(chance.order(batch)), (chance.below(batch),), part, every + every[::-1]]
+    found = [tuple(chance.order(batch)), (chance.below(batch),), part, every + every[::-1]]
+    return [one for one in dict.fromkeys(found) if one != every]
 
 
 # --- calls, as an author writes them
@@ -72,7 +73,7 @@ def _batched(shape: Sequence[int | None], batch: int, rank: int) -> bool:
 def follows(case: Case, order: Order) -> bool:
     """Return whether the law holds of a call: its definition gives the same components in the order of the call."""
     sizes = {len(one) for one in _flat([*case.args, *case.kwargs.values()]) if isinstance(one, Components)}
-    if len(sizes) != 1 or max(order) >= max(sizes):
+    if len(sizes) != 1 or max(order) >= max(sizes) or is_by_hand(case) or _counted(case, max(sizes)):
         return False
     with np.errstate(all="ignore"):
         try:
@@ -84,6 +85,17 @@ def follows(case: Case, order: Order) -> bool:
     if len(whole) not in sizes or len(picked) != len(order):
         return False
     return all(_same(whole[i], one) for i, one in zip(order, picked, strict=True))
+
+
+def is_by_hand(case: Case) -> bool:
+    """Return whether an author has written down what is due of a call, which holds of its numbers in their places."""
+    by_hand = case.gradient is not None and not isinstance(case.gradient, str)
+    return by_hand or case.result is not None or case.unspecified != () or case.cotangent is not None
+
+
+def _counted(case: Case, batch: int) -> bool:
+    """Return whether an argument may say how many components there are, as the first size of a shape does."""
+    return any(isinstance(one, tuple) and one[:1] == (batch,) for one in (*case.args, *case.kwargs.values()))
 
 
 def _defined(case: Case) -> Any:

@@ -13,11 +13,11 @@ from pynested.conformance.placements import PACKED
 from pynested.conformance.roots import BY_MESSAGE, normal
 from pynested.conformance.session import Session
 from pynested.spec.axes import FAMILIES
-from pynested.spec.generator.covering import permits
+from pynested.spec.generator.batches import outline
 
 from .asking import jobs_of
 from .calls import Vector, vector
-from .plan import DRAWN, SCALED, SPECIAL, WHOLE, Numbers, Plan, admits
+from .plan import DRAWN, SCALED, SPECIAL, WHOLE, Numbers, Plan, admits, permitted
 from .shrink import shrunk
 
 __all__ = ["DTYPE", "Kind", "Spot", "is_declared", "kind_of", "looked_at", "smallest"]
@@ -102,9 +102,11 @@ def _plans(plan: Plan) -> Iterator[Plan]:
     if plan.tape:
         yield replace(plan, tape=False)
     yield from _lower(plan)
-    if plan.lengths:
+    said = tuple(outline(plan.row).lengths)
+    if sum(said) < sum(plan.lengths):
         yield replace(plan, lengths=())
-        yield from (replace(plan, lengths=one) for one in _shorter(plan.lengths) if admits(dict(plan.row), one))
+    shorter = _shorter(plan.lengths or said)
+    yield from (replace(plan, lengths=one) for one in shorter if admits(dict(plan.row), one))
     if plan.sizes:
         yield replace(plan, sizes=())
 
@@ -118,7 +120,7 @@ def _lower(plan: Plan) -> Iterator[Plan]:
         smallest_first = [one for one in _FEWEST if one in levels] if axis == "batch" else levels
         for level in itertools.takewhile(row[axis].__ne__, smallest_first):
             lower = {**row, axis: level}
-            if permits(lower, family.never):
+            if permitted(family, lower):
                 lengths = () if axis in ("batch", "lengths", "rank") else plan.lengths
                 sizes = () if axis in ("sizes", "rank", "ragged") else plan.sizes
                 order = () if axis == "batch" else plan.order

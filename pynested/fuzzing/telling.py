@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pynested.conformance.conform import conform
-from pynested.conformance.corpus import Corpus, Selection, case_of
+from pynested.conformance.asking import Job
+from pynested.conformance.corpus import Case, Corpus, Selection, case_of
 from pynested.conformance.differences import WIDTH, causes, in_full
 from pynested.conformance.judge import CONVENTION, Finding
+from pynested.conformance.placements import PACKED
 from pynested.conformance.printable import printable
 from pynested.conformance.problems import KitError, OutputError, UsageError
+from pynested.conformance.records import Run, footer, header
+from pynested.conformance.runner import plan as planned
+from pynested.conformance.runner import results
 from pynested.conformance.session import Session
 from pynested.spec.corpus import SPEC, load_vectors
 from pynested.spec.generator.write import text_of
@@ -108,9 +113,22 @@ def ways(small: Sequence[Small], tally: Tally) -> str:
 
 def differences(small: Sequence[Small], settings: Settings) -> str:
     """Return the smallest calls as `conform` tells them, each with a snippet."""
-    run = conform(_corpus(small), Selection(layouts=settings.layouts), lambda: opened(settings), None, None)
-    name, dense = run.header["target"]["name"], run.header["target"].get("dense", "")
+    corpus = _corpus(small)
+    with opened(settings) as session:
+        placed = {one.vector["id"]: one.spot.placement for one in small}
+        jobs = [job for case in corpus.cases for job in _jobs(corpus, case, settings, placed.get(case.id, PACKED))]
+        found = list(results(jobs, session, corpus))
+        selection = Selection(layouts=settings.layouts)
+        run = Run(header(corpus, session.identity, selection, len(found)), found, footer(found, 0.0))
+        name, dense = session.identity.name, session.identity.dense
     return "\n\n".join("\n".join(in_full(cause, name, dense)) for cause in causes(run)) + "\n"
+
+
+def _jobs(corpus: Corpus, case: Case, settings: Settings, placement: str) -> Iterator[Job]:
+    """Yield what to ask of a call: packed, and where it differs, in each layout."""
+    alone = Corpus(corpus.table, (case,), SPEC, "")
+    for job in planned(alone, Selection(layouts=settings.layouts)):
+        yield replace(job, placements=tuple(dict.fromkeys((job.placements[0], placement))))
 
 
 def _corpus(small: Sequence[Small]) -> Corpus:
@@ -123,11 +141,20 @@ def _files(small: Sequence[Small]) -> dict[str, list[Mapping[str, Any]]]:
     """Return the vectors of each operator."""
     files: dict[str, list[Mapping[str, Any]]] = {}
     for one in small:
-        files.setdefault(one.kind[0], []).append(one.vector)
-    for op, found in files.items():
-        near = {one["near"] for one in found if "near" in one}
-        found[:0] = [one for one in load_vectors()[op] if one["id"] in near] if near else []
+        op, vector = one.kind[0], one.vector
+        if "near" in vector:
+            near = _accepted(op, vector)
+            files.setdefault(op, []).extend([] if near in files.get(op, []) else [near])
+            vector = {**vector, "near": near["id"]}
+        files.setdefault(op, []).append(vector)
     return files
+
+
+def _accepted(op: str, refused: Vector) -> Mapping[str, Any]:
+    """Return the call that must be accepted beside one that must not: that which it names, or the first of its kind."""
+    layouts = set(refused["layouts"])
+    accepted = [one for one in load_vectors()[op] if "error" not in one["expect"] and layouts <= set(one["layouts"])]
+    return next((one for one in accepted if one["id"] == refused["near"]), accepted[0])
 
 
 def check_folder(folder: Path) -> None:

@@ -36,7 +36,6 @@ _MISSED: tuple[Mapping[str, str], ...] = (
     {"misfit": "size", "rank": "3", "ragged": "two"},
     {"misfit": "per-component padded total deeper", "ragged": "last two"},
     {"misfit": "total", "lengths": "late"},
-    {"misfit": "per-component", "sizes": "one", "ragged": "middle"},
 )
 
 _FAMILIES = (

@@ -33,7 +33,6 @@ _THIRD: tuple[Mapping[str, str], ...] = (
     {"misfit": "size", "rank": "3", "ragged": "two"},
     {"misfit": "per-component padded total deeper", "ragged": "last two"},
     {"misfit": "total", "lengths": "late"},
-    {"misfit": "per-component", "sizes": "one", "ragged": "middle"},
     {"operator": "masked_fill", "position": "third"},
     {"operator": "masked_fill", "position": "first", "misfit": "per-component padded total deeper"},
 )

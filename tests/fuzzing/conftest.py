@@ -46,5 +46,5 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fault], None]:
 
 
 def off_by_a_thousandth(op: str, layout: str, args: Sequence[Any], result: Any) -> Any:
-    """Of more than one component the probabilities of a softmax do not add up to 1."""
-    return result * 1.001 if op == "softmax" and isinstance(args[0], pn.NestedArray) and len(args[0]) > 1 else result
+    """Of more than one component what is negated is a thousandth too much."""
+    return result * 1.001 if op == "neg" and isinstance(args[0], pn.NestedArray) and len(args[0]) > 1 else result

@@ -15,7 +15,6 @@ import pytest
 
 import pynested as pn
 from pynested.cli import main
-from pynested.conformance.asking import Job
 from pynested.conformance.corpus import Selection, load_corpus
 from pynested.conformance.judge import Finding
 from pynested.conformance.replies import VALUE, Reply
@@ -31,7 +30,7 @@ from tests.faults import plant as plant_module
 from .conftest import off_by_a_thousandth
 
 Plant = Callable[[Any], None]
-SOFTMAX = Settings(3, ops=("softmax",))
+NEG = Settings(3, ops=("neg",))
 
 
 def small_of(settings: Settings, end: int) -> tuple[Tally, telling.Small]:
@@ -46,8 +45,8 @@ def sizes(vector: Any) -> list[list[int]]:
 
 def test_a_wrong_value_is_found_and_shrunk_to_as_many_components_as_it_takes(plant: Plant) -> None:
     plant(off_by_a_thousandth)
-    tally, small = small_of(SOFTMAX, 12)
-    assert small.kind == ("softmax", "forward", "value", "") and small.steady
+    tally, small = small_of(NEG, 12)
+    assert small.kind == ("neg", "forward", "value", "") and small.steady
     assert tally.differ == tally.kinds[small.kind] > 1 and tally.exit_code == 1
     assert len(sizes(small.vector)) == 2 and np.prod(sizes(small.vector), axis=1).sum() <= 4
 
@@ -104,13 +103,13 @@ def test_what_agrees_when_it_is_asked_again_is_said_to(plant: Plant) -> None:
 def test_what_is_saved_is_run_by_conform(plant: Plant, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plant(off_by_a_thousandth)
     folder = tmp_path / "found"
-    options = ["--seed", "3", "--cases", "12", "--op", "softmax", "--op", "add", "--out", str(folder)]
+    options = ["--seed", "3", "--cases", "12", "--op", "neg", "--op", "add", "--out", str(folder)]
     assert main(["fuzz", *options]) == 1
     told = capsys.readouterr().out
     assert re.search(r"12 cases \(numbers 0 to 11\), \d+ judged calls in .* differ\.", told.replace("\n", " "))
-    assert "pn.softmax(x" in told and f"pynested conform --vectors {folder}" in told
+    assert "pn.neg(x" in told and f"pynested conform --vectors {folder}" in told
     (case,) = load_corpus(folder).cases
-    assert case.op == "softmax"
+    assert case.op == "neg"
     assert main(["conform", "--vectors", str(folder)]) == 0  # pynested itself, which is right
     assert main(["fuzz", *options]) == 2  # there are vectors in the folder now
 
@@ -156,8 +155,8 @@ def test_chunks_are_all_the_numbers_in_order() -> None:
 
 def test_the_tally_of_two_parts_is_that_of_the_whole(plant: Plant) -> None:
     plant(off_by_a_thousandth)
-    parts, whole = ask(SOFTMAX, 0, 5), ask(SOFTMAX, 0, 12)
-    parts.add(ask(SOFTMAX, 5, 12))
+    parts, whole = ask(NEG, 0, 5), ask(NEG, 0, 12)
+    parts.add(ask(NEG, 5, 12))
     assert parts == whole and whole.differ
 
 
@@ -203,12 +202,13 @@ def test_no_verdict_rests_on_an_answer_that_was_wrong() -> None:
 
 
 def test_every_question_of_a_number_is_another_call() -> None:
-    asked: list[tuple[Any, Job, str]] = []
-    for question in asking.asked_of(drawn(5, 11), Settings(5), "kind", asking.Counter()):
-        key = question.plan.order, question.job.layout, question.placement
-        assert key not in asked
-        asked.append(key)
-    assert len({order for order, *_ in asked}) > 1
+    orders = set()
+    for number in range(12):
+        questions = list(asking.asked_of(drawn(5, number), Settings(5), "kind", asking.Counter()))
+        keys = [(one.plan.order, one.job.layout, one.placement) for one in questions]
+        assert len(set(keys)) == len(keys)
+        orders |= {one.plan.order for one in questions}
+    assert len(orders) > 8
 
 
 # ---- a stranger's program
@@ -220,7 +220,7 @@ def test_a_single_fault_of_a_small_implementation_is_found_through_the_protocol(
     fault = plant_module.load("small")["the mean of nothing is 0"]
     copy = Path(shutil.copytree(plant_module.SMALL, tmp_path / "small", ignore=shutil.ignore_patterns("__pycache__")))
     options = ["--adapter", shlex.join([sys.executable, str(copy)]), "--layout", "jagged", "--op", "mean"]
-    options += ["--seed", "3", "--start", "44", "--cases", "3"]
+    options += ["--seed", "3", "--start", "263", "--cases", "1"]
     (copy / fault["file"]).write_text(plant_module.changed("small", fault), encoding="utf-8")
     assert main(["fuzz", *options, "--out", str(tmp_path / "found")]) == 1
     told = capsys.readouterr().out
