@@ -140,8 +140,9 @@ def _field(
         pairs = [contributions.get(first + place, []) for place in range(leaf.size)]
         first += leaf.size
         slopes += [slope for one in pairs for slope, _ in one]
+        sums = [_sum_of_products(one) for one in pairs]
         for number, column in enumerate(columns):
-            column.append(_objects([_sum_of_products(one)[number] for one in pairs], leaf))
+            column.append(_objects([one[number] for one in sums], leaf))
     dtype, computing = given.dtype.name, value.dtype.name
     gradient = like(value, iter(columns[0]), object)
     plain = representable(gradient, dtype) and representable(np.array(slopes, object), dtype)
