@@ -34,6 +34,7 @@ from .conformance.session import Session
 from .conformance.signals import Ended, raised
 from .conformance.smoke import smoke
 from .conformance.wire import listening
+from .fuzzing.command import add_fuzz, fuzz
 
 _EMULATION = ("schedule", "seed", "workers", "sanitize")
 _EXIT_CODES = (
@@ -64,6 +65,8 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     help_ = "check an implementation against the specification"
     add_conform(commands.add_parser("conform", help=help_, epilog=_EXIT_CODES))
+    help_ = "draw calls without end, hold a target against them, and make what differs small"
+    add_fuzz(commands.add_parser("fuzz", help=help_, epilog=_EXIT_CODES))
     help_ = "show a run that was kept with conform --json"
     report = commands.add_parser("report", help=help_, epilog=_EXIT_CODES)
     report.add_argument("file", type=Path, metavar="FILE")
@@ -111,6 +114,7 @@ def _run(options: argparse.Namespace) -> int:
     """Run one command; whatever keeps it from its end is told in a sentence."""
     commands = {
         "conform": _conform,
+        "fuzz": lambda options: fuzz(options, _command(options.adapter), _write),
         "report": _report,
         "diff": _diff,
         "snippets": _snippets,

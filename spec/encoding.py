@@ -57,6 +57,7 @@ WIDTHS: Mapping[str, int] = {
     "float32": 8,
     "float64": 16,
 }
+_NAMES = {np.dtype(name): name for name in WIDTHS}
 
 # What a word of an expectation asks for. The letters are outside the hex alphabet and keep the width of a word.
 EXACT, ANY_NAN, ANY_ZERO, UNSPECIFIED = 0, 1, 2, 3
@@ -76,16 +77,19 @@ class Index:
 
 def encode(array: NDArray) -> str:
     """Return the words of `array` in C order."""
-    name = array.dtype.name
-    if name not in WIDTHS:
-        raise TypeError(f"encode: dtype {name} has no words; the dtypes of the specification are {', '.join(WIDTHS)}")
+    name = _NAMES.get(array.dtype.newbyteorder("="))
+    if name is None:
+        given = array.dtype.name
+        raise TypeError(f"encode: dtype {given} has no words; the dtypes of the specification are {', '.join(WIDTHS)}")
     if name == "bool":
         return "".join("1" if flag else "0" for flag in array.ravel().tolist())
-    return np.ascontiguousarray(array).astype(array.dtype.newbyteorder(">")).tobytes().hex()
+    return array.astype(array.dtype.newbyteorder(">"), order="C", copy=False).tobytes().hex()
 
 
 def decode(bits: str, dtype: Any, shape: Sequence[int]) -> NDArray:
     """Return the array whose words are `bits`; anything but the exact number of hex words is refused."""
+    if _HEX.fullmatch(bits):
+        return _numbers(bits, _named(bits, dtype, shape), shape)
     array, wanted = decode_words(bits, dtype, shape)
     if np.any(wanted != EXACT):
         raise ValueError(f"decode: wildcard words belong to expectations only, found one in {bits[:40]!r}")
@@ -94,22 +98,36 @@ def decode(bits: str, dtype: Any, shape: Sequence[int]) -> NDArray:
 
 def decode_words(bits: str, dtype: Any, shape: Sequence[int]) -> tuple[NDArray, NDArray]:
     """Return the array and, per element, what is wanted: EXACT, ANY_NAN, ANY_ZERO or UNSPECIFIED."""
-    name = np.dtype(dtype).name
+    name = _named(bits, dtype, shape)
+    if _HEX.fullmatch(bits):
+        return _numbers(bits, name, shape), np.full(tuple(shape), EXACT, np.uint8)
+    width = WIDTHS[name]
+    words = [bits[start : start + width] for start in range(0, len(bits), width)]
+    wanted = np.array([_wanted(word) for word in words], dtype=np.uint8).reshape(tuple(shape))
+    plain = "".join("0" * width if word[0] in _WILDCARDS else word for word in words)
+    return _numbers(plain, name, shape), wanted
+
+
+def _named(bits: str, dtype: Any, shape: Sequence[int]) -> str:
+    """Return the name of the dtype; words that are not as many as the shape has elements are refused."""
+    name = dtype if isinstance(dtype, str) and dtype in WIDTHS else np.dtype(dtype).name
     width, count = WIDTHS[name], math.prod(shape)
     if len(bits) != width * count:
         raise ValueError(
             f"decode: shape {tuple(shape)} of {name} needs {count} words of {width} digits, that is "
             f"{width * count}, but there are {len(bits)} digits"
         )
-    words = [bits[start : start + width] for start in range(0, len(bits), width)]
-    wanted = np.array([_wanted(word) for word in words], dtype=np.uint8).reshape(tuple(shape))
-    plain = "".join("0" * width if word[0] in _WILDCARDS else word for word in words)
+    return name
+
+
+def _numbers(bits: str, name: str, shape: Sequence[int]) -> NDArray:
+    """Return the array of words that are all hex."""
     if name == "bool":
-        if set(plain) - {"0", "1"}:
+        if set(bits) - {"0", "1"}:
             raise ValueError(f"decode: a bool is 0 or 1, found {bits[:40]!r}")
-        return np.array([word == "1" for word in plain], dtype=np.bool_).reshape(tuple(shape)), wanted
-    raw = np.frombuffer(bytes.fromhex(plain), dtype=np.dtype(name).newbyteorder(">"))
-    return raw.astype(np.dtype(name)).reshape(tuple(shape)), wanted
+        return np.array([word == "1" for word in bits], dtype=np.bool_).reshape(tuple(shape))
+    raw = np.frombuffer(bytes.fromhex(bits), dtype=np.dtype(name).newbyteorder(">"))
+    return raw.astype(np.dtype(name)).reshape(tuple(shape))
 
 
 def _wanted(word: str) -> int:

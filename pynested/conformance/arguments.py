@@ -35,7 +35,7 @@ def add_conform(command: argparse.ArgumentParser) -> None:
     _add_emulation(command.add_argument_group("with --device emulated", "how the CUDA kernels are run on the CPU"))
     command.add_argument(
         "--timeout",
-        type=_seconds,
+        type=seconds,
         metavar="SECONDS",
         help="for each answer of a child process (default: 20, and 120 for the first)",
     )
@@ -55,7 +55,7 @@ def add_adapter(command: argparse.ArgumentParser) -> None:
     parts = command.add_subparsers(dest="part", required=True, metavar="COMMAND")
     asked = parts.add_parser("smoke", help="ask an adapter a few calls: what works, what is wrong, what to do next")
     asked.add_argument("adapter", metavar="COMMAND", help="the program that speaks the protocol, as for --adapter")
-    asked.add_argument("--timeout", type=_seconds, default=3.0, metavar="SECONDS", help="for each answer (default: 3)")
+    asked.add_argument("--timeout", type=seconds, default=3.0, metavar="SECONDS", help="for each answer (default: 3)")
     _add_trace(asked)
 
 
@@ -84,13 +84,13 @@ def add_view(command: argparse.ArgumentParser) -> None:
     command.add_argument("--junit", type=Path, metavar="FILE", help="write the checks as JUnit XML")
     command.add_argument("--markdown", type=Path, metavar="FILE", help="write the causes as Markdown")
     command.add_argument("--all", action="store_true", help="fold no cause")
-    command.add_argument("--top", type=_count, default=IN_FULL, metavar="N", help="causes to show in full (default: 5)")
+    command.add_argument("--top", type=count, default=IN_FULL, metavar="N", help="causes to show in full (default: 5)")
 
 
-def _count(text: str) -> int:
-    """Return a number of things; argparse shows what is wrong with any other."""
+def count(text: str) -> int:
+    """Return a whole number of things; argparse shows what is wrong with any other."""
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text} is not a number of causes: give 0, 1, 2 ...")
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number: give 0, 1, 2 ...")
     return int(text)
 
 
@@ -99,10 +99,10 @@ def add_verbose(command: argparse.ArgumentParser, help_: str) -> None:
     command.add_argument("-v", "--verbose", action="count", default=0, help=help_)
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
     """Return a time to wait; argparse shows what is wrong with any other."""
-    seconds = float(text)
-    if not 0 < seconds <= threading.TIMEOUT_MAX:
+    found = float(text)
+    if not 0 < found <= threading.TIMEOUT_MAX:
         most = f"at most {threading.TIMEOUT_MAX:.0f}"
         raise argparse.ArgumentTypeError(f"{text} is not a positive number of seconds that can be waited for, {most}")
-    return seconds
+    return found

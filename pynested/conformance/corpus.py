@@ -134,8 +134,7 @@ class Selection:
         for case in corpus.cases:
             wanted = (not self.ops or case.op in self.ops) and (not self.quick or case.id in corpus.core)
             wanted = wanted and (not self.match or fnmatch.fnmatchcase(case.id, self.match))
-            classes = {corpus.clauses[id_].kind_class for id_ in case.clauses}
-            wanted = wanted and (not self.kind_class or self.kind_class in classes)
+            wanted = wanted and (not self.kind_class or self.kind_class in _classes(case, corpus))
             wanted = wanted and not any(fnmatch.fnmatchcase(case.id, one) for one in self.exclude)
             if wanted and (not self.dtypes or case.dtypes & set(self.dtypes)):
                 yield from ((case, layout) for layout in self.layouts if layout in case.layouts)
@@ -148,6 +147,11 @@ class Selection:
                 raise unknown("operator", name, operators)
         if next(self.pick(corpus), None) is None:
             raise UsageError("no case is selected; loosen --op, --layout, --match, --class, --exclude or --dtype")
+
+
+def _classes(case: Case, corpus: Corpus) -> set[str]:
+    """Return the classes of the clauses that a case is about."""
+    return {corpus.clauses[id_].kind_class for id_ in case.clauses}
 
 
 def load_corpus(folder: Path = VECTORS, table: Mapping[str, Operator] | None = None) -> Corpus:
@@ -163,7 +167,7 @@ def load_corpus(folder: Path = VECTORS, table: Mapping[str, Operator] | None = N
         raise KitError(f"{folder}: damaged vectors: {damaged}") from damaged
     _refuse([*lint_cases(table, files), *lint_programs(table, programs)])
     order = {name: number for number, name in enumerate(table)}
-    cases = [_case(op, entry) for op in sorted(files, key=order.__getitem__) for entry in files[op]]
+    cases = [case_of(op, entry) for op in sorted(files, key=order.__getitem__) for entry in files[op]]
     cases += [_program(name, one) for name in sorted(programs, key=order.__getitem__) for one in programs[name]]
     return Corpus(table, tuple(cases), SPEC, digest)
 
@@ -187,7 +191,7 @@ def _digest(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _case(op: str, entry: Mapping[str, Any]) -> Case:
+def case_of(op: str, entry: Mapping[str, Any]) -> Case:
     """Return the case of an entry, whose form was checked when it was read."""
     lists = {name: tuple(entry[name]) for name in ("clauses", "layouts", "placements") if name in entry}
     return Case(op=op, **{**entry, **lists})

@@ -21,7 +21,7 @@ from .records import Record
 Pair = tuple[Record, Record]  # a result, and one of its findings
 Key = tuple[str, ...]
 
-_BY_MESSAGE = ("refused", "error-kind", CORRUPT)
+BY_MESSAGE = ("refused", "error-kind", CORRUPT)
 _SHARED = 0.6  # of the words of two texts, where they are told as one
 
 # What of a message differs from call to call: what is quoted or in brackets, numbers, and who says it.
@@ -64,7 +64,7 @@ def _key(result: Record, finding: Record) -> Key:
         return kind, result["layout"], verdict, "empty" if "no components" in finding["call"] else ""
     if kind in (UNSTEADY, CORRUPTED):
         return kind, verdict, part
-    if verdict in _BY_MESSAGE:
+    if verdict in BY_MESSAGE:
         return "refused", verdict, "gradient" if part == "gradient" else ""
     placed = result["chapter"] if finding["clause"] == PLACEMENT or verdict == "accepted" else ""
     return kind, verdict, part, placed
@@ -74,7 +74,7 @@ def _said(finding: Record) -> str:
     """Return the text that tells the root: of a crash the signal, of what is accepted the error that it has to be."""
     if finding["kind"] == CRASH:
         return str(finding["got"]).partition(":")[0]
-    if finding["verdict"] in _BY_MESSAGE:
+    if finding["verdict"] in BY_MESSAGE:
         return normal(finding["got"])
     placed = finding["clause"] == PLACEMENT
     return str(finding["want"] if finding["verdict"] == "accepted" and not placed else finding["text"])

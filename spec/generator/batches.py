@@ -78,9 +78,8 @@ class Outline:
 
 
 def outline(row: Mapping[str, str]) -> Outline:
-    """Return the shapes that a row asks for."""
-    batch, dims = BATCH[row["batch"]], int(row["rank"]) - 1
-    lengths = _lengths(row["lengths"], batch)
+    """Return the shapes that a row asks for; in place of a level it may have the lengths, or the sizes, as numbers."""
+    dims, lengths = int(row["rank"]) - 1, _numbers(row["lengths"]) or _lengths(row["lengths"], BATCH[row["batch"]])
     middle = dims // 2
     irregular = {"first": [0], "last": [dims - 1], "middle": [middle], "two": [0, dims - 1], "regular": [0]}
     places = irregular[row["ragged"]]
@@ -93,7 +92,12 @@ def outline(row: Mapping[str, str]) -> Outline:
     known = [None if place in places else next(rest) for place in range(dims)]
     if row["ragged"] == "regular":
         known[0] = lengths[0]
-    return Outline(tuple(shapes), (batch, *known), 1 + places[0])
+    return Outline(tuple(shapes), (len(lengths), *known), 1 + places[0])
+
+
+def _numbers(level: str) -> list[int]:
+    """Return the numbers of a row that says them itself."""
+    return [int(number) for number in level.split()] if level[:1].isdigit() else []
 
 
 def _lengths(level: str, batch: int) -> list[int]:
@@ -107,6 +111,8 @@ def _lengths(level: str, batch: int) -> list[int]:
 
 def _sizes(level: str, lengths: list[int], count: int) -> list[int]:
     """Return the regular sizes, of which the first one, or all, are as the level says."""
+    if numbers := _numbers(level):
+        return numbers[:count]
     first = {
         "other": 4, "one": 1, "zero": 0, "same": 2,
         "batch": len(lengths), "longest": max(lengths, default=0), "total": sum(lengths),

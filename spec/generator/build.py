@@ -22,7 +22,7 @@ from .gradient import gradient_fields
 from .trees import as_dtype, leaves, like
 from .words import bound_fields, exact_fields
 
-__all__ = ["build"]
+__all__ = ["bound", "build"]
 
 _DIMS = ("dim", "dim0", "dim1", "dims", "start_dim", "end_dim")
 _PROMOTING = (
@@ -63,7 +63,7 @@ class Run:
     def __init__(self, case: Case) -> None:
         self.case = case
         self.define = definition(case.op)
-        self.arguments = _bound(case, self.define)
+        self.arguments = bound(case, self.define)
         self.result = self._shaped(self.define(**self.arguments) if case.result is None else case.result)
         self.dtype = case.dtype or self._dtype()
         self.is_float = np.dtype(self.dtype).kind == "f"
@@ -93,7 +93,7 @@ class Run:
         if self.case.result is not None:
             return None if any(leaf.size for leaf in leaves(self.result)) else self.result
         first, lifted = 0, dict(self.arguments)
-        differentiable = load_table()[self.case.op].differentiable
+        differentiable = () if self.case.gradient is None else load_table()[self.case.op].differentiable
         for name, value in self.arguments.items():
             if not any(leaf.dtype.kind == "f" for leaf in leaves(value)):
                 continue
@@ -136,7 +136,7 @@ def _lifted(value: Any, number: int | None, first: int) -> tuple[Any, int]:
     return like(value, iter(arrays)), first
 
 
-def _bound(case: Case, define: Callable[..., Any]) -> dict[str, Any]:
+def bound(case: Case, define: Callable[..., Any]) -> dict[str, Any]:
     """Return the arguments by name: dims canonical, operands in the dtype that the call asks for."""
     parameters = inspect.signature(define).parameters
     kwargs: Mapping[str, Any] = case.kwargs

@@ -165,7 +165,13 @@ class Exact(Ordered):
         return self._chain(MP.erf(self.value), slope)
 
     def function(self, entry: Function) -> Exact:
-        """Return an entry's function, NaN where it is not real, with its derivative."""
+        """Return an entry's function, NaN where it is not real, with its derivative.
+
+        What is NaN or infinite at infinity is what its edges say; finite values of edges are those of float32.
+        """
+        edge = dict(entry.special).get(float(self.value), 0.0) if MP.isinf(self.value) else 0.0
+        if not math.isfinite(edge):
+            return Exact(MP.mpf(edge))
         try:
             value = entry.value(MP, self.value)
         except ZeroDivisionError:

@@ -135,14 +135,18 @@ def _field(
         parts = zip(zip(value, given, strict=True), starts, strict=False)
         return {"list": [_field(case, *part, contributions, *special) for part in parts]}
     columns: list[list[NDArray]] = [[], [], [], []]
+    slopes: list[Any] = []
     for leaf in leaves(value):
         pairs = [contributions.get(first + place, []) for place in range(leaf.size)]
         first += leaf.size
+        slopes += [slope for one in pairs for slope, _ in one]
+        sums = [_sum_of_products(one) for one in pairs]
         for number, column in enumerate(columns):
-            column.append(_objects([_sum_of_products(one)[number] for one in pairs], leaf))
+            column.append(_objects([one[number] for one in sums], leaf))
     dtype, computing = given.dtype.name, value.dtype.name
     gradient = like(value, iter(columns[0]), object)
-    if case.cmp == "exact" and representable(gradient, dtype):
+    plain = representable(gradient, dtype) and representable(np.array(slopes, object), dtype)
+    if case.cmp == "exact" and plain:  # a sum may be a float where what is added has to be rounded
         return exact_fields(gradient, gradient, dtype, strict=True, zeros="either", open_places=())
     held = (column if own is None else leaves(own) for column, own in zip(columns[1:], special, strict=True))
     errors, lost, added = held

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from .cases import program_shape, program_share, program_tape, program_write
 from .cases.designed import designed
 from .programs import chapter_text
 
-__all__ = ["FOLDER", "books", "differences", "texts", "write"]
+__all__ = ["FOLDER", "books", "differences", "text_of", "texts", "write"]
 
 _PROGRAMS = (program_write, program_tape, program_shape, program_share)
 FOLDER = Path(__file__).parents[1] / "vectors"
@@ -42,8 +42,13 @@ def texts(only: str | None = None) -> Iterator[tuple[Path, str]]:
 
 def text(book: Book) -> str:
     """Return the file of one operator."""
-    lines = [_line(_case(book, number)) for number in range(len(book.cases))]
-    header = {"format": FORMAT, "spec": SPEC, "op": book.op, "count": len(lines)}
+    return text_of(book.op, [_case(book, number) for number in range(len(book.cases))])
+
+
+def text_of(op: str, vectors: Sequence[Mapping[str, Any]]) -> str:
+    """Return the file of the vectors of one operator."""
+    lines = [_line(vector) for vector in vectors]
+    header = {"format": FORMAT, "spec": SPEC, "op": op, "count": len(lines)}
     return _line(header)[:-1] + ',\n"cases":[\n' + ",\n".join(lines) + "\n]}\n"
 
 

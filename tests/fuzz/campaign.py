@@ -11,7 +11,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from . import draw, shrink
+from pynested.fuzzing.shrink import shrunk
+
+from . import draw
 from .draw.slopes import slope
 from .draw.structures import malformed
 from .draw.tampering import tampering
@@ -131,7 +133,7 @@ def told(mode: str, seed: int, number: int, device: str = "cpu") -> str:
             except Missing:
                 return None
 
-        small, again = shrink.shrunk(plan, found, how.smaller, shows, how.kind)
+        small, again = shrunk(plan, found, how.smaller, shows, how.kind)
     return how.told(small, again.difference, device)
 
 

@@ -79,3 +79,12 @@ def test_the_square_of_an_int_wraps_and_a_step_leaves_it() -> None:
     for name in ("floor", "ceil", "round", "trunc"):
         beyond = np.array([2**53 + 1, -(2**63)])
         assert FUNCTIONS[name].of(beyond).tolist() == beyond.tolist()
+
+
+@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=lambda function: function.name)
+def test_an_exact_infinity_has_the_value_that_the_edges_say(function: Function) -> None:
+    edges = {x: value for x, value in function.special if math.isinf(x)}
+    for x, value in edges.items():
+        found = float(Exact(MP.mpf(x)).function(function))
+        assert np.float32(found) == np.float32(value) or (math.isnan(found) and math.isnan(value))
+    assert float(Exact(MP.inf).function(FUNCTIONS["atan"])) == math.pi / 2

@@ -126,6 +126,16 @@ def test_an_inexact_value_cannot_be_an_exact_case() -> None:
         build(book.cases[0])
 
 
+def test_a_gradient_is_exact_only_where_nothing_that_is_added_has_to_be_rounded() -> None:
+    """1 / 3 and 2 / 3 add up to 1, but neither is a float; 1 / 2 and 1 / 2 are."""
+    for divisors, cmp in (([3.0, 1.5], "bound"), ([2.0, 2.0], "exact")):
+        book = Book("div")
+        x, y = np.float32([1.0]), nest("float32", [divisors])
+        book.value("float32/dense", "1", [x, y], cotangent=nest("float32", [[2.0, 2.0]]))
+        (gradient, _) = build(book.cases[0])["gradient"]
+        assert gradient["dense"]["cmp"] == cmp
+
+
 def test_an_overflow_within_a_bound_is_an_infinity() -> None:
     book = Book("exp")
     book.value("float16/overflow", "1", [nest("float16", [[12.0, 1.0], [-65504.0]])], cmp="bound", gradient=None)

@@ -18,6 +18,7 @@ FLOORS = {
     "pynested.autograd": 2,
     "pynested": 3,  # whatever has no floor of its own
     "pynested.conformance": 4,
+    "pynested.fuzzing": 4,
     "pynested.pictures": 4,
     "pynested.cli": 4,
     "pynested.pytest_plugin": 4,
@@ -28,7 +29,7 @@ ABSOLUTE = {FACADE, "pynested.__main__"}  # the two that Python itself may start
 STUBS = {"pynested.nested.operator_methods", "pynested.autograd.operator_methods"}  # for type checkers only
 TOP = 4
 MAPPED = ("autograd", "backends", "spec")
-OPTIONAL = {"awkward", "cupy", "jax", "matplotlib", "tensorflow", "torch"}
+OPTIONAL = {"awkward", "cupy", "dask", "distributed", "jax", "matplotlib", "tensorflow", "torch"}
 
 
 class Import(NamedTuple):

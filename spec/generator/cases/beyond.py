@@ -37,4 +37,5 @@ def beyond(book: Book, row: Row, key: str) -> None:
         first = numbers("float32", (2,) * rank, key, "whole")
     layouts = ("strided",) if book.op == "narrow" else form.able
     accepted = [case for case in book.cases if case.error is None and set(layouts) <= set(case.layouts)]
-    book.error("axes-beyond", "ERRORS-1", "DimensionError", accepted[0].id, [first], kw=kw, layouts=layouts)
+    near = accepted[0].id if accepted else ""  # where this call is drawn by itself
+    book.error("axes-beyond", "ERRORS-1", "DimensionError", near, [first], kw=kw, layouts=layouts)

@@ -31,7 +31,7 @@ from .stretched import stretch
 from .threes import between, choose, fill, miss_of_three
 from .turned import compared, converted, padded
 
-__all__ = ["designed", "rows"]
+__all__ = ["designed", "empty_book", "rows", "writer"]
 
 PART = "axes"  # the name of their files: `sum.axes.json`
 EITHER = ("maximum", "minimum", "amax", "amin", "relu", "sgn", "gelu", "silu")  # zeros whose sign is open
@@ -46,15 +46,21 @@ def designed(chapter: str) -> Iterator[Book]:
     yield from (_book(op) for op in operators if load_table()[op].chapter == chapter)
 
 
-def _book(op: str) -> Book:
+def empty_book(op: str) -> Book:
+    """Return the book in which the calls of an operator are to be written down."""
     exact = load_table()[op].precision in NO_TOLERANCE
     zeros = "either" if op in EITHER or not exact else "signed"
     book = Book(op, zeros=zeros, part=PART, cmp="exact" if exact else "bound", several=op in SEVERAL)
     book.placements = PLACEMENTS.get(op, ())
+    return book
+
+
+def _book(op: str) -> Book:
+    book = empty_book(op)
     for family in FAMILIES.values():
         for number, row in enumerate(rows(family.name) if op in family.operators else ()):
             if row.get("operator", op) == op:
-                _writer(family.name, op)(book, row, f"{op} {family.name} {number}")
+                writer(family.name, op)(book, row, f"{op} {family.name} {number}")
     return book
 
 
@@ -65,7 +71,7 @@ def rows(family: str) -> list[Row]:
     return cover(one.levels(), one.never, one.triples, {**SILENT, **one.silent})
 
 
-def _writer(family: str, op: str) -> Callable[[Book, Row, str], None]:
+def writer(family: str, op: str) -> Callable[[Book, Row, str], None]:
     """Return what writes a call of a family; of one that only varies more, what writes that operator elsewhere."""
     first = next(one.name for one in FAMILIES.values() if op in one.operators)
     return WRITERS[family] if family in WRITERS else WRITERS.get(first, _of_one)

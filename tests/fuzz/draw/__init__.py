@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..chance import Chance
+from pynested.fuzzing.chance import Chance
+
 from ..oracle import FUNCTIONS, PAIRS, Nest
 from ..plan import Call, Chain
 from . import conversion, elements, moves, products

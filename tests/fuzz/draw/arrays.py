@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..chance import Chance
+from pynested.fuzzing.chance import Chance
+
 from ..oracle import Nest, flat
 from ..plan import Dense, Jagged, Memory, Numbers, Operand, Strided, places
 from .numbers import poison

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..chance import Chance
+from pynested.fuzzing.chance import Chance
+
 from ..oracle import Nest, Refused, Silent, ask
 from ..plan import Call, Chain, Dense, Memory, Operand, Ref, found, seen
 from . import arrays

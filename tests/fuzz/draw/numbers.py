@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..chance import Chance
+from pynested.fuzzing.chance import Chance
+
 from ..oracle import DTYPES
 
 FLOATS = tuple(dtype for dtype in DTYPES if dtype.kind == "f")

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..chance import Chance
+from pynested.fuzzing.chance import Chance
+
 from ..plan import Call
 
 STRUCTURE = 4  # the first number of a key

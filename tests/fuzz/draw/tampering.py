@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..chance import Chance
+from pynested.fuzzing.chance import Chance
 
 TAMPER = 5  # the first number of a key
 BASES = ("jagged", "strided")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..chance import Chance
+from pynested.fuzzing.chance import Chance
 
 THREAD = 6  # the first number of a key
 WAYS = ("checkpoint", "random", "chains")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..chance import Chance
+from pynested.fuzzing.chance import Chance
+
 from ..oracle import FUNCTIONS, PAIRS
 from ..plan import Call, Chain, Ref
 from . import DRAWS

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from pynested.fuzzing.chance import Chance
 from pynested.spec.table import run_wise
 
-from ..chance import Chance
 from ..draw import arrays
 from ..draw.elements import BINARY, UNARY
 from ..oracle import Answer, Nest, nests

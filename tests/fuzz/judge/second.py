@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pynested as pn
+from pynested.fuzzing.chance import Chance
 
-from ..chance import Chance
 from ..draw.slopes import directions
 from ..oracle import flat
 from ..oracle.slopes import KINKED

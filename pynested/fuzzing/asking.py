@@ -1,0 +1,190 @@
+"""The questions of a campaign and their verdicts: one call of the target is one question.
+
+Of each number the call itself is asked in each layout in five placements, and the calls of the laws in two.
+The answer that comes first is judged as `conform` judges it, against the definition. One that is bit for bit an answer
+that was right is right too; everything else is judged as well, so that no verdict rests on equality with what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pynested.conformance.arranging import placements_for
+from pynested.conformance.asking import Job
+from pynested.conformance.corpus import Corpus, Selection, case_of
+from pynested.conformance.judge import DIFFERS, OK, Finding, judge
+from pynested.conformance.messages import Message
+from pynested.conformance.placements import LAYOUTS, OVERLAPPING
+from pynested.conformance.replies import VALUE, Reply
+from pynested.conformance.runner import plan as planned
+from pynested.conformance.session import Session
+from pynested.spec.components import Components
+from pynested.spec.corpus import SPEC
+from pynested.spec.table import load_table
+
+from .calls import Vector, authored, expected
+from .chance import Chance
+from .laws import follows, orders, taken
+from .plan import Plan, drawn
+from .settings import Settings
+
+__all__ = ["Asked", "Question", "asked_of", "jobs_of", "outcomes"]
+
+_PLACES_OF_CASE, _PLACES_OF_LAW = 4, 2  # placements that are drawn in each layout; a case is asked packed too
+NO_CALL, NO_EXPECTATION = "nothing that this target is asked", "nothing that vectors can expect"
+
+
+@dataclass(frozen=True)
+class Question:
+    """A plan, perhaps with an order; the call that it stands for, in one layout and placement."""
+
+    plan: Plan
+    job: Job
+    placement: str
+
+    @property
+    def request(self) -> Message:
+        """What is sent."""
+        return self.job.request(self.placement)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question, and what came of each part of it."""
+
+    question: Question
+    findings: Sequence[Finding]
+
+    @property
+    def verdict(self) -> str:
+        """The worst of the parts: how the target differs; `ok` where something was judged and agrees."""
+        found = [one.verdict for one in self.findings]
+        return next((one for one in found if one in DIFFERS), OK if OK in found else found[0])
+
+
+def jobs_of(vector: Vector, layouts: tuple[str, ...] = LAYOUTS) -> list[Job]:
+    """Return what can be asked of one vector: these layouts, with those of `conform` and every other placement."""
+    case = case_of(vector["id"].partition("/")[0], vector)
+    jobs = planned(Corpus(load_table(), (case,), SPEC, ""), Selection(layouts=layouts))
+    if case.is_error:
+        return jobs
+    alike = [one for one in placements_for(case) if one != OVERLAPPING]
+    return [replace(job, placements=tuple(dict.fromkeys((*job.placements, *alike)))) for job in jobs]
+
+
+def outcomes(settings: Settings, numbers: Iterable[int], session: Session, unasked: Counter[str]) -> Iterator[Asked]:
+    """Ask all about these numbers, and yield each question with its verdict, in order.
+
+    ``unasked`` counts the numbers of which there was nothing to ask, by the reason.
+    """
+    waiting: deque[Question] = deque()
+    right: dict[tuple[Plan, str], Reply] = {}
+
+    def requests() -> Iterator[Message]:
+        for number in numbers:
+            with _named(settings.seed, number):
+                plan = drawn(settings.seed, number, settings.ops)
+                for question in asked_of(plan, settings, session.identity.errors, unasked):
+                    waiting.append(question)
+                    yield question.request
+
+    last = None
+    for reply in session.answers(requests()):
+        question = waiting.popleft()
+        if question.plan.number != last:
+            right, last = {}, question.plan.number
+        yield _asked(question, reply, right, session.identity.errors)
+
+
+@contextmanager
+def _named(seed: int, number: int) -> Iterator[None]:
+    """Say of a mistake of the kit's own where it was made."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"The fuzzer itself failed: seed {seed}, number {number}.")
+        raise
+
+
+def _asked(question: Question, reply: Reply, right: dict[Any, Reply], errors: str) -> Asked:
+    """Judge a reply, or recognise it."""
+    job, key = question.job, (question.plan.order, question.job.layout)
+    known = right.get(key)
+    if known is not None and _same_reply(reply, known):
+        return Asked(question, [Finding("forward", OK)])
+    findings = judge(job.case, job.layout, reply, errors)
+    if reply.outcome == VALUE and not any(one.verdict in DIFFERS for one in findings):
+        right[key] = reply
+    return Asked(question, findings)
+
+
+def asked_of(plan: Plan, settings: Settings, errors: str, unasked: Counter[str]) -> Iterator[Question]:
+    """Yield the questions about a plan: the call itself, and what the laws say of it."""
+    case = authored(plan)
+    if case is None or (case.error is not None and errors == "none"):
+        unasked[NO_CALL] += 1
+        return
+    vector = expected(case)
+    if vector is None:
+        unasked[NO_EXPECTATION] += 1
+        return
+    jobs, chance = jobs_of(vector, settings.layouts), Chance(plan.seed, plan.number, 2)
+    for job in jobs:
+        first, *others = job.placements
+        yield from (Question(plan, job, one) for one in (first, *_some(chance, others, _PLACES_OF_CASE)))
+    if case.error is not None:
+        return
+    batch = _batch(case.args)
+    for order in orders(chance, batch):
+        if follows(case, order):
+            ordered = replace(plan, order=order)
+            call = case_of(plan.op, taken(vector, order))
+            for job in jobs:
+                places = _some(chance, job.placements, _PLACES_OF_LAW)
+                yield from (Question(ordered, replace(job, case=call), one) for one in places)
+
+
+def _some(chance: Chance, placements: Sequence[str], most: int) -> list[str]:
+    return [placements[place] for place in chance.order(len(placements))[:most]]
+
+
+def _batch(values: Sequence[Any]) -> int:
+    """Return the number of components of the first nested operand, or 0."""
+    for one in values:
+        if isinstance(one, Components):
+            return len(one)
+        if isinstance(one, list) and (found := _batch(one)):
+            return found
+    return 0
+
+
+# --- the same answer once more
+
+
+def _same_reply(a: Reply, b: Reply) -> bool:
+    """Return whether two replies hold the same bits: values and gradients, their shapes, dtypes and forms."""
+    if a.outcome != b.outcome or a.unsteady or not _same(a.value, b.value):
+        return False
+    if a.gradient is None or b.gradient is None:
+        return a.gradient is b.gradient
+    return a.gradient.outcome == b.gradient.outcome == VALUE and _same(a.gradient.value, b.gradient.value)
+
+
+def _same(a: Any, b: Any) -> bool:
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        return (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes())
+    if isinstance(a, Components) and (a.shape, a.dtype) != (b.shape, b.dtype):
+        return False
+    if isinstance(a, list):
+        return len(a) == len(b) and all(_same(*pair) for pair in zip(a, b, strict=True))
+    if isinstance(a, Mapping):
+        return a.keys() == b.keys() and all(_same(a[name], b[name]) for name in a)
+    return bool(a == b)  # a number of Python: NaN is judged each time
