@@ -10,6 +10,7 @@ if __name__ != "pynested.backends":
 
 from . import cuda as _kernels  # noqa: F401  the devices "cuda" and "emulated" make themselves known
 from .allocator import allocate, allocator, register_allocator, transfer
+from .heads import Heads
 from .interface import Backend
 from .matrices import Matrices
 from .places import packed_strides, strided_index, surely_apart
@@ -19,6 +20,7 @@ from .storage import Storage
 
 __all__ = [
     "Backend",
+    "Heads",
     "Matrices",
     "Segments",
     "Storage",

@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from .heads import Heads
 from .matrices import Matrices
 from .segments import Segments
 
@@ -174,6 +175,31 @@ class Backend(Protocol):
 
     def pack_list(self, arrays: Sequence[Array], /) -> tuple[Array, Array]:
         """A list (not empty) of (L_i, ...) -> (N, ...) and the lengths, int64 (B,)."""
+
+    # attention
+
+    def attention(self, q: Array, k: Array, v: Array, mask: Array | None, heads: Heads, /) -> tuple[Array, Array]:
+        """Flat buffers -> softmax(scale q k^T + mask) v of each head, flat, and what is saved of each query: (2, rows).
+
+        The mask is bool, true where a key counts, or added, of the dtype of the others, and -inf where none counts. A
+        key that does not count for a query takes no part, whatever it holds; a query without keys gives +0. Saved
+        are the maximum of the scores and the total of their exponentials above it, NaN where all scores are -inf.
+        """
+
+    def attention_backward(
+        self,
+        cotangent: Array,
+        q: Array,
+        k: Array,
+        v: Array,
+        mask: Array | None,
+        out: Array,
+        saved: Array,
+        heads: Heads,
+        with_mask: bool,
+        /,
+    ) -> tuple[Array, Array, Array, Array | None]:
+        """The cotangents of q, k, v and, if asked for, of a mask of floats, as long as their buffers; 0 in holes."""
 
     # products and totals
 

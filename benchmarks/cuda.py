@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pynested.backends import Matrices, Segments, get_backend
+from pynested.backends import Heads, Matrices, Segments, get_backend
 
 CHECKED_ROWS = 5000  # that are compared with the NumPy backend before anything is timed
 TOLERANCE = {"float32": 2e-5, "float16": 2e-2}
@@ -143,9 +143,13 @@ def component_lines(backend: Any, nbytes: int) -> Iterator[Line]:
     left, right = Matrices(starts, *sizes.T), Matrices(starts, *sizes.T[::-1], transposed=True)
     yield Line("products with the transposed", twice, lambda: backend.matmul_components(buffer, buffer, left, right))
     lengths = rng.integers(10, 200, max(2, nbytes // 4 // 8 // 64 // 400))
-    runs = Segments.from_lengths(lengths)
-    q = backend.xp.asarray(rng.standard_normal((runs.rows, 8, 64), np.float32))
-    yield Line("attention, 8 heads of 64", 4 * q.nbytes, lambda: backend.attention(q, q, q, runs, runs, 0.125))
+    sizes = np.stack([np.full_like(lengths, 8), np.ones_like(lengths), lengths, lengths], axis=1)
+    rows = np.stack(
+        [(np.cumsum(lengths) - lengths) * 512, np.full_like(lengths, 64), np.full_like(lengths, 512)], axis=1
+    )
+    heads = Heads(sizes, rows, rows, rows, rows, None, 64, 64, 0.125, False)
+    q = backend.xp.asarray(rng.standard_normal(int(lengths.sum()) * 512, np.float32))
+    yield Line("attention, 8 heads of 64", 4 * q.nbytes, lambda: backend.attention(q, q, q, None, heads))
 
 
 def main() -> None:

@@ -19,8 +19,9 @@ smallest normal number. `E` is the operator itself run on absolute values, times
 | layer_norm           | (n/2 + 6)·(m/s + abs(y)·(1 + 2·mean abs(x)·mean abs(d)/s²)) | first order in u         |
 | cross_entropy        | n + 18 + 10·log Σexp + 8·max abs(x) + 2Σp(max - x)         | the exps, a log, two sums |
 
-Those of `prod` and of the reductions after it are in `pynested.spec.run_bounds`; one that is named after its operator
-and is in no table follows from the definition: `pynested.spec.rounding`.
+Those of `prod` and of the reductions after it are in `pynested.spec.run_bounds`, that of attention is in
+`pynested.spec.attention_bounds`; one that is named after its operator and is in no table follows from the definition:
+`pynested.spec.rounding`.
 
 In layer_norm d is x - mean, y = d/s and m = abs(x) + mean abs(x). The functions of NumPy and of CUDA stay within 4 ulp.
 sum, mean and products are worst cases for every order of evaluation (sequential, pairwise, fused); the others are
@@ -38,6 +39,7 @@ from typing import Any
 
 import numpy as np
 
+from . import attention_bounds
 from .components import Components, each
 from .definitions.sum import sum as sum_of
 from .numerics import NDArray, maximum_along, mean_along, sum_along, wide
@@ -243,6 +245,7 @@ BOUNDS: Mapping[str, Callable[..., Nested]] = {
     "softmax": _softmax,
     "layer_norm": _layer_norm,
     "cross_entropy": _cross_entropy,
+    "attention": attention_bounds.error,
     **{name: _runs(bound.error, bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }
 
@@ -282,5 +285,6 @@ LOST: Mapping[str, Callable[[Define, Arguments], Nested]] = {
     "linear": _counts,
     "layer_norm": _lost_by_layer_norm,
     "cross_entropy": _lost_by_cross_entropy,
+    "attention": attention_bounds.lost,
     **{name: _runs(bound.lost, bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }

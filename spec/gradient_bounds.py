@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from . import attention_bounds
 from .bounds import Arguments, Nested, cross_entropy_divisor, layer_norm_error, layer_norm_parts, trailing_axes
 from .components import each
 from .functions import FUNCTIONS, Function
@@ -150,6 +151,7 @@ GRADIENT_BOUNDS: Mapping[str, Callable[[Arguments, Nested], Errors]] = {
     "softmax": _softmax,
     "layer_norm": _layer_norm,
     "cross_entropy": _cross_entropy,
+    "scaled_dot_product_attention": attention_bounds.gradient_error,
     **{name: partial(of_gradient, bound.gradient, keeps=bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }
 
@@ -206,5 +208,6 @@ GRADIENT_LOST: Mapping[str, Callable[[Arguments, Nested], Errors]] = {
     "softmax": _lost_by_softmax,
     "layer_norm": _lost_by_layer_norm,
     "cross_entropy": _lost_by_cross_entropy,
+    "scaled_dot_product_attention": attention_bounds.gradient_lost,
     **{name: partial(of_gradient, bound.gradient_lost, keeps=bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }

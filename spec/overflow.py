@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from . import attention_bounds
 from .bounds import (
     COMPUTING,
     Arguments,
@@ -88,6 +89,7 @@ ADDED: Mapping[str, Callable[[Define, Arguments], Nested]] = {
     "linear": on_absolutes,
     "layer_norm": _layer_norm,
     "cross_entropy": _cross_entropy,
+    "attention": attention_bounds.added,
     **{name: _runs(bound.added, bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }
 
@@ -133,5 +135,6 @@ GRADIENT_ADDED: Mapping[str, Callable[[Arguments, Nested], dict[str, Nested]]] =
     "softmax": _of_softmax,
     "layer_norm": _of_layer_norm,
     "cross_entropy": _of_cross_entropy,
+    "scaled_dot_product_attention": attention_bounds.gradient_added,
     **{name: partial(of_gradient, bound.gradient_added, keeps=bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }

@@ -68,6 +68,7 @@ FAMILIES = (
     "conversion",
     "losses",
     "scan",
+    "attention",
 )
 
 # The tables of Python, by the chapter that they belong to.

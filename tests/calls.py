@@ -14,13 +14,14 @@ import numpy as np
 
 import pynested as pn
 from pynested.backends.errors import EmptyReductionError, IndexOutOfRange, StructureError
+from pynested.spec.encoding import Components
 from pynested.spec.functions import FUNCTIONS
 from pynested.spec.pairs import PAIRS, Pair
 from pynested.spec.reductions import REDUCTIONS
 from pynested.spec.table import run_wise
 
-from .batches import REGULAR, ROWS, Arguments, Batch, Call, Refusal
-from .nests import BOTH, JAGGED, JAGGED_2, STRIDED, Numbers, distinct
+from .batches import REGULAR, ROWS, Arguments, Batch, Call, Operand, Refusal
+from .nests import BOTH, DENSE, JAGGED, JAGGED_2, STRIDED, Numbers, distinct
 
 
 def _pairs(pair: Pair) -> Iterator[Call]:
@@ -151,6 +152,31 @@ def _runs() -> Iterator[Call]:
         yield Call("cross_entropy", reduction + " weighing", lambda b: (b.x(), b.labels(2)), weighing, ROWS)
 
 
+def _others(b: Batch) -> Operand:
+    """As many components, each a row longer than those of the batch, and the longest of none."""
+    made = [distinct(((n + 1) % 4, 2), seed) for seed, n in enumerate(b.lengths, 1)]
+    return Operand(Components(made, (b.count, (b.lengths[0] + 1) % 4 if b.kind is DENSE else None, 2), np.float64), 1)
+
+
+def _per_key(b: Batch) -> Operand:
+    """What is added to the scores of each key of `Batch.x`."""
+    made = [distinct((1, n), seed) for seed, n in enumerate(b.lengths, 1)]
+    return Operand(Components(made, (b.count, 1, b.lengths[0] if b.kind is DENSE else None), np.float64), 2)
+
+
+def _attention() -> Iterator[Call]:
+    op = "scaled_dot_product_attention"
+    yield Call(op, "", lambda b: (b.x(), b.x(1), b.x(2)), kinds=ROWS)
+    yield Call(op, "causal", lambda b: (b.x(), b.x(1), b.x(2)), {"is_causal": True, "scale": -1.5}, ROWS)
+    yield Call(op, "mask", lambda b: (b.x(), b.x(1), b.x(2), _per_key(b)), kinds=ROWS)
+    yield Call(op, "causal across", lambda b: (b.x(), _others(b), _others(b)), {"is_causal": True}, ROWS)
+    dense_ = lambda b: (b.x(), distinct((b.count, 3, 2)), distinct((b.count, 3, 4), 1))  # noqa: E731
+    yield Call(op, "dense keys", dense_, kinds=ROWS)
+    masked = lambda b: (b.x(), distinct((4, 2)), distinct((1, 4, 3), 1), distinct((1, 4), 2) * 8)  # noqa: E731
+    yield Call(op, "dense mask", masked, kinds=ROWS)
+    yield Call(op, "dense query", lambda b: (distinct((3, 2)), b.x(1), b.x(2)), kinds=ROWS)
+
+
 def _too_short(index: int) -> Refusal:
     return lambda b: IndexOutOfRange if any(n < max(index + 1, -index) for n in b.lengths) else None
 
@@ -220,5 +246,7 @@ def _conversion() -> Iterator[Call]:
 
 
 CALLS = [
-    call for chapter in (_elementwise, _comparison, _reduction, _runs, _movement, _conversion) for call in chapter()
+    call
+    for chapter in (_elementwise, _comparison, _reduction, _runs, _movement, _conversion, _attention)
+    for call in chapter()
 ]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from ..segments import Segments
+from ..heads import Heads
 from .device import Array, Device
 from .naming import ctype, instance, wide_dtype
 from .segment import BLOCK
@@ -13,33 +15,15 @@ from .segment import BLOCK
 QUERIES, KEYS, WIDE, THREADS = 16, 32, 64, 128  # a tile: see attention.cuh
 
 
-def attention(
-    device: Device,
-    q: Array,
-    k: Array,
-    v: Array,
-    queries: Segments,
-    keys: Segments,
-    scale: float,
-    causal: bool = False,
-    /,
-) -> tuple[Array, Array]:
-    """(N, H, E), (M, H, E) and (M, H, V) -> (N, H, V) and (N, H): softmax(scale q k^T) v in each component and head.
-
-    The second result is the log of the sum of exp(scores), which the adjoint needs. ``causal`` hides key j from query i
-    of a component where j > i. A query without keys gives 0 and -inf. No array of scores is made.
-    """
-    arrays = device.own(q), device.own(k), device.own(v)
-    (rows, heads, size), value_size = q.shape, v.shape[2]
-    out = device.empty((rows, heads, value_size), q.dtype)
-    log_sums = device.empty((rows, heads), wide_dtype(q.dtype))
-    meta, starts = _tiles(queries, keys, queries, QUERIES)
-    if rows * heads:
-        grid = int(starts[-1]), heads, max(1, -(-value_size // WIDE))
-        numbers = np.int64(heads), np.int64(size), np.int64(value_size), np.float64(scale), np.int32(causal)
-        args = device.upload(meta), device.upload(starts), np.int64(len(meta)), *arrays, *numbers, out, log_sums
-        device.launch("attention.cu", instance("attention", ctype(q.dtype)), grid, (THREADS,), args)
-    return out, log_sums
+def attention(device: Device, q: Array, k: Array, v: Array, mask: Array | None, heads: Heads, /) -> tuple[Array, Array]:
+    """Flat buffers -> the result, flat, and of each query the maximum of its scores and the total of its weights."""
+    out = device.empty((heads.rows * heads.value_width,), q.dtype)
+    saved = device.empty((2, heads.rows), wide_dtype(q.dtype))
+    if heads.rows:
+        made = out, saved[0], saved[1]
+        given = tuple(device.own(x) for x in (q, k, v))
+        _launch(device, "attention.cu", "attention", heads, q.dtype, (*given, *_masks(device, mask)), made)
+    return out, saved
 
 
 def attention_backward(
@@ -48,42 +32,64 @@ def attention_backward(
     q: Array,
     k: Array,
     v: Array,
+    mask: Array | None,
     out: Array,
-    log_sums: Array,
-    queries: Segments,
-    keys: Segments,
-    scale: float,
-    causal: bool = False,
+    saved: Array,
+    heads: Heads,
+    with_mask: bool,
     /,
-) -> tuple[Array, Array, Array]:
-    """The cotangents of q, k and v, for (out, log_sums) = attention(q, k, v, ...)."""
-    given = tuple(device.own(x) for x in (q, k, v, cotangent))
-    (rows, heads, size), value_size = q.shape, v.shape[2]
-    results = tuple(device.empty(x.shape, x.dtype) for x in (q, k, v))
-    delta = device.empty((rows, heads), wide_dtype(q.dtype))
-    if delta.size:
-        args = given[3], device.own(out), np.int64(delta.size), np.int64(value_size), delta
+) -> tuple[Array, Array, Array, Array | None]:
+    """The cotangents of q, k and v, and of a mask of floats where that is wanted, each as long as its buffer."""
+    g, rows = device.own(cotangent), device.own(saved)
+    arrays = tuple(device.own(x) for x in (q, k, v))
+    of_query, of_key, of_value = (device.xp.zeros(x.shape, x.dtype) for x in arrays)
+    delta = device.empty((heads.rows,), rows.dtype)
+    if heads.rows:
+        meta = device.upload(_meta(heads)), device.upload(heads.first_row), np.int64(len(heads.sizes))
+        numbers = np.int64(heads.rows), np.int64(heads.value_width)
         name = instance("attention_delta", ctype(q.dtype))
-        device.launch("attention_backward.cu", name, (-(-delta.size // 8),), (BLOCK,), args)
-    numbers = np.int64(heads), np.int64(size), np.int64(value_size), np.float64(scale), np.int32(causal)
-    shared = *given, device.own(log_sums), delta, *numbers
-    passes = ("queries", queries, QUERIES, size, results[:1]), ("keys", keys, KEYS, max(size, value_size), results[1:])
-    for what, segments, tile, width, made in passes:
-        if not segments.rows * heads * width:
-            continue
-        meta, starts = _tiles(queries, keys, segments, tile)
-        grid = int(starts[-1]), heads, -(-width // WIDE)
-        args = device.upload(meta), device.upload(starts), np.int64(len(meta)), *shared, *made
-        name = instance(f"attention_backward_{what}", ctype(q.dtype))
-        device.launch("attention_backward.cu", name, grid, (THREADS,), args)
-    return results[0], results[1], results[2]
+        args = *meta, g, device.own(out), *numbers, delta
+        device.launch("attention_backward.cu", name, (-(-heads.rows // 8),), (BLOCK,), args)
+    given = *arrays, *_masks(device, mask), g, rows[0], rows[1], delta
+    slopes = device.empty((heads.pairs,), rows.dtype) if with_mask else None
+    passes = (("queries", (of_query,)), ("keys", (of_key, of_value)), ("mask", (slopes,)))
+    for what, made in passes[: 2 + with_mask]:
+        _launch(device, "attention_backward.cu", f"attention_backward_{what}", heads, q.dtype, given, made)
+    of_mask = None
+    if slopes is not None and mask is not None:
+        of_mask = device.scatter_components(slopes, *heads.masks, mask.size).astype(mask.dtype, copy=False)
+    return of_query, of_key, of_value, of_mask
 
 
-def _tiles(
-    queries: Segments, keys: Segments, along: Segments, tile: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where the queries and keys of each component are, and the first tile of each along its queries or its keys."""
-    columns = queries.offsets[:-1], queries.lengths, keys.offsets[:-1], keys.lengths
-    starts = np.zeros(along.count + 1, np.int64)
-    np.cumsum(-(-along.lengths // tile), out=starts[1:])
-    return np.stack(columns, axis=1), starts
+def _launch(
+    device: Device, file: str, kernel: str, heads: Heads, dtype: Any, given: tuple[Any, ...], made: tuple[Any, ...]
+) -> None:
+    """A kernel over tiles of queries, or of keys, of every head, and as many columns as it makes."""
+    of_keys = kernel.endswith("keys")
+    lengths = -(-heads.sizes[:, 3] // KEYS) if of_keys else -(-heads.sizes[:, 2] // QUERIES)
+    starts = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    widths = {"attention": heads.value_width, "attention_backward_queries": heads.width, "attention_backward_mask": 1}
+    columns = widths.get(kernel, max(heads.width, heads.value_width))
+    most = int((heads.sizes[:, 0] if of_keys else heads.counts).max(initial=0))
+    grid = int(starts[-1]), most, max(-(-columns // WIDE), kernel == "attention")
+    if 0 in grid:
+        return
+    sizes = np.int64(heads.width), np.int64(heads.value_width), np.float64(heads.scale), np.int32(heads.causal)
+    args = device.upload(_meta(heads)), device.upload(starts), np.int64(len(lengths)), *given, *sizes, *made
+    device.launch(file, instance(kernel, ctype(dtype)), grid, (THREADS,), args)
+
+
+def _masks(device: Device, mask: Array | None) -> tuple[Array | None, Array | None]:
+    """A mask of bools, and one of floats."""
+    own = None if mask is None else device.own(mask)
+    return (own, None) if own is not None and own.dtype == np.bool_ else (None, own)
+
+
+def _meta(heads: Heads) -> NDArray[np.int64]:
+    """What the kernels know of each component: see attention.cuh."""
+    mask = heads.mask if heads.mask is not None else np.zeros((len(heads.sizes), 4), np.int64)
+    scores = heads.counts * heads.sizes[:, 2] * heads.sizes[:, 3]
+    starts = heads.first_row[:-1], np.cumsum(scores) - scores
+    places = heads.sizes, heads.query, heads.key, heads.value, heads.made, mask
+    return np.concatenate([*places, np.stack(starts, axis=1)], axis=1)

@@ -57,6 +57,7 @@ def catalogue() -> dict[str, tuple[str, ...]]:
             *_each("attention_delta", FLOAT_TYPES),
             *_each("attention_backward_queries", FLOAT_TYPES),
             *_each("attention_backward_keys", FLOAT_TYPES),
+            *_each("attention_backward_mask", FLOAT_TYPES),
         ),
     }
 

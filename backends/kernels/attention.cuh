@@ -2,33 +2,65 @@
 #pragma once
 #include "common.cuh"
 
-enum { QUERIES = 16, KEYS = 32, THREADS = 128, DEPTH = 32, WIDE = 64 };
+enum { QUERIES = 16, KEYS = 32, THREADS = 128, DEPTH = 32, WIDE = 64, META = 22 };
 
-// The rows of queries and keys that belong together, one row of meta:
-//   first query, queries, first key, keys.
-// Arrays are (rows, heads, size). starts[s] is the first tile of component s.
+// One head of a component, which is one row of meta:
+//   heads of keys, heads of queries that share one, queries, keys;
+//   offset, step between heads, step between rows: of queries, keys, values, results;
+//   offset, steps between heads, queries and keys: of the mask;
+//   the first of the rows that are saved of it, the first of its scores.
 struct Part {
-  i64 first_query, queries, first_key, keys;
-  __device__ __forceinline__ explicit Part(const i64 *row) {
-    first_query = row[0];
-    queries = row[1];
-    first_key = row[2];
+  const i64 *row;
+  i64 queries, keys, head, key_head;
+  bool exists;
+  __device__ __forceinline__ Part(const i64 *row_, i64 head_) : row(row_) {
+    queries = row[2];
     keys = row[3];
+    head = head_;
+    exists = head < row[0] * row[1];
+    key_head = exists ? head / row[1] : 0;
   }
+  __device__ __forceinline__ i64 saved(i64 query) const { return row[20] + head * queries + query; }
+  __device__ __forceinline__ i64 score(i64 query, i64 key) const { return row[21] + (head * queries + query) * keys + key; }
+  __device__ __forceinline__ i64 made(i64 query) const { return row[13] + head * row[14] + query * row[15]; }
 };
 
 // Rows of one head: element e of row r.
 template <class T> struct Rows {
   const T *base;
   i64 apart, size, count;
-  __device__ __forceinline__ Rows(const T *array, i64 first, i64 count_, i64 heads, i64 head, i64 size_) {
-    apart = heads * size_;
+  __device__ __forceinline__ Rows(const T *array, const i64 *places, i64 head, i64 count_, i64 size_) {
+    apart = places[2];
     size = size_;
     count = count_;
-    base = array + first * apart + head * size_;
+    base = array + places[0] + head * places[1];
   }
   __device__ __forceinline__ acc<T> at(i64 r, i64 e) const {
     return r < count && e < size ? up(base[r * apart + e]) : acc<T>(0);
+  }
+};
+
+// Which pairs meet, and what is added to their scores: by bools, by floats, or by neither.
+template <class T> struct Mask {
+  const bool *met;
+  const T *added;
+  i64 first, per_query, per_key;
+  int causal;
+  __device__ __forceinline__ Mask(const bool *met_, const T *added_, const i64 *places, i64 head, int causal_)
+      : met(met_), added(added_), causal(causal_) {
+    first = places[0] + head * places[1];
+    per_query = places[2];
+    per_key = places[3];
+  }
+  // Whether a query meets a key: both exist, and nothing leaves the key out.
+  __device__ __forceinline__ bool meets(const Part &part, i64 query, i64 key, acc<T> &score) const {
+    if (query >= part.queries || key >= part.keys || (causal && key > query)) return false;
+    const i64 at = first + query * per_query + key * per_key;
+    if (met) return met[at];
+    if (!added) return true;
+    const acc<T> own = up(added[at]);
+    score += own;
+    return own != Limits<T>::lowest();
   }
 };
 
@@ -56,11 +88,6 @@ __device__ __forceinline__ void products(const Rows<T> &a, i64 a0, const Rows<T>
 #pragma unroll
       for (int u = 0; u < 4; ++u) sum[u] += tiles.a[row][e] * tiles.b[lane + 8 * u][e];
   }
-}
-
-// Whether a query may look at a key: both exist, and the key is not later where attention is causal.
-__device__ __forceinline__ bool visible(const Part &part, i64 query, i64 key, int causal) {
-  return query < part.queries && key < part.keys && (!causal || key <= query);
 }
 
 // Columns c0 .. c0 + WIDE of ROWS rows from r0 on, into shared memory; zeros beyond the array.

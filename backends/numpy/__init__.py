@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .activations import erf, gelu, gelu_backward, relu_backward, silu, silu_backward
+from .attending import attention, attention_backward
 from .elementwise import cast, exp, log, quiet_ufunc, relu, sgn, sin, tanh
 from .losses import cross_entropy, cross_entropy_backward
 from .movement import add_rows, concatenate, pack_list, pad, take_rows, unpad
@@ -39,6 +40,8 @@ from .segment import (
 
 __all__ = [
     "add_rows",
+    "attention",
+    "attention_backward",
     "cast",
     "concatenate",
     "copy",

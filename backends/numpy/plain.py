@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype
 from ..matrices import Matrices
 from ..segments import Segments
+from .plain_attention import attention as attention
+from .plain_attention import attention_backward as attention_backward
 
 Array: TypeAlias = NDArray[Any]
 

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from . import comparison, conversion, elementwise, losses, movement, normalization, products, reduction, scan
+from . import attention, comparison, conversion, elementwise, losses, movement, normalization, products, reduction, scan
+from .attention import *
 from .comparison import *
 from .conversion import *
 from .elementwise import *
@@ -25,13 +26,13 @@ if TYPE_CHECKING:  # written by python -m pynested.stubs
         "logical_not", "logical_or", "logical_xor", "logsumexp", "lt", "masked_fill", "masked_select", "matmul",
         "maximum", "mean", "minimum", "mul", "nanmean", "nansum", "narrow", "ne", "neg", "nested_array",
         "nested_array_from_jagged", "nested_array_from_strided", "permute", "pin_memory", "pow", "prod", "reciprocal",
-        "relu", "remainder", "reshape", "reshape_as", "round", "rsqrt", "select", "sgn", "sigmoid", "silu", "sin",
-        "sinh", "softmax", "softmin", "split", "sqrt", "square", "squeeze", "stack", "std", "sub", "sum", "tan", "tanh",
-        "to", "to_dense", "to_padded_array", "transpose", "trunc", "unbind", "unflatten", "unsqueeze", "var", "view",
-        "where",
+        "relu", "remainder", "reshape", "reshape_as", "round", "rsqrt", "scaled_dot_product_attention", "select", "sgn",
+        "sigmoid", "silu", "sin", "sinh", "softmax", "softmin", "split", "sqrt", "square", "squeeze", "stack", "std",
+        "sub", "sum", "tan", "tanh", "to", "to_dense", "to_padded_array", "transpose", "trunc", "unbind", "unflatten",
+        "unsqueeze", "var", "view", "where",
     ]  # fmt: skip
 else:
     _CHAPTERS = (
-        comparison, conversion, elementwise, losses, movement, normalization, products, reduction, scan,
+        attention, comparison, conversion, elementwise, losses, movement, normalization, products, reduction, scan,
     )  # fmt: skip
     __all__ = sorted({name for chapter in _CHAPTERS for name in chapter.__all__})  # comparisons are in two

@@ -27,7 +27,7 @@ __all__ = ["bound", "build"]
 _DIMS = ("dim", "dim0", "dim1", "dims", "start_dim", "end_dim")
 _PROMOTING = (
     "add", "sub", "mul", "div", "maximum", "minimum", "clamp", *PAIRS, "where", "matmul", "bmm", "linear", "cat",
-    "stack",
+    "stack", "scaled_dot_product_attention",
 )  # fmt: skip
 _ONE_MORE = ("unsqueeze", "stack")  # operators whose `dim` counts the dimensions of the result
 

@@ -78,6 +78,12 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
     return each(lambda c: functional.linear(c, weight, bias), x)
 
 
+def attention(query: Any, key: Any, value: Any, mask: Any = None, **options: Any) -> Any:
+    """Of each component; what has as many dimensions as the batch is taken apart, or given to all where it is one."""
+    given = [query, key, value, *([] if mask is None else [mask])]
+    return each(lambda *one: functional.scaled_dot_product_attention(*one, **options), *given)
+
+
 def embedding(indices: Any, weight: Any) -> Any:
     return each(lambda c: functional.embedding(c, weight), indices)
 
@@ -206,6 +212,7 @@ OPERATORS: dict[str, Operator] = {
     "prod": reduction(torch_prod, batch_prod),
     "reshape": reshape,
     "reshape_as": elementwise(lambda c, d: c.reshape(d.shape)),
+    "scaled_dot_product_attention": attention,
     "select": select,
     "silu": elementwise(functional.silu),
     "split": split,

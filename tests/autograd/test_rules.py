@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pynested.autograd import Array, grad, gradcheck, jvp
-from pynested.autograd.rules import views  # noqa: F401  (registers its rules)
+from pynested.autograd.rules import attention, views  # noqa: F401  (register their rules)
 from pynested.autograd.rules.kinds import RULES, Variadic
 from pynested.autograd.rules.rule import Rule
 from pynested.backends import transfer

@@ -16,7 +16,7 @@ from pynested.backends.numpy import plain
 from .cuda import agreement_more  # noqa: F401  enters its checks
 from .cuda.agreement import ALL, CHECKS, layouts, same
 
-ELSEWHERE = {"attention", "beyond_32_bits", "cast"}  # of kernels alone, or compared with nothing here
+ELSEWHERE = {"beyond_32_bits", "cast"}  # of kernels alone, or compared with nothing here
 CASES = [
     (verb, dtype)
     for verb, (dtypes, _) in CHECKS.items()

@@ -159,6 +159,23 @@ def _losses(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, An
     return [x, target], chosen, None
 
 
+def _attention(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
+    """Keys and values that all components share, or each has its own; perhaps a mask, or a scale."""
+    width, keys, dtype = x.shape[-1], int(draw.integers(1, 6)), x.dtype.name
+    if draw.random() < 0.5:
+        others = [numbers(draw, (keys, size), dtype) for size in (width, int(draw.integers(1, 4)))]
+    else:
+        others = [Components([numbers(draw, one.shape, dtype) for one in x], x.shape, dtype) for _ in range(2)]
+    args, kwargs = [x, *others], {}
+    if draw.random() < 0.3 and isinstance(others[0], np.ndarray):
+        args.append(numbers(draw, (1, keys), dtype))
+    elif draw.random() < 0.5:
+        kwargs["is_causal"] = True
+    if draw.random() < 0.4:
+        kwargs["scale"] = float(numbers(draw, (1,), "float32")[0])
+    return args, kwargs, None
+
+
 CALLS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys([name for name, one in FUNCTIONS.items() if one.precision in BOUNDS], _functions),
     **dict.fromkeys(("gelu", "silu"), _functions),
@@ -172,6 +189,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(run_wise(), _runs),
     "layer_norm": _layer_norm,
     "cross_entropy": _losses,
+    "scaled_dot_product_attention": _attention,
 }
 
 

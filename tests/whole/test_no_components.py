@@ -23,7 +23,7 @@ from ..calls import CALLS
 from ..nests import Kind, place
 
 IRREGULAR = (1, 3), (12, 10, 11)  # no number is all lengths of these, and no index in use is too large for the second
-EQUAL = (2,), (1, 1), (4, 4, 4)  # where something regular may be as long as all components are
+EQUAL = (0,), (2,), (1, 1), (4, 4, 4)  # where something regular may be as long as all components are
 LISTS = {"nested_array", "as_nested_array"}  # a list of no arrays says nothing of their sizes
 BY_VALUE = {"cross_entropy", "embedding"}  # refuse numbers in components
 Change = Callable[[Any], Any]

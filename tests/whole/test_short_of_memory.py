@@ -158,6 +158,7 @@ OPERATORS: dict[str, Callable[[Any], Any]] = {
     "embedding": lambda x: pn.embedding(numbers(300_000), pairs(x)),
     "to": lambda x: pn.to(x, dtype=pn.float64),
     "cross_entropy": lambda x: pn.cross_entropy(last(x), numbers(6000, WIDTH)),
+    "scaled_dot_product_attention": lambda x: pn.scaled_dot_product_attention(x[..., :1], x[:, :9, :1], x[:, :9]),
 }
 OTHERS: dict[str, Callable[[Any], Any]] = {
     "zeros": lambda x: pn.zeros(MIB),

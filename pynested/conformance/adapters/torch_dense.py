@@ -22,7 +22,7 @@ from ..spelling import defaults
 from .base import Operand, Place, Target
 from .values import Plain
 
-_CHAPTERS = {"elementwise", "comparison", "reduction", "normalization", "products", "scan"}
+_CHAPTERS = {"elementwise", "comparison", "reduction", "normalization", "products", "scan", "attention"}
 _OPERATORS = {"transpose", "unsqueeze", "unflatten", "select", "chunk", "split", "clone", "embedding"}
 _OPERATORS |= {"to", "contiguous", "detach", "squeeze", "flatten", "permute", "cat", "stack"}
 _JOIN = {"equal", "allclose"}  # one answer about all components
@@ -32,7 +32,7 @@ _WHOLE = {"weight", "bias"}  # the same for every component
 
 # Parameters that PyTorch takes by keyword, at whatever place the specification has them.
 _BY_NAME = {"keepdim", "dtype", "alpha", "approximate", "correction", "training", "min", "max", "eps", "rounding_mode"}
-_BY_NAME |= {"layout", "device"}
+_BY_NAME |= {"layout", "device", "attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa"}
 
 Call = Callable[..., Any]
 

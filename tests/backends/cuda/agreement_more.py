@@ -14,7 +14,8 @@ from pynested.backends import Matrices, Segments
 from pynested.backends.dtypes import is_float
 
 from ...conversions import converted, telling
-from .agreement import ALL, FLOATS, NUMBERS, POISON, ROUNDING, check, close, cpu, drawn, layouts, poisoned, same
+from . import agreement_attention  # noqa: F401  enters its checks
+from .agreement import ALL, FLOATS, NUMBERS, POISON, check, close, cpu, drawn, layouts, poisoned, same
 
 
 @check(*ALL)
@@ -180,41 +181,3 @@ def sum_last(backend: Any, dtype: str) -> None:
         x = drawn(np.random.default_rng(16), shape, dtype)
         wide = np.float64 if dtype in FLOATS else np.int64
         close(backend.sum_last(x), x.sum(-1, dtype=wide).astype(dtype if dtype in FLOATS else wide), 4, 300)
-
-
-def attended(q: Any, k: Any, v: Any, g: Any, scale: float, causal: bool) -> tuple[np.ndarray, ...]:
-    """Attention of one component and one head in float64, with its log-sums and the cotangents of q, k and v."""
-    q, k, v, g = (x.astype(np.float64) for x in (q, k, v, g))
-    if not len(k):
-        return np.zeros((len(q), v.shape[1])), np.full(len(q), -np.inf), np.zeros_like(q), k, v
-    scores = scale * q @ k.T
-    if causal:
-        scores[np.arange(len(q))[:, None] < np.arange(len(k))] = -np.inf
-    top = scores.max(1, keepdims=True)
-    sums = np.exp(scores - top).sum(1, keepdims=True)
-    p = np.exp(scores - top) / sums
-    out = p @ v
-    slopes = p * (g @ v.T - (g * out).sum(1, keepdims=True)) * scale
-    return out, (top + np.log(sums))[:, 0], slopes @ k, slopes.T @ q, p.T @ g
-
-
-@check(*FLOATS)
-def attention(backend: Any, dtype: str) -> None:
-    cases = (((3, 0, 20), (5, 4, 40), 2, 8, 8), ((17, 2, 1), (33, 0, 1), 1, 40, 70), ((40,), (40,), 1, 70, 5))
-    for (lq, lk, heads, size, value_size), causal in product(cases, (False, True)):
-        rng = np.random.default_rng(15)
-        queries, keys = (Segments.from_lengths(np.array(n)) for n in (lq, lk))
-        q, g = (drawn(rng, (queries.rows, heads, n), dtype, 1) for n in (size, value_size))
-        k, v = (drawn(rng, (keys.rows, heads, n), dtype, 1) for n in (size, value_size))
-        given = (queries, keys, 0.4, causal)
-        out, log_sums = backend.attention(q, k, v, *given)
-        results = (out, log_sums, *backend.attention_backward(g, q, k, v, out, log_sums, *given))
-        expected = [np.zeros(x.shape) for x in results]
-        for (a, b), head in product(zip(queries.pairs, keys.pairs, strict=True), range(heads)):
-            run = attended(q[slice(*a), head], k[slice(*b), head], v[slice(*b), head], g[slice(*a), head], *given[2:])
-            for whole, part, at in zip(expected, run, (a, a, a, b, b), strict=True):
-                whole[slice(*at), head] = part
-        lost = max(1, ROUNDING[dtype][1] / ROUNDING[dtype][0])  # the adjoint is given the output as it was stored
-        terms = (4, 4, 16 * lost, 16 * lost, 16 * lost)
-        for got, wide, count in zip(results, expected, terms, strict=True):
-            close(got, wide.astype(got.dtype), count, 4)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pynested.backends import Segments, get_backend
+from pynested.backends import Heads, Segments, get_backend
 from pynested.backends.cuda.checks import check_arguments, checked_shape
 from pynested.backends.cuda.emulated import Emulator, emulated_backend
 from pynested.backends.cuda.signatures import KERNELS, signature
@@ -134,6 +134,7 @@ def none(*shape: int, dtype: Any = np.float32) -> np.ndarray:
 
 NOTHING, EMPTY = Segments(np.array([0])), Segments(np.array([0, 0, 0]))
 NO_SIZES = none(0, 2, dtype=np.int64), none(0, 2, dtype=np.int64), none(0, dtype=np.int64)
+NO_HEADS = Heads(*[none(0, size, dtype=np.int64) for size in (4, 3, 3, 3, 3)], None, 2, 2, 1.0, False)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +163,8 @@ NO_SIZES = none(0, 2, dtype=np.int64), none(0, 2, dtype=np.int64), none(0, dtype
         ("cross_entropy_backward", (none(0), none(0, 3), none(0, dtype=np.int64), None, -100, 0.0, none(2, 0))),
         ("gelu", (none(0, 3),)),
         ("silu_backward", (none(0), none(0))),
-        ("attention", (*[none(0, 2, 4)] * 3, EMPTY, EMPTY, 1.0)),
+        ("attention", (*[none(0)] * 3, None, NO_HEADS)),
+        ("attention_backward", (*[none(0)] * 4, None, none(0), none(2, 0), NO_HEADS, False)),
     ],
 )
 def test_empty_operands_launch_nothing(device: Any, verb: str, args: tuple[Any, ...]) -> None:

@@ -12,10 +12,10 @@ from pynested.fuzzing.chance import Chance
 
 from ..oracle import FUNCTIONS, PAIRS, Nest
 from ..plan import Call, Chain
-from . import conversion, elements, moves, products
+from . import attention, conversion, elements, moves, products
 from .draft import Draft
 
-DRAWS = {**elements.DRAWS, **moves.DRAWS, **products.DRAWS, **conversion.DRAWS}
+DRAWS = {**elements.DRAWS, **moves.DRAWS, **products.DRAWS, **conversion.DRAWS, **attention.DRAWS}
 OPERATORS = tuple(DRAWS)
 CHAIN = 1  # the first number of a key: what is drawn
 
@@ -33,7 +33,8 @@ NUMPY: dict[str, Callable[..., Any]] = {
        if hasattr(np, name) and "correction" not in given},  # which NumPy has under another name, and is 0 there
 }  # fmt: skip
 FUNCTIONS_ONLY = ("where", "cat", "stack", "embedding", "cross_entropy", "nested_array", "as_nested_array",
-                  "nested_array_from_jagged", "nested_array_from_strided", "masked_select", "narrow")  # fmt: skip
+                  "nested_array_from_jagged", "nested_array_from_strided", "masked_select", "narrow",
+                  "scaled_dot_product_attention")  # fmt: skip
 NESTED_METHODS = ("to_padded_array",)  # which a dense array lacks
 
 

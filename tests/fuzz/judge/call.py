@@ -16,7 +16,17 @@ from . import Difference
 EITHER_ZERO = ("relu", "sgn", "amax", "amin", "maximum", "minimum", "clamp", "dropout")  # the sign of a zero is open
 # Inexact, but a zero stays the zero that it is.
 KEEPS_ZERO = tuple(name for name, one in FUNCTIONS.items() if any(x == 0 == y for x, y in one.special))
-ADDING = ("sum", "mean", "matmul", "linear", "layer_norm", "softmax", "cross_entropy", *RUN_BOUNDS)  # precisions
+ADDING = (
+    "sum",
+    "mean",
+    "matmul",
+    "linear",
+    "layer_norm",
+    "softmax",
+    "cross_entropy",
+    "attention",
+    *RUN_BOUNDS,
+)  # precisions
 
 
 Verdict: TypeAlias = Answer | Refused | Silent

@@ -14,7 +14,7 @@ import numpy as np
 from pynested.spec.functions import FUNCTIONS
 from pynested.spec.pairs import PAIRS
 
-from . import conversion, elementwise, indexing, movement, products, runs
+from . import attention, conversion, elementwise, indexing, movement, products, runs
 from .values import DTYPES, TABLE, Answer, Nest, Refused, Silent, dense, first_nest, flat, nests
 
 RULES: dict[str, Callable[..., Answer]] = {
@@ -24,6 +24,7 @@ RULES: dict[str, Callable[..., Answer]] = {
     **movement.RULES,
     **indexing.RULES,
     **conversion.RULES,
+    **attention.RULES,
 }
 
 __all__ = [

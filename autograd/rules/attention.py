@@ -1,0 +1,255 @@
+"""Attention: a rule with kernels of its own, and the same in tracked operations, in which all scores are there at once.
+
+Two products keep apart what does not meet, whatever it holds: `meeting` of rows with rows, which is 0 for a pair that
+is not seen, and `mixed` of rows with weights, of which those of pairs that are not seen take no part. Each is the
+other's adjoint.
+
+``saved`` is what the kernel worked out besides the result; a line keeps it without the result.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pynested.backends import Heads, Matrices, Segments, get_backend
+from pynested.backends.dtypes import computing_dtype
+from pynested.backends.heads import Placed
+from pynested.backends.host import from_host
+
+from ..array import raw
+from .elementwise import where
+from .kinds import Custom, Multilinear
+from .movement import gather, scatter, to_dtype
+from .samples import numbers
+from .segment import segment_softmax, segment_sum, spread
+
+# ---- products of what is seen ---------------------------------------------------------------------------------------
+
+
+def _multiplied(k: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
+    return k.matmul_components(a.reshape(-1), b.reshape(-1), left, right)
+
+
+def _meeting(k: Any, a: Any, b: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
+    found = _multiplied(k, a, b, left, right.turned)
+    return found if seen is None else k.xp.where(seen, found, found.dtype.type(0))
+
+
+def _mixed(k: Any, weights: Any, rows: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
+    if seen is None:
+        return _multiplied(k, weights, rows, left, right)
+    finite, zero = k.xp.isfinite(rows), rows.dtype.type(0)
+    weights = k.xp.where(seen, weights, zero)
+    if finite.all():
+        return _multiplied(k, weights, rows, left, right)
+    found = _multiplied(k, weights, k.xp.where(finite, rows, zero), left, right)
+    product = Matrices.of_sizes(left.rows, right.cols)
+    wild = k.xp.where(finite, zero, rows)
+    for one, own, w, s in zip(*map(_each, (found, wild, weights, seen), (product, right, left, left)), strict=True):
+        for j in range(len(own)):
+            if own[j].any():  # as it is where it holds a NaN
+                one += k.xp.where(s[:, j : j + 1] & (own[j] != 0), w[:, j : j + 1] * own[j], zero)
+    return found
+
+
+def _each(flat: Any, matrices: Matrices) -> list[Any]:
+    """A view of each matrix."""
+    found = []
+    for offset, rows, cols in matrices.places:
+        stored = flat[offset : offset + rows * cols]
+        found.append(stored.reshape(cols, rows).T if matrices.transposed else stored.reshape(rows, cols))
+    return found
+
+
+def _of_weights(g: Any, shapes: Any, weights: Any, rows: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
+    product = Matrices.of_sizes(left.rows, right.cols)
+    return meeting(rows, g, right, product, seen) if left.transposed else meeting(g, rows, product, right, seen)
+
+
+def _of_rows(g: Any, shapes: Any, weights: Any, rows: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
+    return mixed(weights, g, left.turned, Matrices.of_sizes(left.rows, right.cols), seen)
+
+
+def _of_first(g: Any, shapes: Any, a: Any, b: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
+    return mixed(g, b, Matrices.of_sizes(left.rows, right.rows), right, seen)
+
+
+def _of_second(g: Any, shapes: Any, a: Any, b: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
+    return mixed(g, a, Matrices.of_sizes(left.rows, right.rows).turned, left, seen)
+
+
+def _samples_of_products(weights: bool) -> Any:
+    rows, keys, width = np.array([2, 0, 3]), np.array([2, 1, 1]), np.array([3, 3, 2])
+    first, second = Matrices.of_sizes(rows, width), Matrices.of_sizes(keys, width)
+    scores = Matrices.of_sizes(rows, keys)
+    seen = np.array([True, False, True, True, False, True, True])
+
+    def samples(generator: np.random.Generator) -> list[tuple[Any, ...]]:
+        if not weights:
+            return [(numbers(generator, (12,)), numbers(generator, (11,)), first, second, one) for one in (None, seen)]
+        w, r, other = (numbers(generator, (n,)) for n in (7, 11, 12))
+        return [(w, r, scores, second, seen), (w, r, scores, second, None), (w, other, scores.turned, first, None)]
+
+    return samples
+
+
+meeting: Multilinear = Multilinear("meeting", _meeting, (_of_first, _of_second), _samples_of_products(weights=False))
+mixed: Multilinear = Multilinear("mixed", _mixed, (_of_weights, _of_rows), _samples_of_products(weights=True))
+
+
+# ---- attention in tracked operations --------------------------------------------------------------------------------
+
+
+class Given(NamedTuple):
+    """Operands as matrices that follow each other, in the dtype that is computed in."""
+
+    queries: Any
+    keys: Any
+    values: Any
+    mask: Any
+
+
+def _taken(x: Any, placed: Placed) -> Any:
+    """The matrices of all heads, one after the other; None stays None."""
+    return x if x is None else to_dtype(gather(x, *placed), computing_dtype(x.dtype))
+
+
+def _back(x: Any, like: Any, placed: Placed) -> Any:
+    """What `_taken` took, added up where it came from."""
+    return scatter(to_dtype(x, like.dtype), *placed, like.shape[0])
+
+
+def _given(operands: Any, heads: Heads) -> Given:
+    q, k, v, mask = operands
+    own = None if mask is None or mask.dtype == np.bool_ else _taken(mask, heads.masks)
+    return Given(_taken(q, heads.queries), _taken(k, heads.keys), _taken(v, heads.values), own)
+
+
+def _packed(placed: Placed) -> Matrices:
+    return Matrices.of_sizes(placed.sizes[:, 0], placed.sizes[:, 1])
+
+
+def _seen(mask: Any, heads: Heads, device: str) -> Any:
+    """Which pairs meet, in the order of the scores, as a bare array; None where all do."""
+    if heads.causal:
+        rows, keys = heads.scores.rows, heads.scores.cols
+        pairs = [np.tri(*pair, dtype=np.bool_).ravel() for pair in zip(rows.tolist(), keys.tolist(), strict=True)]
+        return from_host(np.concatenate([np.zeros(0, np.bool_), *pairs]), device)
+    if mask is None:
+        return None
+    own = get_backend(device).gather_components(raw(mask), *heads.masks)
+    return own if own.dtype == np.bool_ else own != -np.inf
+
+
+def _of_queries(heads: Heads) -> Segments:
+    """The scores of each query."""
+    return Segments.from_lengths(np.repeat(heads.scores.cols, heads.scores.rows))
+
+
+def _weights(given: Given, mask: Any, heads: Heads) -> tuple[Any, Any]:
+    """The softmax of the scores, and which pairs count; zeros for a query that meets no key."""
+    device, runs = given.queries.device, _of_queries(heads)
+    seen = _seen(mask, heads, device)
+    scores = meeting(given.queries, given.keys, _packed(heads.queries), _packed(heads.keys), seen) * heads.scale
+    if given.mask is not None:
+        scores = scores + given.mask
+    if seen is None:
+        return segment_softmax(scores, runs), seen
+    k = get_backend(device)
+    blind = ~k.spread(k.segment_max(seen, runs), runs)
+    scores = where(where(scores, scores.dtype.type(-np.inf), seen), scores.dtype.type(0), ~blind)
+    weights = segment_softmax(scores, runs)
+    return where(weights, weights.dtype.type(0), seen), seen
+
+
+def _along(weights: Any, steps: Any, heads: Heads) -> Any:
+    """What a step of the scores says of the weights, and the other way round: the Jacobian is symmetric."""
+    runs = _of_queries(heads)
+    return weights * (steps - spread(segment_sum(weights * steps, runs), runs))
+
+
+def composed(q: Any, k: Any, v: Any, mask: Any, heads: Heads, factor: Any = None) -> Any:
+    """Attention in tracked operations; ``factor``, an array like the scores, multiplies the weights."""
+    given = _given((q, k, v, mask), heads)
+    weights, seen = _weights(given, mask, heads)
+    if factor is not None:
+        weights = weights * factor
+    return _made(mixed(weights, given.values, heads.scores, _packed(heads.values), seen), q, heads)
+
+
+def _made(result: Any, like: Any, heads: Heads) -> Any:
+    """Results of all heads where they go."""
+    return scatter(to_dtype(result, like.dtype), *heads.results, heads.rows * heads.value_width)
+
+
+def _pull(g: Any, y: Any, inputs: Any, heads: Heads, with_mask: bool, saved: Any) -> tuple[Any, ...]:
+    given, scores = _given(inputs, heads), heads.scores
+    weights, seen = _weights(given, inputs[3], heads)
+    own = _taken(g, heads.results)
+    results = _packed(heads.results)
+    steps = _along(weights, meeting(own, given.values, results, _packed(heads.values), seen), heads)
+    pulled = (
+        mixed(steps, given.keys, scores, _packed(heads.keys), seen) * heads.scale,
+        mixed(steps, given.queries, scores.turned, _packed(heads.queries), seen) * heads.scale,
+        mixed(weights, own, scores.turned, results, seen),
+    )
+    places = heads.queries, heads.keys, heads.values
+    found = [_back(x, like, placed) for x, like, placed in zip(pulled, inputs[:3], places, strict=True)]
+    return (*found, _back(steps, inputs[3], heads.masks) if with_mask else None)
+
+
+def _push(tangents: list[Any], y: Any, inputs: Any, heads: Heads, with_mask: bool, saved: Any) -> Any:
+    given = _given(inputs, heads)
+    weights, seen = _weights(given, inputs[3], heads)
+    moved = _given(tangents, heads)  # None of what has no tangent
+    queries, keys, values = (_packed(one) for one in (heads.queries, heads.keys, heads.values))
+    terms = []
+    if moved.queries is not None:
+        terms.append(meeting(moved.queries, given.keys, queries, keys, seen) * heads.scale)
+    if moved.keys is not None:
+        terms.append(meeting(given.queries, moved.keys, queries, keys, seen) * heads.scale)
+    if moved.mask is not None:
+        own = moved.mask
+        terms.append(own if seen is None else where(own, own.dtype.type(0), seen))
+    results = []
+    if terms:
+        steps = _along(weights, sum(terms[1:], start=terms[0]), heads)
+        results.append(mixed(steps, given.values, heads.scores, values, seen))
+    if moved.values is not None:
+        results.append(mixed(weights, moved.values, heads.scores, values, seen))
+    return _made(sum(results[1:], start=results[0]), inputs[0], heads)
+
+
+# ---- the rule -------------------------------------------------------------------------------------------------------
+
+
+def _attention(k: Any, q: Any, keys: Any, v: Any, mask: Any, heads: Heads, with_mask: bool, saved: Any) -> Any:
+    return (saved or k.attention(q, keys, v, mask, heads))[0]
+
+
+def _without_result(heads: Heads, with_mask: bool, saved: Any) -> tuple[Any, ...]:
+    return heads, with_mask, saved and (None, saved[1])
+
+
+def _fused(k: Any, g: Any, y: Any, inputs: Any, heads: Heads, with_mask: bool, saved: Any) -> Any:
+    _, rows = saved or k.attention(*inputs, heads)
+    return k.attention_backward(g, *inputs, y, rows, heads, with_mask)
+
+
+def _samples(generator: np.random.Generator) -> list[tuple[Any, ...]]:
+    sizes = np.array([[1, 2, 2, 3], [1, 2, 1, 2], [1, 2, 3, 0]])
+    query, key = np.array([[0, 2, 4], [8, 2, 4], [12, 2, 4]]), np.array([[0, 6, 2], [6, 4, 2], [10, 0, 2]])
+    value, made = np.array([[0, 3, 1], [3, 2, 1], [5, 0, 1]]), np.array([[0, 2, 1], [4, 1, 1], [6, 3, 1]])
+    mask = np.array([[0, 6, 3, 1], [1, 0, 0, 1], [0, 0, 0, 0]])
+    arrays = [numbers(generator, (n,)) for n in (24, 10, 5, 12)]
+    free, causal = (Heads(sizes, query, key, value, made, None, 2, 1, 0.5, one) for one in (False, True))
+    masked = Heads(sizes, query, key, value, made, mask, 2, 1, 0.5, False)
+    bare = *arrays[:3], None
+    return [(*bare, free, False, None), (*bare, causal, False, None), (*arrays, masked, True, None)]
+
+
+attention = Custom(
+    "attention", _attention, "yabcd", _pull, _push, _samples, arity=4, keeps=_without_result, fused=_fused
+)

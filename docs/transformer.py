@@ -1,0 +1,170 @@
+"""A transformer that learns to write Python's documentation, character by character, from lines of every length.
+
+    python docs/transformer.py
+    python docs/transformer.py --steps 600 --width 64
+
+Two layers of causal attention, and nothing in them pads or masks: a batch is a nested array (B, *) of characters, and
+every operator works on what is there. The text comes with Python; the model is trained on the CPU in a minute.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Iterator
+from pydoc_data.topics import topics
+from typing import Any
+
+import numpy as np
+
+import pynested as pn
+
+Parameters = dict[str, Any]
+
+LAYERS, HEADS = 2, 4
+SHORTEST, LONGEST = 2, 80  # characters of a line
+START = "\n"  # what every line begins with, and ends with
+
+
+# ---- the text --------------------------------------------------------------------------------------------------------
+
+
+def lines_of_text() -> list[str]:
+    """All lines of Python's own documentation that are neither empty nor a table."""
+    lines = "\n".join(topics[name] for name in sorted(topics)).splitlines()
+    return [line for line in lines if SHORTEST <= len(line) <= LONGEST]
+
+
+def batch(lines: list[str], characters: str, layout: Any = pn.jagged) -> tuple[Any, Any]:
+    """Each line's characters by number, and what comes next: twice (B, *)."""
+    number = {character: i for i, character in enumerate(characters)}
+    read = [np.array([number[one] for one in START + line], np.int64) for line in lines]
+    following = [np.array([number[one] for one in line + START], np.int64) for line in lines]
+    return pn.nested_array(read, layout=layout), pn.nested_array(following, layout=layout)
+
+
+# ---- the model -------------------------------------------------------------------------------------------------------
+
+
+def new_parameters(characters: int, width: int, seed: int = 0, dtype: Any = np.float32) -> Parameters:
+    """Random matrices, and vectors of ones or zeros."""
+    generator = np.random.default_rng(seed)
+
+    def matrix(rows: int, columns: int) -> Any:
+        numbers = generator.standard_normal((rows, columns)) / math.sqrt(columns)
+        return pn.array(numbers.astype(dtype), requires_grad=True)
+
+    def vector(size: int, fill: float = 0.0) -> Any:
+        return pn.array(np.full(size, fill, dtype), requires_grad=True)
+
+    p = {"characters": matrix(characters, width), "places": matrix(LONGEST + 1, width)}
+    for layer in range(LAYERS):
+        sizes = {"attention in": 3 * width, "attention out": width, "between": 4 * width}
+        p |= {f"{layer} {name}": matrix(size, width) for name, size in sizes.items()}
+        p |= {f"{layer} {name} bias": vector(size) for name, size in sizes.items()}
+        p |= {f"{layer} onwards": matrix(width, 4 * width), f"{layer} onwards bias": vector(width)}
+        p |= {f"{layer} {name} scale": vector(width, 1.0) for name in ("first", "second")}
+        p |= {f"{layer} {name} shift": vector(width) for name in ("first", "second")}
+    return p | {"scale": vector(width, 1.0), "shift": vector(width), "guess": matrix(characters, width)}
+
+
+def scores(p: Parameters, read: Any) -> Any:
+    """How likely each character comes next at each place: (B, *) -> (B, *, characters)."""
+    places = pn.nested_array([np.arange(len(line)) for line in read.unbind()], layout=read.layout)
+    x = pn.embedding(read, p["characters"]) + pn.embedding(places, p["places"])  # (B, *, W)
+    for layer in range(LAYERS):
+        x = x + attended(p, layer, normed(p, f"{layer} first", x))
+        hidden = pn.gelu(linear(p, f"{layer} between", normed(p, f"{layer} second", x)))  # (B, *, 4 W)
+        x = x + linear(p, f"{layer} onwards", hidden)
+    return pn.linear(normed(p, "", x), p["guess"])
+
+
+def attended(p: Parameters, layer: int, x: Any) -> Any:
+    """What each character takes from those before it: (B, *, W) -> (B, *, W)."""
+    query, key, value = pn.chunk(linear(p, f"{layer} attention in", x), 3, -1)
+    query, key, value = (t.unflatten(-1, (HEADS, -1)).transpose(1, 2) for t in (query, key, value))  # (B, H, *, W / H)
+    taken = pn.scaled_dot_product_attention(query, key, value, is_causal=True)
+    return linear(p, f"{layer} attention out", taken.transpose(1, 2).flatten(2))
+
+
+def linear(p: Parameters, name: str, x: Any) -> Any:
+    """A matrix and a bias."""
+    return pn.linear(x, p[name], p[f"{name} bias"])
+
+
+def normed(p: Parameters, name: str, x: Any) -> Any:
+    """Each character's row, with mean 0 and variance 1, scaled and shifted."""
+    scale, shift = (p[f"{name} {what}".strip()] for what in ("scale", "shift"))
+    return pn.layer_norm(x, scale.shape, scale, shift)
+
+
+def loss(p: Parameters, read: Any, following: Any) -> Any:
+    """The mean cross entropy of what comes next."""
+    return pn.cross_entropy(scores(p, read), following)
+
+
+# ---- training --------------------------------------------------------------------------------------------------------
+
+
+def train(p: Parameters, lines: list[str], characters: str, steps: int, size: int, rate: float) -> Iterator[float]:
+    """Adam on batches of so many lines drawn at random; the loss of each step."""
+    generator = np.random.default_rng(0)
+    means = {name: np.zeros(one.shape, one.dtype) for name, one in p.items()}
+    squares = {name: np.zeros(one.shape, one.dtype) for name, one in p.items()}
+    for step in range(1, steps + 1):
+        drawn = [lines[i] for i in generator.integers(0, len(lines), size)]
+        current = loss(p, *batch(drawn, characters))
+        for (name, one), gradient in zip(p.items(), pn.grad(current, list(p.values())), strict=True):
+            g = gradient.numpy()
+            means[name] += 0.1 * (g - means[name])
+            squares[name] += 0.01 * (g * g - squares[name])
+            mean, square = means[name] / (1 - 0.9**step), squares[name] / (1 - 0.99**step)
+            with pn.no_grad():
+                one.sub_(pn.array(mean / (np.sqrt(square) + 1e-8)), alpha=rate)
+        yield current.item()
+
+
+def show(step: int, steps: int, current: float) -> None:
+    """A bar of what is done, on one line of a terminal."""
+    done = 40 * step // steps
+    print(
+        f"\r[{'#' * done}{'.' * (40 - done)}] {step}/{steps}  loss {current:.3f}", end="", file=sys.stderr, flush=True
+    )
+
+
+def written(p: Parameters, characters: str, generator: np.random.Generator) -> str:
+    """A line, each character drawn as likely as the model says."""
+    line = ""
+    with pn.no_grad():
+        while len(line) < LONGEST:
+            read, _ = batch([line], characters)
+            likely = pn.softmax(scores(p, read), 2).unbind()[0].numpy()[-1].astype(np.float64)
+            character = characters[generator.choice(len(characters), p=likely / likely.sum())]
+            if character == START:
+                break
+            line += character
+    return line
+
+
+def main() -> None:
+    """Train, and write a few lines."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--steps", type=int, default=300)
+    options.add_argument("--lines", type=int, default=32, help="in a batch")
+    options.add_argument("--width", type=int, default=32)
+    options.add_argument("--rate", type=float, default=3e-3)
+    asked = options.parse_args()
+    lines = lines_of_text()
+    characters = "".join(sorted({START, *"".join(lines)}))
+    p = new_parameters(len(characters), asked.width)
+    for step, current in enumerate(train(p, lines, characters, asked.steps, asked.lines, asked.rate), 1):
+        show(step, asked.steps, current)
+    print(file=sys.stderr)
+    generator = np.random.default_rng(1)
+    for _ in range(5):
+        print(written(p, characters, generator))
+
+
+if __name__ == "__main__":
+    main()

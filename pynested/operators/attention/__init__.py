@@ -1,0 +1,192 @@
+"""Attention: each query gets an average of values, weighted by how well it meets their keys."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, overload
+
+import numpy as np
+
+from pynested.autograd import Array, random
+from pynested.autograd.arguments.canonical import device_of, operand
+from pynested.autograd.array import raw
+from pynested.autograd.numbers import canonical_number, canonical_real, in_words
+from pynested.autograd.rules import attention as of_heads
+from pynested.autograd.rules.movement import to_dtype
+from pynested.backends import get_backend
+from pynested.backends.dtypes import computing_dtype, is_float, promoted
+from pynested.backends.errors import ArgumentError, DTypeError
+from pynested.backends.host import from_host
+from pynested.backends.memory import with_room
+from pynested.components.mapping import check_devices
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Dense, Operand
+from pynested.tables.dtypes import floating
+
+from .meeting import meeting
+
+__all__ = ["scaled_dot_product_attention"]
+
+NAME = "scaled_dot_product_attention"
+
+
+@overload
+def scaled_dot_product_attention(
+    query: Dense,
+    key: Dense,
+    value: Dense,
+    attn_mask: Dense | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    *,
+    generator: np.random.Generator | None = None,
+) -> Array: ...
+@overload
+def scaled_dot_product_attention(
+    query: NestedArray,
+    key: Operand,
+    value: Operand,
+    attn_mask: Operand | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    *,
+    generator: np.random.Generator | None = None,
+) -> NestedArray: ...
+@overload
+def scaled_dot_product_attention(
+    query: Operand,
+    key: Operand,
+    value: Operand,
+    attn_mask: Operand | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    *,
+    generator: np.random.Generator | None = None,
+) -> NestedArray | Array: ...
+def scaled_dot_product_attention(
+    query: Operand,
+    key: Operand,
+    value: Operand,
+    attn_mask: Operand | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    *,
+    generator: np.random.Generator | None = None,
+) -> NestedArray | Array:
+    """``softmax(scale * query @ key.T + attn_mask) @ value``: ``(B, H, *, E), 2 x (B, H, *, E) -> (B, H, *, E)``.
+
+    Parameters
+    ----------
+    query, key, value : NestedArray or Array
+        Components are matrices, of queries (L, E), keys (S, E) and values (S, V), which make (L, V), with any
+        dimensions before these, which are equal, or regular and 1. The lengths of queries and keys may differ. A dense
+        operand of as many dimensions as the nested ones gives each component a slice, one of fewer serves all of them.
+    attn_mask : NestedArray or Array, optional
+        Bool, true where a key takes part, or floats, which are added to the scores; -inf leaves out as False does. It
+        broadcasts against the scores ``(B, H, L, S)``: nested with as many dimensions, or dense, aligned at the right.
+    dropout_p : float
+        Each weight is multiplied by 0 with this probability, and divided by ``1 - dropout_p`` otherwise.
+    is_causal : bool
+        Query ``i`` of a component meets its keys ``0`` to ``i``, also where there are more keys, or fewer.
+    scale : float, optional
+        Any finite number; by default ``1 / sqrt(E)``.
+    enable_gqa : bool
+        The dimension before the matrices may be larger in ``query``: head ``h`` meets key ``h // g``, with ``g`` heads
+        of queries for each one of keys.
+    generator : numpy.random.Generator, optional
+        Which weights are dropped follows from its state; by default the one of `manual_seed`.
+
+    Raises
+    ------
+    StructureError
+        For nested operands, the mask among them, that do not fit each other, naming the component and both sizes;
+        components that are not at least matrices; and a last dimension that is irregular.
+    ShapeError
+        For a dense operand, or mask, that does not fit.
+    ArgumentError
+        For a mask together with ``is_causal``, a ``scale`` that is not finite, and a ``dropout_p`` outside 0..1.
+    DTypeError
+        For bools and integers, and a mask of integers.
+
+    Notes
+    -----
+    A query that has no keys, because there are none or all are left out, becomes +0 and passes no gradient. What a mask
+    leaves out takes no part, NaN and infinities included. With E = 0 all scores are 0. Promoted dtype; float16 is
+    computed in float32 and rounded once. The result is jagged where one ragged dimension is left of jagged operands,
+    dense where none is, and strided otherwise.
+
+    Scores are there for a block of queries and keys at a time, in the gradient too. With ``dropout_p`` above 0, and in
+    derivatives of the gradient, all of them are there at once.
+
+    Clauses: SCALED_DOT_PRODUCT_ATTENTION-1 to SCALED_DOT_PRODUCT_ATTENTION-22.
+    After `torch.nn.functional.scaled_dot_product_attention`.
+
+    Examples
+    --------
+    >>> q = pn.nested_array([[[0.0], [0.0]], [[0.0]]], layout=pn.jagged)
+    >>> v = pn.nested_array([[[1.0], [3.0]], [[5.0]]], layout=pn.jagged)
+    >>> pn.scaled_dot_product_attention(q, q, v).unbind()
+    (array([[2.],
+           [2.]]), array([[5.]]))
+    >>> pn.scaled_dot_product_attention(q, q, v, is_causal=True).unbind()
+    (array([[1.],
+           [2.]]), array([[5.]]))
+    """
+    share = canonical_real(NAME, "dropout_p", dropout_p, 0, 1)
+    if attn_mask is not None and is_causal:
+        raise ArgumentError(f"{NAME}: is_causal=True is a mask, and attn_mask another one; give one of them.")
+    arrays, mask = _operands(query, key, value, attn_mask)
+    met = meeting(arrays, mask, is_causal, _scale(scale), enable_gqa)
+    dtype = promoted(*[x.dtype for x in (*arrays, mask) if x is not None and is_float(x.dtype)])
+    q, k, v = (to_dtype(x, dtype) for x in met.buffers[:3])
+    own = met.buffers[3]
+    own = own if own is None or own.dtype == np.bool_ else to_dtype(own, dtype)
+    if share:
+        return met.wrapped(of_heads.composed(q, k, v, own, met.heads, _kept(met.heads.pairs, share, q, generator)))
+    saved = get_backend(q.device).attention(raw(q), raw(k), raw(v), raw(own), met.heads)
+    with_mask = own is not None and own.tracked
+    return met.wrapped(of_heads.attention(q, k, v, own, met.heads, with_mask, saved))
+
+
+def _operands(query: Any, key: Any, value: Any, mask: Any) -> tuple[list[Any], Any]:
+    """Nested and dense arrays, on one device, of floats, and the mask of floats or bools."""
+    given = [query, key, value, *([] if mask is None else [mask])]
+    device = next((x.device for x in given if type(x) is NestedArray), None) or device_of(*given)
+    found = [x if type(x) is NestedArray else operand(NAME, x, device) for x in given]
+    for name, x in zip(("query", "key", "value", "attn_mask"), found, strict=False):
+        if type(x) not in (NestedArray, Array):
+            raise ArgumentError(f"{NAME}: {name} must be an array, not {in_words(x)}.")
+    check_devices(NAME, found)
+    for x in found[:3]:
+        floating(NAME, x if type(x) is Array else x.data)
+    own = None if mask is None else found[3]
+    if own is not None and own.dtype != np.bool_ and not is_float(own.dtype):
+        raise DTypeError(
+            f"{NAME}: attn_mask is {own.dtype}; it must be bool, true where a key takes part, or floats, which are "
+            "added to the scores. Compare it, such as mask != 0."
+        )
+    return found[:3], own
+
+
+def _scale(scale: Any) -> float | None:
+    if scale is None:
+        return None
+    number = canonical_number(NAME, "scale", scale)
+    if type(number) is bool or not math.isfinite(number):
+        raise ArgumentError(f"{NAME}: scale must be a finite number, not {in_words(number)}.")
+    return float(number)
+
+
+def _kept(count: int, share: float, like: Array, generator: np.random.Generator | None) -> Array:
+    """What the weights are multiplied by where some are dropped."""
+    kept = with_room(random.default(generator).random)(count) >= share
+    factors = kept.astype(computing_dtype(like.dtype)) / (1 - share if share < 1 else 1)
+    return Array(from_host(factors, like.device), like.device)

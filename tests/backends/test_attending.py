@@ -1,0 +1,71 @@
+"""Attention in blocks that are far too small: what runs along with the keys is what all of them at once give."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pynested.backends import Heads
+from pynested.backends.numpy import attending, plain_attention
+from pynested.backends.numpy.running import quiet
+
+from .cuda.agreement_attention import places
+
+MASKS = None, "causal", "bool", "float"
+
+
+def drawn(rng: np.random.Generator, mask: str | None, gaps: float) -> tuple[list[Any], Heads]:
+    """Buffers of three components, in which a NaN is now and then, and the cotangent; and the heads."""
+    width, value_width = int(rng.integers(0, 4)), int(rng.integers(1, 4))
+    sizes = np.stack([rng.integers(low, high, 3) for low, high in ((1, 3), (1, 3), (0, 7), (0, 9))], axis=1)
+    counts = sizes[:, 0] * sizes[:, 1]
+    columns = ((counts, sizes[:, 2], width), (sizes[:, 0], sizes[:, 3], width), (sizes[:, 0], sizes[:, 3], value_width))
+    placed = [places(*one, gap=2, by_rows=bool(rng.integers(2))) for one in columns]
+    made, size = places(counts, sizes[:, 2], value_width, 0, bool(rng.integers(2)))
+    buffers: list[Any] = [rng.standard_normal(n) for _, n in placed]
+    for buffer in buffers:
+        buffer[rng.random(buffer.size) < gaps] = np.nan
+    where = added = None
+    if mask in ("bool", "float"):
+        steps = np.stack([sizes[:, 2] * sizes[:, 3], sizes[:, 3], np.ones(3, np.int64)], axis=1)
+        elements = counts * sizes[:, 2] * sizes[:, 3]
+        where = np.concatenate([(np.cumsum(elements) - elements)[:, None], steps * rng.integers(0, 2, 3)], axis=1)
+        seen = rng.random(int(elements.sum()) + 1) < 0.6
+        added = seen if mask == "bool" else np.where(seen, rng.standard_normal(seen.size), -np.inf)
+    at = [where_ for where_, _ in placed]
+    heads = Heads(sizes, *at, made, where, width, value_width, 0.7, mask == "causal")  # type: ignore[call-arg]
+    return [*buffers, added, rng.standard_normal(size)], heads
+
+
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize(("scores", "keys"), [(4, 2), (30, 3), (1 << 18, 1024)])
+def test_blocks_are_of_no_matter(monkeypatch: pytest.MonkeyPatch, mask: Any, scores: int, keys: int) -> None:
+    monkeypatch.setattr(attending, "BLOCK_SCORES", scores)
+    monkeypatch.setattr(attending, "BLOCK_KEYS", keys)
+    rng = np.random.default_rng([scores, keys, MASKS.index(mask)])
+    for number in range(20):
+        (q, k, v, added, g), heads = drawn(rng, mask, gaps=0.1 * (number % 3))
+        with_mask = mask == "float"
+        due = quiet(plain_attention.attention)(q, k, v, added, heads)
+        pulled = quiet(plain_attention.attention_backward)(g, q, k, v, added, *due, heads, with_mask)
+        got = attending.attention(q, k, v, added, heads)
+        found = attending.attention_backward(g, q, k, v, added, *got, heads, with_mask)
+        for one, other in zip((*got, *found), (*due, *pulled), strict=True):
+            assert (one is None) == (other is None)
+            if one is not None and other is not None:
+                np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
+
+
+def test_scores_are_never_there_as_a_whole() -> None:
+    """Of 4,096 queries and keys they would be 64 MiB for a head."""
+    rows = np.array([[0, 64, 64]])
+    heads = Heads(np.array([[1, 1, 4096, 4096]]), rows, rows, rows, rows, None, 64, 64, 0.125, False)
+    x = np.random.default_rng(0).standard_normal(4096 * 64).astype(np.float32)
+    tracemalloc.start()
+    attending.attention_backward(x, x, x, x, None, *attending.attention(x, x, x, None, heads), heads, False)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 24 * 1024 * 1024

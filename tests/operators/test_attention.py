@@ -1,0 +1,229 @@
+"""Attention on every small batch, against sums over pairs; what is left out; groups, dropped weights, derivatives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
+from pynested.spec.encoding import Components
+
+from ..nests import assert_same, batch, distinct, nest, place, plain
+
+attend = pn.scaled_dot_product_attention
+MOST_PAIRS = 6
+
+
+def by_pairs(q: Any, k: Any, v: Any, met: Any, added: Any, g: Any, scale: float) -> tuple[Any, ...]:
+    """The result of one head and the gradients of all operands, as sums over the pairs that meet."""
+    out, dq, dk, dv, dm = (np.zeros(x.shape) for x in (g, q, k, v, met))
+    for i in range(len(q)):
+        keys = np.flatnonzero(met[i])
+        if not keys.size:
+            continue
+        powers = np.exp([scale * np.dot(q[i], k[j]) + added[i, j] for j in keys])
+        p = powers / powers.sum()
+        out[i] = sum(w * v[j] for w, j in zip(p, keys, strict=True))
+        for w, j in zip(p, keys, strict=True):
+            slope = w * np.dot(g[i], v[j] - out[i])
+            dv[j] += w * g[i]
+            dm[i, j] = slope
+            dq[i] += scale * slope * k[j]
+            dk[j] += scale * slope * q[i]
+    return out, dq, dk, dv, dm
+
+
+def shapes_and_masks() -> Iterator[tuple[int, int, list[Any]]]:
+    """Numbers of queries and keys, and every mask of so many pairs, if these are not too many."""
+    for rows, keys in product(range(4), repeat=2):
+        if rows * keys <= MOST_PAIRS:
+            choices = product((False, True), repeat=rows * keys)
+            yield rows, keys, [np.array(choice, np.bool_).reshape(rows, keys) for choice in choices]
+
+
+def check(masks: list[Any], heads: int, layout: Any, placement: str, floats: bool) -> None:
+    """One call for components of which each has a mask, with NaN in what no query of a component meets."""
+    sizes = [mask.shape for mask in masks]
+    draw = np.random.default_rng(len(masks)).standard_normal
+    q, k, v, cotangents = (
+        [draw((heads, pair[at], width)) for pair in sizes] for at, width in ((0, 2), (1, 2), (1, 3), (0, 3))
+    )
+    left_out = [~mask.any(axis=0) for mask in masks]
+    given = [[np.where(gone[:, None], np.nan, x) for x, gone in zip(whole, left_out, strict=True)] for whole in (k, v)]
+    added = [np.where(mask, draw(mask.shape), -np.inf) for mask in masks]
+    mask = added if floats else masks
+    count = len(masks)
+    placed = [
+        place(Components(x, (count, heads, None, x[0].shape[-1])), layout, placement, 2, True) for x in (q, *given)
+    ]
+    whole = Components([m[None] for m in mask], (count, 1, None, None))
+    own = place(whole, pn.strided, placement, 2, floats)
+    result = attend(*[one.array for one in placed], own.array, scale=0.25)
+    assert result.layout is layout
+    result.backward(place(Components(cotangents, (count, heads, None, 3)), layout, "packed", 2).array)
+    found = [plain(result), *[one.gradient() for one in placed]]
+    of_mask = own.gradient() if floats else None
+    for i, met in enumerate(masks):
+        plus = np.where(met, added[i], 0) if floats else np.zeros(met.shape)
+        due = [by_pairs(q[i][h], k[i][h], v[i][h], met, plus, cotangents[i][h], 0.25) for h in range(heads)]
+        for part, expected in zip(found, zip(*due, strict=True), strict=False):
+            np.testing.assert_allclose(part[i], np.stack(expected), rtol=1e-12, atol=1e-13, err_msg=f"{i} {met}")
+        if of_mask is not None:
+            total = np.stack([one[4] for one in due]).sum(axis=0)[None]
+            np.testing.assert_allclose(of_mask[i], total, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("floats", [False, True])
+@pytest.mark.parametrize(
+    ("layout", "placement"), [(pn.jagged, "holes"), (pn.strided, "holes"), (pn.jagged, "transposed")]
+)
+def test_every_mask_of_every_small_shape(layout: Any, placement: str, floats: bool) -> None:
+    for heads, (_, _, masks) in product((1, 2), shapes_and_masks()):
+        check(masks, heads, layout, placement, floats)
+
+
+def test_components_of_different_lengths(layout: Any) -> None:
+    rng = np.random.default_rng(0)
+    pairs = list(product(range(4), repeat=2))
+    for number in range(40):
+        sizes = [pairs[i] for i in rng.integers(0, len(pairs), 1 + number % 3)]
+        check([rng.random(size) < 0.6 for size in sizes], 1 + number % 2, layout, "holes", number % 4 == 0)
+
+
+class TestHeads:
+    def test_groups_meet_the_heads_that_follow_each_other(self, layout: Any) -> None:
+        q, k, v = batch([(4, 2, 2), (4, 1, 2)]), batch([(2, 3, 2), (2, 2, 2)], 1), batch([(2, 3, 1), (2, 2, 1)], 2)
+        result = attend(*[nest(x, layout, ragged=2) for x in (q, k, v)], enable_gqa=True)
+        repeated = [[one[[0, 0, 1, 1]] for one in x] for x in (k, v)]
+        assert_same(result, plain(attend(*[nest(x, layout, ragged=2) for x in (q, *repeated)])), 1e-15)
+
+    def test_one_of_keys_serves_all(self, layout: Any) -> None:
+        q, k = batch([(3, 2, 2), (3, 0, 2)]), batch([(1, 2, 2), (1, 1, 2)], 1)
+        expected = attend(*[nest(x, layout, ragged=2) for x in (q, *[[one[[0, 0, 0]] for one in k]] * 2)])
+        assert_same(attend(*[nest(x, layout, ragged=2) for x in (q, k, k)]), plain(expected), 1e-15)
+
+    def test_split_from_the_last_dimension(self) -> None:
+        """Values of rows that hold all heads are taken where they are, and the result has its rows together."""
+        x = nest(batch([(2, 6), (0, 6), (3, 6)]))
+        q = x.unflatten(-1, (3, 2)).transpose(1, 2)
+        out = attend(q, q, q).transpose(1, 2).flatten(2)
+        assert out.is_contiguous()
+        for got, one in zip(plain(out), x.unbind(), strict=True):
+            heads = pn.array(one.numpy().reshape(len(got), 3, 2).swapaxes(0, 1).copy())
+            np.testing.assert_allclose(
+                got, attend(heads, heads, heads).numpy().swapaxes(0, 1).reshape(got.shape), 1e-15
+            )
+
+
+def test_layouts_may_differ() -> None:
+    q, k = batch([(2, 2, 2), (2, 1, 2)]), batch([(2, 1, 2), (2, 3, 2)], 1)
+    due = plain(attend(*[nest(x, pn.jagged, ragged=2) for x in (q, k, k)]))
+    for layouts in product((pn.jagged, pn.strided), repeat=3):
+        given = [nest(x, layout, "holes", 2) for x, layout in zip((q, k, k), layouts, strict=True)]
+        result = attend(*given)
+        assert result.layout is (pn.jagged if layouts == (pn.jagged,) * 3 else pn.strided)
+        assert_same(result, due, 1e-15)
+
+
+def test_dense_operands_are_one_component_of_many_heads() -> None:
+    q, k = distinct((2, 3, 4, 2)), distinct((2, 3, 5, 2), 1)
+    mask = distinct((2, 1, 4, 5), 2)
+    result = attend(pn.array(q), pn.array(k), pn.array(k), pn.array(mask))
+    assert isinstance(result, pn.Array)
+    for i, h in np.ndindex(2, 3):
+        due = by_pairs(q[i, h], k[i, h], k[i, h], np.ones((4, 5), bool), mask[i, 0], q[i, h], 2**-0.5)[0]
+        np.testing.assert_allclose(result.numpy()[i, h], due, rtol=1e-12, atol=1e-13)
+
+
+class TestDropped:
+    def test_the_rest_is_enlarged(self) -> None:
+        x = pn.zeros(1, 4000, 1)
+        result = attend(x[:, :1], x, pn.ones(1, 4000, 1), dropout_p=0.25, generator=np.random.default_rng(1))
+        kept = result.item() * 4000 * 0.75
+        assert abs(kept - round(kept)) < 1e-6 and 2900 < kept < 3100
+
+    def test_the_same_state_drops_the_same(self, layout: Any) -> None:
+        x = nest(batch([(3, 2), (2, 2)]), layout)
+        a, b = (attend(x, x, x, dropout_p=0.5, generator=np.random.default_rng(3)) for _ in range(2))
+        assert_same(a, plain(b))
+        assert_same(attend(x, x, x, dropout_p=0.0), plain(attend(x, x, x)))
+
+    def test_the_gradient_drops_the_same(self) -> None:
+        x = pn.array(distinct((4, 2)))
+        pn.gradcheck(lambda q, k, v: attend(q, k, v, dropout_p=0.5, generator=np.random.default_rng(5)), (x, x, x))
+
+
+class TestDerivatives:
+    @pytest.mark.parametrize("options", [{}, {"is_causal": True}, {"enable_gqa": True, "scale": -0.5}])
+    def test_of_every_order(self, options: Any) -> None:
+        q = nest(batch([(2, 2, 2), (2, 0, 2), (2, 3, 2)]), pn.jagged, "holes", 2)
+        heads = 1 if "enable_gqa" in options else 2
+        k = nest(batch([(heads, 3, 2), (heads, 1, 2), (heads, 2, 2)], 1), pn.strided, ragged=2)
+        pn.gradcheck(lambda *given: attend(*given, **options), (q / 4, k / 4, k / 4))
+
+    def test_recorded_ones_are_the_fused_ones_also_beside_a_nan(self) -> None:
+        """The last key, of which the last query alone knows, holds a NaN."""
+        q, k, v = (distinct((3, 2), seed) / 4 for seed in range(3))
+        k[2], v[2] = np.nan, np.inf
+        found = []
+        for again in (False, True):
+            given = [pn.array(x, requires_grad=True) for x in (q, k, v)]
+            out = attend(*given, is_causal=True)[:2]
+            out.backward(pn.array(distinct((2, 2), 7)), create_graph=again)
+            found.append([one.grad.detach().numpy() for one in given])
+        assert np.isfinite(found[0][0][:2]).all()
+        for fused, recorded in zip(*found, strict=True):
+            np.testing.assert_allclose(recorded[:2], fused[:2], rtol=1e-12, atol=1e-14)
+
+
+def test_half_precision_is_computed_wide() -> None:
+    """2,049 keys of one score: a sum of ones in float16 ends at 2,048."""
+    x = pn.zeros(2049, 1, dtype=pn.float16)
+    assert attend(x[:1], x, pn.ones(2049, 1, dtype=pn.float16)).item() == 1.0
+
+
+Q, K = nest(batch([(2, 2, 3), (2, 1, 3)]), ragged=2), nest(batch([(2, 3, 3), (2, 1, 3)], 1), ragged=2)
+DENSE = pn.zeros(2, 2, 3, 3)
+REFUSED = (
+    ((Q, K, Q), StructureError, "at component 0, key and value have 3 and 2 rows"),
+    ((Q, K[..., :2], K), StructureError, "query and key have 3 and 2 elements in a row"),
+    ((Q, K[:1], K), StructureError, "2 and 1 components"),
+    ((Q, K[:, 0], K), StructureError, "4 and 3 dimensions"),
+    ((Q.transpose(2, 3), K, K), StructureError, "dimension 3 of query, the last one, is irregular"),
+    ((Q, DENSE[..., :2], DENSE), ShapeError, "query and key have 3 and 2 elements"),
+    ((Q, pn.zeros(2, 3, 3, 3), DENSE), ShapeError, r"sizes \(2,\) and \(3,\) before their matrices"),
+    ((Q, pn.zeros(3, 2, 3, 3), DENSE), ShapeError, "key has shape .3, 2, 3, 3., and there are 2 components"),
+    ((Q, pn.zeros(3), DENSE), ShapeError, "key has shape .3,.; a dense operand has from 2 to 4 dimensions"),
+    ((DENSE, DENSE[..., :2, :], DENSE), ShapeError, "key and value have 2 and 3 rows"),
+    ((pn.zeros(3), DENSE, DENSE), ShapeError, "query has shape .3,.; it must be a matrix at least"),
+    ((DENSE, DENSE, DENSE, pn.zeros(1, 2, 2, 3, 3)), ShapeError, "more dimensions than the scores"),
+    ((Q, K, K, pn.zeros(1, 4)), ShapeError, r"attn_mask has shape \(1, 1, 4\) where the scores have \(2, 2, 3\)"),
+    ((Q, K, K, pn.zeros(1, 1, dtype=pn.int64)), DTypeError, "attn_mask is int64; it must be bool"),
+    ((Q, K, K, 1.0), ArgumentError, "attn_mask must be an array, not 1.0"),
+    ((Q.to(pn.int64), K, K), DTypeError, "needs a floating point array"),
+)
+
+
+@pytest.mark.parametrize(("given", "kind", "text"), REFUSED)
+def test_what_does_not_fit_is_named(given: Any, kind: Any, text: str) -> None:
+    with pytest.raises(kind, match=text):
+        attend(*given)
+
+
+def test_options_that_do_not_fit_are_named() -> None:
+    with pytest.raises(ArgumentError, match=re.escape("is_causal=True is a mask, and attn_mask another one")):
+        attend(Q, K, K, pn.zeros(1, 1), is_causal=True)
+    with pytest.raises(ArgumentError, match="scale must be a finite number, not inf"):
+        attend(Q, K, K, scale=np.inf)
+    with pytest.raises(StructureError, match="at component 0, the 2 heads of query do not divide into groups"):
+        three = nest(batch([(3, 1, 3), (3, 1, 3)]), ragged=2)
+        attend(Q, three, three, enable_gqa=True)
+    with pytest.raises(StructureError, match="enable_gqa=True needs a dimension of heads"):
+        rows = nest(batch([(2, 3), (1, 3)]))
+        attend(rows, rows, rows, enable_gqa=True)
