@@ -201,6 +201,8 @@ def segment_max_backward(backend: Any, dtype: str) -> None:
         top = cpu.segment_max(x, segments)
         g = drawn(rng, top.shape, dtype)
         close(backend.segment_max_backward(g, x, top, segments), cpu.segment_max_backward(g, x, top, segments))
+        g[rng.random(g.shape) < 0.3] = rng.choice([np.nan, np.inf])
+        close(backend.segment_max_backward(g, x, top, segments), cpu.segment_max_backward(g, x, top, segments))
 
 
 @check(*FLOATS)

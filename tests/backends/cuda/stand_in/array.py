@@ -46,6 +46,8 @@ def closed(result: Any, *arguments: Any) -> Any:
     if not isinstance(result, np.ndarray | np.generic):
         return result
     memory = np.asarray(result)
+    if memory.size <= 1 and not memory.flags.writeable:  # NumPy marks what was broadcast; this repeats no place
+        memory = memory.copy()
     owners = (one if one.base is None else one.base for one in givers(arguments))
     bases = (one for one in owners if _root(one._memory) is _root(memory))
     return ndarray(memory, next(bases, None))
