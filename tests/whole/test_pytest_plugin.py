@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
+import scipy.special  # noqa: F401  what a run inside loads is taken out again, and this cannot be loaded twice
 
 from pynested import pytest_plugin
 

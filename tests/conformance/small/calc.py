@@ -80,12 +80,17 @@ def empty_of(x: Nest, dtype: Any = None) -> Any:
 # --- elementwise
 
 
+def times(slope: Any, g: Any) -> Any:
+    """The cotangent times a slope, or where a condition holds, whatever it is elsewhere."""
+    return np.where(slope, g, 0) if getattr(slope, "dtype", None) == bool else g * slope
+
+
 def unary(x: Nest, f: Callable[[Any], Any], slope: Callable[[Any, Any], Any]) -> Any:
     xs = x.parts()
     ys = [f(one).astype(one.dtype) for one in xs]
 
     def pull(gs: Any) -> None:
-        x.grad = [(g * slope(a, y)).astype(a.dtype) for g, a, y in zip(gs, xs, ys, strict=True)]
+        x.grad = [times(slope(a, y), g).astype(a.dtype) for g, a, y in zip(gs, xs, ys, strict=True)]
 
     return nest(ys, x, none=empty_of(x)), pull
 
