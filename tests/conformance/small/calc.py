@@ -82,7 +82,7 @@ def empty_of(x: Nest, dtype: Any = None) -> Any:
 
 def times(slope: Any, g: Any) -> Any:
     """The cotangent times a slope, or where a condition holds, whatever it is elsewhere."""
-    return np.where(slope, g, 0) if getattr(slope, "dtype", None) == bool else g * slope
+    return np.where(slope, g, 0) if np.asarray(slope).dtype.kind == "b" else g * slope
 
 
 def unary(x: Nest, f: Callable[[Any], Any], slope: Callable[[Any, Any], Any]) -> Any:
