@@ -3,7 +3,7 @@
 A call goes down this list, and what came of it comes up again:
 
 - `chance`: random numbers that are the same on every machine
-- `plan`: what a seed and a number stand for. A family of `spec/axes.py` with any row that it permits, in place of the
+- `plan`: what a seed and a number stand for. A family of `spec/axes/` with any row that it permits, in place of the
   covering array of the frozen cases; other lengths and sizes where a level says only what kind; wilder numbers
 - `calls`: the writer of the family makes the call, as it makes those of the vectors, and `build` its exact expectation
 - `laws`: the same components in another order, one alone, a part, twice. What is due is picked out of what was due

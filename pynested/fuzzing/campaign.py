@@ -6,13 +6,13 @@ twice because a worker was lost.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pynested._version import __version__
+from pynested.backends.forking import Lock
 from pynested.conformance import problems
 from pynested.conformance.judge import ADAPTER, CONVENTION, DIFFERS, OK
 
@@ -26,7 +26,7 @@ _MOST = 500  # numbers of a chunk: a lost one costs seconds, and a child process
 _TURNS = 4  # chunks of each worker, at the least, so that none waits long for the last
 
 # Whoever reckons in many digits says so to all of a process, so the threads of one take turns.
-_TURN = threading.Lock()
+_TURN = Lock()
 
 
 @dataclass

@@ -24,6 +24,11 @@ from .later import LATER
 from .levels import AXES, SILENT, Axis
 from .varied import VARIED
 
-__all__ = ["AXES", "FAMILIES", "SILENT", "Axis", "Family"]
+__all__ = ["AXES", "FAMILIES", "SILENT", "UNDRAWN", "Axis", "Family"]
 
 FAMILIES: Mapping[str, Family] = {**FIRST, **LATER, **VARIED}
+
+# Operators that no family has, and why.
+UNDRAWN: Mapping[str, str] = {
+    "scaled_dot_product_attention": "all masks of up to six pairs are asked by the tests; the cases are positions"
+}
