@@ -23,18 +23,18 @@ _PROGRAMS = (program_write, program_tape, program_shape, program_share)
 FOLDER = Path(__file__).parents[1] / "vectors"
 
 
-def books() -> Iterator[tuple[str, Book]]:
-    """Yield every chapter's books, in reading order: cases written by hand, and those drawn from the axes."""
+def books(only: str | None = None) -> Iterator[tuple[str, Book]]:
+    """Yield the books of every chapter, or of one operator: cases written by hand, and those drawn from the axes."""
     for chapter in FAMILIES:
         module = importlib.import_module(f"pynested.spec.generator.cases.{chapter}")
-        yield from ((chapter, book) for book in (*module.books(), *designed(chapter)))
+        by_hand = (book for book in module.books() if only in (None, book.op))
+        yield from ((chapter, book) for book in (*by_hand, *designed(chapter, only)))
 
 
 def texts(only: str | None = None) -> Iterator[tuple[Path, str]]:
     """Yield path and text of every file of vectors, or of one operator's, or one chapter of programs."""
-    for chapter, book in books():
-        if only is None or book.op == only:
-            yield FOLDER / chapter / f"{book.op}{book.part and '.' + book.part}.json", text(book)
+    for chapter, book in books(only):
+        yield FOLDER / chapter / f"{book.op}{book.part and '.' + book.part}.json", text(book)
     for programs in (one.chapter() for one in _PROGRAMS):
         if only is None or programs.name == only:
             yield FOLDER / PROGRAMS / f"{programs.name}.json", chapter_text(programs, _line)

@@ -31,7 +31,7 @@ def test_the_vectors_are_what_the_generator_writes(op: str) -> None:
 def test_a_changed_byte_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "FOLDER", tmp_path)
     softmax = [(chapter, book) for chapter, book in writing.books() if (book.op, book.part) == ("softmax", "")]
-    monkeypatch.setattr(writing, "books", lambda: softmax)
+    monkeypatch.setattr(writing, "books", lambda only: softmax)
     assert writing.differences("softmax") == ["softmax.json is missing"]
     (path,) = writing.write("softmax")
     assert writing.differences("softmax") == []

@@ -40,10 +40,10 @@ PLACEMENTS = {"view": ("packed", "holes")}  # where components do not lie in C o
 SEVERAL = ("chunk", "split", "unbind")
 
 
-def designed(chapter: str) -> Iterator[Book]:
-    """Yield the books of a chapter."""
+def designed(chapter: str, only: str | None = None) -> Iterator[Book]:
+    """Yield the books of a chapter, or of one of its operators."""
     operators = dict.fromkeys(op for family in FAMILIES.values() for op in family.operators)
-    yield from (_book(op) for op in operators if load_table()[op].chapter == chapter)
+    yield from (_book(op) for op in operators if load_table()[op].chapter == chapter and only in (None, op))
 
 
 def empty_book(op: str) -> Book:
