@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from .family import BATCH, FLOATS, MET, ONE_DIM, REDUCED, SHAPE, Family, by_name
 from .first import THEN
 
-__all__ = ["LATER", "SMALL"]
+__all__ = ["JOINED", "LATER", "SMALL"]
 
 # fmt: off
 # What tells most of axes of which a family names no levels: long runs, and more, have families of their own.
@@ -47,7 +47,7 @@ _PIECES: tuple[Mapping[str, str], ...] = (
     {"operator": "chunk", "pieces": "uneven total"},
     {"batch": "none", "pieces": "uneven total"},
 )
-_JOINED: tuple[Mapping[str, str], ...] = (
+JOINED: tuple[Mapping[str, str], ...] = (
     {"ragged": "last two", "dim": "last"},
     {"arrays": "one", "unlike": "along across lengths fewer deeper"},
     {"ragged": "regular", "unlike": "lengths"},
@@ -121,7 +121,7 @@ _LATER = (
     Family("joined", ("cat", "stack"),
            (*BATCH, "dtype", "cotangent", "dim", "sign", "spelled", "arrays", "unlike", "second"),
            chosen={"dtype": f"{FLOATS} int32", "dim": "batch regular last ragged"},
-           never=(*SHAPE, *ONE_DIM, *_JOINED), silent={"unlike": "across lengths fewer deeper"},
+           never=(*SHAPE, *ONE_DIM, *JOINED), silent={"unlike": "across lengths fewer deeper"},
            triples=("operator", "dim", "arrays")),
     Family("without ones", ("squeeze",), (*BATCH, "dtype", "cotangent", "dim", "sign", "spelled"),
            chosen={"dtype": _FEW, "sizes": "one other", "dim": "regular last ragged batch",

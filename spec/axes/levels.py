@@ -129,7 +129,9 @@ AXES: Mapping[str, Axis] = {axis.name: axis for axis in (
         "two": "2", "one": "1", "three": "3", "beyond": "more than there are elements", "uneven": "a list, with a 0",
         "total": "a list that adds up to one too many"}),
     Axis("arrays", "How many arrays are joined.", {"two": "2", "one": "1", "three": "3"}),
-    Axis("unlike", "How the last of the arrays differs.", {
+    Axis("odd", "Which of several arrays differs, where it is not the last.", {
+        "middle": "one between", "first": "the first"}),
+    Axis("unlike", "How one of the arrays, the last if nothing is said, differs.", {
         "alike": "in its elements", "along": "in size, along what is joined",
         "across": "in size, along another dimension", "lengths": "in one length", "fewer": "by a component less",
         "deeper": "by a dimension more"}),

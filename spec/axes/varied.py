@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .family import BATCH, FLOATS, MET, MOVED, ONE_DIM, REDUCED, SHAPE, Family, by_name
-from .later import SMALL
+from .later import JOINED, SMALL
 
 __all__ = ["VARIED"]
 
@@ -115,6 +115,12 @@ _VARIED = (
                    "sign": "front", "spelled": "position", "keepdim": "absent", "other": "nested row", "side": "right",
                    "second": "same", "tracked": "both", "decides": "nested", "moved": "ragged", "onto": "last",
                    "place": "last", "arrays": "two", "unlike": "alike", "padding": "number", "outside": "absent"}),
+    Family("odd ones", ("cat", "stack"),
+           (*BATCH, "dtype", "cotangent", "dim", "sign", "spelled", "arrays", "unlike", "odd", "second"),
+           chosen={"batch": "two three", "lengths": "mixed equal", "sizes": "other", "dtype": "float32",
+                   "cotangent": "whole", "dim": "batch regular ragged", "sign": "front", "spelled": "keyword",
+                   "arrays": "three", "unlike": "along across lengths fewer deeper", "second": "same"},
+           never=(*SHAPE, *ONE_DIM, *JOINED)),
 )
 # fmt: on
 

@@ -48,10 +48,11 @@ def _pieces(level: str, size: int) -> Any:
 
 
 def join(book: Book, row: Row, key: str) -> None:
-    """Add a call that joins arrays, of which the last may differ; what cannot be joined so is refused."""
+    """Add a call that joins arrays, of which one may differ; what cannot be joined so is refused."""
     form, last = outline(row), COUNTS[row["arrays"]] - 1
     dim = dim_of(row["dim"], form)
-    forms = [form] * last + [_other(row, form, dim)]
+    forms = [form] * (last + 1)
+    forms[{"first": 0, "middle": 1}.get(row.get("odd", ""), last)] = _other(row, form, dim)
     dtypes = [row["dtype"]] * last + [second_dtype(row) if last else row["dtype"]]
     arrays = [drawn(one, dtype, f"{key} {n}") for n, (one, dtype) in enumerate(zip(forms, dtypes, strict=True))]
     args, kw = spelled(row, [arrays], {"dim": counted(dim, len(form.shape) + (book.op == "stack"), row["sign"])})
@@ -66,7 +67,7 @@ def join(book: Book, row: Row, key: str) -> None:
 
 
 def _joins(op: str, dim: str) -> tuple[str, ...]:
-    """Return in what the last of arrays may differ."""
+    """Return in what one of the arrays may differ."""
     if op == "stack":
         return (FITS,)
     return {"batch": (FITS, "along", "across", "lengths", "fewer"), "ragged": (FITS, "along", "lengths")}.get(
@@ -75,7 +76,7 @@ def _joins(op: str, dim: str) -> tuple[str, ...]:
 
 
 def _other(row: Row, form: Outline, dim: int) -> Outline:
-    """Return the outline of the last array."""
+    """Return the outline of the array that differs."""
     unlike, lengths = row["unlike"], form.lengths
     if unlike == "deeper":
         return Outline(tuple((*shape, 1) for shape in form.shapes), (*form.shape, 1), form.ragged)
