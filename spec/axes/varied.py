@@ -121,6 +121,11 @@ _VARIED = (
                    "cotangent": "whole", "dim": "batch regular ragged", "sign": "front", "spelled": "keyword",
                    "arrays": "three", "unlike": "along across lengths fewer deeper", "second": "same"},
            never=(*SHAPE, *ONE_DIM, *JOINED)),
+    Family("huge runs", ("amax", "amin", "argmax", "argmin"), (*BATCH, "dtype", "cotangent", "extreme", *REDUCED),
+           each=True,
+           chosen={"batch": "two three", "lengths": "full", "rank": "2 3", "ragged": "first last", "sizes": "other",
+                   "dtype": "float32 float64", "cotangent": "whole", "extreme": "huge", "dim": "ragged",
+                   "sign": "front back", "spelled": "keyword", "keepdim": "absent"}, never=(*SHAPE, *ONE_DIM)),
 )
 # fmt: on
 

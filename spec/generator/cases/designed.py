@@ -128,6 +128,7 @@ WRITERS: Mapping[str, Callable[[Book, Row, str], None]] = {
     "stretched misfits": stretch,
     "full runs": full,
     "long runs": full,
+    "huge runs": full,
     "spoilt runs": spoilt,
     "ties": tied,
     "means of numbers": reduced,
