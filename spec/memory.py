@@ -16,27 +16,24 @@ depends on the latter, and for the former the generator has a machine that also 
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .calling import called
 from .components import Components, each, stacked
-from .definitions import definition
-from .encoding import Index, decode_value
+from .encoding import Index
 from .numerics import NDArray
-from .programs import QUESTIONS, WRITES, Step, operator_of, outs
+from .programs import QUESTIONS, WRITES, Step, operator_of, outs, resolved
 
-__all__ = ["Held", "Machine", "arrays", "called", "canonical", "is_view", "leafwise", "leaves"]
+__all__ = ["Held", "Machine", "is_view", "leafwise", "leaves"]
 
 _VIEWS = {
     "transpose", "permute", "unsqueeze", "squeeze", "unflatten", "view", "select", "narrow", "getitem", "unbind",
     "split", "chunk", "detach", "nested_array_from_jagged", "nested_array_from_strided",
 }  # fmt: skip
-_DIMS = ("dim", "dim0", "dim1", "dims", "start_dim", "end_dim")
-_ONE_MORE = ("unsqueeze", "stack")  # their `dim` counts the dimensions of the result
 
 
 @dataclass(eq=False)
@@ -56,34 +53,6 @@ def is_view(op: str, index: Any = None) -> bool:
     """
     entries = index if isinstance(index, tuple) else (index,)
     return op in _VIEWS and not any(isinstance(entry, (list, Held)) for entry in entries)
-
-
-def called(op: str, args: Any, kwargs: Mapping[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """Return the definition of an operator and its arguments by name, dimensions counted from the front."""
-    define = definition(op)
-    known = {name: value for name, value in kwargs.items() if name in inspect.signature(define).parameters}
-    given = dict(inspect.signature(define).bind(*args, **known).arguments)
-    rank = next((len(one.shape) for one in arrays(given.values())), 0) + (op in _ONE_MORE)
-    for name in _DIMS:
-        if given.get(name) is not None:
-            given[name] = canonical(given[name], rank)
-    return define, given
-
-
-def arrays(values: Any) -> Iterator[Any]:
-    """Yield the nested and dense arrays among values, and in lists of them."""
-    for value in values:
-        if isinstance(value, (Components, np.ndarray)):
-            yield value
-        elif isinstance(value, list):
-            yield from arrays(value)
-
-
-def canonical(dim: Any, rank: int) -> Any:
-    """Return a dimension, or several, counted from the front."""
-    if isinstance(dim, (tuple, list)):
-        return tuple(canonical(one, rank) for one in dim)
-    return dim + rank if dim < 0 else dim
 
 
 class Machine:
@@ -108,12 +77,7 @@ class Machine:
         return None
 
     def _resolved(self, value: Any) -> Any:
-        if isinstance(value, dict) and "name" in value:
-            return self.names[value["name"]]
-        if isinstance(value, dict) and "list" in value:
-            return [self._resolved(one) for one in value["list"]]
-        found = decode_value(value)
-        return found.items if isinstance(found, Index) else found
+        return resolved(value, self.names, lambda found: found.items if isinstance(found, Index) else found)
 
     # --- memory
 

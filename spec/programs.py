@@ -35,9 +35,10 @@ run by an implementation, `pynested.conformance` knows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from .encoding import decode_value
 from .forms import EXPECT, NUMBERS, OPERANDS, PLAIN, SCALARS, TEXT, fit_jagged, forms, identifier, some
 from .grammar import Both, Malformed
 
@@ -53,6 +54,7 @@ __all__ = [
     "names_in",
     "operator_of",
     "outs",
+    "resolved",
 ]
 
 FORMAT = "pynested-programs/1"
@@ -118,6 +120,15 @@ def _names(value: Any) -> Iterator[str]:
     elif isinstance(value, dict) and "list" in value:
         for one in value["list"]:
             yield from _names(one)
+
+
+def resolved(value: Any, names: Mapping[str, Any], plain: Callable[[Any], Any]) -> Any:
+    """Return an argument of a step: the array of that name, a list of these, or what ``plain`` makes of a value."""
+    if isinstance(value, dict) and "name" in value:
+        return names[value["name"]]
+    if isinstance(value, dict) and "list" in value:
+        return [resolved(one, names, plain) for one in value["list"]]
+    return plain(decode_value(value))
 
 
 # --- the form of a program

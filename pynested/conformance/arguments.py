@@ -15,13 +15,18 @@ from .placements import LAYOUTS, PLACEMENTS
 from .report import IN_FULL
 
 
-def add_conform(command: argparse.ArgumentParser) -> None:
-    """Add what `pynested conform` takes."""
+def add_target(command: argparse.ArgumentParser) -> None:
+    """Add who is asked, and about which operators in which layout."""
     target = command.add_mutually_exclusive_group()
     target.add_argument("--target", default="pynested", metavar="NAME", help=f"what to check: {', '.join(TARGETS)}")
     target.add_argument("--adapter", metavar="COMMAND", help="any program that speaks the protocol")
     command.add_argument("--op", action="append", default=[], metavar="NAME", help="this operator; may be repeated")
     command.add_argument("--layout", choices=LAYOUTS, help="this layout only")
+
+
+def add_conform(command: argparse.ArgumentParser) -> None:
+    """Add what `pynested conform` takes."""
+    add_target(command)
     command.add_argument("--match", default="", metavar="GLOB", help="cases whose id matches, as 'sum/*/empty*'")
     command.add_argument(
         "--class", dest="kind_class", default="", choices=CLASSES, help="cases about clauses of a class"

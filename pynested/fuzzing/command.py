@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from pynested.conformance.adapters import TARGETS
-from pynested.conformance.arguments import count, seconds
+from pynested.conformance.arguments import add_target, count, seconds
 from pynested.conformance.placements import LAYOUTS
 from pynested.conformance.problems import UsageError, unknown
 
@@ -26,11 +25,7 @@ _EVERY = 0.2  # seconds
 
 def add_fuzz(command: argparse.ArgumentParser) -> None:
     """Add what `pynested fuzz` takes."""
-    target = command.add_mutually_exclusive_group()
-    target.add_argument("--target", default="pynested", metavar="NAME", help=f"what to check: {', '.join(TARGETS)}")
-    target.add_argument("--adapter", metavar="COMMAND", help="any program that speaks the protocol")
-    command.add_argument("--op", action="append", default=[], metavar="NAME", help="this operator; may be repeated")
-    command.add_argument("--layout", choices=LAYOUTS, help="this layout only")
+    add_target(command)
     command.add_argument("--device", default="cpu", help="the device of the operands (default: cpu)")
     command.add_argument("--timeout", type=seconds, metavar="SECONDS", help="for each answer of a child process")
     command.add_argument("--seed", type=count, default=0, metavar="N", help="decides what is drawn (default: 0)")

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from pynested.spec.components import Components
-from pynested.spec.definitions import definition
 from pynested.spec.generator.author import Case
 from pynested.spec.generator.build import bound
 
@@ -99,8 +98,8 @@ def _counted(case: Case, batch: int) -> bool:
 
 
 def _defined(case: Case) -> Any:
-    define = definition(case.op)
-    return define(**bound(case, define))
+    define, arguments = bound(case)
+    return define(**arguments)
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..bounds import NO_TOLERANCE, tolerance
+from ..calling import called
 from ..components import Components, stacked
-from ..definitions import definition
 from ..encoding import Index, encode_value
 from ..numerics import NDArray
 from ..overflow import overflowing
 from ..pairs import PAIRS
 from ..table import load_table
-from .author import Case, shapes_of
+from .author import Case
 from .exact import exactly, lift
 from .gradient import gradient_fields
 from .trees import as_dtype, leaves, like
@@ -24,12 +23,10 @@ from .words import bound_fields, exact_fields
 
 __all__ = ["bound", "build"]
 
-_DIMS = ("dim", "dim0", "dim1", "dims", "start_dim", "end_dim")
 _PROMOTING = (
     "add", "sub", "mul", "div", "maximum", "minimum", "clamp", *PAIRS, "where", "matmul", "bmm", "linear", "cat",
     "stack", "scaled_dot_product_attention",
 )  # fmt: skip
-_ONE_MORE = ("unsqueeze", "stack")  # operators whose `dim` counts the dimensions of the result
 
 
 def build(case: Case) -> dict[str, Any]:
@@ -62,8 +59,7 @@ class Run:
 
     def __init__(self, case: Case) -> None:
         self.case = case
-        self.define = definition(case.op)
-        self.arguments = bound(case, self.define)
+        self.define, self.arguments = bound(case)
         self.result = self._shaped(self.define(**self.arguments) if case.result is None else case.result)
         self.dtype = case.dtype or self._dtype()
         self.is_float = np.dtype(self.dtype).kind == "f"
@@ -136,28 +132,9 @@ def _lifted(value: Any, number: int | None, first: int) -> tuple[Any, int]:
     return like(value, iter(arrays)), first
 
 
-def bound(case: Case, define: Callable[..., Any]) -> dict[str, Any]:
-    """Return the arguments by name: dims canonical, operands in the dtype that the call asks for."""
-    parameters = inspect.signature(define).parameters
-    kwargs: Mapping[str, Any] = case.kwargs
-    dtype = kwargs.get("dtype")
+def bound(case: Case) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Return the definition and its arguments by name, operands in the dtype that the call asks for."""
     args = [argument.items if isinstance(argument, Index) else argument for argument in case.args]
-    kwargs = {name: value for name, value in kwargs.items() if name in parameters}
-    arguments = dict(inspect.signature(define).bind(*args, **kwargs).arguments)
-    if dtype is not None:
-        arguments = {name: as_dtype(value, dtype) for name, value in arguments.items()}
-    for name in _DIMS:
-        if arguments.get(name) is not None:
-            arguments[name] = _canonical(arguments[name], _rank(arguments) + (case.op in _ONE_MORE))
-    return arguments
-
-
-def _rank(arguments: Mapping[str, Any]) -> int:
-    """Return the number of dimensions, the batch included, of the first array among the arguments."""
-    return next(len(shape) for value in arguments.values() for shape in shapes_of(value))
-
-
-def _canonical(dim: Any, rank: int) -> Any:
-    if isinstance(dim, (tuple, list)):
-        return tuple(_canonical(one, rank) for one in dim)
-    return dim + rank if dim < 0 else dim
+    define, arguments = called(case.op, args, case.kwargs)
+    dtype = case.kwargs.get("dtype")
+    return define, arguments if dtype is None else {name: as_dtype(one, dtype) for name, one in arguments.items()}

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from pynested.spec.calling import arrays, called
 from pynested.spec.components import Components, cast, stacked
 from pynested.spec.encoding import WIDTHS, Index
 from pynested.spec.functions import FUNCTIONS
-from pynested.spec.memory import Machine, arrays, called
+from pynested.spec.memory import Machine
 from pynested.spec.table import load_table
 
 from ..messages import Message

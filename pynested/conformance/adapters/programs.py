@@ -10,8 +10,8 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from pynested.spec.encoding import Index, decode_value
-from pynested.spec.programs import OF_TAPE, QUESTIONS, WRITES, names_in, outs
+from pynested.spec.encoding import Index
+from pynested.spec.programs import OF_TAPE, QUESTIONS, WRITES, names_in, outs, resolved
 
 Step = Mapping[str, Any]
 
@@ -58,12 +58,10 @@ class PythonProgram:
         return None
 
     def _resolved(self, value: Any) -> Any:
-        """Return an argument: the array of that name, a list of them, or what is no array."""
-        if isinstance(value, dict) and "name" in value:
-            return self.names[value["name"]]
-        if isinstance(value, dict) and "list" in value:
-            return [self._resolved(one) for one in value["list"]]
-        found = decode_value(value)
+        return resolved(value, self.names, self._plain)
+
+    def _plain(self, found: Any) -> Any:
+        """Return an argument that is no array as the target has it."""
         items = self._other(found)
         return items[0] if isinstance(found, Index) and len(items) == 1 else items
 

@@ -10,6 +10,8 @@ from ..draws import distinct, floats, integers, nest
 INF, NAN = math.inf, math.nan
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
+ALL = slice(None)
+ROWS = [(2, 3), (0, 3), (3, 3)]  # components that programs write to, where each element is told apart
 RAGGED = [(2, 4), (0, 4), (1, 4)]  # the middle component is empty
 EMPTY_FIRST = [(0, 2), (3, 2), (1, 2), (4, 2)]
 EMPTY_LAST = [(2, 3), (5, 3), (1, 3), (0, 3)]

@@ -9,9 +9,7 @@ import numpy as np
 from ...encoding import Index
 from ..draws import distinct, integers
 from ..programs import Chapter, Draft
-from .inputs import no_components
-
-ALL = slice(None)
+from .inputs import ALL, no_components
 
 
 def chapter() -> Chapter:

@@ -9,9 +9,7 @@ import numpy as np
 from ...encoding import Index
 from ..draws import distinct, integers
 from ..programs import Chapter, Draft
-
-ALL = slice(None)
-ROWS = [(2, 3), (0, 3), (3, 3)]
+from .inputs import ALL, ROWS
 
 
 def chapter() -> Chapter:

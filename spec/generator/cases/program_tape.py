@@ -7,9 +7,8 @@ import numpy as np
 from ...encoding import Index
 from ..draws import distinct, integers
 from ..programs import Chapter
+from .inputs import ALL, ROWS
 
-ALL = slice(None)
-ROWS = [(2, 3), (0, 3), (3, 3)]
 COLUMNS = [(2, 2), (0, 2), (3, 2)]
 
 

@@ -7,10 +7,8 @@ import numpy as np
 from ...encoding import Index
 from ..draws import distinct, integers, nest
 from ..programs import Chapter
-from .inputs import RAGGED, no_components
+from .inputs import ALL, RAGGED, ROWS, no_components
 
-ALL = slice(None)
-ROWS = [(2, 3), (0, 3), (3, 3)]
 EQUAL = [(3, 2), (3, 2), (3, 2)]
 
 
