@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pynested.spec import compare, decode_value, load_vectors
+from pynested.spec import calling, compare, decode_value, load_vectors
 from pynested.spec.axes import FAMILIES
 from pynested.spec.definitions import definition
 from pynested.spec.encoding import Components
-from pynested.spec.generator import build as building
 from pynested.spec.generator.batches import outline
 from pynested.spec.generator.cases.designed import rows
 
@@ -139,7 +138,7 @@ def test_what_nobody_thought_of_is_rejected(op: str, mistake: Any, monkeypatch: 
         return mistake(right, **given)
 
     wrong.__signature__ = inspect.signature(right)  # type: ignore[attr-defined]
-    monkeypatch.setattr(building, "definition", lambda name: wrong if name == op else definition(name))
+    monkeypatch.setattr(calling, "definition", lambda name: wrong if name == op else definition(name))
     drawn, by_hand = [], []
     for vector in accepted(op):
         (drawn if "/axes" in vector["id"] else by_hand).append(outcome(op, vector))

@@ -14,13 +14,12 @@ import numpy as np
 import pytest
 
 from pynested import spec
-from pynested.spec import compare, decode_value, load_vectors
+from pynested.spec import calling, compare, decode_value, load_vectors
 from pynested.spec.components import left_align
 from pynested.spec.corpus import Case as Vector
 from pynested.spec.corpus import read_vectors
 from pynested.spec.definitions import definition
 from pynested.spec.encoding import Components
-from pynested.spec.generator import build as building
 from pynested.spec.generator.author import Case
 from pynested.spec.generator.build import Run
 from pynested.spec.generator.trees import as_dtype
@@ -193,7 +192,7 @@ MISTAKES: list[tuple[str, Callable[[Define], Define]]] = [
 @pytest.mark.parametrize(("op", "mistake"), MISTAKES, ids=[f"{op}-{mistake.__name__}" for op, mistake in MISTAKES])
 def test_one_mistake_is_rejected(op: str, mistake: Callable[[Define], Define], monkeypatch: pytest.MonkeyPatch) -> None:
     right = definition(op)
-    monkeypatch.setattr(building, "definition", lambda name: mistake(right) if name == op else definition(name))
+    monkeypatch.setattr(calling, "definition", lambda name: mistake(right) if name == op else definition(name))
     outcomes = [_outcome(op, vector) for vector in accepted(op)]
     assert any(outcome is not None for outcome in outcomes)
 
