@@ -19,7 +19,7 @@ from pathlib import Path
 from pynested.backends.errors import PynestedError
 
 from ._version import __version__
-from .conformance import exports, known
+from .conformance import exports, forks, known
 from .conformance.adapters import open_session
 from .conformance.arguments import add_adapter, add_conform, add_site, add_verbose, add_view
 from .conformance.conform import BrokenOff, conform
@@ -173,7 +173,7 @@ def _conform(options: argparse.Namespace) -> int:
             def start() -> Session:
                 return open_session(options.target, command, options.device, options.timeout, emulation, wire)
 
-            run = conform(corpus, selection, start, options.json, sys.stderr)
+            run = conform(corpus, selection, start, options.json, sys.stderr, _processes(options))
     except BrokenOff as broken:
         if broken.run.results:
             _show(broken.run, options)
@@ -182,6 +182,18 @@ def _conform(options: argparse.Namespace) -> int:
     if options.write_expect is not None:
         known.write(run, options.write_expect)
     return code if expected is None else _held(run, expected, code)
+
+
+def _processes(options: argparse.Namespace) -> int:
+    """Return how many forks of this process ask: one where the target is not in it, or where somebody listens."""
+    here = (options.target, options.adapter, options.device, options.trace) == ("pynested", None, "cpu", None)
+    if options.processes is None:
+        return forks.usual_number() if here else 1
+    if options.processes == 0:
+        raise UsageError("--processes 0 asks nobody; give 1 or more")
+    if options.processes > 1 and not (here and forks.POSSIBLE):
+        raise UsageError("--processes is for pynested on the cpu, on Linux, without --trace")
+    return int(options.processes)
 
 
 def _held(run: Run, expected: Mapping[known.Check, str], code: int) -> int:

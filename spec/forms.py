@@ -133,22 +133,25 @@ def _arguments() -> Rule:
 
 _ONE = (*SCALARS, forms(NUMBERS))
 _PYTHON = (*_ONE, [_ONE])  # what is no array
-_COMPARED = {"cmp": {"exact", "bound"}, "dtype": DTYPE}
 
 
-def _expected(fields: Mapping[str, Any], own: Mapping[str, Rule], words: Rule) -> None:
-    """Hold an expected array against its comparison: words, or the exact value in two parts with a tolerance."""
-    names = ("bits",) if fields["cmp"] == "exact" else ("hi", "lo", "tol", "open?")
-    check(fields, {**_COMPARED, **own, **dict.fromkeys(names, words)})
+def _expected(own: Mapping[str, Rule], words: Rule) -> Mapping[str, Rule]:
+    """Return the rules of an expected array by comparison: words, or the exact value in two parts with a tolerance."""
+    names = {"exact": ("bits",), "bound": ("hi", "lo", "tol", "open?")}
+    return {cmp: {"cmp": {cmp}, "dtype": DTYPE, **own, **dict.fromkeys(names[cmp], words)} for cmp in names}
+
+
+_DENSE = _expected({"shape": SHAPE, **_SHOWN}, str)
+_NESTED = _expected({"shape?": LOGICAL_SHAPE, "shapes": [SHAPE], **_SHOWN_EACH}, [str])
 
 
 def _expected_dense(fields: Mapping[str, Any]) -> None:
-    _expected(fields, {"shape": SHAPE, **_SHOWN}, str)
+    check(fields, _DENSE[fields["cmp"]])
     _sound(Expected.from_words(fields))
 
 
 def _expected_nested(fields: Mapping[str, Any]) -> None:
-    _expected(fields, {"shape?": LOGICAL_SHAPE, "shapes": [SHAPE], **_SHOWN_EACH}, [str])
+    check(fields, _NESTED[fields["cmp"]])
     counts = {name: len(fields[name]) for name in ("shapes", "bits", "hi", "lo", "tol", "open") if name in fields}
     if len(set(counts.values())) > 1:
         raise ValueError(f"the components do not add up: {counts}")

@@ -47,6 +47,11 @@ class Malformed(ValueError):
         super().__init__(f"{where}: {what}" if where else what)
         self.where, self.what = where, what
 
+    def inside(self, place: str) -> Malformed:
+        """Return the same of a value that holds this one at a place."""
+        dot = "." if place and self.where and not self.where.startswith("[") else ""
+        return Malformed(place + dot + self.where, self.what)
+
 
 @dataclass(frozen=True)
 class Both:
@@ -69,44 +74,120 @@ def tagged(rules: Mapping[str, Rule]) -> Both:
 
 
 def check(value: Any, rule: Rule, where: str = "") -> None:
-    """Refuse a value that breaks the rule."""
-    kind = type(value)
-    if rule is ANYTHING or rule is kind:
-        return
-    if isinstance(rule, tuple):
-        rule = next((one for one in rule if _kind(one) is kind), rule)
-    if _kind(rule) is not kind or (isinstance(rule, set) and value not in rule):
-        raise Malformed(where, f"expected {_described(rule)}, got {short(value)}")
-    if isinstance(rule, Both):
-        check(value, rule.rule, where)
-        _test(value, rule.test, where)
-    elif isinstance(rule, list):
-        for number, item in enumerate(value):
-            if type(item) is not rule[0]:
-                check(item, rule[0], f"{where}[{number}]")
-    elif isinstance(rule, dict):
-        _object(value, rule, where)
+    """Refuse a value that breaks the rule.
 
-
-def _object(value: Mapping[str, Any], rule: Mapping[str, Rule], where: str) -> None:
-    rules = {name.removesuffix("?"): one for name, one in rule.items()}
-    lost = [name for name in rule if name not in value and name != "*" and not name.endswith("?")]
-    strange = [] if "*" in rule else [name for name in value if name not in rules]
-    if lost or strange:
-        what = f"{', '.join(lost)}: {short(value)}" if lost else f"field {short(strange[0])}; it has {', '.join(rules)}"
-        raise Malformed(where, f"has no {what}")
-    for name, item in value.items():
-        check(item, rules[name] if name in rules else rules["*"], f"{where}.{name}" if where else name)
-
-
-def _test(value: Any, test: Callable[[Any], None], where: str) -> None:
+    What a rule asks for is worked out once and kept for good: a rule is made once, not for each value.
+    """
     try:
-        test(value)
-    except Malformed as inside:
-        dot = "." if where and inside.where and not inside.where.startswith("[") else ""
-        raise Malformed(where + dot + inside.where, inside.what) from None
-    except (ValueError, OverflowError) as error:
-        raise Malformed(where, str(error)) from error
+        _asked(rule)(value)
+    except Malformed as wrong:
+        raise wrong.inside(where) from None
+
+
+Asked = Callable[[Any], None]
+_KEPT: dict[int, tuple[Rule, Asked]] = {}  # by identity, which a rule that is kept does not lose
+
+
+def _asked(rule: Rule) -> Asked:
+    """Return a function that refuses what breaks the rule."""
+    kept = _KEPT.get(id(rule))
+    if kept is None:
+        kept = _KEPT[id(rule)] = rule, _worked_out(rule)
+    return kept[1]
+
+
+def _worked_out(rule: Rule) -> Asked:
+    if rule is ANYTHING:
+        return lambda value: None
+    if isinstance(rule, tuple):
+        return _either(rule)
+    kind, inside = _kind(rule), _inside(rule)
+
+    def asked(value: Any) -> None:
+        if type(value) is not kind:
+            raise Malformed("", f"expected {_described(rule)}, got {short(value)}")
+        if inside is not None:
+            inside(value)
+
+    return asked
+
+
+def _either(rule: tuple[Rule, ...]) -> Asked:
+    of_kind = {_kind(one): _asked(one) for one in reversed(rule)}
+
+    def asked(value: Any) -> None:
+        one = of_kind.get(type(value))
+        if one is None:
+            raise Malformed("", f"expected {_described(rule)}, got {short(value)}")
+        one(value)
+
+    return asked
+
+
+def _inside(rule: Rule) -> Asked | None:
+    """Return what is asked of a value that is of the right kind."""
+    if isinstance(rule, Both):
+        return _both(_asked(rule.rule), rule.test)
+    if isinstance(rule, set):
+        return lambda value: _one_of(value, rule)
+    if isinstance(rule, list):
+        return _list(rule[0])
+    return _object(rule) if isinstance(rule, dict) else None
+
+
+def _one_of(value: Any, rule: set[str]) -> None:
+    if value not in rule:
+        raise Malformed("", f"expected {_described(rule)}, got {short(value)}")
+
+
+def _list(rule: Rule) -> Asked:
+    asked = _asked(rule)
+
+    def asked_of_all(value: list[Any]) -> None:
+        for number, item in enumerate(value):
+            if type(item) is not rule:
+                try:
+                    asked(item)
+                except Malformed as wrong:
+                    raise wrong.inside(f"[{number}]") from None
+
+    return asked_of_all
+
+
+def _object(rule: Mapping[str, Rule]) -> Asked:
+    names = [name.removesuffix("?") for name in rule]
+    asked = {name.removesuffix("?"): _asked(one) for name, one in rule.items()}
+    needed = [name for name in rule if name != "*" and not name.endswith("?")]
+    others = asked.get("*")
+
+    def asked_of_fields(value: Mapping[str, Any]) -> None:
+        for name in needed:
+            if name not in value:
+                lost = ", ".join(name for name in needed if name not in value)
+                raise Malformed("", f"has no {lost}: {short(value)}")
+        for name, item in value.items():
+            one = asked.get(name, others)
+            if one is None:
+                raise Malformed("", f"has no field {short(name)}; it has {', '.join(names)}")
+            try:
+                one(item)
+            except Malformed as wrong:
+                raise wrong.inside(name) from None
+
+    return asked_of_fields
+
+
+def _both(asked: Asked, test: Callable[[Any], None]) -> Asked:
+    def asked_and_tested(value: Any) -> None:
+        asked(value)
+        try:
+            test(value)
+        except Malformed:
+            raise
+        except (ValueError, OverflowError) as error:
+            raise Malformed("", str(error)) from error
+
+    return asked_and_tested
 
 
 def _kind(rule: Rule) -> type | None:

@@ -16,12 +16,17 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Files that take seconds each, every operator on every layout among them: `-m quick` leaves them out.
 THOROUGH = (
-    "autograd/test_tape.py", "backends/cuda/test_cupy.py", "backends/cuda/test_mutants.py",
-    "backends/cuda/test_verbs.py", "conformance/test_child.py", "conformance/test_emulated.py",
-    "conformance/test_output.py", "conformance/test_targets.py", "faults/test_faults.py", "fuzz/test_fuzz.py",
-    "spec/test_generator.py", "spec/test_gradients.py", "whole/test_exhaustive.py", "whole/test_gradients.py",
-    "whole/test_mutants.py", "whole/test_no_components.py", "whole/test_optimised.py", "whole/test_pytest_plugin.py",
-    "whole/test_quiet.py",
+    "autograd/test_tape.py", "backends/cuda/test_cupy.py", "backends/cuda/test_devices.py",
+    "backends/cuda/test_mutants.py", "backends/cuda/test_verbs.py", "conformance/test_adapters_page.py",
+    "conformance/test_child.py", "conformance/test_damaged_vectors.py", "conformance/test_emulated.py",
+    "conformance/test_forks.py", "conformance/test_holding.py", "conformance/test_known.py", "conformance/test_law.py",
+    "conformance/test_no_reply_ends_a_run.py", "conformance/test_output.py", "conformance/test_pasted.py",
+    "conformance/test_replies.py", "conformance/test_schema.py", "conformance/test_smoke.py",
+    "conformance/test_snippets.py", "conformance/test_targets.py", "faults/test_faults.py", "fuzz/test_fuzz.py",
+    "fuzzing/test_campaign.py", "fuzzing/test_workers.py", "spec/test_bounds_fuzz.py", "spec/test_designed.py",
+    "spec/test_generator.py", "spec/test_gradients.py", "structure/test_malformed.py", "whole/test_exhaustive.py",
+    "whole/test_garbage.py", "whole/test_gradients.py", "whole/test_mutants.py", "whole/test_no_components.py",
+    "whole/test_optimised.py", "whole/test_pytest_plugin.py", "whole/test_quiet.py", "whole/test_readme.py",
     "whole/test_short_of_memory.py",
 )  # fmt: skip
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TextIO
 
-from .asking import Job
 from .corpus import Corpus, Selection
+from .forks import shared
 from .lines import Write, writer
 from .problems import KitError
 from .records import Record, Run, footer, header
-from .runner import plan, results
+from .runner import plan
 from .session import Session
 
 
@@ -25,11 +25,17 @@ class BrokenOff(Exception):
 
 
 def conform(
-    corpus: Corpus, selection: Selection, start: Callable[[], Session], keep: Path | None, screen: TextIO | None
+    corpus: Corpus,
+    selection: Selection,
+    start: Callable[[], Session],
+    keep: Path | None,
+    screen: TextIO | None,
+    forks: int = 1,
 ) -> Run:
     """Run what is selected, against the session that ``start`` opens once everything else is known to be right.
 
-    Records go to the file ``keep`` one by one; a run that breaks off has no footer, and is raised as `BrokenOff`.
+    With ``forks`` above 1 as many forks of this process ask. Records go to the file ``keep`` one by one; a run that
+    breaks off has no footer, and is raised as `BrokenOff`.
     """
     jobs = plan(corpus, selection)
     with writer(keep) as write, start() as session:
@@ -37,31 +43,26 @@ def conform(
         first = header(corpus, session.identity, selection, len(jobs))
         found: list[Record] = []
         try:
-            last = _run(corpus, jobs, session, first, found, write, Progress(screen, len(jobs)))
+            records = shared(jobs, session, corpus, forks)
+            last = _run(len(jobs), records, first, found, write, Progress(screen, len(jobs)))
         except Exception as error:
             raise BrokenOff(Run(first, found)) from error
     return Run(first, found, last)
 
 
 def _run(
-    corpus: Corpus,
-    jobs: list[Job],
-    session: Session,
-    first: Record,
-    found: list[Record],
-    write: Write,
-    progress: Progress,
+    expected: int, records: Iterator[Record], first: Record, found: list[Record], write: Write, progress: Progress
 ) -> Record:
     """Write the records, add the results to ``found``, and return the footer."""
     started = time.perf_counter()
     write(first)
     with progress:
-        for record in results(jobs, session, corpus):
+        for record in records:
             found.append(record)
             write(record)
             progress.at(len(found), record)
-    if len(found) != len(jobs):
-        raise KitError(f"{len(jobs)} cases were to be run, but there are {len(found)} results")
+    if len(found) != expected:
+        raise KitError(f"{expected} cases were to be run, but there are {len(found)} results")
     last = footer(found, time.perf_counter() - started)
     write(last)
     return last

@@ -44,9 +44,12 @@ def _explained(finding: Mapping[str, Any]) -> None:
         check(finding, _DIFFERENCE)
 
 
+_WORDS = [set(PLACEMENTS)]
+
+
 def _placement(text: str) -> None:
     """A placement is a word for all operands, or one for each."""
-    check(words(text), [set(PLACEMENTS)])
+    check(words(text), _WORDS)
 
 
 # What the records are; they may say more.
@@ -78,6 +81,7 @@ _RECORDS: Mapping[str, Any] = {
     },
     "footer": {"results": int, "seconds": (int, float), "counts": {"*": {"*": int}}, "*": ANYTHING},
 }
+_ANY_RECORD = {"record": set(_RECORDS), "*": ANYTHING}
 
 
 @dataclass(frozen=True)
@@ -170,8 +174,8 @@ def _records(text: str) -> Iterator[Record]:
     for number, one in enumerate(lines, 1):
         try:
             record = parse(one)
-            check(record, {"record": set(_RECORDS), "*": ANYTHING})
-            check(record, {"record": str, **_RECORDS[record["record"]]})
+            check(record, _ANY_RECORD)
+            check(record, _RECORDS[record["record"]])
         except ValueError as error:
             if number == len(lines):
                 return

@@ -103,6 +103,7 @@ _REPLY = tagged(
 )
 
 
+_NUMBERED = _with("seq", int)
 _ANSWER = (None, tagged({"value": _with("value", _RESULT), "error": _with("error", _ERROR)}))
 _ANSWERS = tagged(
     {
@@ -167,7 +168,7 @@ def _garbled(what: str, error: ValueError) -> Reply:
 
 
 def _reply(message: Any, request: Message) -> Reply:
-    check(message, _with("seq", int))
+    check(message, _NUMBERED)
     if message["seq"] != request["seq"]:
         raise Malformed("seq", f"expected {request['seq']}, got {short(message['seq'])}")
     check(message, _ANSWERS if "steps" in request else _REPLY)

@@ -55,6 +55,13 @@ def held_back() -> Iterator[None]:
             signal.raise_signal(number)
 
 
+def left_to_the_parent() -> None:
+    """Pass over the interrupt of a terminal, which the process that forked this one hears too; end with the others."""
+    for one in _ENDING:
+        if signal.getsignal(one) is not signal.SIG_IGN:
+            signal.signal(one, signal.SIG_IGN if one == signal.SIGINT else signal.SIG_DFL)
+
+
 @contextmanager
 def _handling(handler: Handler) -> Iterator[None]:
     """Handle the signals that end a process so; one that is ignored, as under `nohup`, stays so.

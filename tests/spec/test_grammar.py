@@ -32,7 +32,7 @@ FORMS = tagged({"array": {"array": SHAPE, "kind?": str}, "number": {"number": (i
         (float, 0.5),
         ((int, None), None),
         ({"a"}, "a"),
-        ([], []),
+        ([int], []),
         ([int], [1, 2]),
         ({"*": int}, {"anything": 1, "else": 2}),
         ({"a": int, "*": ANYTHING}, {"a": 1, "b": object()}),
