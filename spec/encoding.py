@@ -61,6 +61,7 @@ _NAMES = {np.dtype(name): name for name in WIDTHS}
 
 # What a word of an expectation asks for. The letters are outside the hex alphabet and keep the width of a word.
 EXACT, ANY_NAN, ANY_ZERO, UNSPECIFIED = 0, 1, 2, 3
+_ANYTHING = {ANY_NAN: "nan", UNSPECIFIED: "any"}
 _WILDCARDS = {"n": ANY_NAN, "z": ANY_ZERO, "u": UNSPECIFIED}
 _HEX = re.compile(r"[0-9a-f]*")
 
@@ -138,12 +139,17 @@ def _wanted(word: str) -> int:
     raise ValueError(f"decode: {word!r} is neither a lower-case hex word nor all n, all z or all u")
 
 
-def show(array: NDArray) -> str:
-    """Return the numbers in decimal for people: elements separated by blanks, rows by semicolons."""
+def show(array: NDArray, wanted: NDArray | None = None) -> str:
+    """Return the numbers in decimal for people: elements separated by blanks, rows by semicolons.
+
+    With what is ``wanted`` of an expectation, as `decode_words` gives it.
+    """
     if array.dtype.kind == "f":
         texts = [f"{float(number):.6g}" for number in array.ravel()]
     else:
         texts = [str(number) for number in array.ravel().tolist()]
+    if wanted is not None:
+        texts = [_ANYTHING.get(one, text) for one, text in zip(wanted.ravel().tolist(), texts, strict=True)]
     row = array.shape[-1] if array.ndim > 1 else len(texts)
     return "; ".join(" ".join(texts[start : start + row]) for start in range(0, len(texts), max(row, 1)))
 

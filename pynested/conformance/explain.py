@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from pynested import spec
+from pynested.spec.compare import expected_components
 from pynested.spec.definitions import ENTRIES
-from pynested.spec.encoding import decode_value
+from pynested.spec.encoding import decode_value, show
 from pynested.spec.functions import Function
 from pynested.spec.pairs import Pair
 from pynested.spec.reductions import Reduction
@@ -183,14 +184,25 @@ def _expected(expect: Mapping[str, Any]) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Return the decimals that a value carries for people; components are set apart by bars."""
+    """Return the decimals of an array; components are set apart by bars."""
     if not isinstance(value, dict):
         return ""
-    fields = value.get("nested", value.get("dense"))
-    if not isinstance(fields, dict) or "show" not in fields:
+    form = next((one for one in ("nested", "dense") if one in value), None)
+    if form is None:
         return ""
-    show = fields["show"]
-    return _cut(" | ".join(one or "empty" for one in show) if isinstance(show, list) else show)
+    fields = value[form]
+    shown = fields["show"] if "show" in fields else decimals(form, fields)
+    return _cut(" | ".join(one or "empty" for one in shown) if isinstance(shown, list) else shown)
+
+
+def decimals(form: str, fields: Mapping[str, Any]) -> str | list[str]:
+    """Return what a vector leaves out: the decimals of an array, or of each component."""
+    if "cmp" in fields:
+        texts = [show(one.values, one.wanted) for one in expected_components({form: fields})]
+    else:
+        array = decode_value({form: fields})
+        texts = [show(one) for one in ([array] if form == "dense" else array)]
+    return texts if form == "nested" else texts[0]
 
 
 def _cut(text: str) -> str:

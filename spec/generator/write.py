@@ -14,6 +14,7 @@ from ..table import FAMILIES
 from .author import Book
 from .build import build
 from .cases import program_shape, program_share, program_tape, program_write
+from .cases.designed import PART as DRAWN
 from .cases.designed import designed
 from .programs import chapter_text
 
@@ -21,6 +22,7 @@ __all__ = ["FOLDER", "books", "differences", "text_of", "texts", "write"]
 
 _PROGRAMS = (program_write, program_tape, program_shape, program_share)
 FOLDER = Path(__file__).parents[1] / "vectors"
+_UNREAD = ("cotangent", "gradient", "gradient_kwargs")  # of drawn cases, which nobody goes through number by number
 
 
 def books(only: str | None = None) -> Iterator[tuple[str, Book]]:
@@ -54,10 +56,18 @@ def text_of(op: str, vectors: Sequence[Mapping[str, Any]]) -> str:
 
 def _case(book: Book, number: int) -> dict[str, Any]:
     try:
-        return build(book.cases[number])
+        case = build(book.cases[number])
     except Exception as problem:
         problem.add_note(f"while building {book.cases[number].id}")
         raise
+    return {name: _bare(one) if name in _UNREAD else one for name, one in case.items()} if book.part == DRAWN else case
+
+
+def _bare(value: Any) -> Any:
+    """Return a value without the decimals that repeat its words for people."""
+    if isinstance(value, dict):
+        return {name: _bare(one) for name, one in value.items() if name != "show"}
+    return [_bare(one) for one in value] if isinstance(value, list) else value
 
 
 def _line(value: Any) -> str:

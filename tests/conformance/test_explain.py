@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pynested.conformance.corpus import Corpus, load_corpus
-from pynested.conformance.explain import explain
+from pynested.conformance.explain import decimals, explain
 from pynested.conformance.problems import UsageError
 
 
@@ -25,6 +25,17 @@ def test_a_clause_is_shown_with_definition_and_witnesses(corpus: Corpus) -> None
 def test_a_gradient_clause_shows_what_is_pulled_back(corpus: Corpus) -> None:
     text = explain("SUM-9", corpus)
     assert "    cotangent " in text and "    gradient  " in text
+
+
+def test_decimals_that_a_vector_leaves_out_are_worked_out() -> None:
+    exact = {"dtype": "float32", "cmp": "exact", "shape": [2, 2], "bits": "3f800000nnnnnnnnuuuuuuuu80000000"}
+    assert decimals("dense", exact) == "1 nan; any -0"
+    two = {"dtype": "float64", "shapes": [[1], [0]], "cmp": "bound"}
+    parts = {name: ["0" * 16, ""] for name in ("lo", "tol")}
+    assert decimals("nested", {**two, "hi": ["3ff8" + "0" * 12, ""], **parts}) == ["1.5", ""]
+    assert decimals("dense", {"dtype": "int8", "shape": [3], "bits": "0102ff"}) == "1 2 -1"
+    given = {"dtype": "bool", "shape": [2, None], "shapes": [[0], [2]], "bits": ["", "10"]}
+    assert decimals("nested", given) == ["", "True False"]
 
 
 def test_an_operator_lists_its_clauses(corpus: Corpus) -> None:
