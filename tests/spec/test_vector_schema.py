@@ -72,6 +72,10 @@ def faults(each: int) -> Iterator[str]:
         yield from (f"{path.name}: {error.json_path}: {error.message}" for error in whole.iter_errors(file))
 
 
+def test_the_vectors_stay_small() -> None:
+    assert sum(path.stat().st_size for path in FOLDER.glob("*/*.json")) < 12_000_000
+
+
 def test_the_vectors_keep_to_the_schema() -> None:
     assert list(faults(12)) == []
 
