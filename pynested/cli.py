@@ -185,14 +185,16 @@ def _conform(options: argparse.Namespace) -> int:
 
 
 def _processes(options: argparse.Namespace) -> int:
-    """Return how many forks of this process ask: one where the target is not in it, or where somebody listens."""
-    here = (options.target, options.adapter, options.device, options.trace) == ("pynested", None, "cpu", None)
+    """Return how many processes ask: one where the machine has one device for all, or where somebody listens."""
     if options.processes is None:
-        return forks.usual_number() if here else 1
+        alone = options.adapter is not None or options.device == "cuda" or options.trace is not None
+        return 1 if alone else forks.usual_number()
     if options.processes == 0:
         raise UsageError("--processes 0 asks nobody; give 1 or more")
-    if options.processes > 1 and not (here and forks.POSSIBLE):
-        raise UsageError("--processes is for pynested on the cpu, on Linux, without --trace")
+    if options.processes > 1 and options.trace is not None:
+        raise UsageError("--trace keeps what one process says; give --processes 1")
+    if options.processes > 1 and not forks.POSSIBLE:
+        raise UsageError("--processes above 1 needs Linux, where a process can be forked")
     return int(options.processes)
 
 

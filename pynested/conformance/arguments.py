@@ -44,7 +44,7 @@ def add_conform(command: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="for each answer of a child process (default: 20, and 120 for the first)",
     )
-    help_ = "forks of this process that ask, for pynested on the cpu (default: one for each processor)"
+    help_ = "processes that ask at the same time (default: one for each processor; for --adapter and cuda 1)"
     command.add_argument("--processes", type=count, metavar="N", help=help_)
     command.add_argument("--json", type=Path, metavar="FILE", help="keep the records of the run, one a line")
     _add_trace(command)

@@ -12,7 +12,7 @@ from .forks import shared
 from .lines import Write, writer
 from .problems import KitError
 from .records import Record, Run, footer, header
-from .runner import plan
+from .runner import plan, results
 from .session import Session
 
 
@@ -43,7 +43,7 @@ def conform(
         first = header(corpus, session.identity, selection, len(jobs))
         found: list[Record] = []
         try:
-            records = shared(jobs, session, corpus, forks)
+            records = results(jobs, session, corpus) if forks == 1 else shared(jobs, start, corpus, forks)
             last = _run(len(jobs), records, first, found, write, Progress(screen, len(jobs)))
         except Exception as error:
             raise BrokenOff(Run(first, found)) from error

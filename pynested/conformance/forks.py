@@ -1,7 +1,7 @@
 """A run shared among forks of this process: each asks about whole operators, and the records come back in order.
 
-It is for a target that lives in this process. A fork has it as it was started, and nothing that one fork does reaches
-another. A refusal is read in the light of calls of the same operator, so that an operator stays with one fork.
+Each has a session of its own. A refusal is read in the light of calls of the same operator, so that an operator stays
+with one fork.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -23,9 +23,11 @@ from .problems import KitError
 from .records import Record
 from .runner import results
 from .session import Session
-from .signals import left_to_the_parent, name_of
+from .signals import Ended, leave_the_terminal_to_the_parent, name_of, raised
 
+_PATIENCE = 10  # seconds, for a fork to end what it has started
 POSSIBLE = sys.platform == "linux"  # the libraries of macOS do not bear it, and Windows lacks it
+Start = Callable[[], Session]
 Groups = Sequence[Sequence[Job]]
 Answer = tuple[list[Record], Exception | None]  # what was found of a group, and what broke it off
 
@@ -35,14 +37,11 @@ def usual_number() -> int:
     return len(os.sched_getaffinity(0)) if POSSIBLE else 1
 
 
-def shared(jobs: Sequence[Job], session: Session, corpus: Corpus, number: int) -> Iterator[Record]:
-    """Yield one record for each job, in order, asked by ``number`` forks of this process, or by itself alone."""
+def shared(jobs: Sequence[Job], start: Start, corpus: Corpus, number: int) -> Iterator[Record]:
+    """Yield one record for each job, in order, asked by ``number`` forks of this process at the same time."""
     groups = [list(group) for _, group in groupby(jobs, key=lambda job: job.case.op)]
-    if number == 1 or len(groups) == 1:
-        yield from results(jobs, session, corpus)
-        return
     come: dict[int, Answer] = {}
-    with _forked(groups, session, corpus, min(number, len(groups))) as forks:
+    with _forked(groups, start, corpus, min(number, len(groups))) as forks:
         answers = _answers(groups, forks)
         for one in range(len(groups)):
             while one not in come:
@@ -87,33 +86,43 @@ def _lost(process: BaseProcess, op: str) -> KitError:
 
 
 @contextlib.contextmanager
-def _forked(groups: Groups, session: Session, corpus: Corpus, number: int) -> Iterator[dict[Connection, BaseProcess]]:
-    """Start the forks; none of them is left at the end."""
+def _forked(groups: Groups, start: Start, corpus: Corpus, number: int) -> Iterator[dict[Connection, BaseProcess]]:
+    """Start the forks; none of them is left at the end, nor what they have started."""
     context: Any = multiprocessing.get_context("fork")
     forks: dict[Connection, BaseProcess] = {}
     try:
         for _ in range(number):
             ours, theirs = context.Pipe()
-            process = context.Process(target=_work, args=(theirs, [*forks, ours], groups, session, corpus), daemon=True)
+            process = context.Process(target=_work, args=(theirs, [*forks, ours], groups, start, corpus))
             process.start()
             theirs.close()
             forks[ours] = process
         yield forks
     finally:
         for pipe, process in forks.items():
+            pipe.close()
+            process.terminate()
+        for process in forks.values():
+            process.join(_PATIENCE)
             process.kill()
             process.join()
-            pipe.close()
 
 
-def _work(pipe: Connection, others: Sequence[Connection], groups: Groups, session: Session, corpus: Corpus) -> None:
-    """Be a fork: answer one group after another, until whoever hands them out is gone."""
-    left_to_the_parent()
+def _work(pipe: Connection, others: Sequence[Connection], groups: Groups, start: Start, corpus: Corpus) -> None:
+    """Be a fork: answer one group after another, until whoever hands them out is gone, or ends this process."""
     for other in others:  # so that the other end is closed as soon as the process that forked is gone
         other.close()
-    with contextlib.suppress(EOFError, BrokenPipeError):
+    leave_the_terminal_to_the_parent()
+    with contextlib.suppress(EOFError, BrokenPipeError, Ended), raised(), contextlib.ExitStack() as stack:
+        session = None
         while True:
-            pipe.send(_answered(groups[pipe.recv()], session, corpus))
+            group = groups[pipe.recv()]
+            try:
+                session = session or stack.enter_context(start())
+            except Exception as error:
+                pipe.send(([], _with_traceback(error)))
+            else:
+                pipe.send(_answered(group, session, corpus))
 
 
 def _answered(jobs: Sequence[Job], session: Session, corpus: Corpus) -> Answer:
@@ -121,6 +130,11 @@ def _answered(jobs: Sequence[Job], session: Session, corpus: Corpus) -> Answer:
     try:
         records.extend(results(jobs, session, corpus))
     except Exception as error:
-        error.add_note("".join(traceback.format_exception(error)).rstrip())
-        return records, error
+        return records, _with_traceback(error)
     return records, None
+
+
+def _with_traceback(error: Exception) -> Exception:
+    """Return an error that says where it was raised, which does not go through a pipe otherwise."""
+    error.add_note("".join(traceback.format_exception(error)).rstrip())
+    return error

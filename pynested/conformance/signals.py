@@ -55,8 +55,8 @@ def held_back() -> Iterator[None]:
             signal.raise_signal(number)
 
 
-def left_to_the_parent() -> None:
-    """Pass over the interrupt of a terminal, which the process that forked this one hears too; end with the others."""
+def leave_the_terminal_to_the_parent() -> None:
+    """Pass over the interrupt of a terminal, which the process that forked this one hears too; default for others."""
     for one in _ENDING:
         if signal.getsignal(one) is not signal.SIG_IGN:
             signal.signal(one, signal.SIG_IGN if one == signal.SIGINT else signal.SIG_DFL)

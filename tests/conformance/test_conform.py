@@ -70,7 +70,7 @@ def test_an_error_that_nobody_foresaw_is_3_and_a_sentence(
 def test_a_result_too_few_is_an_inconsistent_kit(
     vectors: Path, miniature: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pynested.conformance.forks.results", lambda *given: iter(()))
+    monkeypatch.setattr("pynested.conformance.conform.results", lambda *given: iter(()))
     with pytest.raises(BrokenOff) as broken:
         conform(load_corpus(vectors), Selection(), lambda: InProcess(PythonAdapter(miniature.Right())), None, None)
     assert isinstance(broken.value.__cause__, KitError) and broken.value.run.results == []

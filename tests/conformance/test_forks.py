@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,12 +16,15 @@ from pynested.cli import main
 from pynested.conformance import forks
 from pynested.conformance.adapters.base import PythonAdapter
 from pynested.conformance.adapters.pynested_adapter import PynestedTarget
+from pynested.conformance.child import Child
 from pynested.conformance.conform import BrokenOff, conform
 from pynested.conformance.corpus import Corpus, Selection
-from pynested.conformance.problems import KitError
+from pynested.conformance.problems import KitError, UsageError
 from pynested.conformance.records import Run
 from pynested.conformance.runner import plan
 from pynested.conformance.session import InProcess
+
+from .conftest import is_gone
 
 pytestmark = pytest.mark.skipif(not forks.POSSIBLE, reason="a process cannot be forked here")
 
@@ -82,24 +87,44 @@ def test_a_fork_that_is_lost_is_named_by_what_it_was_asked(some_operators: Corpu
 
 
 def test_no_fork_is_left_when_nobody_asks_for_the_rest(some_operators: Corpus) -> None:
+    def nobody_calls(op: str, result: Any) -> Any:
+        assert os.getpid() != here
+        return result
+
+    here = os.getpid()
     jobs = plan(some_operators, Selection(ops=OPS, quick=True))
-    session = InProcess(PythonAdapter(Changed(lambda op, result: (result, children.append(os.getpid()))[0])))
-    children: list[int] = []
-    records = forks.shared(jobs, session, some_operators, 2)
-    next(records)
-    before = forks.multiprocessing.active_children()
+    records = forks.shared(jobs, lambda: InProcess(PythonAdapter(Changed(nobody_calls))), some_operators, 2)
+    assert next(records)["parts"]["forward"] == "ok"
+    before = multiprocessing.active_children()
     records.close()
-    assert before and not any(one.is_alive() for one in before) and not children  # nothing was called in this process
+    assert before and not any(one.is_alive() for one in before)
+
+
+def test_what_a_fork_has_started_ends_with_it(
+    some_operators: Corpus, hostile: Callable[[str], list[str]], lock: Path
+) -> None:
+    jobs = plan(some_operators, Selection(ops=OPS, quick=True))
+    records = forks.shared(jobs, lambda: Child(hostile("Right")), some_operators, 2)
+    next(records)
+    records.close()
+    assert is_gone(lock)
+
+
+def test_an_adapter_that_starts_once_only_is_told(some_operators: Corpus) -> None:
+    """Each fork starts its own: one that cannot is an error of the run."""
+
+    def start() -> Any:
+        raise UsageError("the adapter did not start")
+
+    jobs = plan(some_operators, Selection(ops=OPS, quick=True))
+    with pytest.raises(UsageError, match="did not start"):
+        list(forks.shared(jobs, start, some_operators, 2))
 
 
 @pytest.mark.parametrize(
-    "options", [["--target", "law"], ["--device", "emulated"], ["--trace", "t.jsonl"], ["--adapter", "true"]]
+    ("options", "says"),
+    [(["--trace", "t", "--processes", "2"], "--processes 1"), (["--processes", "0"], "give 1 or more")],
 )
-def test_only_what_is_in_this_process_can_be_shared(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["conform", "--op", "relu", "--processes", "2", *options]) == 2
-    assert "--processes is for pynested on the cpu" in capsys.readouterr().err
-
-
-def test_nobody_is_not_a_number_of_processes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["conform", "--op", "relu", "--processes", "0"]) == 2
-    assert "give 1 or more" in capsys.readouterr().err
+def test_what_is_no_number_of_processes(options: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conform", "--op", "relu", *options]) == 2
+    assert says in capsys.readouterr().err

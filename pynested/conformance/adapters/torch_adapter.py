@@ -9,6 +9,7 @@ function that the operator table names for it.
 from __future__ import annotations
 
 import functools
+import logging
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -250,6 +251,7 @@ def main() -> None:
         serve(Absent("PyTorch", "torch", str(error)))
         return
     torch.set_num_threads(1)
+    logging.getLogger("torch").setLevel(logging.ERROR)  # its warnings would come again with every process
     target = TorchTarget(torch)
     serve(PythonAdapter(target, DenseTorch(torch, target.function, target.other)))
 
