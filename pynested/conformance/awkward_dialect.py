@@ -11,7 +11,7 @@ from pynested.spec.components import Components
 from pynested.spec.table import Operator
 
 from . import literals
-from .pasting import Operand, Place
+from .pasting import Common, Operand, Place
 from .placements import TRANSPOSED, Array, place_jagged, ragged_dim
 from .spelling import Spelling
 
@@ -65,7 +65,7 @@ def lists(components: Components) -> tuple[Array, Array, list[int]]:
     return np.concatenate(rows), np.cumsum([0, *lengths]), regular
 
 
-class AwkwardDialect:
+class AwkwardDialect(Common):
     """awkward arrays, from the parts that they are made of."""
 
     head = "import awkward as ak\nimport numpy as np\nfrom numpy import inf, nan\n"

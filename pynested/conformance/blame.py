@@ -2,6 +2,7 @@
 
 A case cites the clauses that it shows, and a call can break one of them and keep the others. What came tells which:
 
+- a gradient that comes to memory that no component holds breaks the clause on the buffer that was handed over;
 - what is there only because of where the components lie breaks LAYOUTS-4, whatever the call is;
 - a number that is off by a rounding breaks the clause on precision, and not the one that says which number it is;
 - a refusal breaks the clause that says what the operator gives, the first that the case names, or, where there is no
@@ -18,6 +19,7 @@ from typing import Any
 
 from pynested.spec.table import Clause
 
+from .contradictions import is_outside
 from .corpus import Case, Corpus, forms
 from .judge import CORRUPT, FORWARD, GRADIENT, OK, Finding
 from .placements import PACKED
@@ -25,6 +27,8 @@ from .replies import LOST
 
 PLACEMENT = "LAYOUTS-4"  # placement has no influence
 _SIZES = "VALUES-7"  # of a batch of no components
+# What a buffer receives where no component lies.
+_OUTSIDE = {"jagged": "NESTED_ARRAY_FROM_JAGGED-11", "strided": "NESTED_ARRAY_FROM_STRIDED-7"}
 _REFUSED = {"refused", CORRUPT, *LOST}
 _ANSWERED = {OK, "value", "shape", "dtype", "kind"}
 _UNSPECIFIED = "unspecified"
@@ -55,8 +59,10 @@ def only_placed(found: Mapping[str, Sequence[Finding]], finding: Finding) -> boo
     return accepts or (bool(packed & _ANSWERED) and finding.verdict not in packed)
 
 
-def blame(case: Case, finding: Finding, corpus: Corpus, placed: bool = False) -> Clause:
+def blame(case: Case, layout: str, finding: Finding, corpus: Corpus, placed: bool = False) -> Clause:
     """Return the clause; ``placed`` says that the difference is not there where the components are packed."""
+    if finding.verdict == CORRUPT and is_outside(finding.got) and _OUTSIDE[layout] in corpus.clauses:
+        return corpus.clauses[_OUTSIDE[layout]]
     if finding.near and finding.part != GRADIENT and (precise := _precision(case, corpus)) in corpus.clauses:
         return corpus.clauses[precise]
     if placed and PLACEMENT in corpus.clauses:

@@ -12,6 +12,7 @@ from pynested.backends import errors
 from pynested.spec.compare import Difference, compare
 from pynested.spec.encoding import Components
 
+from .contradictions import told
 from .corpus import Case
 from .printable import printable
 from .replies import CRASHED, ERRORED, GARBLED, HUNG, MISSING, VALUE, Other, Refusal, Reply
@@ -27,7 +28,7 @@ DIFFERS: Mapping[str, str] = {
     CRASHED: "ended its process",
     HUNG: "did not answer in time",
     GARBLED: "wrote something that is not a reply",
-    CORRUPT: "hands out a result that cannot be read",
+    CORRUPT: "hands out a result that contradicts itself or cannot be read",
     "value": "gives another value",
     "accepted": "accepts a call that must be refused",
     "shape": "gives another shape",
@@ -91,7 +92,7 @@ def _wanted(case: Case) -> str:
 def _refused(case: Case, refusal: Refusal, errors_are: str) -> Finding:
     got = str(refusal)
     if refusal.phase == "read":  # the target did not refuse: it answered, and the answer is none
-        return Finding(ERROR if case.is_error else FORWARD, CORRUPT, _wanted(case), got)
+        return Finding(ERROR if case.is_error else FORWARD, CORRUPT, _wanted(case), told(got))
     if not case.is_error or refusal.phase == "construct":
         where = " (while building the operand)" if refusal.phase == "construct" else ""
         return Finding(ERROR if case.is_error else FORWARD, "refused", _wanted(case), got + where)
@@ -134,8 +135,9 @@ def _answered(case: Case, layout: str, reply: Reply, kinds: bool) -> Iterator[Fi
 
 def _gradient(case: Case, layout: str, gradient: Reply) -> Finding:
     if gradient.refusal is not None:
-        verdict = CORRUPT if gradient.refusal.phase == "read" else "refused"
-        return Finding(GRADIENT, verdict, "a gradient", str(gradient.refusal))
+        if gradient.refusal.phase == "read":
+            return Finding(GRADIENT, CORRUPT, "one gradient, of the components alone", told(str(gradient.refusal)))
+        return Finding(GRADIENT, "refused", "a gradient", str(gradient.refusal))
     if gradient.outcome == MISSING:
         return Finding(GRADIENT, MISSING, "a gradient", gradient.text)
     pairs: list[tuple[int | str, Any]] = [*enumerate(case.gradient), *case.gradient_kwargs.items()]

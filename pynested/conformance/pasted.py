@@ -18,13 +18,14 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from typing import IO
 
+from .contradictions import is_shown
 from .problems import KitError
 from .records import Record, Run
 from .roots import normal
 
 _PATIENCE = 20  # seconds for one snippet
 _LONGEST = 300  # characters of a message, as adapters cut it
-_UNSAID = {"hung", "garbled", "corrupt"}  # what a snippet need not show: it may print what cannot be read
+_UNSAID = {"hung", "garbled"}  # what a snippet need not show
 
 
 def mismatches(run: Run) -> Iterator[tuple[Record, Record, str]]:
@@ -41,7 +42,9 @@ def findings(run: Run) -> Iterator[tuple[Record, Record]]:
 
 
 def _comparable(finding: Record) -> bool:
-    return finding["kind"] != "unsteady" and finding["verdict"] not in _UNSAID
+    """Return whether a snippet must show its record; of what cannot be read nobody knows what printing it does."""
+    unreadable = finding["verdict"] == "corrupt" and not is_shown(finding["got"])
+    return finding["kind"] != "unsteady" and finding["verdict"] not in _UNSAID and not unreadable
 
 
 def _shows(finding: Record, code: int, said: str) -> bool:

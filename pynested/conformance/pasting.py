@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from . import literals
@@ -25,6 +26,16 @@ class Operand:
 
     lines: Sequence[str]
     gradient: str
+
+
+class Common:
+    """What a dialect has where it says nothing else; ``uses`` are the operators that show a result ``out`` again."""
+
+    uses: Mapping[str, str] = MappingProxyType({})
+
+    def shown(self, name: str) -> str:
+        """Return a line that prints the components of an array."""
+        return f"print({name})"
 
 
 def steps(indices: Steps) -> str:

@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 from pynested.spec.encoding import Components
 
+from .contradictions import OUTSIDE, Contradiction
+
 Array = NDArray[Any]
 Steps = Sequence[tuple[Any, ...]]
 
@@ -131,14 +133,14 @@ def view(whole: Any, steps: Steps) -> Any:
 def only_components(placed: Jagged | Strided, gradient: Array) -> list[Array]:
     """Return the components of a gradient of everything that was placed; nothing may have come to the rest of it.
 
-    A gradient that is not 0 where no component lies is a `ValueError`: whoever made the buffer would have it.
+    A gradient that is not 0 where no component lies is a `Contradiction`: whoever made the buffer would have it.
     """
     rest = np.array(gradient)
     found = [one.copy() for one in placed.parts(rest)]
     for one in placed.parts(rest):
         one[...] = 0
     if np.any(rest != 0):
-        raise ValueError(f"the gradient is {rest[rest != 0].flat[0]} in memory that belongs to no component")
+        raise Contradiction(OUTSIDE.format(rest[rest != 0].flat[0]))
     return found
 
 

@@ -23,9 +23,6 @@ class ProgramDialect(Dialect, Protocol):
     def pull(self, texts: Sequence[str]) -> str:
         """Return the line that pulls a cotangent back, given result, cotangent and keywords as text."""
 
-    def shown(self, name: str) -> str:
-        """Return the line that prints the components of an array."""
-
 
 DIALECTS: Mapping[str, ProgramDialect] = {"pynested": PynestedDialect(), "torch": TorchDialect()}
 

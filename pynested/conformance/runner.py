@@ -130,7 +130,7 @@ def _finding(asked: Asked, group: Sequence[tuple[str, Finding]], corpus: Corpus,
     if finding.verdict not in DIFFERS:
         return record
     second = asked.second(placement, finding.part)
-    clause = blame(job.case, finding, corpus, only_placed(asked.found, finding))
+    clause = blame(job.case, job.layout, finding, corpus, only_placed(asked.found, finding))
     operator, request = corpus.table[job.case.op], job.request(placement)
     record |= {
         "kind": kind_of(finding, second),
@@ -146,9 +146,10 @@ def _finding(asked: Asked, group: Sequence[tuple[str, Finding]], corpus: Corpus,
 def _shown(case: Case, request: Message, finding: Finding, operator: Operator, dialect: str) -> Record:
     """Return a call in words and as code, or a program up to the step that differs."""
     if not isinstance(case, Program):
+        how = {"gradient": finding.part == GRADIENT, "nested": _is_nested(case, request["layout"], finding)}
         return {
             "call": _explained(lambda: call_in_words(request, operator)),
-            "snippet": _explained(lambda: snippet(request, operator, dialect, gradient=finding.part == GRADIENT)),
+            "snippet": _explained(lambda: snippet(request, operator, dialect, **how, got=finding.got)),
         }
     last = len(case.steps) - 1 if finding.step is None else finding.step
     where = request["layout"], request["placement"]
@@ -158,10 +159,20 @@ def _shown(case: Case, request: Message, finding: Finding, operator: Operator, d
     }
 
 
+def _is_nested(case: Case, layout: str, finding: Finding) -> bool:
+    """Return whether what comes is nested, and has components to be looked at."""
+    shapes = case.expect.get("nested", {}).get("shapes")
+    return bool(shapes) and finding.verdict != "kind" and case.expect.get("kind", {}).get(layout) != "dense"
+
+
 def _in_words(finding: Finding) -> str:
     """Return what a further question brought."""
     if finding.verdict == OK:
         return "as specified"
+    if finding.verdict == UNREACHED:
+        return "no gradient, since there is no result as specified"
+    if finding.verdict in (MISSING, UNASKED):
+        return f"not asked: {finding.got.partition(': ')[2] or finding.got}"
     return f"{finding.verdict}: {finding.got}" if finding.got else finding.verdict
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,7 +13,8 @@ from pynested.spec.table import Operator
 
 from . import literals
 from .awkward_dialect import AwkwardDialect
-from .pasting import Operand, Place, steps
+from .contradictions import TWICE, used_by
+from .pasting import Common, Operand, Place, steps
 from .placements import APART, BARE, PACKED, TRANSPOSED, Array, in_turn, place_jagged, place_strided
 from .tensorflow_dialect import TensorflowDialect
 from .torch_dialect import TorchDialect
@@ -22,6 +24,7 @@ class Dialect(Protocol):
     """How one library spells arrays, layouts and calls."""
 
     head: str
+    uses: Mapping[str, str]
 
     def operand(self, name: str, value: Any, place: Place, tracked: bool) -> Operand:
         """Return the lines that make an operand, as the adapter makes it, and what says its gradient."""
@@ -35,11 +38,15 @@ class Dialect(Protocol):
     def backward(self, cotangent: Any) -> str:
         """Return the line that pulls a cotangent back from `out`."""
 
+    def shown(self, name: str) -> str:
+        """Return the line that prints the components of an array."""
 
-class PynestedDialect:
+
+class PynestedDialect(Common):
     """pynested itself: dense operands are `pn.array`."""
 
     head = "import numpy as np\nfrom numpy import inf, nan\nimport pynested as pn\n"
+    uses: Mapping[str, str] = MappingProxyType({"to_padded_array": "pn.to_padded_array(out, 0)"})
 
     def operand(self, name: str, value: Any, place: Place, tracked: bool) -> Operand:
         """Return a line; packed components are written as a list, all others with the buffers they lie in."""
@@ -102,10 +109,6 @@ class PynestedDialect:
         """Return a call of `backward`."""
         return f"{texts[0]}.backward({', '.join(texts[1:])})"
 
-    def shown(self, name: str) -> str:
-        """Return a call of `print`."""
-        return f"print({name})"
-
 
 DIALECTS: Mapping[str, Dialect] = {
     "pynested": PynestedDialect(),
@@ -120,18 +123,38 @@ def _sizes_are_known(value: Components) -> bool:
     return bool(value) or value.shape.count(None) != 1
 
 
-def snippet(request: Mapping[str, Any], operator: Operator, dialect: str, gradient: bool = False) -> str:
-    """Return the request as code: operands, call, and the gradients where they are what differs."""
+def snippet(
+    request: Mapping[str, Any],
+    operator: Operator,
+    dialect: str,
+    gradient: bool = False,
+    nested: bool = False,
+    got: str = "",
+) -> str:
+    """Return the request as code: operands, call, and the gradients where they are what differs.
+
+    A ``nested`` result is printed by its components. Where what was ``got`` contradicts itself, it is asked twice.
+    """
     speak = DIALECTS.get(dialect, DIALECTS["pynested"])
     names = literals.Names()
     call = _call(request, operator, speak, names)
     tracked = _tracked(request) if gradient else [False] * len(names.found)
     operands = laid(speak, request["layout"], request["placement"], dict(names.found), tracked)
-    lines = [speak.head, *(line for one in operands for line in one.lines), f"out = {call}", "print(out)"]
+    lines = [speak.head, *(line for one in operands for line in one.lines), f"out = {call}"]
+    lines.append(speak.shown("out") if nested else "print(out)")
+    if (use := used_by(got)) in speak.uses:
+        lines.append(f"print({speak.uses[use]})")
     if gradient:
         lines += _backward(decode_value(request["cotangent"]), call, speak)
-        lines += [f"print({one.gradient})" for one, track in zip(operands, tracked, strict=True) if track]
+        shown = [f"print({one.gradient})" for one, track in zip(operands, tracked, strict=True) if track]
+        lines = _twice(lines, shown) if got == TWICE else [*lines, *shown]
     return "\n".join(lines)
+
+
+def _twice(lines: Sequence[str], shown: Sequence[str]) -> list[str]:
+    """Return the lines, of which the last one pulls back, with that done twice, and shown after each time."""
+    pull = f"{lines[-1].removesuffix(')')}, retain_graph=True)"
+    return [*lines[:-1], "for _ in range(2):", *(f"    {line}" for line in (pull, *shown))]
 
 
 def laid(

@@ -12,7 +12,7 @@ from pynested.spec.table import Operator
 
 from . import literals
 from .awkward_dialect import lists
-from .pasting import Operand, Place
+from .pasting import Common, Operand, Place
 from .placements import Array
 from .spelling import Spelling
 
@@ -62,7 +62,7 @@ TENSORFLOW = Spelling(
 )
 
 
-class TensorflowDialect:
+class TensorflowDialect(Common):
     """Ragged tensors of row splits, with regular dimensions around these."""
 
     head = "import tensorflow as tf\nfrom numpy import inf, nan\n"

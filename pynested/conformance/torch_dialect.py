@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -11,18 +12,22 @@ from pynested.spec.encoding import Components
 from pynested.spec.table import Operator
 
 from . import literals
-from .pasting import Operand, Place, steps
+from .pasting import Common, Operand, Place, steps
 from .placements import APART, BARE, PACKED, TRANSPOSED, Array, place_jagged, place_strided
 
 SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "lt": "<"}  # where a number comes first
+# Parameters that PyTorch calls by another name than the table.
+NAMES: Mapping[str, Mapping[str, str]] = {"split": {"sizes": "split_size_or_sections"}}
 _IMPLIED = ("float32", "int64", "bool")
+_VIEW = "# components that are views into a larger buffer, as transpose() and select() return them"
 _PACK = "torch._nested_compute_contiguous_strides_offsets"
 
 
-class TorchDialect:
+class TorchDialect(Common):
     """PyTorch: jagged operands of equal lengths share their offsets, which PyTorch compares by identity."""
 
     head = "import torch\nfrom torch import inf, nan\n"
+    uses: Mapping[str, str] = MappingProxyType({"to_padded_tensor": "torch.nested.to_padded_tensor(out, 0.0)"})
 
     def operand(self, name: str, value: Any, place: Place, tracked: bool) -> Operand:
         """Return the lines of a tensor or a nested tensor; where tracked its leaves have names."""
@@ -38,7 +43,8 @@ class TorchDialect:
             placed = place_strided(value, place.placement)
             described = map(_array, (placed.sizes, placed.strides, placed.offsets))
             parts = ", ".join([_array(placed.whole) + steps(placed.steps), *described])
-            return Operand([f"{name} = torch._nested_view_from_buffer({parts}){grad}"], f"{name}.grad")
+            code = f"{name} = torch._nested_view_from_buffer({parts}){grad}"
+            return Operand([_VIEW, code], f"{name}.grad")
         leaves = f"[{', '.join(_array(one) + grad for one in value)}]"
         if not tracked:
             return Operand([f"{name} = torch.nested.as_nested_tensor({leaves}, layout=torch.strided)"], "")
@@ -79,6 +85,10 @@ class TorchDialect:
         """Return a call of the function, or the method, that the table names, or the symbol after a number."""
         if operator.name == "nested_array_from_strided":
             return _from_strided(texts)
+        for name, theirs in NAMES.get(operator.name, {}).items():
+            texts = [
+                text.replace(f"{name}=", f"{theirs}=", 1) if text.startswith(f"{name}=") else text for text in texts
+            ]
         if operator.name in SYMBOLS and len(texts) == 2 and not texts[0].isidentifier() and "=" not in texts[1]:
             return f"{texts[0]} {SYMBOLS[operator.name]} {texts[1]}"
         if "torch.Tensor." in operator.torch:

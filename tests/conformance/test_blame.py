@@ -24,15 +24,15 @@ def test_no_case_blames_an_unspecified_clause(corpus: Corpus) -> None:
     for one in corpus.cases:
         for part in ("error",) if one.is_error else ("forward", "gradient"):
             for verdict in WAYS:
-                found = blame(one, Finding(part, verdict), corpus)
+                found = blame(one, "jagged", Finding(part, verdict), corpus)
                 assert found.kind_class != "unspecified", (one.id, verdict)
 
 
 def test_what_differs_only_where_not_packed_is_about_placement(corpus: Corpus) -> None:
     one = case(corpus, "sum/float32/ragged/1")
-    assert blame(one, Finding("forward", "value"), corpus, placed=True).id == "LAYOUTS-4"
-    assert blame(one, Finding("forward", "value"), corpus).id == "SUM-1"
-    assert blame(one, Finding("gradient", "value"), corpus).kind_class == "gradient"
+    assert blame(one, "jagged", Finding("forward", "value"), corpus, placed=True).id == "LAYOUTS-4"
+    assert blame(one, "jagged", Finding("forward", "value"), corpus).id == "SUM-1"
+    assert blame(one, "jagged", Finding("gradient", "value"), corpus).kind_class == "gradient"
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,12 @@ def test_what_differs_only_where_not_packed_is_about_placement(corpus: Corpus) -
 )
 def test_the_sentence_that_is_broken(corpus: Corpus, id_: str, verdict: str, clause: str) -> None:
     one = case(corpus, id_)
-    assert blame(one, Finding("error" if one.is_error else "forward", verdict, "1.0"), corpus).id == clause
+    assert blame(one, "jagged", Finding("error" if one.is_error else "forward", verdict, "1.0"), corpus).id == clause
 
 
 def test_a_number_off_by_a_rounding_is_about_precision(corpus: Corpus) -> None:
     def near(id_: str, part: str = "forward") -> str:
-        return blame(case(corpus, id_), Finding(part, "value", "1.0", near=True), corpus, placed=True).id
+        return blame(case(corpus, id_), "jagged", Finding(part, "value", "1.0", near=True), corpus, placed=True).id
 
     assert near("softmax/float16/ragged/1") == "NUMERICS-4"
     assert near("sqrt/float32/ragged/1") == "NUMERICS-2"
@@ -76,9 +76,9 @@ def test_a_number_off_by_a_rounding_is_about_precision(corpus: Corpus) -> None:
 
 def test_nan_and_infinity_are_about_the_clause_that_names_them(corpus: Corpus) -> None:
     special = case(corpus, "sgn/float32/special/1")
-    assert blame(special, Finding("forward", "value", "any NaN  at component 0 [0]"), corpus).id == "SGN-2"
+    assert blame(special, "jagged", Finding("forward", "value", "any NaN  at component 0 [0]"), corpus).id == "SGN-2"
     least = case(corpus, "amax/float32/minus-inf/1")
-    assert blame(least, Finding("forward", "value", "-inf (ff800000)"), corpus).id == "AMAX-1"
+    assert blame(least, "jagged", Finding("forward", "value", "-inf (ff800000)"), corpus).id == "AMAX-1"
 
 
 @pytest.mark.parametrize(
@@ -106,5 +106,5 @@ def test_what_placement_alone_makes(packed: str, placed: bool, verdict: str) -> 
 @pytest.mark.parametrize("want", ["nan (7fc00000)", "inf (7f800000)", "-inf (ff800000)"])
 def test_a_value_that_is_not_finite_is_about_an_edge(corpus: Corpus, want: str) -> None:
     special = case(corpus, "add/float32/special/1")
-    assert blame(special, Finding("forward", "value", want), corpus).kind_class == "edge"
-    assert blame(special, Finding("forward", "value", "1.0"), corpus).kind_class == "value"
+    assert blame(special, "jagged", Finding("forward", "value", want), corpus).kind_class == "edge"
+    assert blame(special, "jagged", Finding("forward", "value", "1.0"), corpus).kind_class == "value"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pynested.conformance.contradictions import Contradiction
 from pynested.conformance.placements import (
     HOLES_MAX,
     HOLES_NAN,
@@ -95,7 +96,7 @@ def test_a_gradient_outside_of_all_components_is_refused() -> None:
     assert [one.sum() for one in only_components(placed, gradient)] == [30, 0, 15]
     for wrong in (np.nan, 1e-30):
         gradient[0, 0] = wrong
-        with pytest.raises(ValueError, match=f"the gradient is {wrong} in memory that belongs to no component"):
+        with pytest.raises(Contradiction, match=f"the gradient is {wrong} in memory that belongs to no component"):
             only_components(placed, gradient)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from pynested.spec.encoding import Components, decode_value
 from pynested.spec.programs import QUESTIONS
 
+from ..contradictions import TRACKED, TWICE, USED, Contradiction
 from ..messages import PROTOCOL, Message
 from ..placements import BARE, HOLES_NAN, LAYOUTS, PACKED, REVERSED, VIEW, in_turn, words
 from .moved import Moved, arguments, in_call
@@ -27,14 +28,9 @@ from .values import Operand, Place, Plain, doubled, each_array, encode_gradient,
 
 __all__ = ["Operand", "Place", "Plain", "PythonAdapter", "Stopped", "Target"]
 
-_TRACKED = "the call gives another result where its operands track gradients"
-_TWICE = "the gradient that is left after the same cotangent was pulled back twice is not twice that after once"
-
 # More of the life of a result is looked at in some placements only, for it takes time: where memory is as plain as can
 # be, and where there are holes, where operands lie differently, or where the leaf is not the operand.
 _USED_IN, _TWICE_IN, _PUSHED_IN = (PACKED, HOLES_NAN), (PACKED, VIEW), (BARE, REVERSED)
-_USED = "the result is another once it is used by another operator: {}"
-
 
 _ANYWHERE = Place(LAYOUTS[0], PACKED)  # of a dense operand
 
@@ -197,7 +193,7 @@ class PythonAdapter:
         """Hold what others make of the result against what was read of it."""
         for name, found in self._target.used(made.result, made.read):
             if not same(found, made.read):
-                raise _disagreement(_USED.format(name))
+                raise _contradiction(USED.format(name))
 
     def _decoded(self, message: Message) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """Return the arguments; a call comes in one placement after the other, and is decoded once."""
@@ -223,7 +219,7 @@ class PythonAdapter:
         wrt = message["wrt"]
         made = self._forward(message, set(wrt))
         if made.encoded != untracked:
-            raise _disagreement(_TRACKED)
+            raise _contradiction(TRACKED)
         cotangent = decode_value(message["cotangent"])
         results, cotangents = (list(made.result), cotangent) if is_several(cotangent) else ([made.result], [cotangent])
         operands = {place: arguments(made.args, made.kwargs)[place] for place in wrt}
@@ -235,7 +231,7 @@ class PythonAdapter:
         once = pulled()
         again = self._target.accumulates and message["placement"] in _TWICE_IN
         if again and not all(map(same, map(doubled, once.values()), pulled().values())):
-            raise _disagreement(_TWICE)
+            raise _contradiction(TWICE)
         if message["placement"] in _PUSHED_IN:
             self._push(message, once, cotangent)
         by_place = {place: encode_gradient(one) for place, one in once.items()}
@@ -253,7 +249,7 @@ class PythonAdapter:
         if moved.is_plain(cotangent):
             pushed = self._attempt("backward", lambda: self._target.pushed(*moved.question(call)))
             if wrong := moved.disagreement(pushed, cotangent):
-                raise _disagreement(wrong)
+                raise _contradiction(wrong)
 
     def _attempt(self, phase: str, step: Callable[[], Any]) -> Any:
         try:
@@ -294,6 +290,6 @@ def _place_of(value: Plain, places: Iterator[Place]) -> Place:
     return next(places) if isinstance(value, Components) else _ANYWHERE
 
 
-def _disagreement(message: str) -> Stopped:
+def _contradiction(message: str) -> Stopped:
     """Return the end of a call that answers, but not with one answer."""
-    return Stopped({"error": {"kind": "Disagreement", "message": message, "phase": "read", "bases": []}})
+    return Stopped({"error": {"kind": Contradiction.__name__, "message": message, "phase": "read", "bases": []}})
