@@ -33,7 +33,7 @@ KINDS: Mapping[str, str] = {
     LIMIT: "refuses, and says so",
     INTERNAL: "refuses by an internal error",
     CRASH: "crashes, hangs, or writes no reply",
-    CORRUPTED: "hands out a result that cannot be read",
+    CORRUPTED: "hands out what contradicts itself or cannot be read",
     UNSTEADY: "gives different answers to the same call",
 }
 
@@ -41,6 +41,7 @@ KINDS: Mapping[str, str] = {
 CONVENTIONS: Mapping[str, str] = {
     "promotion": "dtypes as its dense operators have them",
     "signature": "arguments as its dense operators take them",
+    "identity": "nested operands belong together only if they are made of one and the same tensor of offsets",
 }
 
 # Errors of these classes come from code that did not foresee the call, whatever they say.
@@ -50,9 +51,11 @@ _INTERNAL = re.compile(
     r"file an issue|report a bug|internal assert|internal error|doesn't support (sizes|strides)|unsupported layout.*bug"
     r"|object has no attribute|symint|(missing|unexpected|multiple values for) .*argument|invalid gradient"
     r"|cannot (view|expand) shape|reshape tensor of 0 elements|non-empty tensorlist|should match total_l"
-    r"|dimension out of range|out of bounds for storage|no longer allowed",
+    r"|dimension out of range|out of bounds for storage|no longer allowed|error message be improved",
     re.IGNORECASE,
 )
+# What complains about the operands of a call; in a backward pass nobody else made that call.
+_OPERANDS = re.compile(r"cannot call .* function|expected \w+ to be an? (?!contiguous)|directly calling", re.IGNORECASE)
 # How errors say that a dtype does not fit, and that the arguments do not.
 _DTYPE = re.compile(r"\bdtypes?\b|scalar type", re.IGNORECASE)
 _ARGUMENTS = re.compile(r"arguments?\b", re.IGNORECASE)
@@ -89,7 +92,8 @@ def kind_of(finding: Finding, second: Second) -> str:
         return CORRUPTED
     dense = None if second.dense is None or second.dense.verdict in _ASKS_ANYTHING else second.dense.verdict
     if finding.verdict == "refused":
-        return DENSE if dense == "refused" else INTERNAL if is_internal(finding.got) else LIMIT
+        own = finding.part == GRADIENT and _OPERANDS.search(finding.got) is not None
+        return DENSE if dense == "refused" else INTERNAL if own or is_internal(finding.got) else LIMIT
     if finding.verdict == "error-kind" and is_internal(finding.got):
         return INTERNAL
     return DIFFERENT if dense is None else NESTED if dense == OK else DENSE
@@ -118,7 +122,7 @@ def as_declared(finding: Finding, second: Second, conventions: str, apart: bool 
     declared = _convention(finding, dense)
     if declared not in conventions.split():
         return finding
-    text = f"{finding.got} where {finding.want} is asked" if finding.verdict == "dtype" else finding.got
+    text = f"{finding.got} where {finding.want.split()[0]} is asked" if finding.verdict == "dtype" else finding.got
     return Finding(finding.part, CONVENTION, finding.want, f"{declared}: {text}")
 
 

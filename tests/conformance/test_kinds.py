@@ -22,6 +22,13 @@ INTERNAL = [
     "RuntimeError: Function AddBackward0 returned an invalid gradient at index 1 - got 2 2",
     "RuntimeError: view(): cannot view shape (3, j298, 3, 2) as [3, j297, 6]",
     "IndexError: Dimension out of range (expected to be in range of [-1, 0], but got 1)",
+    "RuntimeError: Expected cond to be True, but got False. (Could this error message be improved?  If so, tell us.)",
+]
+# In a backward pass nobody but the target itself has called what is refused.
+OPERANDS = [
+    "ValueError: NestedTensor where_self(condition: jt_all): expected condition to be a jagged layout NestedTensor",
+    "RuntimeError: cannot call binary pointwise function eq.Tensor with inputs of shapes (2, j3) and (2, 1)",
+    "RuntimeError: NestedTensor does not support directly calling torch.ops.aten.size",
 ]
 
 
@@ -38,6 +45,14 @@ def test_a_limit_that_is_named_is_no_internal_error(text: str) -> None:
 def test_an_error_of_code_that_did_not_foresee_the_call_is_internal(text: str) -> None:
     assert is_internal(text) and kind_of(of("refused", text), Second()) == "internal"
     assert kind_of(of("error-kind", text), Second()) == "internal"
+
+
+@pytest.mark.parametrize("text", OPERANDS)
+def test_what_complains_about_operands_is_internal_where_nobody_gave_any(text: str) -> None:
+    assert kind_of(of("refused", text), Second()) == "limit"
+    assert kind_of(of("refused", text, "gradient"), Second()) == "internal"
+    contiguous = "ValueError: NestedTensor f(x: jt): expected x to be a contiguous jagged layout NestedTensor"
+    assert kind_of(of("refused", contiguous, "gradient"), Second()) == "limit"
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ import numpy as np
 from pynested.spec.encoding import Components, Index
 from pynested.spec.table import load_table
 
+from ..contradictions import Contradiction
 from ..messages import Message
 from ..placements import (
     APART,
@@ -32,6 +33,7 @@ from ..placements import (
     place_strided,
     view,
 )
+from ..torch_dialect import NAMES
 from .base import Operand, Place, PythonAdapter, Target
 from .serve import Absent, serve
 from .torch_dense import DenseTorch
@@ -158,7 +160,8 @@ class TorchTarget(Target):
             return self._from_strided(*args, **kwargs)
         if op in _SYMBOLS and not isinstance(args[0], self._torch.Tensor) and not kwargs:
             return _SYMBOLS[op](*args)
-        return self.function(op)(*args, **kwargs)
+        names = NAMES.get(op, {})
+        return self.function(op)(*args, **{names.get(name, name): value for name, value in kwargs.items()})
 
     def _from_strided(self, values: Any, sizes: Any, strides: Any = None, offsets: Any = None) -> Any:
         """Fill in what the function for it wants, which is private: everything, and integers in int64."""
@@ -185,13 +188,14 @@ class TorchTarget(Target):
         if not isinstance(result, self._torch.Tensor):
             return result
         if not result.is_nested:
-            return result.detach().cpu().numpy()
+            return result.numpy(force=True)  # zeros of which no memory exists, too
         if result.layout == self._torch.jagged:
             return self._read_jagged(result)
         components = [self.read(one) for one in result.unbind()]
         if components:
             return Components(components)
-        return Components([], [0], np.dtype(str(result.dtype).removeprefix("torch.")))
+        shape = [0, *[None] * (result.dim() - 1)]  # without components it knows how many dimensions, and no size
+        return Components([], shape, np.dtype(str(result.dtype).removeprefix("torch.")))
 
     def _read_jagged(self, result: Any) -> Components:
         """Read components off the parts, which must agree with each other and with the shape that is shown."""
@@ -201,18 +205,22 @@ class TorchTarget(Target):
         shape = [size if type(size) is int else None for size in result.shape]
         regular = [size for number, size in enumerate(values.shape) if number != dim]
         if shape[0] != len(lengths) or [size for size in shape[1:] if size is not None] != regular:
-            raise ValueError(f"shape {shape} for {len(lengths)} lengths and values of shape {values.shape}")
+            raise Contradiction(f"shape {shape} for {len(lengths)} lengths and values of shape {values.shape}")
         if offsets.dtype.kind != "i" or lengths.dtype.kind != "i":
-            raise ValueError(f"offsets of dtype {offsets.dtype} and lengths of dtype {lengths.dtype} are no places")
+            raise Contradiction(f"offsets of dtype {offsets.dtype} and lengths of dtype {lengths.dtype} are no places")
         starts = offsets[: len(lengths)]
         ends = starts + lengths
         if (lengths < 0).any() or (starts < 0).any() or (ends > values.shape[dim]).any():
-            raise ValueError(f"offsets {offsets} and lengths {lengths} do not lie in {values.shape[dim]} values")
+            raise Contradiction(f"offsets {offsets} and lengths {lengths} do not lie in {values.shape[dim]} values")
         runs = [values.take(range(*pair), axis=dim) for pair in zip(starts, ends, strict=True)]
         return Components(runs, shape, values.dtype)
 
     def used(self, result: Any, read: Any) -> Iterator[tuple[str, Any]]:
-        """Yield a nested result as padding shows it, where PyTorch can pad it."""
+        """Yield a nested result as padding shows it, where PyTorch can pad it.
+
+        What has not been told its longest length is padded to that of all components together, which the cases of
+        `to_padded_array` ask about.
+        """
         if not isinstance(read, Components) or not read:
             return
         try:
@@ -221,7 +229,8 @@ class TorchTarget(Target):
             return
         longest = tuple(map(max, zip(*(one.shape for one in read), strict=True)))
         rows = (row[tuple(map(slice, one.shape))] for row, one in zip(padded, read, strict=True))
-        yield "to_padded_tensor", list(rows) if padded.shape[1:] == longest else padded
+        told = result.layout != self._torch.jagged or result._max_seqlen_tensor is not None
+        yield "to_padded_tensor", list(rows) if padded.shape[1:] == longest or not told else padded
 
     def backward(self, results: Sequence[Any], cotangents: Sequence[Plain]) -> None:
         """Pull back component by component wherever result or cotangent is nested, so that structures cannot clash."""

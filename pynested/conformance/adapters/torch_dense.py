@@ -64,13 +64,15 @@ class DenseTorch(Target):
         """Build a tensor for an array, or for each component."""
         if not isinstance(value, Components):
             tensor = self._tensor(value, tracked)
-            return Operand(tensor, lambda: None if tensor.grad is None else tensor.grad.numpy())
+            return Operand(tensor, lambda: None if tensor.grad is None else tensor.grad.numpy(force=True))
         tensors = [self._tensor(one, tracked) for one in value]
 
         def gradient() -> Components | None:
             zeros = self._torch.zeros_like
             found = [zeros(one) if one.grad is None else one.grad for one in tensors]
-            return None if all(one.grad is None for one in tensors) else Components(one.numpy() for one in found)
+            return (
+                None if all(one.grad is None for one in tensors) else Components(one.numpy(force=True) for one in found)
+            )
 
         made = tensors or self._might_be(value)
         return Operand(Parts(made, value.shape), gradient)
@@ -92,6 +94,8 @@ class DenseTorch(Target):
         operator = load_table()[op]
         if op == "nested_array":
             return self._made(*args, **kwargs)
+        if op in _JOIN:
+            self._takes(op, _named(operator, args, kwargs))
         if op in _JOIN or (operator.chapter not in _CHAPTERS and op not in _OPERATORS):
             raise NotImplementedError(f"{op} is not said component by component")
         given = _named(operator, args, kwargs)
@@ -127,12 +131,20 @@ class DenseTorch(Target):
         positional = [taken[name] for name in names if name not in _BY_NAME]
         return self._function(op)(*positional, **{name: taken[name] for name in names if name in _BY_NAME})
 
+    def _takes(self, op: str, given: Mapping[str, Any]) -> None:
+        """Raise what the operator raises where it does not take such arguments at all, as `prod` no tuple."""
+        try:
+            self._called(op, {name: _stand_in(value) for name, value in given.items()}, list(given))
+        except (RuntimeError, IndexError, ValueError) as error:
+            if "dtype" in str(error):  # of all else it is the stand-in that is refused
+                raise
+
     def _of_all(self, op: str, given: Mapping[str, Any], dims: int) -> Any:
         """Reduce everything at once: the elements of all components in one row."""
-        dim = given.get("dim")
+        dim, parts = given.get("dim"), given["self"].tensors
         if dim is not None and len({one % dims for one in _tuple(dim)}) < dims:
+            self._takes(op, given)
             raise NotImplementedError("joins components along dimension 0")
-        parts = given["self"].tensors
         row = self._torch.cat([one.reshape(-1)[:0] if isinstance(parts, _Absent) else one.reshape(-1) for one in parts])
         taken = {**given, "self": row, "dim": None if dim is None else (0,)}
         found = self._called(op, taken, ["self", *(name for name in given if name in _BY_NAME | {"dim"})])
@@ -146,7 +158,7 @@ class DenseTorch(Target):
             arrays = [self.read(one) for one in result.tensors]
             absent = isinstance(result.tensors, _Absent)
             return Components([], result.shape, arrays[0].dtype) if absent else Components(arrays)
-        return result.detach().numpy() if isinstance(result, self._torch.Tensor) else result
+        return result.numpy(force=True) if isinstance(result, self._torch.Tensor) else result
 
     def backward(self, results: Sequence[Any], cotangents: Sequence[Plain]) -> None:
         """Pull the cotangent of each component back."""
@@ -168,6 +180,11 @@ def _gathered(found: Sequence[Any], absent: bool) -> Parts:
     """Return results as parts; of what stands for none only the number of dimensions is known."""
     shape = [0 if absent else len(found), *([None] * found[0].ndim)]
     return Parts(_Absent(found) if absent else found, shape)
+
+
+def _stand_in(value: Any) -> Any:
+    """Return a dense tensor for an operand: with as many dimensions, and of its dtype."""
+    return value.tensors[0].new_ones([1] * value.dims) if isinstance(value, Parts) and value.tensors else value
 
 
 def _flat(values: Any) -> list[Any]:

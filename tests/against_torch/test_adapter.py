@@ -1,0 +1,93 @@
+"""The adapter reads what PyTorch says, no less and no more, and asks for what PyTorch has a name for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pynested.conformance.adapters.base import Place
+from pynested.conformance.adapters.torch_adapter import TorchTarget
+from pynested.conformance.adapters.torch_dense import DenseTorch
+from pynested.conformance.adapters.values import same
+from pynested.spec.components import Components
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+OFFSETS = [0, 2, 5]
+
+
+@pytest.fixture(scope="module")
+def target() -> Any:
+    return TorchTarget(torch)
+
+
+def jagged(**known: int) -> Any:
+    return torch.nested.nested_tensor_from_jagged(torch.arange(1.0, 6.0), torch.tensor(OFFSETS), **known)
+
+
+def test_without_components_the_number_of_dimensions_is_known_and_no_size(target: Any) -> None:
+    none = torch.nested.nested_tensor([torch.zeros(2, 3, dtype=torch.int8)]).narrow(0, 0, 0)
+    read = target.read(none)
+    assert read.shape == (0, None, None) and read.dtype == np.int8 and len(read) == 0
+
+
+def test_zeros_of_which_no_memory_exists_are_read(target: Any) -> None:
+    x = torch.tensor([1.0, -2.0]).requires_grad_()
+    torch.sgn(x).backward(torch.ones(2))
+    assert target.read(x.grad).tolist() == [0, 0]
+    dense = DenseTorch(torch, target.function, target.other)
+    operand = dense.operand(np.float32([1, -2]), Place("jagged", "packed"), True)
+    torch.sgn(operand.value).backward(torch.ones(2))
+    assert np.asarray(operand.gradient()).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("known", "right"),
+    [
+        ({}, True),  # padded to five columns, which says nothing about the result
+        ({"min_seqlen": 2, "max_seqlen": 3}, True),
+        ({"min_seqlen": 2, "max_seqlen": 2}, False),
+        ({"min_seqlen": 2, "max_seqlen": 4}, False),
+    ],
+)
+def test_padding_is_held_to_the_longest_length_where_that_was_told(target: Any, known: Any, right: bool) -> None:
+    nested = jagged(**known)
+    read = target.read(nested)
+    ((name, found),) = target.used(nested, read)
+    assert name == "to_padded_tensor" and same(found, read) is right
+
+
+def test_arguments_go_by_their_names_in_torch(target: Any) -> None:
+    pieces = target.call("split", "strided", [torch.arange(4)], {"sizes": 3})
+    assert [one.tolist() for one in pieces] == [[0, 1, 2], [3]]
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "kwargs", "error"),
+    [
+        ("prod", [], {"dim": (1, 0)}, TypeError),  # takes one dimension, dense too
+        ("sum", [], {"dim": (1, 0)}, NotImplementedError),
+        ("nanmean", [], {"dim": (1, 0)}, NotImplementedError),
+        ("allclose", [2.0], {}, TypeError),  # takes tensors only, dense too
+        ("equal", [], {}, NotImplementedError),
+    ],
+)
+def test_what_no_component_can_be_asked_is_refused_where_its_arguments_always_are(
+    target: Any, op: str, args: list[Any], kwargs: Any, error: type[Exception]
+) -> None:
+    dense = DenseTorch(torch, target.function, target.other)
+    x = Components([np.ones((2, 3), np.float32), np.ones((1, 3), np.float32)])
+    operand = dense.operand(x, Place("jagged", "packed"), False).value
+    args = [operand, *args] if op != "equal" else [operand, operand]
+    with pytest.raises(error):
+        dense.call(op, "jagged", args, kwargs)
+
+
+def test_integers_whose_mean_no_dense_operator_takes_are_refused_for_their_dtype(target: Any) -> None:
+    dense = DenseTorch(torch, target.function, target.other)
+    operand = dense.operand(Components([np.ones((2, 3), np.int32)]), Place("jagged", "packed"), False).value
+    with pytest.raises(RuntimeError, match="dtype"):
+        dense.call("nanmean", "jagged", [operand], {"dim": (1, 0)})
