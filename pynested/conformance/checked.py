@@ -73,7 +73,8 @@ def _legend(cells: str) -> list[str]:
         r"unasked": "unasked  not asked",
         r"·": "·  nothing to check",
     }
-    return _rows(["n  all n agree", *(text for sign, text in known.items() if re.search(sign, cells))])
+    errors = "errors  calls that must be refused"
+    return _rows(["n  all n agree", *(text for sign, text in known.items() if re.search(sign, cells)), errors])
 
 
 def _rows(entries: Iterable[str]) -> list[str]:

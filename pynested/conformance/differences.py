@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -9,16 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from .judge import CORRUPT, DIFFERS, ERROR
-from .kinds import CRASH, DENSE, KINDS, LIMIT
-from .placements import HOLES_MAX, HOLES_NAN, PACKED, words
+from .kinds import CRASH, DENSE, INTERNAL, KINDS, LIMIT
+from .placements import HOLES_MAX, HOLES_NAN, PACKED, SAYS, words
 from .records import Record, Run
-from .roots import Pair, grouped
+from .roots import BY_MESSAGE, Pair, grouped
 
 WIDTH = 98
 ENTRIES = 80  # that a report tells one by one, unless all are asked for
 _LABEL = 10
 _KINDS = list(KINDS)
-_FOLDED = (LIMIT, DENSE)
+_FOLDED = (INTERNAL, DENSE, LIMIT)  # the last ones first
+_NOTHING = re.compile(r"no components|\((?:\d+, )*0[,)]")  # no component, or one without an element
 _MOST = 4  # operators that an entry names on one line
 
 # Of one kind a wrong gradient comes first, for it is the most silent; roundings come late, and dtypes last.
@@ -30,6 +33,7 @@ _GRADIENT = {
     "shape": "gives a gradient of another shape",
     "dtype": "gives a gradient of another dtype",
     "refused": "refuses to compute the gradient",
+    CORRUPT: "leaves a gradient that contradicts itself or cannot be read",
 }
 
 
@@ -50,13 +54,15 @@ class Cause:
 
     @property
     def example(self) -> Pair:
-        """The member that is easiest to read: packed if possible, the fewest words of code."""
-        return min(self.members, key=self._reading)
+        """The member that tells most: of the operator with the most cases, not of nothing, packed, in few words."""
+        first = self.operators[0]
+        return min(self.members, key=lambda pair: (pair[0]["op"] != first, *self._reading(pair)))
 
     def _reading(self, pair: Pair) -> tuple[Any, ...]:
         finding = pair[1]
         plain = (finding["kind"] != self.kind, finding["part"] == ERROR and self.kind == CRASH)
-        return *plain, PACKED not in finding["placements"], len(finding["snippet"])
+        nothing = _NOTHING.search(finding["call"].partition(";")[2]) is not None
+        return *plain, nothing, PACKED not in finding["placements"], len(finding["snippet"])
 
     @property
     def clause(self) -> str:
@@ -97,8 +103,10 @@ def _rank(cause: Cause) -> tuple[Any, ...]:
 
 
 def folded(found: Sequence[Cause], most: int = ENTRIES) -> tuple[list[Cause], list[Cause]]:
-    """Return the causes that are told one by one, and the others: the rarest limits, and what is so when dense too."""
-    rare = sorted(found, key=lambda cause: (cause.kind not in _FOLDED, len(cause.members)))
+    """Return the causes that are told one by one, and the others: rare limits, what is so when dense too, refusals."""
+    rare = sorted(
+        found, key=lambda cause: (-_FOLDED.index(cause.kind) if cause.kind in _FOLDED else 1, len(cause.members))
+    )
     less = {id(cause) for cause in rare[: max(len(found) - most, 0)]}
     return [one for one in found if id(one) not in less], [one for one in found if id(one) in less]
 
@@ -107,7 +115,8 @@ def in_short(number: int, cause: Cause) -> Iterator[str]:
     """Yield two lines for a cause: what differs, and where it is easiest to see."""
     _, finding = cause.example
     yield _cut(f"{number:2}  {cause.clause}  {named(cause.operators)}: {cause.what}   ({cause.extent})", WIDTH)
-    yield _cut(f"    {finding['call'].partition(';')[0]}: expected {finding['want']}, got {finding['got']}", WIDTH)
+    due = "" if cause.verdict in BY_MESSAGE else f"expected {finding['want']}, got "
+    yield _cut(f"    {finding['call'].partition(';')[0]}: {due}{finding['got']}", WIDTH)
 
 
 def in_full(cause: Cause, target: str, dense: str = "") -> Iterator[str]:
@@ -119,6 +128,7 @@ def in_full(cause: Cause, target: str, dense: str = "") -> Iterator[str]:
     if len(cause.operators) > 1:
         yield from _field("operators", ", ".join(cause.operators))
     yield from _field("case", f"{result['id']}   {where(result, finding)}")
+    yield from _memory(finding["placements"])
     yield from _field("call", finding["call"])
     yield from _field("expected", finding["want"])
     yield from _field("got", finding["got"])
@@ -130,16 +140,13 @@ def in_full(cause: Cause, target: str, dense: str = "") -> Iterator[str]:
     yield from (f"  {'paste' if not number else '':{_LABEL}}{line}".rstrip() for number, line in enumerate(code))
 
 
-def in_brief(found: Sequence[Cause]) -> list[str]:
-    """Return a line for each entry: kind, clause, what differs, how many cases, of which operators, and what came."""
-    rows = []
-    for cause in found:
-        what = f"{cause.part} {cause.verdict}" if cause.part == "gradient" else cause.verdict
-        size, got = str(len(cause.members)), cause.example[1]["got"]
-        rows.append((cause.kind, cause.clause, what, size, named(cause.operators), got))
-    widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
-    aligned = ["  ".join(f"{text:{width}}" for text, width in zip(row, widths, strict=False)) for row in rows]
-    return [_cut(f"{head}  {row[4]}: {row[5]}", WIDTH) for head, row in zip(aligned, rows, strict=True)]
+def in_brief(first: int, found: Sequence[Cause]) -> Iterator[str]:
+    """Yield two lines for each cause, with its number from ``first`` on, those of one kind under a title."""
+    numbered = enumerate(found, first)
+    for kind, some in itertools.groupby(numbered, key=lambda pair: pair[1].kind):
+        yield f"{kind}: {KINDS[kind]}"
+        for number, cause in some:
+            yield from in_short(number, cause)
 
 
 def by_frequency(operators: Sequence[str]) -> list[str]:
@@ -167,6 +174,13 @@ def where(result: Record, finding: Record) -> str:
     if PACKED not in bad:
         return f"{result['layout']}, only where components are not packed"
     return f"{result['layout']}, {', '.join(bad)}"
+
+
+def _memory(placements: Sequence[str]) -> Iterator[str]:
+    """Yield what the words mean that say where components lie, as far as that tells something."""
+    told = [] if PACKED in placements else [one for one in words(placements[0]) if one not in (HOLES_NAN, HOLES_MAX)]
+    for word in dict.fromkeys(told):
+        yield from _field("memory", f"{word}: {SAYS[word]}")
 
 
 def _field(label: str, text: str) -> Iterator[str]:

@@ -43,10 +43,12 @@ class Report:
             self._unasked(),
             self._adapter(),
         ]
-        verdict = [self._verdict(), self._kinds(rest) if told else [], self._conventions()]
-        blocks = [self._title(), self._broken_off(), *([] if told else checked), *verdict]
-        blocks += [self._worst(told[:top]), self._in_full(told[:top]), self._in_brief(told[top:], rest)]
-        blocks += [*(checked if told else []), self._notes() if verbose else [], self._more(told[top:], rest)]
+        blocks = [self._title(), self._broken_off(), *([] if told else checked), self._verdict()]
+        if told:
+            blocks += [self._kinds(rest), self._worst(told[:top]), self._how_to_read(), self._in_full(told[:top])]
+            blocks += [self._in_brief(told, top, rest)]
+        blocks += [self._conventions(), *(checked if told else [])]
+        blocks += [self._notes() if verbose else [], self._more(told[top:], rest)]
         return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
     def _title(self) -> list[str]:
@@ -60,6 +62,18 @@ class Report:
             f"Python {machine['python']}, NumPy {machine['numpy']}, {machine['system']} {machine['processor']}, "
             f"{machine['cores']} cores",
         ]
+
+    def _how_to_read(self) -> list[str]:
+        """Say what the words of a report mean, to those who know the target and nothing of the specification."""
+        clause = self._causes[0].clause
+        text = (
+            "How to read it: the specification is that of pynested, of nested (ragged, jagged) arrays. An operator is "
+            "to do with each component what its dense form does with that component alone, wherever the components "
+            f"lie in memory. {clause} is the number of a sentence of it: `pynested explain {clause}` shows that with "
+            "its definition and its cases. (2, 4) (0, 4) are the sizes of two components; the hexadecimal digits "
+            "behind a number are its bits."
+        )
+        return textwrap.wrap(text, WIDTH)
 
     def _broken_off(self) -> list[str]:
         """Say how far a run came that has no end."""
@@ -198,12 +212,12 @@ class Report:
         lines = [line for one in worst for line in (*in_full(one, self._target, self._dense), "")]
         return lines[:-1]
 
-    def _in_brief(self, others: Sequence[Cause], rest: Sequence[Cause]) -> list[str]:
-        lines = in_brief(others)
+    def _in_brief(self, told: Sequence[Cause], top: int, rest: Sequence[Cause]) -> list[str]:
+        lines = list(in_brief(top + 1, told[top:]))
         for kind in KINDS:
             sizes = [len(one.members) for one in rest if one.kind == kind]
             lines += [f"{kind}: {len(sizes):,} more entries of {sum(sizes):,} cases, folded"] if sizes else []
-        return ["More, a cause a line:", *lines] if lines else []
+        return ["More:", *lines] if lines else []
 
     def _more(self, others: Sequence[Cause], rest: Sequence[Cause]) -> list[str]:
         """Say how more is shown than is."""

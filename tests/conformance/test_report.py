@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -108,21 +110,26 @@ def test_the_most_telling_difference_comes_first() -> None:
 
 @pytest.fixture
 def many() -> Run:
-    long = {"call": "f(x) " * 60, "got": "2.0 " * 60}
+    long = {"call": "f(x) " * 60, "got": "2.0 " * 60}  # more than a line
     return made(*(result(number, finding("value", f"SUM-{number}", **long)) for number in range(90)))
+
+
+def entries(report: str) -> list[int]:
+    """Return the numbers of the entries that a report tells in short."""
+    return [int(found) for found in re.findall(r"^ ?(\d+)  SUM-\d+  sum: ", report, re.MULTILINE)]
 
 
 def test_differences_fit_a_screen_unless_more_is_asked_for(many: Run) -> None:
     short, full = Report(many).text(), Report(many).text(verbose=1)
-    assert len(short.splitlines()) < 230 and "differs: 10 more entries of 10 cases, folded" in short
+    assert len(short.splitlines()) < 280 and "differs: 10 more entries of 10 cases, folded" in short
     assert "differs      90 in  90 entries  differs from the specification, 10 of them folded" in short
-    assert sum(line.startswith("differs  SUM-") for line in short.splitlines()) == 75
+    assert len(entries(short)) == 80 and short.count("differs: differs from the specification") == 1
     assert short.count("  expected  ") == 5 and full.count("  expected  ") == 90 and "folded" not in full
 
 
 def test_nothing_is_folded_where_all_is_asked_for(many: Run) -> None:
     every = Report(many).text(every=True)
-    assert "folded" not in every and sum(line.startswith("differs  SUM-") for line in every.splitlines()) == 85
+    assert "folded" not in every and len(entries(every)) == 90
     assert (
         Report(many)
         .text()
@@ -188,3 +195,43 @@ def test_remarks_are_for_those_who_ask(run: Callable[..., Run]) -> None:
     one["notes"] = ["TypeError where the specification has IndexError"]
     assert "TypeError" not in Report(made(one)).text()
     assert "1  TypeError where the specification has IndexError" in Report(made(one)).text(verbose=1)
+
+
+def test_an_entry_shows_the_case_that_tells_most() -> None:
+    def one(number: int, call: str, code: str, **more: Any) -> Record:
+        op = "mean" if number == 1 else "sum"
+        return result(number, finding("value", "SUM-1", call=call, snippet=code, **more), op=op)
+
+    shortest = one(1, "mean(x); x: nested float32, (2) (1)", "1")  # of an operator that is hardly concerned
+    nothing = [
+        one(2, "sum(x); x: nested float32, (2, 0) (1, 4)", "12"),
+        one(3, "sum(x); x: no components, (0, *)", "1"),
+    ]
+    placed = one(4, "sum(x, dim=(1, 0)); x: nested float32, (2) (1)", "12", placements=["bare"])
+    plain = one(5, "sum(x, dim=(1, 0)); x: nested float32, (2) (1)", "123")
+    assert causes(made(shortest, *nothing, placed, plain))[0].example[0]["id"] == plain["id"]
+    assert causes(made(shortest, *nothing, placed))[0].example[0]["id"] == placed["id"]
+
+
+def test_a_placement_is_explained_where_it_matters() -> None:
+    text = Report(made(result(1, finding("value", "SUM-1", placements=["bare"])))).text()
+    assert "  memory    bare: packed, and only what is needed is told" in text
+    for placements in (["packed", "bare"], ["holes-nan"]):
+        assert "  memory  " not in Report(made(result(1, finding("value", "SUM-1", placements=placements)))).text()
+
+
+def test_who_knows_nothing_of_the_specification_is_told_how_to_read() -> None:
+    text = " ".join(Report(made(result(1, finding("value", "SUM-3")))).text().split())
+    assert "the specification is that of pynested" in text and "`pynested explain SUM-3`" in text
+    assert "How to read" not in Report(made(result(1, forward="ok"))).text()
+
+
+def test_refusals_are_folded_before_what_is_wrong_without_a_word() -> None:
+    rows = [result(number, finding("value", f"SUM-{number}", kind="nested")) for number in range(10, 50)]
+    rows += [
+        result(number, finding("refused", "SUM-1", kind=kind, got=f"E: {sentence(f'S-{number}')}"))
+        for number, kind in enumerate(["internal"] * 30 + ["dense"] * 10 + ["limit"] * 10, 50)
+    ]
+    told, rest = folded(causes(made(*rows)), most=60)
+    assert Counter(one.kind for one in told) == {"nested": 40, "internal": 20}
+    assert Counter(one.kind for one in rest) == {"internal": 10, "dense": 10, "limit": 10}
