@@ -128,7 +128,7 @@ def in_full(cause: Cause, target: str, dense: str = "") -> Iterator[str]:
     if len(cause.operators) > 1:
         yield from _field("operators", ", ".join(cause.operators))
     yield from _field("case", f"{result['id']}   {where(result, finding)}")
-    yield from _memory(finding["placements"])
+    yield from (line for text in memory(finding["placements"]) for line in _field("memory", text))
     yield from _field("call", finding["call"])
     yield from _field("expected", finding["want"])
     yield from _field("got", finding["got"])
@@ -176,11 +176,10 @@ def where(result: Record, finding: Record) -> str:
     return f"{result['layout']}, {', '.join(bad)}"
 
 
-def _memory(placements: Sequence[str]) -> Iterator[str]:
-    """Yield what the words mean that say where components lie, as far as that tells something."""
+def memory(placements: Sequence[str]) -> list[str]:
+    """Return what the words mean that say where components lie, as far as that tells something."""
     told = [] if PACKED in placements else [one for one in words(placements[0]) if one not in (HOLES_NAN, HOLES_MAX)]
-    for word in dict.fromkeys(told):
-        yield from _field("memory", f"{word}: {SAYS[word]}")
+    return [f"{word}: {SAYS[word]}" for word in dict.fromkeys(told)]
 
 
 def _field(label: str, text: str) -> Iterator[str]:

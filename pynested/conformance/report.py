@@ -16,6 +16,10 @@ from .records import Record, Run
 from .replies import MISSING, UNASKED
 
 IN_FULL = 5
+LAW = (
+    "An operator is to do with each component what its dense form does with that component alone, wherever the "
+    "components lie in memory."
+)
 _PLACEMENTS = {"holes-nan": "gaps of NaN", "holes-max": "gaps of the largest number"}
 
 
@@ -67,11 +71,9 @@ class Report:
         """Say what the words of a report mean, to those who know the target and nothing of the specification."""
         clause = self._causes[0].clause
         text = (
-            "How to read it: the specification is that of pynested, of nested (ragged, jagged) arrays. An operator is "
-            "to do with each component what its dense form does with that component alone, wherever the components "
-            f"lie in memory. {clause} is the number of a sentence of it: `pynested explain {clause}` shows that with "
-            "its definition and its cases. (2, 4) (0, 4) are the sizes of two components; the hexadecimal digits "
-            "behind a number are its bits."
+            f"How to read it: the specification is that of pynested, of nested (ragged, jagged) arrays. {LAW} {clause} "
+            f"is the number of a sentence of it: `pynested explain {clause}` shows that with its definition and its "
+            "cases. (2, 4) (0, 4) are the sizes of two components; the hexadecimal digits behind a number are its bits."
         )
         return textwrap.wrap(text, WIDTH)
 

@@ -101,9 +101,21 @@ def test_the_matrix_counts_the_checks_of_each_operator() -> None:
     # Of `sum` three results differ of eight checks, and a gradient; of `mean` both refusals, and one is not there.
     assert front.row("sum") == ["4/8", "10"]
     assert front.row("mean") == ["0/2 +1", "·"]
-    assert front.row("torch 2.13.0")[:4] == ["4", "6", "3", "10 of 11 checks (90 %)"]
-    assert front.row("right 2.13.0") == ["10", "0", "0", "10 of 10 checks (100 %)", "right agrees in all checks."]
+    assert front.row("torch 2.13.0")[:5] == ["4", "6", "0", "3", "10 of 11 checks (90 %)"]
+    assert front.row("right 2.13.0") == ["10", "0", "0", "0", "10 of 10 checks (100 %)", "right agrees in all checks."]
     assert front.row(KINDS["nested"]) == ["2 (4)"] and front.row(KINDS["limit"]) == ["1 (2)"]
+
+
+def test_what_agrees_what_differs_and_what_is_declared_are_the_checks_that_were_made() -> None:
+    own = {"part": "forward", "verdict": "convention", "placements": ["packed"], "got": "promotion: float32"}
+    front = Site(made(result(1, forward="ok"), result(2, own), result(3, finding("value", "SUM-1"))))["index.html"]
+    assert front.row("torch 2.13.0")[:5] == ["1", "1", "1", "1", "3 of 3 checks (100 %)"]
+
+
+def test_a_cause_says_what_the_placement_means_where_it_matters() -> None:
+    found = made(result(1, finding("value", "SUM-1", placements=["bare"])), result(2, finding("value", "SUM-2")))
+    text = Site(found)["targets/torch-2-13-0.html"].text
+    assert text.count("memorybare: packed, and only what is needed is told") == 1
 
 
 def test_kinds_come_in_their_order_and_gradients_first() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..differences import Cause, where
+from ..differences import Cause, memory, where
 from ..kinds import KINDS
 from .columns import Column
 from .markup import Child, Markup, prose, tag
@@ -31,6 +31,7 @@ def entry(
         ("clause", (link(cause.clause.rpartition("-")[0].lower(), cause.clause), ": ", prose(finding["text"]))),
         ("operators", _listed([link(name, name) for name in cause.operators]) if more is None else more),
         ("case", (tag("code", result["id"]), ", ", where(result, finding))),
+        *(("memory", text) for text in memory(finding["placements"])),
         *((name, tag("code", finding[key])) for name, key in (("call", "call"), ("expected", "want"), ("got", "got"))),
         *((name, finding[name]) for name in ("again", "dense") if name in finding),
     ]

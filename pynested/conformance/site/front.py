@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ..coverage import coverage
 from ..kinds import KINDS
+from ..report import LAW
 from .columns import Column
 from .frame import LEGEND, cell, page, table
 from .index import Index
@@ -19,7 +20,11 @@ def front(columns: Sequence[Column], index: Index) -> str:
     return page(
         _TITLE,
         tag("p", _introduced(columns)),
-        table("Targets", ["target", "agree", "differ", "causes", "checks made", "in one sentence"], _targets(columns)),
+        table(
+            "Targets",
+            ["target", "agree", "differ", "own conventions", "causes", "checks made", "in one sentence"],
+            _targets(columns),
+        ),
         *_kinds(columns),
         tag("h2", "Operators"),
         tag("p", LEGEND, class_="legend"),
@@ -34,7 +39,10 @@ def _introduced(columns: Sequence[Column]) -> str:
     text = f"Specification {', '.join(specs)}, vectors {', '.join(vectors)}: {len(cases):,} cases were asked. "
     if len(vectors) > 1:
         text += "The targets were held to different vectors: where they differ, so may the cases. "
-    return text + "Every difference is a call with its numbers, the clause that it breaks, and code that shows it."
+    return (
+        f"{text}{LAW} "
+        + "Every difference is a call with its numbers, the clause that it breaks, and code that shows it."
+    )
 
 
 def _named(column: Column) -> Markup:
@@ -44,7 +52,8 @@ def _named(column: Column) -> Markup:
 def _targets(columns: Sequence[Column]) -> Iterator[Markup]:
     for column in columns:
         found = column.coverage
-        counts = (f"{found.agree:,}", f"{found.differ:,}", f"{len(column.causes):,}", found.share())
+        numbers = (found.agree, found.differ, found.declared, len(column.causes))
+        counts = (*(f"{one:,}" for one in numbers), found.share())
         name = tag("th", _named(column), scope="row")
         yield tag("tr", name, (tag("td", one, class_="number") for one in counts), tag("td", in_a_sentence(column)))
 
