@@ -22,6 +22,8 @@ from .pipes import Incoming, Outgoing, Tail
 from .signals import held_back, name_of
 
 _FINDING = re.compile(r"runtime error:|^SUMMARY:")  # of a sanitizer, which goes on to show stacks and memory
+# What libraries log on stderr while all is well: the marks of glog, of absl, and of TensorFlow.
+_LOG = re.compile(r"[IWE]\d{4} \d\d:\d\d:|\d{4}-\d\d-\d\d \d\d:\d\d:\S+ [IWE] ")
 _POLITE, _LINGER = 5.0, 1.0  # seconds: to stop when asked; for the pipes, once the process is gone
 
 
@@ -57,7 +59,7 @@ class Process:
         """Return how a child that is gone ended, and of its stderr what a sanitizer found, or the last line."""
         how = self._group.how()
         self._stderr.thread.join(_LINGER)
-        said = self._stderr.lines()
+        said = [line for line in self._stderr.lines() if not _LOG.match(line)]
         found = [line for line in said if _FINDING.search(line)]
         return how + (f": {(found or said[-1:])[0]}" if said else "")
 

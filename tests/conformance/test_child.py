@@ -15,6 +15,7 @@ from pynested.conformance.child import Child
 from pynested.conformance.conform import conform
 from pynested.conformance.corpus import Selection, load_corpus
 from pynested.conformance.problems import UsageError
+from pynested.conformance.process import Process
 from pynested.conformance.records import Run
 from pynested.conformance.report import Report
 
@@ -72,6 +73,15 @@ def test_a_crash_is_put_on_the_call_that_caused_it(in_child: InChild, hostile: H
 def test_what_a_sanitizer_found_is_said(in_child: InChild, hostile: Hostile) -> None:
     run, _ = in_child(hostile("Found"), selection=ONE_CASE)
     assert [text for text in got(run) if text != ELSEWHERE] == ["exit code 1: SUMMARY: ASan: overflow sum.c:12 in sum"]
+
+
+@pytest.mark.parametrize("words", ["", "free(): invalid pointer"])
+def test_what_a_library_logs_is_not_what_a_process_died_of(words: str) -> None:
+    logged = "W1122 13:43:00.648000 2531 torch/fx.py:56] is_fx_tracing will\n2026-11-22 13:43:00.6: I tensorflow/a.cc\n"
+    code = f"import os, sys; sys.stderr.write({f'{words}{chr(10)}{logged}'!r}); sys.stderr.flush(); os.abort()"
+    process = Process([sys.executable, "-c", code], None)
+    assert process.read(20) is None and process.gone()
+    assert process.last_words() == f"SIGABRT: {words}".removesuffix(": ")
 
 
 def test_a_process_that_dies_of_an_earlier_call_is_said_to(in_child: InChild, hostile: Hostile) -> None:
