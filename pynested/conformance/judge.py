@@ -10,10 +10,11 @@ import numpy as np
 
 from pynested.backends import errors
 from pynested.spec.compare import Difference, compare
-from pynested.spec.encoding import Components
+from pynested.spec.encoding import Components, decode_value
 
 from .contradictions import told
 from .corpus import Case
+from .literals import Names, plain
 from .printable import printable
 from .replies import CRASHED, ERRORED, GARBLED, HUNG, MISSING, VALUE, Other, Refusal, Reply
 
@@ -148,9 +149,15 @@ def _gradient(case: Case, layout: str, gradient: Reply) -> Finding:
         found = compared(GRADIENT, filled(got, wanted), wanted, layout, kinds=False)
         if found.verdict != OK:
             came = "no gradient, which counts as zero" if got is None else found.got
-            where = f"argument {place}" if isinstance(place, int) else place
-            return Finding(GRADIENT, found.verdict, f"{found.want}, the gradient of {where}", came, near=found.near)
+            wanted_of = f"{found.want}, the gradient of {_named(case, place)}"
+            return Finding(GRADIENT, found.verdict, wanted_of, came, near=found.near)
     return Finding(GRADIENT, OK)
+
+
+def _named(case: Case, place: int | str) -> str:
+    """Return the argument at a place as the call in words has it: by the names of its arrays."""
+    names, values = Names(), [*enumerate(case.args), *case.kwargs.items()]
+    return {where: plain(decode_value(value), names, str) for where, value in values}[place]
 
 
 def filled(got: Any, wanted: Mapping[str, Any]) -> Any:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
-from pynested.conformance.judge import DIFFERS
+from pynested.conformance.corpus import load_corpus
+from pynested.conformance.judge import DIFFERS, judge
 from pynested.conformance.records import Record, Run
+from pynested.conformance.replies import VALUE, Reply
 from pynested.conformance.report import Report
+from pynested.spec.components import Components
 
 Runs = Callable[..., Run]
 
@@ -97,3 +101,13 @@ def test_a_difference_says_what_was_called_expected_and_given(run: Runs) -> None
     assert first["want"].startswith("4.0 (40800000)  at component 0 [0]")
     assert first["got"].startswith("1.0 (3f800000)")
     assert "out = pn.sum(x, 1)" in first["snippet"]
+
+
+def test_a_gradient_is_named_as_the_call_names_what_it_is_of(run: Runs) -> None:
+    first = next(one for one in differing(run("IgnoresCotangent")) if one["part"] == "gradient")
+    assert first["want"].endswith(", the gradient of x") and first["call"].startswith("sum(x")
+    cases = [one for one in load_corpus().cases if len(one.gradient) == 2 and one.gradient[0] is None]
+    second = next(one for one in cases if "nested" in one.expect and "bits" in str(one.args[0]))
+    zeros = [np.zeros(shape, second.expect["nested"]["dtype"]) for shape in second.expect["nested"]["shapes"]]
+    gradient = judge(second, "jagged", Reply(VALUE, value=Components(zeros), gradient=Reply(VALUE, value={})))[1]
+    assert gradient.verdict == "value" and gradient.want.endswith(", the gradient of y")
