@@ -12,6 +12,7 @@ from pynested.conformance.adapters.torch_adapter import TorchTarget
 from pynested.conformance.adapters.torch_dense import DenseTorch
 from pynested.conformance.adapters.values import same
 from pynested.spec.components import Components
+from pynested.spec.encoding import Index
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -91,3 +92,16 @@ def test_integers_whose_mean_no_dense_operator_takes_are_refused_for_their_dtype
     operand = dense.operand(Components([np.ones((2, 3), np.int32)]), Place("jagged", "packed"), False).value
     with pytest.raises(RuntimeError, match="dtype"):
         dense.call("nanmean", "jagged", [operand], {"dim": (1, 0)})
+
+
+def test_what_comes_after_an_argument_that_is_left_out_goes_by_its_name(target: Any) -> None:
+    dense = DenseTorch(torch, target.function, target.other)
+    x, bias = np.array([[1, 2, 4]], np.float32), np.array([5, 0, 0], np.float32)
+    operand = dense.operand(Components([x]), Place("jagged", "packed"), False).value
+    found = dense.call("layer_norm", "jagged", [operand, (3,)], {"bias": torch.from_numpy(bias), "eps": 0.0})
+    mean, deviation = 7 / 3, np.sqrt(14 / 9)
+    assert np.allclose(dense.read(found)[0], (x - mean) / deviation + bias, atol=1e-6)
+
+
+def test_an_index_of_one_entry_is_no_tuple(target: Any) -> None:
+    assert target.other(Index(([0, 2],))) == [0, 2] and target.other(Index((0, 1))) == (0, 1)

@@ -23,6 +23,7 @@ INTERNAL = [
     "RuntimeError: view(): cannot view shape (3, j298, 3, 2) as [3, j297, 6]",
     "IndexError: Dimension out of range (expected to be in range of [-1, 0], but got 1)",
     "RuntimeError: Expected cond to be True, but got False. (Could this error message be improved?  If so, tell us.)",
+    "RuntimeError: split_with_sizes expects split_sizes to sum exactly to 1, but got split_sizes=[2]",
 ]
 # In a backward pass nobody but the target itself has called what is refused.
 OPERANDS = [

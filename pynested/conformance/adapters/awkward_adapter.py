@@ -20,7 +20,7 @@ from ..messages import Message
 from ..placements import PACKED, PLACEMENTS, place_jagged, ragged_dim
 from .base import Operand, Place, PythonAdapter, Target
 from .serve import Absent, serve
-from .values import Described, Plain
+from .values import Described, Plain, in_brackets
 
 
 class AwkwardTarget(Target):
@@ -64,7 +64,7 @@ class AwkwardTarget(Target):
 
     def other(self, value: Any) -> Any:
         """Return numbers and dtypes as they are, and an index as what it holds."""
-        return value.items if isinstance(value, Index) else value
+        return in_brackets(value) if isinstance(value, Index) else value
 
     def call(self, op: str, layout: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Evaluate the expression of the operator."""

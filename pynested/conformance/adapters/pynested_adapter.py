@@ -30,7 +30,7 @@ from ..placements import (
 )
 from .base import Operand, Place, PythonAdapter, Target
 from .serve import serve
-from .values import Plain
+from .values import Plain, in_brackets
 
 # The constructors that take a layout; the others have it from what they are given.
 _WITH_LAYOUT = {"nested_array", "as_nested_array", "narrow"}
@@ -95,7 +95,7 @@ class PynestedTarget(Target):
     def other(self, value: Any) -> Any:
         """Translate layouts, dtypes and indices."""
         if isinstance(value, Index):
-            return value.items
+            return in_brackets(value)
         return self._layouts.get(value, value) if isinstance(value, str) else value
 
     def call(self, op: str, layout: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

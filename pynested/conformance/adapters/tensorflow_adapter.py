@@ -21,7 +21,7 @@ from ..placements import PACKED, Array
 from ..tensorflow_dialect import TENSORFLOW
 from .base import Operand, Place, PythonAdapter, Target
 from .serve import Absent, serve
-from .values import Described, Plain
+from .values import Described, Plain, in_brackets
 
 _TAPE = "tape"
 
@@ -86,7 +86,7 @@ class TensorflowTarget(Target):
         """Translate dtypes; an index is what it holds."""
         if isinstance(value, np.dtype):
             return self._tf.as_dtype(value)
-        return value.items if isinstance(value, Index) else value
+        return in_brackets(value) if isinstance(value, Index) else value
 
     def call(self, op: str, layout: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Evaluate the expression of the operator."""

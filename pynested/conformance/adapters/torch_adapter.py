@@ -37,7 +37,7 @@ from ..torch_dialect import NAMES
 from .base import Operand, Place, PythonAdapter, Target
 from .serve import Absent, serve
 from .torch_dense import DenseTorch
-from .values import Plain
+from .values import Plain, in_brackets
 
 _SYMBOLS: Mapping[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
@@ -149,7 +149,7 @@ class TorchTarget(Target):
         if isinstance(value, np.dtype):
             return getattr(self._torch, value.name)
         if isinstance(value, Index):
-            return value.items
+            return in_brackets(value)
         return self._layouts.get(value, value) if isinstance(value, str) else value
 
     def call(self, op: str, layout: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

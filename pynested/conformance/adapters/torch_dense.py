@@ -7,6 +7,7 @@ by component, as those along dimension 0, are not implemented here.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -107,7 +108,7 @@ class DenseTorch(Target):
             return self._of_all(op, given, dims)
         given |= _dims(operator, given, dims)
         count = len(nested[0].tensors)
-        found = [self._one(op, operator, given, number, count) for number in range(count)]
+        found = [self._one(op, given, number, count) for number in range(count)]
         absent = isinstance(nested[0].tensors, _Absent)
         if isinstance(found[0], (list, tuple)):
             return [_gathered(pieces, absent) for pieces in zip(*found, strict=True)]
@@ -119,22 +120,24 @@ class DenseTorch(Target):
             raise NotImplementedError("the dtype of one array follows from that of another")
         return _gathered([self._torch.as_tensor(one, dtype=dtype) for one in arrays], False)
 
-    def _one(self, op: str, operator: Operator, given: Mapping[str, Any], number: int, count: int) -> Any:
+    def _one(self, op: str, given: Mapping[str, Any], number: int, count: int) -> Any:
         """Call the operator for one component; what comes before the first keyword is given by position."""
         taken = {name: _component(name, value, number, count, given) for name, value in given.items()}
         if op == "bmm":
             return self._torch.bmm(*(value[None] for value in taken.values()))[0]
-        names = [name for name in operator.call.parameters if name in taken]
-        return self._called(op, taken, names)
+        return self._called(op, taken)
 
-    def _called(self, op: str, taken: Mapping[str, Any], names: Sequence[str]) -> Any:
-        positional = [taken[name] for name in names if name not in _BY_NAME]
-        return self._function(op)(*positional, **{name: taken[name] for name in names if name in _BY_NAME})
+    def _called(self, op: str, taken: Mapping[str, Any]) -> Any:
+        """Make the call; what is taken by name, or comes after a parameter that is left out, is given by name."""
+        first = itertools.takewhile(lambda name: name in taken or name in _BY_NAME, load_table()[op].call.parameters)
+        positional = [name for name in first if name in taken and name not in _BY_NAME]
+        named = {name: value for name, value in taken.items() if name not in positional}
+        return self._function(op)(*(taken[name] for name in positional), **named)
 
     def _takes(self, op: str, given: Mapping[str, Any]) -> None:
         """Raise what the operator raises where it does not take such arguments at all, as `prod` no tuple."""
         try:
-            self._called(op, {name: _stand_in(value) for name, value in given.items()}, list(given))
+            self._called(op, {name: _stand_in(value) for name, value in given.items()})
         except (RuntimeError, IndexError, ValueError) as error:
             if "dtype" in str(error):  # of all else it is the stand-in that is refused
                 raise
@@ -146,8 +149,9 @@ class DenseTorch(Target):
             self._takes(op, given)
             raise NotImplementedError("joins components along dimension 0")
         row = self._torch.cat([one.reshape(-1)[:0] if isinstance(parts, _Absent) else one.reshape(-1) for one in parts])
-        taken = {**given, "self": row, "dim": None if dim is None else (0,)}
-        found = self._called(op, taken, ["self", *(name for name in given if name in _BY_NAME | {"dim"})])
+        taken = {**given, "self": row}
+        taken |= {"dim": (0,)} if dim is not None else {}
+        found = self._called(op, taken)
         return found.reshape([1] * dims) if given.get("keepdim") else found
 
     def read(self, result: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pynested.spec.encoding import WIDTHS, Components, encode, encode_value
+from pynested.spec.encoding import WIDTHS, Components, Index, encode, encode_value
 
 from ..messages import Message
 from ..placements import Array
@@ -51,6 +51,15 @@ def encode_result(result: Any) -> Any:
     if isinstance(result, (bool, int, float, str)):
         return {"python": encode_value(result)}
     return {"other": f"a {type(result).__name__}", "dtype": ""}
+
+
+def in_brackets(index: Index) -> Any:
+    """Return what a person writes between the brackets: a tuple only where there are several entries.
+
+    >>> in_brackets(Index((2,))), in_brackets(Index((0, slice(None))))
+    (2, (0, slice(None, None, None)))
+    """
+    return index.items[0] if len(index.items) == 1 else index.items
 
 
 def is_several(value: Any) -> bool:
