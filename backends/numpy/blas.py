@@ -36,6 +36,12 @@ def _controls() -> tuple[Any, Any] | None:
     return None
 
 
+def threads() -> int:
+    """How many threads a large product would take now; 0 where BLAS cannot be asked."""
+    controls = _controls()
+    return controls[0]() if controls else 0
+
+
 @contextmanager
 def one_thread_each() -> Iterator[None]:
     """Let BLAS compute on the thread that calls it, for all threads of the process until the last one leaves."""
