@@ -71,6 +71,14 @@ class Heads:
         np.cumsum(self.counts * self.sizes[:, 2], out=starts[1:])
         return starts
 
+    @cached_property
+    def alike(self) -> list[Ints]:
+        """The components in groups of equal sizes, those without queries left out."""
+        order = np.lexsort(self.sizes.T)
+        own = self.sizes[order]
+        starts = np.flatnonzero((own[1:] != own[:-1]).any(axis=1)) + 1
+        return [group for group in np.split(order, starts) if group.size and self.sizes[group[0], :3].all()]
+
     @property
     def rows(self) -> int:
         """The number of all queries of all heads."""

@@ -1,26 +1,100 @@
-"""Attention over one long component: how long it takes, and the memory that it needs above operands and results.
+"""Attention against PyTorch's nested tensors, padding with a mask, and its dense attention for each component.
 
-    python -m benchmarks.attention
-    python -m benchmarks.attention --rows 4096 --causal
+    python -m benchmarks.attention [--quick] [--load NAME] [--rows 0]
+    python -m benchmarks.attention --load none --rows 4096 --causal
 
-All scores together would take the memory of the last column, and twice that in the gradient.
+The tables are read as those of `benchmarks.operators`: our median, and how many times as long the others take. What
+`torch dense` computes component by component has no structure to look after. Two layers are two times
+`pynested.transformer_encoder_layer`, with hidden rows twice as wide; of these, too, ``torch jagged`` and the others are
+written in PyTorch's functions.
+
+At last one long component: how long it takes, and the memory that it needs above operands and results. All scores
+together would take the memory of the last column, and twice that in the gradient.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import time
 import tracemalloc
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 import pynested as pn
 
+from .contenders import Workload
+from .operators import HAS_TORCH, Clock, line, measured, workloads
+
 MIB = 1024 * 1024
+HEADS = {"tiny": 2, "short": 4, "long": 4}
+OURS = "pynested"
 
 
-def measured(call: Callable[[], pn.NestedArray]) -> tuple[float, float, pn.NestedArray]:
+def layers(width: int) -> list[dict[str, Any]]:
+    """Parameters of two layers of a transformer, by PyTorch's names."""
+    generator = np.random.default_rng(3)
+    sizes = {
+        "self_attn.in_proj_": (3 * width, width), "self_attn.out_proj.": (width, width),
+        "linear1.": (2 * width, width), "linear2.": (width, 2 * width), "norm1.": (width,), "norm2.": (width,),
+    }  # fmt: skip
+    every = [(f"{name}{what}", size) for name, size in sizes.items() for what in ("weight", "bias")]
+    shapes = [(name, size if name.endswith("weight") else size[:1]) for name, size in every]
+    return [
+        {name: generator.standard_normal(shape, np.float32) / np.float32(width**0.5) for name, shape in shapes}
+        for _ in range(2)
+    ]
+
+
+def calls(given: list[list[Any]], parameters: list[dict[str, Any]], heads: int, backward: bool) -> dict[str, Any]:
+    """What is measured of ours."""
+    parts = [pn.nested_array(one, layout=pn.jagged, requires_grad=True) for one in given]
+    split = [x.unflatten(-1, (heads, -1)).transpose(1, 2) for x in parts]
+    weights = [{name: pn.array(one, requires_grad=True) for name, one in layer.items()} for layer in parameters]
+
+    def attention(causal: bool) -> Any:
+        return pn.scaled_dot_product_attention(split[0], split[1], split[2], is_causal=causal)
+
+    def two_layers() -> Any:
+        x = parts[0]
+        for layer in weights:
+            x = pn.transformer_encoder_layer(x, layer, heads, activation="gelu")
+        return x
+
+    def pulled(forward: Callable[[], Any], leaves: list[Any]) -> Callable[[], Any]:
+        cotangent = pn.ones_like(forward().detach())
+        return (lambda: pn.grad(forward(), leaves, cotangent)) if backward else pn.no_grad()(forward)
+
+    return {
+        "attention": pulled(lambda: attention(False), split),
+        "causal attention": pulled(lambda: attention(True), split),
+        "two layers": pulled(two_layers, [parts[0], *(one for layer in weights for one in layer.values())]),
+    }
+
+
+def compare(name: str, load: Workload, rounds: int) -> None:
+    """The two tables of one load."""
+    generator, cuts = np.random.default_rng(0), np.cumsum(load.lengths)[:-1]
+    shape = int(load.lengths.sum()), load.width
+    given = [np.split(generator.standard_normal(shape, np.float32), cuts) for _ in range(3)]
+    heads, parameters = HEADS[name], layers(load.width)
+    clock = Clock("cpu", time.thread_time if name == "tiny" else time.perf_counter)
+    for backward in (False, True):
+        found = {OURS: calls(given, parameters, heads, backward)}
+        if HAS_TORCH:
+            from . import torch_attention
+
+            found |= torch_attention.contenders(given, parameters, heads, backward)
+        print(f"\n{load.name}, {heads} heads, {'forward and backward' if backward else 'forward'}")
+        print(f"{'':<20}{OURS:>10}" + "".join(f"{one:>14}" for one in [*found][1:]))
+        for row in found[OURS]:
+            able = {one: own[row] for one, own in found.items() if row in own}
+            print(line(row, measured(able, rounds, clock), [*found]), flush=True)
+
+
+def watched(call: Callable[[], pn.NestedArray]) -> tuple[float, float, pn.NestedArray]:
     """Seconds, the most MiB that were in use beyond what is left afterwards, and the result."""
     tracemalloc.start()
     started = time.perf_counter()
@@ -31,20 +105,13 @@ def measured(call: Callable[[], pn.NestedArray]) -> tuple[float, float, pn.Neste
     return seconds, (peak - left) / MIB, result
 
 
-def main() -> None:
+def one_component(rows: int, heads: int, width: int, causal: bool) -> None:
     """Print a line for the forward pass and one for the gradient."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--rows", type=int, default=16384)
-    options.add_argument("--heads", type=int, default=8)
-    options.add_argument("--width", type=int, default=64)
-    options.add_argument("--causal", action="store_true")
-    asked = options.parse_args()
     rng = np.random.default_rng(0)
-    shape = asked.rows, asked.heads * asked.width
-    given = [pn.array(rng.standard_normal(shape, np.float32), requires_grad=True) for _ in range(3)]
-    nested = [pn.nested_array_from_jagged(x, [0, asked.rows]) for x in given]
-    q, k, v = (x.unflatten(-1, (asked.heads, asked.width)).transpose(1, 2) for x in nested)
-    forward = measured(lambda: pn.scaled_dot_product_attention(q, k, v, is_causal=asked.causal))
+    given = [pn.array(rng.standard_normal((rows, heads * width), np.float32), requires_grad=True) for _ in range(3)]
+    nested = [pn.nested_array_from_jagged(x, [0, rows]) for x in given]
+    q, k, v = (x.unflatten(-1, (heads, width)).transpose(1, 2) for x in nested)
+    forward = watched(lambda: pn.scaled_dot_product_attention(q, k, v, is_causal=causal))
     result = forward[2]
     cotangent = result.detach()
 
@@ -52,12 +119,39 @@ def main() -> None:
         result.backward(cotangent)
         return result
 
-    backward = measured(gradient)
-    scores = asked.heads * asked.rows**2 * 4 / MIB
-    print(f"{asked.rows:,} rows, {asked.heads} heads of {asked.width}, float32")
+    backward = watched(gradient)
+    scores = heads * rows**2 * 4 / MIB
+    print(f"\n{rows:,} rows, {heads} heads of {width}, float32")
     print(f"{'':10} {'seconds':>8} {'MiB above':>10} {'all scores':>11}")
     for name, (seconds, peak, _) in (("forward", forward), ("gradient", backward)):
         print(f"{name:10} {seconds:8.2f} {peak:10.0f} {scores:11,.0f}")
+
+
+def main() -> None:
+    """Print the tables, and the two lines of one long component."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--quick", action="store_true", help="an eighth of the components, and few rounds")
+    options.add_argument("--load", action="append", choices=[*HEADS, "none"], help="only these inputs")
+    options.add_argument("--rows", type=int, default=16384, help="of one long component; 0 leaves it out")
+    options.add_argument("--heads", type=int, default=8)
+    options.add_argument("--width", type=int, default=64)
+    options.add_argument("--causal", action="store_true")
+    asked = options.parse_args()
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in `benchmarks.operators`
+    loads = workloads()
+    for name in asked.load or HEADS:
+        if name == "none":
+            continue
+        if HAS_TORCH:
+            from . import torch_contenders
+
+            torch_contenders.set_threads(1 if name == "tiny" else 0)
+        load = loads[name]
+        if asked.quick and name != "tiny":
+            load = Workload(f"an eighth of {load.name}", load.lengths[::8], load.width)
+        compare(name, load, 15 if name == "tiny" else 5)
+    if asked.rows:
+        one_component(asked.rows, asked.heads, asked.width, asked.causal)
 
 
 if __name__ == "__main__":

@@ -170,13 +170,14 @@ def _along(weights: Any, steps: Any, heads: Heads) -> Any:
     return weights * (steps - spread(segment_sum(weights * steps, runs), runs))
 
 
-def composed(q: Any, k: Any, v: Any, mask: Any, heads: Heads, factor: Any = None) -> Any:
-    """Attention in tracked operations; ``factor``, an array like the scores, multiplies the weights."""
+def composed(q: Any, k: Any, v: Any, mask: Any, heads: Heads, factor: Any = None) -> tuple[Any, Any]:
+    """Attention in tracked operations, and its weights, which ``factor``, an array like them, multiplies."""
     given = _given((q, k, v, mask), heads)
     weights, seen = _weights(given, mask, heads)
     if factor is not None:
         weights = weights * factor
-    return _made(mixed(weights, given.values, heads.scores, _packed(heads.values), seen), q, heads)
+    result = _made(mixed(weights, given.values, heads.scores, _packed(heads.values), seen), q, heads)
+    return result, to_dtype(weights, q.dtype)
 
 
 def _made(result: Any, like: Any, heads: Heads) -> Any:

@@ -7,7 +7,7 @@ and total of each query, and computes the scores again.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,24 +15,14 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype
 from ..heads import Heads
 from ..memory import empty
-from .running import THREADS, quiet, run, scratch, widened
+from . import attending_parts as parts
+from .attending_parts import Part, Taken, jobs, parted, put_back
+from .running import ones, quiet, run, scratch, widened
 
 Array = NDArray[Any]
 
-BLOCK_SCORES = 1 << 18  # of the heads that are taken together: few enough for a cache, enough for BLAS
 BLOCK_KEYS = 1024
-
-
-class Part(NamedTuple):
-    """Heads of one component: matrices of queries (K, G, L, E), of which G share keys and values (K, 1, S, ...)."""
-
-    queries: Array
-    keys: Array
-    values: Array
-    mask: Array | None
-    results: Array
-    maxima: Array  # (K, G, L, 1), as are the totals
-    totals: Array
+SHORT = 64  # keys, of which a maximum is taken column by column
 
 
 @quiet
@@ -40,14 +30,15 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None, heads: Heads, /)
     """Flat buffers -> the result, flat, and of each query the maximum of its scores and the total of its weights."""
     out = empty((heads.rows * heads.value_width,), q.dtype)
     saved = np.empty((2, heads.rows), computing_dtype(q.dtype))
-    buffers = (*_contiguous(q, k, v, mask), out, *saved)
+    buffers, written = (*_contiguous(q, k, v, mask), out, *saved), ("results", "maxima", "totals")
 
-    def work(i: int, first: int, last: int) -> None:
-        part = _part(buffers, heads, i, first, last)
+    def work(taken: Taken) -> None:
+        part, rows = parted(buffers, heads, taken, written)
         for start, stop in _row_blocks(part):
             _attend(part, heads, start, stop)
+        put_back(part, rows, written)
 
-    run(work, list(_jobs(heads)), heads.pairs * q.itemsize)
+    run(work, jobs(heads), heads.pairs * q.itemsize)
     return out, saved
 
 
@@ -61,11 +52,11 @@ def _attend(part: Part, heads: Heads, start: int, stop: int) -> None:
     met: Any = False
     for first, last in _key_blocks(part, heads, stop):
         scores, seen = _scores(queries, part, heads, start, first, last)
-        new = np.maximum(top, scores.max(axis=-1, keepdims=True))
+        new = np.maximum(top, _greatest(scores))
         base = np.where(new == -np.inf, 0, new)  # nothing that counts so far
         weights = np.exp(np.subtract(scores, base, out=scores), out=scores)
         shrink = np.exp(top - base)
-        total = total * shrink + weights.sum(axis=-1, keepdims=True)
+        total = total * shrink + np.vecdot(weights, ones(last - first, weights.dtype))[..., None]
         added = added * shrink + mixed(weights, widened(part.values[:, :, first:last]), seen)
         top, met = new, True if seen is None else met | seen.any(axis=-1, keepdims=True)
     total = np.where((top == -np.inf) & met, np.nan, total)  # a softmax of nothing but -inf
@@ -90,16 +81,18 @@ def attention_backward(
     given = _contiguous(q, k, v, mask, cotangent)
     pulled = [np.zeros(x.shape, saved.dtype) for x in (q, k, v)]
     of_mask = np.zeros(mask.shape, saved.dtype) if with_mask and mask is not None else None
-    buffers = *given[:4], np.ascontiguousarray(out), *saved
+    buffers, towards = (*given[:4], np.ascontiguousarray(out), *saved), (*pulled, of_mask, given[4], None, None)
+    written = "queries", "keys", "values"
 
-    def work(i: int, first: int, last: int) -> None:
-        part = _part(buffers, heads, i, first, last)
-        slopes = _part((*pulled, of_mask, given[4], *saved), heads, i, first, last)
+    def work(taken: Taken) -> None:
+        part, _ = parted(buffers, heads, taken, ())
+        slopes, rows = parted(towards, heads, taken, written)
         for start, stop in _row_blocks(part):
             _pull(part, slopes, heads, start, stop)
         slopes.keys[...] *= heads.scale
+        put_back(slopes, rows, written)
 
-    run(work, list(_jobs(heads)), 0 if with_mask else heads.pairs * q.itemsize)  # a mask may be that of several
+    run(work, jobs(heads), 0 if with_mask else heads.pairs * q.itemsize)  # a mask may be that of several
     of_query, of_key, of_value = (x.astype(q.dtype, copy=False) for x in pulled)
     return of_query, of_key, of_value, None if of_mask is None else of_mask.astype(q.dtype, copy=False)
 
@@ -111,7 +104,7 @@ def _pull(part: Part, slopes: Part, heads: Heads, start: int, stop: int) -> None
     top, total = part.maxima[:, :, rows], part.totals[:, :, rows]
     top, total = np.where(top == -np.inf, 0, top), np.where(total == 0, 1, total)  # where no key was met
     g = widened(slopes.results[:, :, rows]) / total  # instead of every weight
-    own = (g * widened(part.results[:, :, rows])).sum(axis=-1, keepdims=True)
+    own = np.vecdot(g, widened(part.results[:, :, rows]))[..., None]
     for first, last in _key_blocks(part, heads, stop):
         columns = slice(first, last)
         keys, values = widened(part.keys[:, :, columns]), widened(part.values[:, :, columns])
@@ -131,6 +124,16 @@ def _pull(part: Part, slopes: Part, heads: Heads, start: int, stop: int) -> None
             _add(slopes.mask, steps, rows, columns)
         slopes.queries[:, :, rows] += mixed(steps, keys, seen) * scale
         slopes.keys[:, :, columns] += _of_group(mixed(steps.swapaxes(-1, -2), queries, turned))
+
+
+def _greatest(scores: Array) -> Array:
+    """The greatest score of each query, NaN where there is one; a reduction has to begin anew for each of them."""
+    if scores.shape[-1] > SHORT:
+        return np.asarray(scores.max(axis=-1, keepdims=True))
+    found = scores[..., :1].copy()
+    for j in range(1, scores.shape[-1]):
+        np.maximum(found, scores[..., j : j + 1], out=found)
+    return found
 
 
 def _add(total: Array, steps: Array, rows: slice, columns: slice) -> None:
@@ -181,57 +184,15 @@ def mixed(weights: Array, rows: Array, seen: Array | None) -> Array:
     return found
 
 
-# ---- parts ----------------------------------------------------------------------------------------------------------
-
-
 def _contiguous(*buffers: Array | None) -> tuple[Any, ...]:
     return tuple([None if x is None else np.ascontiguousarray(x) for x in buffers])
-
-
-def _jobs(heads: Heads) -> Iterator[tuple[int, int, int]]:
-    """A component, and the heads of keys that are taken together; those of a single component for all threads."""
-    alone = THREADS if len(heads.sizes) == 1 else 1
-    for i, (count, group, queries, keys) in enumerate(heads.sizes.tolist()):
-        step = max(1, min(BLOCK_SCORES // max(1, group * queries * keys), -(-count // alone)))
-        if queries:
-            yield from ((i, first, min(first + step, count)) for first in range(0, count, step))
-
-
-def _part(buffers: tuple[Any, ...], heads: Heads, i: int, first: int, last: int) -> Part:
-    """Views of some heads of a component; of no buffer there is none."""
-    _, group, queries, keys = heads.sizes[i].tolist()
-    count, row = last - first, heads.first_row.item(i) + first * group * queries
-    of_queries, of_keys = (count, group, queries), (count, 1, keys)
-
-    def view(buffer: Array | None, places: Any, shape: tuple[int, ...]) -> Any:
-        if buffer is None:
-            return None
-        offset, head, *steps = [place * buffer.itemsize for place in places[i].tolist()]
-        apart = head * shape[1]
-        strides = apart, head, *steps, buffer.itemsize
-        start = offset + first * apart if 0 not in shape else 0
-        return np.ndarray(shape, buffer.dtype, buffer, start, strides[:4])
-
-    def saved(rows: Array) -> Array:
-        return rows[row : row + count * group * queries].reshape(*of_queries, 1)
-
-    q, k, v, mask, made, maxima, totals = buffers
-    return Part(
-        view(q, heads.query, (*of_queries, heads.width)),
-        view(k, heads.key, (*of_keys, heads.width)),
-        view(v, heads.value, (*of_keys, heads.value_width)),
-        view(mask, heads.mask, (*of_queries, keys)),
-        view(made, heads.made, (*of_queries, heads.value_width)),
-        saved(maxima),
-        saved(totals),
-    )
 
 
 def _row_blocks(part: Part) -> Iterator[tuple[int, int]]:
     """(first query, query after the last) of each block."""
     count, group, queries, _ = part.queries.shape
     keys = min(max(part.keys.shape[2], 1), BLOCK_KEYS)
-    step = max(1, 2 * BLOCK_SCORES // (count * group * keys))
+    step = max(1, 2 * parts.BLOCK_SCORES // (count * group * keys))
     yield from ((start, min(start + step, queries)) for start in range(0, queries, step))
 
 

@@ -12,22 +12,35 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype, is_half
 from ..matrices import Matrices
 from ..memory import LARGE, empty
-from .running import blocks, ones, quiet, run, widened
+from .blas import threads as blas_threads
+from .running import THREAD_BYTES, THREADS, blocks, ones, quiet, run, shares, widened
 
 LARGE_PRODUCT = 16384  # elements of both operands and the result; so many are worth a Python call of their own
 FEW_PRODUCTS = 4  # so few that grouping by size costs more than it saves
+SHARED_PRODUCT = 1 << 22  # multiplications that take as long as it takes to have a thread do half of them, and more
 LONGEST_DOT = 1024  # elements of a row; a dot product adds them up in a few dozen partial sums
 TOTAL_CHUNK = 1 << 20  # elements added pairwise before the partial totals are added
 
 
 @quiet
 def matmul(a: NDArray[Any], b: NDArray[Any], /) -> NDArray[Any]:
-    """numpy.matmul without warnings; a large product of two matrices goes into memory that was used before."""
-    if a.ndim == b.ndim == 2 and a.dtype == b.dtype and len(a) * b.shape[1] * a.itemsize >= LARGE:
-        product: NDArray[Any] = np.matmul(a, b, out=empty((len(a), b.shape[1]), a.dtype))
-    else:
-        product = np.matmul(a, b)
-    return product
+    """numpy.matmul without warnings; a large product of two matrices goes into memory that was used before.
+
+    Rows of a large one are shared among threads of ours, which wait for work and do not look for it as those of BLAS.
+    """
+    if not (a.ndim == b.ndim == 2 and a.dtype == b.dtype):
+        return np.asarray(np.matmul(a, b))
+    rows, columns, steps = len(a), b.shape[1], len(a) * b.shape[1] * len(b)
+    if steps < SHARED_PRODUCT or not 1 < blas_threads() <= THREADS:
+        large = rows * columns * a.itemsize >= LARGE
+        return np.asarray(np.matmul(a, b, out=empty((rows, columns), a.dtype) if large else None))
+    out = empty((rows, columns), a.dtype)
+
+    def work(start: int, stop: int) -> None:
+        np.matmul(a[start:stop], b, out=out[start:stop])
+
+    run(work, shares(rows), THREAD_BYTES)
+    return out
 
 
 @quiet

@@ -21,6 +21,7 @@ from ..dtypes import computing_dtype
 from ..environment import whole_number
 from ..forking import in_forked_children
 from ..memory import empty, once_more
+from .blas import one_thread_each
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -94,13 +95,15 @@ def run(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]], nbytes: int)
             with suppress(IndexError):
                 ended.put(_error_in(work, left.pop()))
 
-    try:
-        for _ in range(parts - 1):
-            _threads().submit(take)
-    except RuntimeError:  # no thread can be started: the interpreter is ending, or the system has no more of them
-        _forget_threads()  # and with them what waits for one
-    take()
-    errors = [error for error in [ended.get() for _ in range(parts)] if error is not None]
+    with one_thread_each():
+        try:
+            for _ in range(parts - 1):
+                _threads().submit(take)
+        except RuntimeError:  # no thread can be started: the interpreter is ending, or the system has no more of them
+            _forget_threads()  # and with them what waits for one
+        take()
+        found = [ended.get() for _ in range(parts)]
+    errors = [error for error in found if error is not None]
     if errors:
         raise errors.pop()  # a name for it would be a cycle: it holds this frame
 

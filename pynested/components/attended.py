@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -16,17 +17,36 @@ from .packing import inverse, lead, of_elements
 
 def ragged_of(arrays: list[Any]) -> int | str | None:
     """The ragged dimension of the result of query, key and value, ``dense`` if none is left, None for strided."""
+    return _ragged(zip(arrays, (None, "gone", "gone"), strict=True))
+
+
+def ragged_of_scores(arrays: list[Any]) -> int | str | None:
+    """The ragged dimension of the scores, as `ragged_of` says it: rows of keys are their columns."""
+    return _ragged(zip(arrays[:2], (None, "last"), strict=True))
+
+
+def _ragged(operands: Iterable[tuple[Any, str | None]]) -> int | str | None:
+    """What is left of all operands, whose rows stay where they are, are the last dimension then, or are gone."""
     found = set()
-    for x, gone in zip(arrays, (False, True, True), strict=True):
+    for x, rows in operands:
         if type(x) is not NestedArray:
             continue
         if x.structure.ragged_dim is None:
             return None
-        if not gone or x.structure.ragged_dim != x.ndim - 2:
+        if rows is None or x.structure.ragged_dim != x.ndim - 2:
             found.add(x.structure.ragged_dim)
+        elif rows == "last":
+            found.add(x.ndim - 1)
     if len(found) == 2:
         return None
     return found.pop() if found else "dense"
+
+
+def wrapped_scores(flat: Array, outline: Ints, count: int, ragged: Any) -> NestedArray | Array:
+    """What there is one of for each score, component by component."""
+    if ragged == "dense":
+        return moves.reshape(flat, (count, *np.maximum(outline[0], 0).tolist()))
+    return of_elements(flat, outline, count, ragged)
 
 
 def wrapped(flat: Array, outline: Ints, count: int, ragged: Any) -> NestedArray | Array:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pynested.backends import Heads
-from pynested.backends.numpy import attending, plain_attention
+from pynested.backends.numpy import attending, attending_parts, plain_attention
 from pynested.backends.numpy.running import quiet
 
 from .cuda.agreement_attention import places
@@ -18,19 +18,20 @@ MASKS = None, "causal", "bool", "float"
 
 
 def drawn(rng: np.random.Generator, mask: str | None, gaps: float) -> tuple[list[Any], Heads]:
-    """Buffers of three components, in which a NaN is now and then, and the cotangent; and the heads."""
+    """Buffers of components, some of them alike, in which a NaN is now and then, and the cotangent; and the heads."""
     width, value_width = int(rng.integers(0, 4)), int(rng.integers(1, 4))
     sizes = np.stack([rng.integers(low, high, 3) for low, high in ((1, 3), (1, 3), (0, 7), (0, 9))], axis=1)
+    sizes = sizes[[0, 1, 0, 2, 0, 1]]
     counts = sizes[:, 0] * sizes[:, 1]
     columns = ((counts, sizes[:, 2], width), (sizes[:, 0], sizes[:, 3], width), (sizes[:, 0], sizes[:, 3], value_width))
-    placed = [places(*one, gap=2, by_rows=bool(rng.integers(2))) for one in columns]
+    placed = [places(*one, gap=2 * int(rng.integers(2)), by_rows=bool(rng.integers(2))) for one in columns]
     made, size = places(counts, sizes[:, 2], value_width, 0, bool(rng.integers(2)))
     buffers: list[Any] = [rng.standard_normal(n) for _, n in placed]
     for buffer in buffers:
         buffer[rng.random(buffer.size) < gaps] = np.nan
     where = added = None
     if mask in ("bool", "float"):
-        steps = np.stack([sizes[:, 2] * sizes[:, 3], sizes[:, 3], np.ones(3, np.int64)], axis=1)
+        steps = np.stack([sizes[:, 2] * sizes[:, 3], sizes[:, 3], np.ones(6, np.int64)], axis=1)
         elements = counts * sizes[:, 2] * sizes[:, 3]
         where = np.concatenate([(np.cumsum(elements) - elements)[:, None], steps * rng.integers(0, 2, 3)], axis=1)
         seen = rng.random(int(elements.sum()) + 1) < 0.6
@@ -43,7 +44,7 @@ def drawn(rng: np.random.Generator, mask: str | None, gaps: float) -> tuple[list
 @pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize(("scores", "keys"), [(4, 2), (30, 3), (1 << 18, 1024)])
 def test_blocks_are_of_no_matter(monkeypatch: pytest.MonkeyPatch, mask: Any, scores: int, keys: int) -> None:
-    monkeypatch.setattr(attending, "BLOCK_SCORES", scores)
+    monkeypatch.setattr(attending_parts, "BLOCK_SCORES", scores)
     monkeypatch.setattr(attending, "BLOCK_KEYS", keys)
     rng = np.random.default_rng([scores, keys, MASKS.index(mask)])
     for number in range(20):
@@ -57,6 +58,19 @@ def test_blocks_are_of_no_matter(monkeypatch: pytest.MonkeyPatch, mask: Any, sco
             assert (one is None) == (other is None)
             if one is not None and other is not None:
                 np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
+
+
+def test_small_components_that_are_alike_are_taken_together() -> None:
+    sizes = np.tile([[2, 1, 3, 3], [2, 1, 4, 4], [0, 1, 3, 3], [2, 1, 0, 3]], (50, 1))
+    rows = sizes[:, 2] * 8
+    at = np.stack([np.cumsum(rows) - rows, np.full(200, 4), np.full(200, 8)], axis=1)
+    heads = Heads(sizes, at, at, at, at, None, 4, 4, 0.5, False)
+    (first,), (second,) = attending_parts.jobs(heads)
+    assert [first.components.tolist(), second.components.tolist()] == [[*range(0, 200, 4)], [*range(1, 200, 4)]]
+    apart = Heads(
+        sizes, at + np.array([1, 0, 0]), at, at, at, None, 4, 4, 0.5, False
+    )  # no row begins at a multiple of 4
+    assert len(attending_parts.jobs(apart)) == 100
 
 
 def test_scores_are_never_there_as_a_whole() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from pynested.backends import Matrices
 from pynested.backends import numpy as cpu
+from pynested.backends.numpy import products, running
 
 pytestmark = pytest.mark.usefixtures("path")
 
@@ -145,3 +146,30 @@ def test_sum_all_of_integers_is_exact() -> None:
     assert cpu.sum_all(np.full(300, 127, np.int8)).tolist() == 300 * 127
     assert cpu.sum_all(np.array([[True, True], [False, True]])).tolist() == 3
     assert cpu.sum_all(np.zeros(0, np.uint8)).dtype == np.int64
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("rows", [1, 2, 7])
+def test_rows_of_a_large_product_are_shared(dtype: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs: list[tuple[int, int]] = []
+
+    def run(work: Any, cuts: list[tuple[int, int]], nbytes: int) -> None:
+        jobs.extend(cuts)
+        running.run(work, cuts, nbytes)
+
+    for module in (products, running):
+        monkeypatch.setattr(module, "THREADS", 2)
+    monkeypatch.setattr(products, "blas_threads", lambda: 2)
+    monkeypatch.setattr(products, "run", run)
+    monkeypatch.setattr(products, "SHARED_PRODUCT", 7 * 5 * rows)
+    generator = np.random.default_rng(rows)
+    a, b = (generator.integers(-9, 9, shape).astype(dtype) for shape in ((rows, 5), (5, 7)))
+    due = np.einsum("ij,jk->ik", a, b)
+    for left, right in product((a, np.asfortranarray(a)), (b, np.asfortranarray(b))):
+        np.testing.assert_array_equal(cpu.matmul(left, right), due)
+    assert jobs == ([(0, rows // 2), (rows // 2, rows)] if rows > 1 else [(0, 1)]) * 4
+    jobs.clear()
+    cpu.matmul(a[:, :4], b[:4])  # one that is smaller
+    monkeypatch.setattr(products, "blas_threads", lambda: 16)
+    np.testing.assert_array_equal(cpu.matmul(a, b), due)  # BLAS has more threads than we have
+    assert not jobs

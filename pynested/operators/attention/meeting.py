@@ -10,7 +10,7 @@ from pynested.autograd import Array
 from pynested.autograd.rules import movement as moves
 from pynested.backends import Heads
 from pynested.backends.errors import ShapeError, StructureError
-from pynested.components.attended import ragged_of, wrapped
+from pynested.components.attended import ragged_of, ragged_of_scores, wrapped, wrapped_scores
 from pynested.components.sides import Side, check_equal, columns, leading, mask_side, side, with_lead
 from pynested.nested.array import NestedArray
 from pynested.structure import Ints
@@ -19,7 +19,7 @@ NAMES = "query", "key", "value"
 
 
 class Met(NamedTuple):
-    """Buffers of query, key, value and mask, what they mean, and what the result is."""
+    """Buffers of query, key, value and mask, what they mean, and what the result and the scores are."""
 
     buffers: tuple[Any, ...]
     heads: Heads
@@ -27,12 +27,20 @@ class Met(NamedTuple):
     components: int
     ragged: Any
     shape: tuple[int, ...] | None  # of a dense result of dense operands
+    scores: Ints  # their sizes in each component
+    ragged_scores: Any
 
     def wrapped(self, flat: Array) -> NestedArray | Array:
         """The result around its values."""
         if self.shape is not None:
             return moves.reshape(flat, self.shape)
         return wrapped(flat, self.outline, self.components, self.ragged)
+
+    def wrapped_scores(self, flat: Array) -> NestedArray | Array:
+        """What there is one of for each score, around its values."""
+        if self.shape is not None:
+            return moves.reshape(flat, (*self.shape[:-1], int(self.scores[0, -1])))
+        return wrapped_scores(flat, self.scores, self.components, self.ragged_scores)
 
 
 def meeting(arrays: list[Any], mask: Any, causal: bool, scale: float | None, grouped: bool) -> Met:
@@ -139,7 +147,7 @@ def _met(
     if not any(one.nested for one in (*sides, *([] if mask is None else [mask]))):
         shape = tuple(outline[0].tolist()) if outer is None else (outer, *outline[0].tolist())
     buffers = *[one.flat for one in placed], None if own is None else own.flat
-    return Met(buffers, heads, outline, count, ragged, shape)
+    return Met(buffers, heads, outline, count, ragged, shape, scores, ragged_of_scores(arrays))
 
 
 def _made(sizes: Ints, width: int, rows_first: bool) -> Ints:

@@ -1,0 +1,225 @@
+"""The layers of a transformer as functions of their parameters, which have the names that PyTorch gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from pynested.backends.errors import ArgumentError
+
+from ..elementwise import gelu, relu
+from ..normalization import dropout, layer_norm
+from ..products import linear
+from .projected import multi_head_attention
+
+Rows = TypeVar("Rows")  # NestedArray (B, *, E), or Array (B, L, E) or (L, E)
+Step = Callable[[Any], Any]
+
+ACTIVATIONS: dict[str, Step] = {"relu": relu, "gelu": gelu}
+OF_ATTENTION = ("in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias")
+ONWARDS = ("linear1.weight", "linear1.bias", "linear2.weight", "linear2.bias")
+
+
+class Layer(NamedTuple):
+    """What the steps of a layer are computed with."""
+
+    name: str
+    parameters: Mapping[str, Any]
+    num_heads: int
+    norm_first: bool
+    activation: Step
+    dropout_p: float
+    eps: float
+    generator: np.random.Generator | None
+
+    def run(self, x: Any, steps: list[Step]) -> Any:
+        """Add what each step makes of the rows to these; they are normalized before it, or the sum is."""
+        for number, step in enumerate(steps, 1):
+            x = x + step(self.normed(number, x)) if self.norm_first else self.normed(number, x + step(x))
+        return x
+
+    def own(self, *names: str) -> list[Any]:
+        """The parameters of these names, None for a bias that there is not."""
+        return [self.parameters.get(name) for name in names]
+
+    def normed(self, number: int, x: Any) -> Any:
+        """Rows with mean 0 and variance 1, scaled and shifted."""
+        scale, shift = self.own(f"norm{number}.weight", f"norm{number}.bias")
+        return layer_norm(x, np.shape(scale), scale, shift, self.eps)
+
+    def attended(self, which: str, x: Any, memory: Any, mask: Any, is_causal: bool) -> Any:
+        """What rows take from those of the memory."""
+        packed, bias, out, shift = self.own(*[f"{which}.{name}" for name in OF_ATTENTION])
+        options: dict[str, Any] = {"dropout_p": self.dropout_p, "is_causal": is_causal, "generator": self.generator}
+        taken = multi_head_attention(x, memory, memory, self.num_heads, packed, bias, out, shift, mask, **options)
+        return self.dropped(taken)
+
+    def onwards(self, x: Any) -> Any:
+        """What each row becomes by itself: wider, through the activation, and as wide as it was."""
+        first, shift, second, last = self.own(*ONWARDS)
+        hidden = self.dropped(self.activation(linear(x, first, shift)))
+        return self.dropped(linear(hidden, second, last))
+
+    def dropped(self, x: Any) -> Any:
+        """Some of it multiplied by 0."""
+        return dropout(x, self.dropout_p, generator=self.generator) if self.dropout_p else x
+
+
+def transformer_encoder_layer(
+    src: Rows,
+    parameters: Mapping[str, Any],
+    num_heads: int,
+    src_mask: Any = None,
+    is_causal: bool = False,
+    *,
+    norm_first: bool = False,
+    activation: str = "relu",
+    dropout_p: float = 0.0,
+    layer_norm_eps: float = 1e-5,
+    generator: np.random.Generator | None = None,
+) -> Rows:
+    """Rows meet those of their component, and each goes on by itself: ``(B, *, E) -> (B, *, E)``.
+
+    ``norm1(x + attention(x, x, x))``, then ``norm2(x + linear2(activation(linear1(x))))``.
+
+    Parameters
+    ----------
+    src : NestedArray or Array
+        Nested ``(B, *, E)``, or dense ``(B, L, E)`` or ``(L, E)``.
+    parameters : mapping
+        Dense arrays by name, as `torch.nn.TransformerEncoderLayer.state_dict` has them: ``self_attn.in_proj_weight``
+        ``(3 * E, E)``, ``self_attn.out_proj.weight`` ``(E, E)``, ``linear1.weight`` ``(F, E)``, ``linear2.weight``
+        ``(E, F)``, ``norm1.weight`` and ``norm2.weight`` ``(E,)``; and to each of these, or to none, its ``bias``.
+    num_heads : int
+        It divides E.
+    src_mask, is_causal
+        As ``attn_mask`` and ``is_causal`` of `multi_head_attention`.
+    norm_first : bool
+        Normalize what goes into each of the two steps instead of what comes out: ``x + attention(norm1(x), ...)``.
+    activation : {"relu", "gelu"}
+    dropout_p : float
+        For the weights of attention, after the activation, and after each of the two steps.
+    layer_norm_eps : float
+        As ``eps`` of `layer_norm`.
+    generator : numpy.random.Generator, optional
+        What is dropped follows from its state; by default the one of `manual_seed`.
+
+    Raises
+    ------
+    ArgumentError
+        For names that are missing or that the layer does not have, and another activation.
+
+    Notes
+    -----
+    It is what its operators are, in value, gradient, and what they refuse.
+
+    After `torch.nn.TransformerEncoderLayer` with ``batch_first=True``.
+
+    Examples
+    --------
+    >>> zeros = {"self_attn.in_proj_weight": np.zeros((6, 2)), "self_attn.out_proj.weight": np.zeros((2, 2))}
+    >>> zeros |= {"linear1.weight": np.zeros((4, 2)), "linear2.weight": np.zeros((2, 4))}
+    >>> ones = {"norm1.weight": np.ones(2), "norm2.weight": np.ones(2)}
+    >>> x = pn.nested_array([[[1.0, 3.0]], [[5.0, 2.0], [0.0, 8.0]]], layout=pn.jagged)
+    >>> pn.transformer_encoder_layer(x, zeros | ones, 1, layer_norm_eps=0.0).unbind()
+    (array([[-1.,  1.]]), array([[ 1., -1.],
+           [-1.,  1.]]))
+    """
+    layer = _layer("transformer_encoder_layer", parameters, ["self_attn"], num_heads, norm_first, activation,
+                   dropout_p, layer_norm_eps, generator)  # fmt: skip
+    made: Rows = layer.run(src, [lambda x: layer.attended("self_attn", x, x, src_mask, is_causal), layer.onwards])
+    return made
+
+
+def transformer_decoder_layer(
+    tgt: Rows,
+    memory: Any,
+    parameters: Mapping[str, Any],
+    num_heads: int,
+    tgt_mask: Any = None,
+    memory_mask: Any = None,
+    tgt_is_causal: bool = False,
+    memory_is_causal: bool = False,
+    *,
+    norm_first: bool = False,
+    activation: str = "relu",
+    dropout_p: float = 0.0,
+    layer_norm_eps: float = 1e-5,
+    generator: np.random.Generator | None = None,
+) -> Rows:
+    """Rows meet those of their component, then those of the memory: ``(B, *, E), (B, *, E) -> (B, *, E)``.
+
+    ``norm1(x + attention(x, x, x))``, ``norm2(x + attention(x, memory, memory))``, and then ``norm3(x +
+    linear2(activation(linear1(x))))``.
+
+    Parameters
+    ----------
+    tgt, memory : NestedArray or Array
+        As ``src`` of `transformer_encoder_layer`; their lengths may differ.
+    parameters : mapping
+        As there, with the names of `torch.nn.TransformerDecoderLayer`: those of ``multihead_attn`` are for the memory,
+        and there is a ``norm3``.
+    num_heads : int
+        It divides E.
+    tgt_mask, memory_mask, tgt_is_causal, memory_is_causal
+        As ``attn_mask`` and ``is_causal`` of `multi_head_attention`, for the first and for the second attention.
+    norm_first, activation, dropout_p, layer_norm_eps, generator
+        As in `transformer_encoder_layer`.
+
+    Raises
+    ------
+    ArgumentError
+        For names that are missing or that the layer does not have, and another activation.
+
+    Notes
+    -----
+    It is what its operators are, in value, gradient, and what they refuse.
+
+    After `torch.nn.TransformerDecoderLayer` with ``batch_first=True``.
+
+    Examples
+    --------
+    >>> p = {"linear1.weight": np.zeros((4, 2)), "linear2.weight": np.zeros((2, 4))}
+    >>> for name in ("self_attn", "multihead_attn"):
+    ...     p |= {f"{name}.in_proj_weight": np.zeros((6, 2)), f"{name}.out_proj.weight": np.zeros((2, 2))}
+    >>> p |= {f"norm{number}.weight": np.ones(2) for number in (1, 2, 3)}
+    >>> x = pn.nested_array([[[1.0, 3.0]], [[5.0, 2.0], [0.0, 8.0]]], layout=pn.jagged)
+    >>> pn.transformer_decoder_layer(x, x, p, 1, layer_norm_eps=0.0).unbind()
+    (array([[-1.,  1.]]), array([[ 1., -1.],
+           [-1.,  1.]]))
+    """
+    layer = _layer("transformer_decoder_layer", parameters, ["self_attn", "multihead_attn"], num_heads, norm_first,
+                   activation, dropout_p, layer_norm_eps, generator)  # fmt: skip
+    made: Rows = layer.run(
+        tgt,
+        [
+            lambda x: layer.attended("self_attn", x, x, tgt_mask, tgt_is_causal),
+            lambda x: layer.attended("multihead_attn", x, memory, memory_mask, memory_is_causal),
+            layer.onwards,
+        ],
+    )
+    return made
+
+
+def _layer(name: str, parameters: Any, attentions: list[str], num_heads: int, norm_first: bool, activation: Any,
+           *others: Any) -> Layer:  # fmt: skip
+    """The layer, its parameters complete and the activation one that there is."""
+    if activation not in ACTIVATIONS:
+        raise ArgumentError(f"{name}: activation must be 'relu' or 'gelu', not {activation!r}.")
+    if not isinstance(parameters, Mapping):
+        raise ArgumentError(
+            f"{name}: parameters must be a mapping of names to arrays, not {type(parameters).__name__}."
+        )
+    norms = [f"norm{number + 1}" for number in range(len(attentions) + 1)]
+    known = [f"{one}.{what}" for one in attentions for what in OF_ATTENTION]
+    known += [*ONWARDS, *(f"{one}.{what}" for one in norms for what in ("weight", "bias"))]
+    missing = [one for one in known if one.endswith("weight") and parameters.get(one) is None]
+    strange = [one for one in parameters if one not in known]
+    if missing or strange:
+        what = (
+            f"lack {', '.join(missing)}" if missing else f"have {', '.join(map(str, strange))}, which it does not know"
+        )
+        raise ArgumentError(f"{name}: the parameters {what}. Its names are {', '.join(known)}.")
+    return Layer(name, parameters, num_heads, norm_first, ACTIVATIONS[activation], *others)

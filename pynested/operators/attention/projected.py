@@ -1,0 +1,210 @@
+"""Attention between projections of rows: the layer that transformers are made of, as a function of its weights."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, overload
+
+import numpy as np
+
+from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import device_of, operand
+from pynested.autograd.arguments.shapes import canonical_int
+from pynested.autograd.numbers import in_words
+from pynested.backends.errors import ArgumentError, ShapeError, StructureError
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Dense, Operand
+
+from ..movement import chunk, flatten, transpose, unflatten
+from ..products import linear
+from ..reduction import mean
+from .attended import Asked, attended
+
+NAME = "multi_head_attention"
+
+
+class Projections(NamedTuple):
+    """The matrices that make queries, keys and values, or one that makes all of them, and what is added."""
+
+    packed: Dense | None
+    apart: tuple[Dense | None, Dense | None, Dense | None]
+    bias: Dense | None
+
+
+@overload
+def multi_head_attention(
+    query: Operand,
+    key: Operand,
+    value: Operand,
+    num_heads: int,
+    in_proj_weight: Dense | None,
+    in_proj_bias: Dense | None,
+    out_proj_weight: Dense,
+    out_proj_bias: Dense | None = None,
+    attn_mask: Operand | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    need_weights: Literal[False] = False,
+    average_attn_weights: bool = True,
+    *,
+    q_proj_weight: Dense | None = None,
+    k_proj_weight: Dense | None = None,
+    v_proj_weight: Dense | None = None,
+    generator: np.random.Generator | None = None,
+) -> NestedArray | Array: ...
+@overload
+def multi_head_attention(
+    query: Operand,
+    key: Operand,
+    value: Operand,
+    num_heads: int,
+    in_proj_weight: Dense | None,
+    in_proj_bias: Dense | None,
+    out_proj_weight: Dense,
+    out_proj_bias: Dense | None = None,
+    attn_mask: Operand | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    need_weights: bool = False,
+    average_attn_weights: bool = True,
+    *,
+    q_proj_weight: Dense | None = None,
+    k_proj_weight: Dense | None = None,
+    v_proj_weight: Dense | None = None,
+    generator: np.random.Generator | None = None,
+) -> Any: ...
+def multi_head_attention(
+    query: Operand,
+    key: Operand,
+    value: Operand,
+    num_heads: int,
+    in_proj_weight: Dense | None,
+    in_proj_bias: Dense | None,
+    out_proj_weight: Dense,
+    out_proj_bias: Dense | None = None,
+    attn_mask: Operand | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    need_weights: bool = False,
+    average_attn_weights: bool = True,
+    *,
+    q_proj_weight: Dense | None = None,
+    k_proj_weight: Dense | None = None,
+    v_proj_weight: Dense | None = None,
+    generator: np.random.Generator | None = None,
+) -> Any:
+    """Attention between projected rows, in several heads side by side: ``3 x (B, *, E) -> (B, *, E)``.
+
+    It is made of `linear`, `unflatten`, `transpose` and `scaled_dot_product_attention`, and is what they are.
+
+    Parameters
+    ----------
+    query, key, value : NestedArray or Array
+        Rows of E, K and V numbers: nested ``(B, *, E)``, or dense ``(B, L, E)`` or ``(L, E)``. Each component's queries
+        meet its own keys, of which there may be more or fewer.
+    num_heads : int
+        It divides E: each head has ``E / num_heads`` of the numbers that a projection makes.
+    in_proj_weight, in_proj_bias : Array or None
+        ``(3 * E, E)`` and ``(3 * E,)``: the projections of queries, keys and values below each other.
+    out_proj_weight, out_proj_bias : Array
+        ``(E, E)`` and ``(E,)``, or None for no bias: what heads are put together with.
+    attn_mask, dropout_p, is_causal
+        As in `scaled_dot_product_attention`: a mask of bools is true where a key takes part. (That of
+        `torch.nn.MultiheadAttention` is true where it does not.)
+    need_weights, average_attn_weights : bool
+        Return the weights too: ``(B, *, *)``, the mean of all heads, or ``(B, num_heads, *, *)``. All of them are there
+        at once then.
+    q_proj_weight, k_proj_weight, v_proj_weight : Array, optional
+        ``(E, E)``, ``(E, K)`` and ``(E, V)``, instead of ``in_proj_weight``.
+    generator : numpy.random.Generator, optional
+        Which weights are dropped follows from its state; by default the one of `manual_seed`.
+
+    Raises
+    ------
+    ArgumentError
+        For ``num_heads`` that do not divide E, and other than either ``in_proj_weight`` or the three apart.
+    ShapeError
+        For weights that do not fit E.
+    StructureError
+        For rows whose size is irregular, and whatever `scaled_dot_product_attention` refuses.
+
+    Notes
+    -----
+    A query that meets no key has weights of 0, and becomes ``out_proj_bias``. Gradients are those of the operators.
+
+    After `torch.nn.functional.multi_head_attention_forward`, with the batch first.
+
+    Examples
+    --------
+    >>> x = pn.nested_array([[[1.0, 0.0], [0.0, 1.0]], [[2.0, 3.0]]], layout=pn.jagged)
+    >>> eye = np.eye(2)
+    >>> same = np.concatenate([0 * eye, eye, eye])  # queries of zeros meet all keys alike
+    >>> pn.multi_head_attention(x, x, x, 2, same, None, eye).unbind()
+    (array([[0.5, 0.5],
+           [0.5, 0.5]]), array([[2., 3.]]))
+    >>> _, weights = pn.multi_head_attention(x, x, x, 2, same, None, eye, need_weights=True, is_causal=True)
+    >>> weights.unbind()
+    (array([[1. , 0. ],
+           [0.5, 0.5]]), array([[1.]]))
+    """
+    rows = _rows(query, key, value)
+    heads, width = canonical_int(NAME, "num_heads", num_heads), _width(rows[0])
+    if heads < 1 or width % heads:
+        raise ArgumentError(
+            f"{NAME}: num_heads is {in_words(heads)}; it must divide the {width} elements of a row of query."
+        )
+    given = Projections(in_proj_weight, (q_proj_weight, k_proj_weight, v_proj_weight), in_proj_bias)
+    _check(NAME, "out_proj_weight", out_proj_weight, (width, width))
+    q, k, v = (transpose(unflatten(x, -1, (heads, width // heads)), -3, -2) for x in _projected(rows, given, width))
+    asked = Asked(dropout_p, is_causal, generator=generator)
+    out, weights = attended(q, k, v, attn_mask, asked, need_weights)
+    made = linear(flatten(transpose(out, -3, -2), -2, -1), out_proj_weight, out_proj_bias)
+    return (made, mean(weights, -3) if average_attn_weights else weights) if need_weights else made
+
+
+def _rows(*given: Operand) -> list[NestedArray | Array]:
+    """The operands, dense ones as arrays: matrices of rows, of each component one."""
+    device = next((x.device for x in given if type(x) is NestedArray), None) or device_of(*given)
+    found: list[Any] = [x if type(x) is NestedArray else operand(NAME, x, device) for x in given]
+    for name, x in zip(("query", "key", "value"), found, strict=True):
+        if type(x) is NestedArray:
+            if x.ndim != 3 or x.regular_size(2) is None:
+                raise StructureError(
+                    f"{NAME}: {name} has the shape {x.shape}; it must be (B, *, E), with rows of one size."
+                )
+        elif type(x) is not Array or x.ndim not in (2, 3):
+            raise ShapeError(f"{NAME}: {name} must be an array (B, L, E) or (L, E), not {in_words(x)}.")
+    return found
+
+
+def _width(x: NestedArray | Array) -> int:
+    return x.regular_size(2) or 0 if isinstance(x, NestedArray) else x.shape[-1]
+
+
+def _projected(rows: list[Any], given: Projections, width: int) -> Any:
+    """Queries, keys and values, all heads of a row side by side."""
+    if (given.packed is None) == any(one is None for one in given.apart):
+        raise ArgumentError(
+            f"{NAME}: give either in_proj_weight, or all of q_proj_weight, k_proj_weight and v_proj_weight."
+        )
+    if given.bias is not None:
+        _check(NAME, "in_proj_bias", given.bias, (3 * width,))
+    if given.packed is not None:
+        _check(NAME, "in_proj_weight", given.packed, (3 * width, width))
+        if rows[0] is rows[1] is rows[2]:
+            return chunk(linear(rows[0], given.packed, given.bias), 3, -1)
+    apart = chunk(_dense(given.packed), 3) if given.packed is not None else given.apart
+    biases = (None,) * 3 if given.bias is None else chunk(_dense(given.bias), 3)
+    for name, x, weight in zip("qkv", rows, apart, strict=True):
+        _check(NAME, f"{name}_proj_weight", weight, (width, _width(x)))
+    return [linear(*one) for one in zip(rows, apart, biases, strict=True)]
+
+
+def _dense(x: Any) -> Any:
+    return operand(NAME, x, device_of(x))
+
+
+def _check(op: str, name: str, weight: Any, due: tuple[int, ...]) -> None:
+    """A weight that does not fit is named."""
+    found = tuple(getattr(weight, "shape", np.shape(weight)))
+    if found != due:
+        raise ShapeError(f"{op}: {name} has the shape {found}; with these rows it must be {due}.")
