@@ -11,11 +11,14 @@ from pynested.spec.encoding import Components, Index, decode_value
 from pynested.spec.table import Operator
 
 from . import literals
+from .adapters.functions_by_name import BY_NAME
 from .awkward_dialect import AwkwardDialect
 from .pasting import Operand, Place, steps
 from .placements import APART, BARE, PACKED, TRANSPOSED, Array, in_turn, place_jagged, place_strided
 from .tensorflow_dialect import TensorflowDialect
 from .torch_dialect import TorchDialect
+
+_IMPORT = "from pynested.conformance.adapters import functions_by_name as by_name"
 
 
 class Dialect(Protocol):
@@ -89,8 +92,8 @@ class PynestedDialect:
         return f"pn.{word}"
 
     def call(self, operator: Operator, texts: Sequence[str]) -> str:
-        """Return a call of the function of that name."""
-        return f"pn.{operator.name}({', '.join(texts)})"
+        """Return a call of the function of that name, or of the one that takes functions by name."""
+        return f"{'by_name' if operator.name in BY_NAME else 'pn'}.{operator.name}({', '.join(texts)})"
 
     def backward(self, cotangent: Any) -> str:
         """Return a call of `backward`, which takes a nested or dense cotangent."""
@@ -127,7 +130,8 @@ def snippet(request: Mapping[str, Any], operator: Operator, dialect: str, gradie
     call = _call(request, operator, speak, names)
     tracked = _tracked(request) if gradient else [False] * len(names.found)
     operands = laid(speak, request["layout"], request["placement"], dict(names.found), tracked)
-    lines = [speak.head, *(line for one in operands for line in one.lines), f"out = {call}", "print(out)"]
+    head = [_IMPORT, speak.head] if call.startswith("by_name.") else [speak.head]
+    lines = [*head, *(line for one in operands for line in one.lines), f"out = {call}", "print(out)"]
     if gradient:
         lines += _backward(decode_value(request["cotangent"]), call, speak)
         lines += [f"print({one.gradient})" for one, track in zip(operands, tracked, strict=True) if track]

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
 from pynested.autograd import Array, random
-from pynested.autograd.arguments.canonical import device_of, operand
-from pynested.autograd.array import raw
-from pynested.autograd.numbers import canonical_number, canonical_real, in_words
+from pynested.autograd.numbers import canonical_real
 from pynested.autograd.rules import attention as of_heads
 from pynested.autograd.rules.movement import to_dtype
-from pynested.backends import get_backend
 from pynested.backends.dtypes import computing_dtype, is_float, promoted
-from pynested.backends.errors import ArgumentError, DTypeError
+from pynested.backends.errors import ArgumentError
 from pynested.backends.host import from_host
 from pynested.backends.memory import with_room
-from pynested.components.mapping import check_devices
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dense, Operand
-from pynested.tables.dtypes import floating
 
+from .block_mask import BlockMask
+from .flex import flex_attention
+from .given import operands_of, scale_of
+from .masks import create_block_mask, create_nested_block_mask
 from .meeting import meeting
+from .mods import and_masks, or_masks
 
-__all__ = ["scaled_dot_product_attention"]
+__all__ = [
+    "BlockMask",
+    "and_masks",
+    "create_block_mask",
+    "create_nested_block_mask",
+    "flex_attention",
+    "or_masks",
+    "scaled_dot_product_attention",
+]
 
 NAME = "scaled_dot_product_attention"
 
@@ -143,46 +150,15 @@ def scaled_dot_product_attention(
     share = canonical_real(NAME, "dropout_p", dropout_p, 0, 1)
     if attn_mask is not None and is_causal:
         raise ArgumentError(f"{NAME}: is_causal=True is a mask, and attn_mask another one; give one of them.")
-    arrays, mask = _operands(query, key, value, attn_mask)
-    met = meeting(arrays, mask, is_causal, _scale(scale), enable_gqa)
+    arrays, mask = operands_of(NAME, query, key, value, attn_mask)
+    met = meeting(NAME, arrays, mask, is_causal, scale_of(NAME, scale), enable_gqa)
     dtype = promoted(*[x.dtype for x in (*arrays, mask) if x is not None and is_float(x.dtype)])
     q, k, v = (to_dtype(x, dtype) for x in met.buffers[:3])
     own = met.buffers[3]
     own = own if own is None or own.dtype == np.bool_ else to_dtype(own, dtype)
     if share:
         return met.wrapped(of_heads.composed(q, k, v, own, met.heads, _kept(met.heads.pairs, share, q, generator)))
-    saved = get_backend(q.device).attention(raw(q), raw(k), raw(v), raw(own), met.heads)
-    with_mask = own is not None and own.tracked
-    return met.wrapped(of_heads.attention(q, k, v, own, met.heads, with_mask, saved))
-
-
-def _operands(query: Any, key: Any, value: Any, mask: Any) -> tuple[list[Any], Any]:
-    """Nested and dense arrays, on one device, of floats, and the mask of floats or bools."""
-    given = [query, key, value, *([] if mask is None else [mask])]
-    device = next((x.device for x in given if type(x) is NestedArray), None) or device_of(*given)
-    found = [x if type(x) is NestedArray else operand(NAME, x, device) for x in given]
-    for name, x in zip(("query", "key", "value", "attn_mask"), found, strict=False):
-        if type(x) not in (NestedArray, Array):
-            raise ArgumentError(f"{NAME}: {name} must be an array, not {in_words(x)}.")
-    check_devices(NAME, found)
-    for x in found[:3]:
-        floating(NAME, x if type(x) is Array else x.data)
-    own = None if mask is None else found[3]
-    if own is not None and own.dtype != np.bool_ and not is_float(own.dtype):
-        raise DTypeError(
-            f"{NAME}: attn_mask is {own.dtype}; it must be bool, true where a key takes part, or floats, which are "
-            "added to the scores. Compare it, such as mask != 0."
-        )
-    return found[:3], own
-
-
-def _scale(scale: Any) -> float | None:
-    if scale is None:
-        return None
-    number = canonical_number(NAME, "scale", scale)
-    if type(number) is bool or not math.isfinite(number):
-        raise ArgumentError(f"{NAME}: scale must be a finite number, not {in_words(number)}.")
-    return float(number)
+    return met.wrapped(of_heads.attended(q, k, v, own, met.heads))
 
 
 def _kept(count: int, share: float, like: Array, generator: np.random.Generator | None) -> Array:

@@ -1,0 +1,47 @@
+"""What the operators of attention are given, checked one by one: arrays of floats on one device, a mask, a scale."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import device_of, operand
+from pynested.autograd.numbers import canonical_number, in_words
+from pynested.backends.dtypes import is_float
+from pynested.backends.errors import ArgumentError, DTypeError
+from pynested.components.mapping import check_devices
+from pynested.nested.array import NestedArray
+from pynested.tables.dtypes import floating
+
+
+def operands_of(op: str, query: Any, key: Any, value: Any, mask: Any) -> tuple[list[Any], Any]:
+    """Nested and dense arrays, on one device, of floats, and the mask of floats or bools."""
+    given = [query, key, value, *([] if mask is None else [mask])]
+    device = next((x.device for x in given if type(x) is NestedArray), None) or device_of(*given)
+    found = [x if type(x) is NestedArray else operand(op, x, device) for x in given]
+    for name, x in zip(("query", "key", "value", "attn_mask"), found, strict=False):
+        if type(x) not in (NestedArray, Array):
+            raise ArgumentError(f"{op}: {name} must be an array, not {in_words(x)}.")
+    check_devices(op, found)
+    for x in found[:3]:
+        floating(op, x if type(x) is Array else x.data)
+    own = None if mask is None else found[3]
+    if own is not None and own.dtype != np.bool_ and not is_float(own.dtype):
+        raise DTypeError(
+            f"{op}: attn_mask is {own.dtype}; it must be bool, true where a key takes part, or floats, which are "
+            "added to the scores. Compare it, such as mask != 0."
+        )
+    return found[:3], own
+
+
+def scale_of(op: str, scale: Any) -> float | None:
+    """A finite number, or None."""
+    if scale is None:
+        return None
+    number = canonical_number(op, "scale", scale)
+    if type(number) is bool or not math.isfinite(number):
+        raise ArgumentError(f"{op}: scale must be a finite number, not {in_words(number)}.")
+    return float(number)
