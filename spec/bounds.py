@@ -19,7 +19,7 @@ smallest normal number. `E` is the operator itself run on absolute values, times
 | layer_norm           | (n/2 + 6)·(m/s + abs(y)·(1 + 2·mean abs(x)·mean abs(d)/s²)) | first order in u         |
 | cross_entropy        | n + 18 + 10·log Σexp + 8·max abs(x) + 2Σp(max - x)         | the exps, a log, two sums |
 
-Those of `prod` and of the reductions after it are in `pynested.spec.run_bounds`, that of attention is in
+Those of `prod` and of the reductions after it are in `pynested.spec.run_bounds`, those of attention are in
 `pynested.spec.attention_bounds`; one that is named after its operator and is in no table follows from the definition:
 `pynested.spec.rounding`.
 
@@ -39,7 +39,7 @@ from typing import Any
 
 import numpy as np
 
-from . import attention_bounds
+from . import attention_bounds, flex_bounds
 from .components import Components, each
 from .definitions.sum import sum as sum_of
 from .numerics import NDArray, maximum_along, mean_along, sum_along, wide
@@ -246,6 +246,7 @@ BOUNDS: Mapping[str, Callable[..., Nested]] = {
     "layer_norm": _layer_norm,
     "cross_entropy": _cross_entropy,
     "attention": attention_bounds.error,
+    "flex_attention": flex_bounds.error,
     **{name: _runs(bound.error, bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }
 
@@ -286,5 +287,6 @@ LOST: Mapping[str, Callable[[Define, Arguments], Nested]] = {
     "layer_norm": _lost_by_layer_norm,
     "cross_entropy": _lost_by_cross_entropy,
     "attention": attention_bounds.lost,
+    "flex_attention": flex_bounds.lost,
     **{name: _runs(bound.lost, bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }

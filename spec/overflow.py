@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import attention_bounds
+from . import attention_bounds, flex_bounds
 from .bounds import (
     COMPUTING,
     Arguments,
@@ -90,6 +90,7 @@ ADDED: Mapping[str, Callable[[Define, Arguments], Nested]] = {
     "layer_norm": _layer_norm,
     "cross_entropy": _cross_entropy,
     "attention": attention_bounds.added,
+    "flex_attention": flex_bounds.added,
     **{name: _runs(bound.added, bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }
 
@@ -136,5 +137,6 @@ GRADIENT_ADDED: Mapping[str, Callable[[Arguments, Nested], dict[str, Nested]]] =
     "layer_norm": _of_layer_norm,
     "cross_entropy": _of_cross_entropy,
     "scaled_dot_product_attention": attention_bounds.gradient_added,
+    "flex_attention": flex_bounds.gradient_added,
     **{name: partial(of_gradient, bound.gradient_added, keeps=bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }

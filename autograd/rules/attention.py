@@ -17,9 +17,10 @@ from pynested.backends import Heads, Matrices, Segments, get_backend
 from pynested.backends.dtypes import computing_dtype
 from pynested.backends.heads import Placed
 from pynested.backends.host import from_host
+from pynested.backends.numpy.running import quiet
 
-from ..array import raw
-from .elementwise import where
+from ..array import Array, raw
+from .elementwise import exp, log, where
 from .kinds import Custom, Multilinear
 from .movement import gather, scatter, to_dtype
 from .samples import numbers
@@ -37,6 +38,7 @@ def _meeting(k: Any, a: Any, b: Any, left: Matrices, right: Matrices, seen: Any)
     return found if seen is None else k.xp.where(seen, found, found.dtype.type(0))
 
 
+@quiet
 def _mixed(k: Any, weights: Any, rows: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
     if seen is None:
         return _multiplied(k, weights, rows, left, right)
@@ -155,13 +157,30 @@ def _weights(given: Given, mask: Any, heads: Heads) -> tuple[Any, Any]:
     scores = meeting(given.queries, given.keys, _packed(heads.queries), _packed(heads.keys), seen) * heads.scale
     if given.mask is not None:
         scores = scores + given.mask
+    return softmax_of_seen(scores, seen, runs), seen
+
+
+def softmax_of_seen(scores: Any, seen: Any, runs: Segments) -> Any:
+    """The softmax of each run of scores, of those that are seen, all if that is None; zeros for the others."""
     if seen is None:
-        return segment_softmax(scores, runs), seen
-    k = get_backend(device)
+        return segment_softmax(scores, runs)
+    k = get_backend(scores.device)
     blind = ~k.spread(k.segment_max(seen, runs), runs)
     scores = where(where(scores, scores.dtype.type(-np.inf), seen), scores.dtype.type(0), ~blind)
     weights = segment_softmax(scores, runs)
-    return where(weights, weights.dtype.type(0), seen), seen
+    return where(weights, weights.dtype.type(0), seen)
+
+
+def log_sums_of_seen(scores: Any, seen: Any, runs: Segments) -> Any:
+    """The logarithm of the sum of exponentials of each run of scores, of those that are seen; -inf without any."""
+    k, lowest = get_backend(scores.device), scores.dtype.type(-np.inf)
+    if seen is not None:
+        scores = where(scores, lowest, seen)
+    top = k.segment_max(raw(scores), runs)
+    base = k.xp.where(k.xp.isfinite(top), top, top.dtype.type(0))
+    total = segment_sum(exp(scores - Array(k.spread(base, runs), scores.device)), runs)
+    some = raw(total) != 0
+    return where(log(where(total, total.dtype.type(1), some)) + Array(base, scores.device), lowest, some)
 
 
 def _along(weights: Any, steps: Any, heads: Heads) -> Any:
@@ -254,3 +273,9 @@ def _samples(generator: np.random.Generator) -> list[tuple[Any, ...]]:
 attention = Custom(
     "attention", _attention, "yabcd", _pull, _push, _samples, arity=4, keeps=_without_result, fused=_fused
 )
+
+
+def attended(q: Any, k: Any, v: Any, mask: Any, heads: Heads) -> Any:
+    """The rule, with what the kernel has saved."""
+    saved = get_backend(q.device).attention(raw(q), raw(k), raw(v), raw(mask), heads)
+    return attention(q, k, v, mask, heads, mask is not None and mask.tracked, saved)

@@ -18,8 +18,9 @@ from .shapes import apart, broadcast_outlines, describe
 
 
 class Side(NamedTuple):
-    """An operand: a flat buffer, its components there, and which of their axes may stretch."""
+    """An operand of ``op``: a flat buffer, its components there, and which of their axes may stretch."""
 
+    op: str
     name: str
     flat: Array
     structure: Strided
@@ -37,7 +38,7 @@ class Side(NamedTuple):
         return self.outline[:, :-2]
 
 
-def side(name: str, x: NestedArray | Array, count: int, dims: int, separate: bool = True) -> Side:
+def side(op: str, name: str, x: NestedArray | Array, count: int, dims: int, separate: bool = True) -> Side:
     """An operand of ``count`` components with ``dims`` axes; ``separate`` where it must not overlap, and rows follow.
 
     A dense one has as many dimensions as they and the batch, and gives each component its slice, or has fewer, and
@@ -48,7 +49,7 @@ def side(name: str, x: NestedArray | Array, count: int, dims: int, separate: boo
         flat, structure = in_buffer(x)
         if separate and ((structure.strides[:, -1] != 1) & (structure.sizes[:, -1] > 1)).any():
             flat, structure = in_buffer(contiguous(x))
-        return Side(name, flat, structure, np.array([size == 1 for size in x.regular], np.bool_), True)
+        return Side(op, name, flat, structure, np.array([size == 1 for size in x.regular], np.bool_), True)
     slices = x.shape[0] if x.ndim > dims else 1
     sizes = x.shape[x.ndim > dims :]
     if separate and slices != count:
@@ -62,7 +63,7 @@ def side(name: str, x: NestedArray | Array, count: int, dims: int, separate: boo
     made = Strided.derived(outline, strides, offsets, flat.numel())
     for _ in range(dims - len(sizes)):
         made = made.with_one(0)
-    return Side(name, flat, made, made.outline[0] == 1, False)
+    return Side(op, name, flat, made, made.outline[0] == 1, False)
 
 
 def refused(text: str, *sides: Side, at: int | None = None) -> StructureError | ShapeError:
@@ -70,7 +71,7 @@ def refused(text: str, *sides: Side, at: int | None = None) -> StructureError | 
     kind = StructureError if all(one.nested for one in sides) else ShapeError
     batch = any(one.nested for one in sides) and any(one.structure.count for one in sides)
     where = f"at component {at}, " if at is not None and batch else ""
-    return kind(f"scaled_dot_product_attention: {where}{text}")
+    return kind(f"{sides[0].op}: {where}{text}")
 
 
 def check_equal(what: str, a: Side, b: Side, axis: int) -> None:

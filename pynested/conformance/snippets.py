@@ -12,12 +12,15 @@ from pynested.spec.encoding import Components, Index, decode_value
 from pynested.spec.table import Operator
 
 from . import literals
+from .adapters.functions_by_name import BY_NAME
 from .awkward_dialect import AwkwardDialect
 from .contradictions import TWICE, used_by
 from .pasting import Common, Operand, Place, steps
 from .placements import APART, BARE, PACKED, TRANSPOSED, Array, in_turn, place_jagged, place_strided
 from .tensorflow_dialect import TensorflowDialect
 from .torch_dialect import TorchDialect
+
+_IMPORT = "from pynested.conformance.adapters import functions_by_name as by_name"
 
 
 class Dialect(Protocol):
@@ -96,8 +99,8 @@ class PynestedDialect(Common):
         return f"pn.{word}"
 
     def call(self, operator: Operator, texts: Sequence[str]) -> str:
-        """Return a call of the function of that name."""
-        return f"pn.{operator.name}({', '.join(texts)})"
+        """Return a call of the function of that name, or of the one that takes functions by name."""
+        return f"{'by_name' if operator.name in BY_NAME else 'pn'}.{operator.name}({', '.join(texts)})"
 
     def backward(self, cotangent: Any) -> str:
         """Return a call of `backward`, which takes a nested or dense cotangent."""
@@ -140,7 +143,8 @@ def snippet(
     call = _call(request, operator, speak, names)
     tracked = _tracked(request) if gradient else [False] * len(names.found)
     operands = laid(speak, request["layout"], request["placement"], dict(names.found), tracked)
-    lines = [speak.head, *(line for one in operands for line in one.lines), f"out = {call}"]
+    head = [_IMPORT, speak.head] if call.startswith("by_name.") else [speak.head]
+    lines = [*head, *(line for one in operands for line in one.lines), f"out = {call}"]
     lines.append(speak.shown("out") if nested else "print(out)")
     if (use := used_by(got)) in speak.uses:
         lines.append(f"print({speak.uses[use]})")

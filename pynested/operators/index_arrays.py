@@ -54,7 +54,7 @@ def places(what: str, chosen: NDArray[Any], size: int) -> NDArray[np.int64]:
     """The entries, counted from the front, of ``what`` of ``size`` entries that a vector of integers or bools names."""
     if chosen.ndim != 1:
         raise ArgumentError(
-            f"index: an array in an index has one dimension, not {chosen.ndim}; only a mask has more, of a dense array."
+            f"index: an array that picks from {what} has one dimension, not {chosen.ndim}; more are for dense arrays."
         )
     if chosen.dtype == np.bool_:
         if len(chosen) != size:

@@ -93,8 +93,8 @@ def _of_dense(x: Array, index: Any) -> Array:
     """A view by integers, slices, ``...`` and None, as in NumPy; a copy where a list, an array or a mask is first."""
     items = list(index) if isinstance(index, tuple) else [index]
     if items and is_array(items[0]):
-        chosen = _taken(x, items[0])
-        return _of_dense(chosen, (slice(None), *items[1:])) if items[1:] else chosen
+        chosen, dims = _taken(x, items[0])
+        return _of_dense(chosen, (*(slice(None),) * dims, *items[1:])) if items[1:] else chosen
     for i, item in enumerate(items):
         if isinstance(item, slice):
             items[i] = canonical_slice(item)
@@ -106,8 +106,11 @@ def _of_dense(x: Array, index: Any) -> Array:
         raise IndexOutOfRange(f"index: {error} (the array has shape {x.shape}).") from None
 
 
-def _taken(x: Array, entry: Any) -> Array:
-    """The entries along dimension 0 at the places of ``entry``; of a mask of m dimensions along the first m."""
+def _taken(x: Array, entry: Any) -> tuple[Array, int]:
+    """The entries along dimension 0 at the places of ``entry``, and how many dimensions these have there.
+
+    Places are in an array of any shape, which stands for dimension 0 then; a mask of m dimensions is of the first m.
+    """
     chosen = entry_array(entry, x)
     if chosen.dtype == np.bool_ and chosen.ndim > 1:
         sizes = x.shape[: chosen.ndim]
@@ -117,8 +120,10 @@ def _taken(x: Array, entry: Any) -> Array:
         chosen = chosen.reshape(-1)
     if not x.ndim:
         raise IndexOutOfRange("index: an array without dimensions has nothing to pick from.")
-    result: Array = moves.take_rows(x, places("an array", chosen, x.shape[0]))
-    return result
+    result: Array = moves.take_rows(x, places("an array", chosen.reshape(-1), x.shape[0]))
+    if chosen.ndim > 1:
+        result = moves.reshape(result, (*chosen.shape, *x.shape[1:]))
+    return result, chosen.ndim
 
 
 def _indexed(x: NestedArray, index: Any) -> NestedArray | Array:

@@ -85,6 +85,27 @@ class TestComponents:
             lay(X)[[0], 0, 0, 0]
 
 
+class TestPlacesOfSeveralDimensions:
+    """A dense array by integers in an array of any shape, as in NumPy; components are named by vectors only."""
+
+    @pytest.mark.parametrize("shape", [(2, 3), (1, 2, 1, 3), (0, 2), (2, 0)])
+    def test_each_names_an_entry(self, shape: tuple[int, ...]) -> None:
+        x, at = distinct((4, 2, 3)), np.arange(np.prod(shape, dtype=int)).reshape(shape) % 4 - 2
+        given = pn.array(x, requires_grad=True)
+        np.testing.assert_array_equal(given[at].detach().numpy(), x[at])
+        np.testing.assert_array_equal(given[pn.array(at), 1:].detach().numpy(), np.take(x, at % 4, 0)[..., 1:, :])
+        np.testing.assert_array_equal(given[at.tolist()].detach().numpy(), x[np.array(at.tolist(), np.int64)])
+        given[at].sum().backward()
+        due = np.bincount(at.ravel() % 4, minlength=4)[:, None, None] * np.ones(x.shape)
+        np.testing.assert_array_equal(given.grad.numpy(), due)
+
+    def test_one_that_is_not_there(self) -> None:
+        with pytest.raises(
+            IndexOutOfRange, match="index: 4, at place 2 of the index, is out of bounds for an array of 4"
+        ):
+            pn.zeros(4)[[[0, 1], [4, 2]]]
+
+
 class TestMasks:
     def test_each_component_by_its_own_mask(self, layout: Any) -> None:
         for placement in PLACEMENTS:

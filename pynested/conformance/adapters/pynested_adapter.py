@@ -29,6 +29,7 @@ from ..placements import (
     view,
 )
 from .base import Operand, Place, PythonAdapter, Target
+from .functions_by_name import BY_NAME
 from .serve import serve
 from .values import Plain, in_brackets
 
@@ -105,9 +106,11 @@ class PynestedTarget(Target):
         return self.function(op)(*args, **kwargs)
 
     def function(self, op: str) -> Callable[..., Any]:
-        """Return what is called; `getitem` as people write it."""
+        """Return what is called; `getitem` as people write it, and functions of pairs by name."""
         if op == "getitem":
             return operator.getitem
+        if op in BY_NAME:
+            return BY_NAME[op]
         if not hasattr(pn, op):
             raise NotImplementedError(f"pynested has no {op}")
         found: Callable[..., Any] = getattr(pn, op)
@@ -115,6 +118,8 @@ class PynestedTarget(Target):
 
     def read(self, result: Any) -> Any:
         """Return an array as it is, a nested array as its components, and lists of them."""
+        if isinstance(result, Components):
+            return result
         if isinstance(result, (list, tuple)):
             return [self.read(one) for one in result]
         if isinstance(result, pn.NestedArray):

@@ -35,6 +35,7 @@ from ..placements import (
 )
 from ..torch_dialect import NAMES
 from .base import Operand, Place, PythonAdapter, Target
+from .functions_by_name import BY_NAME
 from .serve import Absent, serve
 from .torch_dense import DenseTorch
 from .values import Plain, in_brackets
@@ -172,6 +173,8 @@ class TorchTarget(Target):
 
     def function(self, op: str) -> Callable[..., Any]:
         """Return the function of PyTorch that the operator table names."""
+        if op in BY_NAME:
+            raise NotImplementedError(f"PyTorch has {op} for dense tensors only; functions of pairs have no name here")
         name = getattr(load_table().get(op), "torch", "")
         if not name:
             raise NotImplementedError(f"PyTorch has no {op}")

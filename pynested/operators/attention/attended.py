@@ -7,11 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pynested.autograd import Array, random
-from pynested.autograd.array import raw
 from pynested.autograd.numbers import canonical_real
 from pynested.autograd.rules import attention as of_heads
 from pynested.autograd.rules.movement import to_dtype
-from pynested.backends import get_backend
 from pynested.backends.dtypes import computing_dtype, is_float, promoted
 from pynested.backends.errors import ArgumentError
 from pynested.backends.host import from_host
@@ -39,7 +37,7 @@ def attended(query: Any, key: Any, value: Any, mask: Any, asked: Asked, need_wei
     if mask is not None and asked.is_causal:
         raise ArgumentError(f"{NAME}: is_causal=True is a mask, and attn_mask another one; give one of them.")
     arrays, mask = operands_of(NAME, query, key, value, mask)
-    met = meeting(arrays, mask, asked.is_causal, scale_of(NAME, asked.scale), asked.enable_gqa)
+    met = meeting(NAME, arrays, mask, asked.is_causal, scale_of(NAME, asked.scale), asked.enable_gqa)
     dtype = promoted(*[x.dtype for x in (*arrays, mask) if x is not None and is_float(x.dtype)])
     q, k, v = (to_dtype(x, dtype) for x in met.buffers[:3])
     own = met.buffers[3]
@@ -48,9 +46,7 @@ def attended(query: Any, key: Any, value: Any, mask: Any, asked: Asked, need_wei
         kept = _kept(met.heads.pairs, share, q, asked.generator) if share else None
         result, weights = of_heads.composed(q, k, v, own, met.heads, kept)
         return met.wrapped(result), met.wrapped_scores(weights) if need_weights else None
-    saved = get_backend(q.device).attention(raw(q), raw(k), raw(v), raw(own), met.heads)
-    with_mask = own is not None and own.tracked
-    return met.wrapped(of_heads.attention(q, k, v, own, met.heads, with_mask, saved)), None
+    return met.wrapped(of_heads.attended(q, k, v, own, met.heads)), None
 
 
 def _kept(count: int, share: float, like: Array, generator: np.random.Generator | None) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,41 +43,53 @@ class Met(NamedTuple):
             return moves.reshape(flat, (*self.shape[:-1], int(self.scores[0, -1])))
         return wrapped_scores(flat, self.scores, self.components, self.ragged_scores)
 
+    def of_width(self, width: int) -> Met:
+        """The same with so many elements in a row of the result."""
+        outline = np.concatenate([self.outline[:, :-1], np.full((len(self.outline), 1), width)], axis=1)
+        made = _made(self.heads.sizes, width, rows_first=self.ragged == outline.shape[1] - 1)
+        shape = None if self.shape is None else (*self.shape[:-1], width)
+        return self._replace(heads=replace(self.heads, made=made, value_width=width), outline=outline, shape=shape)
 
-def meeting(arrays: list[Any], mask: Any, causal: bool, scale: float | None, grouped: bool) -> Met:
-    """Query, key and value of floats, and a mask or None; if all are dense, a batch of one."""
+
+def meeting(
+    op: str, arrays: list[Any], mask: Any, causal: bool, scale: float | None, grouped: bool, batched: bool = False
+) -> Met:
+    """Query, key and value of floats, and a mask or None.
+
+    If all are dense they are a batch of one, or, with ``batched``, one as large as the first of four dimensions says.
+    """
     nested = [x for x in (*arrays, mask) if type(x) is NestedArray]
     if nested:
-        sides, own = _of_nested(arrays, mask, nested)
+        sides, own = _of_nested(op, arrays, mask, nested)
         return _met(sides, own, causal, scale, grouped, arrays, None)
     for name, x in zip(NAMES, arrays, strict=True):
         if x.ndim < 2:
-            raise ShapeError(f"scaled_dot_product_attention: {name} has shape {x.shape}; it must be a matrix at least.")
-    sides, own, outer = _of_dense(arrays, mask)
+            raise ShapeError(f"{op}: {name} has shape {x.shape}; it must be a matrix at least.")
+    sides, own, outer = _of_dense(op, arrays, mask, batched)
     return _met(sides, own, causal, scale, grouped, arrays, outer)
 
 
-def _of_nested(arrays: list[Any], mask: Any, nested: list[NestedArray]) -> tuple[list[Side], Side | None]:
+def _of_nested(op: str, arrays: list[Any], mask: Any, nested: list[NestedArray]) -> tuple[list[Side], Side | None]:
     first = nested[0]
     named = [(name, x) for name, x in zip((*NAMES, "attn_mask"), (*arrays, mask), strict=True) if x is not None]
     for name, x in named:
         if type(x) is NestedArray:
-            _check_nested(name, x, first)
+            _check_nested(op, name, x, first)
         elif x.ndim > first.ndim or (x.ndim < 2 and name in NAMES):
             raise ShapeError(
-                f"scaled_dot_product_attention: {name} has shape {x.shape}; a dense operand has from 2 to {first.ndim} "
+                f"{op}: {name} has shape {x.shape}; a dense operand has from 2 to {first.ndim} "
                 "dimensions here, as the nested one has."
             )
         elif x.ndim == first.ndim and x.shape[0] not in (1, len(first)):
             raise ShapeError(
-                f"scaled_dot_product_attention: {name} has shape {x.shape}, and there are {len(first)} components; its "
+                f"{op}: {name} has shape {x.shape}, and there are {len(first)} components; its "
                 "first size must be that, or 1."
             )
-    sides = [side(name, x, len(first), first.ndim - 1, separate=name in NAMES) for name, x in named]
+    sides = [side(op, name, x, len(first), first.ndim - 1, separate=name in NAMES) for name, x in named]
     return sides[:3], sides[3] if mask is not None else None
 
 
-def _check_nested(name: str, x: NestedArray, first: NestedArray) -> None:
+def _check_nested(op: str, name: str, x: NestedArray, first: NestedArray) -> None:
     """A nested operand has matrices, their last sizes equal, and as many components and dimensions as the others."""
     problem = None
     if x.ndim < 3:
@@ -90,22 +103,27 @@ def _check_nested(name: str, x: NestedArray, first: NestedArray) -> None:
     elif name in NAMES and x.regular_size(x.ndim - 1) is None:
         problem = f"dimension {x.ndim - 1} of {name}, the last one, is irregular; it must be regular."
     if problem:
-        raise StructureError(f"scaled_dot_product_attention: {problem}")
+        raise StructureError(f"{op}: {problem}")
 
 
-def _of_dense(arrays: list[Array], mask: Array | None) -> tuple[list[Side], Side | None, int | None]:
+def _of_dense(
+    op: str, arrays: list[Array], mask: Array | None, batched: bool
+) -> tuple[list[Side], Side | None, int | None]:
     """Dense operands as one component of many heads; as many as the outermost size where that goes with a mask."""
     rank = max(x.ndim for x in arrays)
     outer = {x.shape[0] for x in (*arrays, mask) if x is not None and x.ndim == rank} - {1}
-    alike = rank > 3 and mask is not None and len(outer) == 1 and all(x.ndim == rank for x in arrays)
-    count = outer.pop() if alike else 1
-    if mask is not None and mask.ndim > rank:
+    if batched and rank > 3 and len(outer) > 1:
         raise ShapeError(
-            f"scaled_dot_product_attention: attn_mask has shape {mask.shape}, more dimensions than the scores have."
+            f"{op}: the first sizes are {' and '.join(map(str, sorted(outer)))}; they must be equal, or 1."
         )
+    alike = rank > 3 and mask is not None and len(outer) == 1 and all(x.ndim == rank for x in arrays)
+    alike |= batched and rank > 3
+    count = outer.pop() if alike and outer else 1
+    if mask is not None and mask.ndim > rank:
+        raise ShapeError(f"{op}: attn_mask has shape {mask.shape}, more dimensions than the scores have.")
     dims = rank - 1 if alike else rank
-    sides = [side(name, x, count, dims) for name, x in zip(NAMES, arrays, strict=True)]
-    own = None if mask is None else side("attn_mask", mask, count, dims, separate=False)
+    sides = [side(op, name, x, count, dims) for name, x in zip(NAMES, arrays, strict=True)]
+    own = None if mask is None else side(op, "attn_mask", mask, count, dims, separate=False)
     return sides, own, count if alike else None
 
 

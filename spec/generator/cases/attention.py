@@ -10,6 +10,7 @@ from ...encoding import Components
 from ...numerics import NDArray
 from ..author import Book
 from ..draws import dense, floats, integers, nest
+from . import flex
 from .inputs import INF, NAN
 
 OP = "scaled_dot_product_attention"
@@ -26,7 +27,7 @@ def books() -> list[Book]:
     _edges(book)
     _nothing_to_meet(book)
     _errors(book, plain)
-    return [book]
+    return [book, *flex.books()]
 
 
 def _rows(key: str, lengths: tuple[int, ...] = LENGTHS, heads: int = 2, width: int = 4, dtype: str = "float32") -> Any:

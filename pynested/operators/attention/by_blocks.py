@@ -1,0 +1,215 @@
+"""Attention by blocks: some queries of some heads at a time, with the keys that their mask leaves.
+
+Each block is a few tracked operations inside a `checkpoint`: for the gradient it is computed again, function of the
+user included, so that no more than the scores of one block are ever there, and derivatives of every order follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pynested.autograd import Array, checkpoint
+from pynested.autograd.array import raw
+from pynested.autograd.rules import attention as of_heads
+from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules.movement import to_dtype
+from pynested.autograd.rules.views import pieces
+from pynested.backends import Heads, Matrices, Segments, get_backend
+from pynested.backends.dtypes import computing_dtype
+from pynested.backends.heads import Placed
+
+from .block_mask import PARTIAL, BlockMask
+from .mods import Block, ScoreMod, modified
+
+MOST_SCORES = 1 << 20  # of a block, unless a single query has more
+
+
+class Call(NamedTuple):
+    """What is the same for all blocks of a call."""
+
+    op: str
+    mod: ScoreMod | None
+    mask: BlockMask | None
+    scale: float
+    with_sums: bool
+
+
+def by_blocks(call: Call, q: Array, k: Array, v: Array, heads: Heads) -> tuple[Array, Array | None]:
+    """Flat buffers -> the result of each head, one after the other, and of each query the logarithm of its sum."""
+    alone = heads.sizes.copy()
+    alone[:, 1] = 1
+    own = replace(heads, sizes=alone)  # each head of keys once
+    shapes = [(count, group, *pair) for count, group, *pair in heads.sizes.tolist()]
+    queries = _components(q, heads.queries, [(n * g, rows, heads.width) for n, g, rows, _ in shapes])
+    keys = _components(k, own.keys, [(n, size, heads.width) for n, _, _, size in shapes])
+    values = _components(v, own.values, [(n, size, heads.value_width) for n, _, _, size in shapes])
+    results, sums = [_nothing(q, k, v)], [to_dtype(_nothing(q, k), computing_dtype(q.dtype))]
+    for i, operands in enumerate(zip(queries, keys, values, strict=True)):
+        for of_heads_together in _of_component(call, i, *operands):
+            made = zip(*of_heads_together, strict=True)
+            for total, parts in zip((results, sums), made, strict=False):
+                total.append(moves.reshape(moves.concatenate(parts, 1), (-1,)))
+    return moves.concatenate(results, 0), moves.concatenate(sums, 0) if call.with_sums else None
+
+
+def _nothing(*arrays: Array) -> Array:
+    """No elements, which depend on the arrays, as a result without any does."""
+    return moves.concatenate([moves.slice_(x, (slice(0, 0),)) for x in arrays], 0)  # type: ignore[no-any-return]
+
+
+def _components(x: Array, placed: Placed, shapes: list[tuple[int, int, int]]) -> list[Array]:
+    """An array (heads, rows, width) for each component."""
+    ends = np.cumsum([int(np.prod(shape)) for shape in shapes]).tolist()
+    parts = _cut(moves.gather(x, *placed), 0, [range(a, b) for a, b in zip([0, *ends], ends, strict=False)])
+    return [moves.reshape(part, shape) for part, shape in zip(parts, shapes, strict=True)]
+
+
+def _cut(x: Array, axis: int, parts: list[range]) -> list[Array]:
+    """Pieces along an axis, which may overlap."""
+    if not parts or parts == [range(x.shape[axis])]:
+        return [x] * len(parts)
+    starts, lengths = tuple(part.start for part in parts), tuple(map(len, parts))
+    return pieces(x, axis, starts, lengths)  # type: ignore[no-any-return]
+
+
+def _cuts(size: int, step: int) -> list[range]:
+    """Parts of so many; of nothing one that is empty."""
+    return [range(first, min(first + step, size)) for first in range(0, size, step)] or [range(0)]
+
+
+def _of_component(call: Call, i: int, q: Array, k: Array, v: Array) -> Iterator[list[tuple[Array, ...]]]:
+    """For a few heads at a time, the results of all their blocks of queries."""
+    (heads, rows, _), (own, size, _) = q.shape, k.shape
+    if not heads or not rows:
+        return
+    q_size, kv_size = (rows, max(1, size)) if call.mask is None else call.mask.BLOCK_SIZE
+    most = size if call.mask is None else min(size, kv_size * call.mask.most_met(i))  # keys of a query
+    group, together = heads // own, max(1, MOST_SCORES // max(1, min(q_size, rows) * most))
+    alike = call.mask is None or call.mask.of_all_heads(i)
+    chunks = _cuts(heads, (together // group * group or 1) if alike else 1)
+    shared = [range(one.start // group, (one.stop - 1) // group + 1) for one in chunks]
+    step = max(1, MOST_SCORES // max(1, most * len(chunks[0])))
+    queries = [part for block in _cuts(rows, q_size) for part in _shifted(_cuts(len(block), step), block.start)]
+    blocks = _cuts(size, kv_size)
+    for chunk, qs, ks, vs in zip(chunks, _cut(q, 0, chunks), _cut(k, 0, shared), _cut(v, 0, shared), strict=True):
+        keys, values = _cut(ks, 1, blocks), _cut(vs, 1, blocks)
+        found = []
+        for part, own_queries in zip(queries, _cut(qs, 1, queries), strict=True):
+            states = None if call.mask is None else call.mask.of(i, chunk.start)[part.start // q_size]
+            block, met, partial = _met(i, chunk, part, blocks, states)
+            run = _attending(call, block, partial)
+            found.append(checkpoint(run, own_queries, *_those(keys, met), *_those(values, met)))
+        yield found
+
+
+def _shifted(parts: list[range], by: int) -> list[range]:
+    return [range(part.start + by, part.stop + by) for part in parts]
+
+
+def _met(i: int, heads: range, queries: range, blocks: list[range], states: Any) -> tuple[Block, list[int], Any]:
+    """The block of all keys that are met, the numbers of their blocks, and where among them the partial ones are."""
+    met = list(range(len(blocks))) if states is None else np.flatnonzero(states).tolist()
+    keys = np.concatenate([np.zeros(0, np.int64), *[np.arange(blocks[j].start, blocks[j].stop) for j in met]])
+    ends = np.cumsum([len(blocks[j]) for j in met]).tolist()
+    partial = [] if states is None else [
+        range(end - len(blocks[j]), end) for j, end in zip(met, ends, strict=True) if states[j] == PARTIAL
+    ]  # fmt: skip
+    return Block(i, heads, queries, keys), met, partial
+
+
+def _those(blocks: list[Array], met: list[int]) -> list[Array]:
+    """Blocks of rows by number; without any, no rows of the first."""
+    return [blocks[j] for j in met] or [moves.slice_(blocks[0], (slice(None), slice(0, 0)))]
+
+
+def _attending(call: Call, block: Block, partial: list[range]) -> Callable[..., tuple[Array, ...]]:
+    def flex_attention(q: Array, *blocks: Array) -> tuple[Array, ...]:  # a checkpoint says its name
+        half = len(blocks) // 2
+        keys, values = (moves.concatenate(some, 1) for some in (blocks[:half], blocks[half:]))
+        seen = _seen(call, block, partial, q.device)
+        if call.mod is None and not call.with_sums:
+            return (_plain(call, q, keys, values, seen),)
+        return _scored(call, block, q, keys, values, seen)
+
+    return flex_attention
+
+
+def _seen(call: Call, block: Block, partial: list[range], device: str) -> Any:
+    """Which pairs of a block meet, bare, of one head if all are alike; None if all do. Full blocks ask nobody."""
+    if not partial or call.mask is None:
+        return None
+    xp = get_backend(device).xp
+    answer = call.mask.seen(call.op, block._replace(keys=np.concatenate([block.keys[p] for p in partial])), device)
+    count, (_, rows, size) = len(answer), block.shape
+    width = sum(map(len, partial))
+    answer = xp.broadcast_to(answer, (count, rows, width))
+    if width == size:
+        return answer
+    whole, start = xp.ones((count, rows, size), np.bool_), 0
+    for part in partial:
+        whole[:, :, part.start : part.stop] = answer[:, :, start : start + len(part)]
+        start += len(part)
+    return whole
+
+
+def _plain(call: Call, q: Array, k: Array, v: Array, seen: Any) -> Array:
+    """Without a function of scores: the rule of all attention, of this block alone."""
+    (heads, rows, width), (own, size, _), value_width = q.shape, k.shape, v.shape[2]
+    sizes = np.array([[own, heads // own, rows, size]])
+    at = ((rows, width), (size, width), (size, value_width), (rows, value_width))
+    queries, keys, values, made = (np.array([[0, count * step, step]]) for count, step in at)
+    mask, steps = None, None
+    if seen is not None:
+        xp = get_backend(q.device).xp
+        mask = Array(xp.ascontiguousarray(seen).reshape(-1), q.device)
+        steps = np.array([[0, rows * size if len(seen) > 1 else 0, size, 1]])
+    block = Heads(sizes, queries, keys, values, made, steps, width, value_width, call.scale, False)
+    a, b, c = (moves.reshape(x, (-1,)) for x in (q, k, v))
+    found: Array = moves.reshape(of_heads.attended(a, b, c, mask, block), (heads, rows, value_width))
+    return found
+
+
+def _scored(call: Call, block: Block, q: Array, k: Array, v: Array, seen: Any) -> tuple[Array, ...]:
+    """Results and logarithms of sums, of scores that a function has looked at."""
+    (heads, rows, _), (own, size, _), dtype = q.shape, k.shape, computing_dtype(q.dtype)
+    if seen is not None:
+        seen = get_backend(q.device).xp.broadcast_to(seen, block.shape).reshape(-1)
+    queries, keys, values = (to_dtype(x, dtype) for x in (q, k, v))
+    scores, seen = _modified(call, block, queries, keys, seen)
+    runs = Segments.from_lengths(np.full(heads * rows, size))
+    weights = of_heads.softmax_of_seen(scores, seen, runs)
+    of_keys = np.full(own, size)
+    made = of_heads.mixed(
+        weights,
+        moves.reshape(values, (-1,)),
+        Matrices.of_sizes(np.full(own, heads // own * rows), of_keys),
+        Matrices.of_sizes(of_keys, np.full(own, v.shape[2])),
+        seen,
+    )
+    result = moves.reshape(to_dtype(made, q.dtype), (heads, rows, v.shape[2]))
+    if not call.with_sums:
+        return (result,)
+    return result, moves.reshape(of_heads.log_sums_of_seen(scores, seen, runs), (heads, rows))
+
+
+def _modified(call: Call, block: Block, q: Array, k: Array, seen: Any) -> tuple[Array, Any]:
+    """The scores, flat, as the function leaves them, and which of them count."""
+    own, size, width = k.shape
+    rows = Matrices.of_sizes(np.full(own, q.shape[0] // own * q.shape[1]), np.full(own, width))
+    keys = Matrices.of_sizes(np.full(own, size), np.full(own, width))
+    scores = of_heads.meeting(moves.reshape(q, (-1,)) * call.scale, moves.reshape(k, (-1,)), rows, keys, seen)
+    if call.mod is None or not scores.numel():
+        return scores, seen
+    found = moves.reshape(modified(call.op, call.mod, moves.reshape(scores, block.shape), block), (-1,))
+    counts = (raw(found) != -np.inf) | (raw(scores) == -np.inf)  # what was -inf before is not left out
+    narrower = counts if seen is None else counts & seen
+    if (narrower if seen is None else narrower == seen).all():
+        return found, seen
+    xp = get_backend(q.device).xp
+    if xp.isfinite(raw(q)).all() and xp.isfinite(raw(k)).all():
+        return found, narrower
+    return _modified(call, block, q, k, narrower)  # again, as its adjoint multiplies what is left out by 0

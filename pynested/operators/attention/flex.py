@@ -1,0 +1,151 @@
+"""Attention whose scores a function changes, and whose pairs a block mask leaves out."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, overload
+
+from pynested.autograd import Array
+from pynested.autograd.numbers import in_words
+from pynested.autograd.rules import attention as of_heads
+from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules.movement import to_dtype
+from pynested.backends.dtypes import promoted
+from pynested.backends.errors import ArgumentError
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Dense, Operand
+from pynested.operators.movement import squeeze
+
+from .block_mask import BlockMask
+from .by_blocks import Call, by_blocks
+from .given import operands_of, scale_of
+from .meeting import Met, meeting
+from .mods import ScoreMod, callable_or_refused
+
+NAME = "flex_attention"
+
+
+@overload
+def flex_attention(
+    query: Dense,
+    key: Dense,
+    value: Dense,
+    score_mod: ScoreMod | None = None,
+    block_mask: BlockMask | None = None,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    return_lse: Literal[False] = False,
+) -> Array: ...
+@overload
+def flex_attention(
+    query: NestedArray,
+    key: Operand,
+    value: Operand,
+    score_mod: ScoreMod | None = None,
+    block_mask: BlockMask | None = None,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    return_lse: Literal[False] = False,
+) -> NestedArray: ...
+@overload
+def flex_attention(
+    query: Operand,
+    key: Operand,
+    value: Operand,
+    score_mod: ScoreMod | None = None,
+    block_mask: BlockMask | None = None,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    return_lse: bool = False,
+) -> Any: ...
+def flex_attention(
+    query: Operand,
+    key: Operand,
+    value: Operand,
+    score_mod: ScoreMod | None = None,
+    block_mask: BlockMask | None = None,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    return_lse: bool = False,
+) -> Any:
+    """`scaled_dot_product_attention` with scores that a function changes: ``3 x (B, H, *, E) -> (B, H, *, E)``.
+
+    Parameters
+    ----------
+    query, key, value : NestedArray or Array
+        As of `scaled_dot_product_attention`. Of dense operands with four dimensions or more, the first is the batch.
+    score_mod : callable, optional
+        ``score_mod(score, b, h, q_idx, kv_idx)`` is called on a block of scores (heads, queries, keys), and returns an
+        array of their shape and dtype, made of pynested's operators. The indices are int64 and broadcast against the
+        scores: ``b`` is the number of the component, ``h`` the head, of all dimensions before the matrices together,
+        and the others count within the component.
+    block_mask : BlockMask, optional
+        Which pairs meet at all, by `create_nested_block_mask` or `create_block_mask`. Its empty blocks are not
+        computed, its partial ones ask its function again.
+    scale : float, optional
+        What scores are multiplied by before the function sees them; by default ``1 / sqrt(E)``.
+    enable_gqa : bool
+        Whether several heads of queries share one of keys.
+    return_lse : bool
+        Whether to return the logarithms of the sums of the exponentials of the scores too, (B, H, *).
+
+    Raises
+    ------
+    StructureError, ShapeError
+        For operands that do not fit each other, and a block mask made for others; for scores of another shape.
+    DTypeError, DeviceError
+        For bools and integers; for a function that returns another dtype, or an array on another device.
+    ArgumentError
+        For a function that is none, or returns no array; a block mask that is none; a ``scale`` that is not finite.
+
+    Notes
+    -----
+    A score that the function makes -inf is left out, as a pair is that the mask leaves out: whatever its key and value
+    hold reaches neither the result nor the gradient. A query that meets no key becomes +0, and its log-sum -inf.
+    Scores are in the dtype that is computed in, float32 for halves, as are log-sums.
+
+    The function is called on every block that is computed, and again in the backward pass: it must do the same again.
+    Gradients of every order flow to all that it uses. It should look at each score alone; how scores are cut into
+    blocks may change. Indices of several dimensions pick from a vector: ``bias[h]``, ``table[q_idx - kv_idx + n]``.
+
+    Clauses: FLEX_ATTENTION-1 to FLEX_ATTENTION-15. After `torch.nn.attention.flex_attention.flex_attention`.
+
+    Examples
+    --------
+    Each query looks back at the nearest two keys, and at farther ones the less, the farther they are:
+
+    >>> x = pn.nested_array([np.zeros((1, 3, 2)), np.zeros((1, 1, 2))], layout=pn.jagged)
+    >>> v = pn.nested_array([[[[0.0], [1.0], [2.0]]], [[[3.0]]]], layout=pn.jagged)
+    >>> near = pn.create_nested_block_mask(lambda b, h, i, j: (i >= j) & (i - j < 2), x)
+    >>> slope = pn.array([np.log(3.0)], requires_grad=True)
+    >>> out = pn.flex_attention(x, x, v, lambda score, b, h, i, j: score - slope[h] * (i - j), near)
+    >>> [one.tolist() for one in out.unbind()]
+    [[[[0.0], [0.75], [1.75]]], [[[3.0]]]]
+    >>> out.sum().backward()
+    >>> slope.grad
+    array([0.375])
+    """
+    if score_mod is not None:
+        callable_or_refused(NAME, "score_mod", score_mod)
+    if block_mask is not None and not isinstance(block_mask, BlockMask):
+        raise ArgumentError(
+            f"{NAME}: block_mask must be a BlockMask, not {in_words(block_mask)}. Make one: "
+            "pn.create_nested_block_mask(mask_mod, query, key)."
+        )
+    arrays, _ = operands_of(NAME, query, key, value, None)
+    met = meeting(NAME, arrays, None, False, scale_of(NAME, scale), enable_gqa, batched=True)
+    if block_mask is not None:
+        nested = any(type(x) is NestedArray for x in arrays)
+        block_mask.check(NAME, met.heads.sizes[:, 2:], met.heads.counts, nested)
+    dtype = promoted(*[x.dtype for x in arrays])
+    q, k, v = (to_dtype(x, dtype) for x in met.buffers[:3])
+    if score_mod is None and block_mask is None and not return_lse:
+        return met.wrapped(of_heads.attended(q, k, v, None, met.heads))
+    call = Call(NAME, score_mod, block_mask, met.heads.scale, return_lse)
+    result, sums = by_blocks(call, q, k, v, met.heads)
+    made = _placed(result, met)
+    return made if sums is None else (made, squeeze(_placed(sums, met.of_width(1)), -1))
+
+
+def _placed(flat: Array, met: Met) -> Any:
+    """Results of all heads, one after the other, as the array that they are."""
+    return met.wrapped(moves.scatter(flat, *met.heads.results, met.heads.rows * met.heads.value_width))

@@ -1,0 +1,187 @@
+"""Block masks of functions: every block of every component is looked at once, a few of them at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from pynested.autograd.arguments.shapes import canonical_int
+from pynested.autograd.default_device import chosen_device
+from pynested.autograd.numbers import in_words
+from pynested.backends import get_backend
+from pynested.backends.errors import ArgumentError, StructureError
+from pynested.backends.host import to_host
+from pynested.components.sides import side
+from pynested.nested.array import NestedArray
+from pynested.structure import Ints
+
+from .block_mask import EMPTY, FULL, PARTIAL, BlockMask, States
+from .mods import Block, MaskMod, callable_or_refused, seen
+
+MOST_PAIRS = 1 << 20  # that a function is asked about at a time
+
+
+def create_block_mask(
+    mask_mod: MaskMod,
+    B: int | None,
+    H: int | None,
+    Q_LEN: int,
+    KV_LEN: int,
+    device: str | None = None,
+    BLOCK_SIZE: int | tuple[int, int] = 128,
+) -> BlockMask:
+    """Which blocks of queries and keys a function of pairs leaves empty, for components of one size.
+
+    Parameters
+    ----------
+    mask_mod : callable
+        ``mask_mod(b, h, q_idx, kv_idx)`` gets arrays of integers that broadcast against the scores (heads, queries,
+        keys), and returns an array of bools that does: True where a query meets a key.
+    B, H : int or None
+        Components and heads; None for a mask that is the same for all, of which ``b`` or ``h`` is 0.
+    Q_LEN, KV_LEN : int
+        Queries and keys.
+    device : str, optional
+        Where the indices are; by default the default device.
+    BLOCK_SIZE : int or tuple of int
+        Queries and keys of a block.
+
+    Raises
+    ------
+    ArgumentError
+        For a function that is none, or gives no array, and sizes below 0, of blocks below 1.
+    DTypeError, ShapeError, DeviceError
+        For a function that gives other than bools, a shape that does not broadcast, or an array on another device.
+
+    Notes
+    -----
+    After `torch.nn.attention.flex_attention.create_block_mask`. For components of different lengths there is
+    `create_nested_block_mask`.
+
+    Examples
+    --------
+    >>> pn.create_block_mask(lambda b, h, i, j: i >= j, None, None, 512, 512)
+    BlockMask(shape=(1, 1, 512, 512), BLOCK_SIZE=(128, 128), 6 full, 4 partial and 6 empty blocks, sparsity=37.50%)
+    """
+    op = "create_block_mask"
+    count, heads = (1 if one is None else _size(op, name, one) for name, one in (("B", B), ("H", H)))
+    sizes = np.tile(np.array([_size(op, "Q_LEN", Q_LEN), _size(op, "KV_LEN", KV_LEN)], np.int64), (count, 1))
+    return _made(op, mask_mod, sizes, np.full(count, heads), chosen_device(device), BLOCK_SIZE, count == 1)
+
+
+def create_nested_block_mask(
+    mask_mod: MaskMod, q_nt: NestedArray, kv_nt: NestedArray | None = None, BLOCK_SIZE: int | tuple[int, int] = 128
+) -> BlockMask:
+    """Which blocks of queries and keys a function of pairs leaves empty, for each component: ``(B, H, *, E)``.
+
+    Parameters
+    ----------
+    mask_mod : callable
+        As of `create_block_mask`; ``b`` is the number of the component, and ``q_idx`` and ``kv_idx`` count within it.
+        A function that ignores ``h`` makes one mask for all heads.
+    q_nt : NestedArray
+        Queries, or anything of their shape: each component has so many heads, in all dimensions before its matrices.
+    kv_nt : NestedArray, optional
+        Keys; by default ``q_nt``.
+    BLOCK_SIZE : int or tuple of int
+        Queries and keys of a block. Blocks begin anew in each component.
+
+    Raises
+    ------
+    StructureError
+        For nested arrays of different numbers of components, or whose components are not matrices at least.
+    ArgumentError
+        For dense arrays, a function that is none, or gives no array, and blocks of less than 1.
+    DTypeError, ShapeError, DeviceError
+        For a function that gives other than bools, a shape that does not broadcast, or an array on another device.
+
+    Notes
+    -----
+    The function is asked once about every pair. Empty components have no blocks.
+
+    PyTorch asks for ``B`` and ``H`` too, which follow from the arrays here.
+
+    Clauses: CREATE_NESTED_BLOCK_MASK-1 to CREATE_NESTED_BLOCK_MASK-8.
+    After `torch.nn.attention.flex_attention.create_nested_block_mask`.
+
+    Examples
+    --------
+    >>> q = pn.nested_array([np.zeros((1, 5, 2)), np.zeros((1, 2, 2))])
+    >>> print(pn.create_nested_block_mask(lambda b, h, i, j: i >= j, q, BLOCK_SIZE=2))
+    BlockMask(shape=(2, 1, None, None), BLOCK_SIZE=(2, 2), 4 full, 3 partial and 3 empty blocks, sparsity=30.00%)
+    (0, 0)
+    ░··
+    █░·
+    ███
+    (1, 0)
+    ░
+    """
+    op, kv_nt = "create_nested_block_mask", q_nt if kv_nt is None else kv_nt
+    for name, x in (("q_nt", q_nt), ("kv_nt", kv_nt)):
+        if type(x) is not NestedArray:
+            raise ArgumentError(
+                f"{op}: {name} must be a nested array, not {in_words(x)}. For dense ones there is create_block_mask; "
+                "numbers of components and heads follow from the arrays."
+            )
+        if x.ndim < 3:
+            raise StructureError(f"{op}: the components of {name} have {x.ndim - 1} dimensions; they must be matrices.")
+    if len(q_nt) != len(kv_nt):
+        raise StructureError(f"{op}: q_nt and kv_nt have {len(q_nt)} and {len(kv_nt)} components.")
+    count = len(q_nt)
+    of_queries, of_keys = (side(op, "", x, count, x.ndim - 1, False).outline[:count] for x in (q_nt, kv_nt))
+    sizes = np.stack([of_queries[:, -2], of_keys[:, -2]], axis=1)
+    heads = of_queries[:, :-2].prod(axis=1)
+    return _made(op, mask_mod, sizes, heads, q_nt.device, BLOCK_SIZE, False)
+
+
+def _size(op: str, name: str, given: Any, least: int = 0) -> int:
+    found = canonical_int(op, name, given)
+    if found < least:
+        raise ArgumentError(f"{op}: {name} must be {least} or more, not {found}.")
+    return found
+
+
+def _made(op: str, mod: Any, sizes: Ints, heads: Any, device: str, block_size: Any, shared: bool) -> BlockMask:
+    """A mask for components of so many queries and keys, int64 (B, 2), and so many heads."""
+    callable_or_refused(op, "mask_mod", mod)
+    given = block_size if isinstance(block_size, tuple | list) else (block_size, block_size)
+    if len(given) != 2:
+        raise ArgumentError(f"{op}: BLOCK_SIZE must be one size or two, not {block_size}.")
+    q_size, kv_size = (_size(op, "BLOCK_SIZE", one, 1) for one in given)
+    blocks = tuple(
+        _states(op, mod, Block(i, range(count), range(pair[0]), np.arange(pair[1])), device, (q_size, kv_size))
+        for i, (pair, count) in enumerate(zip(sizes.tolist(), heads.tolist(), strict=True))
+    )
+    return BlockMask(mod, sizes, (q_size, kv_size), blocks, shared)
+
+
+def _states(op: str, mod: MaskMod, whole: Block, device: str, block_size: tuple[int, int]) -> States:
+    """The state of each block of a component, of one head if all are alike."""
+    heads, queries, keys = whole.shape
+    rows, columns = (-(-size // step) for size, step in zip((queries, keys), block_size, strict=True))
+    found = np.zeros((heads, rows, columns), np.int8)
+    alike = True
+    for row, column, part in _strips(whole, block_size):
+        answer = seen(op, mod, part, device)
+        alike &= len(answer) == 1
+        xp = get_backend(device).xp
+        met = to_host(xp.broadcast_to(answer, (len(answer), *part.shape[1:])).sum(axis=1))
+        starts = np.arange(0, len(part.keys), block_size[1])
+        pairs = np.diff(np.append(starts, len(part.keys))) * len(part.queries)
+        total = np.add.reduceat(met, starts, axis=1)
+        state = np.where(total == pairs, FULL, np.where(total > 0, PARTIAL, EMPTY))
+        found[:, row, column : column + len(starts)] = state
+    return found[:1] if alike else found
+
+
+def _strips(whole: Block, block_size: tuple[int, int]) -> Iterator[tuple[int, int, Block]]:
+    """A row of blocks, the first block there, and what lies in a few blocks from it on."""
+    heads, queries, keys = whole.shape
+    q_size, kv_size = block_size
+    step = kv_size * max(1, MOST_PAIRS // max(1, heads * q_size * kv_size))
+    for first in range(0, queries if heads else 0, q_size):
+        part = whole._replace(queries=range(first, min(first + q_size, queries)))
+        for key in range(0, keys, step):
+            yield first // q_size, key // kv_size, part._replace(keys=whole.keys[key : key + step])

@@ -1,0 +1,88 @@
+"""The definition of `flex_attention`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pynested.spec.components import Components, Shape, broadcast, each, stacked
+from pynested.spec.mods import mask_mod as met_by
+from pynested.spec.mods import score_mod as changed_by
+from pynested.spec.numerics import NDArray, real, shift_along, sum_along, wide
+
+
+def flex_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    score_mod: Any = None,
+    block_mask: Any = None,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    return_lse: bool = False,
+) -> Any:
+    """FLEX_ATTENTION: softmax(mod(scale * q @ k.T)) @ v, query by query, of the keys that mask and function leave."""
+
+    def one(number: NDArray, queries: NDArray, keys: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
+        queries, keys, values = wide(queries), wide(keys), wide(values)
+        if enable_gqa and keys.shape[-3]:
+            group = queries.shape[-3] // keys.shape[-3]
+            keys, values = np.repeat(keys, group, axis=-3), np.repeat(values, group, axis=-3)
+        lead = np.broadcast_shapes(queries.shape[:-2], keys.shape[:-2], values.shape[:-2])
+        queries, keys, values = (np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in (queries, keys, values))
+        factor = scale if scale is not None else 1 / math.sqrt(queries.shape[-1]) if queries.shape[-1] else 1.0
+        dtype = np.result_type(queries, keys, values, np.float64)
+        out, sums = np.zeros((*lead, queries.shape[-2], values.shape[-1]), dtype), np.zeros(queries.shape[:-1], dtype)
+        for place in np.ndindex(*sums.shape):
+            head = place[:-1]
+            h = int(np.ravel_multi_index(head, lead)) if lead else 0
+            scores, meets = _scores(queries[place] * factor, keys[head], (int(number), h, place[-1]))
+            out[place], sums[place] = _average(scores, values[head][meets])
+        return out, sums
+
+    def _scores(row: NDArray, keys: NDArray, at: tuple[int, int, int]) -> tuple[NDArray, NDArray]:
+        """The scores of one query, and of which keys they are."""
+        meets = np.flatnonzero(met(*at, np.arange(len(keys))))
+        products = keys[meets] * row
+        scores = sum_along(products, -1) if products.size else np.zeros(len(meets))
+        changed = np.asarray(changes(scores, *at, meets))
+        left_out = (np.asarray(real(changed)) == -np.inf) & (np.asarray(real(scores)) != -np.inf)
+        return changed[~left_out], meets[~left_out]
+
+    changes, met = changed_by(score_mod), met_by(block_mask)
+    shape = *_lead(query.shape, key.shape, value.shape, enable_gqa), query.shape[-2], value.shape[-1]
+    numbers = _numbers(query, key, value)
+    both = [each(lambda *parts, at=at: one(*parts)[at], numbers, query, key, value, shape=own)
+            for at, own in enumerate((shape, shape[:-1]))]  # fmt: skip
+    if isinstance(numbers, Components) and not any(isinstance(x, Components) for x in (query, key, value)):
+        both = [stacked(one) for one in both]
+    return both if return_lse else both[0]
+
+
+def _numbers(*operands: Any) -> Any:
+    """The number of each component; of dense operands the first of four dimensions or more is the batch."""
+    nested = [len(x) for x in operands if isinstance(x, Components)]
+    rank = max(len(x.shape) for x in operands)
+    if not nested and rank < 4:
+        return np.array(0)
+    count = nested[0] if nested else max(x.shape[0] for x in operands if x.ndim == rank)
+    return Components(map(np.array, range(count)), (count,), np.int64)
+
+
+def _average(scores: NDArray, values: NDArray) -> tuple[Any, Any]:
+    """The average of values, weighted by the softmax of their scores, and the logarithm of the sum of exponentials."""
+    if not scores.size:
+        return np.zeros(values.shape[-1]), -np.inf
+    top = shift_along(scores, 0)[0]
+    powers = np.exp(scores - top)
+    total = sum_along(powers, 0)
+    return sum_along((powers / total)[:, None] * values, 0), top + np.log(total)
+
+
+def _lead(query: Shape, key: Shape, value: Shape, grouped: bool) -> Shape:
+    """The dimensions before the matrices, in groups those of the queries."""
+    if grouped:
+        return (*broadcast(query[:-3], key[:-3], value[:-3]), query[-3])
+    return broadcast(query[:-2], key[:-2], value[:-2])

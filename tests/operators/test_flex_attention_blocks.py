@@ -1,0 +1,122 @@
+"""How flex attention goes by blocks: what is skipped, and kept in memory; devices; what it refuses."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, ShapeError, StructureError
+from pynested.operators.attention import by_blocks
+
+from ..nests import assert_same, batch, distinct, nest, plain
+
+flex = pn.flex_attention
+Q = nest(batch([(2, 2, 2), (2, 0, 2), (2, 3, 2)]), ragged=2)
+K = nest(batch([(2, 3, 2), (2, 1, 2), (2, 3, 2)], 1), ragged=2)
+
+
+class TestBlocks:
+    def test_what_is_empty_is_not_computed_and_what_is_full_does_not_ask(self) -> None:
+        """Causal, in blocks of 2 of 6 queries and keys: the 3 on the diagonal ask, those below it are computed."""
+        scores, asked = [], []
+
+        def mod(score: Any, b: Any, h: Any, i: Any, j: Any) -> Any:
+            scores.append((i.numpy().ravel().tolist(), j.numpy().ravel().tolist()))
+            return score
+
+        def causal(b: Any, h: Any, i: Any, j: Any) -> Any:
+            asked.append((i.numpy().ravel().tolist(), j.numpy().ravel().tolist()))
+            return i >= j
+
+        x = pn.array(distinct((1, 2, 6, 2)))
+        mask = pn.create_block_mask(causal, 1, 1, 6, 6, BLOCK_SIZE=2)
+        asked.clear()
+        flex(x, x, x, mod, mask)
+        assert scores == [([i, i + 1], [*range(i + 2)]) for i in (0, 2, 4)]
+        assert asked == [([i, i + 1], [i, i + 1]) for i in (0, 2, 4)]
+
+    def test_memory_is_that_of_a_block(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """All scores of 1,024 queries and keys are 8 MiB, and there would be several arrays of these."""
+        monkeypatch.setattr(by_blocks, "MOST_SCORES", 1 << 14)
+        x, slope = pn.array(distinct((1, 1, 1024, 2)), requires_grad=True), pn.array(0.01, requires_grad=True)
+        tracemalloc.start()
+        flex(x, x, x, lambda s, b, h, i, j: s - slope * (i - j)).sum().backward()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert slope.grad is not None and peak < 4 << 20
+
+    @pytest.mark.parametrize("most", [1, 4, 1 << 20])
+    def test_how_scores_are_cut_makes_no_difference(self, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+        q = nest(batch([(4, 5, 2), (4, 2, 2)]), ragged=2)
+        k = nest(batch([(2, 3, 2), (2, 4, 2)], 1), ragged=2)
+        mask = pn.create_nested_block_mask(lambda b, h, i, j: i >= j, q, k, (2, 3))
+        due = plain(pn.scaled_dot_product_attention(q, k, k, is_causal=True, enable_gqa=True))
+        monkeypatch.setattr(by_blocks, "MOST_SCORES", most)
+        assert_same(flex(q, k, k, lambda s, b, h, i, j: s, mask, enable_gqa=True), due, 1e-15)
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="the emulation needs g++")
+def test_on_a_device() -> None:
+    found = []
+    for device in ("cpu", "emulated"):
+        q, k = (x.detach().to(device=device).requires_grad_() for x in (Q, K))
+        slope = pn.array([0.5, -1.0], device=device, requires_grad=True)
+        mask = pn.create_nested_block_mask(lambda b, h, i, j: i >= j, q, k, 2)
+        out, sums = flex(q, k, k, lambda s, b, h, i, j, a=slope: s + a[h] * (i - j), mask, return_lse=True)
+        bare = flex(q, k, k, block_mask=mask)
+        (out.sum() + sums.sum() + bare.sum()).backward()
+        made = [x for one in (out, sums, bare, q.grad, k.grad) for x in plain(one.to(device="cpu"))]
+        found.append([*made, slope.grad.to(device="cpu").numpy()])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13)
+
+
+X = pn.array(distinct((1, 2, 2, 2)))
+HALF = pn.create_block_mask(lambda b, h, i, j: i >= j, 1, 1, 2, 2, BLOCK_SIZE=1)
+WRONG: tuple[tuple[Any, Any, str], ...] = (
+    (lambda s, b, h, i, j: s[0], ShapeError, r"score_mod returned shape \(2, 2\) for scores of shape \(2, 2, 2\), in"),
+    (lambda s, b, h, i, j: i - j, ShapeError, r"shape \(1, 2, 2\) for scores of shape \(2, 2, 2\)"),
+    (lambda s, b, h, i, j: s > 0, DTypeError, "score_mod returned bool for scores of float64, in component 0"),
+    (lambda s, b, h, i, j: s.to(pn.float32), DTypeError, "returned float32 for scores of float64"),
+    (lambda s, b, h, i, j: None, ArgumentError, "score_mod returned a NoneType, in component 0"),
+    (lambda s, b, h, i, j: s.numpy(), ArgumentError, "score_mod returned a ndarray"),
+    (3, ArgumentError, "score_mod must be a function, not 3"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("mod", "kind", "text"), WRONG)
+def test_what_a_function_must_not_return_is_named(mod: Any, kind: Any, text: str) -> None:
+    with pytest.raises(kind, match=text):
+        flex(X, X, X, mod)
+
+
+def test_what_does_not_fit_is_named() -> None:
+    with pytest.raises(ArgumentError, match="block_mask must be a BlockMask, not "):
+        flex(X, X, X, block_mask=3)
+    with pytest.raises(ShapeError, match="block_mask is for 2 queries and 2 keys in component 0, which has 2 and 1"):
+        flex(X, X[:, :, :1], X[:, :, :1], block_mask=HALF)
+    mask = pn.create_nested_block_mask(lambda b, h, i, j: h >= j, Q, K)
+    with pytest.raises(
+        StructureError, match="block_mask is for 2 queries and 3 keys in component 0, which has 3 and 3"
+    ):
+        flex(K, K, K, block_mask=mask)
+    with pytest.raises(StructureError, match="block_mask is for 3 components, and there are 2"):
+        flex(Q[:2], K[:2], K[:2], block_mask=mask)
+    with pytest.raises(StructureError, match="block_mask has 2 heads in component 0, which has 1"):
+        flex(Q[:, :1], K[:, :1], K[:, :1], block_mask=mask)
+    with pytest.raises(StructureError, match="flex_attention: at component 0, key and value have 3 and 2 rows"):
+        flex(Q, K, Q)
+    with pytest.raises(ShapeError, match="flex_attention: the first sizes are 2 and 3"):
+        flex(pn.zeros(2, 1, 1, 1), pn.zeros(3, 1, 1, 1), pn.zeros(3, 1, 1, 1))
+    with pytest.raises(ArgumentError, match=re.escape("flex_attention: scale must be a finite number, not inf")):
+        flex(X, X, X, scale=np.inf)
+    with pytest.raises(DTypeError, match="flex_attention: needs a floating"):
+        flex(X.to(pn.int64), X, X)
+    with pytest.raises(DeviceError):
+        flex(X, X, X, lambda s, b, h, i, j: s + pn.array(1.0, device="emulated"))
