@@ -18,6 +18,7 @@ from .corpus import Case, Program
 from .judge import (
     ADAPTER,
     CORRUPT,
+    DAMAGED,
     ERROR,
     FORWARD,
     GRADIENT,
@@ -72,8 +73,7 @@ def parts_of(steps: Sequence[Step]) -> list[str]:
 def _first(program: Program, parts: Sequence[str], layout: str, reply: Reply, errors_are: str) -> Finding:
     """Return the finding about the first step that differs, or that there is none."""
     if reply.unsteady:
-        text = f"{reply.unsteady}; alone in a fresh process it is answered, so an earlier call damaged the process"
-        return Finding(parts[0], CRASHED, "answers", text, step=0)
+        return Finding(parts[0], CRASHED, "answers", f"{reply.unsteady}; {DAMAGED}", step=0)
     if reply.refusal is not None:
         return Finding(parts[0], "refused", "inputs", f"{reply.refusal} (while building the operand)", step=0)
     if reply.outcome != VALUE:

@@ -32,8 +32,8 @@ class Dialect(Protocol):
     def call(self, operator: Operator, texts: Sequence[str]) -> str:
         """Return the call, given its arguments as text."""
 
-    def backward(self, cotangent: Any) -> str:
-        """Return the line that pulls a cotangent back from `out`."""
+    def backward(self, cotangents: Mapping[str, Any]) -> str:
+        """Return the lines that pull cotangents back, each from the result of that name."""
 
 
 class PynestedDialect:
@@ -92,11 +92,15 @@ class PynestedDialect:
         """Return a call of the function of that name."""
         return f"pn.{operator.name}({', '.join(texts)})"
 
-    def backward(self, cotangent: Any) -> str:
-        """Return a call of `backward`, which takes a nested or dense cotangent."""
+    def backward(self, cotangents: Mapping[str, Any]) -> str:
+        """Return calls of `backward`, which takes a nested or dense cotangent; several keep the graph."""
+        rest = ", retain_graph=True" if len(cotangents) > 1 else ""
+        return "\n".join(f"{name}.backward({self._like(name, one)}{rest})" for name, one in cotangents.items())
+
+    def _like(self, name: str, cotangent: Any) -> str:
         if isinstance(cotangent, Components):
-            return f"out.backward(pn.nested_array([{', '.join(map(self._array, cotangent))}], layout=out.layout))"
-        return f"out.backward({self._array(cotangent)})"
+            return f"pn.nested_array([{', '.join(map(self._array, cotangent))}], layout={name}.layout)"
+        return self._array(cotangent)
 
     def pull(self, texts: Sequence[str]) -> str:
         """Return a call of `backward`."""
@@ -129,7 +133,7 @@ def snippet(request: Mapping[str, Any], operator: Operator, dialect: str, gradie
     operands = laid(speak, request["layout"], request["placement"], dict(names.found), tracked)
     lines = [speak.head, *(line for one in operands for line in one.lines), f"out = {call}", "print(out)"]
     if gradient:
-        lines += _backward(decode_value(request["cotangent"]), call, speak)
+        lines += _backward(decode_value(request["cotangent"]), speak)
         lines += [f"print({one.gradient})" for one, track in zip(operands, tracked, strict=True) if track]
     return "\n".join(lines)
 
@@ -146,11 +150,11 @@ def laid(
     return operands
 
 
-def _backward(cotangent: Any, call: str, speak: Dialect) -> list[str]:
-    """Return the lines that pull back: from the first of several results, and none where there is no result."""
+def _backward(cotangent: Any, speak: Dialect) -> list[str]:
+    """Return the lines that pull back, from all results at once as the adapter does; none where there is no result."""
     if isinstance(cotangent, Components) or not isinstance(cotangent, list):
-        return [speak.backward(cotangent)]
-    return [f"out = {call}[0]", speak.backward(cotangent[0])] if cotangent else []
+        return [speak.backward({"out": cotangent})]
+    return [speak.backward({f"out[{number}]": one for number, one in enumerate(cotangent)})] if cotangent else []
 
 
 def _tracked(request: Mapping[str, Any]) -> list[bool]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -85,11 +85,16 @@ class TorchDialect:
             return f"{texts[0]}{operator.torch.removeprefix('torch.Tensor')}({', '.join(texts[1:])})"
         return f"{operator.torch}({', '.join(texts)})"
 
-    def backward(self, cotangent: Any) -> str:
-        """Return a call of `backward`, component by component where the cotangent is nested."""
-        if isinstance(cotangent, Components):
-            return f"torch.autograd.backward(out.unbind(), [{', '.join(map(_array, cotangent))}])"
-        return f"out.backward({_array(cotangent)})"
+    def backward(self, cotangents: Mapping[str, Any]) -> str:
+        """Return a call of `backward`, component by component where a cotangent is nested."""
+        if len(cotangents) == 1:
+            ((name, one),) = cotangents.items()
+            if isinstance(one, Components):
+                return f"torch.autograd.backward({name}.unbind(), [{', '.join(map(_array, one))}])"
+            return f"{name}.backward({_array(one)})"
+        results = [f"*{name}.unbind()" if isinstance(one, Components) else name for name, one in cotangents.items()]
+        parts = [part for one in cotangents.values() for part in (one if isinstance(one, Components) else [one])]
+        return f"torch.autograd.backward([{', '.join(results)}], [{', '.join(map(_array, parts))}])"
 
     def pull(self, texts: Sequence[str]) -> str:
         """Return a backward pass, component by component where there are any; a dense array has rows."""
