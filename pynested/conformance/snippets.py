@@ -106,6 +106,10 @@ class PynestedDialect:
         """Return a call of `backward`."""
         return f"{texts[0]}.backward({', '.join(texts[1:])})"
 
+    def pull_to(self, result: str, array: str, cotangent: str) -> str:
+        """Return a call of `grad`."""
+        return f"pn.grad({result}, {array}, {cotangent}, create_graph=True)"
+
     def shown(self, name: str) -> str:
         """Return a call of `print`."""
         return f"print({name})"
