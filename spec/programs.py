@@ -77,6 +77,7 @@ WRITES: Mapping[str, int] = {
 OF_TAPE: Mapping[str, int] = {
     "backward": 2,  # pull a cotangent back from a result; retain_graph=True keeps what the pass needed
     "grad": 1,  # the gradient that an array has collected, as `out`; zeros where it has none
+    "vjp": 3,  # what a cotangent, the third, is when it comes from a result to an array, as `out`; it is recorded
     "retain_grad": 1,  # let a result collect its gradient, as leaves do
     "hook": 2,  # multiply what flows back to an array by a number
 }

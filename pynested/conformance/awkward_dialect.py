@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -101,7 +101,7 @@ class AwkwardDialect(Common):
         """Return the expression of the operator."""
         return AWKWARD.text(operator, texts)
 
-    def backward(self, cotangent: Any) -> str:
+    def backward(self, cotangents: Mapping[str, Any]) -> str:
         """Return nothing: no gradient is asked for."""
         return ""
 

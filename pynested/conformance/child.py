@@ -5,6 +5,9 @@ the oldest unanswered request is the suspect; it is asked once more, alone, in a
 crash is its own; if not, its reply is marked `unsteady`, for then an earlier request has damaged the memory. Whatever
 else was under way is asked again.
 
+A crash or a hang of a call that asks for a gradient too may be that of its backward pass. So it is asked without: where
+that is answered, the value has a verdict of its own.
+
 A hang costs the whole timeout, and a crash two new children. So either is paid once for a call, whose other placements
 are not asked. After several calls in a row that hang, or very many requests without a reply, the adapter is given up
 and nothing more is asked.
@@ -27,7 +30,7 @@ from .pipes import LONGEST_LINE, Overlong
 from .printable import printable
 from .problems import UsageError
 from .process import Process
-from .replies import CRASHED, GARBLED, HUNG, LOST, UNASKED, Reader, Reply
+from .replies import CRASHED, GARBLED, HUNG, LOST, UNASKED, VALUE, Reader, Reply
 from .session import Identity
 from .wire import Wire
 
@@ -103,9 +106,12 @@ class Child:
                 continue
             died = ""
             line.next()
+            how = reply.outcome
+            if how in _COSTLY and "cotangent" in oldest and not why:
+                reply, why = self._of_its_gradient(oldest, reply)
             yield reply
-            if reply.outcome in _COSTLY:
-                why_not = f"the call {_COSTLY[reply.outcome]} in another placement"
+            if how in _COSTLY:
+                why_not = f"the call {_COSTLY[how]} in another placement"
                 yield from (Reply(UNASKED, why_not) for _ in line.others_of(oldest))
             if why:
                 yield from (Reply(UNASKED, why) for _ in line.rest())
@@ -130,6 +136,20 @@ class Child:
         if text is None:
             return Reply(CRASHED, self._last_words()) if self._running.gone() else Reply(HUNG, _CLOSED)
         return self._reader.line(text, request)
+
+    def _of_its_gradient(self, request: Message, lost: Reply) -> tuple[Reply, str]:
+        """Ask, in a child that has just started, for the value alone of a request that was lost.
+
+        Return the value, with the loss as its gradient, or the loss where the value is lost too; and why no child could
+        be started after that.
+        """
+        bare = messages.without_gradient(request)
+        self._send(bare)
+        reply = self._receive(bare)
+        if reply.outcome in LOST:
+            self._kill()
+            return lost, self._start_again()
+        return replace(reply, gradient=lost) if reply.outcome == VALUE else lost, ""
 
     def _given_up(self, hung: int, lost: int) -> str:
         """Return why nothing more is asked, or nothing."""

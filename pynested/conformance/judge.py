@@ -16,13 +16,16 @@ from .contradictions import told
 from .corpus import Case
 from .literals import Names, plain
 from .printable import printable
-from .replies import CRASHED, ERRORED, GARBLED, HUNG, MISSING, VALUE, Other, Refusal, Reply
+from .replies import CRASHED, ERRORED, GARBLED, HUNG, LOST, MISSING, VALUE, Other, Refusal, Reply
 
 FORWARD, GRADIENT, ERROR = "forward", "gradient", "error"
 PARTS = (FORWARD, GRADIENT, ERROR)
 
 OK, UNREACHED, ADAPTER = "ok", "unreached", "adapter"
 CORRUPT, CONVENTION = "corrupt", "convention"
+
+# Said of a call at which a process died, where an earlier one is to blame.
+DAMAGED = "alone in a fresh process it is answered, so an earlier call damaged the process"
 
 # The ways to differ, most telling first; the text finishes the sentence "the target ...".
 DIFFERS: Mapping[str, str] = {
@@ -69,8 +72,7 @@ def judge(case: Case, layout: str, reply: Reply, errors_are: str = "kind", kinds
     """
     part = ERROR if case.is_error else FORWARD
     if reply.unsteady:
-        text = f"{reply.unsteady}; alone in a fresh process it is answered, so an earlier call damaged the process"
-        findings = [Finding(part, CRASHED, _wanted(case), text)]
+        findings = [Finding(part, CRASHED, _wanted(case), f"{reply.unsteady}; {DAMAGED}")]
     elif reply.refusal is not None:
         findings = [_refused(case, reply.refusal, errors_are)]
     elif reply.outcome == VALUE:
@@ -139,8 +141,8 @@ def _gradient(case: Case, layout: str, gradient: Reply) -> Finding:
         if gradient.refusal.phase == "read":
             return Finding(GRADIENT, CORRUPT, "one gradient, of the components alone", told(str(gradient.refusal)))
         return Finding(GRADIENT, "refused", "a gradient", str(gradient.refusal))
-    if gradient.outcome == MISSING:
-        return Finding(GRADIENT, MISSING, "a gradient", gradient.text)
+    if gradient.outcome in (MISSING, *LOST):
+        return Finding(GRADIENT, gradient.outcome, "a gradient", gradient.text)
     pairs: list[tuple[int | str, Any]] = [*enumerate(case.gradient), *case.gradient_kwargs.items()]
     for place, wanted in pairs:
         if wanted is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import itertools
 import json
 import os
 import re
@@ -19,11 +20,14 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 
 from .contradictions import is_shown
+from .judge import DAMAGED
 from .problems import KitError
 from .records import Record, Run
+from .replies import CRASHED
 from .roots import normal
 
 _PATIENCE = 20  # seconds for one snippet
+_TRIES = 5  # of what crashed: memory that is damaged does not end a process each time
 _LONGEST = 300  # characters of a message, as adapters cut it
 _UNSAID = {"hung", "garbled"}  # what a snippet need not show
 
@@ -31,8 +35,12 @@ _UNSAID = {"hung", "garbled"}  # what a snippet need not show
 def mismatches(run: Run) -> Iterator[tuple[Record, Record, str]]:
     """Yield each result and finding whose snippet does something else than was recorded, and what it does."""
     pairs = [pair for pair in findings(run) if _comparable(pair[1])]
-    for (result, finding), (code, said) in zip(pairs, replay([one["snippet"] for _, one in pairs]), strict=True):
-        if not _shows(finding, code, said):
+    tries = [_TRIES if one["verdict"] == CRASHED else 1 for _, one in pairs]
+    ended = iter(replay([one["snippet"] for (_, one), times in zip(pairs, tries, strict=True) for _ in range(times)]))
+    for (result, finding), times in zip(pairs, tries, strict=True):
+        ends = list(itertools.islice(ended, times))
+        if not any(_shows(finding, *end) for end in ends):
+            code, said = ends[0]
             yield result, finding, said or f"exit code {code}"
 
 
@@ -44,12 +52,13 @@ def findings(run: Run) -> Iterator[tuple[Record, Record]]:
 def _comparable(finding: Record) -> bool:
     """Return whether a snippet must show its record; of what cannot be read nobody knows what printing it does."""
     unreadable = finding["verdict"] == "corrupt" and not is_shown(finding["got"])
-    return finding["kind"] != "unsteady" and finding["verdict"] not in _UNSAID and not unreadable
+    alone = not finding["got"].endswith(DAMAGED)  # what an earlier call has done, no snippet shows
+    return alone and finding["kind"] != "unsteady" and finding["verdict"] not in _UNSAID and not unreadable
 
 
 def _shows(finding: Record, code: int, said: str) -> bool:
     """Return whether a snippet ended as its record says: in the same error, by a signal, or with a result."""
-    if finding["verdict"] == "crashed":
+    if finding["verdict"] == CRASHED:
         return code < 0
     if finding["verdict"] in ("refused", "error-kind"):
         recorded = re.sub(r" \(while building the operand\)$", "", finding["got"])

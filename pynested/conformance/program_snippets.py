@@ -23,6 +23,9 @@ class ProgramDialect(Dialect, Protocol):
     def pull(self, texts: Sequence[str]) -> str:
         """Return the line that pulls a cotangent back, given result, cotangent and keywords as text."""
 
+    def pull_to(self, result: str, array: str, cotangent: str) -> str:
+        """Return what a cotangent is when it comes from a result to an array, recorded."""
+
 
 DIALECTS: Mapping[str, ProgramDialect] = {"pynested": PynestedDialect(), "torch": TorchDialect()}
 
@@ -34,7 +37,7 @@ def program_snippet(program: Program, layout: str, placement: str, dialect: str,
     operands = laid(speak, layout, placement, inputs, [False] * len(inputs))
     lines = [speak.head, *(line for one in operands for line in one.lines)]
     lines += [f"{name}.requires_grad_()" for name in program.leaves]
-    gradients = {name for step in program.steps if step["op"] == "grad" for name in outs(step)}
+    gradients = {name for step in program.steps if step["op"] in ("grad", "vjp") for name in outs(step)}
     for number, step in enumerate(program.steps[: last + 1]):
         lines += _lines(step, speak, gradients, caught=number < last and bool({"refuse", "may_refuse"} & set(step)))
     return "\n".join(lines)
@@ -44,6 +47,8 @@ def _lines(step: Step, speak: ProgramDialect, gradients: set[str], caught: bool)
     """Yield the lines of a step; what it shows is printed."""
 
     def call(op: str, texts: Sequence[str]) -> str:
+        if op == "vjp":
+            return speak.pull_to(*texts)
         return speak.pull(texts) if op == "backward" else speak.call(load_table()[op], texts)
 
     code = spelled(step, call)

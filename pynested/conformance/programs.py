@@ -18,6 +18,7 @@ from .corpus import Case, Program
 from .judge import (
     ADAPTER,
     CORRUPT,
+    DAMAGED,
     ERROR,
     FORWARD,
     GRADIENT,
@@ -57,7 +58,7 @@ def judge_program(program: Program, layout: str, reply: Reply, errors_are: str =
 
 def parts_of(steps: Sequence[Step]) -> list[str]:
     """Return the part that each step belongs to; what is only done belongs to what is asked next."""
-    gradients = {name for step in steps if step["op"] == "grad" for name in outs(step)}
+    gradients = {name for step in steps if step["op"] in ("grad", "vjp") for name in outs(step)}
     found: list[str] = []
     part = FORWARD
     for step in reversed(steps):
@@ -72,8 +73,7 @@ def parts_of(steps: Sequence[Step]) -> list[str]:
 def _first(program: Program, parts: Sequence[str], layout: str, reply: Reply, errors_are: str) -> Finding:
     """Return the finding about the first step that differs, or that there is none."""
     if reply.unsteady:
-        text = f"{reply.unsteady}; alone in a fresh process it is answered, so an earlier call damaged the process"
-        return Finding(parts[0], CRASHED, "answers", text, step=0)
+        return Finding(parts[0], CRASHED, "answers", f"{reply.unsteady}; {DAMAGED}", step=0)
     if reply.refusal is not None:
         return Finding(parts[0], "refused", "inputs", f"{reply.refusal} (while building the operand)", step=0)
     if reply.outcome != VALUE:
@@ -175,7 +175,7 @@ def spelled(step: Step, call: Callable[[str, Sequence[str]], str]) -> str:
             asked[op].format(*texts)
             if op in asked
             else call(op, texts)
-            if op == "backward"
+            if op in ("backward", "vjp")
             else f"{texts[0]}.{op}({rest})"
         )
     elif op in WRITES:

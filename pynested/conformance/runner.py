@@ -21,7 +21,7 @@ from .problems import KitError
 from .program_snippets import program_snippet
 from .programs import program_in_words
 from .records import Record
-from .replies import MISSING, UNASKED
+from .replies import LOST, MISSING, UNASKED
 from .session import Identity, Session
 from .snippets import snippet
 
@@ -151,7 +151,9 @@ def _shown(case: Case, request: Message, finding: Finding, operator: Operator, d
             "call": _explained(lambda: call_in_words(request, operator)),
             "snippet": _explained(lambda: snippet(request, operator, dialect, **how, got=finding.got)),
         }
-    last = len(case.steps) - 1 if finding.step is None else finding.step
+    last = len(case.steps) - 1
+    if finding.step is not None and finding.verdict not in LOST:  # nobody knows at which step a process is lost
+        last = finding.step
     where = request["layout"], request["placement"]
     return {
         "call": _explained(lambda: program_in_words(case, last)),

@@ -38,8 +38,8 @@ class Dialect(Protocol):
     def call(self, operator: Operator, texts: Sequence[str]) -> str:
         """Return the call, given its arguments as text."""
 
-    def backward(self, cotangent: Any) -> str:
-        """Return the line that pulls a cotangent back from `out`."""
+    def backward(self, cotangents: Mapping[str, Any]) -> str:
+        """Return the lines that pull cotangents back, each from the result of that name."""
 
     def shown(self, name: str) -> str:
         """Return the line that prints the components of an array."""
@@ -102,15 +102,23 @@ class PynestedDialect(Common):
         """Return a call of the function of that name, or of the one that takes functions by name."""
         return f"{'by_name' if operator.name in BY_NAME else 'pn'}.{operator.name}({', '.join(texts)})"
 
-    def backward(self, cotangent: Any) -> str:
-        """Return a call of `backward`, which takes a nested or dense cotangent."""
+    def backward(self, cotangents: Mapping[str, Any]) -> str:
+        """Return calls of `backward`, which takes a nested or dense cotangent; several keep the graph."""
+        rest = ", retain_graph=True" if len(cotangents) > 1 else ""
+        return "\n".join(f"{name}.backward({self._like(name, one)}{rest})" for name, one in cotangents.items())
+
+    def _like(self, name: str, cotangent: Any) -> str:
         if isinstance(cotangent, Components):
-            return f"out.backward(pn.nested_array([{', '.join(map(self._array, cotangent))}], layout=out.layout))"
-        return f"out.backward({self._array(cotangent)})"
+            return f"pn.nested_array([{', '.join(map(self._array, cotangent))}], layout={name}.layout)"
+        return self._array(cotangent)
 
     def pull(self, texts: Sequence[str]) -> str:
         """Return a call of `backward`."""
         return f"{texts[0]}.backward({', '.join(texts[1:])})"
+
+    def pull_to(self, result: str, array: str, cotangent: str) -> str:
+        """Return a call of `grad`."""
+        return f"pn.grad({result}, {array}, {cotangent}, create_graph=True)"
 
 
 DIALECTS: Mapping[str, Dialect] = {
@@ -149,16 +157,17 @@ def snippet(
     if (use := used_by(got)) in speak.uses:
         lines.append(f"print({speak.uses[use]})")
     if gradient:
-        lines += _backward(decode_value(request["cotangent"]), call, speak)
+        lines += _backward(decode_value(request["cotangent"]), speak)
         shown = [f"print({one.gradient})" for one, track in zip(operands, tracked, strict=True) if track]
         lines = _twice(lines, shown) if got == TWICE else [*lines, *shown]
     return "\n".join(lines)
 
 
 def _twice(lines: Sequence[str], shown: Sequence[str]) -> list[str]:
-    """Return the lines, of which the last one pulls back, with that done twice, and shown after each time."""
-    pull = f"{lines[-1].removesuffix(')')}, retain_graph=True)"
-    return [*lines[:-1], "for _ in range(2):", *(f"    {line}" for line in (pull, *shown))]
+    """Return the lines, of which the last pulls back, with that done twice, and shown after each time."""
+    kept = ", retain_graph=True)"
+    pulls = [one.removesuffix(kept).removesuffix(")") + kept for one in lines[-1].splitlines()]
+    return [*lines[:-1], "for _ in range(2):", *(f"    {line}" for line in (*pulls, *shown))]
 
 
 def laid(
@@ -173,11 +182,11 @@ def laid(
     return operands
 
 
-def _backward(cotangent: Any, call: str, speak: Dialect) -> list[str]:
-    """Return the lines that pull back: from the first of several results, and none where there is no result."""
+def _backward(cotangent: Any, speak: Dialect) -> list[str]:
+    """Return the lines that pull back, from all results at once as the adapter does; none where there is no result."""
     if isinstance(cotangent, Components) or not isinstance(cotangent, list):
-        return [speak.backward(cotangent)]
-    return [f"out = {call}[0]", speak.backward(cotangent[0])] if cotangent else []
+        return [speak.backward({"out": cotangent})]
+    return [speak.backward({f"out[{number}]": one for number, one in enumerate(cotangent)})] if cotangent else []
 
 
 def _tracked(request: Mapping[str, Any]) -> list[bool]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -95,12 +95,19 @@ class TensorflowDialect(Common):
         """Return the expression of the operator."""
         return TENSORFLOW.text(operator, texts)
 
-    def backward(self, cotangent: Any) -> str:
-        """Return the lines that bring the cotangent into the form of the values of the result."""
-        parts = cotangent if isinstance(cotangent, Components) else [cotangent]
-        flat = np.concatenate([np.zeros(0, cotangent.dtype), *(one.reshape(-1) for one in parts)])
-        pulled = f"pulled = tf.reshape({_array(flat)}, tf.shape(result))"
-        return f'result = getattr(out, "flat_values", out)\n{pulled}'
+    def backward(self, cotangents: Mapping[str, Any]) -> str:
+        """Return the lines that bring cotangents into the form of the values of the results."""
+        found = [f'getattr({name}, "flat_values", {name})' for name in cotangents]
+        flat = [_array(_flat(one)) for one in cotangents.values()]
+        if len(flat) == 1:
+            return f"result = {found[0]}\npulled = tf.reshape({flat[0]}, tf.shape(result))"
+        shaped = [f"tf.reshape({one}, tf.shape(result[{number}]))" for number, one in enumerate(flat)]
+        return f"result = [{', '.join(found)}]\npulled = [{', '.join(shaped)}]"
+
+
+def _flat(cotangent: Any) -> Array:
+    parts = cotangent if isinstance(cotangent, Components) else [cotangent]
+    return np.concatenate([np.zeros(0, cotangent.dtype), *(one.reshape(-1) for one in parts)])
 
 
 def _array(array: Array) -> str:

@@ -95,16 +95,26 @@ class TorchDialect(Common):
             return f"{texts[0]}{operator.torch.removeprefix('torch.Tensor')}({', '.join(texts[1:])})"
         return f"{operator.torch}({', '.join(texts)})"
 
-    def backward(self, cotangent: Any) -> str:
-        """Return a call of `backward`, component by component where the cotangent is nested."""
-        if isinstance(cotangent, Components):
-            return f"torch.autograd.backward(out.unbind(), [{', '.join(map(_array, cotangent))}])"
-        return f"out.backward({_array(cotangent)})"
+    def backward(self, cotangents: Mapping[str, Any]) -> str:
+        """Return a call of `backward`, component by component where a cotangent is nested."""
+        if len(cotangents) == 1:
+            ((name, one),) = cotangents.items()
+            if isinstance(one, Components):
+                return f"torch.autograd.backward({name}.unbind(), [{', '.join(map(_array, one))}])"
+            return f"{name}.backward({_array(one)})"
+        results = [f"*{name}.unbind()" if isinstance(one, Components) else name for name, one in cotangents.items()]
+        parts = [part for one in cotangents.values() for part in (one if isinstance(one, Components) else [one])]
+        return f"torch.autograd.backward([{', '.join(results)}], [{', '.join(map(_array, parts))}])"
 
     def pull(self, texts: Sequence[str]) -> str:
         """Return a backward pass, component by component where there are any; a dense array has rows."""
         parts = [f"{text}.unbind()" for text in texts[:2]]
         return f"torch.autograd.backward({', '.join([*parts, *texts[2:]])})"
+
+    def pull_to(self, result: str, array: str, cotangent: str) -> str:
+        """Return the gradient of a pass that is recorded, component by component."""
+        rest = f"{cotangent}.unbind(), create_graph=True, allow_unused=True"
+        return f"torch.autograd.grad({result}.unbind(), {array}, {rest})[0]"
 
     def shown(self, name: str) -> str:
         """Return a line that prints each component: a jagged tensor prints without its numbers."""

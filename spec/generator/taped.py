@@ -2,6 +2,9 @@
 
 No tape is needed. Each number knows its slope with respect to every element of the inputs that require grad; a pass
 adds the slopes of a result, times the cotangent, to what these elements have collected. What is detached forgets.
+
+What `vjp` gives has slopes too, which are second derivatives. They are differences: the program is run once more with
+one element a little larger, and with it a little smaller, in so many digits that nothing is lost.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import numpy as np
 from ..components import Components
 from ..memory import Held, Machine, leafwise, leaves
 from ..numerics import NDArray
-from ..programs import OF_TAPE, Step, outs
+from ..programs import OF_TAPE, QUESTIONS, Step, outs
 from .exact import MP, Exact, round_to, slopes_of
 from .words import Inexact, representable
 
@@ -26,22 +29,36 @@ class Taped(Machine):
 
     def __init__(self, inputs: Mapping[str, Any], tracked: Sequence[str]) -> None:
         super().__init__(inputs)
+        self._given = inputs, tuple(tracked)
+        self._steps: list[Step] = []
         self._own: dict[Held, Any] = {}  # the numbers of the elements of each array that collects its gradient
         self._collected: list[Any] = []
         self._factors: dict[Held, Any] = {}  # what the hooks of an array make of what flows back to it
         for name in tracked:
             self._collect(self.names[name])
+        places = [leaves(self.names[name].places) for name in tracked]
+        self._leaf_cells = [cell for parts in places for part in parts for cell in part.ravel().tolist()]
 
     def step(self, step: Step) -> Any:
         """Carry a step out, and return the answer where it is a question."""
         if step["op"] not in OF_TAPE:
-            return super().step(step)
+            answer = super().step(step)
+        else:
+            self._of_tape(step)
+            answer = None
+        self._steps.append(step)
+        return answer
+
+    def _of_tape(self, step: Step) -> None:
         first, *rest = [self._resolved(one) for one in step["args"]]
         if step["op"] == "backward":
             self._pull(first, rest[0])
         elif step["op"] == "grad":
             (name,) = outs(step)
             self.names[name] = self._gradient(first)
+        elif step["op"] == "vjp":
+            (name,) = outs(step)
+            self.names[name] = self._brought_with_slopes(step, first, *rest)
         elif step["op"] == "retain_grad":
             self._collect(first)
         else:
@@ -49,7 +66,6 @@ class Taped(Machine):
             first.history = leafwise(
                 _each(lambda slopes: {n: rest[0] * one for n, one in slopes.items()}), first.history
             )
-        return None
 
     def answer(self, op: str, held: Held, dim: int = 0) -> Any:
         """Return the answer to a question."""
@@ -85,6 +101,10 @@ class Taped(Machine):
         if held.history is not None:
             held.history = self._slopes(held)
 
+    def _check(self, numbers: Any, dtype: str) -> None:
+        if not representable(numbers, dtype):
+            raise Inexact(f"a program computes numbers that are exact in {dtype}; this result is not")
+
     def _slopes(self, held: Held) -> Any:
         return leafwise(_each(lambda place: slopes_of(self.cells[place])), held.places)
 
@@ -93,8 +113,7 @@ class Taped(Machine):
         made = super().kept_result(result, operands)
         if isinstance(made, list):
             return made
-        if not representable(result, made.dtype.name):
-            raise Inexact(f"a program computes numbers that are exact in {made.dtype.name}; this result is not")
+        self._check(result, made.dtype.name)
         if made.dtype.kind == "f" and any(one.history is not None for one in operands):
             made.history = self._slopes(made)
         return made
@@ -125,11 +144,43 @@ class Taped(Machine):
 
     def _pull(self, result: Held, cotangent: Held) -> None:
         """Add slopes times cotangents to what the elements have collected."""
+        for number, brought in self._brought(result, cotangent).items():
+            before = self._collected[number]
+            self._collected[number] = brought + (MP.zero if before is None else before)
+
+    def _brought(self, result: Held, cotangent: Held) -> dict[int, Any]:
+        """Return slopes times cotangents, added up, for each element that a result depends on."""
+        found: dict[int, Any] = {}
         for slopes, weights in zip(leaves(result.history), leaves(self.read(cotangent)), strict=True):
             for known, weight in zip(slopes.ravel(), weights.ravel(), strict=True):
                 for number, slope in known.items():
-                    before = self._collected[number]
-                    self._collected[number] = slope * weight.value + (MP.zero if before is None else before)
+                    found[number] = slope * weight.value + found.get(number, MP.zero)
+        return found
+
+    def brought(self, result: Held, array: Held, cotangent: Held) -> Any:
+        """Return what a cotangent is when it comes to an array that collects its gradient."""
+        found = self._brought(result, cotangent)
+        return leafwise(_each(lambda number: Exact(found.get(number, MP.zero))), self._own[array])
+
+    def _brought_with_slopes(self, step: Step, *args: Held) -> Held:
+        values = self.brought(*args)
+        self._check(values, args[1].dtype.name)
+        if len(self._collected) > len(self._leaf_cells):
+            raise Inexact("second derivatives along what results collect are not reckoned")
+        columns = [self._differences(step, number) for number in range(len(self._leaf_cells))]
+        rows = iter([{n: slope for n, slope in enumerate(row) if slope} for row in zip(*columns, strict=True)])
+        made = self.put(values, args[1].dtype)
+        made.history = leafwise(_each(lambda _: next(rows, {})), values)
+        return made
+
+    def _differences(self, step: Step, number: int) -> list[Any]:
+        """Return how much of what `vjp` gives comes from one element of the leaves."""
+        precision = MP.prec
+        with MP.workprec(5 * precision):
+            by = MP.ldexp(1, -2 * precision)
+            above, below = (_Moved(*self._given).after(self._steps, step, number, one) for one in (by, -by))
+            slopes = [(a - b) / (2 * by) for a, b in zip(above, below, strict=True)]
+        return [+slope if abs(slope) > MP.ldexp(1, -precision) else MP.zero for slope in slopes]
 
     def _gradient(self, held: Held) -> Held:
         """Return what an array has collected, in memory of its own."""
@@ -139,6 +190,30 @@ class Taped(Machine):
                 leafwise(_each(lambda number: collected.get(number, Exact(0))), self._own[held]), held.dtype
             )
         return self.put(leafwise(_each(lambda _: Exact(0)), held.places), held.dtype)
+
+
+class _Moved(Taped):
+    """A program with one element of its leaves moved by almost nothing, so that nothing is rounded."""
+
+    def after(self, steps: Sequence[Step], last: Step, number: int, by: Any) -> list[Any]:
+        """Return what `vjp` gives, as the ``last`` step, where the element of that number is moved."""
+        cell = self._leaf_cells[number]
+        self.cells[cell] = Exact(MP.mpf(self.cells[cell]) + by)
+        for step in steps:
+            if step["op"] not in QUESTIONS:
+                self.step(step)
+        args = [self._resolved(one) for one in last["args"]]
+        return [one.value for part in leaves(self.brought(*args)) for one in part.ravel()]
+
+    def rounded(self, numbers: NDArray, dtype: np.dtype[Any]) -> NDArray:
+        """Return numbers as they are."""
+        return numbers if dtype.kind == "f" else super().rounded(numbers, dtype)
+
+    def _check(self, numbers: Any, dtype: str) -> None:
+        """Nothing is written down."""
+
+    def _brought_with_slopes(self, step: Step, *args: Held) -> Held:
+        raise Inexact("third derivatives are not reckoned")
 
 
 def _rounded(number: Any, dtype: str) -> Exact:

@@ -21,6 +21,8 @@ Reply = dict[str, Any]
 DENSE: Reply = {"dtype": "float32", "shape": [2, 2], "bits": "3f800000400000004100000041200000"}
 NESTED: Reply = {"dtype": "float32", "shape": [2, 2], "shapes": [[2], [2]], "bits": ["3f80000040000000"] * 2}
 RIGHT: Reply = {"value": {"dense": DENSE}}  # the answer to sum/float32/ragged/2, jagged
+SUMS: Reply = {"value": {"dense": {"dtype": "float32", "shape": [3, 2], "bits": ""}}}  # to sum/float32/ragged/1
+SUMS["value"]["dense"]["bits"] = "40800000c000000000000000000000007f80000040a00000"
 REFUSAL: Reply = {"kind": "ValueError", "message": "not with me"}
 NO_GRADIENT: Reply = {"args": [None, None], "kwargs": {}}
 
@@ -200,6 +202,8 @@ ADAPTERS: Mapping[str, Callable[[Reply], Reply | str]] = {
     "Found": found,
     "Crashes": lambda message: die(signal.SIGABRT, "about to die\n") if infinite(message) else MISSING,
     "CrashesLater": crash_later,
+    "CrashesBackwards": lambda message: die(signal.SIGSEGV) if "cotangent" in message else SUMS,
+    "HangsBackwards": lambda message: sleep(message) if "cotangent" in message else SUMS,
     "RealTimeSignal": lambda message: die(signal.SIGRTMIN + 6),
     "Stopped": lambda message: die(signal.SIGSTOP),
 }

@@ -70,6 +70,18 @@ def test_a_crash_is_put_on_the_call_that_caused_it(in_child: InChild, hostile: H
     assert {one["got"] for one in run.results[0]["findings"][1:]} <= {ELSEWHERE}
 
 
+@pytest.mark.parametrize(("name", "verdict"), [("CrashesBackwards", "crashed"), ("HangsBackwards", "hung")])
+def test_a_loss_in_the_backward_pass_is_one_of_the_gradient(
+    in_child: InChild, hostile: Hostile, name: str, verdict: str
+) -> None:
+    only = Selection(layouts=("jagged",), match="*/ragged/1")
+    run, _ = in_child(hostile(name), timeout=1, selection=only)
+    assert run.results[0]["parts"] == {"forward": "ok", "gradient": verdict}
+    first = run.results[0]["findings"][0]
+    assert (first["part"], first["verdict"], first["placements"]) == ("gradient", verdict, ["packed"])
+    assert "backward" in first["snippet"] and run.exit_code == 1
+
+
 def test_what_a_sanitizer_found_is_said(in_child: InChild, hostile: Hostile) -> None:
     run, _ = in_child(hostile("Found"), selection=ONE_CASE)
     assert [text for text in got(run) if text != ELSEWHERE] == ["exit code 1: SUMMARY: ASan: overflow sum.c:12 in sum"]
@@ -97,9 +109,9 @@ def test_a_signal_without_a_name_is_a_crash_like_others(in_child: InChild, hosti
 
 
 def test_a_call_that_hangs_is_paid_for_once(in_child: InChild, hostile: Hostile, lock: Path) -> None:
-    """Its other placements are not asked, and the calls after it are."""
+    """Its value is asked for alone, its other placements are not asked, and the calls after it are."""
     run, session = in_child(hostile("Hangs"), timeout=1)
-    assert bad(run) == {("sum/float32/ragged/1", "forward", "hung")} and session.starts == 2
+    assert bad(run) == {("sum/float32/ragged/1", "forward", "hung")} and session.starts == 3
     hung, unasked = run.results[0]["findings"]
     assert (hung["got"], hung["placements"]) == ("no answer within 1 s", ["packed"])
     assert (unasked["verdict"], unasked["placements"]) == (
@@ -119,7 +131,7 @@ def test_silence_of_any_kind_is_a_hang(in_child: InChild, hostile: Hostile, lock
 def test_a_target_that_never_answers_is_given_up(in_child: InChild, hostile: Hostile, lock: Path) -> None:
     run, session = in_child(hostile("Silent"), timeout=0.05, selection=Selection())
     assert [one["parts"].get("forward") or one["parts"]["error"] for one in run.results] == ["hung"] * 5 + ["unasked"]
-    assert session.starts == 5 and lock.read_text().count("start") == 5 and is_gone(lock)
+    assert session.starts == 7 and lock.read_text().count("start") == 7 and is_gone(lock)  # two ask for a gradient
     text = " ".join(Report(run).text().split())
     assert run.exit_code == 1 and "3 cases, 5 calls in" in text and "Silent differs in 5 of 5 checks" in text
     assert (

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pynested.cli import main
+from pynested.conformance.judge import DAMAGED
 from pynested.conformance.pasted import findings, mismatches, replay
 from pynested.conformance.records import Run, read
 from pynested.conformance.roots import normal
@@ -57,8 +58,17 @@ def test_what_a_snippet_must_show(verdict: str, code: str, got: str, shows: bool
     assert (list(mismatches(recorded(verdict, code, got))) == []) is shows
 
 
+def test_what_crashes_now_and_then_is_tried_again(tmp_path: Path) -> None:
+    code = f"""import os, pathlib
+log = pathlib.Path({str(tmp_path / "log")!r})
+log.write_text((log.read_text() if log.exists() else "") + "x")
+len(log.read_text()) == 3 and os.abort()"""
+    assert list(mismatches(recorded("crashed", code, "SIGABRT"))) == []
+
+
 def test_what_cannot_be_compared_is_left_alone() -> None:
-    for run in (recorded("value", "1 +", kind="unsteady"), recorded("corrupt", "1 +"), recorded("hung", "1 +")):
+    unsteady, earlier = recorded("value", "1 +", kind="unsteady"), recorded("crashed", "1", f"SIGSEGV; {DAMAGED}")
+    for run in (unsteady, earlier, recorded("corrupt", "1 +"), recorded("hung", "1 +")):
         assert list(mismatches(run)) == [] and len(list(findings(run))) == 1
 
 

@@ -160,6 +160,18 @@ def test_a_list_of_nothing_has_nothing_to_pull_back() -> None:
         assert ".backward" not in code and code.endswith(("print(x.grad)", "print(x_values.grad)"))
 
 
+def test_a_list_of_results_is_pulled_back_from_all_of_them() -> None:
+    x = Components([np.array([[1, 2]], np.float32), np.array([[5, 6]], np.float32)])
+    halves = [Components([one[:, i : i + 1] for one in x], dtype=np.float32) for i in range(2)]
+    call = {**request("split", x, 1, dim=2), "wrt": [0], "cotangent": encode_value(halves)}
+    code = snippet(call, load_table()["split"], "pynested", gradient=True)
+    found: dict[str, Any] = {}
+    exec(code, found)
+    assert [one.tolist() for one in found["x"].grad.unbind()] == [[[1, 2]], [[5, 6]]]
+    torch = snippet(call, load_table()["split"], "torch", gradient=True)
+    assert "torch.autograd.backward([*out[0].unbind(), *out[1].unbind()], [" in torch
+
+
 @pytest.mark.parametrize("dialect", ["pynested", "torch"])
 def test_snippets_run(dialect: str) -> None:
     if find_spec(dialect) is None:

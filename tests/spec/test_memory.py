@@ -139,6 +139,44 @@ def test_a_recorded_write_changes_the_slope() -> None:
     assert gradient(SQUARE, step("copy_", "y", "c"), PASS) == [[0, 0, 0], [], [0]]
 
 
+def second(machine: Machine, *names: str) -> list[Any]:
+    run(machine, step("vjp", "y", "x", "c", out="g"), step("backward", "g", "d"))
+    return [lists(run(machine, step("grad", name, out=f"of_{name}"), step("value", f"of_{name}"))) for name in names]
+
+
+def test_a_gradient_has_slopes_along_the_array_and_the_cotangent() -> None:
+    inputs = {"x": Components([np.float32([1, 2, 3])]), "c": Components([np.float32([1, -10, 100])])}
+    machine = Taped(inputs | {"d": Components([np.float32([2, 1, -1])])}, ["x", "c"])
+    run(machine, SQUARE, step("mul", "y", "x", out="z"), step("vjp", "z", "x", "c", out="w"))
+    assert lists(run(machine, step("value", "w"))) == [[3, -120, 2700]]  # 3 x x c
+    run(machine, step("backward", "w", "d"), step("grad", "x", out="a"), step("grad", "c", out="b"))
+    assert lists(run(machine, step("value", "a"))) == [[6 * 2, 12 * -10, 18 * -100]]  # 6 x c d
+    assert lists(run(machine, step("value", "b"))) == [[3 * 2, 12, -27]]  # 3 x x d
+
+
+def test_slopes_of_slopes_that_are_no_polynomials() -> None:
+    """Of softmax where both numbers are equal: its Jacobian is diag(p) - p p, symmetric, with p = 1/2."""
+    c, d = np.array([1.0, 6.0]), np.array([3.0, -1.0])
+    given = {"x": [5, 5], "c": c, "d": d}
+    machine = Taped({name: Components([np.float32(one)]) for name, one in given.items()}, ["x", "c"])
+    run(machine, step("softmax", "x", 1, out="y"))
+    of_x, of_c = second(machine, "x", "c")
+    slope = (np.diag([0.5, 0.5]) - np.outer([0.5, 0.5], [0.5, 0.5])) @ d
+    assert np.ravel(of_c).tolist() == slope.tolist()
+    assert np.ravel(of_x).tolist() == [0, 0]  # with two of them the function is odd, so its second derivative is 0
+
+
+def test_what_is_not_reckoned_is_said() -> None:
+    inputs = {name: Components([np.float32([1, 2])]) for name in "xcd"}
+    machine = Taped(inputs, ["x"])
+    run(machine, SQUARE, step("vjp", "y", "x", "c", out="g"))
+    with pytest.raises(Inexact, match="third"):
+        machine.step(step("vjp", "g", "x", "d", out="h"))
+    kept = Taped(inputs, ["x"])
+    with pytest.raises(Inexact, match="results collect"):
+        run(kept, SQUARE, step("retain_grad", "y"), step("vjp", "y", "x", "c", out="g"))
+
+
 def test_a_draft_computes_what_is_due_and_keeps_what_it_is_told() -> None:
     draft = Chapter("write").program("a", x=X).refuse("9", "DTypeError", "fill_", "x", 1.5).do("fill_", "x", 2.0)
     steps = draft.ask("2", "numel", "x").ask_open("2", "value", "x").vector()["steps"]

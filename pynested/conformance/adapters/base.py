@@ -87,13 +87,15 @@ class Target(ABC):
         names = {name: self.operand(*one, False).value for name, one in inputs.items()}
         for name in leaves:
             names[name].requires_grad_()
-        return PythonProgram(
-            names, lambda *call: self.call(call[0], layout, *call[1:]), self.other, self.read, self.pull_back
-        )
+        return PythonProgram(names, layout, self)
 
     def pull_back(self, result: Any, cotangent: Any, retain: bool) -> None:
         """Pull a cotangent, which is an array of the target, back from a result; ``retain`` keeps the graph."""
         result.backward(cotangent, retain_graph=retain)
+
+    def pull_to(self, array: Any, result: Any, cotangent: Any) -> Any:
+        """Return what a cotangent of a result is when it comes to an array, recorded; or None where nothing comes."""
+        raise NotImplementedError("no gradient of a gradient")
 
     @abstractmethod
     def backward(self, results: Sequence[Any], cotangents: Sequence[Plain]) -> None:

@@ -7,7 +7,7 @@ target has to add is how it pulls a cotangent back.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from pynested.spec.encoding import Index
@@ -25,23 +25,31 @@ class Runs(Protocol):
         """Carry a step out, and return the answer where it is a question."""
 
 
+class Calls(Protocol):
+    """What a target knows of its arrays; see `Target`, which says what each of these does."""
+
+    def call(self, op: str, layout: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Call an operator."""
+
+    def other(self, value: Any) -> Any:
+        """Translate an argument that is no array."""
+
+    def read(self, result: Any) -> Any:
+        """Read arrays."""
+
+    def pull_back(self, result: Any, cotangent: Any, retain: bool) -> None:
+        """Make a backward pass."""
+
+    def pull_to(self, array: Any, result: Any, cotangent: Any) -> Any:
+        """Make one that is recorded, to an array."""
+
+
 class PythonProgram:
-    """Carries out steps on the arrays of a target.
+    """Carries out steps on the arrays of a target, in one layout."""
 
-    ``call`` calls an operator, ``other`` translates arguments that are no arrays, ``read`` reads arrays, and ``pull``
-    makes a backward pass.
-    """
-
-    def __init__(
-        self,
-        names: dict[str, Any],
-        call: Callable[[str, list[Any], dict[str, Any]], Any],
-        other: Callable[[Any], Any],
-        read: Callable[[Any], Any],
-        pull: Callable[[Any, Any, bool], None],
-    ) -> None:
+    def __init__(self, names: dict[str, Any], layout: str, target: Calls) -> None:
         self.names = names
-        self._call, self._other, self._read, self._pull = call, other, read, pull
+        self._layout, self._target = layout, target
 
     def step(self, step: Step) -> Any:
         """Carry a step out, and return the answer where it is a question."""
@@ -52,7 +60,8 @@ class PythonProgram:
         if op in WRITES:
             operator.setitem(*args) if op == "setitem" else getattr(args[0], op)(*args[1:])
             return None
-        made = self._of_tape(op, *args, **kwargs) if op in OF_TAPE else self._call(op, args, kwargs)
+        of_tape = op in OF_TAPE
+        made = self._of_tape(op, *args, **kwargs) if of_tape else self._target.call(op, self._layout, args, kwargs)
         names = outs(step)
         self.names |= zip(names, made, strict=True) if len(names) > 1 else dict.fromkeys(names, made)
         return None
@@ -62,12 +71,14 @@ class PythonProgram:
 
     def _plain(self, found: Any) -> Any:
         """Return an argument that is no array as the target has it."""
-        items = self._other(found)
+        items = self._target.other(found)
         return items[0] if isinstance(found, Index) and len(items) == 1 else items
 
     def _of_tape(self, op: str, array: Any, *rest: Any, retain_graph: bool = False) -> Any:
         if op == "backward":
-            self._pull(array, rest[0], retain_graph)
+            self._target.pull_back(array, rest[0], retain_graph)
+        elif op == "vjp":
+            return self._target.pull_to(rest[0], array, rest[1])
         elif op == "hook":
             array.register_hook(lambda gradient: gradient * rest[0])
         elif op == "retain_grad":
@@ -76,7 +87,7 @@ class PythonProgram:
 
     def _answer(self, op: str, array: Any, *rest: Any) -> Any:
         if op == "value":
-            return self._read(array)
+            return self._target.read(array)
         if op == "len":
             return len(array)
         found = getattr(array, op)

@@ -144,6 +144,10 @@ class PynestedTarget(Target):
         along = (self.operand(*pair, False).value for pair in zip(tangents, packed, strict=True))
         return self.read(pn.jvp(call, tuple(values), tuple(along))[1])
 
+    def pull_to(self, array: Any, result: Any, cotangent: Any) -> Any:
+        """Pull back with a graph of the pass."""
+        return pn.grad(result, array, cotangent, create_graph=True, allow_unused=True)
+
     def backward(self, results: Sequence[Any], cotangents: Sequence[Plain]) -> None:
         """Pull each cotangent back from its result; one that is cut off from the operands has nothing to pull."""
         for result, cotangent in zip(results, cotangents, strict=True):

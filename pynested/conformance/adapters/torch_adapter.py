@@ -250,6 +250,11 @@ class TorchTarget(Target):
         """Pull a cotangent back by component, so that structures cannot clash; of a dense result by row."""
         self._torch.autograd.backward(result.unbind(), cotangent.unbind(), retain_graph=retain)
 
+    def pull_to(self, array: Any, result: Any, cotangent: Any) -> Any:
+        """Pull back by component, with a graph of the pass."""
+        pairs = result.unbind(), array, cotangent.unbind()
+        return self._torch.autograd.grad(*pairs, create_graph=True, allow_unused=True)[0]
+
     def missing(self, error: Exception) -> bool:
         """Return whether PyTorch says that it has no kernel for this."""
         return isinstance(error, NotImplementedError) or any(text in str(error) for text in _NO_KERNEL)

@@ -10,6 +10,7 @@ from ...encoding import Index
 from ..draws import distinct, integers
 from ..programs import Chapter, Draft
 from .inputs import ALL, ROWS
+from .program_twice import used_and_turned
 
 
 def chapter() -> Chapter:
@@ -18,6 +19,7 @@ def chapter() -> Chapter:
     _views(book)
     _of_values(book)
     _copies(book)
+    used_and_turned(book)
     return book
 
 

@@ -8,6 +8,8 @@ from ...encoding import Index
 from ..draws import distinct, integers
 from ..programs import Chapter
 from .inputs import ALL, ROWS
+from .program_second import second
+from .program_twice import given_twice
 
 COLUMNS = [(2, 2), (0, 2), (3, 2)]
 
@@ -20,6 +22,8 @@ def chapter() -> Chapter:
     _views(book)
     _kept(book)
     _writes(book)
+    given_twice(book)
+    second(book)
     return book
 
 

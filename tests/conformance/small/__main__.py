@@ -13,6 +13,7 @@ import calc
 import moves
 import numpy as np
 from calc import Dense, Nest
+from tape import Program
 
 from pynested.conformance.adapters.base import Operand, Place, PythonAdapter, Target
 from pynested.conformance.adapters.serve import serve
@@ -67,7 +68,13 @@ FOLDS = ("sum", "mean", "amax")
 
 class Small(Target):
     def identity(self, device: str) -> dict[str, Any]:
-        return {"name": "small", "version": "0", "device": device, "errors": "builtin"}
+        return {
+            "name": "small",
+            "version": "0",
+            "device": device,
+            "errors": "builtin",
+            "capabilities": {"programs": True},
+        }
 
     def operand(self, value: Any, place: Place, tracked: bool) -> Operand:
         if not isinstance(value, Components):
@@ -99,6 +106,9 @@ class Small(Target):
         if isinstance(result, list):
             return result
         return Components(result.parts(), result.shape, result.values.dtype) if isinstance(result, Nest) else result
+
+    def program(self, layout: str, inputs: Mapping[str, Any], leaves: Sequence[str]) -> Program:
+        return Program({name: self.operand(*one, False).value for name, one in inputs.items()}, layout, self)
 
     def backward(self, results: Sequence[Any], cotangents: Sequence[Any]) -> None:
         self.pull(cotangents if isinstance(results, list) and len(results) != 1 else cotangents[0])
