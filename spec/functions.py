@@ -199,6 +199,10 @@ FUNCTIONS = {one.name: one for one in (
              edges="atan of a zero is the same zero; of the infinities it is the nearest number to -pi / 2 and pi / 2.",
              special=((0.0, 0.0), (-0.0, -0.0), (INF, 1.5707963705062866), (-INF, -1.5707963705062866)),
              gradient="The cotangent is divided by 1 + x**2.", slope_error=(12, 0.05)),  # x * x may overflow
+    Function("deg2rad", lambda m, x: x * (m.pi / 180), "x * pi / 180: x degrees in radians",
+             edges="deg2rad of a zero is the same zero, of an infinity the same infinity; 180 gives pi, rounded.",
+             special=((0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF), (180.0, 3.1415927410125732)),
+             gradient="The cotangent is multiplied by pi / 180."),
     Function("asinh", lambda m, x: m.asinh(x), "asinh(x), its inverse hyperbolic sine",
              edges="asinh of a zero is the same zero, of an infinity the same infinity.",
              special=((0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF)),

@@ -177,6 +177,9 @@ FUNCTIONS = {one.name: one for one in (
              "atan of a zero is the same zero, of the infinities -pi / 2 and pi / 2.", "``g / (1 + x**2)``",
              ("[0.0, 1.0], [-np.inf]", "(array([0.        , 0.78539816]), array([-1.57079633]))"),
              verb="arctan"),
+    Function("deg2rad", "", lambda y, x: 0.017453292519943295, "``x * pi / 180``, the radians of x degrees,",
+             "deg2rad of a zero is the same zero, of an infinity the same infinity, 180 gives pi.", "``g * pi / 180``",
+             ("[0.0, 180.0], [-np.inf]", "(array([0.        , 3.14159265]), array([-inf]))")),
     Function("asinh", "ya", per(lambda y, x: x * RULES["tanh"](y) + 1 / RULES["cosh"](y)),  # where x * x may overflow
              "The inverse hyperbolic sine", "asinh of a zero is the same zero, of an infinity the same infinity.",
              "``g / sqrt(1 + x**2)``", ("[0.0, 1.0], [-np.inf]", "(array([0.        , 0.88137359]), array([-inf]))"),
