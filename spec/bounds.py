@@ -10,6 +10,7 @@ smallest normal number. `E` is the operator itself run on absolute values, times
 | name                 | E                                                          | because                   |
 |----------------------|------------------------------------------------------------|---------------------------|
 | function             | 8·abs(r)                                                   | 4 ulp, an ulp ≤ 2u·abs(r) |
+| erfc                 | 10·abs(r)                                                  | CUDA's is within 5 ulp    |
 | silu                 | 12·abs(r)                                                  | exp, a sum, a quotient    |
 | gelu                 | 4·abs(x) + 4·abs(r); for the tanh form 8·abs(x) + 4·abs(r) | erf within 5u absolutely  |
 | sum                  | n·Σabs(x)                                                  | n - 1 sums, in any order  |
@@ -134,6 +135,10 @@ def _function(define: Define, arguments: Arguments, result: Nested) -> Nested:
     return each(lambda exact: 8 * np.abs(exact), result)
 
 
+def _erfc(define: Define, arguments: Arguments, result: Nested) -> Nested:
+    return each(lambda exact: 10 * np.abs(exact), result)
+
+
 def _silu(define: Define, arguments: Arguments, result: Nested) -> Nested:
     return each(lambda exact: 12 * np.abs(exact), result)
 
@@ -236,6 +241,7 @@ def _runs(block: Callable[..., Any], keeps: bool) -> Callable[..., Nested]:
 
 BOUNDS: Mapping[str, Callable[..., Nested]] = {
     "function": _function,
+    "erfc": _erfc,
     "silu": _silu,
     "gelu": _gelu,
     "sum": _sum,

@@ -22,6 +22,7 @@ __all__ = [
     "NDArray",
     "deviations",
     "erf",
+    "erfc",
     "floor_quotient",
     "greater",
     "is_nan",
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 _erf_float64 = np.frompyfunc(math.erf, 1, 1)
+_erfc_float64 = np.frompyfunc(math.erfc, 1, 1)
 _of_rounded = np.frompyfunc(lambda number: number.shift(), 1, 1)
 _erf_exact = np.frompyfunc(lambda number: number.erf(), 1, 1)
 _greater = np.frompyfunc(lambda a, b: a if a != a or a >= b else b, 2, 1)
@@ -73,6 +75,15 @@ def erf(x: Any) -> NDArray:
         slope = 2.0 / math.sqrt(math.pi) * np.exp(-(array.real**2))
         return np.asarray(erf(array.real) + 1j * array.imag * slope)
     return np.asarray(_erf_float64(array.astype(np.float64)), dtype=np.float64)
+
+
+def erfc(x: Any) -> NDArray:
+    """Return the complementary error function of floats or complex `x`, as `erf`."""
+    array = np.asarray(x)
+    if array.dtype.kind == "c":
+        slope = -2.0 / math.sqrt(math.pi) * np.exp(-(array.real**2))
+        return np.asarray(erfc(array.real) + 1j * array.imag * slope)
+    return np.asarray(_erfc_float64(array.astype(np.float64)), dtype=np.float64)
 
 
 def greater(a: NDArray, b: NDArray) -> NDArray:
