@@ -78,13 +78,13 @@ if _TYPE_CHECKING:  # written by python -m pynested.stubs
         "contiguous", "cos", "cosh", "cross_entropy", "cumsum", "deg2rad", "detach", "div", "dropout", "embedding",
         "eq", "equal", "erf", "erfc", "exp", "exp2", "expm1", "flatten", "floor", "floor_divide", "ge", "gelu",
         "getitem", "gt", "isfinite", "isinf", "isnan", "layer_norm", "le", "linear", "log", "log10", "log1p", "log2",
-        "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp", "lt", "masked_fill",
-        "masked_select", "matmul", "maximum", "mean", "minimum", "mul", "nanmean", "nansum", "narrow", "ne", "neg",
-        "nested_array", "nested_array_from_jagged", "nested_array_from_strided", "permute", "pin_memory", "pow", "prod",
-        "reciprocal", "relu", "remainder", "reshape", "reshape_as", "round", "rsqrt", "scaled_dot_product_attention",
-        "select", "sgn", "sigmoid", "silu", "sin", "sinh", "softmax", "softmin", "split", "sqrt", "square", "squeeze",
-        "stack", "std", "sub", "sum", "tan", "tanh", "to", "to_dense", "to_padded_array", "transpose", "trunc",
-        "unbind", "unflatten", "unsqueeze", "var", "view", "where",
+        "log_softmax", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp", "lt",
+        "masked_fill", "masked_select", "matmul", "maximum", "mean", "minimum", "mul", "nanmean", "nansum", "narrow",
+        "ne", "neg", "nested_array", "nested_array_from_jagged", "nested_array_from_strided", "permute", "pin_memory",
+        "pow", "prod", "reciprocal", "relu", "remainder", "reshape", "reshape_as", "round", "rsqrt",
+        "scaled_dot_product_attention", "select", "sgn", "sigmoid", "silu", "sin", "sinh", "softmax", "softmin",
+        "split", "sqrt", "square", "squeeze", "stack", "std", "sub", "sum", "tan", "tanh", "to", "to_dense",
+        "to_padded_array", "transpose", "trunc", "unbind", "unflatten", "unsqueeze", "var", "view", "where",
     ]  # fmt: skip
 else:
     __all__ += _operators.__all__

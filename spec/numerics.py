@@ -27,6 +27,7 @@ __all__ = [
     "greater",
     "is_nan",
     "lesser",
+    "log_add_exp",
     "maximum_along",
     "mean_along",
     "minimum_along",
@@ -46,6 +47,16 @@ _erf_exact = np.frompyfunc(lambda number: number.erf(), 1, 1)
 _greater = np.frompyfunc(lambda a, b: a if a != a or a >= b else b, 2, 1)
 _greater_of_two = np.frompyfunc(lambda a, b: (a + b) / 2 if a == b else a if a != a or a > b else b, 2, 1)
 _lesser = np.frompyfunc(lambda a, b: a if a != a or a <= b else b, 2, 1)
+
+
+def _of_two_exponents(a: Any, b: Any) -> Any:
+    """Return log(e**a + e**b) of exact numbers; a - b is no number for NaN, and where both are the same infinity."""
+    if (a - b) != (a - b):
+        return (a + b) / 2
+    return a + (b - a).exp().log1p() if a >= b else b + (a - b).exp().log1p()
+
+
+_log_add_exp = np.frompyfunc(_of_two_exponents, 2, 1)
 
 
 def wide(x: Any) -> NDArray:
@@ -122,6 +133,18 @@ def power(a: NDArray, b: NDArray) -> NDArray:
     of_base = np.where(y == 0, 0, y * np.power(x, y - 1))
     of_exponent = np.where((x == 0) & (y >= 0), 0, value * np.log(x))
     return np.asarray(value + 1j * (_product(np.imag(a), of_base) + _product(np.imag(b), of_exponent)))
+
+
+def log_add_exp(a: NDArray, b: NDArray) -> NDArray:
+    """Return log(e**a + e**b); for complex numbers the first-order continuation that a complex step needs."""
+    if np.asarray(a).dtype == object or np.asarray(b).dtype == object:
+        return np.asarray(_log_add_exp(a, b), dtype=object)
+    x, y = real(a), real(b)
+    value = np.logaddexp(x, y)
+    if "c" not in a.dtype.kind + b.dtype.kind:
+        return np.asarray(value)
+    slope = 1 / (1 + np.exp(y - x)), 1 / (1 + np.exp(x - y))
+    return np.asarray(value + 1j * (_product(np.imag(a), slope[0]) + _product(np.imag(b), slope[1])))
 
 
 def _product(step: NDArray, slope: NDArray) -> NDArray:
