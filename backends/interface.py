@@ -67,6 +67,9 @@ class Backend(Protocol):
     def erf(self, x: Array, /) -> Array:
         """The error function of floats."""
 
+    def erfc(self, x: Array, /) -> Array:
+        """1 minus the error function of floats, accurate where that is nearly 1."""
+
     def sgn(self, x: Array, /) -> Array:
         """-1, 0 or 1 by the sign; NaN stays NaN; a bool is its own sign."""
 

@@ -10,7 +10,9 @@ smallest normal number. `E` is the operator itself run on absolute values, times
 | name                 | E                                                          | because                   |
 |----------------------|------------------------------------------------------------|---------------------------|
 | function             | 8·abs(r)                                                   | 4 ulp, an ulp ≤ 2u·abs(r) |
+| erfc                 | 10·abs(r)                                                  | CUDA's is within 5 ulp    |
 | silu                 | 12·abs(r)                                                  | exp, a sum, a quotient    |
+| logaddexp            | 2·abs(max(a, b)) + 24·e**-abs(a - b)                       | a sum; exp and log1p      |
 | gelu                 | 4·abs(x) + 4·abs(r); for the tanh form 8·abs(x) + 4·abs(r) | erf within 5u absolutely  |
 | sum                  | n·Σabs(x)                                                  | n - 1 sums, in any order  |
 | mean                 | (n + 1)·mean abs(x)                                        | ... and a quotient        |
@@ -40,23 +42,15 @@ from typing import Any
 import numpy as np
 
 from . import attention_bounds, flex_bounds
-from .components import Components, each
+from .components import Components, each, promoted
 from .definitions.sum import sum as sum_of
 from .numerics import NDArray, maximum_along, mean_along, sum_along, wide
 from .run_bounds import RUN_BOUNDS, VANISHING, of_result, softmax_factor
 
 __all__ = [
-    "BOUNDS",
-    "COMPUTING",
-    "LOST",
-    "NO_TOLERANCE",
-    "ROUNDOFF",
-    "allow",
-    "cross_entropy_divisor",
-    "on_absolutes",
-    "tolerance",
-    "ulp",
-]
+    "BOUNDS", "COMPUTING", "LOST", "NO_TOLERANCE", "ROUNDOFF", "allow", "cross_entropy_divisor", "on_absolutes",
+    "tolerance", "ulp",
+]  # fmt: skip
 
 # The dtype that results are computed in, and the unit roundoff of each.
 COMPUTING = {"float16": "float32", "float32": "float32", "float64": "float64"}
@@ -130,12 +124,17 @@ def _nothing(define: Define, arguments: Arguments) -> Any:
     return 0
 
 
-def _function(define: Define, arguments: Arguments, result: Nested) -> Nested:
-    return each(lambda exact: 8 * np.abs(exact), result)
+def _relative(factor: int) -> Callable[..., Nested]:
+    return lambda define, arguments, result: each(lambda exact: factor * np.abs(exact), result)
 
 
-def _silu(define: Define, arguments: Arguments, result: Nested) -> Nested:
-    return each(lambda exact: 12 * np.abs(exact), result)
+def _logaddexp(define: Define, arguments: Arguments, result: Nested) -> Nested:
+    def terms(a: NDArray, b: NDArray) -> Any:
+        a, b = a.astype(np.float64), b.astype(np.float64)
+        high, apart = np.maximum(a, b), np.where(a == b, 0, np.abs(a - b))
+        return 2 * np.abs(high) + 24 * np.exp(-apart)
+
+    return each(terms, *promoted(arguments["self"], arguments["other"]))
 
 
 def _gelu(define: Define, arguments: Arguments, result: Nested) -> Nested:
@@ -235,8 +234,10 @@ def _runs(block: Callable[..., Any], keeps: bool) -> Callable[..., Nested]:
 
 
 BOUNDS: Mapping[str, Callable[..., Nested]] = {
-    "function": _function,
-    "silu": _silu,
+    "function": _relative(8),
+    "erfc": _relative(10),
+    "silu": _relative(12),
+    "logaddexp": _logaddexp,
     "gelu": _gelu,
     "sum": _sum,
     "mean": _mean,

@@ -1,9 +1,10 @@
 """Functions of one element: an entry says all that is true of one of them.
 
 From an entry follow the clauses, the definition, the exact value and its derivative, the bounds, the cases and a
-section of the chapter. A formula is written once, for all kinds of numbers: ``m`` is NumPy (with `erf`) where ``x``
-holds floats or complex numbers, and mpmath where it is an exact number. No derivative is written down: floats take a
-complex step, exact numbers differences in more digits. Steps, which are constant but for jumps, look at floats only.
+section of the chapter. A formula is written once, for all kinds of numbers: ``m`` is NumPy (with `erf` and `erfc`)
+where ``x`` holds floats or complex numbers, and mpmath where it is an exact number. No derivative is written down:
+floats take a complex step, exact numbers differences in more digits. Steps, which are constant but for jumps, look at
+floats only.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .components import Components, each
-from .numerics import NDArray, erf, real, wide
+from .numerics import NDArray, erf, erfc, real, wide
 
 __all__ = ["FUNCTIONS", "NUMPY", "Function"]
 
@@ -38,6 +39,7 @@ class _Numpy:
     """NumPy, and what it lacks."""
 
     erf = staticmethod(erf)
+    erfc = staticmethod(erfc)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)
@@ -162,6 +164,11 @@ FUNCTIONS = {one.name: one for one in (
              edges="erf of a zero is the same zero, erf(inf) is 1, erf(-inf) is -1.",
              special=((0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0), (10.0, 1.0)),
              gradient="The cotangent is multiplied by 2 / sqrt(pi) * exp(-x**2).", slope_error=(16, 1)),
+    Function("erfc", lambda m, x: m.erfc(x if m is NUMPY else min(x, 10**9)),  # mpmath fails at 1e200
+             "1 - erf(x), the complementary error function of it, accurate for large x",
+             edges="erfc of a zero is 1, erfc(inf) is +0, erfc(-inf) is 2.", precision="erfc",
+             special=((0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, 2.0), (30.0, 0.0), (-10.0, 2.0)),
+             gradient="The cotangent is multiplied by -2 / sqrt(pi) * exp(-x**2).", slope_error=(16, 1)),
     Function("sqrt", lambda m, x: m.sqrt(x), "its square root", precision="correctly_rounded", positive=True, integer=1,
              edges="The square root of a zero is the same zero, that of a negative number NaN, that of inf is inf.",
              special=((0.0, 0.0), (-0.0, -0.0), (-1.0, NAN), (-INF, NAN), (INF, INF), (2.25, 1.5)),
@@ -199,6 +206,10 @@ FUNCTIONS = {one.name: one for one in (
              edges="atan of a zero is the same zero; of the infinities it is the nearest number to -pi / 2 and pi / 2.",
              special=((0.0, 0.0), (-0.0, -0.0), (INF, 1.5707963705062866), (-INF, -1.5707963705062866)),
              gradient="The cotangent is divided by 1 + x**2.", slope_error=(12, 0.05)),  # x * x may overflow
+    Function("deg2rad", lambda m, x: x * (m.pi / 180), "x * pi / 180: x degrees in radians",
+             edges="deg2rad of a zero is the same zero, of an infinity the same infinity; 180 gives pi, rounded.",
+             special=((0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF), (180.0, 3.1415927410125732)),
+             gradient="The cotangent is multiplied by pi / 180."),
     Function("asinh", lambda m, x: m.asinh(x), "asinh(x), its inverse hyperbolic sine",
              edges="asinh of a zero is the same zero, of an infinity the same infinity.",
              special=((0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF)),

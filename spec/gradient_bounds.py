@@ -23,7 +23,7 @@ from .bounds import Arguments, Nested, cross_entropy_divisor, layer_norm_error, 
 from .components import each
 from .functions import FUNCTIONS, Function
 from .numerics import NDArray, mean_along, sum_along, wide
-from .pair_bounds import pow_error, pow_lost
+from .pair_bounds import logaddexp_error, pow_error, pow_lost
 from .run_bounds import RUN_BOUNDS, of_gradient, softmax_factor
 
 __all__ = ["GRADIENT_BOUNDS", "GRADIENT_LOST"]
@@ -146,6 +146,7 @@ def _of_losses(arguments: Arguments, cotangent: Nested) -> Nested:
 GRADIENT_BOUNDS: Mapping[str, Callable[[Arguments, Nested], Errors]] = {
     **{name: _of_slope(one) for name, one in FUNCTIONS.items()},
     "pow": pow_error,
+    "logaddexp": logaddexp_error,
     "silu": _silu,
     "gelu": _gelu,
     "softmax": _softmax,

@@ -22,10 +22,12 @@ __all__ = [
     "NDArray",
     "deviations",
     "erf",
+    "erfc",
     "floor_quotient",
     "greater",
     "is_nan",
     "lesser",
+    "log_add_exp",
     "maximum_along",
     "mean_along",
     "minimum_along",
@@ -39,11 +41,22 @@ __all__ = [
 ]
 
 _erf_float64 = np.frompyfunc(math.erf, 1, 1)
+_erfc_float64 = np.frompyfunc(math.erfc, 1, 1)
 _of_rounded = np.frompyfunc(lambda number: number.shift(), 1, 1)
 _erf_exact = np.frompyfunc(lambda number: number.erf(), 1, 1)
 _greater = np.frompyfunc(lambda a, b: a if a != a or a >= b else b, 2, 1)
 _greater_of_two = np.frompyfunc(lambda a, b: (a + b) / 2 if a == b else a if a != a or a > b else b, 2, 1)
 _lesser = np.frompyfunc(lambda a, b: a if a != a or a <= b else b, 2, 1)
+
+
+def _of_two_exponents(a: Any, b: Any) -> Any:
+    """Return log(e**a + e**b) of exact numbers; a - b is no number for NaN, and where both are the same infinity."""
+    if (a - b) != (a - b):
+        return (a + b) / 2
+    return a + (b - a).exp().log1p() if a >= b else b + (a - b).exp().log1p()
+
+
+_log_add_exp = np.frompyfunc(_of_two_exponents, 2, 1)
 
 
 def wide(x: Any) -> NDArray:
@@ -73,6 +86,15 @@ def erf(x: Any) -> NDArray:
         slope = 2.0 / math.sqrt(math.pi) * np.exp(-(array.real**2))
         return np.asarray(erf(array.real) + 1j * array.imag * slope)
     return np.asarray(_erf_float64(array.astype(np.float64)), dtype=np.float64)
+
+
+def erfc(x: Any) -> NDArray:
+    """Return the complementary error function of floats or complex `x`, as `erf`."""
+    array = np.asarray(x)
+    if array.dtype.kind == "c":
+        slope = -2.0 / math.sqrt(math.pi) * np.exp(-(array.real**2))
+        return np.asarray(erfc(array.real) + 1j * array.imag * slope)
+    return np.asarray(_erfc_float64(array.astype(np.float64)), dtype=np.float64)
 
 
 def greater(a: NDArray, b: NDArray) -> NDArray:
@@ -111,6 +133,18 @@ def power(a: NDArray, b: NDArray) -> NDArray:
     of_base = np.where(y == 0, 0, y * np.power(x, y - 1))
     of_exponent = np.where((x == 0) & (y >= 0), 0, value * np.log(x))
     return np.asarray(value + 1j * (_product(np.imag(a), of_base) + _product(np.imag(b), of_exponent)))
+
+
+def log_add_exp(a: NDArray, b: NDArray) -> NDArray:
+    """Return log(e**a + e**b); for complex numbers the first-order continuation that a complex step needs."""
+    if np.asarray(a).dtype == object or np.asarray(b).dtype == object:
+        return np.asarray(_log_add_exp(a, b), dtype=object)
+    x, y = real(a), real(b)
+    value = np.logaddexp(x, y)
+    if "c" not in a.dtype.kind + b.dtype.kind:
+        return np.asarray(value)
+    slope = 1 / (1 + np.exp(y - x)), 1 / (1 + np.exp(x - y))
+    return np.asarray(value + 1j * (_product(np.imag(a), slope[0]) + _product(np.imag(b), slope[1])))
 
 
 def _product(step: NDArray, slope: NDArray) -> NDArray:

@@ -1,7 +1,9 @@
-"""How far the gradients of `pow` may be off: b * a**(b - 1) times a cotangent, and a**b * log(a) times one.
+"""How far the gradients of `pow` and `logaddexp` may be off.
+
+Those of `pow` are b * a**(b - 1) times a cotangent, and a**b * log(a) times one:
 
 b - 1 is rounded, which the power enlarges by log(a); a power and a logarithm are within 4 ulp. What meets an element
-that was broadcast is added up.
+that was broadcast is added up. Those of `logaddexp` are g / (1 + e**(b - a)), where b - a is rounded, and its like.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from .bounds import Arguments, Nested
 from .components import Components, matched
 from .numerics import NDArray, wide
 
-__all__ = ["pow_added", "pow_error", "pow_lost"]
+__all__ = ["logaddexp_error", "pow_added", "pow_error", "pow_lost"]
 
 Terms = tuple[Any, Any]
 
@@ -29,6 +31,18 @@ def pow_error(arguments: Arguments, cotangent: Nested) -> dict[str, Nested]:
         return (20 + count + np.abs(b - 1) * log) * of_base, (20 + count) * a**b * log * g
 
     return _of_operands(terms, arguments, cotangent)
+
+
+def logaddexp_error(arguments: Arguments, cotangent: Nested) -> dict[str, Nested]:
+    """Return E of the gradient of each operand."""
+    count = sum(np.size(g) for g in _parts(cotangent))
+
+    def terms(a: Any, b: Any, g: Any) -> Terms:
+        apart = np.clip(a.astype(np.float64) - b.astype(np.float64), -700, 700)  # farther apart one of them gets 0
+        size = (20 + count + np.abs(apart)) * g.astype(np.float64)
+        return size / (1 + np.exp(-apart)), size / (1 + np.exp(apart))
+
+    return _of_met(terms, arguments, cotangent)
 
 
 def pow_lost(arguments: Arguments, cotangent: Nested) -> dict[str, Nested]:
@@ -47,14 +61,23 @@ def pow_added(arguments: Arguments, cotangent: Nested) -> dict[str, Nested]:
 
 
 def _of_operands(terms: Callable[..., Terms], arguments: Arguments, cotangent: Nested) -> dict[str, Nested]:
+    """Return the sums of the terms of pow, which look at the size of a and at its logarithm."""
+
+    def of_size(a: Any, b: Any, g: Any) -> Terms:
+        size = np.abs(a)
+        return terms(size, b, g, np.abs(np.log(size + (size == 0))))
+
+    return _of_met(of_size, arguments, cotangent)
+
+
+def _of_met(terms: Callable[..., Terms], arguments: Arguments, cotangent: Nested) -> dict[str, Nested]:
     """Return, for each operand that is no number, the sums of its terms."""
     operands = arguments["self"], arguments["other"]
     met = matched(*operands, cotangent) if isinstance(cotangent, Components) else [(*operands, cotangent)]
     found: list[Terms] = []
     for group in met:
         a, b, g = (np.atleast_1d(wide(one)) for one in group)  # exact numbers without dimensions would be no arrays
-        size = np.abs(a)
-        found.append(terms(size, b, np.abs(g), np.abs(np.log(size + (size == 0)))))
+        found.append(terms(a, b, np.abs(g)))
     return {
         name: _summed_to(operand, [pair[number] for pair in found])
         for number, (name, operand) in enumerate(zip(("self", "other"), operands, strict=True))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .components import each, promoted
-from .numerics import NDArray, floor_quotient, power, remainder
+from .numerics import NDArray, floor_quotient, log_add_exp, power, remainder
 
 __all__ = ["PAIRS", "Pair", "Refusal", "pairs_of"]
 
@@ -185,6 +185,15 @@ PAIRS = {one.name: one for one in (
          FLOATS + INTEGERS, (_bools(), _ZERO, _range()),
          f"`self` receives g and `other` receives -g * floor(a / b), {SUMMED}",
          "The gradient of `other` where b is 0 or where the quotient is not finite.", precision="correctly_rounded"),
+    Pair("logaddexp", log_add_exp, "log(e**a + e**b), which does not overflow on the way,",
+         "The result has the promoted dtype of the operands, which is one of floats.",
+         "Where a or b is inf the result is inf; where one is -inf it is the other. NaN with anything is NaN. Nothing warns.",
+         ((NAN, 1, NAN), (1, NAN, NAN), (NAN, INF, NAN), (INF, INF, INF), (INF, -INF, INF), (-INF, INF, INF), (-INF, -INF, -INF), (-INF, 3, 3), (3, -INF, 3),
+          (INF, 1, INF), (3e38, -3e38, 3e38), (-3e38, 1, 1), (200, 0, 200)),
+         FLOATS, (Refusal("integers", "DTypeError", "Two integers, or bools, are refused.", "int32", [1, 2], [2, 1]),),
+         f"`self` receives g / (1 + e**(b - a)) and `other` receives g / (1 + e**(a - b)), {SUMMED}",
+         "The gradient where both are the same infinity, or one of them is NaN.",
+         first=(-8, 8), second=(-8, 8), precision="logaddexp", cmp="bound"),
     _comparison("ne", np.not_equal, "!=", "NaN differs from everything, itself included, and +0 equals -0.", (True, True, False, False, False, True, True)),
     _comparison("le", np.less_equal, "<=", "A comparison with NaN is False, and -0 <= +0 and +0 <= -0 are True.", (False, False, True, True, True, True, False)),
     _comparison("gt", np.greater, ">", "A comparison with NaN is False, and so is +0 > -0.", (False, False, False, False, False, False, True)),

@@ -107,6 +107,16 @@ def floor_divide(k: Any, a: Any, b: Any) -> Any:
     return k.cast(k.where(b == 0, a / b, floor), dtype)
 
 
+@quiet
+def logaddexp(k: Any, a: Any, b: Any) -> Any:
+    """``log(e**a + e**b)``; other array modules than NumPy have NaN for two equal infinities."""
+    if k.device == "cpu":
+        return k.logaddexp(a, b)
+    a, b, dtype = _opened(k, a, b)
+    apart = k.where(k.equal(a, b), dtype.type(0), k.absolute(k.subtract(a, b)))
+    return k.cast(k.maximum(a, b) + k.log1p(k.exp(-apart)), dtype)
+
+
 def met(a: Any, b: Any) -> np.dtype[Any]:
     """The dtype in which two operands meet, one of them an array."""
     if _number(a) or _number(b):

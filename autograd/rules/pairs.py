@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from .elementwise import div, maximum, minimum, mul
+from .functions import RULES as FUNCTIONS
 from .kinds.elementwise import Elementwise, Partial, Pull
 from .pair_verbs import (
     comparing,
     floor_divide,
     in_floats,
+    logaddexp,
     logical,
     of_base,
     of_exponent,
@@ -106,6 +108,9 @@ _ZERO = """\
 _NEGATIVE = """\
     ArgumentError
         For integers to a negative power, naming component and place."""
+_INTEGERS = """\
+    DTypeError
+        For two integers or bools; convert one to floats first."""
 _FLOATS = """\
     DTypeError
         For floats."""
@@ -180,6 +185,13 @@ PAIRS = {one.name: one for one in (
          ("pn.nested_array([[7, -7], [6]]), 4", "(array([3, 1]), array([2]))"), 9,
          "\n".join((_BOOLS, _ZERO, _RANGE)), "b", refuse_zeros, remainder, "|ab",
          (1, Pull(lambda g, y, a, b: -(g * RULES["floor_divide"](a, b)))), quotients),
+    Pair("logaddexp", "``log(e**self + e**other)``, which does not overflow on the way",
+         "Promoted dtype, which is one of floats. inf where either is; where one is -inf, the other. NaN with any is "
+         "NaN.\n    Gradient: ``g / (1 + e**(b - a))`` for ``self``, ``g / (1 + e**(a - b))`` for ``other``.",
+         ("pn.nested_array([[0.0, 1000.0], [-np.inf]]), 0.0", "(array([6.93147181e-01, 1.00000000e+03]), array([0.]))"),
+         7, _INTEGERS, "biu", verb=logaddexp, saves="ab|ab",
+         partials=(in_floats(lambda y, a, b: FUNCTIONS["sigmoid"](a - b)),
+                   in_floats(lambda y, a, b: FUNCTIONS["sigmoid"](b - a)))),
     _comparison("eq", "==", "NaN equals nothing, itself included, and +0 equals -0. A Python integer that an integer "
                 "dtype\n    cannot hold equals no element of it. `equal` answers with one bool.",
                 "equal", "(array([False,  True]), array([False]))", 5),

@@ -15,6 +15,7 @@ class KernelBackend(Device):
     relu_backward = elementwise.relu_backward
     sgn = elementwise.sgn
     erf = elementwise.erf
+    erfc = elementwise.erfc
     gelu = elementwise.gelu
     gelu_backward = elementwise.gelu_backward
     silu = elementwise.silu

@@ -68,7 +68,7 @@ def _each(kernel: str, *choices: tuple[object, ...]) -> tuple[str, ...]:
 
 def _elementwise() -> Iterator[str]:
     yield from _each("unary", ("Relu", "Sgn"), ALL_TYPES)
-    yield from _each("unary", ("Erf", "Gelu", "GeluTanh", "Silu"), FLOAT_TYPES)
+    yield from _each("unary", ("Erf", "Erfc", "Gelu", "GeluTanh", "Silu"), FLOAT_TYPES)
     yield from _each("binary", ("ReluBackward", "GeluBackward", "GeluTanhBackward", "SiluBackward"), FLOAT_TYPES)
 
 

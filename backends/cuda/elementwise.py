@@ -39,6 +39,11 @@ def erf(device: Device, x: Array, /) -> Array:
     return _apply(device, "unary", "Erf", x)
 
 
+def erfc(device: Device, x: Array, /) -> Array:
+    """1 minus the error function of floats, accurate where that is nearly 1."""
+    return _apply(device, "unary", "Erfc", x)
+
+
 def gelu(device: Device, x: Array, /, approximate: str = "none") -> Array:
     """``x Phi(x)``, with the normal distribution function (``"none"``) or its tanh approximation (``"tanh"``)."""
     return _apply(device, "unary", "Gelu" if approximate == "none" else "GeluTanh", x)

@@ -30,6 +30,7 @@ struct Sgn {
   }
 };
 struct Erf { template <class A> static __device__ __forceinline__ A of(A x) { return erf_(x); } };
+struct Erfc { template <class A> static __device__ __forceinline__ A of(A x) { return erfc_(x); } };
 struct Gelu { template <class A> static __device__ __forceinline__ A of(A x) { return x * normal(x); } };
 struct GeluTanh {
   template <class A> static __device__ __forceinline__ A of(A x) { return (A(1) + gelu_tanh(x)) * (A(0.5) * x); }

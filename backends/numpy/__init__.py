@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .activations import erf, gelu, gelu_backward, relu_backward, silu, silu_backward
+from .activations import erf, erfc, gelu, gelu_backward, relu_backward, silu, silu_backward
 from .attending import attention, attention_backward
 from .elementwise import cast, exp, log, quiet_ufunc, relu, sgn, sin, tanh
 from .losses import cross_entropy, cross_entropy_backward
@@ -49,6 +49,7 @@ __all__ = [
     "cross_entropy_backward",
     "device",
     "erf",
+    "erfc",
     "exp",
     "gather_components",
     "gelu",

@@ -11,6 +11,7 @@ specification says what is right there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -92,6 +93,10 @@ def silu_backward(cotangent: Array, x: Array) -> Array:
 
 def erf(x: Array) -> Array:
     return scipy.special.erf(wide(x)).astype(x.dtype)
+
+
+def erfc(x: Array) -> Array:
+    return np.vectorize(math.erfc, otypes=[np.float64])(wide(x)).astype(x.dtype)
 
 
 def sgn(x: Array) -> Array:

@@ -175,6 +175,10 @@ _LATER = (
                {"dtype": "int32", "differs": "nan sign near"}, {"dtype": "float64", "differs": "dtype"})),
     Family("means of numbers", ("nanmean",), (*BATCH, "dtype", "numbers", "cotangent", *REDUCED),
            chosen={"dtype": FLOATS, "cotangent": "whole fine", "sizes": "other zero"}, never=(*SHAPE, *ONE_DIM)),
+    Family("like deg2rad", ("deg2rad",), (*BATCH, "dtype"), chosen={"dtype": FLOATS}, never=SHAPE),
+    Family("like logaddexp", ("logaddexp",), (*BATCH, "dtype", "other", "side", "second", "tracked"),
+           chosen={"dtype": FLOATS}, never=(*SHAPE, *MET)),
+    Family("like erfc", ("erfc",), (*BATCH, "dtype"), chosen={"dtype": FLOATS}, never=SHAPE),
 )
 # fmt: on
 

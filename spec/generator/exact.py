@@ -149,6 +149,10 @@ class Exact(Ordered):
         value = MP.nan if self.value < 0 else MP.log(self.value)
         return self._chain(value, 1 / self.value if self.value != 0 else MP.inf)
 
+    def log1p(self) -> Exact:
+        """Return log(1 + x) of a number above -1, with all digits where it is small."""
+        return self._chain(MP.log1p(self.value), 1 / (1 + self.value))
+
     def tanh(self) -> Exact:
         """Return the hyperbolic tangent."""
         value = MP.tanh(self.value)

@@ -84,6 +84,13 @@ def test_erf(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
+def test_erfc_keeps_its_relative_precision_in_the_tail(dtype: str) -> None:
+    x = np.append(values(dtype), np.linspace(0, 28, 1001).astype(dtype))
+    expected = exact(mpmath.erfc, x)
+    assert_close(cpu.erfc(x), expected, 10 * np.abs(expected))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize(
     "backward, function",
     [
@@ -117,7 +124,7 @@ def test_activations_at_the_edges(dtype: str, form: str) -> None:
 @pytest.mark.parametrize("shape", [(), (0,), (0, 3), (5, 0), (3, 4)], ids=str)
 def test_shapes_and_order(shape: tuple[int, ...]) -> None:
     x = np.random.default_rng(2).normal(size=shape)
-    for function in (cpu.gelu, cpu.silu, cpu.erf, cpu.relu, cpu.exp):
+    for function in (cpu.gelu, cpu.silu, cpu.erf, cpu.erfc, cpu.relu, cpu.exp):
         result = np.asarray(function(x))
         assert (result.shape, result.dtype) == (shape, x.dtype)
         np.testing.assert_array_equal(np.asarray(function(x.T)), result.T)

@@ -106,8 +106,8 @@ def _pow(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any],
     return [Components(both, x.shape, x.dtype) for both in (bases, exponents)], {}, None
 
 
-def _floor_divide(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
-    """Divisors near the numbers themselves, or anything."""
+def _near(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
+    """Second operands near the first ones, or anything."""
     most = np.finfo(x.dtype).max
     with np.errstate(all="ignore"):
         near = [np.clip(one * draw.choice([0.1, -3, 0.25, 7], one.shape), -most, most).astype(x.dtype) for one in x]
@@ -183,7 +183,7 @@ CALLS: dict[str, Callable[..., Any]] = {
         ("sum", "mean", *[name for name in REDUCTIONS if load_table()[name].precision in BOUNDS]), _reductions
     ),
     "pow": _pow,
-    "floor_divide": _floor_divide,
+    **dict.fromkeys(("floor_divide", "logaddexp"), _near),
     "prod": _prod,
     **dict.fromkeys(("matmul", "bmm", "linear"), _products),
     **dict.fromkeys(run_wise(), _runs),

@@ -88,6 +88,7 @@ def overlapping(x: Any) -> Any:
     return pn.nested_array_from_strided(x.detach().values().reshape(-1), [[9], [5]], None, [0, 4])
 
 
+OF_FLOATS = ("pow", "floor_divide", "remainder", "logaddexp")
 OPERATORS: dict[str, Callable[[Any], Any]] = {
     "add": lambda x: x + x,
     "sub": lambda x: x - pn.ones(3, 1, WIDTH, dtype=pn.float32),
@@ -100,12 +101,8 @@ OPERATORS: dict[str, Callable[[Any], Any]] = {
     "abs": pn.abs,
     "sgn": pn.sgn,
     **{name: getattr(pn, name) for name in FUNCTIONS},
-    **{name: lambda x, name=name: getattr(pn, name)(x, x.detach()) for name in ("pow", "floor_divide", "remainder")},
-    **{
-        name: lambda x, name=name: getattr(pn, name)(whole(x), 2)
-        for name in PAIRS
-        if name not in ("pow", "floor_divide", "remainder")
-    },
+    **{name: lambda x, name=name: getattr(pn, name)(x, x.detach()) for name in OF_FLOATS},
+    **{name: lambda x, name=name: getattr(pn, name)(whole(x), 2) for name in PAIRS if name not in OF_FLOATS},
     "relu": pn.relu,
     "gelu": pn.gelu,
     "silu": pn.silu,

@@ -10,7 +10,6 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from pynested.spec.encoding import Index
 from pynested.spec.programs import OF_TAPE, QUESTIONS, WRITES, names_in, outs, resolved
 
 Step = Mapping[str, Any]
@@ -67,12 +66,7 @@ class PythonProgram:
         return None
 
     def _resolved(self, value: Any) -> Any:
-        return resolved(value, self.names, self._plain)
-
-    def _plain(self, found: Any) -> Any:
-        """Return an argument that is no array as the target has it."""
-        items = self._target.other(found)
-        return items[0] if isinstance(found, Index) and len(items) == 1 else items
+        return resolved(value, self.names, self._target.other)
 
     def _of_tape(self, op: str, array: Any, *rest: Any, retain_graph: bool = False) -> Any:
         if op == "backward":

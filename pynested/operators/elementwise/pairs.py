@@ -89,6 +89,8 @@ def _checked(entry: Pair, a: Any, b: Any) -> None:
             raise DTypeError(
                 f"{entry.name}: takes bools and integers, not {dtype}. Compare first, or convert: x.to(pn.int64)."
             )
+    elif "i" in entry.refused:
+        raise DTypeError(f"{entry.name}: takes floats, not {dtype}. Convert one of them first: x.to(pn.float64).")
     elif dtype.kind in entry.refused:
         raise DTypeError(f"{entry.name}: takes numbers, not bools. Convert one of them first: x.to(pn.int8).")
     elif entry.check is not None and 0 not in getattr(a, "shape", ()):

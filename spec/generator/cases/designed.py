@@ -90,6 +90,7 @@ def _of_one(book: Book, row: Row, key: str) -> None:
 WRITERS: Mapping[str, Callable[[Book, Row, str], None]] = {
     "of two": meet,
     "powers": meet,
+    "like logaddexp": meet,
     "compared": meet,
     "bits": meet,
     "misfits": miss,

@@ -108,7 +108,7 @@ def elementwise(backend: Any, dtype: str) -> None:
         x, g = drawn(rng, size, dtype), drawn(rng, size, dtype)
         names = ["relu", "sgn"]
         if dtype in FLOATS:
-            names += ["erf", "gelu", "silu"]
+            names += ["erf", "erfc", "gelu", "silu"]
             with np.errstate(over="ignore"):
                 x[: len(EDGES)] = np.array(EDGES, dtype)[:size]
         for name in names:

@@ -33,8 +33,8 @@ PARAMETERS = {
 WAITING = ("flatnonzero", "unique")  # for the number of elements of their results
 UFUNCS = (
     "absolute", "add", "arccosh", "arcsinh", "arctan", "bitwise_and", "bitwise_or", "bitwise_xor", "ceil", "copysign",
-    "cos", "cosh", "divide", "equal", "exp", "exp2", "expm1", "floor", "floor_divide", "fmod", "isfinite", "isinf",
-    "isnan", "less", "less_equal", "log", "log10", "log1p", "log2", "logical_and", "logical_not", "logical_or",
+    "cos", "cosh", "deg2rad", "divide", "equal", "exp", "exp2", "expm1", "floor", "floor_divide", "fmod", "isfinite",
+    "isinf", "isnan", "less", "less_equal", "log", "log10", "log1p", "log2", "logical_and", "logical_not", "logical_or",
     "logical_xor", "maximum", "minimum", "multiply", "negative", "not_equal", "power", "remainder", "rint", "sin",
     "sinh", "sqrt", "subtract", "tan", "tanh", "trunc",
 )  # fmt: skip
