@@ -22,7 +22,8 @@ __all__ = ["FOLDER", "books", "differences", "text_of", "texts", "write"]
 
 _PROGRAMS = (program_write, program_tape, program_shape, program_share)
 FOLDER = Path(__file__).parents[1] / "vectors"
-_UNREAD = ("cotangent", "gradient", "gradient_kwargs")  # of drawn cases, which nobody goes through number by number
+# of drawn cases, which nobody goes through number by number
+_UNREAD = ("expect", "cotangent", "gradient", "gradient_kwargs")
 
 
 def books(only: str | None = None) -> Iterator[tuple[str, Book]]:
