@@ -11,6 +11,7 @@ import re
 TRACKED = "the call gives another result where its operands track gradients"
 TWICE = "the gradient that is left after the same cotangent was pulled back twice is not twice that after once"
 USED = "the result is another once it is used by another operator: {}"
+SECOND = " (when it is pulled back again)"  # follows the message of a refusal that the first time was none
 OUTSIDE = "the gradient is {} in memory that belongs to no component, where it must be 0"
 
 
@@ -47,6 +48,11 @@ def used_by(text: str) -> str:
 def is_shown(text: str) -> bool:
     """Return whether a snippet shows how an answer contradicts itself: it ends, and prints both."""
     return text == TWICE or is_outside(text) or bool(used_by(text))
+
+
+def is_second(text: str) -> bool:
+    """Return whether a gradient came the first time, and not when the cotangent was pulled back again."""
+    return text == TWICE or text.endswith(SECOND)
 
 
 def _pattern(sentence: str) -> str:

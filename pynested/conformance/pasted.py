@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from typing import IO
 
-from .contradictions import is_shown
+from .contradictions import SECOND, is_shown
 from .judge import DAMAGED
 from .problems import KitError
 from .records import Record, Run
@@ -61,7 +61,7 @@ def _shows(finding: Record, code: int, said: str) -> bool:
     if finding["verdict"] == CRASHED:
         return code < 0
     if finding["verdict"] in ("refused", "error-kind"):
-        recorded = re.sub(r" \(while building the operand\)$", "", finding["got"])
+        recorded = re.sub(r" \(while building the operand\)$", "", finding["got"]).removesuffix(SECOND)
         return code == 1 and normal(said) == normal(recorded)
     return code == 0
 

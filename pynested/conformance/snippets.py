@@ -14,7 +14,7 @@ from pynested.spec.table import Operator
 from . import literals
 from .adapters.functions_by_name import BY_NAME
 from .awkward_dialect import AwkwardDialect
-from .contradictions import TWICE, used_by
+from .contradictions import is_second, used_by
 from .pasting import Common, Operand, Place, steps
 from .placements import APART, BARE, PACKED, TRANSPOSED, Array, in_turn, place_jagged, place_strided
 from .tensorflow_dialect import TensorflowDialect
@@ -159,7 +159,7 @@ def snippet(
     if gradient:
         lines += _backward(decode_value(request["cotangent"]), speak)
         shown = [f"print({one.gradient})" for one, track in zip(operands, tracked, strict=True) if track]
-        lines = _twice(lines, shown) if got == TWICE else [*lines, *shown]
+        lines = _twice(lines, shown) if is_second(got) else [*lines, *shown]
     return "\n".join(lines)
 
 

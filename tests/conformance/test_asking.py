@@ -123,3 +123,20 @@ def test_causes_are_shared_by_what_is_said(vectors: Path, miniature: ModuleType)
     text = Report(run).text()
     assert kinds(run) == {"limit"} and "limit       4 in   1 entry    refuses, and says so" in text
     assert "jagged and strided" in text
+
+
+def test_a_gradient_that_comes_once_and_is_refused_when_pulled_back_again_says_so(
+    vectors: Path, miniature: ModuleType
+) -> None:
+    class Once(miniature.Right):  # type: ignore[name-defined, misc]
+        accumulates = True
+
+        def backward(self, results: Any, cotangents: Any) -> None:
+            if self.x.gradient is not None:
+                raise RuntimeError("gone")
+            super().backward(results, cotangents)
+
+    run, _ = held(vectors, Once())
+    found = [one for result in run.results for one in result["findings"] if one["part"] == "gradient"]
+    assert {one["got"] for one in found} == {"RuntimeError: gone (when it is pulled back again)"}
+    assert all("for _ in range(2):" in one["snippet"] for one in found)

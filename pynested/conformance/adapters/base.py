@@ -19,12 +19,12 @@ import numpy as np
 from pynested.spec.encoding import Components, decode_value
 from pynested.spec.programs import QUESTIONS
 
-from ..contradictions import TRACKED, TWICE, USED, Contradiction
+from ..contradictions import SECOND, TRACKED, TWICE, USED, Contradiction
 from ..messages import PROTOCOL, Message
 from ..placements import BARE, HOLES_NAN, LAYOUTS, PACKED, REVERSED, VIEW, in_turn, words
 from .moved import Moved, arguments, in_call
 from .programs import PythonProgram, Runs, feasible
-from .values import Operand, Place, Plain, doubled, each_array, encode_gradient, encode_result, freeze, is_several, same
+from .values import Operand, Place, Plain, doubled, encode_gradient, encode_result, freeze, is_several, left_on, same
 
 __all__ = ["Operand", "Place", "Plain", "PythonAdapter", "Stopped", "Target"]
 
@@ -228,11 +228,11 @@ class PythonAdapter:
 
         def pulled() -> dict[int | str, Any]:
             self._attempt("backward", lambda: self._target.backward(results, cotangents))
-            return {place: self._attempt("read", functools.partial(_gradients, one)) for place, one in operands.items()}
+            return {place: self._attempt("read", functools.partial(left_on, one)) for place, one in operands.items()}
 
         once = pulled()
         again = self._target.accumulates and message["placement"] in _TWICE_IN
-        if again and not all(map(same, map(doubled, once.values()), pulled().values())):
+        if again and not all(map(same, map(doubled, once.values()), _again(pulled).values())):
             raise _contradiction(TWICE)
         if message["placement"] in _PUSHED_IN:
             self._push(message, once, cotangent)
@@ -275,13 +275,6 @@ def first_line(error: Exception) -> str:
     return lines[0][:300]
 
 
-def _gradients(built: Any) -> Any:
-    """Return a copy of the gradients of an operand, or of each in a list."""
-    if isinstance(built, list):
-        return [_gradients(one) for one in built]
-    return each_array(np.array, built.gradient())
-
-
 def _places(message: Message) -> Iterator[Place]:
     """Yield where the first nested operand of a request is to lie, the next, and so on."""
     shared = dict[Any, Any]()
@@ -290,6 +283,16 @@ def _places(message: Message) -> Iterator[Place]:
 
 def _place_of(value: Plain, places: Iterator[Place]) -> Place:
     return next(places) if isinstance(value, Components) else _ANYWHERE
+
+
+def _again(pulled: Callable[[], dict[int | str, Any]]) -> dict[int | str, Any]:
+    """Pull back once more; a refusal says that it is one of the second time."""
+    try:
+        return pulled()
+    except Stopped as stopped:
+        if error := stopped.fields.get("error"):
+            error["message"] += SECOND
+        raise
 
 
 def _contradiction(message: str) -> Stopped:

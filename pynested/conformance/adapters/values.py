@@ -93,6 +93,13 @@ def each_array(function: Callable[[Any], Any], value: Any) -> Any:
     return None if value is None else function(value)
 
 
+def left_on(built: Any) -> Any:
+    """Return a copy of the gradients that are left on an operand, or on each in a list."""
+    if isinstance(built, list):
+        return [left_on(one) for one in built]
+    return each_array(np.array, built.gradient())
+
+
 def doubled(gradient: Any) -> Any:
     """Return twice a gradient, which is exact."""
     with np.errstate(all="ignore"):
