@@ -16,7 +16,7 @@ from ..dtypes import computing_dtype
 from ..heads import Heads
 from ..memory import empty
 from . import attending_parts as parts
-from .attending_parts import Part, Taken, jobs, parted, put_back
+from .attending_parts import Part, Taken, copied_from, jobs, parted, put_back
 from .running import ones, quiet, run, scratch, widened
 
 Array = NDArray[Any]
@@ -33,10 +33,11 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None, heads: Heads, /)
     buffers, written = (*_contiguous(q, k, v, mask), out, *saved), ("results", "maxima", "totals")
 
     def work(taken: Taken) -> None:
-        part, rows = parted(buffers, heads, taken, written)
+        places = copied_from(heads, taken)
+        part = parted(buffers, heads, taken, places, written)
         for start, stop in _row_blocks(part):
             _attend(part, heads, start, stop)
-        put_back(part, rows, written)
+        put_back(part, buffers, places, written)
 
     run(work, jobs(heads), heads.pairs * q.itemsize)
     return out, saved
@@ -85,12 +86,12 @@ def attention_backward(
     written = "queries", "keys", "values"
 
     def work(taken: Taken) -> None:
-        part, _ = parted(buffers, heads, taken, ())
-        slopes, rows = parted(towards, heads, taken, written)
+        places = copied_from(heads, taken)
+        part, slopes = parted(buffers, heads, taken, places), parted(towards, heads, taken, places, written)
         for start, stop in _row_blocks(part):
             _pull(part, slopes, heads, start, stop)
         slopes.keys[...] *= heads.scale
-        put_back(slopes, rows, written)
+        put_back(slopes, towards, places, written)
 
     run(work, jobs(heads), 0 if with_mask else heads.pairs * q.itemsize)  # a mask may be that of several
     of_query, of_key, of_value = (x.astype(q.dtype, copy=False) for x in pulled)
