@@ -53,12 +53,16 @@ def _attend(part: Part, heads: Heads, start: int, stop: int) -> None:
     met: Any = False
     for first, last in _key_blocks(part, heads, stop):
         scores, seen = _scores(queries, part, heads, start, first, last)
-        new = np.maximum(top, _greatest(scores))
+        new = _greatest(scores)
+        if first:
+            new = np.maximum(top, new)
         base = np.where(new == -np.inf, 0, new)  # nothing that counts so far
         weights = np.exp(np.subtract(scores, base, out=scores), out=scores)
-        shrink = np.exp(top - base)
-        total = total * shrink + np.vecdot(weights, ones(last - first, weights.dtype))[..., None]
-        added = added * shrink + mixed(weights, widened(part.values[:, :, first:last]), seen)
+        if first:
+            shrink = np.exp(top - base)
+            total, added = total * shrink, added * shrink
+        total = total + np.vecdot(weights, ones(last - first, weights.dtype))[..., None]
+        added = added + mixed(weights, widened(part.values[:, :, first:last]), seen)
         top, met = new, True if seen is None else met | seen.any(axis=-1, keepdims=True)
     total = np.where((top == -np.inf) & met, np.nan, total)  # a softmax of nothing but -inf
     part.maxima[:, :, rows], part.totals[:, :, rows] = top, total
