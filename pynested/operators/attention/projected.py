@@ -131,6 +131,7 @@ def multi_head_attention(
     -----
     A query that meets no key has weights of 0, and becomes ``out_proj_bias``. Gradients are those of the operators.
 
+    Clauses: MULTI_HEAD_ATTENTION-1 to MULTI_HEAD_ATTENTION-9.
     After `torch.nn.functional.multi_head_attention_forward`, with the batch first.
 
     Examples
