@@ -13,6 +13,8 @@ from .matrices import Matrices
 
 Ints = NDArray[np.int64]
 
+FEW = 4  # components, for which groups would cost more than they save
+
 
 class Placed(NamedTuple):
     """Matrices in a flat buffer, one for each head: where each begins, its sizes, and the steps from row to row.
@@ -73,7 +75,9 @@ class Heads:
 
     @cached_property
     def alike(self) -> list[Ints]:
-        """The components in groups of equal sizes, those without queries left out."""
+        """The components in groups of equal sizes, each alone where there are few, those without queries left out."""
+        if len(self.sizes) <= FEW:
+            return [np.array([i]) for i, one in enumerate(self.sizes.tolist()) if 0 not in one[:3]]
         order = np.lexsort(self.sizes.T)
         own = self.sizes[order]
         starts = np.flatnonzero((own[1:] != own[:-1]).any(axis=1)) + 1

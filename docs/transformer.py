@@ -60,12 +60,16 @@ def new_parameters(characters: int, width: int, seed: int = 0, dtype: Any = np.f
 
     p = {"characters": matrix(characters, width), "places": matrix(LONGEST + 1, width)}
     for layer in range(LAYERS):
-        sizes = {"attention in": 3 * width, "attention out": width, "between": 4 * width}
-        p |= {f"{layer} {name}": matrix(size, width) for name, size in sizes.items()}
-        p |= {f"{layer} {name} bias": vector(size) for name, size in sizes.items()}
-        p |= {f"{layer} onwards": matrix(width, 4 * width), f"{layer} onwards bias": vector(width)}
-        p |= {f"{layer} {name} scale": vector(width, 1.0) for name in ("first", "second")}
-        p |= {f"{layer} {name} shift": vector(width) for name in ("first", "second")}
+        sizes = {
+            "self_attn.in_proj_": (3 * width, width),
+            "self_attn.out_proj.": (width, width),
+            "linear1.": (4 * width, width),
+            "linear2.": (width, 4 * width),
+        }
+        p |= {f"{layer} {name}weight": matrix(*size) for name, size in sizes.items()}
+        p |= {f"{layer} {name}bias": vector(size[0]) for name, size in sizes.items()}
+        p |= {f"{layer} {name}.weight": vector(width, 1.0) for name in ("norm1", "norm2")}
+        p |= {f"{layer} {name}.bias": vector(width) for name in ("norm1", "norm2")}
     return p | {"scale": vector(width, 1.0), "shift": vector(width), "guess": matrix(characters, width)}
 
 
@@ -74,29 +78,9 @@ def scores(p: Parameters, read: Any) -> Any:
     places = pn.nested_array([np.arange(len(line)) for line in read.unbind()], layout=read.layout)
     x = pn.embedding(read, p["characters"]) + pn.embedding(places, p["places"])  # (B, *, W)
     for layer in range(LAYERS):
-        x = x + attended(p, layer, normed(p, f"{layer} first", x))
-        hidden = pn.gelu(linear(p, f"{layer} between", normed(p, f"{layer} second", x)))  # (B, *, 4 W)
-        x = x + linear(p, f"{layer} onwards", hidden)
-    return pn.linear(normed(p, "", x), p["guess"])
-
-
-def attended(p: Parameters, layer: int, x: Any) -> Any:
-    """What each character takes from those before it: (B, *, W) -> (B, *, W)."""
-    query, key, value = pn.chunk(linear(p, f"{layer} attention in", x), 3, -1)
-    query, key, value = (t.unflatten(-1, (HEADS, -1)).transpose(1, 2) for t in (query, key, value))  # (B, H, *, W / H)
-    taken = pn.scaled_dot_product_attention(query, key, value, is_causal=True)
-    return linear(p, f"{layer} attention out", taken.transpose(1, 2).flatten(2))
-
-
-def linear(p: Parameters, name: str, x: Any) -> Any:
-    """A matrix and a bias."""
-    return pn.linear(x, p[name], p[f"{name} bias"])
-
-
-def normed(p: Parameters, name: str, x: Any) -> Any:
-    """Each character's row, with mean 0 and variance 1, scaled and shifted."""
-    scale, shift = (p[f"{name} {what}".strip()] for what in ("scale", "shift"))
-    return pn.layer_norm(x, scale.shape, scale, shift)
+        own = {name.split()[1]: one for name, one in p.items() if name.startswith(f"{layer} ")}
+        x = pn.transformer_encoder_layer(x, own, HEADS, is_causal=True, norm_first=True, activation="gelu")
+    return pn.linear(pn.layer_norm(x, p["scale"].shape, p["scale"], p["shift"]), p["guess"])
 
 
 def loss(p: Parameters, read: Any, following: Any) -> Any:

@@ -41,7 +41,7 @@ from typing import Any
 
 import numpy as np
 
-from . import attention_bounds, flex_bounds
+from . import attention_bounds, composed_bounds, flex_bounds
 from .components import Components, each, promoted
 from .definitions.sum import sum as sum_of
 from .numerics import NDArray, maximum_along, mean_along, sum_along, wide
@@ -248,6 +248,7 @@ BOUNDS: Mapping[str, Callable[..., Nested]] = {
     "cross_entropy": _cross_entropy,
     "attention": attention_bounds.error,
     "flex_attention": flex_bounds.error,
+    "multi_head_attention": composed_bounds.error,
     **{name: _runs(bound.error, bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }
 
@@ -289,5 +290,6 @@ LOST: Mapping[str, Callable[[Define, Arguments], Nested]] = {
     "cross_entropy": _lost_by_cross_entropy,
     "attention": attention_bounds.lost,
     "flex_attention": flex_bounds.lost,
+    "multi_head_attention": composed_bounds.lost,
     **{name: _runs(bound.lost, bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from . import attention_bounds, flex_bounds
+from . import attention_bounds, composed_bounds, flex_bounds
 from .bounds import Arguments, Nested, cross_entropy_divisor, layer_norm_error, layer_norm_parts, trailing_axes
 from .components import each
 from .functions import FUNCTIONS, Function
@@ -154,6 +154,7 @@ GRADIENT_BOUNDS: Mapping[str, Callable[[Arguments, Nested], Errors]] = {
     "cross_entropy": _cross_entropy,
     "scaled_dot_product_attention": attention_bounds.gradient_error,
     "flex_attention": flex_bounds.gradient_error,
+    "multi_head_attention": composed_bounds.gradient_error,
     **{name: partial(of_gradient, bound.gradient, keeps=bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }
 
@@ -212,5 +213,6 @@ GRADIENT_LOST: Mapping[str, Callable[[Arguments, Nested], Errors]] = {
     "cross_entropy": _lost_by_cross_entropy,
     "scaled_dot_product_attention": attention_bounds.gradient_lost,
     "flex_attention": flex_bounds.gradient_lost,
+    "multi_head_attention": composed_bounds.gradient_lost,
     **{name: partial(of_gradient, bound.gradient_lost, keeps=bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }

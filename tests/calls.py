@@ -174,6 +174,8 @@ def _attention() -> Iterator[Call]:
     yield Call(op, "dense keys", dense_, kinds=ROWS)
     masked = lambda b: (b.x(), distinct((4, 2)), distinct((1, 4, 3), 1), distinct((1, 4), 2) * 8)  # noqa: E731
     yield Call(op, "dense mask", masked, kinds=ROWS)
+    weights = distinct((6, 2)) / 8, distinct((6,), 1), distinct((2, 2), 2), distinct((2,), 3)
+    yield Call("multi_head_attention", "", lambda b: (b.x(), b.x(1), b.x(2), 2, *weights), kinds=ROWS)
     yield Call(op, "dense query", lambda b: (distinct((3, 2)), b.x(1), b.x(2)), kinds=ROWS)
 
 

@@ -16,7 +16,7 @@ from ..dtypes import computing_dtype
 from ..heads import Heads
 from ..memory import empty
 from . import attending_parts as parts
-from .attending_parts import Part, Taken, jobs, parted, put_back
+from .attending_parts import Part, Taken, copied_from, jobs, parted, put_back
 from .running import ones, quiet, run, scratch, widened
 
 Array = NDArray[Any]
@@ -33,10 +33,11 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None, heads: Heads, /)
     buffers, written = (*_contiguous(q, k, v, mask), out, *saved), ("results", "maxima", "totals")
 
     def work(taken: Taken) -> None:
-        part, rows = parted(buffers, heads, taken, written)
+        places = copied_from(heads, taken)
+        part = parted(buffers, heads, taken, places, written)
         for start, stop in _row_blocks(part):
             _attend(part, heads, start, stop)
-        put_back(part, rows, written)
+        put_back(part, buffers, places, written)
 
     run(work, jobs(heads), heads.pairs * q.itemsize)
     return out, saved
@@ -52,12 +53,16 @@ def _attend(part: Part, heads: Heads, start: int, stop: int) -> None:
     met: Any = False
     for first, last in _key_blocks(part, heads, stop):
         scores, seen = _scores(queries, part, heads, start, first, last)
-        new = np.maximum(top, _greatest(scores))
+        new = _greatest(scores)
+        if first:
+            new = np.maximum(top, new)
         base = np.where(new == -np.inf, 0, new)  # nothing that counts so far
         weights = np.exp(np.subtract(scores, base, out=scores), out=scores)
-        shrink = np.exp(top - base)
-        total = total * shrink + np.vecdot(weights, ones(last - first, weights.dtype))[..., None]
-        added = added * shrink + mixed(weights, widened(part.values[:, :, first:last]), seen)
+        if first:
+            shrink = np.exp(top - base)
+            total, added = total * shrink, added * shrink
+        total = total + np.vecdot(weights, ones(last - first, weights.dtype))[..., None]
+        added = added + mixed(weights, widened(part.values[:, :, first:last]), seen)
         top, met = new, True if seen is None else met | seen.any(axis=-1, keepdims=True)
     total = np.where((top == -np.inf) & met, np.nan, total)  # a softmax of nothing but -inf
     part.maxima[:, :, rows], part.totals[:, :, rows] = top, total
@@ -85,12 +90,12 @@ def attention_backward(
     written = "queries", "keys", "values"
 
     def work(taken: Taken) -> None:
-        part, _ = parted(buffers, heads, taken, ())
-        slopes, rows = parted(towards, heads, taken, written)
+        places = copied_from(heads, taken)
+        part, slopes = parted(buffers, heads, taken, places), parted(towards, heads, taken, places, written)
         for start, stop in _row_blocks(part):
             _pull(part, slopes, heads, start, stop)
         slopes.keys[...] *= heads.scale
-        put_back(slopes, rows, written)
+        put_back(slopes, towards, places, written)
 
     run(work, jobs(heads), 0 if with_mask else heads.pairs * q.itemsize)  # a mask may be that of several
     of_query, of_key, of_value = (x.astype(q.dtype, copy=False) for x in pulled)

@@ -65,42 +65,74 @@ def _in_rows(heads: Heads, group: Ints) -> bool:
     return not any((places[group] % width).any() for places, width in (*wide, (heads.made, heads.value_width)))
 
 
-class Rows(NamedTuple):
-    """A buffer as rows, each of them one item, and which of them are meant: (K, G, rows)."""
+class Place(NamedTuple):
+    """Rows of so many elements of a buffer, by number: (K, G, rows)."""
 
-    items: Array
+    width: int
     at: Ints
-    dtype: np.dtype[Any]
 
-    @classmethod
-    def of(cls, buffer: Array, width: int, at: Ints) -> Rows:
-        """Rows of so many elements; NumPy copies those of an item at once."""
-        whole = buffer[: buffer.size // width * width]
-        return cls(whole.view(np.dtype((np.void, width * buffer.itemsize))), at, buffer.dtype)
+    def items(self, buffer: Array) -> Array:
+        """The buffer with its rows as items, each of which NumPy copies at once."""
+        whole = buffer[: buffer.size // self.width * self.width]
+        return whole.view(np.dtype((np.void, self.width * buffer.itemsize)))
 
-    def copied(self, zeros: bool) -> Array:
-        """The rows that are meant, or zeros in their place."""
-        items = np.zeros(self.at.shape, self.items.dtype) if zeros else self.items.take(self.at)
-        return items[..., None].view(self.dtype)
+    def copied(self, buffer: Array, zeros: bool) -> Array:
+        """The rows, or zeros in their place."""
+        items = self.items(buffer)
+        found = np.zeros(self.at.shape, items.dtype) if zeros else items.take(self.at)
+        return found[..., None].view(buffer.dtype)
 
 
-def parted(buffers: tuple[Any, ...], heads: Heads, taken: Taken, written: Names) -> tuple[Part, list[Rows | None]]:
-    """Queries, keys, values, mask, results, maxima and totals of what is taken, and where copies are from.
+Places = list[Place | None]  # of the fields of a part
+
+
+def copied_from(heads: Heads, taken: Taken) -> Places | None:
+    """Where the rows are that are copied; None where views of them do."""
+    which = taken.components
+    if len(which) == 1:
+        return None
+    count, group, queries, keys = heads.sizes[which[0]].tolist()
+
+    def place(places: Ints, each: int, length: int, width: int) -> Place:
+        offset, head, step = (places[which] // width).T[:, :, None, None]
+        if (head == head[0]).all() and (step == step[0]).all():
+            head, step = head[:1], step[:1]
+        inside = head * np.arange(count * each)[:, None] + step * np.arange(length)
+        return Place(width, (offset + inside).reshape(len(which) * count, each, length))
+
+    rows = heads.first_row[which][:, None] + np.arange(count * group * queries)
+    saved = Place(1, rows.reshape(len(which) * count, group, queries))
+    return [
+        place(heads.query, group, queries, heads.width),
+        place(heads.key, 1, keys, heads.width),
+        place(heads.value, 1, keys, heads.value_width),
+        None,
+        place(heads.made, group, queries, heads.value_width),
+        saved,
+        saved,
+    ]
+
+
+def parted(
+    buffers: tuple[Any, ...], heads: Heads, taken: Taken, places: Places | None = None, written: Names = ()
+) -> Part:
+    """Queries, keys, values, mask, results, maxima and totals of what is taken: copies from these places, or views.
 
     Of no buffer there is none. What will be written is zeros, as the buffers are where something is added to it.
     """
-    if len(taken.components) == 1:
-        return _views(buffers, heads, taken), []
-    rows = _rows(buffers, heads, taken)
-    copies: list[Any] = [one and one.copied(name in written) for name, one in zip(Part._fields, rows, strict=True)]
-    return Part(*copies), rows
+    if places is None:
+        return _views(buffers, heads, taken)
+    each = zip(Part._fields, places, buffers, strict=True)
+    copies: list[Any] = [None if x is None or not at else at.copied(x, name in written) for name, at, x in each]
+    return Part(*copies)
 
 
-def put_back(part: Part, rows: list[Rows | None], written: Names) -> None:
+def put_back(part: Part, buffers: tuple[Any, ...], places: Places | None, written: Names) -> None:
     """What was written to the copies goes where they are from; views are there already."""
-    for name, own, place in zip(Part._fields, part, rows, strict=False):
-        if place and own is not None and name in written:
-            place.items.put(place.at, own.view(place.items.dtype))
+    for name, own, place, buffer in zip(Part._fields, part, places or (), buffers, strict=False):
+        if own is not None and place and name in written:
+            items = place.items(buffer)
+            items.put(place.at, own.view(items.dtype))
 
 
 def _views(buffers: tuple[Any, ...], heads: Heads, taken: Taken) -> Part:
@@ -130,27 +162,3 @@ def _views(buffers: tuple[Any, ...], heads: Heads, taken: Taken) -> Part:
         saved(maxima),
         saved(totals),
     )
-
-
-def _rows(buffers: tuple[Any, ...], heads: Heads, taken: Taken) -> list[Rows | None]:
-    """The rows that are taken of each buffer."""
-    which = taken.components
-    count, group, queries, keys = heads.sizes[which[0]].tolist()
-
-    def rows(buffer: Array, places: Ints, each: int, length: int, width: int) -> Rows:
-        offset, head, step = (places[which] // width).T[:, :, None, None]
-        at = offset + head * np.arange(count * each)[:, None] + step * np.arange(length)
-        return Rows.of(buffer, width, at.reshape(len(which) * count, each, length))
-
-    q, k, v, _, made, maxima, totals = buffers
-    saved = heads.first_row[which][:, None] + np.arange(count * group * queries)
-    saved = saved.reshape(len(which) * count, group, queries)
-    return [
-        rows(q, heads.query, group, queries, heads.width),
-        rows(k, heads.key, 1, keys, heads.width),
-        rows(v, heads.value, 1, keys, heads.value_width),
-        None,
-        rows(made, heads.made, group, queries, heads.value_width),
-        maxima if maxima is None else Rows.of(maxima, 1, saved),
-        totals if totals is None else Rows.of(totals, 1, saved),
-    ]

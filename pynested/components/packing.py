@@ -27,7 +27,7 @@ def lead(axis: int, ndim: int) -> tuple[int, ...]:
 
 def inverse(axes: Sequence[int]) -> tuple[int, ...]:
     """The order of axes that undoes ``axes``."""
-    return tuple(int(i) for i in np.argsort(axes))
+    return tuple(sorted(range(len(axes)), key=axes.__getitem__))
 
 
 def packed(x: NestedArray) -> NestedArray:

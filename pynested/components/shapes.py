@@ -24,8 +24,11 @@ def describe(shape: Iterable[int]) -> str:
 
 def apart(a: Ints, b: Ints) -> tuple[int, int] | None:
     """Where two outlines first differ: a component, and an axis of it."""
-    differing = np.argwhere((a != b) & (a >= 0) & (b >= 0))
-    return (int(differing[0, 0]), int(differing[0, 1])) if len(differing) else None
+    differing = (a != b) & (a >= 0) & (b >= 0)
+    if not differing.any():
+        return None
+    component, axis = divmod(int(differing.argmax()), differing.shape[1])
+    return component, axis
 
 
 def same_shape(a: NestedArray, b: NestedArray, but: int | None = None) -> bool:

@@ -25,7 +25,7 @@ __all__ = ["bound", "build"]
 
 _PROMOTING = (
     "add", "sub", "mul", "div", "maximum", "minimum", "clamp", *PAIRS, "where", "matmul", "bmm", "linear", "cat",
-    "stack", "scaled_dot_product_attention", "flex_attention",
+    "stack", "scaled_dot_product_attention", "flex_attention", "multi_head_attention",
 )  # fmt: skip
 
 

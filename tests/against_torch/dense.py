@@ -84,6 +84,16 @@ def attention(query: Any, key: Any, value: Any, mask: Any = None, **options: Any
     return each(lambda *one: functional.scaled_dot_product_attention(*one, **options), *given)
 
 
+def heads(query: Any, key: Any, value: Any, count: int, packed: Any, bias: Any, out: Any, shift: Any = None) -> Any:
+    """Each component without a batch; where weights are asked for, PyTorch has second derivatives."""
+
+    def one(q: Any, k: Any, v: Any) -> Any:
+        given = packed, bias, None, None, False, 0.0, out, shift
+        return functional.multi_head_attention_forward(q, k, v, len(out), count, *given)[0]
+
+    return each(one, query, key, value)
+
+
 def embedding(indices: Any, weight: Any) -> Any:
     return each(lambda c: functional.embedding(c, weight), indices)
 
@@ -212,6 +222,7 @@ OPERATORS: dict[str, Operator] = {
     "prod": reduction(torch_prod, batch_prod),
     "reshape": reshape,
     "reshape_as": elementwise(lambda c, d: c.reshape(d.shape)),
+    "multi_head_attention": heads,
     "scaled_dot_product_attention": attention,
     "select": select,
     "silu": elementwise(functional.silu),

@@ -12,7 +12,7 @@ from pynested.spec.pairs import PAIRS
 from pynested.spec.reductions import REDUCTIONS
 
 from .components import Operator
-from .dense import OWN_OF_TWO, clamped, of_two
+from .dense import OWN_OF_TWO, clamped, heads, of_two
 from .reductions import quiet, torch_prod
 
 
@@ -36,6 +36,11 @@ def cross_entropy(x: Any, target: Any, reduction: str = "mean", **options: Any) 
     """Of classes along the last dimension."""
     losses = functional.cross_entropy(x.flatten(0, -2), target.flatten(), reduction=reduction, **options)
     return losses.reshape(target.shape) if reduction == "none" else losses
+
+
+def stacked_heads(query: Any, key: Any, value: Any, *given: Any) -> Any:
+    """One component after the other: PyTorch's function has the batch as the second dimension."""
+    return torch.stack(heads([*query], [*key], [*value], *given))
 
 
 def layer_norm(x: Any, shape: Any, weight: Any = None, bias: Any = None) -> Any:
@@ -65,6 +70,7 @@ DIFFERENT: dict[str, Operator] = {
     "gelu": lambda x, approximate="none": functional.gelu(x, approximate=approximate),
     "getitem": getitem,
     "layer_norm": layer_norm,
+    "multi_head_attention": stacked_heads,
     "prod": reduction(torch_prod),
     "sub": lambda a, b, alpha=1: a - alpha * b,
     "to": lambda x, dtype: x.to(getattr(torch, dtype.name)),

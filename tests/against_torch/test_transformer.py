@@ -18,25 +18,24 @@ LINES = transformer.lines_of_text()
 CHARACTERS = "".join(sorted({transformer.START, *"".join(LINES)}))
 
 
-def normed(p: dict[str, Any], name: str, x: Any) -> Any:
-    scale, shift = (p[f"{name} {what}".strip()] for what in ("scale", "shift"))
-    return functional.layer_norm(x, scale.shape, scale, shift)
-
-
 def dense_scores(p: dict[str, Any], read: Any) -> Any:
     """The scores of one line: (L,) -> (L, characters)."""
     x = functional.embedding(read, p["characters"]) + p["places"][: len(read)]
     for layer in range(transformer.LAYERS):
 
         def linear(name: str, x: Any, layer: int = layer) -> Any:
-            return functional.linear(x, p[f"{layer} {name}"], p[f"{layer} {name} bias"])
+            return functional.linear(x, p[f"{layer} {name}weight"], p[f"{layer} {name}bias"])
 
-        heads = linear("attention in", normed(p, f"{layer} first", x)).chunk(3, -1)
+        def normed(name: str, x: Any, layer: int = layer) -> Any:
+            scale, shift = (p[f"{layer} {name}.{what}"] for what in ("weight", "bias"))
+            return functional.layer_norm(x, scale.shape, scale, shift)
+
+        heads = linear("self_attn.in_proj_", normed("norm1", x)).chunk(3, -1)
         q, k, v = (one.unflatten(-1, (transformer.HEADS, -1)).transpose(0, 1) for one in heads)
         taken = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + linear("attention out", taken.transpose(0, 1).flatten(1))
-        x = x + linear("onwards", functional.gelu(linear("between", normed(p, f"{layer} second", x))))
-    return functional.linear(normed(p, "", x), p["guess"])
+        x = x + linear("self_attn.out_proj.", taken.transpose(0, 1).flatten(1))
+        x = x + linear("linear2.", functional.gelu(linear("linear1.", normed("norm2", x))))
+    return functional.linear(functional.layer_norm(x, p["scale"].shape, p["scale"], p["shift"]), p["guess"])
 
 
 def check(p: transformer.Parameters, lines: list[str], layout: Any) -> None:

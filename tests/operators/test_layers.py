@@ -134,6 +134,7 @@ REFUSED: list[tuple[type[Exception], str, dict[str, Any]]] = [
     (ArgumentError, "num_heads must be an integer", {"num_heads": 2.0}),
     (ArgumentError, "give either in_proj_weight, or all of", {"in_proj_weight": None}),
     (ArgumentError, "give either in_proj_weight, or all of", {"in_proj_weight": None, "q_proj_weight": np.eye(4)}),
+    (ArgumentError, "give either", {"q_proj_weight": np.eye(4)}),
     (ArgumentError, "give either", {f"{name}_proj_weight": np.eye(4) for name in "qkv"}),
     (ShapeError, "in_proj_weight has the shape (4, 12); with these rows it must be (12, 4)",
      {"in_proj_weight": numbers(4, 12)}),

@@ -176,6 +176,18 @@ def _attention(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str,
     return args, kwargs, None
 
 
+def _heads(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
+    """Few rows of few ordinary numbers: there are many steps, each of them exact for the expectation."""
+    dtype, width = "float64" if x.dtype == np.float64 else "float32", min(x.shape[-1] or 1, 2)
+
+    def ordinary(*shape: int) -> Any:
+        return (draw.standard_normal(shape) * draw.choice([0.1, 1, 4])).astype(dtype)
+
+    rows = [Components([ordinary(*one[:3, :width].shape) for one in x], (len(x), None, width), dtype) for _ in "qkv"]
+    weights = [ordinary(3 * width, width), ordinary(3 * width), ordinary(width, width), ordinary(width)]
+    return [*rows, int(draw.integers(1, width + 1)), *weights], {"is_causal": bool(draw.random() < 0.5)}, None
+
+
 CALLS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys([name for name, one in FUNCTIONS.items() if one.precision in BOUNDS], _functions),
     **dict.fromkeys(("gelu", "silu"), _functions),
@@ -190,6 +202,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "layer_norm": _layer_norm,
     "cross_entropy": _losses,
     "scaled_dot_product_attention": _attention,
+    "multi_head_attention": _heads,
 }
 
 

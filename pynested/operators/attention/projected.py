@@ -131,6 +131,7 @@ def multi_head_attention(
     -----
     A query that meets no key has weights of 0, and becomes ``out_proj_bias``. Gradients are those of the operators.
 
+    Clauses: MULTI_HEAD_ATTENTION-1 to MULTI_HEAD_ATTENTION-9.
     After `torch.nn.functional.multi_head_attention_forward`, with the batch first.
 
     Examples
@@ -182,7 +183,7 @@ def _width(x: NestedArray | Array) -> int:
 
 def _projected(rows: list[Any], given: Projections, width: int) -> Any:
     """Queries, keys and values, all heads of a row side by side."""
-    if (given.packed is None) == any(one is None for one in given.apart):
+    if sum(one is not None for one in given.apart) != (3 if given.packed is None else 0):
         raise ArgumentError(
             f"{NAME}: give either in_proj_weight, or all of q_proj_weight, k_proj_weight and v_proj_weight."
         )
@@ -190,8 +191,7 @@ def _projected(rows: list[Any], given: Projections, width: int) -> Any:
         _check(NAME, "in_proj_bias", given.bias, (3 * width,))
     if given.packed is not None:
         _check(NAME, "in_proj_weight", given.packed, (3 * width, width))
-        if rows[0] is rows[1] is rows[2]:
-            return chunk(linear(rows[0], given.packed, given.bias), 3, -1)
+    # Three products, also of the same rows: parts of one product would have to be copied, and their gradients added.
     apart = chunk(_dense(given.packed), 3) if given.packed is not None else given.apart
     biases = (None,) * 3 if given.bias is None else chunk(_dense(given.bias), 3)
     for name, x, weight in zip("qkv", rows, apart, strict=True):

@@ -11,6 +11,7 @@ from ...numerics import NDArray
 from ..author import Book
 from ..draws import dense, floats, integers, nest
 from . import flex
+from . import heads as of_heads
 from .inputs import INF, NAN
 
 OP = "scaled_dot_product_attention"
@@ -27,7 +28,7 @@ def books() -> list[Book]:
     _edges(book)
     _nothing_to_meet(book)
     _errors(book, plain)
-    return [book, *flex.books()]
+    return [book, *flex.books(), *of_heads.books()]
 
 
 def _rows(key: str, lengths: tuple[int, ...] = LENGTHS, heads: int = 2, width: int = 4, dtype: str = "float32") -> Any:
