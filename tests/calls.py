@@ -175,6 +175,11 @@ def _attention() -> Iterator[Call]:
     masked = lambda b: (b.x(), distinct((4, 2)), distinct((1, 4, 3), 1), distinct((1, 4), 2) * 8)  # noqa: E731
     yield Call(op, "dense mask", masked, kinds=ROWS)
     yield Call(op, "dense query", lambda b: (distinct((3, 2)), b.x(1), b.x(2)), kinds=ROWS)
+    op = "flex_attention"
+    yield Call(op, "", lambda b: (b.x(), b.x(1), b.x(2)), kinds=ROWS)
+    mod = {"score_mod": lambda score, b, h, q_idx, kv_idx: score * score * 0.5 - score}
+    yield Call(op, "function", lambda b: (b.x(), b.x(1), b.x(2)), mod, ROWS)
+    yield Call(op, "function across", lambda b: (b.x(), _others(b), _others(b)), {**mod, "scale": -1.5}, ROWS)
 
 
 def _too_short(index: int) -> Refusal:

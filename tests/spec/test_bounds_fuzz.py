@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
+from pynested.conformance.adapters.functions_by_name import BY_NAME
 from pynested.spec.bounds import BOUNDS
 from pynested.spec.compare import Difference, compare
 from pynested.spec.components import Components
@@ -176,6 +177,13 @@ def _attention(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str,
     return args, kwargs, None
 
 
+def _flex_attention(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
+    """The same without a mask, and perhaps with a function of scores that looks at no head."""
+    args, kwargs, kind = _attention(draw, op, x)
+    kwargs.pop("is_causal", None)
+    return args[:3], kwargs | ({"score_mod": "causal"} if draw.random() < 0.6 else {}), kind
+
+
 CALLS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys([name for name, one in FUNCTIONS.items() if one.precision in BOUNDS], _functions),
     **dict.fromkeys(("gelu", "silu"), _functions),
@@ -190,6 +198,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "layer_norm": _layer_norm,
     "cross_entropy": _losses,
     "scaled_dot_product_attention": _attention,
+    "flex_attention": _flex_attention,
 }
 
 
@@ -231,7 +240,7 @@ def differences(call: Drawn, seed: int = 0, device: str = "cpu") -> Iterator[str
         back = gradient_fields(replace(case, cotangent=cotangent), run.arguments, run.result, run.exact, run.dtype)
     args = [handed(call, value, device) for value in call.args]
     kwargs = {name: handed(call, value, device) for name, value in call.kwargs.items()}
-    result = getattr(pn, call.op)(*args, **kwargs)
+    result = (BY_NAME.get(call.op) or getattr(pn, call.op))(*args, **kwargs)
     found = compare(read(result), expected)
     if found is not None:
         yield f"{call}: {found}{where(call, found)}"
