@@ -33,7 +33,7 @@ def flex_attention(
         lead = np.broadcast_shapes(queries.shape[:-2], keys.shape[:-2], values.shape[:-2])
         queries, keys, values = (np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in (queries, keys, values))
         factor = scale if scale is not None else 1 / math.sqrt(queries.shape[-1]) if queries.shape[-1] else 1.0
-        dtype = np.result_type(queries, keys, values, np.float64)
+        dtype = np.result_type(queries, keys, values, score_mod if isinstance(score_mod, np.ndarray) else np.float64)
         out, sums = np.zeros((*lead, queries.shape[-2], values.shape[-1]), dtype), np.zeros(queries.shape[:-1], dtype)
         for place in np.ndindex(*sums.shape):
             head = place[:-1]
