@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from . import attention_bounds
-from .components import Components, matched
+from .components import Components, matched, stacked
+from .definitions.flex_attention import numbered
 from .mods import added as added_by
+from .numerics import NDArray
 
 __all__ = ["added", "error", "gradient_added", "gradient_error", "gradient_lost", "lost"]
 
@@ -24,13 +26,25 @@ def _as_attention(arguments: Arguments) -> dict[str, Any]:
     """Return the arguments of `scaled_dot_product_attention` that say the same."""
     names = ("query", "key", "value", "scale", "enable_gqa")
     given = {name: arguments[name] for name in names if name in arguments}
-    score, mask = arguments.get("score_mod"), arguments.get("block_mask")
-    masks = []
-    for b, (queries, keys) in enumerate(matched(given["query"], given["key"])):
-        lead = queries.shape[:-2]
-        heads = [added_by(score, mask, b, h, (queries.shape[-2], keys.shape[-2])) for h in range(math.prod(lead))]
-        masks.append(np.array(heads).reshape(*lead, queries.shape[-2], keys.shape[-2]))
-    return given | {"attn_mask": Components(masks, (len(masks), *given["query"].shape[1:-2], None, None), float)}
+    operands = [given[name] for name in names[:3]]
+    components = numbered(*operands)
+    if not isinstance(components[0], Components):
+        return given | {"attn_mask": _mask(arguments, *components)}
+    masks = [_mask(arguments, *parts) for parts in matched(*components)]
+    rank = masks[0].ndim if masks else 2
+    nested = Components(masks, (len(masks), *[None] * rank), float)
+    return given | {"attn_mask": nested if any(isinstance(x, Components) for x in operands) else stacked(nested)}
+
+
+def _mask(arguments: Arguments, b: Any, q: NDArray, k: NDArray, v: NDArray) -> NDArray:
+    """Return what is added to the scores of one component."""
+    if arguments.get("enable_gqa"):
+        lead = *np.broadcast_shapes(q.shape[:-3], k.shape[:-3], v.shape[:-3]), q.shape[-3]
+    else:
+        lead = np.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2])
+    pairs = q.shape[-2], k.shape[-2]
+    given = arguments.get("score_mod"), arguments.get("block_mask"), int(b)
+    return np.array([added_by(*given, h, pairs) for h in range(math.prod(lead))]).reshape(*lead, *pairs)
 
 
 def _of_results(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -36,10 +36,12 @@ MASK_MODS: Mapping[str, Function] = {
 }
 
 
-def score_mod(given: str | NDArray | None) -> Function:
-    """Return a function of scores: of a name, of a vector of slopes, one for each head, or None's, the identity."""
+def score_mod(given: Function | str | NDArray | None) -> Function:
+    """Return a function of scores: itself, of a name, of a vector of slopes, one for each head, or the identity."""
     if given is None:
         return lambda score, b, h, q_idx, kv_idx: score
+    if callable(given):
+        return given
     if isinstance(given, str):
         return SCORE_MODS[given]
     return lambda score, b, h, q_idx, kv_idx: score + (kv_idx - q_idx) * given[h]
@@ -50,7 +52,7 @@ def mask_mod(given: str | None) -> Function:
     return (lambda b, h, q_idx, kv_idx: kv_idx >= 0) if given is None else MASK_MODS[given]
 
 
-def added(score: str | NDArray | None, mask: str | None, b: int, h: int, shape: tuple[int, int]) -> NDArray:
+def added(score: Function | str | NDArray | None, mask: str | None, b: int, h: int, shape: tuple[int, int]) -> NDArray:
     """Return what is added to the scores of a head, a matrix; -inf where a pair does not meet."""
     rows, keys = shape
     places, zeros, changed, met = np.arange(keys), np.zeros(keys), score_mod(score), mask_mod(mask)

@@ -177,6 +177,11 @@ def _attention() -> Iterator[Call]:
     weights = distinct((6, 2)) / 8, distinct((6,), 1), distinct((2, 2), 2), distinct((2,), 3)
     yield Call("multi_head_attention", "", lambda b: (b.x(), b.x(1), b.x(2), 2, *weights), kinds=ROWS)
     yield Call(op, "dense query", lambda b: (distinct((3, 2)), b.x(1), b.x(2)), kinds=ROWS)
+    op = "flex_attention"
+    yield Call(op, "", lambda b: (b.x(), b.x(1), b.x(2)), kinds=ROWS)
+    mod = {"score_mod": lambda score, b, h, q_idx, kv_idx: score * score * 0.5 - score}
+    yield Call(op, "function", lambda b: (b.x(), b.x(1), b.x(2)), mod, ROWS)
+    yield Call(op, "function across", lambda b: (b.x(), _others(b), _others(b)), {**mod, "scale": -1.5}, ROWS)
 
 
 def _too_short(index: int) -> Refusal:

@@ -33,7 +33,7 @@ def flex_attention(
         lead = np.broadcast_shapes(queries.shape[:-2], keys.shape[:-2], values.shape[:-2])
         queries, keys, values = (np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in (queries, keys, values))
         factor = scale if scale is not None else 1 / math.sqrt(queries.shape[-1]) if queries.shape[-1] else 1.0
-        dtype = np.result_type(queries, keys, values, np.float64)
+        dtype = np.result_type(queries, keys, values, score_mod if isinstance(score_mod, np.ndarray) else np.float64)
         out, sums = np.zeros((*lead, queries.shape[-2], values.shape[-1]), dtype), np.zeros(queries.shape[:-1], dtype)
         for place in np.ndindex(*sums.shape):
             head = place[:-1]
@@ -53,22 +53,32 @@ def flex_attention(
 
     changes, met = changed_by(score_mod), met_by(block_mask)
     shape = *_lead(query.shape, key.shape, value.shape, enable_gqa), query.shape[-2], value.shape[-1]
-    numbers = _numbers(query, key, value)
-    both = [each(lambda *parts, at=at: one(*parts)[at], numbers, query, key, value, shape=own)
+    operands = numbered(query, key, value)
+    both = [each(lambda *parts, at=at: one(*parts)[at], *operands, shape=own)
             for at, own in enumerate((shape, shape[:-1]))]  # fmt: skip
-    if isinstance(numbers, Components) and not any(isinstance(x, Components) for x in (query, key, value)):
+    if isinstance(operands[0], Components) and not any(isinstance(x, Components) for x in (query, key, value)):
         both = [stacked(one) for one in both]
     return both if return_lse else both[0]
 
 
-def _numbers(*operands: Any) -> Any:
-    """The number of each component; of dense operands the first of four dimensions or more is the batch."""
+def numbered(*operands: Any) -> tuple[Any, ...]:
+    """The number of each component, and the operands; of dense ones the first of four dimensions or more is the batch.
+
+    Dense operands that are a batch come back as components.
+    """
     nested = [len(x) for x in operands if isinstance(x, Components)]
     rank = max(len(x.shape) for x in operands)
     if not nested and rank < 4:
-        return np.array(0)
-    count = nested[0] if nested else max(x.shape[0] for x in operands if x.ndim == rank)
-    return Components(map(np.array, range(count)), (count,), np.int64)
+        return np.array(0), *operands
+    if not nested:
+        (count,) = np.broadcast_shapes(*[x.shape[:1] for x in operands if x.ndim == rank])
+        return numbered(*[_slices(x, count) if x.ndim == rank else x for x in operands])
+    return Components(map(np.array, range(nested[0])), nested[:1], np.int64), *operands
+
+
+def _slices(x: NDArray, count: int) -> Components:
+    parts = np.broadcast_to(x, (count, *x.shape[1:]))
+    return Components(parts, parts.shape, x.dtype)
 
 
 def _average(scores: NDArray, values: NDArray) -> tuple[Any, Any]:

@@ -94,6 +94,17 @@ def heads(query: Any, key: Any, value: Any, count: int, packed: Any, bias: Any, 
     return each(one, query, key, value)
 
 
+def flex_attention(query: Any, key: Any, value: Any, score_mod: Any = None, scale: Any = None) -> Any:
+    """In a few products: PyTorch's own has no gradient on the CPU, and wants four dimensions."""
+
+    def one(q: Any, k: Any, v: Any) -> Any:
+        scores = q @ k.transpose(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
+        changed = scores if score_mod is None else score_mod(scores, None, None, None, None)
+        return changed.softmax(-1) @ v
+
+    return each(one, query, key, value)
+
+
 def embedding(indices: Any, weight: Any) -> Any:
     return each(lambda c: functional.embedding(c, weight), indices)
 
@@ -209,6 +220,7 @@ OPERATORS: dict[str, Operator] = {
     "dropout": dropout,
     "embedding": embedding,
     "equal": equal,
+    "flex_attention": flex_attention,
     "flatten": lambda x, start: each(lambda c: c.flatten(start - 1), x),
     "gelu": gelu,
     "getitem": getitem,

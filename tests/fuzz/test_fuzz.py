@@ -38,7 +38,7 @@ def test_a_seed_and_a_number_say_everything(mode: str) -> None:
 
 
 def test_every_operator_of_the_table_is_drawn_and_judged() -> None:
-    operators = {name for name, entry in TABLE.items() if entry.signature}
+    operators = {name for name, entry in TABLE.items() if entry.signature} - {"create_nested_block_mask"}  # no array
     assert not operators - set(OPERATORS), f"drawn nowhere in tests/fuzz/draw: {sorted(operators - set(OPERATORS))}"
     assert not operators - set(RULES), f"judged nowhere in tests/fuzz/oracle: {sorted(operators - set(RULES))}"
 

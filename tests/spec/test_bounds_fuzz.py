@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
+from pynested.conformance.adapters.functions_by_name import BY_NAME
 from pynested.spec.bounds import BOUNDS
 from pynested.spec.compare import Difference, compare
 from pynested.spec.components import Components
@@ -188,6 +189,13 @@ def _heads(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any
     return [*rows, int(draw.integers(1, width + 1)), *weights], {"is_causal": bool(draw.random() < 0.5)}, None
 
 
+def _flex_attention(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
+    """The same without a mask, and perhaps with a function of scores that looks at no head."""
+    args, kwargs, kind = _attention(draw, op, x)
+    kwargs.pop("is_causal", None)
+    return args[:3], kwargs | ({"score_mod": "causal"} if draw.random() < 0.6 else {}), kind
+
+
 CALLS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys([name for name, one in FUNCTIONS.items() if one.precision in BOUNDS], _functions),
     **dict.fromkeys(("gelu", "silu"), _functions),
@@ -203,6 +211,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "cross_entropy": _losses,
     "scaled_dot_product_attention": _attention,
     "multi_head_attention": _heads,
+    "flex_attention": _flex_attention,
 }
 
 
@@ -244,7 +253,7 @@ def differences(call: Drawn, seed: int = 0, device: str = "cpu") -> Iterator[str
         back = gradient_fields(replace(case, cotangent=cotangent), run.arguments, run.result, run.exact, run.dtype)
     args = [handed(call, value, device) for value in call.args]
     kwargs = {name: handed(call, value, device) for name, value in call.kwargs.items()}
-    result = getattr(pn, call.op)(*args, **kwargs)
+    result = (BY_NAME.get(call.op) or getattr(pn, call.op))(*args, **kwargs)
     found = compare(read(result), expected)
     if found is not None:
         yield f"{call}: {found}{where(call, found)}"

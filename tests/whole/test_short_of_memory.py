@@ -156,6 +156,8 @@ OPERATORS: dict[str, Callable[[Any], Any]] = {
     "to": lambda x: pn.to(x, dtype=pn.float64),
     "cross_entropy": lambda x: pn.cross_entropy(last(x), numbers(6000, WIDTH)),
     "scaled_dot_product_attention": lambda x: pn.scaled_dot_product_attention(x[..., :1], x[:, :9, :1], x[:, :9]),
+    "flex_attention": lambda x: pn.flex_attention(x[..., :1], x[:, :9, :1], x[:, :9], lambda s, b, h, i, j: s * 2.0),
+    "create_nested_block_mask": lambda x: pn.create_nested_block_mask(lambda b, h, i, j: i >= j, x, x[:, :9]),
 }
 OTHERS: dict[str, Callable[[Any], Any]] = {
     "zeros": lambda x: pn.zeros(MIB),

@@ -78,6 +78,14 @@ def _edges(book: Book) -> None:
         hand: Any = [[[[0.0], [0.0]]]]
         clauses = "3 10" if "block_mask" in kw else "4 10"
         book.value("float32/left-out", clauses, [*two, last], kw=kw, gradient=hand, **first)
+    # The same of a value alone; and scores that are -inf of themselves, which are not left out.
+    two[1] = nest("float32", [[[1.0], [1.0]]], 1)
+    hand = [[[[0.0], [0.0]]]]
+    book.value("float32/left-out", "4 10", [*two, last], kw={"score_mod": "causal"}, gradient=hand, **first)
+    low = nest("float32", [[[-INF]]], 1), nest("float32", [[[1.0], [2.0]]], 1), nest("float32", [[[2.0], [6.0]]], 1)
+    book.value("float32/all-scores-low", "4", low, kw={"score_mod": "marked"}, gradient=None)
+    neither = {"score_mod": "causal", "block_mask": "checkered"}
+    book.value("float32/nothing-left", "3 4 9", _three("neither"), cmp="bound", kw=neither)
     book.value("float32/no-keys", "9", _three("no keys", (0, 0, 0)), kw={"score_mod": "alibi"}, zeros="signed")
     nothing = nest("float32", [], shape=(0, 2, None, 2))
     book.value("float32/batch0", "1 7", [nothing] * 3, kw={"score_mod": "alibi", "block_mask": "causal"})

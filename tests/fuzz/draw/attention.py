@@ -73,4 +73,14 @@ def attention(d: Draft) -> Call:
     return Call("scaled_dot_product_attention", tuple(args), options)
 
 
-DRAWS: dict[str, Callable[[Draft], Call]] = {"scaled_dot_product_attention": attention}
+def flex_attention(d: Draft) -> Call:
+    """The same without masks and functions, which a plan has no words for."""
+    call = attention(d)
+    options = {name: value for name, value in call.kwargs.items() if name in ("scale", "enable_gqa")}
+    return Call("flex_attention", call.args[:3], options)
+
+
+DRAWS: dict[str, Callable[[Draft], Call]] = {
+    "scaled_dot_product_attention": attention,
+    "flex_attention": flex_attention,
+}

@@ -25,6 +25,7 @@ ADDING = (
     "softmax",
     "cross_entropy",
     "attention",
+    "flex_attention",
     *RUN_BOUNDS,
 )  # precisions
 

@@ -136,4 +136,14 @@ def _wrap(given: list[Nest], nested: list[Nest], grouped: bool, dtype: Any) -> C
     return lambda raw: Nest(raw, "jagged", dtype, at, sizes)
 
 
-RULES: dict[str, Callable[..., Answer]] = {"scaled_dot_product_attention": scaled_dot_product_attention}
+def flex_attention(query: Nest, key: Nest, value: Nest, scale: float | None = None, enable_gqa: bool = False) -> Answer:
+    """Without functions it is the same; of dense operands the first sizes are a batch, which broadcasts as heads do."""
+    same = scaled_dot_product_attention(query, key, value, scale=scale, enable_gqa=enable_gqa)
+    names = ("query", "key", "value", "scale", "enable_gqa")
+    return Answer("flex_attention", {name: same.arguments[name] for name in names}, same.wrap, same.may_refuse)
+
+
+RULES: dict[str, Callable[..., Answer]] = {
+    "scaled_dot_product_attention": scaled_dot_product_attention,
+    "flex_attention": flex_attention,
+}
