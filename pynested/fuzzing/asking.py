@@ -31,7 +31,7 @@ from pynested.spec.table import load_table
 
 from .calls import Vector, authored, expected
 from .chance import Chance
-from .laws import follows, orders, taken
+from .laws import defined, follows, orders, taken
 from .plan import Plan, drawn
 from .programs import CHAPTERS, Draft, drafted, program
 from .settings import Settings
@@ -169,9 +169,9 @@ def asked_of(plan: Drawn, settings: Settings, errors: str, unasked: Counter[str]
     yield from _placed(plan, jobs, chance, _PLACES_OF_CASE)
     if case.error is not None:
         return
-    batch = _batch(case.args)
+    batch, whole = _batch(case.args), defined(case)
     for order in orders(chance, batch):
-        if follows(case, order):
+        if follows(case, order, whole):
             ordered = replace(plan, order=order)
             call = case_of(plan.op, taken(vector, order))
             for job in jobs:

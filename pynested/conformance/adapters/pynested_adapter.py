@@ -125,7 +125,9 @@ class PynestedTarget(Target):
         if isinstance(result, pn.NestedArray):
             sizes = [result.regular_size(dim) for dim in range(result.ndim)]
             return Components((self.read(one) for one in result.unbind()), sizes, result.dtype)
-        return result.detach().to("cpu").numpy() if isinstance(result, pn.Array) else result
+        if isinstance(result, pn.Array):
+            return (result.detach() if self._device == "cpu" else result.detach().to("cpu")).numpy()
+        return result
 
     def used(self, result: Any, read: Any) -> Iterator[tuple[str, Any]]:
         """Yield a nested result as padding shows it, and beside an array of its shape that is made apart."""
