@@ -36,7 +36,7 @@ class Components(list[NDArray]):
     """The components of one nested operand or result, and what a batch of none has as well: logical shape and dtype."""
 
     def __init__(self, components: Iterable[NDArray], shape: Shape | None = None, dtype: Any = None) -> None:
-        super().__init__(np.asarray(component) for component in components)
+        super().__init__(map(np.asarray, components))
         self.shape: tuple[int | None, ...] = _seen(self) if shape is None else tuple(shape)
         if not self and dtype is None:
             raise TypeError("Components: a batch of no components cannot show its dtype; pass dtype=")

@@ -168,7 +168,7 @@ def load_corpus(folder: Path = VECTORS, table: Mapping[str, Operator] | None = N
     _refuse([*lint_cases(table, files), *lint_programs(table, programs)])
     order = {name: number for number, name in enumerate(table)}
     cases = [case_of(op, entry) for op in sorted(files, key=order.__getitem__) for entry in files[op]]
-    cases += [_program(name, one) for name in sorted(programs, key=order.__getitem__) for one in programs[name]]
+    cases += [program_of(name, one) for name in sorted(programs, key=order.__getitem__) for one in programs[name]]
     return Corpus(table, tuple(cases), SPEC, digest)
 
 
@@ -197,8 +197,8 @@ def case_of(op: str, entry: Mapping[str, Any]) -> Case:
     return Case(op=op, **{**entry, **lists})
 
 
-def _program(chapter: str, entry: Mapping[str, Any]) -> Program:
-    """Return the program of an entry; its clauses are those of its steps."""
+def program_of(chapter: str, entry: Mapping[str, Any]) -> Program:
+    """Return the program of an entry, whose form was checked when it was read; its clauses are those of its steps."""
     return Program(
         id=entry["id"],
         op=chapter,

@@ -117,12 +117,11 @@ def seal(message: Mapping[str, Any]) -> None:
 
 def _keys(value: Any) -> set[str]:
     """Return the keys that no value has, from every depth."""
-    if isinstance(value, dict):
-        inner = set().union(*(_keys(one) for one in value.values())) if value else set()
-        return (set(value) - _VALUE_KEYS) | inner
-    if isinstance(value, list):
-        return set().union(*(_keys(one) for one in value)) if value else set()
-    return set()
+    found = value.keys() - _VALUE_KEYS if isinstance(value, dict) else set()
+    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        if isinstance(one, (dict, list)):
+            found |= _keys(one)
+    return found
 
 
 def differentiated(case: Case, operator: Operator) -> list[int | str]:

@@ -17,10 +17,11 @@ import numpy as np
 
 from pynested.conformance.arranging import placements_for
 from pynested.conformance.asking import Job
-from pynested.conformance.corpus import Corpus, Selection, case_of
-from pynested.conformance.judge import DIFFERS, OK, Finding, judge
+from pynested.conformance.corpus import Case, Corpus, Program, Selection, case_of, program_of
+from pynested.conformance.judge import DIFFERS, OK, Finding
 from pynested.conformance.messages import Message
 from pynested.conformance.placements import LAYOUTS, OVERLAPPING
+from pynested.conformance.programs import judged
 from pynested.conformance.replies import VALUE, Reply
 from pynested.conformance.runner import plan as planned
 from pynested.conformance.session import Session
@@ -30,13 +31,18 @@ from pynested.spec.table import load_table
 
 from .calls import Vector, authored, expected
 from .chance import Chance
-from .laws import follows, orders, taken
+from .laws import defined, follows, orders, taken
 from .plan import Plan, drawn
+from .programs import CHAPTERS, Draft, drafted, program
 from .settings import Settings
 
-__all__ = ["Asked", "Question", "asked_of", "jobs_of", "outcomes"]
+__all__ = ["Asked", "Drawn", "Question", "asked_of", "case_in", "drawn_of", "jobs_of", "outcomes"]
 
-_PLACES_OF_CASE, _PLACES_OF_LAW = 4, 2  # placements that are drawn in each layout; a case is asked packed too
+Drawn = Plan | Draft
+
+# Placements that are drawn in each layout; a case and a program are asked packed too.
+_PLACES_OF_CASE, _PLACES_OF_LAW, _PLACES_OF_PROGRAM = 4, 2, 3
+_PROGRAMS = 0.15  # of all numbers
 NO_CALL, NO_EXPECTATION = "nothing that this target is asked", "nothing that vectors can expect"
 
 
@@ -44,7 +50,7 @@ NO_CALL, NO_EXPECTATION = "nothing that this target is asked", "nothing that vec
 class Question:
     """A plan, perhaps with an order; the call that it stands for, in one layout and placement."""
 
-    plan: Plan
+    plan: Drawn
     job: Job
     placement: str
 
@@ -68,9 +74,25 @@ class Asked:
         return next((one for one in found if one in DIFFERS), OK if OK in found else found[0])
 
 
+def drawn_of(settings: Settings, number: int) -> Drawn:
+    """Return what a number stands for: a call, or a program."""
+    ops = tuple(op for op in settings.ops if op not in CHAPTERS)
+    chapters = tuple(op for op in settings.ops if op in CHAPTERS)
+    either = not settings.ops or (ops and chapters)
+    if Chance(settings.seed, number, 4).happens(_PROGRAMS) if either else chapters:
+        return drafted(settings.seed, number, chapters or CHAPTERS)
+    return drawn(settings.seed, number, ops)
+
+
+def case_in(vector: Vector) -> Case:
+    """Return what is asked and what is due: of a call, or of a program."""
+    op = vector["id"].partition("/")[0]
+    return program_of(op, vector) if "steps" in vector else case_of(op, vector)
+
+
 def jobs_of(vector: Vector, layouts: tuple[str, ...] = LAYOUTS) -> list[Job]:
     """Return what can be asked of one vector: these layouts, with those of `conform` and every other placement."""
-    case = case_of(vector["id"].partition("/")[0], vector)
+    case = case_in(vector)
     jobs = planned(Corpus(load_table(), (case,), SPEC, ""), Selection(layouts=layouts))
     if case.is_error:
         return jobs
@@ -84,12 +106,12 @@ def outcomes(settings: Settings, numbers: Iterable[int], session: Session, unask
     ``unasked`` counts the numbers of which there was nothing to ask, by the reason.
     """
     waiting: deque[Question] = deque()
-    right: dict[tuple[Plan, str], Reply] = {}
+    right: dict[Any, Reply] = {}
 
     def requests() -> Iterator[Message]:
         for number in numbers:
             with _named(settings.seed, number):
-                plan = drawn(settings.seed, number, settings.ops)
+                plan = drawn_of(settings, number)
                 for question in asked_of(plan, settings, session.identity.errors, unasked):
                     waiting.append(question)
                     yield question.request
@@ -115,17 +137,26 @@ def _named(seed: int, number: int) -> Iterator[None]:
 def _asked(question: Question, reply: Reply, right: dict[Any, Reply], errors: str) -> Asked:
     """Judge a reply, or recognise it."""
     job, key = question.job, (question.plan.order, question.job.layout)
+    if isinstance(job.case, Program):
+        return Asked(question, judged(job.case, job.layout, reply, errors))
     known = right.get(key)
     if known is not None and _same_reply(reply, known):
         return Asked(question, [Finding("forward", OK)])
-    findings = judge(job.case, job.layout, reply, errors)
+    findings = judged(job.case, job.layout, reply, errors)
     if reply.outcome == VALUE and not any(one.verdict in DIFFERS for one in findings):
         right[key] = reply
     return Asked(question, findings)
 
 
-def asked_of(plan: Plan, settings: Settings, errors: str, unasked: Counter[str]) -> Iterator[Question]:
-    """Yield the questions about a plan: the call itself, and what the laws say of it."""
+def asked_of(plan: Drawn, settings: Settings, errors: str, unasked: Counter[str]) -> Iterator[Question]:
+    """Yield the questions about a plan: a program; or the call itself, and what the laws say of it."""
+    chance = Chance(plan.seed, plan.number, 2)
+    if isinstance(plan, Draft):
+        found = program(plan)
+        unasked[NO_EXPECTATION] += found is None
+        jobs = [] if found is None else jobs_of(found, settings.layouts)
+        yield from _placed(plan, jobs, chance, _PLACES_OF_PROGRAM)
+        return
     case = authored(plan)
     if case is None or (case.error is not None and errors == "none"):
         unasked[NO_CALL] += 1
@@ -134,20 +165,25 @@ def asked_of(plan: Plan, settings: Settings, errors: str, unasked: Counter[str])
     if vector is None:
         unasked[NO_EXPECTATION] += 1
         return
-    jobs, chance = jobs_of(vector, settings.layouts), Chance(plan.seed, plan.number, 2)
-    for job in jobs:
-        first, *others = job.placements
-        yield from (Question(plan, job, one) for one in (first, *_some(chance, others, _PLACES_OF_CASE)))
+    jobs = jobs_of(vector, settings.layouts)
+    yield from _placed(plan, jobs, chance, _PLACES_OF_CASE)
     if case.error is not None:
         return
-    batch = _batch(case.args)
+    batch, whole = _batch(case.args), defined(case)
     for order in orders(chance, batch):
-        if follows(case, order):
+        if follows(case, order, whole):
             ordered = replace(plan, order=order)
             call = case_of(plan.op, taken(vector, order))
             for job in jobs:
                 places = _some(chance, job.placements, _PLACES_OF_LAW)
                 yield from (Question(ordered, replace(job, case=call), one) for one in places)
+
+
+def _placed(plan: Drawn, jobs: Sequence[Job], chance: Chance, most: int) -> Iterator[Question]:
+    """Yield the questions about a vector: in each layout packed, and in some other placements."""
+    for job in jobs:
+        first, *others = job.placements
+        yield from (Question(plan, job, one) for one in (first, *_some(chance, others, most)))
 
 
 def _some(chance: Chance, placements: Sequence[str], most: int) -> list[str]:

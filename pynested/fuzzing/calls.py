@@ -17,7 +17,7 @@ from pynested.spec.generator.words import Inexact
 from pynested.spec.numerics import NDArray
 
 from .chance import Chance
-from .laws import follows, is_by_hand, reordered, taken
+from .laws import defined, follows, is_by_hand, reordered, taken
 from .plan import DRAWN, SCALED, SPECIAL, WHOLE, Plan
 
 __all__ = ["authored", "expected", "vector"]
@@ -103,7 +103,7 @@ def vector(plan: Plan) -> Vector | None:
     found = expected(case)
     if not plan.order or found is None:
         return found
-    if not follows(case, plan.order):
+    if not follows(case, plan.order, defined(case)):
         return None
     cotangent = taken(found, plan.order).get("cotangent")
     given = None if cotangent is None else decode_value(cotangent)

@@ -78,8 +78,9 @@ def fuzz(options: argparse.Namespace, command: list[str] | None, write: Callable
 def _operators(names: list[str]) -> tuple[str, ...]:
     """Return the operators that are chosen; those that no family has are refused."""
     from .plan import OFFERED
+    from .programs import CHAPTERS
 
-    known = sorted({op for _, op in OFFERED})
+    known = sorted({op for _, op in OFFERED} | {*CHAPTERS})
     for name in names:
         if name not in known:
             raise unknown("operator that is drawn", name, known)

@@ -19,7 +19,7 @@ from pynested.spec.generator.build import bound
 
 from .chance import Chance
 
-__all__ = ["follows", "is_by_hand", "orders", "reordered", "taken"]
+__all__ = ["defined", "follows", "is_by_hand", "orders", "reordered", "taken"]
 
 Order = tuple[int, ...]
 _REFUSES = (ValueError, IndexError, TypeError, KeyError)  # of a definition, which checks nothing itself
@@ -69,16 +69,22 @@ def _batched(shape: Sequence[int | None], batch: int, rank: int) -> bool:
     return len(shape) == rank and shape[0] == batch > 1
 
 
-def follows(case: Case, order: Order) -> bool:
-    """Return whether the law holds of a call: its definition gives the same components in the order of the call."""
+def defined(case: Case) -> Any:
+    """Return what the definition gives of a call; None where it cannot be asked."""
+    with np.errstate(all="ignore"):
+        try:
+            define, arguments = bound(case)
+            return define(**arguments)
+        except _REFUSES:
+            return None
+
+
+def follows(case: Case, order: Order, whole: Any) -> bool:
+    """Return whether the law holds of a call: its definition gives the components of the ``whole`` in that order."""
     sizes = {len(one) for one in _flat([*case.args, *case.kwargs.values()]) if isinstance(one, Components)}
     if len(sizes) != 1 or max(order) >= max(sizes) or is_by_hand(case) or _counted(case, max(sizes)):
         return False
-    with np.errstate(all="ignore"):
-        try:
-            whole, picked = _defined(case), _defined(reordered(case, order))
-        except _REFUSES:
-            return False
+    picked = defined(reordered(case, order)) if isinstance(whole, Components) else None
     if not (isinstance(whole, Components) and isinstance(picked, Components)):
         return False
     if len(whole) not in sizes or len(picked) != len(order):
@@ -95,11 +101,6 @@ def is_by_hand(case: Case) -> bool:
 def _counted(case: Case, batch: int) -> bool:
     """Return whether an argument may say how many components there are, as the first size of a shape does."""
     return any(isinstance(one, tuple) and one[:1] == (batch,) for one in (*case.args, *case.kwargs.values()))
-
-
-def _defined(case: Case) -> Any:
-    define, arguments = bound(case)
-    return define(**arguments)
 
 
 def _same(a: Any, b: Any) -> bool:

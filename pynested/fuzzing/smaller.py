@@ -7,17 +7,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pynested.conformance.asking import Job
+from pynested.conformance.corpus import Program
 from pynested.conformance.judge import CONVENTION, DIFFERS, Finding, judge
 from pynested.conformance.kinds import Second, as_declared
 from pynested.conformance.placements import PACKED
+from pynested.conformance.programs import judged
 from pynested.conformance.roots import BY_MESSAGE, normal
 from pynested.conformance.session import Session
 from pynested.spec.axes import FAMILIES
 from pynested.spec.generator.batches import outline
 
-from .asking import jobs_of
+from .asking import Drawn, jobs_of
 from .calls import Vector, vector
 from .plan import DRAWN, SCALED, SPECIAL, WHOLE, Numbers, Plan, admits, permitted
+from .programs import Draft, program, shorter
 from .shrink import shrunk
 
 __all__ = ["DTYPE", "Kind", "Spot", "is_declared", "kind_of", "looked_at", "smallest"]
@@ -34,7 +37,7 @@ _FEWEST = ("one", "two", "three", "many")  # components
 class Spot:
     """A plan, and the layout and placement in which it is looked at."""
 
-    plan: Plan
+    plan: Drawn
     layout: str
     placement: str
 
@@ -52,7 +55,7 @@ def kind_of(op: str, findings: Sequence[Finding]) -> Kind | None:
 
 def looked_at(spot: Spot, session: Session) -> tuple[Vector, list[Finding]] | None:
     """Ask one call, and hold it against its definition; None where there is no such call."""
-    found = vector(spot.plan)
+    found = program(spot.plan) if isinstance(spot.plan, Draft) else vector(spot.plan)
     job = next((one for one in jobs_of(found) if one.layout == spot.layout), None) if found is not None else None
     if found is None or job is None or spot.placement not in job.placements:
         return None
@@ -63,8 +66,9 @@ def _judged(job: Job, placement: str, session: Session) -> list[Finding]:
     """Return the verdict of one call; what differs may be a convention, which the dense operator shows."""
     identity, request = session.identity, job.request(placement)
     (reply,) = session.answers(iter([request]))
-    findings = judge(job.case, job.layout, reply, identity.errors)
-    if not (identity.dense and identity.conventions and any(one.verdict in DIFFERS for one in findings)):
+    findings = judged(job.case, job.layout, reply, identity.errors)
+    declares = identity.dense and identity.conventions and not isinstance(job.case, Program)
+    if not declares or all(one.verdict not in DIFFERS for one in findings):
         return findings
     (reply,) = session.answers(iter([{**request, "dense": True}]))
     dense = {one.part: one for one in judge(job.case, job.layout, reply, identity.errors, kinds=False)}
@@ -89,7 +93,8 @@ def smallest(spot: Spot, kind: Kind, session: Session) -> Spot:
 
 def _candidates(spot: Spot, kind: Kind) -> Iterator[Spot]:
     """Yield simpler spots: no law, fewer components, other numbers, lower levels, shorter and narrower ones, packed."""
-    yield from (replace(spot, plan=plan) for plan in _plans(spot.plan))
+    plans = shorter(spot.plan) if isinstance(spot.plan, Draft) else _plans(spot.plan)
+    yield from (replace(spot, plan=plan) for plan in plans)
     if spot.placement != PACKED:
         yield replace(spot, placement=PACKED)
 

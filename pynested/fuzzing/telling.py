@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pynested.conformance.asking import Job
-from pynested.conformance.corpus import Case, Corpus, Selection, case_of
+from pynested.conformance.corpus import Case, Corpus, Selection
 from pynested.conformance.differences import WIDTH, causes, in_full
 from pynested.conformance.judge import CONVENTION, Finding
 from pynested.conformance.placements import PACKED
@@ -20,11 +20,13 @@ from pynested.conformance.runner import plan as planned
 from pynested.conformance.runner import results
 from pynested.conformance.session import Session
 from pynested.spec.corpus import SPEC, load_vectors
-from pynested.spec.generator.write import text_of
+from pynested.spec.generator.write import text_of, text_of_programs
 from pynested.spec.table import load_table
 
+from .asking import case_in
 from .calls import Vector
 from .campaign import Tally
+from .programs import CHAPTERS
 from .settings import Settings, opened
 from .smaller import Kind, Spot, is_declared, kind_of, looked_at, smallest
 
@@ -134,7 +136,7 @@ def _jobs(corpus: Corpus, case: Case, settings: Settings, placement: str) -> Ite
 def _corpus(small: Sequence[Small]) -> Corpus:
     """Return the smallest calls as vectors, and those that must be accepted beside one that must be refused."""
     files = _files(small)
-    return Corpus(load_table(), tuple(case_of(op, one) for op, found in files.items() for one in found), SPEC, "")
+    return Corpus(load_table(), tuple(case_in(one) for found in files.values() for one in found), SPEC, "")
 
 
 def _files(small: Sequence[Small]) -> dict[str, list[Mapping[str, Any]]]:
@@ -169,6 +171,7 @@ def save(small: Sequence[Small], folder: Path) -> None:
         for op, found in _files(small).items():
             path = folder / load_table()[op].chapter / f"{op}.json"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text_of(op, found), encoding="utf-8", newline="\n")
+            text = text_of_programs(op, found) if op in CHAPTERS else text_of(op, found)
+            path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise OutputError(f"cannot write {folder}: {error.strerror}") from error

@@ -22,7 +22,7 @@ from ..numerics import NDArray
 from ..ordered import Ordered, value_of
 from .trees import map_leaves
 
-__all__ = ["MP", "Exact", "exactly", "lift", "plain", "round_to", "slopes_of", "split"]
+__all__ = ["MP", "Exact", "exactly", "is_float_of", "lift", "plain", "round_to", "slopes_of", "split"]
 
 MP = mpmath.MPContext()
 MP.prec = 160
@@ -243,7 +243,7 @@ def plain(array: Any) -> NDArray:
     """Return the multi-precision values of an array of exact (or ordinary) numbers."""
     array = np.asarray(array, dtype=object)
     result = np.empty(array.size, dtype=object)
-    result[:] = [_exact(number).value for number in array.ravel()]
+    result[:] = [number if isinstance(number, MP.mpf) else _exact(number).value for number in array.ravel()]
     return result.reshape(array.shape)
 
 
@@ -267,6 +267,14 @@ def round_to(value: Any, dtype: str) -> float:
     if steps.bit_length() + quantum > highest + 1:
         return -math.inf if sign else math.inf
     return math.ldexp(-steps if sign else steps, quantum)
+
+
+def is_float_of(value: Any, dtype: str) -> bool:
+    """Return whether a multi-precision value is a float of `dtype`, so that nothing is to be rounded."""
+    precision, lowest, highest = _FORMATS[dtype]
+    _, mantissa, exponent, bits = value._mpf_  # the mantissa is odd; that of zero, infinity and NaN is 0
+    least = max(exponent + bits - precision, lowest - precision + 1)
+    return not mantissa or (exponent >= least and exponent + bits <= highest + 1)
 
 
 def _shift_half_even(mantissa: int, shift: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -134,34 +134,37 @@ def _field(
         starts = accumulate((sum(leaf.size for leaf in leaves(one)) for one in value), initial=first)
         parts = zip(zip(value, given, strict=True), starts, strict=False)
         return {"list": [_field(case, *part, contributions, *special) for part in parts]}
-    columns: list[list[NDArray]] = [[], [], [], []]
-    slopes: list[Any] = []
-    for leaf in leaves(value):
-        pairs = [contributions.get(first + place, []) for place in range(leaf.size)]
+    arrays = leaves(value)
+    pairs: list[list[Pairs]] = []
+    for leaf in arrays:
+        pairs.append([contributions.get(first + place, []) for place in range(leaf.size)])
         first += leaf.size
-        slopes += [slope for one in pairs for slope, _ in one]
-        sums = [_sum_of_products(one) for one in pairs]
-        for number, column in enumerate(columns):
-            column.append(_objects([one[number] for one in sums], leaf))
+    sums = [_objects([Exact(MP.fsum(s * c for s, c in one)) for one in own], leaf) for own, leaf in _zip(pairs, arrays)]
+    slopes = [slope for own in pairs for one in own for slope, _ in one]
     dtype, computing = given.dtype.name, value.dtype.name
-    gradient = like(value, iter(columns[0]), object)
+    gradient = like(value, iter(sums), object)
     plain = representable(gradient, dtype) and representable(np.array(slopes, object), dtype)
     if case.cmp == "exact" and plain:  # a sum may be a float where what is added has to be rounded
         return exact_fields(gradient, gradient, dtype, strict=True, zeros="either", open_places=())
-    held = (column if own is None else leaves(own) for column, own in zip(columns[1:], special, strict=True))
-    errors, lost, added = held
-    places = zip(errors, columns[0], lost, strict=True)
+    reached = [[_reach_of_products(one) for one in own] for own in pairs]
+    columns = ([_objects([one[n] for one in own], leaf) for own, leaf in _zip(reached, arrays)] for n in range(3))
+    errors, lost, added = (column if own is None else leaves(own) for column, own in zip(columns, special, strict=True))
+    places = zip(errors, sums, lost, strict=True)
     allowed = like(value, iter([allow(error, _floats(exact), dtype, computing, lost) for error, exact, lost in places]))
     open_places = like(value, iter([beyond(_floats(one), dtype) for one in added]))
     return bound_fields(gradient, gradient, allowed, dtype, open_places)
 
 
-def _sum_of_products(pairs: Pairs) -> tuple[Any, Any, Any, Any]:
-    """Return slopes times cotangents, added up; the error in units of u, what is lost in floors, what is the most."""
+def _zip(columns: Sequence[Any], arrays: Sequence[NDArray]) -> Iterator[tuple[Any, NDArray]]:
+    return zip(columns, arrays, strict=True)
+
+
+def _reach_of_products(pairs: Pairs) -> tuple[Any, Any, Any]:
+    """Return of slopes times cotangents the error in units of u, what is lost in floors, and what is the most."""
     reach = MP.fsum(abs(s * c) for s, c in pairs)
     lost = MP.fsum(1 + abs(s) + abs(c) for s, c in pairs)
     steepest = max((abs(s) for s, _ in pairs), default=MP.zero)
-    return Exact(MP.fsum(s * c for s, c in pairs)), (len(pairs) + 4) * reach, lost, max(reach, steepest)
+    return (len(pairs) + 4) * reach, lost, max(reach, steepest)
 
 
 def _objects(numbers: list[Any], leaf: NDArray) -> NDArray:

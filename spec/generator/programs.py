@@ -14,7 +14,7 @@ from ..programs import FORMAT
 from .taped import Taped, floats_of, is_exact
 from .words import exact_fields
 
-__all__ = ["Chapter", "Draft", "chapter_text"]
+__all__ = ["Chapter", "Draft", "chapter_text", "file_text"]
 
 
 @dataclass
@@ -118,5 +118,10 @@ def chapter_text(chapter: Chapter, line: Any) -> str:
         except Exception as problem:
             problem.add_note(f"while building {draft.id}")
             raise
-    head = {"format": FORMAT, "spec": SPEC, "chapter": chapter.name, "count": len(lines)}
+    return file_text(chapter.name, lines, line)
+
+
+def file_text(chapter: str, lines: list[str], line: Any) -> str:
+    """Return the file of a chapter, given the text of each program."""
+    head = {"format": FORMAT, "spec": SPEC, "chapter": chapter, "count": len(lines)}
     return str(line(head))[:-1] + ',\n"programs":[\n' + ",\n".join(lines) + "\n]}\n"

@@ -17,7 +17,7 @@ import numpy as np
 from ..components import Components
 from ..memory import Held, Machine, leafwise, leaves
 from ..numerics import NDArray
-from ..programs import OF_TAPE, QUESTIONS, Step, outs
+from ..programs import OF_TAPE, QUESTIONS, WRITES, Step, outs
 from .exact import MP, Exact, round_to, slopes_of
 from .words import Inexact, representable
 
@@ -167,6 +167,8 @@ class Taped(Machine):
         self._check(values, args[1].dtype.name)
         if len(self._collected) > len(self._leaf_cells):
             raise Inexact("second derivatives along what results collect are not reckoned")
+        if any(one["op"] in (*WRITES, "detach") for one in self._steps):
+            raise Inexact("second derivatives after a write, or beside what is detached, are not reckoned")
         columns = [self._differences(step, number) for number in range(len(self._leaf_cells))]
         rows = iter([{n: slope for n, slope in enumerate(row) if slope} for row in zip(*columns, strict=True)])
         made = self.put(values, args[1].dtype)

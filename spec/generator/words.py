@@ -11,7 +11,7 @@ import numpy as np
 from ..encoding import WIDTHS, Components, encode, show
 from ..numerics import NDArray
 from ..overflow import LARGEST
-from .exact import MP, plain, round_to, split
+from .exact import MP, is_float_of, plain, round_to, split
 from .trees import leaves
 
 __all__ = ["Inexact", "bound_fields", "exact_fields", "fields_of", "representable"]
@@ -71,11 +71,7 @@ def fields_of(tree: Any, parts: Iterable[Leaf], dtype: str, cmp: str) -> dict[st
 
 def representable(exact: Any, dtype: str) -> bool:
     """Say whether every number of the tree is a float of `dtype` exactly."""
-    return all(_is_float(value, dtype) for leaf in leaves(exact) for value in plain(leaf).ravel())
-
-
-def _is_float(value: Any, dtype: str) -> bool:
-    return not MP.isfinite(value) or bool(value == round_to(value, dtype))
+    return all(is_float_of(value, dtype) for leaf in leaves(exact) for value in plain(leaf).ravel())
 
 
 def _pairs(signs: Any, exact: Any) -> Iterable[tuple[NDArray, NDArray]]:

@@ -16,9 +16,9 @@ from .build import build
 from .cases import program_shape, program_share, program_tape, program_write
 from .cases.designed import PART as DRAWN
 from .cases.designed import designed
-from .programs import chapter_text
+from .programs import chapter_text, file_text
 
-__all__ = ["FOLDER", "books", "differences", "text_of", "texts", "write"]
+__all__ = ["FOLDER", "books", "differences", "text_of", "text_of_programs", "texts", "write"]
 
 _PROGRAMS = (program_write, program_tape, program_shape, program_share)
 FOLDER = Path(__file__).parents[1] / "vectors"
@@ -53,6 +53,11 @@ def text_of(op: str, vectors: Sequence[Mapping[str, Any]]) -> str:
     lines = [_line(vector) for vector in vectors]
     header = {"format": FORMAT, "spec": SPEC, "op": op, "count": len(lines)}
     return _line(header)[:-1] + ',\n"cases":[\n' + ",\n".join(lines) + "\n]}\n"
+
+
+def text_of_programs(chapter: str, programs: Sequence[Mapping[str, Any]]) -> str:
+    """Return the file of the programs of one chapter."""
+    return file_text(chapter, [_line(program) for program in programs], _line)
 
 
 def _case(book: Book, number: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from pynested.spec.generator.__main__ import main
 from pynested.spec.generator.author import Book
 from pynested.spec.generator.build import build
 from pynested.spec.generator.draws import distinct, floats, integers, nest, word
-from pynested.spec.generator.exact import MP, Exact, lift, round_to, split
+from pynested.spec.generator.exact import MP, Exact, is_float_of, lift, round_to, split
 from pynested.spec.generator.words import Inexact, bound_fields
 from pynested.spec.table import load_table
 
@@ -79,6 +79,17 @@ def test_rounding_happens_once() -> None:
     assert float(np.float16(np.float32(1 + 2**-11))) == 1
     assert round_to(MP.mpf(2) ** -25, "float16") == 0
     assert round_to(MP.mpf(65520), "float16") == math.inf
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_what_is_a_float_is_what_numpy_can_hold(dtype: str) -> None:
+    kind = np.finfo(dtype)
+    for number in (kind.max, kind.tiny, kind.smallest_subnormal, np.nextafter(np.array(1, dtype), 2), 0.0, math.inf):
+        assert is_float_of(MP.mpf(float(number)), dtype) and is_float_of(-MP.mpf(float(number)), dtype)
+    for number in (kind.max, kind.tiny, np.nextafter(np.array(1, dtype), 2)):
+        assert not is_float_of(MP.mpf(float(number)) * (1 + MP.ldexp(1, -80)), dtype)
+    assert not is_float_of(MP.mpf(float(kind.max)) * 2, dtype)
+    assert not is_float_of(MP.mpf(float(kind.smallest_subnormal)) / 2, dtype)
 
 
 def test_two_halves_carry_a_hundred_bits() -> None:

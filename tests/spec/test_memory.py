@@ -175,6 +175,9 @@ def test_what_is_not_reckoned_is_said() -> None:
     kept = Taped(inputs, ["x"])
     with pytest.raises(Inexact, match="results collect"):
         run(kept, SQUARE, step("retain_grad", "y"), step("vjp", "y", "x", "c", out="g"))
+    for first in (step("fill_", "d", 1.0), step("detach", "x", out="e")):
+        with pytest.raises(Inexact, match="after a write, or beside what is detached"):
+            run(Taped(inputs, ["x"]), first, SQUARE, step("vjp", "y", "x", "c", out="g"))
 
 
 def test_a_draft_computes_what_is_due_and_keeps_what_it_is_told() -> None:

@@ -124,8 +124,11 @@ class PynestedTarget(Target):
             return [self.read(one) for one in result]
         if isinstance(result, pn.NestedArray):
             sizes = [result.regular_size(dim) for dim in range(result.ndim)]
-            return Components((self.read(one) for one in result.unbind()), sizes, result.dtype)
-        return result.detach().to("cpu").numpy() if isinstance(result, pn.Array) else result
+            return Components(map(self._host, result.detach().unbind()), sizes, result.dtype)
+        return self._host(result.detach()) if isinstance(result, pn.Array) else result
+
+    def _host(self, array: Any) -> Any:
+        return (array if self._device == "cpu" else array.to("cpu")).numpy()
 
     def used(self, result: Any, read: Any) -> Iterator[tuple[str, Any]]:
         """Yield a nested result as padding shows it, and beside an array of its shape that is made apart."""
