@@ -48,7 +48,6 @@ def test_zeros_of_which_no_memory_exists_are_read(target: Any) -> None:
 @pytest.mark.parametrize(
     ("known", "right"),
     [
-        ({}, True),  # padded to five columns, which says nothing about the result
         ({"min_seqlen": 2, "max_seqlen": 3}, True),
         ({"min_seqlen": 2, "max_seqlen": 2}, False),
         ({"min_seqlen": 2, "max_seqlen": 4}, False),
@@ -59,6 +58,14 @@ def test_padding_is_held_to_the_longest_length_where_that_was_told(target: Any, 
     read = target.read(nested)
     ((name, found),) = target.used(nested, read)
     assert name == "to_padded_tensor" and same(found, read) is right
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+def test_padding_says_nothing_of_what_was_not_told_its_longest_length(target: Any, dim: int) -> None:
+    values = torch.arange(1.0, 6.0) if dim == 1 else torch.ones(2, 5)
+    nested = torch.nested.nested_tensor_from_jagged(values, torch.tensor(OFFSETS), jagged_dim=dim)
+    assert list(target.used(nested, target.read(nested))) == []
+    assert torch.nested.to_padded_tensor(nested, 0.0).shape[dim] != 3  # five columns, or as many as other sizes say
 
 
 def test_arguments_go_by_their_names_in_torch(target: Any) -> None:

@@ -221,10 +221,11 @@ class TorchTarget(Target):
     def used(self, result: Any, read: Any) -> Iterator[tuple[str, Any]]:
         """Yield a nested result as padding shows it, where PyTorch can pad it.
 
-        What has not been told its longest length is padded to that of all components together, which the cases of
-        `to_padded_array` ask about.
+        One that has not been told its longest length is padded by guess, which `to_padded_array` is asked about.
         """
         if not isinstance(read, Components) or not read:
+            return
+        if result.layout == self._torch.jagged and result._max_seqlen_tensor is None:
             return
         try:
             padded = self.read(self._torch.nested.to_padded_tensor(result, 0.0))
@@ -232,8 +233,7 @@ class TorchTarget(Target):
             return
         longest = tuple(map(max, zip(*(one.shape for one in read), strict=True)))
         rows = (row[tuple(map(slice, one.shape))] for row, one in zip(padded, read, strict=True))
-        told = result.layout != self._torch.jagged or result._max_seqlen_tensor is not None
-        yield "to_padded_tensor", list(rows) if padded.shape[1:] == longest or not told else padded
+        yield "to_padded_tensor", list(rows) if padded.shape[1:] == longest else padded
 
     def backward(self, results: Sequence[Any], cotangents: Sequence[Plain]) -> None:
         """Pull back component by component wherever result or cotangent is nested, so that structures cannot clash."""
