@@ -164,8 +164,7 @@ def _conform(options: argparse.Namespace) -> int:
     selection.check(corpus)
     check_kit(corpus, options.vectors)
     emulation = {name: getattr(options, name) for name in _EMULATION if getattr(options, name) is not None}
-    command = _command(options.adapter)
-
+    command, processes = _command(options.adapter), _processes(options)
     expected = None if options.expect is None else known.read(options.expect)
     try:
         with listening(options.trace, sys.stderr) as wire:
@@ -173,7 +172,7 @@ def _conform(options: argparse.Namespace) -> int:
             def start() -> Session:
                 return open_session(options.target, command, options.device, options.timeout, emulation, wire)
 
-            run = conform(corpus, selection, start, options.json, sys.stderr, _processes(options))
+            run = conform(corpus, selection, start, options.json, sys.stderr, processes)
     except BrokenOff as broken:
         if broken.run.results:
             _show(broken.run, options)
