@@ -210,24 +210,6 @@ def test_what_is_no_reply_to_a_program_is_garbled(corpus: Corpus, reply: dict[st
     assert read_reply({"seq": 0, **reply}, asked).outcome == GARBLED
 
 
-def test_the_snippet_of_a_program_that_crashed_has_all_its_steps(corpus: Corpus) -> None:
-    class Dies:
-        def start(self, device: str) -> dict[str, Any]:
-            return PythonAdapter(PynestedTarget()).start(device)
-
-        def run(self, message: dict[str, Any]) -> dict[str, Any]:
-            raise AssertionError
-
-    class Lost(InProcess):
-        def answers(self, requests: Any) -> Any:
-            return (Reply(CRASHED, "SIGSEGV") for _ in requests)
-
-    only = Selection(ops=("tape",), layouts=("jagged",), match="*/two-views/1")
-    run = conform(corpus, only, lambda: Lost(Dies()), None, None)
-    first = run.results[0]["findings"][0]
-    assert first["verdict"] == "crashed" and "y.backward(c)" in first["snippet"]
-
-
 # --- adapters
 
 

@@ -11,10 +11,15 @@ import numpy as np
 import pytest
 
 from pynested.conformance import literals
+from pynested.conformance.adapters.base import PythonAdapter
+from pynested.conformance.adapters.pynested_adapter import PynestedTarget
+from pynested.conformance.conform import conform
 from pynested.conformance.corpus import Program, Selection, load_corpus
 from pynested.conformance.placements import HOLES_NAN, PACKED, PLACEMENTS, TRANSPOSED
 from pynested.conformance.program_snippets import program_snippet
+from pynested.conformance.replies import CRASHED, Reply
 from pynested.conformance.runner import plan
+from pynested.conformance.session import InProcess
 from pynested.conformance.snippets import snippet
 from pynested.spec.encoding import Components, Index, encode_value
 from pynested.spec.table import load_table
@@ -183,3 +188,14 @@ def test_snippets_run(dialect: str) -> None:
     ]
     ended = subprocess.run([sys.executable, "-c", "\n".join(codes)], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
+
+
+def test_the_snippet_of_a_program_that_crashed_has_all_its_steps() -> None:
+    class Lost(InProcess):
+        def answers(self, requests: Any) -> Any:
+            return (Reply(CRASHED, "SIGSEGV") for _ in requests)
+
+    corpus, only = load_corpus(), Selection(ops=("tape",), layouts=("jagged",), match="*/two-views/1")
+    run = conform(corpus, only, lambda: Lost(PythonAdapter(PynestedTarget())), None, None)
+    first = run.results[0]["findings"][0]
+    assert first["verdict"] == "crashed" and "y.backward(c)" in first["snippet"]

@@ -2,7 +2,8 @@
 
 A nested array is the list of its components. An operator is its definition, which computes wide and takes dimensions
 that are canonical; so a port has to count dimensions from the front, and to round once, to the dtype that the result
-has. That is all that is here. There are no holes, no gradients, and nobody refuses anything.
+has. That is all that is here. There are no holes, no gradients, and nobody refuses anything. Gradients are left out on
+purpose: those of the vectors are the slopes of these same definitions, so agreeing with them here would show nothing.
 """
 
 from __future__ import annotations
