@@ -167,11 +167,12 @@ def _attention(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str,
         others = [numbers(draw, (keys, size), dtype) for size in (width, int(draw.integers(1, 4)))]
     else:
         others = [Components([numbers(draw, one.shape, dtype) for one in x], x.shape, dtype) for _ in range(2)]
-    args, kwargs = [x, *others], {}
-    if draw.random() < 0.3 and isinstance(others[0], np.ndarray):
+    args: list[Any] = [x, *others]
+    kwargs: dict[str, Any] = {}
+    if draw.random() < 0.3 and isinstance(others[0], np.ndarray) and op != "flex_attention":
         args.append(numbers(draw, (1, keys), dtype))
     elif draw.random() < 0.5:
-        kwargs["is_causal"] = True
+        kwargs |= {"score_mod": "causal"} if op == "flex_attention" else {"is_causal": True}
     if draw.random() < 0.4:
         kwargs["scale"] = float(numbers(draw, (1,), "float32")[0])
     return args, kwargs, None
@@ -189,13 +190,6 @@ def _heads(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any
     return [*rows, int(draw.integers(1, width + 1)), *weights], {"is_causal": bool(draw.random() < 0.5)}, None
 
 
-def _flex_attention(draw: Draw, op: str, x: Components) -> tuple[list[Any], dict[str, Any], Any]:
-    """The same without a mask, and perhaps with a function of scores that looks at no head."""
-    args, kwargs, kind = _attention(draw, op, x)
-    kwargs.pop("is_causal", None)
-    return args[:3], kwargs | ({"score_mod": "causal"} if draw.random() < 0.6 else {}), kind
-
-
 CALLS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys([name for name, one in FUNCTIONS.items() if one.precision in BOUNDS], _functions),
     **dict.fromkeys(("gelu", "silu"), _functions),
@@ -211,7 +205,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "cross_entropy": _losses,
     "scaled_dot_product_attention": _attention,
     "multi_head_attention": _heads,
-    "flex_attention": _flex_attention,
+    "flex_attention": _attention,
 }
 
 
