@@ -48,8 +48,9 @@ def flex_attention(
         products = keys[meets] * row
         scores = sum_along(products, -1) if products.size else np.zeros(len(meets))
         changed = np.asarray(changes(scores, *at, meets))
-        left_out = (np.asarray(real(changed)) == -np.inf) & (np.asarray(real(scores)) != -np.inf)
-        return changed[~left_out], meets[~left_out]
+        counts = np.asarray(real(changed) != -np.inf, np.bool_)
+        counts = counts if counts.any() else np.asarray(real(scores) == -np.inf, np.bool_)
+        return changed[counts], meets[counts]
 
     changes, met = changed_by(score_mod), met_by(block_mask)
     shape = *_lead(query.shape, key.shape, value.shape, enable_gqa), query.shape[-2], value.shape[-1]

@@ -94,15 +94,15 @@ def heads(query: Any, key: Any, value: Any, count: int, packed: Any, bias: Any, 
     return each(one, query, key, value)
 
 
-def flex_attention(query: Any, key: Any, value: Any, score_mod: Any = None, scale: Any = None) -> Any:
+def dense_flex_attention(q: Any, k: Any, v: Any, score_mod: Any = None, scale: Any = None) -> Any:
     """In a few products: PyTorch's own has no gradient on the CPU, and wants four dimensions."""
+    scores = q @ k.transpose(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
+    changed = scores if score_mod is None else score_mod(scores, None, None, None, None)
+    return changed.softmax(-1) @ v
 
-    def one(q: Any, k: Any, v: Any) -> Any:
-        scores = q @ k.transpose(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
-        changed = scores if score_mod is None else score_mod(scores, None, None, None, None)
-        return changed.softmax(-1) @ v
 
-    return each(one, query, key, value)
+def flex_attention(query: Any, key: Any, value: Any, **options: Any) -> Any:
+    return each(lambda *one: dense_flex_attention(*one, **options), query, key, value)
 
 
 def embedding(indices: Any, weight: Any) -> Any:

@@ -12,7 +12,7 @@ from pynested.spec.pairs import PAIRS
 from pynested.spec.reductions import REDUCTIONS
 
 from .components import Operator
-from .dense import OWN_OF_TWO, clamped, heads, of_two
+from .dense import OWN_OF_TWO, clamped, dense_flex_attention, heads, of_two
 from .reductions import quiet, torch_prod
 
 
@@ -66,6 +66,7 @@ DIFFERENT: dict[str, Operator] = {
     "add": lambda a, b, alpha=1: a + alpha * b,
     "clamp": clamped,
     "cross_entropy": cross_entropy,
+    "flex_attention": dense_flex_attention,
     "floor_divide": of_two(partial(torch.div, rounding_mode="floor")),  # the one with a gradient
     "gelu": lambda x, approximate="none": functional.gelu(x, approximate=approximate),
     "getitem": getitem,

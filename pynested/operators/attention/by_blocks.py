@@ -201,15 +201,25 @@ def _modified(call: Call, block: Block, q: Array, k: Array, seen: Any) -> tuple[
     own, size, width = k.shape
     rows = Matrices.of_sizes(np.full(own, q.shape[0] // own * q.shape[1]), np.full(own, width))
     keys = Matrices.of_sizes(np.full(own, size), np.full(own, width))
-    scores = of_heads.meeting(moves.reshape(q, (-1,)) * call.scale, moves.reshape(k, (-1,)), rows, keys, seen)
+    scaled = moves.reshape(q, (-1,)) * call.scale
+    scores = of_heads.meeting(scaled, moves.reshape(k, (-1,)), rows, keys, seen)
     if call.mod is None or not scores.numel():
         return scores, seen
     found = moves.reshape(modified(call.op, call.mod, moves.reshape(scores, block.shape), block), (-1,))
-    counts = (raw(found) != -np.inf) | (raw(scores) == -np.inf)  # what was -inf before is not left out
-    narrower = counts if seen is None else counts & seen
+    narrower = _counting(raw(scores), raw(found), seen, block)
     if (narrower if seen is None else narrower == seen).all():
         return found, seen
     xp = get_backend(q.device).xp
-    if xp.isfinite(raw(q)).all() and xp.isfinite(raw(k)).all():
+    if xp.isfinite(raw(scaled)).all() and xp.isfinite(raw(k)).all():
         return found, narrower
     return _modified(call, block, q, k, narrower)  # again, as its adjoint multiplies what is left out by 0
+
+
+def _counting(before: Any, after: Any, seen: Any, block: Block) -> Any:
+    """Which pairs the function leaves; where it leaves none of a query, those that were -inf before, to become NaN."""
+    counts = after != -np.inf
+    counts = counts if seen is None else counts & seen
+    some = counts.reshape(block.shape).any(axis=2, keepdims=True)
+    low = (before == -np.inf).reshape(block.shape) & ~some
+    low = low.reshape(-1) if seen is None else low.reshape(-1) & seen
+    return counts | low

@@ -83,7 +83,8 @@ def _edges(book: Book) -> None:
     hand = [[[[0.0], [0.0]]]]
     book.value("float32/left-out", "4 10", [*two, last], kw={"score_mod": "causal"}, gradient=hand, **first)
     low = nest("float32", [[[-INF]]], 1), nest("float32", [[[1.0], [2.0]]], 1), nest("float32", [[[2.0], [6.0]]], 1)
-    book.value("float32/all-scores-low", "4", low, kw={"score_mod": "marked"}, gradient=None)
+    for kw in ({"score_mod": "marked"}, {}):
+        book.value("float32/all-scores-low", "4" if kw else "1", low, kw=kw, gradient=None)
     neither = {"score_mod": "causal", "block_mask": "checkered"}
     book.value("float32/nothing-left", "3 4 9", _three("neither"), cmp="bound", kw=neither)
     book.value("float32/no-keys", "9", _three("no keys", (0, 0, 0)), kw={"score_mod": "alibi"}, zeros="signed")
