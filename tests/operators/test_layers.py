@@ -35,28 +35,29 @@ def encoder(attentions: tuple[str, ...] = ("self_attn",)) -> dict[str, Any]:
     return p | {f"norm{number + 1}.weight": np.ones(4) for number in range(len(attentions) + 1)}
 
 
-def written_out(q: np.ndarray, k: np.ndarray, causal: bool) -> np.ndarray:
+def written_out(q: np.ndarray, k: np.ndarray, count: int, causal: bool) -> np.ndarray:
     """One component, one head after the other."""
     weights, biases = (np.split(GIVEN[f"in_proj_{name}"], 3) for name in ("weight", "bias"))
     made = [x @ weight.T + bias for x, weight, bias in zip((q, k, k), weights, biases, strict=True)]
     heads = []
-    for a, b, c in zip(*(np.split(one, HEADS, axis=1) for one in made), strict=True):
-        powers = np.exp(a @ b.T / np.sqrt(WIDTH / HEADS)) * (np.tri(len(a), len(b)) if causal else 1)
-        heads.append(powers / powers.sum(axis=1, keepdims=True) @ c if len(b) else np.zeros((len(a), 2)))
+    for a, b, c in zip(*(np.split(one, count, axis=1) for one in made), strict=True):
+        powers = np.exp(a @ b.T / np.sqrt(WIDTH / count)) * (np.tri(len(a), len(b)) if causal else 1)
+        heads.append(powers / powers.sum(axis=1, keepdims=True) @ c if len(b) else np.zeros((len(a), WIDTH // count)))
     return np.asarray(np.concatenate(heads, axis=1) @ GIVEN["out_proj_weight"].T + GIVEN["out_proj_bias"])
 
 
 @LAYOUTS
+@pytest.mark.parametrize("count", [1, 2, 4])
 @pytest.mark.parametrize("causal", [False, True])
-def test_each_component_is_what_is_written_out(layout: Any, causal: bool) -> None:
+def test_each_component_is_what_is_written_out(layout: Any, causal: bool, count: int) -> None:
     queries, keys = ([numbers(n, 4, seed=i) for n in lengths] for i, lengths in enumerate(((2, 0, 1, 3), (3, 2, 0, 3))))
     q, k = pn.nested_array(queries, layout=layout), pn.nested_array(keys, layout=layout)
-    made = pn.multi_head_attention(q, k, k, HEADS, **GIVEN, is_causal=causal)
+    made = pn.multi_head_attention(q, k, k, count, **GIVEN, is_causal=causal)
     assert made.layout is layout
     for one, a, b in zip(made.unbind(), queries, keys, strict=True):
-        np.testing.assert_allclose(one.numpy(), written_out(a, b, causal), rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(one.numpy(), written_out(a, b, count, causal), rtol=1e-12, atol=1e-13)
     for one, a, b in zip(made.unbind(), queries, keys, strict=True):  # dense, and without a batch
-        np.testing.assert_allclose(pn.multi_head_attention(a, b, b, HEADS, **GIVEN, is_causal=causal).numpy(), one)
+        np.testing.assert_allclose(pn.multi_head_attention(a, b, b, count, **GIVEN, is_causal=causal).numpy(), one)
 
 
 @LAYOUTS

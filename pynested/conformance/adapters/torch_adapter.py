@@ -52,6 +52,8 @@ _SYMBOLS: Mapping[str, Callable[[Any, Any], Any]] = {
 # What it does not document for its jagged layout.
 _OUT_OF_ORDER = (REVERSED, OVERLAPPING)
 
+_OF_OTHER_ARGUMENTS = {"multi_head_attention"}  # tests/against_torch asks it about these
+
 # How PyTorch says that it has no kernel, where it does not raise NotImplementedError.
 _NO_KERNEL = (
     "is not implemented",
@@ -175,6 +177,8 @@ class TorchTarget(Target):
         """Return the function of PyTorch that the operator table names."""
         if op in BY_NAME:
             raise NotImplementedError(f"PyTorch has {op} for dense tensors only; functions of pairs have no name here")
+        if op in _OF_OTHER_ARGUMENTS:
+            raise NotImplementedError(f"PyTorch's function for {op} wants its arguments otherwise, the batch second")
         name = getattr(load_table().get(op), "torch", "")
         if not name:
             raise NotImplementedError(f"PyTorch has no {op}")

@@ -34,7 +34,7 @@ NUMPY: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 FUNCTIONS_ONLY = ("where", "cat", "stack", "embedding", "cross_entropy", "nested_array", "as_nested_array",
                   "nested_array_from_jagged", "nested_array_from_strided", "masked_select", "narrow",
-                  "scaled_dot_product_attention", "flex_attention")  # fmt: skip
+                  "scaled_dot_product_attention", "flex_attention", "multi_head_attention")  # fmt: skip
 NESTED_METHODS = ("to_padded_array",)  # which a dense array lacks
 
 

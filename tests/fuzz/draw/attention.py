@@ -10,6 +10,7 @@ import numpy as np
 from ..plan import Call, Ref
 from . import arrays
 from .draft import Draft
+from .numbers import TAME
 
 FLOATS = "f"
 
@@ -80,7 +81,24 @@ def flex_attention(d: Draft) -> Call:
     return Call("flex_attention", call.args[:3], options)
 
 
+def multi_head_attention(d: Draft) -> Call:
+    """Moderate numbers: how wild ones spread is the business of the operators that it is made of."""
+    count, (width, heads) = d.chance.one((1, 2, 3)), d.chance.one(((1, 1), (2, 1), (2, 2)))
+    queries, keys = (tuple(d.chance.one((0, 1, 2, 3)) for _ in range(count)) for _ in range(2))
+    dtype, style = np.dtype(d.chance.one(("float32", "float64"))), d.chance.one(TAME)
+
+    def rows(lengths: tuple[int, ...]) -> Ref:
+        shapes = tuple((length, width) for length in lengths)
+        return d.nested(FLOATS, arrays.Form(shapes, 2, frozenset({1}), (2, width)), style, dtype)
+
+    operands = [rows(queries), rows(keys), rows(keys)]
+    weights = [d.dense(sizes, FLOATS, style, dtype) for sizes in ((3 * width, width), (3 * width,), (width,) * 2)]
+    options = {"is_causal": True} if d.chance.happens(0.4) else {}
+    return Call("multi_head_attention", (*operands, 3 if d.wild(0.05) else heads, *weights), options)
+
+
 DRAWS: dict[str, Callable[[Draft], Call]] = {
     "scaled_dot_product_attention": attention,
     "flex_attention": flex_attention,
+    "multi_head_attention": multi_head_attention,
 }

@@ -26,6 +26,7 @@ ADDING = (
     "cross_entropy",
     "attention",
     "flex_attention",
+    "multi_head_attention",
     *RUN_BOUNDS,
 )  # precisions
 

@@ -143,7 +143,34 @@ def flex_attention(query: Nest, key: Nest, value: Nest, scale: float | None = No
     return Answer("flex_attention", {name: same.arguments[name] for name in names}, same.wrap, same.may_refuse)
 
 
+def multi_head_attention(
+    query: Nest, key: Nest, value: Nest, num_heads: int, packed: Nest, bias: Nest, out: Nest, is_causal: bool = False
+) -> Answer:
+    rows = (query, key, value)
+    if any(x.dense or x.rank != 3 or x.shape[2] is None for x in rows):
+        raise Silent if any(x.unknown for x in rows) else Refused(*EITHER)
+    width = query.shape[2] or 0
+    kinds = {"ArgumentError"} if num_heads < 1 or width % num_heads else set()
+    due = (3 * width, width), (3 * width,), (width, width)
+    if any(x.shape != sizes for x, sizes in zip((packed, bias, out), due, strict=True)):
+        kinds.add("ShapeError")
+    if any(x.shape[2] != width for x in rows):
+        kinds.add("ShapeError")
+    if len({x.count for x in rows}) > 1 or key.column(1) != value.column(1):
+        kinds.add("StructureError")
+    kinds |= {"DTypeError"} if any(x.dtype.kind != "f" for x in rows) else set()
+    if kinds:
+        raise Refused(*kinds)
+    names = ("query", "key", "value", "in_proj_weight", "in_proj_bias", "out_proj_weight")
+    every = query, key, value, packed, bias, out
+    arguments: dict[str, Any] = {name: x[0] if x.dense else shaped(x) for name, x in zip(names, every, strict=True)}
+    arguments |= {"num_heads": num_heads, "is_causal": is_causal}
+    strided = next((x for x in rows if x.layout == "strided"), query)
+    return Answer("multi_head_attention", arguments, lambda raw: Nest(raw, strided.layout, query.dtype, strided.ragged))
+
+
 RULES: dict[str, Callable[..., Answer]] = {
     "scaled_dot_product_attention": scaled_dot_product_attention,
     "flex_attention": flex_attention,
+    "multi_head_attention": multi_head_attention,
 }
