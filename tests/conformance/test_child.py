@@ -75,7 +75,7 @@ def test_a_loss_in_the_backward_pass_is_one_of_the_gradient(
     in_child: InChild, hostile: Hostile, name: str, verdict: str
 ) -> None:
     only = Selection(layouts=("jagged",), match="*/ragged/1")
-    run, _ = in_child(hostile(name), timeout=1, selection=only)
+    run, _ = in_child(hostile(name), timeout=0.5, selection=only)
     assert run.results[0]["parts"] == {"forward": "ok", "gradient": verdict}
     first = run.results[0]["findings"][0]
     assert (first["part"], first["verdict"], first["placements"]) == ("gradient", verdict, ["packed"])

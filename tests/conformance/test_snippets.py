@@ -14,13 +14,14 @@ from pynested.conformance import literals
 from pynested.conformance.adapters.base import PythonAdapter
 from pynested.conformance.adapters.pynested_adapter import PynestedTarget
 from pynested.conformance.conform import conform
-from pynested.conformance.corpus import Program, Selection, load_corpus
+from pynested.conformance.corpus import Corpus, Program, Selection, load_corpus, program_of
 from pynested.conformance.placements import HOLES_NAN, PACKED, PLACEMENTS, TRANSPOSED
 from pynested.conformance.program_snippets import program_snippet
 from pynested.conformance.replies import CRASHED, Reply
 from pynested.conformance.runner import plan
 from pynested.conformance.session import InProcess
 from pynested.conformance.snippets import snippet
+from pynested.spec.corpus import SPEC, load_programs
 from pynested.spec.encoding import Components, Index, encode_value
 from pynested.spec.table import load_table
 
@@ -195,7 +196,8 @@ def test_the_snippet_of_a_program_that_crashed_has_all_its_steps() -> None:
         def answers(self, requests: Any) -> Any:
             return (Reply(CRASHED, "SIGSEGV") for _ in requests)
 
-    corpus, only = load_corpus(), Selection(ops=("tape",), layouts=("jagged",), match="*/two-views/1")
-    run = conform(corpus, only, lambda: Lost(PythonAdapter(PynestedTarget())), None, None)
+    views = next(one for one in load_programs()["tape"] if one["id"].endswith("/two-views/1"))
+    corpus = Corpus(load_table(), (program_of("tape", views),), SPEC, "")
+    run = conform(corpus, Selection(), lambda: Lost(PythonAdapter(PynestedTarget())), None, None)
     first = run.results[0]["findings"][0]
     assert first["verdict"] == "crashed" and "y.backward(c)" in first["snippet"]
