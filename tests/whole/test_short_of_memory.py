@@ -157,7 +157,10 @@ OPERATORS: dict[str, Callable[[Any], Any]] = {
     "cross_entropy": lambda x: pn.cross_entropy(last(x), numbers(6000, WIDTH)),
     "scaled_dot_product_attention": lambda x: pn.scaled_dot_product_attention(x[..., :1], x[:, :9, :1], x[:, :9]),
     "flex_attention": lambda x: pn.flex_attention(x[..., :1], x[:, :9, :1], x[:, :9], lambda s, b, h, i, j: s * 2.0),
-    "create_nested_block_mask": lambda x: pn.create_nested_block_mask(lambda b, h, i, j: i >= j, x, x[:, :9]),
+    "create_nested_block_mask": lambda x: pn.create_nested_block_mask(lambda b, h, i, j: i >= j, x, x[:, :900], 4096),
+    "multi_head_attention": lambda x: pn.multi_head_attention(
+        x[..., :2], x[:, :9, :2], x[:, :9, :2], 2, pn.ones(6, 2, dtype=x.dtype), None, pn.ones(2, 2, dtype=x.dtype)
+    ),
 }
 OTHERS: dict[str, Callable[[Any], Any]] = {
     "zeros": lambda x: pn.zeros(MIB),

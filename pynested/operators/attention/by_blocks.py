@@ -21,6 +21,7 @@ from pynested.autograd.rules.views import pieces
 from pynested.backends import Heads, Matrices, Segments, get_backend
 from pynested.backends.dtypes import computing_dtype
 from pynested.backends.heads import Placed
+from pynested.backends.memory import with_room
 
 from .block_mask import PARTIAL, BlockMask
 from .mods import Block, ScoreMod, modified
@@ -177,7 +178,7 @@ def _scored(call: Call, block: Block, q: Array, k: Array, v: Array, seen: Any) -
     """Results and logarithms of sums, of scores that a function has looked at."""
     (heads, rows, _), (own, size, _), dtype = q.shape, k.shape, computing_dtype(q.dtype)
     if seen is not None:
-        seen = get_backend(q.device).xp.broadcast_to(seen, block.shape).reshape(-1)
+        seen = with_room(get_backend(q.device).xp.broadcast_to(seen, block.shape).reshape)(-1)
     queries, keys, values = (to_dtype(x, dtype) for x in (q, k, v))
     scores, seen = _modified(call, block, queries, keys, seen)
     runs = Segments.from_lengths(np.full(heads * rows, size))
@@ -206,11 +207,11 @@ def _modified(call: Call, block: Block, q: Array, k: Array, seen: Any) -> tuple[
     if call.mod is None or not scores.numel():
         return scores, seen
     found = moves.reshape(modified(call.op, call.mod, moves.reshape(scores, block.shape), block), (-1,))
-    narrower = _counting(raw(scores), raw(found), seen, block)
+    narrower = with_room(_counting)(raw(scores), raw(found), seen, block)
     if (narrower if seen is None else narrower == seen).all():
         return found, seen
-    xp = get_backend(q.device).xp
-    if xp.isfinite(raw(scaled)).all() and xp.isfinite(raw(k)).all():
+    isfinite = with_room(get_backend(q.device).xp.isfinite)
+    if isfinite(raw(scaled)).all() and isfinite(raw(k)).all():
         return found, narrower
     return _modified(call, block, q, k, narrower)  # again, as its adjoint multiplies what is left out by 0
 
