@@ -51,20 +51,15 @@ def tied(book: Book, row: Row, key: str) -> None:
         numbers = [(1, 2, -1, -2, np.nan, np.inf)[w % (6 if row["cotangent"] == "spoilt" else 4)] for w in flat]
         return (MULTIPLE * np.array(numbers)).astype(row["dtype"]).reshape(shape)
 
-    gradients: Any
-    arriving: Any
     several = tuple(range(len(form.shape))) if dims is None else dims if isinstance(dims, tuple) else (dims,)
     keepdim = row["keepdim"] == "true"
-    if 0 in several:
-        aligned, present = left_align(x)
-        gradient, arriving = _shared(book.op, aligned, present, several, coming, keepdim)
-        gradients = [one[tuple(map(slice, own.shape))] for one, own in zip(gradient, x, strict=True)]
-    else:
-        axes = tuple(dim - 1 for dim in several)
-        pairs = [_shared(book.op, one, np.ones(one.shape, np.bool_), axes, coming, keepdim) for one in x]
-        gradients, arriving = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     if chooses_from_nothing(x, dims) or not form.shapes:
         _fold(book, row, x)
+        return
+    try:
+        gradients, arriving = _pulled(book.op, x, several, coming, keepdim)
+    except _Uneven:
+        _fold(book, row, x, gradient=None)
         return
     kind = kind_of(form, dims, keepdim)
     if not isinstance(arriving, np.ndarray):
@@ -72,6 +67,23 @@ def tied(book: Book, row: Row, key: str) -> None:
         arriving = Components(arriving, sizes, row["dtype"])
         arriving = stacked(arriving) if kind == "dense" else arriving
     _fold(book, row, x, gradient=[gradients], cotangent=arriving)
+
+
+class _Uneven(ValueError):
+    """So many elements share a cotangent that their parts are rounded."""
+
+
+def _pulled(
+    op: str, x: Components, dims: tuple[int, ...], coming: Callable[[Any], NDArray], keepdim: bool
+) -> tuple[list[NDArray], Any]:
+    """Return what each component receives, and what came: one array along the batch, or one for each component."""
+    if 0 in dims:
+        aligned, present = left_align(x)
+        gradient, arriving = _shared(op, aligned, present, dims, coming, keepdim)
+        return [one[tuple(map(slice, own.shape))] for one, own in zip(gradient, x, strict=True)], arriving
+    axes = tuple(dim - 1 for dim in dims)
+    pairs = [_shared(op, one, np.ones(one.shape, np.bool_), axes, coming, keepdim) for one in x]
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
 def _shared(
@@ -83,7 +95,7 @@ def _shared(
     attains = present & (ranked == ranked.max(axis=axes, keepdims=True, initial=-np.inf))
     count = attains.sum(axis=axes, keepdims=True)
     if (MULTIPLE % np.maximum(count, 1)).any():
-        raise ValueError(f"{count.ravel()} elements do not share {MULTIPLE} without rounding")
+        raise _Uneven(f"{count.ravel()} elements do not share {MULTIPLE} without rounding")
     arriving = coming(count.shape)
     shares = np.where(attains, arriving / np.maximum(count, 1), 0).astype(x.dtype)
     return shares, arriving if keepdim else arriving.squeeze(axes)

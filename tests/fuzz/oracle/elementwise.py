@@ -62,6 +62,10 @@ def arithmetic(name: str) -> Callable[..., Answer]:
     return rule
 
 
+# The refusals that are about all numbers of a kind; bools are as integers, unless they are refused alone.
+KINDS = {"b": {"bools", "integers"}, "i": {"integers"}, "u": {"integers"}, "f": {"floats"}}
+
+
 def pair(entry: Pair) -> Callable[..., Answer]:
     """The rule of an entry of two operands."""
     refused = {one.group for one in entry.refused}
@@ -69,8 +73,11 @@ def pair(entry: Pair) -> Callable[..., Answer]:
     def dtype_of(self: Any, other: Any) -> np.dtype[Any]:
         if not entry.together:
             return np.dtype(np.bool_)
-        dtype = promoted(self, other)
-        if {"b": "bools", "f": "floats"}.get(dtype.kind) in refused:
+        try:
+            dtype = promoted(self, other)
+        except Refused as refusal:  # of an integer that is too large, which is an integer too
+            raise Refused(*refusal.kinds, *["DTypeError"] * ("integers" in refused)) from None
+        if refused & KINDS[dtype.kind]:
             raise Refused("DTypeError")
         return dtype
 
