@@ -144,7 +144,7 @@ REFUSED: list[tuple[type[Exception], str, dict[str, Any]]] = [
     (ShapeError, "out_proj_weight has the shape ()", {"out_proj_weight": None}),
     (ShapeError, "k_proj_weight has the shape (4, 4); with these rows it must be (4, 3)",
      {"key": pn.nested_array([numbers(2, 3), numbers(3, 3)])}),
-    (StructureError, "value has the shape (2, j1); it must be (B, *, E)",
+    (StructureError, "; it must be (B, *, E), with rows of one size",
      {"value": pn.nested_array([numbers(2), numbers(3)])}),
     (StructureError, "must be (B, *, E)", {"query": pn.nested_array([numbers(2, 3), numbers(3, 4)])}),
     (ShapeError, "key must be an array", {"key": numbers(2, 3, 4, 4)}),

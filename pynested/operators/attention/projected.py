@@ -11,6 +11,7 @@ from pynested.autograd.arguments.canonical import device_of, operand
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.numbers import in_words
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
+from pynested.components.mapping import check_devices
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dense, Operand
 
@@ -153,13 +154,15 @@ def multi_head_attention(
         raise ArgumentError(
             f"{NAME}: num_heads is {in_words(heads)}; it must divide the {width} elements of a row of query."
         )
+    weights = in_proj_weight, in_proj_bias, q_proj_weight, k_proj_weight, v_proj_weight, out_proj_weight, out_proj_bias
+    check_devices(NAME, [*rows, attn_mask, *(_dense(x) for x in weights if x is not None)])
     given = Projections(in_proj_weight, (q_proj_weight, k_proj_weight, v_proj_weight), in_proj_bias)
     _check(NAME, "out_proj_weight", out_proj_weight, (width, width))
     q, k, v = (transpose(unflatten(x, -1, (heads, width // heads)), -3, -2) for x in _projected(rows, given, width))
     asked = Asked(dropout_p, is_causal, generator=generator)
-    out, weights = attended(q, k, v, attn_mask, asked, need_weights)
+    out, shares = attended(q, k, v, attn_mask, asked, need_weights)
     made = linear(flatten(transpose(out, -3, -2), -2, -1), out_proj_weight, out_proj_bias)
-    return (made, mean(weights, -3) if average_attn_weights else weights) if need_weights else made
+    return (made, mean(shares, -3) if average_attn_weights else shares) if need_weights else made
 
 
 def _rows(*given: Operand) -> list[NestedArray | Array]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import partialmethod
 from types import SimpleNamespace
 from typing import Any
 
@@ -273,28 +271,3 @@ def _out_of_bounds(error: IndexError, items: tuple[Any, ...]) -> Exception:
 
 def _astype(memory: Any, dtype: Any, order: Any) -> Any:
     return memory.astype(dtype, order=order, copy=True)
-
-
-def _unary(self: ndarray, function: Callable[..., Any]) -> Any:
-    return computed(function, self)
-
-
-def _binary(function: Callable[..., Any], reflected: bool = False) -> Callable[..., Any]:
-    def method(self: ndarray, other: Any) -> Any:
-        if isinstance(other, np.ndarray):
-            raise TypeError(UNSUPPORTED.format(type(other)))
-        if not isinstance(other, (*SCALARS, ndarray)):
-            return NotImplemented
-        return computed(function, *((other, self) if reflected else (self, other)))
-
-    return method
-
-
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
-    _function = getattr(operator, f"{_name}_" if _name in ("and", "or") else _name)
-    setattr(ndarray, f"__{_name}__", _binary(_function))
-    setattr(ndarray, f"__r{_name}__", _binary(_function, reflected=True))
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(ndarray, f"__{_name}__", _binary(getattr(operator, _name)))
-for _name in ("neg", "abs", "invert"):
-    setattr(ndarray, f"__{_name}__", partialmethod(_unary, getattr(operator, _name)))
