@@ -61,7 +61,7 @@ def test_the_specification_holds(
     cupy: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(import_module("pynested.conformance.conform"), "plan", one_placement)
-    assert main(["conform", "--device", "cuda"]) == 0
+    assert main(["conform", "--device", "cuda", "--exclude", "*/axes*"]) == 0
     assert "pynested on cuda" not in capsys.readouterr().err
 
 
