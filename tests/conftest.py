@@ -14,21 +14,25 @@ ROOT = Path(__file__).parents[1]
 # Matrices are tiny here, and tests run side by side, where threads of BLAS would wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# Files that take seconds each, every operator on every layout among them, by folder: `-m quick` leaves them out.
+# Files that take about a second or more, by folder, every operator on every layout among them; `-m quick` is the rest.
 THOROUGH = {
-    "autograd": "tape",
-    "backends/cuda": "cupy devices mutants numpy_suite verbs",
+    "autograd": "rules tape",
+    "backends": "plain",
+    "backends/cuda": "cache cupy devices mutants numpy_suite verbs",
     "conformance": (
-        "adapters_page blame child damaged_vectors emulated explain forks holding known law no_reply_ends_a_run "
-        "output pasted replies schema smoke snippets targets"
+        "adapters_page blame child cli damaged_vectors emulated explain exports forks holding known law "
+        "no_reply_ends_a_run output pasted peers phases programs replies schema signals site smoke snippets "
+        "targets wire"
     ),
     "faults": "faults",
     "fuzz": "fuzz",
-    "fuzzing": "campaign workers",
-    "spec": "bounds_fuzz check designed generator gradients vectors",
+    "fuzzing": "campaign programs workers",
+    "operators": "attention flex_attention",
+    "spec": "bounds bounds_fuzz check designed generator gradients reader vector_schema vectors",
     "structure": "malformed views",
     "whole": (
-        "exhaustive garbage gradients mutants no_components optimised pytest_plugin quiet readme short_of_memory"
+        "exhaustive garbage gradients mutants no_components optimised pytest_plugin quiet readme shared_memory "
+        "short_of_memory transformer"
     ),
 }
 
