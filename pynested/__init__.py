@@ -10,6 +10,7 @@ from . import _checkout
 
 _checkout.install()
 
+from types import FunctionType as _FunctionType  # noqa: E402
 from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: E402
 from typing import NoReturn as _NoReturn  # noqa: E402
 
@@ -55,6 +56,7 @@ from .nested import opening as _opening  # noqa: E402, F401  nested arrays make 
 from .nested.array import NestedArray  # noqa: E402
 from .operators import *  # noqa: E402
 from .structure.layouts import Layout, jagged, strided  # noqa: E402
+from .surface import passing as _passing  # noqa: E402
 from .surface import protocols as _protocols  # noqa: E402, F401  what both classes have of the operators
 from .surface.missing import no_function as _no_function  # noqa: E402
 
@@ -96,3 +98,6 @@ else:
 
     def __dir__() -> list[str]:
         return __all__
+
+
+_passing.PUBLIC.update((name, one) for name in __all__ if isinstance(one := globals()[name], _FunctionType))

@@ -1,0 +1,154 @@
+"""Every public call passes by those who watch, whichever way it is written, and gives what it gives otherwise."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested import exp as imported_long_ago
+from pynested.surface.passing import ATTRIBUTE, FUNCTION, METHOD, PUBLIC, Call, watching
+
+X = pn.array([0.5])
+
+
+class Seen(list[str]):
+    """The names of what passed by; ``kinds`` are those it notes."""
+
+    def __init__(self, *kinds: str, watched: bool = True) -> None:
+        super().__init__()
+        self.kinds, self.watched = kinds or (FUNCTION,), watched
+
+    def __call__(self, call: Call) -> Any:
+        if call.kind in self.kinds:
+            self.append(call.name)
+        return call.run(watched=self.watched)
+
+
+def jagged() -> pn.NestedArray:
+    return pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
+
+
+WAYS: dict[str, Callable[[Any], Any]] = {
+    "function": pn.exp, "imported long ago": imported_long_ago, "NumPy's": np.exp, "method": lambda x: x.exp(),
+    "of the class": lambda x: type(x).exp(x), "called by name": operator.methodcaller("exp"),
+    "in place": lambda x: x.exp_(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_every_spelling_passes(way: Callable[[Any], Any]) -> None:
+    for x in (jagged(), pn.array([1.0, 2.0])):
+        plain = way(x.clone())
+        copied = x.clone()
+        with watching(seen := Seen()):
+            watched = way(copied)
+        assert seen[-1] == "exp" and len(seen) == 1 + (
+            seen[0] == "detach"
+        )  # in place, what is written is computed first
+        assert pn.equal(watched, plain)
+
+
+def test_signs_numbers_indices_and_attributes_pass() -> None:
+    x = jagged()
+    with watching(seen := Seen(FUNCTION, METHOD, ATTRIBUTE, watched=False)):
+        x + 1
+        2**x
+        x[0]
+        x.shape  # noqa: B018
+        x.values()
+        len(x)
+        x += 1
+        float(pn.array(1.0))
+    assert seen == [
+        "add", "pow", "__getitem__", "NestedArray.shape", "NestedArray.values", "NestedArray.__len__", "add_",
+        "array", "Array.__float__",
+    ]  # fmt: skip
+
+
+def test_what_a_function_calls_passes_too_unless_it_is_asked_not_to() -> None:
+    x = pn.array([[1.0, 2.0]])
+    with watching(deep := Seen()):
+        pn.log_softmax(pn.deg2rad(x) + 1, 1)
+        pn.allclose(x, x)
+    with watching(outer := Seen(watched=False)):
+        pn.log_softmax(pn.deg2rad(x) + 1, 1)
+        pn.allclose(x, x)
+    assert outer == ["deg2rad", "add", "log_softmax", "allclose"]
+    assert deep[0] == "deg2rad" and set(outer) < set(deep) and deep.count("abs") > 1
+
+
+def test_the_last_who_came_is_asked_first_and_their_own_calls_do_not_pass() -> None:
+    order: list[str] = []
+
+    def watcher(name: str) -> Callable[[Call], Any]:
+        def watch(call: Call) -> Any:
+            if call.kind != FUNCTION:
+                return call.run()
+            order.append(f"{name} {call.name}")
+            pn.zeros(3).sum()
+            made = call.run()
+            order.append(f"{name} is done")
+            return made
+
+        return watch
+
+    with watching(watcher("outer")), watching(watcher("inner")):
+        pn.sin(X)
+    assert order == ["inner sin", "outer sin", "outer is done", "inner is done"]
+
+
+def test_a_watcher_may_exchange_arguments_and_the_result() -> None:
+    def doubled(call: Call) -> Any:
+        if call.name == "exp":
+            call.args = (pn.array([0.0]),)
+            return call.run() * 2
+        return call.run()
+
+    with watching(doubled):
+        assert pn.exp(X).tolist() == [2.0]
+
+
+def refusal(call: Callable[[], Any]) -> str:
+    with pytest.raises((TypeError, ValueError, AttributeError)) as caught:
+        call()
+    return str(caught.value)
+
+
+def test_errors_are_the_same_and_the_gates_go() -> None:
+    codes = {name: one.__code__ for name, one in PUBLIC.items()}
+    signatures = {name: inspect.signature(one) for name, one in PUBLIC.items()}
+    wrong: list[Callable[[], Any]] = [lambda: pn.sum(), lambda: pn.exp(X, 3), lambda: X.view(7), lambda: X.missing]  # type: ignore[call-overload, call-arg]
+    texts = [refusal(one) for one in wrong]
+    with watching(Seen()):
+        assert [refusal(one) for one in wrong] == texts
+        assert {name: inspect.signature(one) for name, one in PUBLIC.items()} == signatures
+    with pytest.raises(ZeroDivisionError), watching(Seen()):
+        raise ZeroDivisionError
+    assert {name: one.__code__ for name, one in PUBLIC.items()} == codes
+    assert pn.Array.shape.fget(X) == (1,)  # type: ignore[attr-defined]
+
+
+def test_other_threads_are_not_watched() -> None:
+    found: list[Any] = []
+    with watching(seen := Seen()):
+        thread = threading.Thread(target=lambda: found.append(pn.exp(pn.array([0.0])).tolist()))
+        thread.start()
+        thread.join()
+        pn.sin(X)
+    assert found == [[1.0]] and seen == ["sin"]
+
+
+def test_what_is_public_passes() -> None:
+    assert len(PUBLIC) > 150
+    for name, function in PUBLIC.items():
+        plain = function.__code__
+        with watching(Seen()):
+            assert function.__code__ is not plain, name
+            assert function.__code__.co_freevars == plain.co_freevars
