@@ -52,6 +52,26 @@ from . import operators as _operators  # noqa: E402
 from ._version import __version__  # noqa: E402
 from .components.extending import elementwise, map_components  # noqa: E402
 from .construct.likeness import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like  # noqa: E402
+from .interchange import (  # noqa: E402
+    from_arrow,
+    from_awkward,
+    from_csr,
+    from_jax,
+    from_numpy,
+    from_pandas,
+    from_tensorflow,
+    from_torch,
+    load,
+    save,
+    to_arrow,
+    to_awkward,
+    to_csr,
+    to_jax,
+    to_numpy,
+    to_pandas,
+    to_tensorflow,
+    to_torch,
+)
 from .nested import opening as _opening  # noqa: E402, F401  nested arrays make themselves known to autograd
 from .nested.array import NestedArray  # noqa: E402
 from .operators import *  # noqa: E402
@@ -67,11 +87,13 @@ float16, float32, float64 = _np.dtype(_np.float16), _np.dtype(_np.float32), _np.
 
 __all__ = [
     "Array", "Function", "Layout", "NestedArray", "__version__", "anomaly", "arange", "array", "bool", "checkpoint",
-    "elementwise", "empty", "empty_like", "enable_grad", "errors", "float16", "float32", "float64", "from_dlpack",
-    "full", "full_like", "get_default_device", "grad", "gradcheck", "hessian", "hvp", "int8", "int16", "int32",
-    "int64", "is_grad_enabled", "jacobian", "jagged", "jvp", "manual_seed", "map_components", "no_grad", "ones",
-    "ones_like", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "set_default_device",
-    "strided", "tape", "uint8", "vjp", "zeros", "zeros_like",
+    "elementwise", "empty", "empty_like", "enable_grad", "errors", "float16", "float32", "float64", "from_arrow",
+    "from_awkward", "from_csr", "from_dlpack", "from_jax", "from_numpy", "from_pandas", "from_tensorflow",
+    "from_torch", "full", "full_like", "get_default_device", "grad", "gradcheck", "hessian", "hvp", "int16",
+    "int32", "int64", "int8", "is_grad_enabled", "jacobian", "jagged", "jvp", "load", "manual_seed",
+    "map_components", "no_grad", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn",
+    "randn_like", "save", "set_default_device", "strided", "tape", "to_arrow", "to_awkward", "to_csr", "to_jax",
+    "to_numpy", "to_pandas", "to_tensorflow", "to_torch", "uint8", "vjp", "zeros", "zeros_like",
 ]  # fmt: skip
 if _TYPE_CHECKING:  # written by python -m pynested.stubs
     __all__ += [

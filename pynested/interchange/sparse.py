@@ -1,0 +1,90 @@
+"""SciPy's sparse rows: component ``i`` is row ``i``, from column 0 on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pynested.backends.errors import ExchangeError, ShapeError
+from pynested.construct.buffers import nested_array_from_jagged
+from pynested.nested.array import NestedArray
+from pynested.structure.layouts import jagged
+
+from .lists import bare, library, must_copy, untracked
+
+
+def from_csr(matrix: Any, *, copy: bool | None = None) -> NestedArray:
+    """The stored entries of each row, jagged ``(B, *)``, in the same memory.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse.csr_array
+        In every row the columns 0 to n - 1 are stored, in order, as `to_csr` makes them: others would lose where they
+        are.
+    copy : bool, optional
+        True copies always; nothing else needs one.
+
+    Raises
+    ------
+    ExchangeError
+        For another matrix, and for a row with other columns, naming it.
+
+    Examples
+    --------
+    >>> x = pn.nested_array([[1, 2], [3]], layout=pn.jagged)
+    >>> pn.from_csr(pn.to_csr(x)).tolist()
+    [[1, 2], [3]]
+    """
+    if getattr(matrix, "format", None) != "csr":
+        raise ExchangeError(f"from_csr: {type(matrix).__name__} is no matrix in the format csr. Convert it: a.tocsr().")
+    starts = np.asarray(matrix.indptr, np.int64)
+    lengths = np.diff(starts)
+    wrong = np.flatnonzero(matrix.indices != np.arange(starts[-1]) - np.repeat(starts[:-1], lengths))
+    if wrong.size:
+        row = int(np.searchsorted(starts, wrong[0], "right")) - 1
+        raise ExchangeError(
+            f"from_csr: row {row} has an entry in column {matrix.indices[wrong[0]]} where column "
+            f"{wrong[0] - starts[row]} is next: the columns of entries would be lost. Take its parts: "
+            "pn.nested_array_from_jagged(a.data, a.indptr)."
+        )
+    return nested_array_from_jagged(matrix.data.copy() if copy else matrix.data, starts)
+
+
+def to_csr(x: NestedArray, *, copy: bool | None = None) -> Any:
+    """A sparse matrix of ``B`` rows, and as many columns as the longest component, in the memory of ``x``.
+
+    What is not stored counts as 0 there: it is for linear algebra, not for a maximum.
+
+    Parameters
+    ----------
+    x : NestedArray (B, *)
+        With holes, or in the strided layout, it is packed.
+    copy : bool, optional
+        None shares memory where it can, False refuses to copy, True copies always.
+
+    Raises
+    ------
+    ShapeError
+        For an array with more dimensions.
+    GradientError
+        For an array that requires grad; ``detach`` it.
+
+    Examples
+    --------
+    >>> pn.to_csr(pn.nested_array([[1, 2], [3]], layout=pn.jagged)).toarray()
+    array([[1, 2],
+           [3, 0]])
+    """
+    sparse = library("to_csr", "scipy.sparse", "scipy")
+    untracked("to_csr", x)
+    if x.ndim != 2:
+        raise ShapeError(f"to_csr: takes an array of two dimensions, (B, *), not of {x.ndim}.")
+    if not x.structure.tiles:
+        must_copy("to_csr", copy, "there are holes")
+    packed = x.contiguous().to(layout=jagged)
+    lengths = packed.lengths_along(1)
+    starts = packed.structure.offsets
+    columns = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
+    shape = (len(x), int(lengths.max(initial=0)))
+    return sparse.csr_array((bare("to_csr", packed.data, copy), columns, starts.copy()), shape=shape)
