@@ -92,20 +92,14 @@ def loss(p: Parameters, read: Any, following: Any) -> Any:
 
 
 def train(p: Parameters, lines: list[str], characters: str, steps: int, size: int, rate: float) -> Iterator[float]:
-    """Adam on batches of so many lines drawn at random; the loss of each step."""
+    """Steps of Adam on batches of so many lines drawn at random, which exchange the parameters; the loss of each."""
     generator = np.random.default_rng(0)
-    means = {name: np.zeros(one.shape, one.dtype) for name, one in p.items()}
-    squares = {name: np.zeros(one.shape, one.dtype) for name, one in p.items()}
-    for step in range(1, steps + 1):
+    state = None
+    for _ in range(steps):
         drawn = [lines[i] for i in generator.integers(0, len(lines), size)]
         current = loss(p, *batch(drawn, characters))
-        for (name, one), gradient in zip(p.items(), pn.grad(current, list(p.values())), strict=True):
-            g = gradient.numpy()
-            means[name] += 0.1 * (g - means[name])
-            squares[name] += 0.01 * (g * g - squares[name])
-            mean, square = means[name] / (1 - 0.9**step), squares[name] / (1 - 0.99**step)
-            with pn.no_grad():
-                one.sub_(pn.array(mean / (np.sqrt(square) + 1e-8)), alpha=rate)
+        stepped, state = pn.training.adam(p, pn.grad(current, p), state, learning_rate=rate, betas=(0.9, 0.99))
+        p.update(stepped)
         yield current.item()
 
 

@@ -49,6 +49,7 @@ from pynested.autograd import (  # noqa: E402
 from pynested.backends import errors  # noqa: E402
 
 from . import operators as _operators  # noqa: E402
+from . import training  # noqa: E402
 from ._version import __version__  # noqa: E402
 from .components.extending import elementwise, map_components  # noqa: E402
 from .construct.likeness import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like  # noqa: E402
@@ -93,7 +94,7 @@ __all__ = [
     "int32", "int64", "int8", "is_grad_enabled", "jacobian", "jagged", "jvp", "load", "manual_seed",
     "map_components", "no_grad", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn",
     "randn_like", "save", "set_default_device", "strided", "tape", "to_arrow", "to_awkward", "to_csr", "to_jax",
-    "to_numpy", "to_pandas", "to_tensorflow", "to_torch", "uint8", "vjp", "zeros", "zeros_like",
+    "to_numpy", "to_pandas", "to_tensorflow", "to_torch", "training", "uint8", "vjp", "zeros", "zeros_like",
 ]  # fmt: skip
 if _TYPE_CHECKING:  # written by python -m pynested.stubs
     __all__ += [
