@@ -1,8 +1,8 @@
 """Where bounds end: what is added up may be larger than the largest float, and then an infinity or NaN is right too.
 
-`ADDED` holds, for every operator that adds, the sum of the magnitudes. Where it exceeds the largest float of the dtype
-that is computed in, some order of evaluation overflows: NUMERICS-8. Entries of gradients are dicts by argument; without
-an entry a gradient adds up slopes times cotangents, and a slope of its own may be beyond the largest float.
+`ADDED` holds, for every operator that adds, the sum of the finite magnitudes. Where it exceeds the largest float of the
+dtype that is computed in, some order of evaluation overflows: NUMERICS-8. Entries of gradients are dicts by argument;
+without an entry a gradient adds up slopes times cotangents, and a slope of its own may be beyond the largest float.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from .run_bounds import RUN_BOUNDS, of_gradient, of_result
 
 __all__ = ["ADDED", "GRADIENT_ADDED", "LARGEST", "beyond", "overflowing"]
 
+_OPERAND = (Components, np.ndarray)
 LARGEST = {dtype: float(np.finfo(dtype).max) for dtype in COMPUTING}
 
 
@@ -47,8 +48,18 @@ def beyond(added: Any, dtype: str) -> NDArray:
     return np.asarray(np.asarray(added) > LARGEST[dtype] * (1 - 2.0**-8), dtype=np.bool_)
 
 
+def _of_finite(define: Define, arguments: Arguments) -> Nested:
+    """The operator run on magnitudes; those of infinities count as 0, for what they add up to is so in any order."""
+
+    def finite(array: NDArray) -> NDArray:
+        return np.where(np.abs(array) < np.inf, array, 0) if array.dtype.kind in "fO" else array
+
+    given = {name: each(finite, one) if isinstance(one, _OPERAND) else one for name, one in arguments.items()}
+    return on_absolutes(define, given)
+
+
 def _mean(define: Define, arguments: Arguments) -> Nested:
-    return on_absolutes(sum_of, arguments)
+    return _of_finite(sum_of, arguments)
 
 
 def _layer_norm(define: Define, arguments: Arguments) -> Nested:
@@ -83,10 +94,10 @@ def _runs(block: Callable[..., Any], keeps: bool) -> Callable[[Define, Arguments
 
 
 ADDED: Mapping[str, Callable[[Define, Arguments], Nested]] = {
-    "sum": on_absolutes,
+    "sum": _of_finite,
     "mean": _mean,
-    "matmul": on_absolutes,
-    "linear": on_absolutes,
+    "matmul": _of_finite,
+    "linear": _of_finite,
     "layer_norm": _layer_norm,
     "cross_entropy": _cross_entropy,
     "attention": attention_bounds.added,

@@ -50,7 +50,11 @@ def authored(plan: Plan) -> Case | None:
         WHOLE: _whole,
     }
     args = tuple(_changed(changes[plan.numbers], value) for value in case.args)
-    return replace(case, args=args, gradient=None if plan.numbers == SPECIAL else case.gradient)
+    if all(new is old for new, old in zip(args, case.args, strict=True)):  # there are no floats
+        return case
+    gradient = None if plan.numbers == SPECIAL else case.gradient
+    # The writer may know that its own numbers add up without rounding; of others that is not known.
+    return replace(case, args=args, gradient=gradient, cmp=empty_book(plan.op).cmp)
 
 
 def _changed(change: Change, value: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..encoding import Components
 
-__all__ = ["Book", "Case", "shapes_of"]
+__all__ = ["BOTH", "Book", "Case", "shapes_of"]
 
 AUTO = "auto"
 Layouts = tuple[str, ...]

@@ -28,6 +28,7 @@ MP = mpmath.MPContext()
 MP.prec = 160
 
 Slopes = dict[int, Any]
+_LEAST = 1074  # bits behind the point of the least number of float64
 _FORMATS = {"float16": (11, -14, 15), "float32": (24, -126, 127), "float64": (53, -1022, 1023)}
 
 
@@ -188,12 +189,19 @@ class Exact(Ordered):
             return Exact(entry.slope_at_zero)
         if entry.least is not None and not self.value > entry.least:
             return Exact(MP.inf if self.value == entry.least else MP.nan)
+        slope = self._difference(entry, 0)
+        if entry.dtypes == "floats" and MP.mag(slope) < -MP.prec:  # the function is nearly flat: 1 - tanh(200), say
+            slope = self._difference(entry, _LEAST)
+        return Exact(slope)
+
+    def _difference(self, entry: Function, more: int) -> Any:
+        """Return the slope of an entry's function between two numbers nearby, worked out with so many digits more."""
         size = int(MP.mag(self.value)) if MP.isnormal(self.value) else 0
         step = MP.ldexp(1, min(size, 0) - 2 * MP.prec)
-        with MP.workprec(5 * MP.prec + 2 * abs(size)):
+        with MP.workprec(5 * MP.prec + 2 * abs(size) + more):
             above, below = entry.value(MP, self.value + step), entry.value(MP, self.value - step)
             slope = _real((above - below) / (2 * step))
-        return Exact(+slope)
+        return +slope
 
     def conjugate(self) -> Exact:
         """Return the number itself; NumPy asks for it in inner products."""

@@ -12,6 +12,7 @@ from pynested.spec.bounds import BOUNDS, NO_TOLERANCE, tolerance, ulp
 from pynested.spec.components import Components
 from pynested.spec.definitions import definition
 from pynested.spec.generator.exact import lift, plain, split
+from pynested.spec.overflow import overflowing
 from pynested.spec.table import load_table
 
 NDArray = np.ndarray
@@ -176,6 +177,22 @@ def test_the_least_integer_counts_with_its_magnitude(integers: str) -> None:
     for op, given in (("matmul", {"self": x, "other": y}), ("sum", {"self": x, "dim": 2, "dtype": np.float64})):
         (allowed,) = tolerance(op, definition(op), given, definition(op)(**given), "float64")
         assert (allowed >= 2.0**-53 * 0.1 * -float(least)).all()
+
+
+@pytest.mark.parametrize("op", ["sum", "nansum", "mean"])
+def test_an_infinity_is_what_it_adds_up_to_unless_the_finite_numbers_beside_it_overflow(op: str) -> None:
+    largest, inf = np.finfo("float32").max, np.inf
+    for run, either in (((1, inf, 2), False), ((inf, largest / 4), False), ((inf, -largest, -largest, 1), True)):
+        given = {"self": Components([np.array(run, "float32")]), "dim": 1}
+        (found,) = overflowing(load_table()[op].precision, definition(op), given, None, "float32")
+        assert bool(found) == either
+
+
+def test_an_infinite_factor_is_one_in_any_order_of_the_products() -> None:
+    x, y = Components([np.array([[np.inf, 1.0], [3e38, 3e38]], "float32")]), np.array([[1.0], [-1.0]], "float32")
+    for op, other in (("matmul", {"other": y}), ("linear", {"weight": y.T})):
+        (found,) = overflowing(op, definition(op), {"self": x, **other}, None, "float32")
+        assert found.tolist() == [[False], [True]]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

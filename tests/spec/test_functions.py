@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,6 +49,20 @@ def test_a_step_is_flat_but_for_its_jumps(function: Function) -> None:
 def test_a_derivative_is_exact_for_numbers_of_every_size() -> None:
     for number in (1e-300, 1e30, 1e300):
         assert abs(Exact(number).slope(FUNCTIONS["log"]).value * MP.mpf(number) - 1) < MP.mpf(2) ** -140
+
+
+@pytest.mark.parametrize(
+    ("name", "x", "slope"),
+    [
+        ("expm1", -479.35, lambda x: MP.exp(x)), ("expm1", -744.0, lambda x: MP.exp(x)),
+        ("sigmoid", 700.0, lambda x: MP.exp(-x) / (1 + MP.exp(-x)) ** 2), ("tanh", -200.0, lambda x: MP.sech(x) ** 2),
+        ("erf", 17.5, lambda x: 2 / MP.sqrt(MP.pi) * MP.exp(-x * x)),
+        ("erfc", -26.0, lambda x: -2 / MP.sqrt(MP.pi) * MP.exp(-x * x)),
+    ],
+)  # fmt: skip
+def test_a_slope_has_all_its_digits_where_the_function_is_nearly_flat(name: str, x: float, slope: Any) -> None:
+    found = Exact(x).slope(FUNCTIONS[name]).value
+    assert abs(found / slope(MP.mpf(x)) - 1) < MP.mpf(2) ** -140
 
 
 def test_edges_are_those_of_float64(function: Function) -> None:

@@ -121,13 +121,14 @@ def view(self: Kind, shape: Sequence[int]) -> Kind:
     Raises
     ------
     ShapeError
-        For what `reshape` refuses. Components that do not lie in C order may be refused too; they are never copied.
+        For what `reshape` refuses. Components that do not lie in C order may be refused too; they are never copied. Of
+        jagged ones elements cannot go from one side of the ragged dimension to the other, unless only one has any.
 
     Notes
     -----
     Gradient: the cotangent reshaped back. As a method also ``nt.view(2, -1, 3)``.
 
-    Clauses: VIEW-1 to VIEW-4. After `torch.Tensor.view`.
+    Clauses: VIEW-1 to VIEW-5. After `torch.Tensor.view`.
 
     Examples
     --------
@@ -210,17 +211,21 @@ def _reshaped(name: str, x: NestedArray, shape: tuple[int, ...], may_copy: bool)
 def _reshaped_values(
     name: str, x: NestedArray, structure: Jagged, shape: tuple[int, ...], may_copy: bool
 ) -> NestedArray | None:
-    """The values take the shape; None where the ragged dimension does not keep its place among equal products."""
+    """The values take the shape; None where elements of several components go to the other side of their rows."""
     r = structure.ragged_dim
     if len(shape) <= r:
         raise ShapeError(f"{name}: shape {shape} has no place for the ragged dimension {r}, whose size is -1.")
     data, old = x.data, x.data.shape
     new = [old[k] if size == -1 else size for k, size in enumerate(shape[1:])]
-    before = prod(old[: r - 1])
-    if prod(new[: r - 1]) != before:
-        return None
-    if before and prod(new[r:]) != prod(old[r:]):  # then no component has rows, and those in holes do not matter
-        data, structure = moves.slice_(data, (slice(None),) * (r - 1) + (slice(0, 0),)), structure.packed
+    before, after = (prod(old[: r - 1]), prod(old[r:])), (prod(new[: r - 1]), prod(new[r:]))
+    if before != after and any(0 not in sides for sides in (before, after)):  # without elements any rows do
+        lengths = structure.component_lengths
+        full = np.flatnonzero(lengths)
+        if len(full) > 1:
+            return None
+        start = int(structure.offsets[full].sum())  # of the only one that has rows
+        own = slice(start, start + int(lengths.sum()))
+        data, structure = moves.slice_(data, (slice(None),) * (r - 1) + (own,)), structure.packed
     values_shape = (*new[: r - 1], data.shape[r - 1], *new[r:])
     return NestedArray(_of_dense(name, data, values_shape, may_copy), structure)
 

@@ -59,20 +59,20 @@ def join(book: Book, row: Row, key: str) -> None:
     near = f"{book.op}/float32/{'ragged' if book.op == 'stack' else 'batch'}/1"
     if book.op == "stack" and dim == 0:
         book.error_inside("axes-batch", refusal("stack", "DimensionError"), "DimensionError", near, args, kw=kw)
-    elif row["unlike"] not in _joins(book.op, row["dim"]):
+    elif row["unlike"] not in _joins(book.op, dim, form):
         clause = refusal(book.op, "StructureError")
         book.error_inside("axes-unlike", clause, "StructureError", near, args, kw=kw)
     else:
         add(book, row, args, "dtype", "gradient", kw=kw, kind="nested")
 
 
-def _joins(op: str, dim: str) -> tuple[str, ...]:
+def _joins(op: str, dim: int, form: Outline) -> tuple[str, ...]:
     """Return in what one of the arrays may differ."""
     if op == "stack":
         return (FITS,)
-    return {"batch": (FITS, "along", "across", "lengths", "fewer"), "ragged": (FITS, "along", "lengths")}.get(
-        dim, (FITS, "along")
-    )
+    if dim == 0:
+        return (FITS, "along", "across", "lengths", "fewer")
+    return (FITS, "along", "lengths") if dim == form.ragged and form.shape[dim] is None else (FITS, "along")
 
 
 def _other(row: Row, form: Outline, dim: int) -> Outline:

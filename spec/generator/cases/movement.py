@@ -109,6 +109,8 @@ def view() -> Book:
     book.value("float32/all-empty", "1 3", [all_empty("float32"), (2, -1, 3, 1)])
     empty = no_components("float32", None, 4)
     book.value("float32/batch0", "1", [empty, (0, -1, 2, 2)])
+    alone = Components(integers("float32", [(4, 3, 2)], "view alone"), (1, 4, None, 2), "float32")
+    book.value("float32/across", "1 3 5", [alone, (1, 2, -1, 4)], placements=("packed",))
     book.error("batch", "2", "ShapeError", plain, [x, (2, -1, 2, 2)])
     book.error("ragged", "2", "ShapeError", merged, [deep("view d"), (3, 12, -1)])
     book.error("inferred", "2", "ShapeError", plain, [x, (3, -1, 2, -1)])

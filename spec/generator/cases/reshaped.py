@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-from ..author import Book
+from ..author import BOTH, Book
 from ..batches import Outline, drawn, outline
 from ..covering import Row
 from .calls import add, refusal
@@ -73,7 +74,9 @@ def reshaped(book: Book, row: Row, key: str) -> None:
     form = outline(row)
     x = drawn(form, row["dtype"], f"{key} x")
     target = _target(row["target"], form)
-    pairs = list(zip(target.shapes, form.shapes, strict=True)) or [(_known(target), _known(form))]
+    pairs = list(zip(target.shapes, form.shapes, strict=True))
+    if not pairs and book.op != "reshape_as":  # an irregular dimension keeps its size; of another array it has any
+        pairs = [(_known(target), _known(form))]
     wrong = any(math.prod(new) != math.prod(old) for new, old in pairs)
     args: list[Any] = [x, _written(row["counted"], form, target)]
     if book.op == "reshape_as":
@@ -82,7 +85,24 @@ def reshaped(book: Book, row: Row, key: str) -> None:
         kind, near = "ShapeError", f"{book.op}/float32/{'ragged' if book.op == 'reshape_as' else 'split'}/1"
         book.error_inside("axes", refusal(book.op, kind), kind, near, args)
     else:
-        add(book, row, args, "shape", "gradient", kind="nested")
+        add(book, row, args, "shape", "gradient", kind="nested", **_viewed(form, target) if book.op == "view" else {})
+
+
+def _viewed(form: Outline, target: Outline) -> dict[str, Any]:
+    """Return where a view is due though elements go to the other side of the ragged dimension.
+
+    Those of one component do where it is packed; those of several stay in place in the strided layout alone: VIEW-5.
+    """
+    at = form.ragged
+    halves = [(one.shape[1:at], one.shape[at + 1 :]) for one in (form, target)]
+    if form.able != BOTH or len({tuple(map(_product, pair)) for pair in halves}) == 1:
+        return {}
+    several = sum(map(bool, map(math.prod, form.shapes))) > 1
+    return {"layouts": BOTH[:1]} if several else {"placements": ("packed",)}
+
+
+def _product(sizes: Sequence[int | None]) -> int:
+    return math.prod(size for size in sizes if size is not None)
 
 
 def _known(form: Outline) -> tuple[int, ...]:
