@@ -273,6 +273,7 @@ def main() -> None:
         return
     torch.set_num_threads(1)
     logging.getLogger("torch").setLevel(logging.ERROR)  # its warnings would come again with every process
+    torch.nested.nested_tensor([torch.zeros(1)], layout=torch.jagged)  # with which it imports what takes a second
     target = TorchTarget(torch)
     serve(PythonAdapter(target, DenseTorch(torch, target.function, target.other)))
 
