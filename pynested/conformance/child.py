@@ -25,6 +25,7 @@ from pynested.spec.grammar import parse
 
 from . import messages
 from .capabilities import Within
+from .fork_server import ForkServer
 from .messages import Message
 from .pipes import LONGEST_LINE, Overlong
 from .printable import printable
@@ -32,6 +33,7 @@ from .problems import UsageError
 from .process import Process
 from .replies import CRASHED, GARBLED, HUNG, LOST, UNASKED, VALUE, Reader, Reply
 from .session import Identity
+from .started import Spawned
 from .wire import Wire
 
 _WINDOW = 16
@@ -43,7 +45,10 @@ _SHOWN = 300  # characters of what a child says when it dies
 
 
 class Child:
-    """A session with an adapter in a child process; ``patience`` is the timeout of its first answer."""
+    """A session with an adapter in a child process; ``patience`` is the timeout of its first answer.
+
+    With ``forks`` the children are forks of one process, which the command knows how to be: see `ForkServer`.
+    """
 
     def __init__(
         self,
@@ -53,8 +58,10 @@ class Child:
         timeout: float = 20.0,
         patience: float = 120.0,
         wire: Wire | None = None,
+        forks: bool = False,
     ) -> None:
         self._command, self._device, self._environment = list(command), device, environment
+        self._server = ForkServer(command, environment, patience) if forks else None
         self._timeout, self._patience = timeout, patience
         self._wire = wire or Wire()
         self._process: Process | None = None
@@ -71,15 +78,16 @@ class Child:
         if kind is None:
             self.close()
         else:
-            self._kill()
+            self._end()
 
     def close(self) -> bool:
         """Ask the child to stop, and see to it; return whether it stopped when asked."""
-        if self._process is None:
-            return True
-        self._send(messages.stop())
-        stopped = self._process.end()
-        self._over()
+        stopped = True
+        if self._process is not None:
+            self._send(messages.stop())
+            stopped = self._process.end()
+            self._over()
+        self._end()
         return stopped
 
     def answers(self, requests: Iterable[Message]) -> Iterator[Reply]:
@@ -167,16 +175,24 @@ class Child:
         self.starts += 1
         name = printable(" ".join(self._command))
         try:
-            self._process = Process(self._command, self._environment)
+            self._process = self._new()
         except (OSError, ValueError) as error:
+            self._end()
             raise UsageError(f"cannot start the adapter {name!r}: {error}") from error
         try:
-            self._wire.note(f"process {self.starts}: {name}")
+            self._wire.begins(f"process {self.starts}: {name}")
             self._send(messages.start(self._device))
             return self._introduced(name)
         except BaseException:
-            self._kill()
+            self._end()
             raise
+
+    def _new(self) -> Process:
+        if self._server is None:
+            return Process(lambda: Spawned(self._command, self._environment))
+        process = self._server.process()
+        self._wire.said(self._server.said())
+        return process
 
     def _introduced(self, name: str) -> Identity:
         try:
@@ -203,6 +219,12 @@ class Child:
         except UsageError as error:
             return str(error)
         return ""
+
+    def _end(self) -> None:
+        """End the child, and what it may be a fork of."""
+        self._kill()
+        if self._server is not None:
+            self._server.close()
 
     def _kill(self) -> None:
         if self._process is not None:

@@ -21,15 +21,15 @@ class Descendants:
     """The processes whose environment holds one mark, made for one child."""
 
     def __init__(self) -> None:
-        self._name = f"PYNESTED_CHILD_{secrets.token_hex(8)}"
+        self.name = f"PYNESTED_CHILD_{secrets.token_hex(8)}"
 
     def marked(self, environment: Mapping[str, str] | None) -> dict[str, str]:
         """Return an environment, by default that of this process, with the mark."""
-        return {**(os.environ if environment is None else environment), self._name: "1"}
+        return {**(os.environ if environment is None else environment), self.name: "1"}
 
     def kill(self) -> None:
         """End them all, and what they start meanwhile."""
-        mark = f"{self._name}=1".encode()
+        mark = f"{self.name}=1".encode()
         deadline = time.monotonic() + _AT_MOST
         while sum(_killed(number, mark) for number in _numbers()) and time.monotonic() < deadline:
             time.sleep(0.001)  # until what was killed is gone

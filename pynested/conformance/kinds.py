@@ -51,7 +51,8 @@ _INTERNAL = re.compile(
     r"file an issue|report a bug|internal assert|internal error|doesn't support (sizes|strides)|unsupported layout.*bug"
     r"|object has no attribute|symint|(missing|unexpected|multiple values for) .*argument|invalid gradient"
     r"|cannot (view|expand) shape|reshape tensor of 0 elements|non-empty tensorlist|should match total_l"
-    r"|dimension out of range|out of bounds for storage|no longer allowed|error message be improved|split_with_sizes",
+    r"|dimension out of range|out of bounds for storage|no longer allowed|error message be improved|split_with_sizes"
+    r"|operator \S+ does not exist",
     re.IGNORECASE,
 )
 # What complains about the operands of a call; in a backward pass nobody else made that call.

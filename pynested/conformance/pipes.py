@@ -28,8 +28,7 @@ class Overlong(Exception):
 class Pipe(ABC):
     """One end of a pipe, and the thread that serves it."""
 
-    def __init__(self, stream: IO[bytes] | None) -> None:
-        assert stream is not None
+    def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
         self.thread = threading.Thread(target=self._serve, daemon=True)
         self.thread.start()
@@ -49,7 +48,7 @@ class Pipe(ABC):
 class Outgoing(Pipe):
     """Lines to stdin."""
 
-    def __init__(self, stream: IO[bytes] | None) -> None:
+    def __init__(self, stream: IO[bytes]) -> None:
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         super().__init__(stream)
 
@@ -70,7 +69,7 @@ class Outgoing(Pipe):
 class Incoming(Pipe):
     """Lines from stdout."""
 
-    def __init__(self, stream: IO[bytes] | None) -> None:
+    def __init__(self, stream: IO[bytes]) -> None:
         self._chunks: queue.SimpleQueue[bytes] = queue.SimpleQueue()  # an empty one is the end
         self._ahead = threading.Semaphore(_AHEAD)
         self._rest = b""  # what was read after the last line
@@ -116,7 +115,7 @@ class Incoming(Pipe):
 class Tail(Pipe):
     """The end of stderr."""
 
-    def __init__(self, stream: IO[bytes] | None) -> None:
+    def __init__(self, stream: IO[bytes]) -> None:
         self._kept = self._part = b""
         self._heard: deque[str] = deque()
         self._unheard = 0

@@ -1,25 +1,19 @@
 """A child process that may do anything: its lines, how it ended, and how it is ended with all that it has started.
 
-The child has a session of its own and a mark in its environment. When it is gone, what it has left is ended at once,
-for that would hold its pipes open: its session everywhere, and on Linux what left the session with the mark.
+When it is gone, what it has left is ended at once, for that would hold its pipes open.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
-import signal
-import subprocess
-import sys
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 
-from .descendants import Descendants
 from .pipes import Incoming, Outgoing, Tail
-from .signals import held_back, name_of
+from .signals import held_back
+from .started import Started
 
 _FINDING = re.compile(r"runtime error:|^SUMMARY:")  # of a sanitizer, which goes on to show stacks and memory
 # What libraries log on stderr while all is well: the marks of glog, of absl, and of TensorFlow.
@@ -30,15 +24,13 @@ _POLITE, _LINGER = 5.0, 1.0  # seconds: to stop when asked; for the pipes, once 
 class Process:
     """A running child: `end` it or `kill` it; one that is lost is killed when Python ends, at the latest."""
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None) -> None:
-        pipe, started = subprocess.PIPE, Descendants()
+    def __init__(self, start: Callable[[], Started]) -> None:
         with held_back():
-            popen = subprocess.Popen(
-                command, stdin=pipe, stdout=pipe, stderr=pipe, env=started.marked(environment), start_new_session=True
-            )
-            self._group = _Group(popen, started)
-            weakref.finalize(self, self._group.kill)
-        self._requests, self._replies, self._stderr = Outgoing(popen.stdin), Incoming(popen.stdout), Tail(popen.stderr)
+            started = start()
+            self._life = _Life(started)
+            weakref.finalize(self, self._life.end)
+        self._requests, self._replies = Outgoing(started.stdin), Incoming(started.stdout)
+        self._stderr = Tail(started.stderr)
         self._gone = threading.Event()
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
@@ -57,7 +49,7 @@ class Process:
 
     def last_words(self) -> str:
         """Return how a child that is gone ended, and of its stderr what a sanitizer found, or the last line."""
-        how = self._group.how()
+        how = self._life.how
         self._stderr.thread.join(_LINGER)
         said = [line for line in self._stderr.lines() if not _LOG.match(line)]
         found = [line for line in said if _FINDING.search(line)]
@@ -77,7 +69,7 @@ class Process:
 
     def kill(self) -> None:
         """End the child, and what it has started, at once."""
-        self._group.kill()
+        self._life.end()
         self._requests.close()
         self._replies.close()
         deadline = time.monotonic() + _LINGER
@@ -85,48 +77,31 @@ class Process:
             thread.join(max(deadline - time.monotonic(), 0))
 
     def _watch(self) -> None:
-        self._group.wait()
+        self._life.wait()
         self._gone.set()
         self._replies.thread.join(_LINGER)
         self._replies.close()
 
 
-class _Group:
-    """A child and what it has started. Its number belongs to it, and to its session, until the child is waited for."""
+class _Life:
+    """A child and what it has started, which is ended at most until its number is another's."""
 
-    def __init__(self, popen: subprocess.Popen[bytes], started: Descendants) -> None:
-        self._popen = popen
+    def __init__(self, started: Started) -> None:
         self._started = started
         self._lock = threading.Lock()
-        self._waited_for = False
+        self._over = False
+        self.how = ""
 
-    def kill(self) -> None:
+    def end(self) -> None:
         """End all of it."""
         with self._lock:
-            if not self._waited_for:
-                self._kill()
+            if not self._over:
+                self._started.kill()
 
     def wait(self) -> None:
         """Wait until the child is gone, and end what it has left."""
-        if sys.platform == "win32" or not hasattr(os, "waitid"):
-            self._popen.wait()
-        else:
-            with contextlib.suppress(ChildProcessError):
-                os.waitid(os.P_PID, self._popen.pid, os.WEXITED | os.WNOWAIT)
+        self._started.wait()
         with self._lock:
-            self._kill()
-            self._popen.wait()
-            self._waited_for = True
-
-    def how(self) -> str:
-        """Return how the child ended."""
-        code = self._popen.returncode
-        return f"exit code {code}" if code >= 0 else name_of(-code)
-
-    def _kill(self) -> None:
-        if sys.platform == "win32":
-            self._popen.kill()
-        else:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._popen.pid, signal.SIGKILL)
             self._started.kill()
+            self.how = self._started.given_up()
+            self._over = True

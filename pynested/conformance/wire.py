@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -20,6 +21,7 @@ from .printable import printable, write
 from .problems import OutputError
 
 _MOST, _WIDE = 40, 300  # lines of stderr that are shown in a session, and their characters
+_NUMBER = re.compile(r"\d+")  # a time, or that of a process: there a line may differ that every new process writes
 
 
 class Wire:
@@ -28,6 +30,8 @@ class Wire:
     def __init__(self, keep: Write | None = None, screen: TextIO | None = None) -> None:
         self._keep, self._screen = keep, screen
         self._started, self._shown = time.monotonic(), 0
+        self._earlier: set[str] = set()  # what was shown of processes that are gone
+        self._now: set[str] = set()
 
     def sent(self, message: Mapping[str, Any]) -> None:
         """Hear the runner."""
@@ -41,6 +45,12 @@ class Wire:
             except (ValueError, TypeError):
                 said = {"text": answer if isinstance(answer, str) else short(answer)}
             self._record("adapter", **said)
+
+    def begins(self, text: str) -> None:
+        """Hear that another process begins: what an earlier one has said too is not shown again."""
+        self._earlier |= self._now
+        self._now.clear()
+        self.note(text)
 
     def note(self, text: str) -> None:
         """Hear what became of a process."""
@@ -57,9 +67,11 @@ class Wire:
             self._keep({"from": who, "at": round(time.monotonic() - self._started, 4), **fields})
 
     def _show(self, line: str) -> None:
-        self._shown += 1
-        if self._screen is None or self._shown > _MOST + 1:
+        said = _NUMBER.sub("0", line)
+        if self._screen is None or self._shown > _MOST or said in self._earlier:
             return
+        self._now.add(said)
+        self._shown += 1
         last = self._shown > _MOST
         text = "more on stderr is not shown; --trace FILE keeps it" if last else printable(line, _WIDE)
         with contextlib.suppress(OutputError, BrokenPipeError):  # nobody looks; the session is not about it

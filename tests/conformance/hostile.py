@@ -7,15 +7,20 @@ it was asked. This file imports little, since it is started often.
 from __future__ import annotations
 
 import fcntl
+import importlib.util
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+# What is loaded by itself, without the package that it lies in.
+IN_FORKS = Path(__file__).parents[2] / "pynested/conformance/adapters/in_forks.py"
 Reply = dict[str, Any]
 
 DENSE: Reply = {"dtype": "float32", "shape": [2, 2], "bits": "3f800000400000004100000041200000"}
@@ -204,6 +209,7 @@ ADAPTERS: Mapping[str, Callable[[Reply], Reply | str]] = {
     "CrashesLater": crash_later,
     "CrashesBackwards": lambda message: die(signal.SIGSEGV) if "cotangent" in message else SUMS,
     "HangsBackwards": lambda message: sleep(message) if "cotangent" in message else SUMS,
+    "KillsServer": lambda message: os.kill(os.getppid(), signal.SIGKILL) or sleep(message),
     "RealTimeSignal": lambda message: die(signal.SIGRTMIN + 6),
     "Stopped": lambda message: die(signal.SIGSTOP),
 }
@@ -245,8 +251,25 @@ def introduce(name: str) -> None:
     say(json.dumps({"protocol": 2, "name": name + strange, "version": "0", **absent}))
 
 
+def serve_forks(name: str) -> bool:
+    """Do what adapters do that are asked to fork, and write a number into FILE; return whether this is a fork now."""
+    with open(sys.argv[2], "a") as log:
+        log.write(f"server {os.getpid()}\n")
+    if name == "ServerDies":
+        sys.exit("cannot find my library")
+    if name == "ServerSilent":
+        time.sleep(600)
+    spec = importlib.util.spec_from_file_location("in_forks", IN_FORKS)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return bool(module.in_forks(socket.socket(fileno=int(sys.argv[-1]))))
+
+
 def main() -> None:
     name = sys.argv[1]
+    if "--forks" in sys.argv and not serve_forks(name):
+        return
     log = open(sys.argv[2], "a") if len(sys.argv) > 2 else None  # noqa: SIM115 - open and locked until the end
     if log is not None:
         fcntl.flock(log, fcntl.LOCK_SH)

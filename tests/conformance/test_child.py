@@ -18,6 +18,7 @@ from pynested.conformance.problems import UsageError
 from pynested.conformance.process import Process
 from pynested.conformance.records import Run
 from pynested.conformance.report import Report
+from pynested.conformance.started import Spawned
 
 from .conftest import is_gone
 from .hostile import NO_REPLIES
@@ -91,7 +92,7 @@ def test_what_a_sanitizer_found_is_said(in_child: InChild, hostile: Hostile) -> 
 def test_what_a_library_logs_is_not_what_a_process_died_of(words: str) -> None:
     logged = "W1122 13:43:00.648000 2531 torch/fx.py:56] is_fx_tracing will\n2026-11-22 13:43:00.6: I tensorflow/a.cc\n"
     code = f"import os, sys; sys.stderr.write({f'{words}{chr(10)}{logged}'!r}); sys.stderr.flush(); os.abort()"
-    process = Process([sys.executable, "-c", code], None)
+    process = Process(lambda: Spawned([sys.executable, "-c", code], None))
     assert process.read(20) is None and process.gone()
     assert process.last_words() == f"SIGABRT: {words}".removesuffix(": ")
 

@@ -24,6 +24,7 @@ INTERNAL = [
     "IndexError: Dimension out of range (expected to be in range of [-1, 0], but got 1)",
     "RuntimeError: Expected cond to be True, but got False. (Could this error message be improved?  If so, tell us.)",
     "RuntimeError: split_with_sizes expects split_sizes to sum exactly to 1, but got split_sizes=[2]",
+    "RuntimeError: operator aten::stride does not exist",
 ]
 # In a backward pass nobody but the target itself has called what is refused.
 OPERANDS = [

@@ -74,6 +74,21 @@ def test_a_flood_on_stderr_is_cut(capsys: Captured) -> None:
     assert lines[40:] == ["adapter: more on stderr is not shown; --trace FILE keeps it"]
 
 
+def test_what_every_new_process_says_is_shown_once() -> None:
+    screen = io.StringIO()
+    with listening(None, screen) as wire:
+        for number in range(1, 4):
+            wire.begins(f"process {number}")
+            wire.said([f"W1122 14:00:0{number} {7000 + number} torch: experimental", "a word", "a word"])
+            wire.said([f"process died of call {'abc'[number - 1]}"])
+    assert screen.getvalue().splitlines() == [
+        "adapter: W1122 14:00:01 7001 torch: experimental",
+        "adapter: a word",
+        "adapter: a word",  # of one process everything is shown
+        *(f"adapter: process died of call {name}" for name in "abc"),
+    ]
+
+
 def test_a_terminal_is_not_commanded_by_stderr() -> None:
     screen = io.StringIO()
     with listening(None, screen) as wire:

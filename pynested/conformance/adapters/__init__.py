@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from ..child import Child
+from ..forks import POSSIBLE
 from ..problems import UsageError, unknown
 from ..session import InProcess, Session
 from ..wire import Wire
@@ -13,6 +14,8 @@ from .base import PythonAdapter
 
 TARGETS = ("pynested", "torch", "awkward", "tensorflow", "law")
 EMULATED = "emulated"
+# What crashes often, takes seconds to import, and has started nothing by then that a fork would lack.
+_IN_FORKS = {("torch", "cpu")}
 
 
 def open_session(
@@ -40,7 +43,7 @@ def open_session(
         from .pynested_adapter import PynestedTarget
 
         return InProcess(PythonAdapter(PynestedTarget()), device, wire)
-    return _child(_python(target), device, None, timeout, wire)
+    return _child(_python(target), device, None, timeout, wire, forks=(target, device) in _IN_FORKS and POSSIBLE)
 
 
 def _child(
@@ -49,9 +52,10 @@ def _child(
     environment: Mapping[str, str] | None,
     timeout: float | None,
     wire: Wire | None,
+    forks: bool = False,
 ) -> Child:
     times = {} if timeout is None else {"timeout": timeout, "patience": timeout}
-    return Child(command, device, environment, wire=wire, **times)
+    return Child(command, device, environment, wire=wire, forks=forks, **times)
 
 
 def emulated_environment(emulation: Mapping[str, str | int]) -> dict[str, str]:

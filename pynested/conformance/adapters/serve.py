@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 
+from ..fork_server import FORKS
 from ..messages import PROTOCOL, Message
 from ..session import Adapter
+from .in_forks import in_forks
 
 
 class Absent:
@@ -26,7 +29,12 @@ class Absent:
 
 
 def serve(adapter: Adapter) -> None:
-    """Answer until `stop` or the end of input; whatever the target prints goes to stderr, not among the replies."""
+    """Answer until `stop` or the end of input; whatever the target prints goes to stderr, not among the replies.
+
+    Where the command line names a channel for them, forks of this process answer.
+    """
+    if FORKS in sys.argv and not in_forks(socket.socket(fileno=int(sys.argv[-1]))):
+        return
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     for line in sys.stdin:

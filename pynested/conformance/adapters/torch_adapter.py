@@ -272,7 +272,9 @@ def main() -> None:
         serve(Absent("PyTorch", "torch", str(error)))
         return
     torch.set_num_threads(1)
+    torch.set_warn_always(True)  # what it works out for a warning can fail: in each call, as in the first of a process
     logging.getLogger("torch").setLevel(logging.ERROR)  # its warnings would come again with every process
+    torch.nested.nested_tensor([torch.zeros(1)], layout=torch.jagged)  # with which it imports what takes a second
     target = TorchTarget(torch)
     serve(PythonAdapter(target, DenseTorch(torch, target.function, target.other)))
 
