@@ -20,6 +20,7 @@ FLOORS = {
     "pynested.conformance": 4,
     "pynested.fuzzing": 4,
     "pynested.pictures": 4,
+    "pynested.timelines": 4,
     "pynested.cli": 4,
     "pynested.pytest_plugin": 4,
     "pynested.__main__": 4,
