@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
 from typing import Any
 
@@ -36,6 +37,10 @@ class Storage:
             other = link()
             if other is not None:
                 other.version += 1
+
+    def holders(self) -> list[Any]:
+        """The arrays that share it, saved ones and stand-ins among them: a search through all objects, to look on."""
+        return [one for one in gc.get_referrers(self) if hasattr(one, "storage")]
 
     def __repr__(self) -> str:
         return f"Storage(device={self.device!r}, version={self.version}, data={type(self.data).__name__})"

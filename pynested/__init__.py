@@ -10,9 +10,10 @@ from . import _checkout
 
 _checkout.install()
 
+from importlib import import_module as _import_module  # noqa: E402
 from types import FunctionType as _FunctionType  # noqa: E402
 from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: E402
-from typing import NoReturn as _NoReturn  # noqa: E402
+from typing import Any as _Any  # noqa: E402
 
 import numpy as _np  # noqa: E402
 
@@ -93,9 +94,13 @@ __all__ = [
     "from_torch", "full", "full_like", "get_default_device", "grad", "gradcheck", "hessian", "hvp", "int16",
     "int32", "int64", "int8", "is_grad_enabled", "jacobian", "jagged", "jvp", "load", "manual_seed",
     "map_components", "no_grad", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn",
-    "randn_like", "save", "set_default_device", "strided", "tape", "to_arrow", "to_awkward", "to_csr", "to_jax",
-    "to_numpy", "to_pandas", "to_tensorflow", "to_torch", "training", "uint8", "vjp", "zeros", "zeros_like",
+    "randn_like", "save", "set_default_device", "strided", "tape", "timeline", "to_arrow", "to_awkward", "to_csr",
+    "to_jax", "to_numpy", "to_pandas", "to_tensorflow", "to_torch", "training", "uint8", "vjp", "zeros",
+    "zeros_like",
 ]  # fmt: skip
+_LATER = {"timeline": "timelines"}  # imported from there when they are first asked for
+if _TYPE_CHECKING:
+    from .timelines import timeline
 if _TYPE_CHECKING:  # written by python -m pynested.stubs
     __all__ += [
         "BlockMask", "abs", "acosh", "add", "all", "allclose", "amax", "amin", "and_masks", "any", "argmax", "argmin",
@@ -116,11 +121,14 @@ if _TYPE_CHECKING:  # written by python -m pynested.stubs
 else:
     __all__ += _operators.__all__
 
-    def __getattr__(name: str) -> _NoReturn:
-        raise _no_function(__name__, name)
+    def __getattr__(name: str) -> _Any:
+        if name not in _LATER:
+            raise _no_function(__name__, name)
+        globals()[name] = found = getattr(_import_module(f".{_LATER[name]}", __name__), name)
+        return found
 
     def __dir__() -> list[str]:
         return __all__
 
 
-_passing.PUBLIC.update((name, one) for name in __all__ if isinstance(one := globals()[name], _FunctionType))
+_passing.PUBLIC.update((name, one) for name in __all__ if isinstance(one := globals().get(name), _FunctionType))

@@ -11,17 +11,20 @@ Python's sign and by NumPy's function. Attributes, as ``shape``, are exchanged i
 
     with watching(watcher):
         x.exp() + 1                    # exp, add
+
+A watcher may also ask for steps, functions inside that are not public: a rule, a verb, a launch. They pass in the same
+way, by those only who asked for them.
 """
 
 from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from types import FunctionType
-from typing import Any
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple
 
 from pynested.autograd import Array
 from pynested.autograd.any_array import AnyArray
@@ -30,7 +33,7 @@ from pynested.nested.array import NestedArray
 
 Watcher = Callable[["Call"], Any]
 PUBLIC: dict[str, FunctionType] = {}  # the functions by their names; `pynested` itself fills it
-FUNCTION, METHOD, ATTRIBUTE = "function", "method", "attribute"
+FUNCTION, METHOD, ATTRIBUTE, STEP = "function", "method", "attribute", "step"
 _UNWATCHED = frozenset({"__init__", "__dir__", "__array_ufunc__", "__array_function__"})
 
 
@@ -42,7 +45,7 @@ class Call:
     name : str
         ``exp``, also where it is called as a method or by a sign; ``NestedArray.values`` for what one class has.
     kind : str
-        ``function``, one that is public; ``method`` or ``attribute``, which only a class has.
+        ``function``, one that is public; ``method`` or ``attribute``, which only a class has; ``step``.
     function : Callable
         What runs in the end, with the signature that is public.
     args, kwargs
@@ -51,7 +54,7 @@ class Call:
 
     __slots__ = ("_left", "args", "function", "kind", "kwargs", "name")
 
-    def __init__(self, point: _Point, args: tuple[Any, ...], kwargs: dict[str, Any], left: tuple[Watcher, ...]) -> None:
+    def __init__(self, point: Point, args: tuple[Any, ...], kwargs: dict[str, Any], left: tuple[_Eye, ...]) -> None:
         self.name, self.kind, self.function = point.name, point.kind, point.function
         self.args, self.kwargs = args, kwargs
         self._left = left
@@ -62,56 +65,68 @@ class Call:
         With ``watched=False`` the calls that the function makes pass unseen.
         """
         if self._left:
-            self._left, watcher = self._left[:-1], self._left[-1]
-            return watcher(self)
+            self._left, eye = self._left[:-1], self._left[-1]
+            return eye.watcher(self)
         with _watched_by(_here.all if watched else ()):
             return self.function(*self.args, **self.kwargs)
 
 
-class _Watchers(threading.local):
+class _Eye(NamedTuple):
+    """A watcher, and the steps that it asked for."""
+
+    watcher: Watcher
+    steps: frozenset[Point]
+
+
+class _Eyes(threading.local):
     """Those of one thread, the first that came first; ``now`` is empty while one of them looks."""
 
     def __init__(self) -> None:
-        self.all: tuple[Watcher, ...] = ()
-        self.now: tuple[Watcher, ...] = ()
+        self.all: tuple[_Eye, ...] = ()
+        self.now: tuple[_Eye, ...] = ()
 
 
-_here = _Watchers()
+_here = _Eyes()
 _lock = Lock()
-_threads = 0  # how many watchers there are in all threads; the gates are there while it is above 0
 
 
 @contextmanager
-def watching(watcher: Watcher) -> Iterator[None]:
-    """Let every public call of this thread pass by ``watcher``, which comes before those that watch already."""
+def watching(watcher: Watcher, steps: Iterable[Point] = ()) -> Iterator[None]:
+    """Let every public call of this thread pass by ``watcher``, which comes before those that watch already.
+
+    ``steps`` are functions inside that pass by it too; see `step`.
+    """
     before = _here.all
-    _set_gates(+1)
+    eye = _Eye(watcher, frozenset(steps))
+    points = [*_points(), *eye.steps]
+    _set_gates(points, +1)
     try:
-        _here.all = (*before, watcher)
+        _here.all = (*before, eye)
         with _watched_by(_here.all):
             yield
     finally:
         _here.all = before
-        _set_gates(-1)
+        _set_gates(points, -1)
 
 
 @contextmanager
-def _watched_by(watchers: tuple[Watcher, ...]) -> Iterator[None]:
-    before, _here.now = _here.now, watchers
+def _watched_by(eyes: tuple[_Eye, ...]) -> Iterator[None]:
+    before, _here.now = _here.now, eyes
     try:
         yield
     finally:
         _here.now = before
 
 
-def _set_gates(more: int) -> None:
-    """Count one watcher ``more`` or less; with the first the gates come, with the last they go."""
-    global _threads
+def _set_gates(points: Iterable[Point], more: int) -> None:
+    """Count one watcher ``more`` or less, of all threads; with the first the gates come, with the last they go."""
     with _lock:
-        was, _threads = _threads, _threads + more
-        if not was or not _threads:
-            for point in _points():
-                point.open() if _threads else point.close()
+        for point in points:
+            was, point.watchers = point.watchers, point.watchers + more
+            if not was:
+                point.open()
+            elif not point.watchers:
+                point.close()
 
 
 # ---- points: what is public, and how its code is exchanged ----------------------------------------------------------
@@ -122,8 +137,10 @@ def _gate(*args: Any, **kwargs: Any) -> Any:
     return point.passed(args, kwargs)
 
 
-class _Point:
-    """A public function or method. ``function`` is its own code, without a gate."""
+class Point:
+    """A public function or method, or a step. ``function`` is its own code, without a gate."""
+
+    watchers = 0
 
     def __init__(self, name: str, kind: str, public: FunctionType) -> None:
         self.name, self.kind, self.public, self.code = name, kind, public, public.__code__
@@ -138,21 +155,31 @@ class _Point:
         )
 
     def open(self) -> None:
+        """Put the gate in the place of the code."""
         self.public.__signature__ = self.signature  # type: ignore[attr-defined]
         self.public.__code__ = self.gate
 
     def close(self) -> None:
+        """Put the code back."""
         self.public.__code__ = self.code
 
     def passed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the watchers of this thread make of a call, if there are any."""
-        if not _here.now:
+        eyes = _here.now
+        if self.kind == STEP:
+            eyes = tuple([eye for eye in eyes if self in eye.steps])
+        if not eyes:
             return self.function(*args, **kwargs)
         with _watched_by(()):
-            return Call(self, args, kwargs, _here.all).run()
+            return Call(self, args, kwargs, eyes).run()
 
 
-class _Attribute(_Point):
+def own_code(function: FunctionType) -> CodeType:
+    """The code of a function, where a gate may stand in its place."""
+    return next((one.code for one in function.__code__.co_consts if isinstance(one, Point)), function.__code__)
+
+
+class _Attribute(Point):
     """An attribute of a class: a property takes the place of another."""
 
     def __init__(self, kind: type, name: str, own: property) -> None:
@@ -168,16 +195,22 @@ class _Attribute(_Point):
 
 
 @cache
-def _points() -> list[_Point]:
+def step(name: str, function: FunctionType) -> Point:
+    """What `watching` takes for a function that is not public; a call of it passes with this ``name``."""
+    return Point(name, STEP, function)
+
+
+@cache
+def _points() -> list[Point]:
     """Every public function, and what the classes have besides."""
-    points = [_Point(name, FUNCTION, function) for name, function in PUBLIC.items()]
+    points = [Point(name, FUNCTION, function) for name, function in PUBLIC.items()]
     seen = set(map(id, PUBLIC.values()))
     for kind in (AnyArray, Array, NestedArray):
         points += _points_of(kind, vars(kind), seen)
     return points
 
 
-def _points_of(kind: type, members: Mapping[str, Any], seen: set[int]) -> Iterator[_Point]:
+def _points_of(kind: type, members: Mapping[str, Any], seen: set[int]) -> Iterator[Point]:
     for name, member in members.items():
         if name in _UNWATCHED or id(member) in seen or (name.startswith("_") and not name.startswith("__")):
             continue
@@ -186,4 +219,4 @@ def _points_of(kind: type, members: Mapping[str, Any], seen: set[int]) -> Iterat
         elif inspect.isfunction(member) and member.__name__ != "<lambda>":  # a sign, which calls the function
             seen.add(id(member))
             own = member.__name__  # ``add_``, which is ``__iadd__`` too
-            yield _Point(own if kind is AnyArray else f"{kind.__name__}.{own}", METHOD, member)
+            yield Point(own if kind is AnyArray else f"{kind.__name__}.{own}", METHOD, member)

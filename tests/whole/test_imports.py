@@ -21,6 +21,7 @@ FLOORS = {
     "pynested.fuzzing": 4,
     "pynested.interchange": 4,
     "pynested.pictures": 4,
+    "pynested.timelines": 4,
     "pynested.training": 4,
     "pynested.cli": 4,
     "pynested.pytest_plugin": 4,

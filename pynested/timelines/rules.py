@@ -1,0 +1,115 @@
+"""Rules, the verbs that they choose, the kernels that these launch, and the lines of the tape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pynested.autograd import Array
+from pynested.autograd.rules.rule import PART, Rule
+from pynested.autograd.tape import Line, state
+from pynested.backends.dtypes import is_float
+from pynested.surface.passing import Call
+
+from .dispatch import choice
+from .plans import dense_plan
+from .recorder import Recorder
+
+
+def applied(seen: Recorder, call: Call) -> Any:
+    """A rule and its arrays: `Rule.apply`."""
+    rule, arrays, static = call.args
+    return _rule(seen, call, rule, arrays, static)
+
+
+def elementwise(seen: Recorder, call: Call) -> Any:
+    """A rule of one or two operands that are not collected: `Elementwise.__call__`."""
+    rule, *operands = call.args
+    arrays = tuple(operands)
+    if any(type(one) is Array for one in arrays):
+        seen.note("plan", rule.name, **dense_plan(arrays))
+    return _rule(seen, call, rule, arrays, ())
+
+
+def _rule(seen: Recorder, call: Call, rule: Rule, arrays: Sequence[Any], static: Sequence[Any]) -> Any:
+    device = next((one.device for one in arrays if type(one) is Array), "cpu")
+    chosen = choice(rule.verb, device)
+    facts = {"operands": [seen.names.words(one) for one in arrays], "device": device, "verb": chosen.words}
+    if static:
+        facts["options"] = [seen.names.words(one) for one in static]
+    with seen.span("rule", rule.name, **facts) as event:
+        result = call.run()
+        results = result if isinstance(result, tuple | list) else (result,)
+        event.facts["result"] = [seen.names.words(one) for one in results[:4]] + ["…"] * (len(results) > 4)
+        if type(results[0] if results else None) is Array:
+            _views(seen, rule, arrays, results)
+            _taped(seen, rule, arrays, results[0])
+    return result
+
+
+def _views(seen: Recorder, rule: Rule, arrays: Sequence[Any], results: Sequence[Array]) -> None:
+    """Results in the memory of an operand."""
+    storages = [one.storage for one in arrays if type(one) is Array]
+    for one in results:
+        if one.storage in storages:
+            data, base = one.data, one.storage.data
+            seen.note(
+                "view", seen.names.storage(one.storage), sizes=list(data.shape), strides=list(one.stride()),
+                offset=_offset(data, base), by=rule.name,
+            )  # fmt: skip
+
+
+def _offset(data: Any, base: Any) -> int | None:
+    """How many elements a view begins behind its storage; None where the array module does not say."""
+    if not isinstance(data, np.ndarray) or not data.size:
+        return None if data.size else 0
+    return (int(data.ctypes.data) - int(base.ctypes.data)) // data.itemsize
+
+
+def _taped(seen: Recorder, rule: Rule, arrays: Sequence[Any], result: Array) -> None:
+    """The line that was recorded, or why there is none."""
+    line = result.line
+    if result.tracked and line is not None:
+        whole: Line = line.sources[0] if line.rule is PART else line
+        saved = [i for i, one in enumerate(whole.inputs or ()) if one is not None]
+        seen.note(
+            "tape", seen.names.line(whole), rule=rule.name, sources=[seen.names.source(one) for one in whole.sources],
+            saved=[f"operand {i}" for i in saved] + ["the result"] * (whole.output is not None),
+        )  # fmt: skip
+        return
+    wanted = [one for one in arrays if type(one) is Array and one.tracked]
+    if not wanted:
+        why = "no operand requires grad"
+    elif not state.mode:
+        why = "gradients are off"
+    else:
+        why = f"{result.dtype} has no gradient" if not is_float(result.dtype) else "the rule has none"
+    seen.note("tape", "", why_not=why)
+
+
+def verb(seen: Recorder, call: Call) -> Any:
+    """A verb of a backend: what computes."""
+    with seen.span("verb", call.function.__name__) as event:
+        result = call.run()
+        event.facts["gives"] = seen.names.words(result)
+    return result
+
+
+def launched(seen: Recorder, call: Call) -> Any:
+    """A kernel: `Device.launch`."""
+    device, file, name, grid, block, *_ = call.args
+    with seen.span("kernel", name, file=file, device=device.device, grid=list(grid), block=list(block)):
+        return call.run()
+
+
+def pulled(seen: Recorder, call: Call) -> Any:
+    """A line that a backward pass reads: `Rule.pull`."""
+    rule, line, cotangent, *_ = call.args
+    if rule is PART:
+        return call.run()
+    words = [seen.names.words(one) for one in cotangent] if isinstance(cotangent, list) else seen.names.words(cotangent)
+    to = [seen.names.source(one) for one in line.sources if one is not None]
+    with seen.span("pull", seen.names.line(line), rule=rule.name, cotangent=words, to=to):
+        return call.run()
