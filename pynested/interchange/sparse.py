@@ -58,8 +58,8 @@ def to_csr(x: NestedArray, *, copy: bool | None = None) -> Any:
 
     Parameters
     ----------
-    x : NestedArray (B, *)
-        With holes, or in the strided layout, it is packed.
+    x : NestedArray
+        Of the shape ``(B, *)``. With holes, or in the strided layout, it is packed.
     copy : bool, optional
         None shares memory where it can, False refuses to copy, True copies always.
 

@@ -86,7 +86,7 @@ def flex_attention(
     enable_gqa : bool
         Whether several heads of queries share one of keys.
     return_lse : bool
-        Whether to return the logarithms of the sums of the exponentials of the scores too, (B, H, *).
+        Whether to return the logarithms of the sums of the exponentials of the scores too, ``(B, H, *)``.
 
     Raises
     ------

@@ -184,7 +184,7 @@ def neg(self: Kind) -> Kind:
 def abs(self: Kind) -> Kind:
     """``|self|``: ``(B, *, D) -> (B, *, D)``.
 
-    The dtype stays, bools too; the least integer of a signed dtype wraps to itself. |-0| is +0, NaN stays NaN.
+    The dtype stays, bools too; the least integer of a signed dtype wraps to itself. That of -0 is +0, NaN stays NaN.
     Gradient: ``g * sgn(x)``, which is 0 at 0; at NaN it is not specified.
 
     Clauses: ABS-1 to ABS-4. After `torch.abs`.

@@ -1,0 +1,213 @@
+"""Pages of the site that follow from the project itself: the specification, the functions, the notebooks."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pynested as pn
+from pynested.spec.table import Operator, load_table
+
+from .plots import write_plots
+
+ROOT = Path(__file__).parents[1]
+SPEC = ROOT / "spec"
+ENTRIES = ("functions.py", "pairs.py", "reductions.py", "runwise.py")  # tables, whose entries are definitions
+MADE = ("readme", "specification", "functions", "notebooks", "speed")
+_CLAUSE = re.compile(r"^- \*\*([A-Z_0-9]+-\d+)\*\*", re.MULTILINE)
+_BLOCK = re.compile(r"<!-- clauses: (\w+) -->\n(.*?)<!-- end -->\n", re.DOTALL)
+_LINK = re.compile(r"\[([^\]]*)\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)")
+GROUPS = {
+    "classes": ("Arrays", "`NestedArray`, `Array`, and what describes them."),
+    "making": ("Making arrays", "From lists, buffers and numbers; filled, and drawn at random."),
+    "gradients": ("Gradients", "Reverse and forward mode, of any order, and what is around them."),
+    "services": ("Looking inside", "The timeline of a call, functions as graphs, and the rest."),
+    "interchange": ("Other libraries, and files", "Arrays of other libraries in the same memory, and on disk."),
+    "training": ("Training", "Steps, schedules, clipping and batches, as pure functions."),
+}
+
+
+def write_pages(docs: Path) -> None:
+    """Write the folders `MADE` into ``docs``, a copy of the folder of this name."""
+    for name in MADE:
+        (docs / name).mkdir()
+    write_readme(docs / "readme")
+    write_specification(docs / "specification")
+    write_functions(docs / "functions")
+    write_notebooks(docs / "notebooks")
+    write_plots(docs / "benchmarks", docs / "speed")
+
+
+def index(title: str, about: str, pages: list[str]) -> str:
+    """A page that leads to others."""
+    return f"# {title}\n\n{about}\n\n```{{toctree}}\n:maxdepth: 1\n\n" + "\n".join(pages) + "\n```\n"
+
+
+def write_readme(folder: Path) -> None:
+    """The first page and the tour, which are parts of the README; and what changed."""
+    text = outside_links((ROOT / "README.md").read_text(encoding="utf-8"), ROOT)
+    top, _, rest = text.partition("## A tour\n")
+    tour = rest.partition("## What is where\n")[0].replace("\n### ", "\n## ")
+    picture = (ROOT / "docs" / "nested.svg").read_text(encoding="utf-8")
+    top = re.sub(
+        r"!\[[^\]]*\]\([^)]*nested\.svg\)", lambda match: picture, top
+    )  # so that it follows the page's colours
+    changes = outside_links((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), ROOT)
+    (folder / "changes.md").write_text(changes, encoding="utf-8")
+    (folder / "top.md").write_text(top.replace("](../", "]("), encoding="utf-8")  # it is shown by the first page
+    (folder / "tour.md").write_text(f"# A tour\n{tour}", encoding="utf-8")
+
+
+# ---- the specification -----------------------------------------------------------------------------------------------
+
+
+def write_specification(folder: Path) -> None:
+    """Its chapters, each clause a place that can be linked to, each operator with the code that defines it."""
+    chapters = sorted((SPEC / "chapters").glob("*.md"))
+    for path in chapters:
+        (folder / path.name).write_text(chapter(path.read_text(encoding="utf-8")), encoding="utf-8")
+    readme = outside_links((SPEC / "README.md").read_text(encoding="utf-8"), SPEC)
+    (folder / "reading.md").write_text(readme, encoding="utf-8")
+    about = (
+        "Numbered clauses, an executable definition of every operator, and vectors that any language reads. "
+        "A clause keeps its number for ever, so it can be cited, and linked to: `15-movement.html#TRANSPOSE-1`."
+    )
+    pages = ["reading", *[path.stem for path in chapters]]
+    (folder / "index.md").write_text(index("The specification", about, pages), encoding="utf-8")
+
+
+def chapter(text: str) -> str:
+    """A chapter with places for its clauses, and definitions behind them."""
+    text = _BLOCK.sub(lambda match: match[2] + defined(match[1]), text)
+    return outside_links(_CLAUSE.sub(r'- <span id="\1"></span>**\1**', text), SPEC / "chapters")
+
+
+def defined(name: str) -> str:
+    """The definition of an operator, folded; nothing for an idea, which has none."""
+    source = definition(name)
+    return f"<details><summary>definition</summary>\n\n```python\n{source}\n```\n\n</details>\n\n" if source else ""
+
+
+def definition(name: str) -> str:
+    """The code that defines an operator: a file of its own, or its entry in a table."""
+    own = SPEC / "definitions" / f"{name}.py"
+    return own.read_text(encoding="utf-8").rstrip() if own.exists() else entries().get(name, "")
+
+
+@cache
+def entries() -> dict[str, str]:
+    """What the tables of the specification say of each name: the text of its entry."""
+    found: dict[str, str] = {}
+    for file in ENTRIES:
+        text = (SPEC / file).read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)):
+            for name in _names(node):
+                found.setdefault(name, ast.get_source_segment(text, node) or "")
+    return found
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    """The operator that a call in a table describes: ``Function("exp", ...)``, ``_bitwise("and", ...)``."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+        first = node.args[0]
+        if isinstance(first, ast.Constant) and isinstance(first.value, str):
+            own = (first.value, f"{node.func.id.removeprefix('_')}_{first.value}")
+            yield from (name for name in own if name in load_table())
+
+
+def outside_links(text: str, folder: Path) -> str:
+    """Links that lead to pages of the site, from a page in a folder below; those to other files are text alone."""
+
+    def link(match: re.Match[str]) -> str:
+        target = (folder / match[2]).resolve()
+        if target == SPEC / "README.md":
+            return f"[{match[1]}](../specification/reading.md)"
+        if target.parent == SPEC / "chapters" and target.suffix == ".md":
+            return f"[{match[1]}](../specification/{target.name}{match[3] or ''})"
+        if target.parent == ROOT / "docs":
+            return f"[{match[1]}](../{target.name})"
+        return match[1]
+
+    return _LINK.sub(link, text)
+
+
+# ---- functions -------------------------------------------------------------------------------------------------------
+
+
+def write_functions(folder: Path) -> None:
+    """Everything public, from its docstring: operators by the chapters of the specification, the rest by groups."""
+    table = load_table()
+    pages = []
+    for name, (title, about) in GROUPS.items():
+        (folder / f"{name}.md").write_text(page(title, about, group(name, table)), encoding="utf-8")
+        pages.append(name)
+    for path in sorted((SPEC / "chapters").glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        named = sorted(match[1] for match in _BLOCK.finditer(text))
+        operators = [name for name in named if inspect.isfunction(getattr(pn, name, None))]
+        if operators:
+            title = text.partition("\n")[0].partition(". ")[2]
+            about = f"What is true of them: [{title}](../specification/{path.name})."
+            listed = [f".. autofunction:: pynested.{one}" for one in operators]
+            (folder / path.name).write_text(page(title, about, listed), encoding="utf-8")
+            pages.append(path.stem)
+    about = "Every function is a method of both classes too where its first parameter is an array: `x.sum(1)`."
+    (folder / "index.md").write_text(index("Functions", about, pages), encoding="utf-8")
+
+
+def page(title: str, about: str, listed: list[str]) -> str:
+    """A page of docstrings."""
+    return f"# {title}\n\n{about}\n\n```{{eval-rst}}\n" + "\n\n".join(listed) + "\n```\n"
+
+
+def group(name: str, table: dict[str, Operator]) -> list[str]:
+    """What a group shows: the public names that no chapter has, each in one group."""
+    return [directive(one, value) for one, value in public(table) if belongs(value) == name]
+
+
+def public(table: dict[str, Operator]) -> Iterator[tuple[str, Any]]:
+    """Public functions and classes that are no operators of the table."""
+    for name in sorted(pn.__all__):
+        value = getattr(pn, name)
+        if name not in table and (inspect.isfunction(value) or inspect.isclass(value)):
+            yield f"pynested.{name}", value
+    for name in pn.training.__all__:
+        yield f"pynested.training.{name}", getattr(pn.training, name)
+
+
+def belongs(value: Callable[..., Any]) -> str:
+    """The group of something public, by where it is written."""
+    module = value.__module__
+    for part, name in {
+        "interchange": "interchange", "exchange": "interchange", "training": "training", "construct": "making",
+        "create": "making", "random": "making", "default_device": "making", "autograd.array": "classes",
+        "nested.array": "classes", "structure": "classes", "block_mask": "classes", "autograd": "gradients",
+    }.items():  # fmt: skip
+        if part in module:
+            return name
+    return "services"
+
+
+def directive(name: str, value: Any) -> str:
+    """What Sphinx is told to show."""
+    if inspect.isfunction(value):
+        return f".. autofunction:: {name}"
+    return f".. autoclass:: {name}\n   :members:"
+
+
+# ---- notebooks -------------------------------------------------------------------------------------------------------
+
+
+def write_notebooks(folder: Path) -> None:
+    """The notebooks, with the output that they give now where the site is built after they were executed."""
+    found = sorted((ROOT / "notebooks").glob("*.ipynb")) if (ROOT / "notebooks").exists() else []
+    for path in found:
+        shutil.copy(path, folder / path.name)
+    about = "Each can be read in ten minutes. They lie in the folder `notebooks`, to be run and changed."
+    (folder / "index.md").write_text(index("Notebooks", about, [path.stem for path in found]), encoding="utf-8")

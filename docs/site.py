@@ -1,0 +1,100 @@
+"""The site: `python -m docs.site OUT` builds all of it, without a network, and says where a link is dead.
+
+    pip install -e '.[site]'
+    python -m docs.site _site
+    python -m docs.site _site --run torch.jsonl     with a run of `pynested conform --json` in the matrix
+
+The pages are Sphinx's. The matrix of targets is what `pynested site` makes, of the runs that are given, and of quick
+runs of pynested and of the definitions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from .pages import write_pages
+
+DOCS = Path(__file__).parent
+QUICK = ("pynested", "law")  # targets that need nothing else
+
+
+class _Page(HTMLParser):
+    """The links of a page, and the places in it that a link can name."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.places: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note what a tag links to, and what it is called."""
+        told = dict(attrs)
+        self.places.update(filter(None, (told.get("id"), told.get("name"))))
+        link = told.get("href") or told.get("src")
+        if link:
+            self.links.append(link)
+
+
+def dead_links(folder: Path) -> Iterator[str]:
+    """Every link inside the site that leads to no file, or to no place in it."""
+    pages = {path.resolve(): _Page(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.html"))}
+    for path, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            target = target / "index.html" if target.is_dir() else target
+            place = unquote(parts.fragment)
+            if not target.exists():
+                yield f"{path.relative_to(folder.resolve())}: {link} leads to no file"
+            elif place and target in pages and place not in pages[target].places:
+                yield f"{path.relative_to(folder.resolve())}: {link} leads to no place in that page"
+
+
+def run_of(target: str, folder: Path) -> Path:
+    """The records of a quick run of a target."""
+    path = folder / f"{target}.jsonl"
+    command = [sys.executable, "-m", "pynested", "conform", "--target", target, "--quick", "--json", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        raise SystemExit(f"site: {' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return path
+
+
+def build(out: Path, runs: list[Path]) -> None:
+    """The pages, and the matrix beside them; every warning of Sphinx is an error."""
+    shutil.rmtree(out, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as made:
+        source = shutil.copytree(DOCS, Path(made) / "docs", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+        shutil.copy(DOCS / "conf.py", source)
+        write_pages(source)
+        sphinx = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", str(source), str(out)]
+        subprocess.run(sphinx, check=True)
+        given = [*runs, *(run_of(target, Path(made)) for target in QUICK)]
+        subprocess.run([sys.executable, "-m", "pynested", "site", str(out / "targets"), *map(str, given)], check=True)
+
+
+def main() -> int:
+    """Build, check, and say with 1 that a link is dead."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("out", type=Path)
+    options.add_argument("--run", type=Path, action="append", default=[], help="records of a target; may be repeated")
+    asked = options.parse_args()
+    build(asked.out, asked.run)
+    dead = list(dead_links(asked.out))
+    print("\n".join(dead) or f"{len(list(asked.out.rglob('*.html')))} pages, no dead link: {asked.out / 'index.html'}")
+    return int(bool(dead))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
