@@ -10,6 +10,7 @@ Zero has no sign here; whoever needs `-0` asks a float64 run of the same definit
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -32,13 +33,22 @@ _LEAST = 1074  # bits behind the point of the least number of float64
 _FORMATS = {"float16": (11, -14, 15), "float32": (24, -126, 127), "float64": (53, -1022, 1023)}
 
 
+@functools.lru_cache(2**14)
+def _of_float(number: float) -> Any:
+    """Return a float as an exact number, which it is in every precision; the same few come again and again."""
+    return MP.mpf(number)
+
+
 class Exact(Ordered):
     """A number and its slopes with respect to numbered inputs."""
 
     __slots__ = ("slopes", "value")
 
     def __init__(self, value: Any, slopes: Slopes | None = None) -> None:
-        self.value = value if isinstance(value, MP.mpf) else MP.mpf(value_of(value))
+        if isinstance(value, MP.mpf):
+            self.value = value
+        else:
+            self.value = _of_float(value) if type(value) is float else MP.mpf(value_of(value))
         self.slopes: Slopes = slopes if slopes is not None else {}
 
     def _chain(self, value: Any, partial: Any) -> Exact:
@@ -262,10 +272,10 @@ def slopes_of(number: Any) -> Slopes:
 
 def round_to(value: Any, dtype: str) -> float:
     """Round a multi-precision value once, to nearest even, to the floats of `dtype`; what is too large becomes inf."""
-    if not MP.isfinite(value) or value == 0:
-        return float(value)
     precision, lowest, highest = _FORMATS[dtype]
-    sign, mantissa, exponent, bits = value._mpf_
+    sign, mantissa, exponent, bits = value._mpf_  # the mantissa is odd; that of zero, infinity and NaN is 0
+    if not mantissa:
+        return float(value)
     quantum = max(exponent + bits - precision, lowest - precision + 1)
     if quantum > exponent + bits + 1:  # below a quarter of the least number; the shift may be astronomic
         return -0.0 if sign else 0.0
