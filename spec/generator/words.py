@@ -11,7 +11,8 @@ import numpy as np
 from ..encoding import WIDTHS, Components, encode, show
 from ..numerics import NDArray
 from ..overflow import LARGEST
-from .exact import MP, is_float_of, plain, round_to, split
+from .exact import MP, plain
+from .nearest import is_float_of, round_to, split
 from .trees import leaves
 
 __all__ = ["Inexact", "bound_fields", "exact_fields", "fields_of", "representable"]
