@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -19,14 +20,21 @@ _ONE_MORE = ("unsqueeze", "stack")  # their `dim` counts the dimensions of the r
 
 def called(op: str, args: Any, kwargs: Mapping[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
     """Return the definition of an operator and those of the arguments that it takes."""
-    define = definition(op)
-    known = {name: value for name, value in kwargs.items() if name in inspect.signature(define).parameters}
-    given = dict(inspect.signature(define).bind(*args, **known).arguments)
+    define, signature = _signed(op)
+    known = {name: value for name, value in kwargs.items() if name in signature.parameters}
+    given = dict(signature.bind(*args, **known).arguments)
     rank = next((len(one.shape) for one in arrays(given.values())), 0) + (op in _ONE_MORE)
     for name in _DIMS:
         if given.get(name) is not None:
             given[name] = _canonical(given[name], rank)
     return define, given
+
+
+@functools.cache
+def _signed(op: str) -> tuple[Callable[..., Any], inspect.Signature]:
+    """Return the definition of an operator, and what it takes."""
+    define = definition(op)
+    return define, inspect.signature(define)
 
 
 def arrays(values: Any) -> Iterator[Any]:

@@ -83,7 +83,7 @@ class Expected:
         dtype = np.dtype(fields["dtype"])
         shape = tuple(pick("shape" if component is None else "shapes"))
         if fields["cmp"] == "exact":
-            values, wanted = decode_words(pick("bits"), dtype, shape)
+            values, wanted = decode_words(pick("bits"), fields["dtype"], shape)
             return cls(dtype, shape, values, wanted=wanted)
         if fields["cmp"] != "bound":
             raise ValueError(f"compare: unknown comparison {fields['cmp']!r}; it is exact or bound")

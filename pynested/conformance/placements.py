@@ -221,16 +221,20 @@ def _laid(components: Components, placement: str, axis: int, sizes: Sequence[int
 def _with_gaps(
     components: Components, placement: str, axis: int, sizes: Sequence[int]
 ) -> tuple[list[Array], list[int]]:
+    """Return the components with gaps before, between and after them, if there are to be any."""
+    lengths = [component.shape[axis] for component in components]
+    if placement not in _HOLES:
+        return list(components), [0, *itertools.accumulate(lengths)][: len(lengths)]
+
     def gap(length: int) -> Array:
-        shape = list(sizes)
-        shape[axis] = length if placement in _HOLES else 0
+        shape = [*sizes[:axis], length, *sizes[axis + 1 :]]
         return np.full(shape, poison(components.dtype, placement), components.dtype)
 
-    pieces, starts = [gap(_BEFORE)], []
-    for number, component in enumerate(components):
-        starts.append(sum(piece.shape[axis] for piece in pieces))
-        pieces += [component, gap(_AFTER if number == len(components) - 1 else _BETWEEN)]
-    return pieces, starts
+    between, pieces = gap(_BETWEEN), [gap(_BEFORE)]
+    for component in components:
+        pieces += [component, between]
+    starts = itertools.accumulate((length + _BETWEEN for length in lengths), initial=_BEFORE)
+    return [*pieces[:-1], gap(_AFTER)] if lengths else pieces, list(starts)[: len(lengths)]
 
 
 def _overlapped(components: Components, axis: int, sizes: Sequence[int]) -> tuple[list[Array], list[int]]:

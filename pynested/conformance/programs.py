@@ -182,7 +182,8 @@ def spelled(step: Step, call: Callable[[str, Sequence[str]], str]) -> str:
         return f"{texts[0]}.{op}({', '.join(texts[1:])})"
     else:
         text = f"{texts[0]}[{texts[1]}]" if op == "getitem" else call(op, [*texts, *_keywords(step)])
-    return f"{', '.join(outs(step))} = {text}" if outs(step) else text
+    names = ", ".join(outs(step)) + ("," if isinstance(step.get("out"), list) and len(outs(step)) == 1 else "")
+    return f"{names} = {text}" if names else text
 
 
 def _keywords(step: Step) -> Iterator[str]:

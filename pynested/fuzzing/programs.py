@@ -7,6 +7,7 @@ must not, a result that changes later, and a gradient that is lost on its way ar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -83,9 +84,9 @@ class Draft:
         return _whole((last,) if kind == "row" else (last, 2), key, dtype)
 
 
-def _whole(shape: tuple[int, ...], key: str, dtype: str) -> Any:
-    count = int(np.prod(shape))
-    return np.array([word(key, place) % 9 - 4 for place in range(count)], dtype).reshape(shape)
+def _whole(shape: tuple[int, ...], key: str, dtype: str, low: int = -4, high: int = 4) -> Any:
+    count = math.prod(shape)
+    return np.array([low + word(key, place) % (high - low + 1) for place in range(count)], dtype).reshape(shape)
 
 
 def drafted(seed: int, number: int, chapters: Sequence[str] = CHAPTERS) -> Draft:
@@ -120,7 +121,8 @@ def _drafted(chance: Chance, seed: int, number: int, chapters: Sequence[str]) ->
         call = proposed(chance, [_seen(name, held) for name, held in machine.names.items()], tape, len(calls))
         if call is not None and _done(machine, call):
             calls += (call,)
-    roots = [call.out for call in calls if call.out and call.op != "detach" and _is_root(machine.names[call.out])]
+    made = [name for call in calls if call.op != "detach" for name in call.outs]
+    roots = [name for name in made if _is_root(machine.names[name])]
     return _with_a_pass(draft, calls, roots, chance) if tape and roots else _without_idle(replace(draft, calls=calls))
 
 
@@ -143,8 +145,12 @@ def _done(machine: Taped, call: Call) -> bool:
 
 
 def _is_root(held: Held) -> bool:
-    """Return whether a pass may begin here: in both layouts a cotangent is nested."""
-    return held.history is not None and isinstance(held.places, Components) and None in held.places.shape
+    """Return whether a pass may begin here: a cotangent is nested in both layouts, or dense."""
+    return held.history is not None and _is_one_kind(held.places)
+
+
+def _is_one_kind(places: Any) -> bool:
+    return not isinstance(places, Components) or None in places.shape
 
 
 def _with_a_pass(draft: Draft, calls: tuple[Call, ...], roots: Sequence[str], chance: Chance) -> Draft:
@@ -156,7 +162,7 @@ def _with_a_pass(draft: Draft, calls: tuple[Call, ...], roots: Sequence[str], ch
         calls += (Call("backward", ({"name": root}, {"name": "c"})),)
         return _without_idle(replace(draft, inputs=inputs, calls=calls))
     names = ({"name": root}, {"name": "x"}, {"name": "c"})
-    calls += (Call("vjp", names, out="g"), Call("backward", ({"name": "g"}, {"name": "d"})))
+    calls += (Call("vjp", names, outs=("g",)), Call("backward", ({"name": "g"}, {"name": "d"})))
     leaves = (*draft.leaves, "c")  # in which what comes back is linear, so that it always requires grad
     return _without_idle(replace(draft, inputs={**inputs, "d": "x"}, leaves=leaves, calls=calls))
 
@@ -166,7 +172,7 @@ def _reached(calls: Sequence[Call]) -> set[str]:
     found = {"x"}
     for call in calls:
         if call.op != "detach" and found & set(names_in(call.step)):
-            found.add(call.out)
+            found |= set(call.outs)
     return found
 
 
@@ -180,10 +186,10 @@ def _without_idle(draft: Draft) -> Draft:
 def shorter(draft: Draft) -> Iterator[Draft]:
     """Yield smaller programs, those that cannot be run among them: fewer calls, components, rows and columns."""
     for place, call in reversed(list(enumerate(draft.calls))):
-        gone, kept = {call.out} - {""}, [*draft.calls[:place]]
+        gone, kept = set(call.outs), [*draft.calls[:place]]
         for later in draft.calls[place + 1 :]:
             if gone & {*names_in(later.step)}:
-                gone |= {later.out} - {""}
+                gone |= set(later.outs)
             else:
                 kept.append(later)
         yield _without_idle(replace(draft, calls=tuple(kept)))
@@ -223,9 +229,13 @@ def _inputs(draft: Draft) -> dict[str, Any] | None:
             return None
         key = f"fuzz {draft.seed} {draft.number} {cotangent}"
         like = machine.names[root].places
-        if not isinstance(like, Components) or None not in like.shape:
+        if not _is_one_kind(like):
             return None
-        found[cotangent] = integers(draft.dtype, [one.shape for one in like], key, 1, 6, shape=like.shape)
+        found[cotangent] = (
+            integers(draft.dtype, [one.shape for one in like], key, 1, 6, shape=like.shape)
+            if isinstance(like, Components)
+            else _whole(like.shape, key, draft.dtype, 1, 6)
+        )
     return found
 
 
@@ -239,8 +249,8 @@ def _written(draft: Draft, inputs: Mapping[str, Any]) -> Written:
         due = {"clauses": ["TAPE-8"], "may_refuse": "GradientError"} if stale else {}
         written.steps.append({**call.step, **due})
         overwritten |= call.writes
-    gradients = {call.out for call in draft.calls if call.op == "vjp"}
-    for name in [*inputs, *(call.out for call in draft.calls if call.out)]:
+    gradients = {name for call in draft.calls if call.op == "vjp" for name in call.outs}
+    for name in [*inputs, *(name for call in draft.calls for name in call.outs)]:
         written.ask("TAPE-15" if name in gradients else _DUE[draft.op], "value", name)
         if draft.leaves and name not in gradients:
             written.ask("TAPE-12", "requires_grad", name)

@@ -22,12 +22,12 @@ Shape = tuple[int | None, ...]
 
 @dataclass(frozen=True)
 class Call:
-    """One call as data: its arguments are in the words of programs."""
+    """One call as data: its arguments are in the words of programs; ``outs`` name what it makes."""
 
     op: str
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any] = field(default_factory=dict)
-    out: str = ""
+    outs: tuple[str, ...] = ()
 
     @property
     def writes(self) -> bool:
@@ -37,7 +37,7 @@ class Call:
     @property
     def step(self) -> dict[str, Any]:
         """The step of a program."""
-        named = {"out": self.out} if self.out else {}
+        named = {"out": list(self.outs) if self.op in _LISTS else self.outs[0]} if self.outs else {}
         given = {"kwargs": dict(self.kwargs)} if self.kwargs else {}
         return {"op": self.op, "args": list(self.args), **given, **named}
 
@@ -56,6 +56,11 @@ class Seen:
     def rank(self) -> int:
         """The number of dimensions, the batch counted."""
         return len(self.shape)
+
+    @property
+    def is_nested(self) -> bool:
+        """Return whether it has components."""
+        return self.components is not None and None in self.shape
 
     @property
     def regular(self) -> list[int]:
@@ -82,7 +87,12 @@ class _Place:
 
     def named(self, kind: str) -> list[Seen]:
         """The dense inputs of that name which fit."""
-        return [one for one in self.others if one.name == kind and one.shape[0] == self.x.shape[-1]]
+        return [one for one in self.others if one.name == kind and one.shape[:1] == self.x.shape[-1:]]
+
+    @property
+    def last(self) -> int:
+        """The last dimension that a call may name; of a dense array the definitions would count the batch."""
+        return self.x.rank - 1 if self.x.is_nested else 0
 
     def dim(self) -> int:
         """Return a dimension of the components, counted from either end."""
@@ -119,8 +129,8 @@ def _squeezed(place: _Place) -> Drawn:
 
 
 def _cut(place: _Place) -> tuple[Any, ...]:
-    """Return an index: some components, or a piece along one dimension of every component."""
-    dim = place.chance.between(0, place.x.rank - 1)
+    """Return an index: some components, or a piece along one dimension of every component; of a dense array rows."""
+    dim = place.chance.between(0, place.last)
     first = place.chance.between(0, 1)
     piece = slice(first, first + place.chance.between(1, 2)) if place.chance.happens(0.6) else slice(first, None)
     return (*[slice(None)] * dim, piece)
@@ -155,8 +165,33 @@ def _pair(place: _Place) -> Drawn:
 
 
 def _joined(place: _Place) -> Drawn:
-    other = place.chance.one(place.alike)
-    return ([place.x.name, other.name], place.chance.between(0, place.x.rank - 1))
+    return [place.x.name, place.chance.one(place.alike).name], place.chance.between(0, place.last)
+
+
+def _apart(place: _Place) -> Drawn:
+    return () if place.x.shape[:1] > (0,) else None
+
+
+def _pieces(place: _Place) -> Drawn:
+    """Return the sizes of one piece or two, along the batch or a regular dimension."""
+    dim = place.chance.one([0, *place.x.regular])
+    size = place.x.shape[dim] or 0
+    first = place.chance.between(0, size)
+    return ((size,) if place.chance.happens(0.2) else (first, size - first)), place.spelled(dim) if dim else 0
+
+
+def _halves(place: _Place) -> Drawn:
+    dim = place.chance.one([0, *place.x.regular])
+    return (2, place.spelled(dim) if dim else 0) if place.x.shape[dim] else None
+
+
+def _count(op: str, x: Seen, rest: tuple[Any, ...]) -> int:
+    """Return how many arrays an operator makes."""
+    if op == "split":
+        return len(rest[0])
+    if op == "chunk":
+        return min(2, x.shape[rest[1]] or 0)
+    return (x.shape[0] or 0) if op == "unbind" else 1
 
 
 def _masks(place: _Place) -> list[Seen]:
@@ -182,27 +217,40 @@ _CALLS: Sequence[tuple[str, Callable[[_Place], Drawn]]] = (
     ("getitem", lambda place: (Index(_cut(place)),)), ("getitem", lambda place: (Index(_cut(place)),)),
     ("select", _selected), ("cumsum", _along), ("cumsum", _along), ("sum", _across), ("amax", _untaped(_across)),
     ("mean", _across), ("cat", _joined), ("matmul", _multiplied), ("masked_fill", _filled),
+    ("unbind", _apart), ("split", _pieces), ("chunk", _halves),
 )  # fmt: skip
+_LISTS = ("unbind", "split", "chunk")
 _WRITES: Sequence[tuple[str, Callable[[_Place], Drawn]]] = (
     ("fill_", lambda place: (_number(place.chance),)), ("neg_", _none), ("relu_", _none),
     ("add_", _pair), ("mul_", _pair), ("copy_", lambda place: ({"name": place.chance.one(place.alike).name},)),
     ("masked_fill_", _filled), ("setitem", lambda place: (Index(_cut(place)), _number(place.chance))),
 )  # fmt: skip
 
+# What may be called of dense arrays: what needs no dimension, or the first one.
+_OF_DENSE = ("neg", "relu", "square", "clone", "detach", "add", "sub", "mul", "maximum", "getitem", "cat", "unbind")
+_OF_DENSE_WRITES = ("fill_", "neg_", "relu_", "add_", "mul_", "copy_", "setitem")
+
 
 def proposed(chance: Chance, seen: Sequence[Seen], tape: bool, number: int) -> Call | None:
     """Return a call on one of the arrays; None where what is drawn does not fit it."""
-    nested = [one for one in seen if one.components is not None and None in one.shape and one.dtype != "bool"]
+    nested = [one for one in seen if one.is_nested and one.dtype != "bool"]
+    dense = [one for one in seen if one.components is None and one.rank and one.name not in ("row", "matrix")]
     x = chance.one([*nested, nested[0], nested[-1]])  # so that results go into calls, and what they are of is written
+    if dense and chance.happens(0.25):
+        x = chance.one([*dense, dense[-1]])
     writes = not x.recorded and chance.happens(0.3 if tape else 0.45)
-    op, draw = chance.one(_WRITES if writes else _CALLS)
+    fits = None if x.is_nested else _OF_DENSE_WRITES if writes else _OF_DENSE
+    calls = [one for one in (_WRITES if writes else _CALLS) if fits is None or one[0] in fits]
+    op, draw = chance.one(calls)
     rest = draw(_Place(chance, x, seen, tape))
     if rest is None:
         return None
     if writes and {one.name for one in seen if one.recorded} & set(_names(rest)):
         return None  # what is written would be recorded where it is written, or refused
     args = [_written(one) for one in (rest if op == "cat" else ({"name": x.name}, *rest))]
-    return Call(op, tuple(args), out="" if writes else f"r{number}")
+    count = 0 if writes else _count(op, x, rest)
+    outs = (f"r{number}",) if op not in _LISTS else tuple(f"r{number}_{place}" for place in range(count))
+    return Call(op, tuple(args), outs=() if writes else outs)
 
 
 def _names(values: Any) -> list[str]:

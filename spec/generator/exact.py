@@ -10,6 +10,7 @@ Zero has no sign here; whoever needs `-0` asks a float64 run of the same definit
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -20,16 +21,22 @@ import numpy as np
 from ..functions import Function
 from ..numerics import NDArray
 from ..ordered import Ordered, value_of
+from .nearest import round_to
 from .trees import map_leaves
 
-__all__ = ["MP", "Exact", "exactly", "is_float_of", "lift", "plain", "round_to", "slopes_of", "split"]
+__all__ = ["MP", "Exact", "exactly", "lift", "plain", "slopes_of"]
 
 MP = mpmath.MPContext()
 MP.prec = 160
 
 Slopes = dict[int, Any]
 _LEAST = 1074  # bits behind the point of the least number of float64
-_FORMATS = {"float16": (11, -14, 15), "float32": (24, -126, 127), "float64": (53, -1022, 1023)}
+
+
+@functools.lru_cache(2**14)
+def _of_float(number: float) -> Any:
+    """Return a float as an exact number, which it is in every precision; the same few come again and again."""
+    return MP.mpf(number)
 
 
 class Exact(Ordered):
@@ -38,7 +45,10 @@ class Exact(Ordered):
     __slots__ = ("slopes", "value")
 
     def __init__(self, value: Any, slopes: Slopes | None = None) -> None:
-        self.value = value if isinstance(value, MP.mpf) else MP.mpf(value_of(value))
+        if isinstance(value, MP.mpf):
+            self.value = value
+        else:
+            self.value = _of_float(value) if type(value) is float else MP.mpf(value_of(value))
         self.slopes: Slopes = slopes if slopes is not None else {}
 
     def _chain(self, value: Any, partial: Any) -> Exact:
@@ -258,44 +268,3 @@ def plain(array: Any) -> NDArray:
 def slopes_of(number: Any) -> Slopes:
     """Return the slopes of an exact number; an ordinary number depends on nothing."""
     return number.slopes if isinstance(number, Exact) else {}
-
-
-def round_to(value: Any, dtype: str) -> float:
-    """Round a multi-precision value once, to nearest even, to the floats of `dtype`; what is too large becomes inf."""
-    if not MP.isfinite(value) or value == 0:
-        return float(value)
-    precision, lowest, highest = _FORMATS[dtype]
-    sign, mantissa, exponent, bits = value._mpf_
-    quantum = max(exponent + bits - precision, lowest - precision + 1)
-    if quantum > exponent + bits + 1:  # below a quarter of the least number; the shift may be astronomic
-        return -0.0 if sign else 0.0
-    if exponent + bits > highest + 1:
-        return -math.inf if sign else math.inf
-    steps = _shift_half_even(int(mantissa), quantum - exponent)
-    if steps.bit_length() + quantum > highest + 1:
-        return -math.inf if sign else math.inf
-    return math.ldexp(-steps if sign else steps, quantum)
-
-
-def is_float_of(value: Any, dtype: str) -> bool:
-    """Return whether a multi-precision value is a float of `dtype`, so that nothing is to be rounded."""
-    precision, lowest, highest = _FORMATS[dtype]
-    _, mantissa, exponent, bits = value._mpf_  # the mantissa is odd; that of zero, infinity and NaN is 0
-    least = max(exponent + bits - precision, lowest - precision + 1)
-    return not mantissa or (exponent >= least and exponent + bits <= highest + 1)
-
-
-def _shift_half_even(mantissa: int, shift: int) -> int:
-    if shift <= 0:
-        return mantissa << -shift
-    kept, half = mantissa >> shift, 1 << (shift - 1)
-    rest = mantissa & ((1 << shift) - 1)
-    return kept + (rest > half or (rest == half and kept & 1))
-
-
-def split(value: Any) -> tuple[float, float]:
-    """Return two floats whose sum is the value to about 106 bits: the nearest float64 and what it leaves."""
-    high = round_to(value, "float64")
-    if not math.isfinite(high):
-        return high, 0.0
-    return high, round_to(value - MP.mpf(high), "float64")

@@ -18,7 +18,8 @@ from ..components import Components
 from ..memory import Held, Machine, leafwise, leaves
 from ..numerics import NDArray
 from ..programs import OF_TAPE, QUESTIONS, WRITES, Step, outs
-from .exact import MP, Exact, round_to, slopes_of
+from .exact import MP, Exact, slopes_of
+from .nearest import round_to
 from .words import Inexact, representable
 
 __all__ = ["Taped"]

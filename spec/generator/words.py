@@ -11,7 +11,8 @@ import numpy as np
 from ..encoding import WIDTHS, Components, encode, show
 from ..numerics import NDArray
 from ..overflow import LARGEST
-from .exact import MP, is_float_of, plain, round_to, split
+from .exact import MP, plain
+from .nearest import is_float_of, round_to, split
 from .trees import leaves
 
 __all__ = ["Inexact", "bound_fields", "exact_fields", "fields_of", "representable"]
@@ -92,9 +93,9 @@ def _number(sign: float, value: Any, dtype: str, strict: bool) -> float:
             raise Inexact(f"the float64 run gives {sign}, the exact run {value}")
         return sign
     once = round_to(value, dtype)
-    if strict and once != value:
+    if strict and not is_float_of(value, dtype):
         raise Inexact(f"{MP.nstr(value, 20)} is no {dtype}: compare it within a bound")
-    if round_to(MP.mpf(sign), dtype) != once and math.isfinite(sign):
+    if sign != once and math.isfinite(sign) and round_to(MP.mpf(sign), dtype) != once:
         raise Inexact(f"the float64 run rounds to {round_to(MP.mpf(sign), dtype)}, the exact run to {once}")
     return math.copysign(0.0, sign) if once == 0 else once
 

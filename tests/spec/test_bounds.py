@@ -11,7 +11,8 @@ import pytest
 from pynested.spec.bounds import BOUNDS, NO_TOLERANCE, tolerance, ulp
 from pynested.spec.components import Components
 from pynested.spec.definitions import definition
-from pynested.spec.generator.exact import lift, plain, split
+from pynested.spec.generator.exact import lift, plain
+from pynested.spec.generator.nearest import split
 from pynested.spec.overflow import overflowing
 from pynested.spec.table import load_table
 

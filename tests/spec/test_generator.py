@@ -17,7 +17,8 @@ from pynested.spec.generator.__main__ import main
 from pynested.spec.generator.author import Book
 from pynested.spec.generator.build import build
 from pynested.spec.generator.draws import distinct, floats, integers, nest, word
-from pynested.spec.generator.exact import MP, Exact, is_float_of, lift, round_to, split
+from pynested.spec.generator.exact import MP, Exact, lift
+from pynested.spec.generator.nearest import is_float_of, round_to, split
 from pynested.spec.generator.words import Inexact, bound_fields
 from pynested.spec.table import load_table
 

@@ -62,7 +62,7 @@ class PythonProgram:
         of_tape = op in OF_TAPE
         made = self._of_tape(op, *args, **kwargs) if of_tape else self._target.call(op, self._layout, args, kwargs)
         names = outs(step)
-        self.names |= zip(names, made, strict=True) if len(names) > 1 else dict.fromkeys(names, made)
+        self.names |= zip(names, made if isinstance(step.get("out"), list) else [made] * len(names), strict=True)
         return None
 
     def _resolved(self, value: Any) -> Any:

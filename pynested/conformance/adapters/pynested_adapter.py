@@ -182,7 +182,7 @@ def _sharing(built: Any, place: Place) -> Any:
     if place.placement == APART:
         return built
     structures = place.shared.setdefault("structures", [])
-    own = built.structure.__reduce__()
+    own: tuple[Any, ...] = built.structure.__reduce__() if structures else ()
     for other in structures:
         kind, fields = other.__reduce__()
         if kind is own[0] and all(map(np.array_equal, fields, own[1])):
