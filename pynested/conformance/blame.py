@@ -7,6 +7,8 @@ A case cites the clauses that it shows, and a call can break one of them and kee
 - a number that is off by a rounding breaks the clause on precision, and not the one that says which number it is;
 - a refusal breaks the clause that says what the operator gives, the first that the case names, or, where there is no
   element at all, the edge that says what becomes of nothing: dtypes, signs and infinities are not what is refused;
+- a program that ends at the call of an operator, since that is refused, breaks such a clause of the operator: what the
+  program is about was never asked;
 - everything else breaks a clause of the class that fits: cited ones first, of these the operator's own, and of these
   the one that fewest cases cite.
 """
@@ -17,6 +19,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pynested.spec.encoding import decode_value
 from pynested.spec.table import Clause
 
 from .contradictions import is_outside
@@ -47,6 +50,9 @@ _ABOUT = {"shape": re.compile("size|shape"), "kind": re.compile("dense|nested|la
 _ABOUT |= {"nan": re.compile("NaN"), "inf": re.compile(r"\binf")}
 _SPECIAL = re.compile(r"^(?:any |-)?(nan|inf)\b", re.IGNORECASE)
 
+# How the refusal of an index names an entry after the first one; a step may be that of the first.
+_LATER = re.compile(r"\bstep\b(?!:)|\bragged dim")
+
 # What holds for every operator, where none of its own clauses says it.
 _DEFAULTS = {"dtype": "DTYPES-3", "kind": "LAYOUTS-5", "gradient": "GRADIENTS-1"}
 _PRECISION = {"exact": "", "correctly_rounded": "NUMERICS-2"}
@@ -75,10 +81,13 @@ def blame(case: Case, layout: str, finding: Finding, corpus: Corpus, placed: boo
 
 def _first(case: Case, finding: Finding, corpus: Corpus) -> Clause:
     """Return the first clause that fits: those that the case cites before the others of its operator."""
-    own = [one for one in corpus.table[case.op].clauses if one.kind_class != _UNSPECIFIED]
-    cited = [corpus.clauses[id_] for id_ in finding.clauses or case.clauses]
+    called = finding.op if finding.verdict in _REFUSED else ""
+    own = [one for one in corpus.table[called or case.op].clauses if one.kind_class != _UNSPECIFIED]
+    cited = [corpus.clauses[id_] for id_ in (() if called else finding.clauses) or case.clauses]
     cited = [clause for clause in cited if clause.kind_class != _UNSPECIFIED]
-    if finding.verdict in _REFUSED and finding.part == FORWARD:
+    if case.op == "getitem" and _LATER.search(finding.got) and not _runs_backwards(case.args[1]):
+        return corpus.clauses["GETITEM-2"]
+    if finding.verdict in _REFUSED and (called or finding.part == FORWARD):
         return next(_refused(case, own, [one for one in cited if one in own]), (own or cited)[0])
     cited.sort(key=lambda clause: (clause not in own, corpus.witnesses[clause.id]))
     default = corpus.clauses.get(_DEFAULTS.get(GRADIENT if finding.part == GRADIENT else finding.verdict, ""))
@@ -117,6 +126,12 @@ def _precision(case: Case, corpus: Corpus) -> str:
     return (
         "NUMERICS-4" if "float16" in case.dtypes and precision != "exact" else _PRECISION.get(precision, "NUMERICS-3")
     )
+
+
+def _runs_backwards(index: Any) -> bool:
+    """Return whether the first entry of an index is a slice with a negative step."""
+    first = decode_value(index).items[:1]
+    return any(isinstance(one, slice) and (one.step or 1) < 0 for one in first)
 
 
 def _nested(case: Case) -> list[Mapping[str, Any]]:

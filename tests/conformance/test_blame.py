@@ -63,6 +63,37 @@ def test_the_sentence_that_is_broken(corpus: Corpus, id_: str, verdict: str, cla
     assert blame(one, "jagged", Finding("error" if one.is_error else "forward", verdict, "1.0"), corpus).id == clause
 
 
+@pytest.mark.parametrize(
+    ("id_", "part", "op", "clause"),
+    [
+        ("tape/float32/joined-twice/2", "forward", "cat", "CAT-2"),  # cited beside that on arrays given twice
+        ("tape/float32/two-views/1", "gradient", "getitem", "GETITEM-1"),
+        ("tape/float32/second/9", "gradient", "maximum", "MAXIMUM-1"),
+        ("share/float32/unflatten/1", "forward", "unflatten", "UNFLATTEN-1"),
+        ("tape/float32/two-views/1", "gradient", "", "TAPE-5"),  # a pass, say
+        ("share/float32/unflatten/1", "forward", "", "SHARE-1"),
+    ],
+)
+def test_a_program_that_ends_at_a_call_is_about_that_operator(
+    corpus: Corpus, id_: str, part: str, op: str, clause: str
+) -> None:
+    finding = Finding(part, "refused", step=0, clauses=(), op=op)
+    assert blame(case(corpus, id_), "jagged", finding, corpus).id == clause
+
+
+@pytest.mark.parametrize(
+    ("id_", "got", "clause"),
+    [
+        ("getitem/float32/axes/35", "ValueError: step must be greater than zero", "GETITEM-2"),  # x[[1, 0, -1], ::-1]
+        ("getitem/float32/axes/35", "RuntimeError: slice(): not supported on ragged dim", "GETITEM-2"),
+        ("getitem/float32/axes/35", "ValueError: slice(self: jt, start: any?, step: any?): expected ...", "GETITEM-1"),
+        ("getitem/float32/batch/6", "ValueError: step must be greater than zero", "GETITEM-1"),  # x[3:0:-2]
+    ],
+)
+def test_an_index_is_about_the_entry_that_is_refused(corpus: Corpus, id_: str, got: str, clause: str) -> None:
+    assert blame(case(corpus, id_), "jagged", Finding("forward", "refused", "", got), corpus).id == clause
+
+
 def test_a_number_off_by_a_rounding_is_about_precision(corpus: Corpus) -> None:
     def near(id_: str, part: str = "forward") -> str:
         return blame(case(corpus, id_), "jagged", Finding(part, "value", "1.0", near=True), corpus, placed=True).id
