@@ -21,7 +21,7 @@ from .problems import KitError
 from .program_snippets import program_snippet
 from .programs import program_in_words
 from .records import Record
-from .replies import LOST, MISSING, UNASKED
+from .replies import HUNG, LOST, MISSING, UNASKED
 from .session import Identity, Session
 from .snippets import snippet
 
@@ -139,6 +139,8 @@ def _finding(asked: Asked, group: Sequence[tuple[str, Finding]], corpus: Corpus,
         "text": clause.text,
         **_shown(job.case, request, finding, operator, identity.dialect),
     }
+    if finding.verdict == HUNG:  # said to whoever pastes it, and waits
+        record["snippet"] += f"\n# {finding.got}"
     record |= {} if second.dense is None else {"dense": _in_words(second.dense)}
     return record | ({} if record["kind"] != UNSTEADY or second.again is None else {"again": _in_words(second.again)})
 
