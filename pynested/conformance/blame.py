@@ -27,6 +27,7 @@ from .corpus import Case, Corpus, forms
 from .judge import CORRUPT, FORWARD, GRADIENT, OK, Finding
 from .placements import PACKED
 from .replies import LOST
+from .wording import normal
 
 PLACEMENT = "LAYOUTS-4"  # placement has no influence
 _SIZES = "VALUES-7"  # of a batch of no components
@@ -58,6 +59,25 @@ _DEFAULTS = {"dtype": "DTYPES-3", "kind": "LAYOUTS-5", "gradient": "GRADIENTS-1"
 _PRECISION = {"exact": "", "correctly_rounded": "NUMERICS-2"}
 
 
+class Blame:
+    """The clauses that the differences of one run are about.
+
+    A call that is refused in the same words as one before it is refused for the same reason, and not for what is
+    special about it: the cases of an operator begin with the plainest.
+    """
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._refused: dict[tuple[str, str, str, str], Clause] = {}
+
+    def clause(self, case: Case, layout: str, finding: Finding, placed: bool) -> Clause:
+        """Return the clause; ``placed`` says that the difference is not there where the components are packed."""
+        found = blame(case, layout, finding, self._corpus, placed)
+        if placed or finding.op or finding.verdict != "refused" or _of_later_entry(case, finding):
+            return found
+        return self._refused.setdefault((case.op, layout, finding.part, normal(finding.got)), found)
+
+
 def only_placed(found: Mapping[str, Sequence[Finding]], finding: Finding) -> bool:
     """Return whether the same call gives a result, and not this one, where its components are packed."""
     packed = {one.verdict for one in found.get(PACKED, ()) if one.part == finding.part}
@@ -85,7 +105,7 @@ def _first(case: Case, finding: Finding, corpus: Corpus) -> Clause:
     own = [one for one in corpus.table[called or case.op].clauses if one.kind_class != _UNSPECIFIED]
     cited = [corpus.clauses[id_] for id_ in (() if called else finding.clauses) or case.clauses]
     cited = [clause for clause in cited if clause.kind_class != _UNSPECIFIED]
-    if case.op == "getitem" and _LATER.search(finding.got) and not _runs_backwards(case.args[1]):
+    if _of_later_entry(case, finding):
         return corpus.clauses["GETITEM-2"]
     if finding.verdict in _REFUSED and (called or finding.part == FORWARD):
         return next(_refused(case, own, [one for one in cited if one in own]), (own or cited)[0])
@@ -128,10 +148,12 @@ def _precision(case: Case, corpus: Corpus) -> str:
     )
 
 
-def _runs_backwards(index: Any) -> bool:
-    """Return whether the first entry of an index is a slice with a negative step."""
-    first = decode_value(index).items[:1]
-    return any(isinstance(one, slice) and (one.step or 1) < 0 for one in first)
+def _of_later_entry(case: Case, finding: Finding) -> bool:
+    """Return whether an index is refused for an entry after the first, which is no slice with a negative step."""
+    if case.op != "getitem" or not _LATER.search(finding.got):
+        return False
+    first = decode_value(case.args[1]).items[:1]
+    return not any(isinstance(one, slice) and (one.step or 1) < 0 for one in first)
 
 
 def _nested(case: Case) -> list[Mapping[str, Any]]:

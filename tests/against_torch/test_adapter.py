@@ -174,3 +174,17 @@ def test_what_is_padded_has_a_gradient(target: Any) -> None:
     padded = dense.call("to_padded_array", "jagged", [operand.value, 0.0], {})
     dense.backward([padded], [np.float32([[5, 6], [7, 8]])])
     assert [one.tolist() for one in operand.gradient()] == [[5, 6], [7]]
+
+
+def test_batches_are_joined_in_the_dtype_of_dense_tensors(target: Any) -> None:
+    dense = DenseTorch(torch, target.function, target.other)
+    whole, real = Components([np.int32([1, 2]), np.int32([3])]), Components([np.float32([0.5])])
+    operands = [dense.operand(one, PACKED, False).value for one in (whole, real)]
+    for kwargs in ({}, {"dim": 0}):
+        read = dense.read(dense.call("cat", "jagged", [operands], kwargs))
+        assert [one.tolist() for one in read] == [[1, 2], [3], [0.5]] and {one.dtype.name for one in read} == {
+            "float32"
+        }
+    nothing = dense.operand(Components([], (0, None), np.float32), PACKED, False).value
+    with pytest.raises(NotImplementedError):
+        dense.call("cat", "jagged", [[nothing, operands[0]]], {})

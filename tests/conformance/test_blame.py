@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pynested.conformance.blame import blame, only_placed
+from pynested.conformance.blame import Blame, blame, only_placed
 from pynested.conformance.corpus import Case, Corpus, load_corpus
 from pynested.conformance.judge import Finding
 
@@ -92,6 +92,31 @@ def test_a_program_that_ends_at_a_call_is_about_that_operator(
 )
 def test_an_index_is_about_the_entry_that_is_refused(corpus: Corpus, id_: str, got: str, clause: str) -> None:
     assert blame(case(corpus, id_), "jagged", Finding("forward", "refused", "", got), corpus).id == clause
+
+
+def test_a_refusal_in_the_same_words_has_the_same_reason(corpus: Corpus) -> None:
+    """That `scale` may be any number is not what is broken where attention is refused without a scale too."""
+    ids = [f"scaled_dot_product_attention/float32/{name}/1" for name in ("heads", "scale")]
+    plain, special = (case(corpus, id_) for id_ in ids)
+    blamed = Blame(corpus)
+
+    def clause(one: Case, got: str, part: str = "forward", placed: bool = False, verdict: str = "refused") -> str:
+        return blamed.clause(one, "jagged", Finding(part, verdict, "", got), placed).id.rpartition("-")[2]
+
+    assert clause(special, "RuntimeError: scale is not supported") == "2"
+    assert clause(plain, "RuntimeError: no backend for 4 heads") == "1"
+    assert clause(special, "RuntimeError: no backend for 2 heads") == "1"
+    assert clause(special, "RuntimeError: scale is not supported") == "2"
+    assert clause(special, "RuntimeError: no backend for 2 heads", verdict="crashed") == "2"
+    assert clause(special, "RuntimeError: no backend for 2 heads", placed=True) == "4"  # that of LAYOUTS
+    assert Blame(corpus).clause(special, "jagged", Finding("forward", "refused", "", "no backend"), False).id[-1] == "2"
+
+
+def test_an_index_keeps_its_own_reason(corpus: Corpus) -> None:
+    blamed, refusal = Blame(corpus), Finding("forward", "refused", "", "ValueError: step must be greater than zero")
+    ids = ("getitem/float32/batch/6", "getitem/float32/axes/35", "getitem/float32/batch/6")
+    found = [blamed.clause(case(corpus, one), "jagged", refusal, False).id for one in ids]
+    assert found == ["GETITEM-1", "GETITEM-2", "GETITEM-1"]
 
 
 def test_a_number_off_by_a_rounding_is_about_precision(corpus: Corpus) -> None:

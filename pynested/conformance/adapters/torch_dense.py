@@ -105,6 +105,8 @@ class DenseTorch(Target):
         if op in _JOIN or (operator.chapter not in _CHAPTERS and op not in _OPERATORS):
             raise NotImplementedError(f"{op} is not said component by component")
         given = _named(operator, args, kwargs)
+        if op == "cat" and given.get("dim", 0) == 0:
+            return self._joined(given["arrays"])
         nested = [value for value in _flat(given.values()) if isinstance(value, Parts)]
         if not nested or not all(len(one.tensors) == len(nested[0].tensors) for one in nested):
             raise NotImplementedError("needs nested operands with as many components each")
@@ -124,6 +126,14 @@ class DenseTorch(Target):
         if not arrays or (dtype is None and any(isinstance(one, self._torch.Tensor) for one in arrays)):
             raise NotImplementedError("the dtype of one array follows from that of another")
         return _gathered([self._torch.as_tensor(one, dtype=dtype) for one in arrays], False)
+
+    def _joined(self, arrays: Sequence[Any]) -> Parts:
+        """Put the components of all operands side by side, in the dtype of what a dense operator joins."""
+        if not all(isinstance(one, Parts) and not isinstance(one.tensors, _Absent) for one in arrays):
+            raise NotImplementedError("needs nested operands with components")
+        parts = [part for one in arrays for part in one.tensors]
+        joined = self._torch.cat([part.reshape(-1)[:0] for part in parts])
+        return _gathered([part.to(joined.dtype) for part in parts], False)
 
     def _indexed(self, parts: Parts, index: Any) -> Any:
         """Index a tensor of the numbers of the components by the first entry, and components by the others."""
