@@ -7,6 +7,8 @@ A case cites the clauses that it shows, and a call can break one of them and kee
 - a number that is off by a rounding breaks the clause on precision, and not the one that says which number it is;
 - a refusal breaks the clause that says what the operator gives, the first that the case names, or, where there is no
   element at all, the edge that says what becomes of nothing: dtypes, signs and infinities are not what is refused;
+- a program that ends at the call of an operator, since that is refused, breaks such a clause of the operator: what the
+  program is about was never asked;
 - everything else breaks a clause of the class that fits: cited ones first, of these the operator's own, and of these
   the one that fewest cases cite.
 """
@@ -17,6 +19,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pynested.spec.encoding import decode_value
 from pynested.spec.table import Clause
 
 from .contradictions import is_outside
@@ -24,6 +27,7 @@ from .corpus import Case, Corpus, forms
 from .judge import CORRUPT, FORWARD, GRADIENT, OK, Finding
 from .placements import PACKED
 from .replies import LOST
+from .wording import normal
 
 PLACEMENT = "LAYOUTS-4"  # placement has no influence
 _SIZES = "VALUES-7"  # of a batch of no components
@@ -47,9 +51,31 @@ _ABOUT = {"shape": re.compile("size|shape"), "kind": re.compile("dense|nested|la
 _ABOUT |= {"nan": re.compile("NaN"), "inf": re.compile(r"\binf")}
 _SPECIAL = re.compile(r"^(?:any |-)?(nan|inf)\b", re.IGNORECASE)
 
+# How the refusal of an index names an entry after the first one; a step may be that of the first.
+_LATER = re.compile(r"\bstep\b(?!:)|\bragged dim")
+
 # What holds for every operator, where none of its own clauses says it.
 _DEFAULTS = {"dtype": "DTYPES-3", "kind": "LAYOUTS-5", "gradient": "GRADIENTS-1"}
 _PRECISION = {"exact": "", "correctly_rounded": "NUMERICS-2"}
+
+
+class Blame:
+    """The clauses that the differences of one run are about.
+
+    A call that is refused in the same words as one before it is refused for the same reason, and not for what is
+    special about it: the cases of an operator begin with the plainest.
+    """
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._refused: dict[tuple[str, str, str, str], Clause] = {}
+
+    def clause(self, case: Case, layout: str, finding: Finding, placed: bool) -> Clause:
+        """Return the clause; ``placed`` says that the difference is not there where the components are packed."""
+        found = blame(case, layout, finding, self._corpus, placed)
+        if placed or finding.op or finding.verdict != "refused" or _of_later_entry(case, finding):
+            return found
+        return self._refused.setdefault((case.op, layout, finding.part, normal(finding.got)), found)
 
 
 def only_placed(found: Mapping[str, Sequence[Finding]], finding: Finding) -> bool:
@@ -75,10 +101,13 @@ def blame(case: Case, layout: str, finding: Finding, corpus: Corpus, placed: boo
 
 def _first(case: Case, finding: Finding, corpus: Corpus) -> Clause:
     """Return the first clause that fits: those that the case cites before the others of its operator."""
-    own = [one for one in corpus.table[case.op].clauses if one.kind_class != _UNSPECIFIED]
-    cited = [corpus.clauses[id_] for id_ in finding.clauses or case.clauses]
+    called = finding.op if finding.verdict in _REFUSED else ""
+    own = [one for one in corpus.table[called or case.op].clauses if one.kind_class != _UNSPECIFIED]
+    cited = [corpus.clauses[id_] for id_ in (() if called else finding.clauses) or case.clauses]
     cited = [clause for clause in cited if clause.kind_class != _UNSPECIFIED]
-    if finding.verdict in _REFUSED and finding.part == FORWARD:
+    if _of_later_entry(case, finding):
+        return corpus.clauses["GETITEM-2"]
+    if finding.verdict in _REFUSED and (called or finding.part == FORWARD):
         return next(_refused(case, own, [one for one in cited if one in own]), (own or cited)[0])
     cited.sort(key=lambda clause: (clause not in own, corpus.witnesses[clause.id]))
     default = corpus.clauses.get(_DEFAULTS.get(GRADIENT if finding.part == GRADIENT else finding.verdict, ""))
@@ -117,6 +146,14 @@ def _precision(case: Case, corpus: Corpus) -> str:
     return (
         "NUMERICS-4" if "float16" in case.dtypes and precision != "exact" else _PRECISION.get(precision, "NUMERICS-3")
     )
+
+
+def _of_later_entry(case: Case, finding: Finding) -> bool:
+    """Return whether an index is refused for an entry after the first, which is no slice with a negative step."""
+    if case.op != "getitem" or not _LATER.search(finding.got):
+        return False
+    first = decode_value(case.args[1]).items[:1]
+    return not any(isinstance(one, slice) and (one.step or 1) < 0 for one in first)
 
 
 def _nested(case: Case) -> list[Mapping[str, Any]]:

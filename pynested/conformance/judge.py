@@ -51,7 +51,8 @@ _REJECTIONS = {"RuntimeError", "ValueError", "IndexError", "TypeError", "NotImpl
 class Finding:
     """What one part of one run came to. ``note`` is a remark that is no difference.
 
-    Of a program ``step`` is the number of the first step that differs, and ``clauses`` those that it is to show.
+    Of a program ``step`` is the number of the first step that differs, ``clauses`` are those that it is to show, and
+    ``op`` is the operator that it calls, which may not have been what the program is about.
     ``near`` says of a value that it is off by a few roundings: another number, but no other answer.
     """
 
@@ -63,6 +64,7 @@ class Finding:
     near: bool = False
     step: int | None = field(default=None, kw_only=True)
     clauses: tuple[str, ...] = field(default=(), kw_only=True)
+    op: str = field(default="", kw_only=True)
 
 
 def judge(case: Case, layout: str, reply: Reply, errors_are: str = "kind", kinds: bool = True) -> list[Finding]:

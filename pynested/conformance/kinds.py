@@ -51,8 +51,8 @@ _INTERNAL = re.compile(
     r"file an issue|report a bug|internal assert|internal error|doesn't support (sizes|strides)|unsupported layout.*bug"
     r"|object has no attribute|symint|(missing|unexpected|multiple values for) .*argument|invalid gradient"
     r"|cannot (view|expand) shape|reshape tensor of 0 elements|non-empty tensorlist|should match total_l"
-    r"|dimension out of range|out of bounds for storage|no longer allowed|error message be improved|split_with_sizes"
-    r"|operator \S+ does not exist",
+    r"|dimension out of range|out of bounds for storage|no longer allowed|error message be improved"
+    r"|split_with_sizes expects split_sizes|operator \S+ does not exist|expected out type",
     re.IGNORECASE,
 )
 # What complains about the operands of a call; in a backward pass nobody else made that call.
@@ -93,7 +93,7 @@ def kind_of(finding: Finding, second: Second) -> str:
         return CORRUPTED
     dense = None if second.dense is None or second.dense.verdict in _ASKS_ANYTHING else second.dense.verdict
     if finding.verdict == "refused":
-        own = finding.part == GRADIENT and _OPERANDS.search(finding.got) is not None
+        own = finding.part == GRADIENT and not finding.op and _OPERANDS.search(finding.got) is not None
         return DENSE if dense == "refused" else INTERNAL if own or is_internal(finding.got) else LIMIT
     if finding.verdict == "error-kind" and is_internal(finding.got):
         return INTERNAL
@@ -113,10 +113,13 @@ def as_declared(finding: Finding, second: Second, conventions: str, apart: bool 
     """Return the finding, or what it is where the target has declared to do otherwise.
 
     It promotes otherwise where its dense operator does so too. And it compares structures by identity where it refuses
-    operands that are described ``apart``, and no others.
+    operands that are described ``apart``, and no others. What a program calls is not asked of the dense operator, so
+    that what is said of the arguments is taken for what the cases of that operator tell.
     """
     if apart and finding.verdict == "refused" and "identity" in conventions.split() and not is_internal(finding.got):
         return Finding(finding.part, CONVENTION, finding.want, f"identity: {finding.got}")
+    if finding.op and "signature" in conventions.split() and _is_of_arguments(finding):
+        return Finding(finding.part, CONVENTION, finding.want, f"signature: {finding.got}")
     dense = second.dense
     if finding.part == GRADIENT or dense is None or dense.verdict != finding.verdict:
         return finding
@@ -134,6 +137,12 @@ def _convention(finding: Finding, dense: Finding) -> str:
     both = (finding.got, dense.got)
     if finding.verdict != "refused":
         return ""
-    if all(text.startswith("TypeError") and _ARGUMENTS.search(text) for text in both):
+    if _is_of_arguments(finding) and _is_of_arguments(dense):
         return "signature"
     return "promotion" if all(_DTYPE.search(text) and not is_internal(text) for text in both) else ""
+
+
+def _is_of_arguments(finding: Finding) -> bool:
+    """Return whether a call was refused for the arguments that it takes."""
+    refused = finding.verdict == "refused" and finding.got.startswith("TypeError")
+    return refused and _ARGUMENTS.search(finding.got) is not None

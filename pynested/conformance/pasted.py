@@ -24,7 +24,7 @@ from .judge import DAMAGED
 from .problems import KitError
 from .records import Record, Run
 from .replies import CRASHED
-from .roots import normal
+from .wording import normal
 
 _PATIENCE = 20  # seconds for one snippet
 _TRIES = 5  # of what crashed: memory that is damaged does not end a process each time

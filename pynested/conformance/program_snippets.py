@@ -54,7 +54,9 @@ def _lines(step: Step, speak: ProgramDialect, gradients: set[str], caught: bool)
     code = spelled(step, call)
     if step["op"] == "value":
         name = argument(step["args"][0])
-        code = f"print({name})" if name in gradients else speak.shown(name)
+        code = speak.shown(name)
+        if name in gradients:  # of which there may be none
+            code = f"{code} if {name} is not None else print(None)" if "nested" in step["expect"] else f"print({name})"
     elif step["op"] in QUESTIONS:
         code = f"print({code})"
     if not caught:

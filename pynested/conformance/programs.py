@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from pynested.spec.encoding import Index, decode_value
-from pynested.spec.programs import OF_TAPE, QUESTIONS, WRITES, outs
+from pynested.spec.programs import OF_TAPE, QUESTIONS, WRITES, operator_of, outs
 
 from . import literals
 from .corpus import Case, Program
@@ -84,7 +84,8 @@ def _first(program: Program, parts: Sequence[str], layout: str, reply: Reply, er
             break
         if found.verdict != OK:
             want = f"step {number + 1}, {in_words(step)}: {found.want}"
-            return replace(found, want=want, step=number, clauses=_clauses_at(program.steps, number))
+            op = step["op"] if operator_of(step["op"]) == step["op"] else ""
+            return replace(found, want=want, step=number, clauses=_clauses_at(program.steps, number), op=op)
     else:
         if len(reply.value) == len(program.steps):
             return Finding(parts[-1], OK)

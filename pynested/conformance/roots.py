@@ -17,6 +17,7 @@ from .blame import PLACEMENT
 from .judge import CORRUPT
 from .kinds import CORRUPTED, CRASH, DENSE, DIFFERENT, UNSTEADY
 from .records import Record
+from .wording import normal
 
 Pair = tuple[Record, Record]  # a result, and one of its findings
 Key = tuple[str, ...]
@@ -24,21 +25,8 @@ Key = tuple[str, ...]
 BY_MESSAGE = ("refused", "error-kind", CORRUPT)
 _SHARED = 0.6  # of the words of two texts, where they are told as one
 
-# What of a message differs from call to call: what is quoted or in brackets, numbers, and who says it.
-_SAYS = re.compile(r"^\w+\(\):? ")
-_VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\)|-?\d+(\.\d+)?")
 _WORD = re.compile(r"[a-z]{3,}")
 _DTYPES = {"bool", "int", "long", "short", "char", "byte", "half", "float", "double", "signed", "unsigned"}
-
-
-def normal(text: str) -> str:
-    """Return the text of an error, ``Class: message``, without what differs from call to call.
-
-    >>> normal("RuntimeError: sum(): expected size 3 but got 4")
-    'RuntimeError: expected size … but got …'
-    """
-    kind, _, message = text.partition(": ")
-    return f"{kind}: {_VARIES.sub('…', re.sub(_SAYS, '', message))}"
 
 
 def grouped(pairs: Sequence[Pair]) -> list[tuple[str, str, list[Pair]]]:

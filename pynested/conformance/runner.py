@@ -10,7 +10,7 @@ from pynested.spec.table import Operator
 from . import messages
 from .arranging import Placed, arranged
 from .asking import Asked, Job, Questions, agrees_where, forward_of
-from .blame import blame, only_placed
+from .blame import Blame, only_placed
 from .corpus import Case, Corpus, Program, Selection
 from .judge import ADAPTER, CONVENTION, DIFFERS, ERROR, GRADIENT, OK, UNREACHED, Finding
 from .kinds import UNSTEADY, as_declared, kind_of
@@ -21,7 +21,7 @@ from .problems import KitError
 from .program_snippets import program_snippet
 from .programs import program_in_words
 from .records import Record
-from .replies import LOST, MISSING, UNASKED
+from .replies import HUNG, LOST, MISSING, UNASKED
 from .session import Identity, Session
 from .snippets import snippet
 
@@ -54,6 +54,7 @@ def _job(case: Case, layout: str, corpus: Corpus, placements: tuple[str, ...]) -
 def results(jobs: Sequence[Job], session: Session, corpus: Corpus) -> Iterator[Record]:
     """Yield one record for each job, in order."""
     forward: dict[tuple[str, str], dict[str, str]] = {}
+    blamed = Blame(corpus)
     for asked in Questions(jobs, session.identity).answered(session):
         job = asked.job
         found = [(placement, finding) for placement, findings in asked.found.items() for finding in findings]
@@ -61,7 +62,7 @@ def results(jobs: Sequence[Job], session: Session, corpus: Corpus) -> Iterator[R
         if job.case.is_error:
             found = [(placement, _reconcile(finding, near.get(placement))) for placement, finding in found]
         forward[job.case.id, job.layout] = forward_of(asked)
-        yield _record(asked, found, corpus, session.identity)
+        yield _record(asked, found, corpus, session.identity, blamed)
 
 
 def _reconcile(finding: Finding, near: str | None) -> Finding:
@@ -82,7 +83,9 @@ def _apart(asked: Asked, part: str, placement: str) -> bool:
     return not is_one_description(placement) and agrees_where(asked, part, PACKED)
 
 
-def _record(asked: Asked, found: Sequence[tuple[str, Finding]], corpus: Corpus, identity: Identity) -> Record:
+def _record(
+    asked: Asked, found: Sequence[tuple[str, Finding]], corpus: Corpus, identity: Identity, blamed: Blame
+) -> Record:
     job, case = asked.job, asked.job.case
     declared = [
         (
@@ -113,12 +116,14 @@ def _record(asked: Asked, found: Sequence[tuple[str, Finding]], corpus: Corpus, 
         "dtypes": sorted(case.dtypes),
         "placements": list(job.placements),
         "parts": parts,
-        "findings": [_finding(asked, group, corpus, identity) for group in by_verdict.values()],
+        "findings": [_finding(asked, group, corpus, identity, blamed) for group in by_verdict.values()],
         "notes": sorted({finding.note for _, finding in declared if finding.note}),
     }
 
 
-def _finding(asked: Asked, group: Sequence[tuple[str, Finding]], corpus: Corpus, identity: Identity) -> Record:
+def _finding(
+    asked: Asked, group: Sequence[tuple[str, Finding]], corpus: Corpus, identity: Identity, blamed: Blame
+) -> Record:
     """Return one way in which a case differs, with everything that a reader of the report needs."""
     job, (placement, finding) = asked.job, group[0]
     record: Record = {
@@ -130,7 +135,7 @@ def _finding(asked: Asked, group: Sequence[tuple[str, Finding]], corpus: Corpus,
     if finding.verdict not in DIFFERS:
         return record
     second = asked.second(placement, finding.part)
-    clause = blame(job.case, job.layout, finding, corpus, only_placed(asked.found, finding))
+    clause = blamed.clause(job.case, job.layout, finding, only_placed(asked.found, finding))
     operator, request = corpus.table[job.case.op], job.request(placement)
     record |= {
         "kind": kind_of(finding, second),
@@ -139,6 +144,8 @@ def _finding(asked: Asked, group: Sequence[tuple[str, Finding]], corpus: Corpus,
         "text": clause.text,
         **_shown(job.case, request, finding, operator, identity.dialect),
     }
+    if finding.verdict == HUNG:  # said to whoever pastes it, and waits
+        record["snippet"] += f"\n# {finding.got}"
     record |= {} if second.dense is None else {"dense": _in_words(second.dense)}
     return record | ({} if record["kind"] != UNSTEADY or second.again is None else {"again": _in_words(second.again)})
 

@@ -112,9 +112,8 @@ class TorchDialect(Common):
         return f"torch.autograd.backward({', '.join([*parts, *texts[2:]])})"
 
     def pull_to(self, result: str, array: str, cotangent: str) -> str:
-        """Return the gradient of a pass that is recorded, component by component."""
-        rest = f"{cotangent}.unbind(), create_graph=True, allow_unused=True"
-        return f"torch.autograd.grad({result}.unbind(), {array}, {rest})[0]"
+        """Return the gradient of a pass that is recorded."""
+        return f"torch.autograd.grad({result}, {array}, {cotangent}, create_graph=True, allow_unused=True)[0]"
 
     def shown(self, name: str) -> str:
         """Return a line that prints each component: a jagged tensor prints without its numbers."""

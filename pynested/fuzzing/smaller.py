@@ -12,8 +12,9 @@ from pynested.conformance.judge import CONVENTION, DIFFERS, Finding, judge
 from pynested.conformance.kinds import Second, as_declared
 from pynested.conformance.placements import PACKED
 from pynested.conformance.programs import judged
-from pynested.conformance.roots import BY_MESSAGE, normal
+from pynested.conformance.roots import BY_MESSAGE
 from pynested.conformance.session import Session
+from pynested.conformance.wording import normal
 from pynested.spec.axes import FAMILIES
 from pynested.spec.generator.batches import outline
 

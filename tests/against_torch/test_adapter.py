@@ -18,6 +18,7 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 OFFSETS = [0, 2, 5]
+PACKED = Place("jagged", "packed")
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +41,7 @@ def test_zeros_of_which_no_memory_exists_are_read(target: Any) -> None:
     torch.sgn(x).backward(torch.ones(2))
     assert target.read(x.grad).tolist() == [0, 0]
     dense = DenseTorch(torch, target.function, target.other)
-    operand = dense.operand(np.float32([1, -2]), Place("jagged", "packed"), True)
+    operand = dense.operand(np.float32([1, -2]), PACKED, True)
     torch.sgn(operand.value).backward(torch.ones(2))
     assert np.asarray(operand.gradient()).tolist() == [0, 0]
 
@@ -88,7 +89,7 @@ def test_what_no_component_can_be_asked_is_refused_where_its_arguments_always_ar
 ) -> None:
     dense = DenseTorch(torch, target.function, target.other)
     x = Components([np.ones((2, 3), np.float32), np.ones((1, 3), np.float32)])
-    operand = dense.operand(x, Place("jagged", "packed"), False).value
+    operand = dense.operand(x, PACKED, False).value
     args = [operand, *args] if op != "equal" else [operand, operand]
     with pytest.raises(error):
         dense.call(op, "jagged", args, kwargs)
@@ -96,7 +97,7 @@ def test_what_no_component_can_be_asked_is_refused_where_its_arguments_always_ar
 
 def test_integers_whose_mean_no_dense_operator_takes_are_refused_for_their_dtype(target: Any) -> None:
     dense = DenseTorch(torch, target.function, target.other)
-    operand = dense.operand(Components([np.ones((2, 3), np.int32)]), Place("jagged", "packed"), False).value
+    operand = dense.operand(Components([np.ones((2, 3), np.int32)]), PACKED, False).value
     with pytest.raises(RuntimeError, match="dtype"):
         dense.call("nanmean", "jagged", [operand], {"dim": (1, 0)})
 
@@ -104,7 +105,7 @@ def test_integers_whose_mean_no_dense_operator_takes_are_refused_for_their_dtype
 def test_what_comes_after_an_argument_that_is_left_out_goes_by_its_name(target: Any) -> None:
     dense = DenseTorch(torch, target.function, target.other)
     x, bias = np.array([[1, 2, 4]], np.float32), np.array([5, 0, 0], np.float32)
-    operand = dense.operand(Components([x]), Place("jagged", "packed"), False).value
+    operand = dense.operand(Components([x]), PACKED, False).value
     found = dense.call("layer_norm", "jagged", [operand, (3,)], {"bias": torch.from_numpy(bias), "eps": 0.0})
     mean, deviation = 7 / 3, np.sqrt(14 / 9)
     assert np.allclose(dense.read(found)[0], (x - mean) / deviation + bias, atol=1e-6)
@@ -112,3 +113,78 @@ def test_what_comes_after_an_argument_that_is_left_out_goes_by_its_name(target: 
 
 def test_an_index_of_one_entry_is_no_tuple(target: Any) -> None:
     assert target.other(Index(([0, 2],))) == [0, 2] and target.other(Index((0, 1))) == (0, 1)
+
+
+def test_a_pass_that_is_recorded_is_recorded_twice(target: Any) -> None:
+    x = jagged(min_seqlen=2, max_seqlen=3)
+    numbers = torch.arange(5.0)
+    cotangent = torch.nested.nested_tensor_from_jagged(numbers, x.offsets(), min_seqlen=2, max_seqlen=3)
+    x.requires_grad_()
+    cotangent.requires_grad_()
+    first = target.pull_to(x, x * x, cotangent)
+    assert np.concatenate(target.read(first)).tolist() == [0, 4, 12, 24, 40]  # 2 x c
+    second = target.pull_to(x, first, cotangent)
+    assert np.concatenate(target.read(second)).tolist() == [0, 2, 8, 18, 32]  # 2 c c
+
+
+@pytest.mark.parametrize(
+    ("items", "found"),
+    [
+        ((slice(1, None),), [[4, 5]]),
+        (([-1, 0, 0], slice(0, 2)), [[4, 5], [1, 2], [1, 2]]),
+        ((0, -1), 3),
+        (([True, False], None), [[[1, 2, 3]]]),
+    ],
+)
+def test_an_index_picks_components_and_what_is_in_them(target: Any, items: Any, found: Any) -> None:
+    dense = DenseTorch(torch, target.function, target.other)
+    operand = dense.operand(Components([np.array([1, 2, 3]), np.array([4, 5])]), PACKED, False).value
+    read = dense.read(dense.call("getitem", "jagged", [operand, dense.other(Index(items))], {}))
+    assert (read.tolist() if isinstance(read, np.ndarray) else [one.tolist() for one in read]) == found
+
+
+@pytest.mark.parametrize("rows", [[], [[1, 2, 3]]])
+@pytest.mark.parametrize("items", [(slice(None, None, -1),), (slice(0, 1), slice(None, None, -1))])
+def test_an_index_that_no_dense_tensor_takes_is_refused(target: Any, items: Any, rows: Any) -> None:
+    dense = DenseTorch(torch, target.function, target.other)
+    nothing_is_there = not rows and len(items) > 1
+    operand = dense.operand(
+        Components([np.array(one) for one in rows], (len(rows), None), np.int64), PACKED, False
+    ).value
+    with pytest.raises(NotImplementedError if nothing_is_there else ValueError, match="component|step"):
+        dense.call("getitem", "jagged", [operand, dense.other(Index(items))], {})
+
+
+def test_padding_is_what_a_dense_tensor_is_filled_with(target: Any) -> None:
+    dense = DenseTorch(torch, target.function, target.other)
+    rows = Components([np.array([[1, 2]], np.int32), np.array([[3], [4]], np.int32)])
+    operand = dense.operand(rows, PACKED, False).value
+    padded = dense.call("to_padded_array", "strided", [operand, 7], {})
+    assert padded.tolist() == [[[1, 2], [7, 7]], [[3, 7], [4, 7]]] and padded.dtype == torch.int32
+    assert dense.call("to_padded_array", "strided", [operand, 0.5], {})[0, 1, 1] == 0  # a fraction is cut off
+    with pytest.raises(RuntimeError, match="overflow"):
+        dense.call("to_padded_array", "strided", [operand, float("inf")], {})
+    nothing = dense.operand(Components([], (0, None, 4), np.float32), PACKED, False).value
+    assert dense.call("to_padded_array", "strided", [nothing, 1.0], {}).shape == (0, 0, 4)
+
+
+def test_what_is_padded_has_a_gradient(target: Any) -> None:
+    dense = DenseTorch(torch, target.function, target.other)
+    operand = dense.operand(Components([np.float32([1, 2]), np.float32([3])]), PACKED, True)
+    padded = dense.call("to_padded_array", "jagged", [operand.value, 0.0], {})
+    dense.backward([padded], [np.float32([[5, 6], [7, 8]])])
+    assert [one.tolist() for one in operand.gradient()] == [[5, 6], [7]]
+
+
+def test_batches_are_joined_in_the_dtype_of_dense_tensors(target: Any) -> None:
+    dense = DenseTorch(torch, target.function, target.other)
+    whole, real = Components([np.int32([1, 2]), np.int32([3])]), Components([np.float32([0.5])])
+    operands = [dense.operand(one, PACKED, False).value for one in (whole, real)]
+    for kwargs in ({}, {"dim": 0}):
+        read = dense.read(dense.call("cat", "jagged", [operands], kwargs))
+        assert [one.tolist() for one in read] == [[1, 2], [3], [0.5]] and {one.dtype.name for one in read} == {
+            "float32"
+        }
+    nothing = dense.operand(Components([], (0, None), np.float32), PACKED, False).value
+    with pytest.raises(NotImplementedError):
+        dense.call("cat", "jagged", [[nothing, operands[0]]], {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pynested.conformance.blame import blame, only_placed
+from pynested.conformance.blame import Blame, blame, only_placed
 from pynested.conformance.corpus import Case, Corpus, load_corpus
 from pynested.conformance.judge import Finding
 
@@ -61,6 +61,62 @@ def test_what_differs_only_where_not_packed_is_about_placement(corpus: Corpus) -
 def test_the_sentence_that_is_broken(corpus: Corpus, id_: str, verdict: str, clause: str) -> None:
     one = case(corpus, id_)
     assert blame(one, "jagged", Finding("error" if one.is_error else "forward", verdict, "1.0"), corpus).id == clause
+
+
+@pytest.mark.parametrize(
+    ("id_", "part", "op", "clause"),
+    [
+        ("tape/float32/joined-twice/2", "forward", "cat", "CAT-2"),  # cited beside that on arrays given twice
+        ("tape/float32/two-views/1", "gradient", "getitem", "GETITEM-1"),
+        ("tape/float32/second/9", "gradient", "maximum", "MAXIMUM-1"),
+        ("share/float32/unflatten/1", "forward", "unflatten", "UNFLATTEN-1"),
+        ("tape/float32/two-views/1", "gradient", "", "TAPE-5"),  # a pass, say
+        ("share/float32/unflatten/1", "forward", "", "SHARE-1"),
+    ],
+)
+def test_a_program_that_ends_at_a_call_is_about_that_operator(
+    corpus: Corpus, id_: str, part: str, op: str, clause: str
+) -> None:
+    finding = Finding(part, "refused", step=0, clauses=(), op=op)
+    assert blame(case(corpus, id_), "jagged", finding, corpus).id == clause
+
+
+@pytest.mark.parametrize(
+    ("id_", "got", "clause"),
+    [
+        ("getitem/float32/axes/35", "ValueError: step must be greater than zero", "GETITEM-2"),  # x[[1, 0, -1], ::-1]
+        ("getitem/float32/axes/35", "RuntimeError: slice(): not supported on ragged dim", "GETITEM-2"),
+        ("getitem/float32/axes/35", "ValueError: slice(self: jt, start: any?, step: any?): expected ...", "GETITEM-1"),
+        ("getitem/float32/batch/6", "ValueError: step must be greater than zero", "GETITEM-1"),  # x[3:0:-2]
+    ],
+)
+def test_an_index_is_about_the_entry_that_is_refused(corpus: Corpus, id_: str, got: str, clause: str) -> None:
+    assert blame(case(corpus, id_), "jagged", Finding("forward", "refused", "", got), corpus).id == clause
+
+
+def test_a_refusal_in_the_same_words_has_the_same_reason(corpus: Corpus) -> None:
+    """That `scale` may be any number is not what is broken where attention is refused without a scale too."""
+    ids = [f"scaled_dot_product_attention/float32/{name}/1" for name in ("heads", "scale")]
+    plain, special = (case(corpus, id_) for id_ in ids)
+    blamed = Blame(corpus)
+
+    def clause(one: Case, got: str, part: str = "forward", placed: bool = False, verdict: str = "refused") -> str:
+        return blamed.clause(one, "jagged", Finding(part, verdict, "", got), placed).id.rpartition("-")[2]
+
+    assert clause(special, "RuntimeError: scale is not supported") == "2"
+    assert clause(plain, "RuntimeError: no backend for 4 heads") == "1"
+    assert clause(special, "RuntimeError: no backend for 2 heads") == "1"
+    assert clause(special, "RuntimeError: scale is not supported") == "2"
+    assert clause(special, "RuntimeError: no backend for 2 heads", verdict="crashed") == "2"
+    assert clause(special, "RuntimeError: no backend for 2 heads", placed=True) == "4"  # that of LAYOUTS
+    assert Blame(corpus).clause(special, "jagged", Finding("forward", "refused", "", "no backend"), False).id[-1] == "2"
+
+
+def test_an_index_keeps_its_own_reason(corpus: Corpus) -> None:
+    blamed, refusal = Blame(corpus), Finding("forward", "refused", "", "ValueError: step must be greater than zero")
+    ids = ("getitem/float32/batch/6", "getitem/float32/axes/35", "getitem/float32/batch/6")
+    found = [blamed.clause(case(corpus, one), "jagged", refusal, False).id for one in ids]
+    assert found == ["GETITEM-1", "GETITEM-2", "GETITEM-1"]
 
 
 def test_a_number_off_by_a_rounding_is_about_precision(corpus: Corpus) -> None:

@@ -115,6 +115,7 @@ def test_a_call_that_hangs_is_paid_for_once(in_child: InChild, hostile: Hostile,
     assert bad(run) == {("sum/float32/ragged/1", "forward", "hung")} and session.starts == 3
     hung, unasked = run.results[0]["findings"]
     assert (hung["got"], hung["placements"]) == ("no answer within 1 s", ["packed"])
+    assert hung["snippet"].endswith("\n# no answer within 1 s")
     assert (unasked["verdict"], unasked["placements"]) == (
         "unasked",
         ["holes-nan", "holes-max", "transposed", "reversed"],

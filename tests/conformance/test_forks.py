@@ -63,7 +63,7 @@ def test_an_error_of_the_kit_comes_in_its_turn(some_operators: Corpus, monkeypat
     def explained(case: Any) -> Any:
         raise ZeroDivisionError("a bug of the kit")
 
-    monkeypatch.setattr("pynested.conformance.runner.blame", lambda *given: explained(given))
+    monkeypatch.setattr("pynested.conformance.runner.kind_of", lambda *given: explained(given))
     runs = []
     for number in (1, 2):
         with pytest.raises(BrokenOff) as broken:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pynested.conformance.judge import Finding
@@ -12,6 +14,8 @@ LIMITS = [
     "RuntimeError: NestedTensor must be contiguous to get buffer.",
     "RuntimeError: NestedTensor always requires keepdim=True for now.",
     "NotImplementedError: layer_norm requires weight and bias",
+    "RuntimeError: split_with_sizes for nested tensors is currently only supported for the last dimension.",
+    "ValueError: NestedTensor split_with_sizes_default(self: jt): expected self to be a contiguous jagged layout",
 ]
 INTERNAL = [
     "RuntimeError: Internal error: NestedTensorImpl doesn't support sizes. Please file an issue.",
@@ -25,6 +29,7 @@ INTERNAL = [
     "RuntimeError: Expected cond to be True, but got False. (Could this error message be improved?  If so, tell us.)",
     "RuntimeError: split_with_sizes expects split_sizes to sum exactly to 1, but got split_sizes=[2]",
     "RuntimeError: operator aten::stride does not exist",
+    "RuntimeError: Expected out type to be Float but got Half",
 ]
 # In a backward pass nobody but the target itself has called what is refused.
 OPERANDS = [
@@ -53,6 +58,8 @@ def test_an_error_of_code_that_did_not_foresee_the_call_is_internal(text: str) -
 def test_what_complains_about_operands_is_internal_where_nobody_gave_any(text: str) -> None:
     assert kind_of(of("refused", text), Second()) == "limit"
     assert kind_of(of("refused", text, "gradient"), Second()) == "internal"
+    called = Finding("gradient", "refused", "", text, op="where")  # by a step of a program, before any pass
+    assert kind_of(called, Second()) == "limit"
     contiguous = "ValueError: NestedTensor f(x: jt): expected x to be a contiguous jagged layout NestedTensor"
     assert kind_of(of("refused", contiguous, "gradient"), Second()) == "limit"
 
@@ -134,3 +141,16 @@ def test_a_target_that_compares_identity_refuses_operands_that_are_described_apa
     value, internal = of("value", "1"), of("refused", "AttributeError: 'int' object has no attribute 'node'")
     assert as_declared(value, Second(), "identity", apart=True) == value
     assert as_declared(internal, Second(), "identity", apart=True) == internal
+
+
+def test_what_a_program_calls_is_held_to_the_signatures_of_the_target() -> None:
+    text = "TypeError: maximum(): argument 'other' (position 2) must be Tensor, not float"
+    called = Finding("gradient", "refused", "", text, op="maximum")
+    assert as_declared(called, Second(), "promotion signature").verdict == "convention"
+    assert as_declared(called, Second(), "promotion").verdict == "refused"
+    for other in (
+        replace(called, op=""),
+        replace(called, got="RuntimeError: argument"),
+        replace(called, verdict="value"),
+    ):
+        assert as_declared(other, Second(), "signature") == other

@@ -14,7 +14,7 @@ from pynested.cli import main
 from pynested.conformance.judge import DAMAGED
 from pynested.conformance.pasted import findings, mismatches, replay
 from pynested.conformance.records import Run, read
-from pynested.conformance.roots import normal
+from pynested.conformance.wording import normal
 
 HEAD = "import math\n\n"
 

@@ -131,6 +131,8 @@ def test_a_step_that_is_refused_names_the_clause_that_it_was_to_lead_to(corpus: 
     found = judged(case, [None, {"error": {"kind": "RuntimeError", "message": "no"}}])[FORWARD]
     assert (found.verdict, found.step, found.got) == ("refused", 1, "RuntimeError: no")
     assert found.want == "step 2, v.add_(100.0): it is carried out" and found.clauses[0] == "WRITE-3"
+    called = judged(program(corpus, "tape/float32/joined-twice/2"), [{"error": {"kind": "E", "message": "no"}}])
+    assert [one.op for one in (found, *called.values()) if one.got] == ["", "cat"]  # to write is no call
 
 
 def test_a_refusal_that_is_due(corpus: Corpus) -> None:

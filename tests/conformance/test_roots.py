@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from pynested.conformance.roots import grouped, normal
+from pynested.conformance.roots import grouped
+from pynested.conformance.wording import normal
 
 
 def pair(

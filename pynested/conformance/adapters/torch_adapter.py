@@ -255,9 +255,8 @@ class TorchTarget(Target):
         self._torch.autograd.backward(result.unbind(), cotangent.unbind(), retain_graph=retain)
 
     def pull_to(self, array: Any, result: Any, cotangent: Any) -> Any:
-        """Pull back by component, with a graph of the pass."""
-        pairs = result.unbind(), array, cotangent.unbind()
-        return self._torch.autograd.grad(*pairs, create_graph=True, allow_unused=True)[0]
+        """Pull back with a graph of the pass, which PyTorch does not do component by component."""
+        return self._torch.autograd.grad(result, array, cotangent, create_graph=True, allow_unused=True)[0]
 
     def missing(self, error: Exception) -> bool:
         """Return whether PyTorch says that it has no kernel for this."""

@@ -93,13 +93,20 @@ class DenseTorch(Target):
     def call(self, op: str, layout: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Call the operator for each component, and gather the results."""
         operator = load_table()[op]
-        if op == "nested_array":
-            return self._made(*args, **kwargs)
+        of_batch: Mapping[str, Call] = {
+            "nested_array": self._made,
+            "getitem": self._indexed,
+            "to_padded_array": self._padded,
+        }
+        if op in of_batch:
+            return of_batch[op](*args, **kwargs)
         if op in _JOIN:
             self._takes(op, _named(operator, args, kwargs))
         if op in _JOIN or (operator.chapter not in _CHAPTERS and op not in _OPERATORS):
             raise NotImplementedError(f"{op} is not said component by component")
         given = _named(operator, args, kwargs)
+        if op == "cat" and given.get("dim", 0) == 0:
+            return self._joined(given["arrays"])
         nested = [value for value in _flat(given.values()) if isinstance(value, Parts)]
         if not nested or not all(len(one.tensors) == len(nested[0].tensors) for one in nested):
             raise NotImplementedError("needs nested operands with as many components each")
@@ -119,6 +126,38 @@ class DenseTorch(Target):
         if not arrays or (dtype is None and any(isinstance(one, self._torch.Tensor) for one in arrays)):
             raise NotImplementedError("the dtype of one array follows from that of another")
         return _gathered([self._torch.as_tensor(one, dtype=dtype) for one in arrays], False)
+
+    def _joined(self, arrays: Sequence[Any]) -> Parts:
+        """Put the components of all operands side by side, in the dtype of what a dense operator joins."""
+        if not all(isinstance(one, Parts) and not isinstance(one.tensors, _Absent) for one in arrays):
+            raise NotImplementedError("needs nested operands with components")
+        parts = [part for one in arrays for part in one.tensors]
+        joined = self._torch.cat([part.reshape(-1)[:0] for part in parts])
+        return _gathered([part.to(joined.dtype) for part in parts], False)
+
+    def _indexed(self, parts: Parts, index: Any) -> Any:
+        """Index a tensor of the numbers of the components by the first entry, and components by the others."""
+        first, *rest = index if isinstance(index, tuple) else (index,)
+        if first is None or first is ... or isinstance(first, Parts):
+            raise NotImplementedError("the first entry picks no components")
+        absent = isinstance(parts.tensors, _Absent)
+        picked = self._torch.arange(0 if absent else len(parts.tensors))[first]
+        if not picked.numel():
+            raise NotImplementedError("no component is left")
+        found = [parts.tensors[number][tuple(rest)] for number in picked.reshape(-1).tolist()]
+        return _gathered(found, False) if picked.ndim else found[0]
+
+    def _padded(self, parts: Parts, padding: Any, output_size: Any = None, out: Any = None) -> Any:
+        """Fill a tensor with the padding, and write the components into it."""
+        if output_size is not None or out is not None:
+            raise NotImplementedError("with a size, or a place, of its own")
+        absent = isinstance(parts.tensors, _Absent)
+        longest = [max(sizes) for sizes in zip(*(one.shape for one in parts.tensors), strict=True)]
+        sizes = [size or 0 for size in parts.shape] if absent else [len(parts.tensors), *longest]
+        padded = self._torch.full(sizes, padding, dtype=parts.tensors[0].dtype)
+        for number, one in enumerate([] if absent else parts.tensors):
+            padded[number, *map(slice, one.shape)] = one
+        return padded
 
     def _one(self, op: str, given: Mapping[str, Any], number: int, count: int) -> Any:
         """Call the operator for one component; what comes before the first keyword is given by position."""
