@@ -81,21 +81,27 @@ def _settled(leaf: Array, cotangent: Any, graph: bool, done: Pending) -> Array:
     """``cotangent`` as a gradient of ``leaf``, after the leaf's hooks, in memory that nothing else holds."""
     if leaf._hooks:
         cotangent = hooked(leaf._hooks, wrapped(cotangent), done)
-    gradient = wrapped(owned(cotangent, done.exposed))
+    gradient = wrapped(owned(cotangent, done.exposed, leaf._bare.strides))
     return gradient.detach() if not graph and (gradient.tracked or gradient.guard) else gradient
 
 
-def owned(gradient: Any, exposed: set[int]) -> Any:
+def owned(gradient: Any, exposed: set[int], strides: tuple[int, ...] = ()) -> Any:
     """``gradient``, an array or a bare one, copied if somebody holds its memory already or it cannot be written.
 
-    Then it counts as held.
+    Then it counts as held. Without holes it may also lie as the array does, of these strides, that it is for.
     """
-    memory = owner(gradient)
-    if memory in exposed or not raw(gradient).flags.c_contiguous or not is_writable(gradient):
+    memory, bare = owner(gradient), raw(gradient)
+    if memory in exposed or not (bare.flags.c_contiguous or _lies(bare, strides)) or not is_writable(gradient):
         gradient = copy(gradient)
         memory = owner(gradient)
     exposed.add(memory)
     return gradient
+
+
+def _lies(bare: Any, strides: tuple[int, ...]) -> bool:
+    """Whether it has these strides, and its elements follow each other in the order of these."""
+    axes = sorted(range(len(strides)), key=strides.__getitem__, reverse=True)
+    return bare.strides == strides and bool(bare.transpose(axes).flags.c_contiguous)
 
 
 def _seeds(name: str, outputs: Any, gradients: Any, graph: bool) -> Seeds:

@@ -7,6 +7,7 @@ and total of each query, and computes the scores again.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..dtypes import computing_dtype
 from ..heads import Heads
 from ..memory import empty
 from . import attending_parts as parts
-from .attending_parts import Part, Taken, copied_from, jobs, parted, put_back
+from .attending_parts import Part, Taken, jobs, parted, places_of, put_back
 from .running import ones, quiet, run, scratch, widened
 
 Array = NDArray[Any]
@@ -33,8 +34,8 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None, heads: Heads, /)
     buffers, written = (*_contiguous(q, k, v, mask), out, *saved), ("results", "maxima", "totals")
 
     def work(taken: Taken) -> None:
-        places = copied_from(heads, taken)
-        part = parted(buffers, heads, taken, places, written)
+        places = places_of(heads, taken)
+        part = parted(buffers, places, written)
         for start, stop in _row_blocks(part):
             _attend(part, heads, start, stop)
         put_back(part, buffers, places, written)
@@ -46,7 +47,7 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None, heads: Heads, /)
 def _attend(part: Part, heads: Heads, start: int, stop: int) -> None:
     """The results of a block of queries."""
     rows = slice(start, stop)
-    queries = widened(part.queries[:, :, rows]) * part.maxima.dtype.type(heads.scale)
+    queries = _scaled(widened(part.queries[..., rows, :]), heads)
     top: Any = part.maxima.dtype.type(-np.inf)
     total: Any = 0
     added: Any = 0
@@ -58,15 +59,17 @@ def _attend(part: Part, heads: Heads, start: int, stop: int) -> None:
             new = np.maximum(top, new)
         base = np.where(new == -np.inf, 0, new)  # nothing that counts so far
         weights = np.exp(np.subtract(scores, base, out=scores), out=scores)
+        sums = np.vecdot(weights, ones(last - first, weights.dtype))[..., None]
+        product = mixed(weights, widened(part.values[..., first:last, :]), seen)
         if first:
             shrink = np.exp(top - base)
-            total, added = total * shrink, added * shrink
-        total = total + np.vecdot(weights, ones(last - first, weights.dtype))[..., None]
-        added = added + mixed(weights, widened(part.values[:, :, first:last]), seen)
-        top, met = new, True if seen is None else met | seen.any(axis=-1, keepdims=True)
+            sums += total * shrink
+            product += added * shrink
+        top, total, added = new, sums, product
+        met = True if seen is None else met | seen.any(axis=-1, keepdims=True)
     total = np.where((top == -np.inf) & met, np.nan, total)  # a softmax of nothing but -inf
-    part.maxima[:, :, rows], part.totals[:, :, rows] = top, total
-    part.results[:, :, rows] = added / np.where(total == 0, 1, total)
+    part.maxima[..., rows, :], part.totals[..., rows, :] = top, total
+    np.divide(added, np.where(total == 0, 1, total), out=part.results[..., rows, :], casting="same_kind")
 
 
 @quiet
@@ -90,45 +93,66 @@ def attention_backward(
     written = "queries", "keys", "values"
 
     def work(taken: Taken) -> None:
-        places = copied_from(heads, taken)
-        part, slopes = parted(buffers, heads, taken, places), parted(towards, heads, taken, places, written)
+        places = places_of(heads, taken)
+        part, slopes = parted(buffers, places), parted(towards, places, written)
         for start, stop in _row_blocks(part):
             _pull(part, slopes, heads, start, stop)
-        slopes.keys[...] *= heads.scale
         put_back(slopes, towards, places, written)
 
-    run(work, jobs(heads), 0 if with_mask else heads.pairs * q.itemsize)  # a mask may be that of several
+    run(work, jobs(heads, with_mask), 0 if with_mask else heads.pairs * q.itemsize)  # a mask may be that of several
     of_query, of_key, of_value = (x.astype(q.dtype, copy=False) for x in pulled)
     return of_query, of_key, of_value, None if of_mask is None else of_mask.astype(q.dtype, copy=False)
 
 
 def _pull(part: Part, slopes: Part, heads: Heads, start: int, stop: int) -> None:
     """Add what a block of queries says of all that it met; the cotangent is in the place of the result."""
-    rows, scale = slice(start, stop), part.maxima.dtype.type(heads.scale)
-    queries = widened(part.queries[:, :, rows])
-    top, total = part.maxima[:, :, rows], part.totals[:, :, rows]
+    rows = slice(start, stop)
+    queries, g = widened(part.queries[..., rows, :]), widened(slopes.results[..., rows, :])
+    scaled = _scaled(queries, heads)
+    top, total = part.maxima[..., rows, :], part.totals[..., rows, :]
     top, total = np.where(top == -np.inf, 0, top), np.where(total == 0, 1, total)  # where no key was met
-    g = widened(slopes.results[:, :, rows]) / total  # instead of every weight
-    own = np.vecdot(g, widened(part.results[:, :, rows]))[..., None]
+    own = np.vecdot(g, widened(part.results[..., rows, :]))[..., None]
     for first, last in _key_blocks(part, heads, stop):
         columns = slice(first, last)
-        keys, values = widened(part.keys[:, :, columns]), widened(part.values[:, :, columns])
-        weights, seen = _scores(queries * scale, part, heads, start, first, last)
+        keys, values = widened(part.keys[..., columns, :]), widened(part.values[..., columns, :])
+        weights, seen = _scores(scaled, part, heads, start, first, last)
         weights = np.exp(np.subtract(weights, top, out=weights), out=weights)
-        if seen is not None:
-            seen = np.broadcast_to(seen, weights.shape)
-            np.copyto(weights, 0, where=~seen)  # also where the maximum is NaN
-        turned = None if seen is None else seen.swapaxes(-1, -2)
-        slopes.values[:, :, columns] += _of_group(mixed(weights.swapaxes(-1, -2), g, turned))
+        weights /= total
         steps = np.matmul(g, values.swapaxes(-1, -2), out=scratch("slopes", weights.shape, weights.dtype))
         steps -= own
-        steps *= weights
+        if seen is not None and _finite(top, total, queries, keys, steps):
+            seen = None  # the weights of the others are 0 by now, and nothing makes a NaN of it
         if seen is not None:
+            seen = np.broadcast_to(seen, weights.shape)
+            np.copyto(weights, 0, where=~seen)
             np.copyto(steps, 0, where=~seen)
+        steps *= weights
         if slopes.mask is not None:
             _add(slopes.mask, steps, rows, columns)
-        slopes.queries[:, :, rows] += mixed(steps, keys, seen) * scale
-        slopes.keys[:, :, columns] += _of_group(mixed(steps.swapaxes(-1, -2), queries, turned))
+        steps *= steps.dtype.type(heads.scale)
+        turned = None if seen is None else seen.swapaxes(-1, -2)
+        _add_mixed(slopes.queries[..., rows, :], steps, keys, seen, first == 0)
+        _add_mixed(slopes.keys[..., columns, :], steps.swapaxes(-1, -2), queries, turned, start == 0)
+        _add_mixed(slopes.values[..., columns, :], weights.swapaxes(-1, -2), g, turned, start == 0)
+
+
+def _add_mixed(total: Array, weights: Array, rows: Array, seen: Array | None, first: bool) -> None:
+    """Add what several heads of queries say of the keys that they share; to nothing, if it is the first."""
+    if first and total.shape[2] == weights.shape[2]:
+        mixed(weights, rows, seen, total)
+    else:
+        found = mixed(weights, rows, seen)
+        total += found if found.shape[2] == total.shape[2] else found.sum(axis=2, keepdims=True)
+
+
+def _scaled(queries: Array, heads: Heads) -> Array:
+    """The queries of a block, multiplied before their products with keys could overflow."""
+    scale = queries.dtype.type(heads.scale)
+    return np.asarray(np.multiply(queries, scale, out=scratch("queries", queries.shape, queries.dtype)))
+
+
+def _finite(*arrays: Array) -> bool:
+    return all(np.isfinite(x).all() for x in arrays)
 
 
 def _greatest(scores: Array) -> Array:
@@ -144,24 +168,19 @@ def _greatest(scores: Array) -> Array:
 def _add(total: Array, steps: Array, rows: slice, columns: slice) -> None:
     """Add to a mask of floats, once for all that it is the same for."""
     same = tuple(axis for axis, step in enumerate(total.strides) if step == 0)
-    once = [slice(1) if axis in same else slice(None) for axis in range(4)]
-    place = total[:, :, slice(1) if 2 in same else rows, slice(1) if 3 in same else columns]
+    once = [slice(1) if axis in same else slice(None) for axis in range(5)]
+    place = total[..., slice(1) if 3 in same else rows, slice(1) if 4 in same else columns]
     place[tuple(once)] += steps.sum(axis=same, keepdims=True)
-
-
-def _of_group(x: Array) -> Array:
-    """What several heads of queries say of the keys that they share."""
-    return x if x.shape[1] == 1 else x.sum(axis=1, keepdims=True)
 
 
 def _scores(queries: Array, part: Part, heads: Heads, start: int, first: int, last: int) -> tuple[Array, Array | None]:
     """The scores of scaled queries and keys ``first`` to ``last``, and which are seen: None if all of them are."""
-    keys, rows = widened(part.keys[:, :, first:last]), queries.shape[2]
-    shape = (*queries.shape[:3], last - first)
+    keys, rows = widened(part.keys[..., first:last, :]), queries.shape[-2]
+    shape = (*queries.shape[:-1], last - first)
     scores = np.matmul(queries, keys.swapaxes(-1, -2), out=scratch("scores", shape, queries.dtype))
     seen = None
     if part.mask is not None:
-        mask = part.mask[:, :, start : start + rows, first:last]
+        mask = part.mask[..., start : start + rows, first:last]
         if mask.dtype == np.bool_:
             seen = mask
         else:
@@ -175,15 +194,15 @@ def _scores(queries: Array, part: Part, heads: Heads, start: int, first: int, la
     return scores, seen
 
 
-def mixed(weights: Array, rows: Array, seen: Array | None) -> Array:
+def mixed(weights: Array, rows: Array, seen: Array | None, out: Array | None = None) -> Array:
     """``weights @ rows``, in which a row that is not seen takes no part, whatever it holds."""
-    finite = np.isfinite(rows) if seen is not None else np.array(True)
-    if seen is None or finite.all():
-        return np.asarray(np.matmul(weights, rows))
-    found: Array = np.matmul(weights, np.where(finite, rows, 0))
+    if seen is None or _finite(rows):
+        return np.asarray(np.matmul(weights, rows, out=out))
+    finite = np.isfinite(rows)
+    found: Array = np.matmul(weights, np.where(finite, rows, 0), out=out)
     seen = np.broadcast_to(seen, weights.shape)
-    for j in np.flatnonzero(~finite.all(axis=(0, 1, 3))).tolist():
-        wild = np.where(finite[:, :, j : j + 1], 0, rows[:, :, j : j + 1])
+    for j in np.flatnonzero(~finite.all(axis=(0, 1, 2, 4))).tolist():
+        wild = np.where(finite[..., j : j + 1, :], 0, rows[..., j : j + 1, :])
         column = slice(j, j + 1)
         found += np.where(seen[..., column] & (wild != 0), weights[..., column] * wild, 0)
     return found
@@ -195,14 +214,14 @@ def _contiguous(*buffers: Array | None) -> tuple[Any, ...]:
 
 def _row_blocks(part: Part) -> Iterator[tuple[int, int]]:
     """(first query, query after the last) of each block."""
-    count, group, queries, _ = part.queries.shape
-    keys = min(max(part.keys.shape[2], 1), BLOCK_KEYS)
-    step = max(1, 2 * parts.BLOCK_SCORES // (count * group * keys))
+    *every, queries, _ = part.queries.shape
+    keys = min(max(part.keys.shape[-2], 1), BLOCK_KEYS)
+    step = max(1, 2 * parts.BLOCK_SCORES // (prod(every) * keys))
     yield from ((start, min(start + step, queries)) for start in range(0, queries, step))
 
 
 def _key_blocks(part: Part, heads: Heads, stop: int) -> Iterator[tuple[int, int]]:
     """(first key, key after the last) of each block that queries before ``stop`` meet."""
-    keys = part.keys.shape[2]
+    keys = part.keys.shape[-2]
     end = min(keys, stop) if heads.causal else keys
     yield from ((first, min(first + BLOCK_KEYS, end)) for first in range(0, end, BLOCK_KEYS))

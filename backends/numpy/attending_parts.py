@@ -21,14 +21,14 @@ SMALL_SCORES = 1 << 13  # of a component that is copied together with others
 
 
 class Part(NamedTuple):
-    """Heads of components: matrices of queries (K, G, L, E), of which G share keys and values (K, 1, S, ...)."""
+    """Heads of K components: matrices of queries (K, C, G, L, E), of which G share keys and values (K, C, 1, S, E)."""
 
     queries: Array
     keys: Array
     values: Array
     mask: Array | None
     results: Array
-    maxima: Array  # (K, G, L, 1), as are the totals
+    maxima: Array  # (K, C, G, L, 1), as are the totals
     totals: Array
 
 
@@ -40,14 +40,14 @@ class Taken(NamedTuple):
     last: int
 
 
-def jobs(heads: Heads) -> list[tuple[Taken]]:
+def jobs(heads: Heads, with_mask: bool = False) -> list[tuple[Taken]]:
     """All heads that have queries; those of a single component for all threads."""
     alone = THREADS if len(heads.sizes) == 1 else 1
     found = []
     for group in heads.alike:
         count, shared, queries, keys = heads.sizes[group[0]].tolist()
         scores = shared * queries * keys
-        if len(group) > 1 and scores * count <= SMALL_SCORES and _in_rows(heads, group):
+        if len(group) > 1 and scores * count <= SMALL_SCORES and not with_mask and _in_step(heads, group):
             step = max(1, BLOCK_SCORES // max(1, scores * count))
             found += [(Taken(group[at : at + step], 0, count),) for at in range(0, len(group), step)]
             continue
@@ -57,108 +57,81 @@ def jobs(heads: Heads) -> list[tuple[Taken]]:
     return found
 
 
-def _in_rows(heads: Heads, group: Ints) -> bool:
-    """Whether rows of the operands are rows of a matrix as wide as they are, so that these can be copied."""
-    if heads.mask is not None or not heads.width or not heads.value_width:
-        return False
-    wide = (heads.query, heads.width), (heads.key, heads.width), (heads.value, heads.value_width)
-    return not any((places[group] % width).any() for places, width in (*wide, (heads.made, heads.value_width)))
+def _in_step(heads: Heads, group: Ints) -> bool:
+    """Whether the heads and rows of these components are equally far apart."""
+    every = heads.query, heads.key, heads.value, heads.made, heads.mask
+    return all((one[group, 1:] == one[group[0], 1:]).all() for one in every if one is not None)
 
 
 class Place(NamedTuple):
-    """Rows of so many elements of a buffer, by number: (K, G, rows)."""
+    """Arrays of one shape in a flat buffer, equally strided: what is taken of each component, and where it begins."""
 
-    width: int
-    at: Ints
+    starts: Ints
+    shape: tuple[int, ...]
+    steps: tuple[int, ...]
 
-    def items(self, buffer: Array) -> Array:
-        """The buffer with its rows as items, each of which NumPy copies at once."""
-        whole = buffer[: buffer.size // self.width * self.width]
-        return whole.view(np.dtype((np.void, self.width * buffer.itemsize)))
+    def everywhere(self, buffer: Array) -> Array:
+        """A view of such an array at each element up to the last start."""
+        count = int(self.starts.max()) + 1 if 0 not in self.shape else len(buffer) + 1
+        strides = [step * buffer.itemsize for step in (1, *self.steps)]
+        return np.ndarray((count, *self.shape), buffer.dtype, buffer, 0, strides)
 
-    def copied(self, buffer: Array, zeros: bool) -> Array:
-        """The rows, or zeros in their place."""
-        items = self.items(buffer)
-        found = np.zeros(self.at.shape, items.dtype) if zeros else items.take(self.at)
-        return found[..., None].view(buffer.dtype)
+    def taken(self, buffer: Array) -> Array:
+        """The arrays that begin at the starts: a view of a single one, a copy of several."""
+        several = len(self.starts) > 1
+        return self.everywhere(buffer)[self.starts if several else slice(self.starts.item(), self.starts.item() + 1)]
+
+    def zeros(self, dtype: np.dtype[Any]) -> Array:
+        """As many zeros, in the order in which the arrays lie: they are put back as they come."""
+        axes = sorted(range(len(self.shape)), key=lambda axis: -self.steps[axis])
+        made = np.zeros((len(self.starts), *[self.shape[axis] for axis in axes]), dtype)
+        return made.transpose(0, *[axes.index(axis) + 1 for axis in range(len(axes))])
 
 
-Places = list[Place | None]  # of the fields of a part
+Places = tuple[Place | None, ...]  # of the fields of a part
 
 
-def copied_from(heads: Heads, taken: Taken) -> Places | None:
-    """Where the rows are that are copied; None where views of them do."""
+def places_of(heads: Heads, taken: Taken) -> Places:
+    """Where each field of a part is."""
     which = taken.components
-    if len(which) == 1:
-        return None
-    count, group, queries, keys = heads.sizes[which[0]].tolist()
+    count, (_, group, queries, keys) = taken.last - taken.first, heads.sizes[which[0]].tolist()
 
-    def place(places: Ints, each: int, length: int, width: int) -> Place:
-        offset, head, step = (places[which] // width).T[:, :, None, None]
-        if (head == head[0]).all() and (step == step[0]).all():
-            head, step = head[:1], step[:1]
-        inside = head * np.arange(count * each)[:, None] + step * np.arange(length)
-        return Place(width, (offset + inside).reshape(len(which) * count, each, length))
+    def place(starts: Ints, each: int, shape: tuple[int, int], head: int, *steps: int) -> Place:
+        apart = each * head
+        return Place(starts + taken.first * apart, (count, each, *shape), (apart, head, *steps))
 
-    rows = heads.first_row[which][:, None] + np.arange(count * group * queries)
-    saved = Place(1, rows.reshape(len(which) * count, group, queries))
-    return [
-        place(heads.query, group, queries, heads.width),
-        place(heads.key, 1, keys, heads.width),
-        place(heads.value, 1, keys, heads.value_width),
-        None,
-        place(heads.made, group, queries, heads.value_width),
+    def of_rows(where: Ints, each: int, rows: int, width: int) -> Place:
+        return place(where[which, 0], each, (rows, width), *where[which[0], 1:].tolist(), 1)
+
+    own = None if heads.mask is None else heads.mask[which]
+    saved = place(heads.first_row[which], group, (queries, 1), queries, 1, 1)
+    return (
+        of_rows(heads.query, group, queries, heads.width),
+        of_rows(heads.key, 1, keys, heads.width),
+        of_rows(heads.value, 1, keys, heads.value_width),
+        None if own is None else place(own[:, 0], group, (queries, keys), *own[0, 1:].tolist()),
+        of_rows(heads.made, group, queries, heads.value_width),
         saved,
         saved,
-    ]
-
-
-def parted(
-    buffers: tuple[Any, ...], heads: Heads, taken: Taken, places: Places | None = None, written: Names = ()
-) -> Part:
-    """Queries, keys, values, mask, results, maxima and totals of what is taken: copies from these places, or views.
-
-    Of no buffer there is none. What will be written is zeros, as the buffers are where something is added to it.
-    """
-    if places is None:
-        return _views(buffers, heads, taken)
-    each = zip(Part._fields, places, buffers, strict=True)
-    copies: list[Any] = [None if x is None or not at else at.copied(x, name in written) for name, at, x in each]
-    return Part(*copies)
-
-
-def put_back(part: Part, buffers: tuple[Any, ...], places: Places | None, written: Names) -> None:
-    """What was written to the copies goes where they are from; views are there already."""
-    for name, own, place, buffer in zip(Part._fields, part, places or (), buffers, strict=False):
-        if own is not None and place and name in written:
-            items = place.items(buffer)
-            items.put(place.at, own.view(items.dtype))
-
-
-def _views(buffers: tuple[Any, ...], heads: Heads, taken: Taken) -> Part:
-    i, (_, group, queries, keys) = taken.components[0], heads.sizes[taken.components[0]].tolist()
-    count, row = taken.last - taken.first, heads.first_row.item(i) + taken.first * group * queries
-    of_queries, of_keys = (count, group, queries), (count, 1, keys)
-
-    def view(buffer: Array | None, places: Any, shape: tuple[int, ...]) -> Any:
-        if buffer is None:
-            return None
-        offset, head, *steps = [place * buffer.itemsize for place in places[i].tolist()]
-        apart = head * shape[1]
-        strides = apart, head, *steps, buffer.itemsize
-        start = offset + taken.first * apart if 0 not in shape else 0
-        return np.ndarray(shape, buffer.dtype, buffer, start, strides[:4])
-
-    def saved(rows: Array | None) -> Any:
-        return None if rows is None else rows[row : row + count * group * queries].reshape(*of_queries, 1)
-
-    q, k, v, mask, made, maxima, totals = buffers
-    return Part(
-        view(q, heads.query, (*of_queries, heads.width)),
-        view(k, heads.key, (*of_keys, heads.width)),
-        view(v, heads.value, (*of_keys, heads.value_width)),
-        view(mask, heads.mask, (*of_queries, keys)),
-        view(made, heads.made, (*of_queries, heads.value_width)),
-        saved(maxima),
-        saved(totals),
     )
+
+
+def parted(buffers: tuple[Any, ...], places: Places, written: Names = ()) -> Part:
+    """The fields of a part in these buffers, copies or views; of no buffer there is none.
+
+    Copies of what will be written are zeros, as the buffers are where something is added to it.
+    """
+
+    def found(name: str, place: Any, buffer: Any) -> Any:
+        if buffer is None or place is None:
+            return None
+        return place.zeros(buffer.dtype) if name in written and len(place.starts) > 1 else place.taken(buffer)
+
+    return Part(*map(found, Part._fields, places, buffers))
+
+
+def put_back(part: Part, buffers: tuple[Any, ...], places: Places, written: Names) -> None:
+    """What was written to copies goes where they are from; views are there already."""
+    for name, own, place, buffer in zip(Part._fields, part, places, buffers, strict=True):
+        if place is not None and name in written and len(place.starts) > 1:
+            place.everywhere(buffer)[place.starts] = own

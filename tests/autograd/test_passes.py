@@ -121,6 +121,26 @@ def test_broadcast_gradients_can_be_written() -> None:
     assert x.grad.tolist() == [2, 2, 2]
 
 
+def test_a_gradient_lies_as_its_array_does_or_is_contiguous() -> None:
+    x, factors = pn.array(np.ones((2, 3)), requires_grad=True), pn.array(np.arange(6.0).reshape(3, 2))
+    (x.T * factors).sum().backward()
+    assert x.grad.is_contiguous()
+    assert x.grad.tolist() == [[0, 2, 4], [1, 3, 5]]
+    turned = x.T  # of which a gradient can be a view, unless somebody has its memory
+    for seed in (None, pn.array(np.ones((2, 3)))):
+        y = turned.T * 2
+        (gradient,) = grad(y.sum() if seed is None else y, [turned], seed)
+        assert gradient.tolist() == [[2, 2]] * 3
+        assert gradient.data.strides == (8, 24)
+        assert gradient.data.base is None or gradient.data.base.nbytes == 48
+        gradient.mul_(2)
+        assert x.tolist() == [[1, 1, 1]] * 2
+    both = grad(turned.T, [turned, x], pn.array(np.ones((2, 3))))
+    assert not np.shares_memory(both[0].data, both[1].data)
+    part = x[:, 1:].T  # has holes
+    assert grad((part.T * 3).sum(), [part])[0].is_contiguous()
+
+
 def test_a_gradient_of_your_own_that_is_read_only() -> None:
     x = leaf(1, 2)
     x.grad = pn.array([1.0]).broadcast_to((2,))

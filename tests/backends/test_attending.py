@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -67,10 +68,29 @@ def test_small_components_that_are_alike_are_taken_together() -> None:
     heads = Heads(sizes, at, at, at, at, None, 4, 4, 0.5, False)
     (first,), (second,) = attending_parts.jobs(heads)
     assert [first.components.tolist(), second.components.tolist()] == [[*range(0, 200, 4)], [*range(1, 200, 4)]]
-    apart = Heads(
-        sizes, at + np.array([1, 0, 0]), at, at, at, None, 4, 4, 0.5, False
-    )  # no row begins at a multiple of 4
+    other = at + np.arange(200)[:, None] // 4 * np.array([0, 0, 4])  # no two of a size have rows equally far apart
+    mask = np.tile([0, 0, 4, 1], (200, 1))  # the same for all of them
+    masked = Heads(sizes, at, at, at, at, mask, 4, 4, 0.5, False)
+    assert [len(attending_parts.jobs(masked, with_mask)) for with_mask in (False, True)] == [2, 100]
+    apart = Heads(sizes, other, at, at, at, None, 4, 4, 0.5, False)
     assert len(attending_parts.jobs(apart)) == 100
+
+
+def test_nothing_but_minus_infinity_makes_nan_of_what_is_seen_only() -> None:
+    """The first query sees one key, and their product is beyond -inf: NaN for it, and for nobody else."""
+    rows = np.array([[0, 4, 1]])
+    heads = Heads(np.array([[1, 1, 2, 2]]), rows, rows, rows, rows, np.array([[0, 0, 2, 1]]), 1, 1, 1.0, False)
+    q, k, v, g = np.array([1e200, 1.0]), np.array([-1e200, 2.0]), np.array([3.0, 5.0]), np.ones(2)
+    seen = np.array([True, False, False, True])
+    saved = attending.attention(q, k, v, seen, heads)
+    assert [str(x) for x in saved[0]] == ["nan", "5.0"]
+    slopes = attending.attention_backward(g, q, k, v, seen, *saved, heads, False)
+    assert [[str(y) for y in x] for x in slopes[:3]] == [["nan", "0.0"], ["nan", "0.0"], ["nan", "1.0"]]
+    nothing, none = np.zeros(0), np.zeros((1, 3), np.int64)
+    heads = replace(heads, value=none, made=none, value_width=0)
+    saved = attending.attention(q, k, nothing, seen, heads)
+    slopes = attending.attention_backward(nothing, q, k, nothing, seen, *saved, heads, False)
+    assert [[str(y) for y in x] for x in slopes[:2]] == [["nan", "0.0"], ["nan", "0.0"]]
 
 
 def test_scores_are_never_there_as_a_whole() -> None:
