@@ -11,13 +11,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
 from math import prod
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .environment import whole_number
 
+Allocator: TypeAlias = Callable[[tuple[int, ...], DTypeLike], Any]
 P = ParamSpec("P")
 Result = TypeVar("Result")
 
@@ -32,12 +33,33 @@ MOST_KEPT = whole_number("PYNESTED_KEPT_MIB", 512) * 1024 * 1024  # bytes
 _waiting: dict[int, list[NDArray[np.uint8]]] = {}
 
 
+INSTEAD: dict[str, Allocator] = {}  # by device, what allocates in place of its own; `allocator.replaced` enters it
+
+
+class Tally:
+    """Large pieces so far: how many were fresh and how many used again, the bytes that are out now, and the most."""
+
+    __slots__ = ("fresh", "out", "peak", "reused")
+
+    def __init__(self) -> None:
+        self.fresh = self.reused = self.out = self.peak = 0
+
+    def took(self, nbytes: int) -> None:
+        """Count a piece that is handed out."""
+        self.out += nbytes
+        self.peak = max(self.peak, self.out)
+
+
+tally = Tally()
+
+
 class Piece:
     """The owner of a large array's memory: when no array refers to it any more, the memory returns to the pool."""
 
     __slots__ = ("__array_interface__", "memory")
 
     def __init__(self, memory: NDArray[np.uint8]) -> None:
+        tally.took(memory.nbytes)
         self.memory = memory
         self.__array_interface__ = memory.__array_interface__
 
@@ -46,6 +68,7 @@ class Piece:
 
 
 def _keep(memory: NDArray[np.uint8]) -> None:
+    tally.out -= memory.nbytes
     if memory.nbytes > MOST_KEPT:
         return
     _waiting.setdefault(memory.nbytes, []).append(memory)
@@ -88,6 +111,9 @@ def with_room(compute: Callable[P, Result]) -> Callable[P, Result]:
 
 def empty(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """A new C-contiguous array, its contents arbitrary."""
+    instead = INSTEAD.get("cpu")
+    if instead is not None:
+        return instead(shape, dtype)  # type: ignore[no-any-return]
     kind = np.dtype(dtype)
     return np.empty(shape, kind) if prod(shape) * kind.itemsize < LARGE else allocate_cpu(shape, kind)
 
@@ -109,7 +135,10 @@ def _kept_or_new(nbytes: int) -> NDArray[np.uint8]:
     step = max(1, (1 << nbytes.bit_length() - 1) // EIGHTHS)
     size = -(-nbytes // step) * step
     with suppress(KeyError, IndexError):  # none of this size so far, or no more
-        return _waiting[size].pop()
+        memory = _waiting[size].pop()
+        tally.reused += 1
+        return memory
+    tally.fresh += 1
     return _new(size)
 
 

@@ -6,6 +6,8 @@ import gc
 import weakref
 from typing import Any
 
+from .host import address
+
 
 class Storage:
     """A piece of memory on a device: what arrays are views of, and how often it was written to.
@@ -30,6 +32,11 @@ class Storage:
         self.version = 0
         self.linked: tuple[weakref.ref[Storage], ...] | None = None
 
+    @property
+    def data_ptr(self) -> int:
+        """Where the memory begins: an address on the device."""
+        return address(self.data)
+
     def wrote(self) -> None:
         """Count a write, here and wherever else the memory lies, so that whoever saved the old contents notices."""
         self.version += 1
@@ -41,6 +48,11 @@ class Storage:
     def holders(self) -> list[Any]:
         """The arrays that share it, saved ones and stand-ins among them: a search through all objects, to look on."""
         return [one for one in gc.get_referrers(self) if hasattr(one, "storage")]
+
+    @staticmethod
+    def living() -> list[Storage]:
+        """All storages that there are: a search through all objects, to look on."""
+        return [one for one in gc.get_objects() if type(one) is Storage]
 
     def __repr__(self) -> str:
         return f"Storage(device={self.device!r}, version={self.version}, data={type(self.data).__name__})"

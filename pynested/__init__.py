@@ -49,6 +49,7 @@ from pynested.autograd import (  # noqa: E402
 )
 from pynested.backends import errors  # noqa: E402
 
+from . import allocators  # noqa: E402
 from . import operators as _operators  # noqa: E402
 from . import training  # noqa: E402
 from ._version import __version__  # noqa: E402
@@ -88,19 +89,19 @@ uint8 = _np.dtype(_np.uint8)
 float16, float32, float64 = _np.dtype(_np.float16), _np.dtype(_np.float32), _np.dtype(_np.float64)
 
 __all__ = [
-    "Array", "Function", "Layout", "NestedArray", "__version__", "anomaly", "arange", "array", "bool", "checkpoint",
-    "elementwise", "empty", "empty_like", "enable_grad", "errors", "float16", "float32", "float64", "from_arrow",
-    "from_awkward", "from_csr", "from_dlpack", "from_jax", "from_numpy", "from_pandas", "from_tensorflow",
-    "from_torch", "full", "full_like", "get_default_device", "grad", "gradcheck", "hessian", "hvp", "int16",
-    "int32", "int64", "int8", "is_grad_enabled", "jacobian", "jagged", "jvp", "load", "manual_seed",
-    "map_components", "no_grad", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn",
-    "randn_like", "save", "set_default_device", "strided", "tape", "timeline", "to_arrow", "to_awkward", "to_csr",
-    "to_jax", "to_numpy", "to_pandas", "to_tensorflow", "to_torch", "training", "uint8", "vjp", "zeros",
-    "zeros_like",
+    "Array", "Function", "Layout", "NestedArray", "__version__", "allocators", "anomaly", "arange", "array", "bool",
+    "checkpoint", "elementwise", "empty", "empty_like", "enable_grad", "errors", "float16", "float32", "float64",
+    "from_arrow", "from_awkward", "from_csr", "from_dlpack", "from_jax", "from_numpy", "from_pandas",
+    "from_tensorflow", "from_torch", "full", "full_like", "get_default_device", "grad", "gradcheck", "hessian",
+    "hvp", "int16", "int32", "int64", "int8", "is_grad_enabled", "jacobian", "jagged", "jvp", "leak_check", "load",
+    "manual_seed", "map_components", "memory", "no_grad", "ones", "ones_like", "rand", "rand_like", "randint",
+    "randint_like", "randn", "randn_like", "save", "set_default_device", "strided", "tape", "timeline", "to_arrow",
+    "to_awkward", "to_csr", "to_jax", "to_numpy", "to_pandas", "to_tensorflow", "to_torch", "training", "uint8",
+    "vjp", "zeros", "zeros_like",
 ]  # fmt: skip
-_LATER = {"timeline": "timelines"}  # imported from there when they are first asked for
+_LATER = dict.fromkeys(("leak_check", "memory", "timeline"), "timelines")  # imported when they are asked for
 if _TYPE_CHECKING:
-    from .timelines import timeline
+    from .timelines import leak_check, memory, timeline
 if _TYPE_CHECKING:  # written by python -m pynested.stubs
     __all__ += [
         "BlockMask", "abs", "acosh", "add", "all", "allclose", "amax", "amin", "and_masks", "any", "argmax", "argmin",

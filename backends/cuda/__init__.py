@@ -34,11 +34,11 @@ def cuda_kernels() -> KernelBackend:
 
 
 def _allocate_emulated(shape: tuple[int, ...], dtype: DTypeLike) -> Any:
-    return emulated_kernels().empty(shape, dtype)
+    return emulated_kernels().new(shape, dtype)
 
 
 def _allocate_cuda(shape: tuple[int, ...], dtype: DTypeLike) -> Any:
-    return cuda_kernels().empty(shape, dtype)
+    return cuda_kernels().new(shape, dtype)
 
 
 register_loader("emulated", emulated_kernels)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..errors import DeviceError
+from ..memory import INSTEAD
 from ..segments import Segments
 from .checks import Triple, check_arguments, checked_shape
 from .promotion import weakly
@@ -60,7 +61,7 @@ class Device:
         self.xp = xp
         self.launcher = launcher
         self.blas_from = blas_from
-        self.empty: Callable[[tuple[int, ...], DTypeLike], Array] = new
+        self.new: Callable[[tuple[int, ...], DTypeLike], Array] = new
         self._others = others
 
     def __getattr__(self, name: str) -> Any:
@@ -82,6 +83,10 @@ class Device:
         blocks, threads = checked_shape(name, grid, block, shared)
         check_arguments(name, signature(self.launcher.kernels, file, name), args, self.xp.ndarray)
         self.launcher.run(file, name, blocks, threads, args, shared)
+
+    def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
+        """A new array whose contents are arbitrary."""
+        return INSTEAD.get(self.device, self.new)(shape, dtype)
 
     def own(self, x: Any) -> Array:
         """``x``, which must lie on the device, contiguous."""
@@ -110,8 +115,3 @@ class Device:
         """The offsets of a partition, uploaded once."""
         uploaded: Array = segments.remember((self.device, "offsets"), lambda: self.upload(segments.offsets))
         return uploaded
-
-    def address(self, x: Array) -> int:
-        """Where the memory of an array begins."""
-        pointer: int = x.ctypes.data if isinstance(x, np.ndarray) else x.data.ptr
-        return pointer

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..host import address
 from ..places import Integers, packed_offsets, packed_strides, strided_index, surely_apart
 from .device import Array, Device
 from .naming import WORDS, ctype, instance
@@ -132,7 +133,7 @@ def _word(device: Device, where: Placement, arrays: tuple[Array, ...]) -> int:
         return itemsize
     numbers = [where.sizes[:, -1], *(s[:, :-1] for s in where.strides), *where.offsets]
     common = int(np.gcd.reduce(np.concatenate([n.reshape(-1) for n in numbers]))) * itemsize
-    extents = [common, *(device.address(x) for x in arrays), *(x.nbytes for x in arrays)]
+    extents = [common, *(address(x) for x in arrays), *(x.nbytes for x in arrays)]
     return next(size for size in WORDS if size <= itemsize or not any(extent % size for extent in extents))
 
 

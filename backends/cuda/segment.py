@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dtypes import is_float
+from ..host import address
 from ..segments import Segments
 from .device import Array, Device
 from .naming import ctype, instance, wide_dtype
@@ -184,7 +185,7 @@ def _pack(device: Device, rows: Array, out: Array) -> int:
         return 1
     pack: int = 16 // max(rows.dtype.itemsize, out.dtype.itemsize)
     wide = rows.shape[1] % pack == 0 and rows.shape[1] // pack >= 32
-    aligned = not any(device.address(x) % (pack * x.dtype.itemsize) for x in (rows, out))
+    aligned = not any(address(x) % (pack * x.dtype.itemsize) for x in (rows, out))
     return pack if wide and aligned else 1
 
 

@@ -1,6 +1,8 @@
-"""See it: everything that happens between a call and its result."""
+"""See it: everything that happens between a call and its result, and the memory that it takes."""
 
 from .events import Event
+from .leaks import leak_check
 from .timeline import timeline
+from .usage import Usage, memory
 
-__all__ = ["Event", "timeline"]
+__all__ = ["Event", "Usage", "leak_check", "memory", "timeline"]

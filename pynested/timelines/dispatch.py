@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
 from pathlib import Path
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple
@@ -46,7 +47,7 @@ class Choice(NamedTuple):
 def choice(verb: Verb, device: str) -> Choice:
     """What computes ``verb``, a name or a function of a backend, on ``device``."""
     if not isinstance(verb, str):
-        return Choice(verb.__name__, _by(verb), *_place(verb), False)
+        return Choice(_by(verb), _by(verb), *_place(verb), False)
     backend: Any = get_backend(device)
     function = getattr(backend, verb)
     fallback = isinstance(backend, Device) and not hasattr(KernelBackend, verb)
@@ -55,6 +56,8 @@ def choice(verb: Verb, device: str) -> Choice:
 
 def _own(function: Any) -> Any:
     """The function itself, without what is around it."""
+    if isinstance(function, partial):
+        return _own(function.func)
     return inspect.unwrap(function.__func__ if isinstance(function, MethodType) else function)
 
 

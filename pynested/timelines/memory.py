@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pynested.backends.host import address
 from pynested.backends.memory import Piece
 from pynested.backends.sharing import is_owner, whole
 from pynested.surface.passing import Call
@@ -20,17 +21,12 @@ def begun(seen: Recorder, call: Call) -> Any:
     result = call.run()
     storage = call.args[0]
     data = storage.data
-    address = address_of(data)
+    place = storage.data_ptr
     seen.note(
         "new", seen.names.storage(storage), bytes=int(data.nbytes), device=storage.device, source=_source(seen, data),
-        address=address, aligned=min(WIDEST, address & -address) if address else WIDEST,
+        address=place, aligned=min(WIDEST, place & -place) if place else WIDEST,
     )  # fmt: skip
     return result
-
-
-def address_of(data: Any) -> int:
-    """Where an array begins."""
-    return int(data.ctypes.data if isinstance(data, np.ndarray) else data.data.ptr)
 
 
 def _source(seen: Recorder, data: Any) -> str:
@@ -38,7 +34,7 @@ def _source(seen: Recorder, data: Any) -> str:
     owner = whole(data)
     base = getattr(owner, "base", None)
     if isinstance(base, Piece):
-        return seen.sources.get(address_of(base.memory), "kept since before")
+        return seen.sources.get(address(base.memory), "kept since before")
     if isinstance(data, np.ndarray) and base is not None and not is_owner(owner):
         return "fresh" if type(base).__name__ == "_Memory" else "borrowed"
     return "fresh"
@@ -50,7 +46,7 @@ def large_piece(seen: Recorder, call: Call) -> Any:
     seen.sources[-1] = "reused"  # unless `fresh` says otherwise while it runs
     memory = call.run()
     source = seen.sources.pop(-1)
-    seen.sources[address_of(memory)] = source
+    seen.sources[address(memory)] = source
     seen.note("memory", source, bytes=int(memory.nbytes), pieces=count)
     return memory
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -82,3 +83,15 @@ class Names:
         if " at 0x" in text:
             return f"a {type(value).__name__}"
         return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def variables(frame: FrameType) -> dict[int, list[str]]:
+    """The names of variables by the storages that they hold, by id; those of gradients too."""
+    called: dict[int, list[str]] = {}
+    for name, value in frame.f_locals.items():
+        array = value.data if isinstance(value, NestedArray) else value
+        if type(array) is Array and not name.startswith("_"):
+            called.setdefault(id(array.storage), []).append(name)
+            if array.grad is not None:
+                called.setdefault(id(array.grad.storage), []).append(f"{name}.grad")
+    return called

@@ -6,17 +6,16 @@ import sys
 from contextlib import ExitStack
 from os import PathLike
 from time import perf_counter
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Self
 
-from pynested.autograd import Array
 from pynested.backends.errors import ArgumentError
-from pynested.nested.array import NestedArray
 from pynested.pictures.picture import Picture
 from pynested.surface.passing import watching
 
 from . import calls, chrome, drawing, listing
 from .events import Event
+from .names import variables
 from .recorder import Recorder
 from .steps import HANDLERS, steps
 
@@ -67,7 +66,7 @@ class timeline:
         assert recorder is not None
         self._watch.close()
         new = {event.name: event for event in recorder.events if event.kind == "new"}
-        called = _called(sys._getframe(1))
+        called = variables(sys._getframe(1))
         for name, link in list(recorder.names.storages.items()):
             storage = link()
             if name in new and storage is not None:
@@ -96,15 +95,3 @@ class timeline:
     def to_chrome(self, path: str | PathLike[str]) -> None:
         """Write the events in the trace event format, which the trace viewers of browsers open: a JSON file."""
         chrome.write(self.events, path)
-
-
-def _called(frame: FrameType) -> dict[int, list[str]]:
-    """The names of variables by the storages that they hold, by id; those of gradients too."""
-    called: dict[int, list[str]] = {}
-    for name, value in frame.f_locals.items():
-        array = value.data if isinstance(value, NestedArray) else value
-        if type(array) is Array and not name.startswith("_"):
-            called.setdefault(id(array.storage), []).append(name)
-            if array.grad is not None:
-                called.setdefault(id(array.grad.storage), []).append(f"{name}.grad")
-    return called

@@ -5,15 +5,17 @@ from __future__ import annotations
 import gc
 import inspect
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+import pynested as pn
 from pynested.backends import Backend, Storage, allocate, allocator, get_backend, register_allocator
 from pynested.backends import numpy as cpu
 from pynested.backends.allocator import _allocators
-from pynested.backends.errors import DeviceError
+from pynested.backends.errors import ArgumentError, DeviceError
 from pynested.backends.memory import ALIGNMENT
 
 
@@ -91,3 +93,69 @@ def test_other_names_are_numpys() -> None:
     assert cpu.add is cpu.add
     with pytest.raises(AttributeError, match="no_such_function"):
         _ = cpu.no_such_function
+
+
+def test_a_storage_says_where_it_lies_who_shares_it_and_how_often_it_was_written_to() -> None:
+    x = pn.array([1.0, 2.0, 3.0])
+    view = x[1:]
+    storage = x.storage
+    assert storage.data_ptr == x.data.ctypes.data == view.data.ctypes.data - 8
+    assert {id(one) for one in storage.holders()} == {id(x), id(view)}
+    version = storage.version
+    view.mul_(2.0)
+    assert storage.version > version and storage in Storage.living()
+
+
+@pytest.mark.parametrize("device", ["cpu", "emulated"])
+def test_an_allocator_is_replaced_for_kernels_too_and_put_back(device: str) -> None:
+    shapes: list[tuple[int, ...]] = []
+    own = allocator(device)
+
+    def counting(shape: tuple[int, ...], dtype: Any) -> Any:
+        shapes.append(shape)
+        return own(shape, dtype)
+
+    x = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged, device=device)
+    with pn.allocators.replaced(device, counting):
+        pn.zeros(2, 3, device=device)
+        pn.softmax(x, 1)
+        with pn.allocators.filled(0, device):
+            assert pn.empty(4, device=device).tolist() == [0.0] * 4
+    assert shapes[0] == (2, 3) and (4,) in shapes and len(shapes) >= 2
+    count = len(shapes)
+    pn.zeros(2, 3, device=device)
+    assert len(shapes) == count
+
+
+def test_what_an_allocator_gives_is_checked() -> None:
+    for wrong in (
+        lambda shape, dtype: np.empty((*shape, 1), dtype),
+        lambda shape, dtype: np.empty(shape, np.int8),
+        lambda shape, dtype: np.empty(shape[::-1], dtype).T,
+    ):
+        with pn.allocators.replaced("cpu", wrong), pytest.raises(DeviceError, match="was asked for"):
+            pn.empty(2, 3)
+    with pytest.raises(DeviceError, match="no allocator"), pn.allocators.replaced("tpu", np.empty):
+        pass
+    with pytest.raises(ArgumentError, match="0 to 255"), pn.allocators.filled(256):
+        pass
+
+
+OPERATORS: list[Callable[[Any], Any]] = [
+    lambda x: x.softmax(-1), lambda x: x.sum(1), lambda x: x.cumsum(1), lambda x: x + x, lambda x: pn.relu(x),
+    lambda x: pn.layer_norm(x.unsqueeze(-1), (1,)), lambda x: pn.to_padded_array(x, 0.0), lambda x: x.amax(1),
+    lambda x: pn.gelu(x), lambda x: x.contiguous(), lambda x: x.logsumexp(1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("device", ["cpu", "emulated"])
+@pytest.mark.parametrize("layout", [pn.jagged, pn.strided])
+def test_what_new_memory_holds_is_never_seen(layout: pn.Layout, device: str) -> None:
+    x = pn.nested_array([[1.0, 2.0], [3.0], [4.0, 5.0, 6.0]], layout=layout, device=device)[::2]
+    for operator in OPERATORS:
+        results = []
+        for byte in (0x00, 0xFF):
+            with pn.allocators.filled(byte, device):
+                result = operator(x)
+            results.append(result.values() if result.is_nested else result)
+        assert results[0].tolist() == results[1].tolist()

@@ -1,0 +1,11 @@
+"""Where memory comes from, device by device: ``pn.allocators``.
+
+>>> import pynested as pn
+>>> with pn.allocators.filled(0):
+...     pn.empty(2)
+array([0., 0.])
+"""
+
+from pynested.backends.allocator import allocator, filled, register_allocator, replaced
+
+__all__ = ["allocator", "filled", "register_allocator", "replaced"]
