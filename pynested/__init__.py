@@ -95,11 +95,12 @@ __all__ = [
     "int32", "int64", "int8", "is_grad_enabled", "jacobian", "jagged", "jvp", "load", "manual_seed",
     "map_components", "no_grad", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn",
     "randn_like", "save", "set_default_device", "strided", "tape", "timeline", "to_arrow", "to_awkward", "to_csr",
-    "to_jax", "to_numpy", "to_pandas", "to_tensorflow", "to_torch", "training", "uint8", "vjp", "zeros",
+    "to_jax", "to_numpy", "to_pandas", "to_tensorflow", "to_torch", "trace", "training", "uint8", "vjp", "zeros",
     "zeros_like",
 ]  # fmt: skip
-_LATER = {"timeline": "timelines"}  # imported from there when they are first asked for
+_LATER = {"timeline": "timelines", "trace": "graph.tracing"}  # imported from there when they are first asked for
 if _TYPE_CHECKING:
+    from .graph.tracing import trace
     from .timelines import timeline
 if _TYPE_CHECKING:  # written by python -m pynested.stubs
     __all__ += [
