@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pynested.autograd import Array
+from pynested.autograd.any_array import AnyArray
 from pynested.nested.array import NestedArray
 from pynested.structure import Jagged
 
-from .nodes import Node
+from .nodes import Fact, Node
 
 _MEETING = frozenset({
     "add", "sub", "mul", "div", "maximum", "minimum", "pow", "where", "clamp", "eq", "ne", "lt", "le", "gt", "ge",
@@ -53,6 +54,18 @@ def described(things: Mapping[int, Any], nodes: Iterable[Node]) -> dict[int, str
                 if other.structure.ragged_dim == nested[0].structure.ragged_dim is not None:
                     names.meet(nested[0], other)
     return {number: _in_words(thing, names) for number, thing in things.items()}
+
+
+def facts_of(things: Mapping[int, Any]) -> dict[int, Fact]:
+    """What is known of each value, by its number."""
+    return {number: _fact(thing) for number, thing in things.items()}
+
+
+def _fact(x: Any) -> Fact:
+    if not isinstance(x, AnyArray):
+        return Fact("other")
+    one: Any = x
+    return Fact("nested" if one.is_nested else "dense", str(one.dtype), one.device, one.requires_grad)
 
 
 def _in_words(thing: Any, names: _Names) -> str:

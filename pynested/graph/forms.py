@@ -187,7 +187,7 @@ def alike(a: Any, b: Any) -> bool:
 def _equal(a: Any, b: Any) -> bool:
     """Whether two constants of one class are equal; NaN is, of itself, and 0.0 is not -0.0."""
     if isinstance(a, np.ndarray):
-        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+        return (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes())
     if isinstance(a, float | np.generic):
         return repr(a) == repr(b)
     if type(a) is FunctionType:

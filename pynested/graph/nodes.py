@@ -11,7 +11,19 @@ from pynested.surface.passing import ATTRIBUTE, FUNCTION, METHOD, SETTING
 from .forms import Value, values_in
 from .places import Place
 
-__all__ = ["ATTRIBUTE", "CALLED", "FUNCTION", "METHOD", "NUMBER", "SETTING", "Captured", "Node", "Recording", "Spot"]
+__all__ = [
+    "ATTRIBUTE",
+    "CALLED",
+    "FUNCTION",
+    "METHOD",
+    "NUMBER",
+    "SETTING",
+    "Captured",
+    "Fact",
+    "Node",
+    "Recording",
+    "Spot",
+]
 
 NUMBER, CALLED = "number", "called"  # kinds besides those of calls: arithmetic with sizes; a function that a call gave
 
@@ -78,6 +90,26 @@ class Node:
         return values_in(self.results)
 
 
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What is known of a value for all arrays that are recorded alike.
+
+    Attributes
+    ----------
+    kind : str
+        ``nested``, ``dense``, or ``other``.
+    dtype, device : str
+        Of an array, empty otherwise.
+    tracked : bool
+        Whether gradients flow through it.
+    """
+
+    kind: str
+    dtype: str = ""
+    device: str = ""
+    tracked: bool = False
+
+
 @dataclass
 class Recording:
     """A function as it was recorded once."""
@@ -87,3 +119,4 @@ class Recording:
     nodes: list[Node] = field(default_factory=list)
     outputs: Any = None
     shown: dict[int, str] = field(default_factory=dict)  # what each value was, in words
+    facts: dict[int, Fact] = field(default_factory=dict)

@@ -16,9 +16,12 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd.any_array import AnyArray
+from pynested.structure.layouts import Layout
 
 _DEEP, _MANY = 8, 20_000  # steps from a variable to an array, and things looked at
 _KEPT = (AnyArray, np.ndarray, np.random.Generator)
+_NUMBERS = (int, float, bool, str, type(None), np.dtype, np.generic, Layout)
+_WATCHED = 64  # constants of a function that are looked at in each call of what it was compiled to
 _PLAIN = (str, bytes, int, float, complex, bool, type, type(None), np.dtype, np.generic)
 
 
@@ -46,19 +49,29 @@ class Place:
 
 def places(function: Callable[..., Any]) -> dict[int, tuple[Any, Place]]:
     """Everything that may change and that ``function`` can reach by its variables: by id, with the place."""
-    found: dict[int, tuple[Any, Place]] = {}
+    return {id(thing): (thing, place) for thing, place in _reached(function) if isinstance(thing, _KEPT)}
+
+
+def constants(function: Callable[..., Any]) -> list[tuple[Any, Place]]:
+    """The numbers, texts and flags that ``function`` can reach by its variables, which may be others tomorrow."""
+    return [one for one in _reached(function) if isinstance(one[0], _NUMBERS)][:_WATCHED]
+
+
+def _reached(function: Callable[..., Any]) -> Iterator[tuple[Any, Place]]:
     seen: set[int] = set()
     waiting = [(function, Place("", lambda: function), 0)]
     while waiting and len(seen) < _MANY:
         thing, place, depth = waiting.pop(0)
+        if isinstance(thing, _NUMBERS):
+            if place.text != "default":
+                yield thing, place
         if id(thing) in seen or isinstance(thing, _PLAIN):
             continue
         seen.add(id(thing))
         if isinstance(thing, _KEPT):
-            found[id(thing)] = thing, place
+            yield thing, place
         elif depth < _DEEP:
             waiting += [(one, at, depth + 1) for one, at in _inside(thing, place)]
-    return found
 
 
 def _inside(thing: Any, place: Place) -> Iterator[tuple[Any, Place]]:

@@ -18,7 +18,7 @@ from pynested.structure.layouts import Layout
 from pynested.structure.sizes import RaggedSize
 from pynested.surface.passing import METHOD, SETTING, Call, watching
 
-from .describe import described
+from .describe import described, facts_of
 from .forms import CONTAINERS, Same, Value, filled, form_of, parts, rebuilt
 from .nodes import CALLED, FUNCTION, NUMBER, Captured, Node, Recording
 from .places import places
@@ -80,6 +80,7 @@ class Recorder:
                 self.recording.outputs = form_of(outputs, self._find)
         finally:
             self.undoing.undo()
+        self.recording.facts = facts_of(self.things)
         self.recording.shown = described(self.things, self.recording.nodes)
         return self.recording
 

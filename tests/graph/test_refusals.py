@@ -1,4 +1,4 @@
-"""What a graph cannot hold is refused at its line; what the function has seen of sizes is asked again at each replay."""
+"""What a graph cannot hold is refused at its line; what was asked of sizes is asked again at each replay."""
 
 from __future__ import annotations
 
