@@ -89,8 +89,8 @@ float16, float32, float64 = _np.dtype(_np.float16), _np.dtype(_np.float32), _np.
 
 __all__ = [
     "Array", "Function", "Layout", "NestedArray", "__version__", "anomaly", "arange", "array", "bool", "checkpoint",
-    "compile", "elementwise", "empty", "empty_like", "enable_grad", "errors", "float16", "float32", "float64", "from_arrow",
-    "from_awkward", "from_csr", "from_dlpack", "from_jax", "from_numpy", "from_pandas", "from_tensorflow",
+    "compile", "elementwise", "empty", "empty_like", "enable_grad", "errors", "float16", "float32", "float64",
+    "from_arrow", "from_awkward", "from_csr", "from_dlpack", "from_jax", "from_numpy", "from_pandas", "from_tensorflow",
     "from_torch", "full", "full_like", "get_default_device", "grad", "gradcheck", "hessian", "hvp", "int16",
     "int32", "int64", "int8", "is_grad_enabled", "jacobian", "jagged", "jvp", "load", "manual_seed",
     "map_components", "no_grad", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn",
@@ -98,7 +98,8 @@ __all__ = [
     "to_jax", "to_numpy", "to_pandas", "to_tensorflow", "to_torch", "trace", "training", "uint8", "vjp", "zeros",
     "zeros_like",
 ]  # fmt: skip
-_LATER = {"compile": "graph.compiling", "timeline": "timelines", "trace": "graph.tracing"}  # imported from there when they are first asked for
+# Imported from there when they are first asked for.
+_LATER = {"compile": "graph.compiling", "timeline": "timelines", "trace": "graph.tracing"}
 if _TYPE_CHECKING:
     from .graph.compiling import compile
     from .graph.tracing import trace

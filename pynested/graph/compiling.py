@@ -102,8 +102,8 @@ class Compiled:
         late = _late_check(graph.program.nodes)
         if late is not None:
             signature.uncompiled = (
-                f"at {late.spot} the function acts on what {late.name} gives, after it has written or drawn, so that no "
-                "other graph could begin anew"
+                f"at {late.spot} the function acts on what {late.name} gives, after it has written or drawn, so that "
+                "no other graph could begin anew"
             )
             return self.function(*args, **kwargs)
         signature.graphs.append(graph)
@@ -182,8 +182,8 @@ def compile(function: Callable[..., Any]) -> Compiled:
 
     Notes
     -----
-    Chains of elementwise operators on the CPU become one pass over the values, block by block, and one line of the tape.
-    A line saves what went into its chain: a write into that, between forward and backward pass, is refused there.
+    Chains of elementwise operators on the CPU become one pass over the values, block by block, and one line of the
+    tape. A line saves what went into its chain: a write into that, between forward and backward pass, is refused there.
 
     Examples
     --------

@@ -62,9 +62,8 @@ def _reached(function: Callable[..., Any]) -> Iterator[tuple[Any, Place]]:
     waiting = [(function, Place("", lambda: function), 0)]
     while waiting and len(seen) < _MANY:
         thing, place, depth = waiting.pop(0)
-        if isinstance(thing, _NUMBERS):
-            if place.text != "default":
-                yield thing, place
+        if isinstance(thing, _NUMBERS) and place.text != "default":
+            yield thing, place
         if id(thing) in seen or isinstance(thing, _PLAIN):
             continue
         seen.add(id(thing))

@@ -81,7 +81,7 @@ def in_words(key: Any) -> str:
     if isinstance(key, tuple) and len(key) == 2 and key[0] in (int, str, bool, type(None), FunctionType):
         return repr(key[1])
     if isinstance(key, tuple) and len(key) == 2 and key[0] is float:
-        return repr(float.fromhex(key[1]))
+        return str(float.fromhex(key[1]))
     if isinstance(key, tuple) and len(key) > 1 and isinstance(key[0], type):
         return f"{key[0].__name__} of ({'; '.join(map(in_words, key[2:]))})"
     return str(key)
@@ -89,4 +89,4 @@ def in_words(key: Any) -> str:
 
 def _marked(facts: Key) -> str:
     dtype, device, tracked = facts
-    return f"{dtype} on {device}" + ", which requires grad" * tracked
+    return f"{dtype} on {device}" + (", which requires grad" if tracked else "")

@@ -34,18 +34,16 @@ class Chain:
         self.nodes, self.__name__ = nodes, "chain"
         self.steps = steps_of(nodes, inputs, outputs, facts)
         self.tracked = [facts[value.number].tracked for value in outputs]
-        self.nested = [facts[value.number].kind == "nested" for value in outputs]
         self.one_by_one = runner(inputs, nodes, tuple(outputs))
         self.rule = ChainRule(self)
         # A result of dense operands alone is smaller than the others; where it is one, the operators are called.
-        self.mixed = bool(self.steps.nested) and not all(
-            step.register in self.steps.nested for step in self.steps.steps
-        )
+        nested = self.steps.nested
+        self.mixed = bool(nested) and not all(step.register in nested for step in self.steps.steps)
 
     def __call__(self, *operands: Any) -> Any:
         """One result, or a tuple of them."""
         arrays = [x._buffer if type(x) is NestedArray else x for x in operands]
-        recorded = state.mode and any([x.tracked for x in arrays])
+        recorded = state.mode and any(x.tracked for x in arrays)
         found = None if self.mixed or (recorded and _met_twice(arrays)) else lined_up(operands, self.steps)
         if found is None:
             results = self.one_by_one(*operands)
@@ -60,14 +58,16 @@ class Chain:
             made = made[: len(outputs)]
             self.rule.record(made, arrays, lined, {one: registers[one].detach() for one in kept})
         if structure is not None:
-            made = [around(one, structure) for one in made]
+            nested = [around(one, structure) for one in made]
+            return nested[0] if len(nested) == 1 else tuple(nested)
         return made[0] if len(made) == 1 else tuple(made)
 
     def of_dense(self, operands: Sequence[Any]) -> tuple[Any, ...]:
         """The steps one by one, of dense arrays that broadcast; each writes a line of its own."""
         registers = list(operands)
         for step in self.steps.steps:
-            registers.append(step.rule(*(registers[one] if type(one) is int else one[0] for one in step.operands)))
+            given: list[Any] = [registers[one] if isinstance(one, int) else one[0] for one in step.operands]
+            registers.append(step.rule(*given))
         return tuple(registers[one] for one in self.steps.outputs)
 
     def _computed(self, datas: list[Any], lined: Lined, wanted: tuple[int, ...]) -> Any:

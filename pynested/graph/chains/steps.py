@@ -9,12 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from pynested.autograd.rules import elementwise as rules
+from pynested.autograd.rules.functions import RULES as OF_ONE
 from pynested.autograd.rules.kinds.elementwise import Elementwise
+from pynested.autograd.rules.pairs import RULES as OF_TWO
 from pynested.backends import get_backend
 
 from ..forms import Value
 from ..nodes import Fact, Node
-from ..passes.known import RULES
+
+# What an operator of the tables computes of floats, by its name: one rule, and nothing else.
+RULES: dict[str, Elementwise] = {
+    **OF_ONE, **OF_TWO, "add": rules.add, "sub": rules.sub, "neg": rules.neg, "abs": rules.abs_, "sgn": rules.sgn,
+    "relu": rules.relu, "silu": rules.silu, "gelu": rules.gelu,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +77,7 @@ def steps_of(
 def ufunc_of(rule: Elementwise) -> Callable[..., Any] | None:
     """NumPy's own function of which a rule is the quiet form on the CPU, which takes memory for its result."""
     verb = rule.verb
-    found = getattr(np, verb, None) if isinstance(verb, str) else None
-    plain = f"numpy.{verb}, without warnings" in (getattr(get_backend("cpu"), verb).__doc__ or "") if found else False
-    return found if plain else None
+    if not isinstance(verb, str):
+        return None
+    quiet = getattr(get_backend("cpu"), verb).__doc__ or ""
+    return getattr(np, verb) if f"numpy.{verb}, without warnings" in quiet else None

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from pynested.autograd.rules import elementwise as rules
 from pynested.autograd.rules.functions import FUNCTIONS
-from pynested.autograd.rules.functions import RULES as OF_ONE
-from pynested.autograd.rules.kinds.elementwise import Elementwise
 from pynested.autograd.rules.pairs import PAIRS
-from pynested.autograd.rules.pairs import RULES as OF_TWO
 
+from ..chains.steps import RULES
 from ..forms import CONTAINERS, Value, values_in
 from ..nodes import ATTRIBUTE, FUNCTION, NUMBER, Node, Recording
-
-# What an operator of the tables computes of floats, by its name: one rule, and nothing else.
-RULES: dict[str, Elementwise] = {
-    **OF_ONE, **OF_TWO, "add": rules.add, "sub": rules.sub, "neg": rules.neg, "abs": rules.abs_, "sgn": rules.sgn,
-    "relu": rules.relu, "silu": rules.silu, "gelu": rules.gelu,
-}  # fmt: skip
 
 # What follows from dtypes, layouts, ranks, devices and from who wants gradients.
 _STATIC = frozenset({"dtype", "ndim", "device", "is_nested", "layout", "requires_grad", "dim"})
@@ -25,8 +16,8 @@ _DERIVATIVES = frozenset({"grad", "vjp", "jvp", "hvp"})  # where there is none, 
 _VIEWS = frozenset({"NestedArray.values", "NestedArray.data"})
 # Operators whose results lie in new memory, which nobody else sees.
 FRESH = frozenset({
-    *FUNCTIONS, *PAIRS, "add", "sub", "neg", "abs", "sgn", "relu", "silu", "gelu", "softmax", "log_softmax", "logsumexp",
-    "sum", "mean", "prod", "amax", "amin", "var", "std", "cumsum", "layer_norm", "matmul", "zeros_like", "ones_like",
+    *FUNCTIONS, *PAIRS, *RULES, "softmax", "log_softmax", "logsumexp", "sum", "mean", "prod", "amax", "amin", "var",
+    "std", "cumsum", "layer_norm", "matmul", "zeros_like", "ones_like",
 })  # fmt: skip
 
 
