@@ -58,6 +58,10 @@ class ArgumentError(PynestedError, TypeError, ValueError):
     """An argument of the wrong type, or a value outside its range."""
 
 
+class TraceError(PynestedError, RuntimeError):
+    """Something that cannot be recorded as a graph, or a call for which a graph was not recorded."""
+
+
 class ReadOnlyError(PynestedError, AttributeError):
     """An attribute that cannot be set, because whoever shares the object relies on it."""
 

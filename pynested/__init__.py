@@ -49,9 +49,11 @@ from pynested.autograd import (  # noqa: E402
 )
 from pynested.backends import errors  # noqa: E402
 
-from . import allocators  # noqa: E402
+from . import (
+    allocators,
+    training,
+)
 from . import operators as _operators  # noqa: E402
-from . import training  # noqa: E402
 from ._version import __version__  # noqa: E402
 from .components.extending import elementwise, map_components  # noqa: E402
 from .construct.likeness import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like  # noqa: E402
@@ -90,17 +92,23 @@ float16, float32, float64 = _np.dtype(_np.float16), _np.dtype(_np.float32), _np.
 
 __all__ = [
     "Array", "Function", "Layout", "NestedArray", "__version__", "allocators", "anomaly", "arange", "array", "bool",
-    "checkpoint", "elementwise", "empty", "empty_like", "enable_grad", "errors", "float16", "float32", "float64",
-    "from_arrow", "from_awkward", "from_csr", "from_dlpack", "from_jax", "from_numpy", "from_pandas",
+    "checkpoint", "compile", "elementwise", "empty", "empty_like", "enable_grad", "errors", "float16", "float32",
+    "float64", "from_arrow", "from_awkward", "from_csr", "from_dlpack", "from_jax", "from_numpy", "from_pandas",
     "from_tensorflow", "from_torch", "full", "full_like", "get_default_device", "grad", "gradcheck", "hessian",
     "hvp", "int16", "int32", "int64", "int8", "is_grad_enabled", "jacobian", "jagged", "jvp", "leak_check", "load",
     "manual_seed", "map_components", "memory", "no_grad", "ones", "ones_like", "rand", "rand_like", "randint",
     "randint_like", "randn", "randn_like", "save", "set_default_device", "strided", "tape", "timeline", "to_arrow",
-    "to_awkward", "to_csr", "to_jax", "to_numpy", "to_pandas", "to_tensorflow", "to_torch", "training", "uint8",
-    "vjp", "zeros", "zeros_like",
+    "to_awkward", "to_csr", "to_jax", "to_numpy", "to_pandas", "to_tensorflow", "to_torch", "trace", "training",
+    "uint8", "vjp", "zeros", "zeros_like",
 ]  # fmt: skip
-_LATER = dict.fromkeys(("leak_check", "memory", "timeline"), "timelines")  # imported when they are asked for
+# Imported from there when they are first asked for.
+_LATER = {
+    "compile": "graph.compiling", "leak_check": "timelines", "memory": "timelines", "timeline": "timelines",
+    "trace": "graph.tracing",
+}  # fmt: skip
 if _TYPE_CHECKING:
+    from .graph.compiling import compile
+    from .graph.tracing import trace
     from .timelines import leak_check, memory, timeline
 if _TYPE_CHECKING:  # written by python -m pynested.stubs
     __all__ += [

@@ -19,6 +19,13 @@ def add_target(command: argparse.ArgumentParser) -> None:
     """Add who is asked, and about which operators in which layout."""
     target = command.add_mutually_exclusive_group()
     target.add_argument("--target", default="pynested", metavar="NAME", help=f"what to check: {', '.join(TARGETS)}")
+    target.add_argument(
+        "--compiled",
+        dest="target",
+        action="store_const",
+        const="compiled",
+        help="pynested, each call compiled: recorded on other ragged structures, and replayed",
+    )
     target.add_argument("--adapter", metavar="COMMAND", help="any program that speaks the protocol")
     command.add_argument("--op", action="append", default=[], metavar="NAME", help="this operator; may be repeated")
     command.add_argument("--layout", choices=LAYOUTS, help="this layout only")

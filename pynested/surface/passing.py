@@ -26,14 +26,14 @@ from functools import cache
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from pynested.autograd import Array
+from pynested.autograd import Array, Function
 from pynested.autograd.any_array import AnyArray
 from pynested.backends.forking import Lock
 from pynested.nested.array import NestedArray
 
 Watcher = Callable[["Call"], Any]
 PUBLIC: dict[str, FunctionType] = {}  # the functions by their names; `pynested` itself fills it
-FUNCTION, METHOD, ATTRIBUTE, STEP = "function", "method", "attribute", "step"
+FUNCTION, METHOD, ATTRIBUTE, SETTING, STEP = "function", "method", "attribute", "setting", "step"
 _UNWATCHED = frozenset({"__init__", "__dir__", "__array_ufunc__", "__array_function__"})
 
 
@@ -45,17 +45,20 @@ class Call:
     name : str
         ``exp``, also where it is called as a method or by a sign; ``NestedArray.values`` for what one class has.
     kind : str
-        ``function``, one that is public; ``method`` or ``attribute``, which only a class has; ``step``.
+        ``function``, one that is public; ``method`` or ``attribute``, which only a class has; ``setting``, where an
+        attribute is given a value: ``Array.grad=``; ``step``.
     function : Callable
         What runs in the end, with the signature that is public.
+    public : Callable
+        The same, as those who call it see it: a call of it passes again, where somebody watches.
     args, kwargs
         The arguments as they were given. A watcher may exchange them.
     """
 
-    __slots__ = ("_left", "args", "function", "kind", "kwargs", "name")
+    __slots__ = ("_left", "args", "function", "kind", "kwargs", "name", "public")
 
     def __init__(self, point: Point, args: tuple[Any, ...], kwargs: dict[str, Any], left: tuple[_Eye, ...]) -> None:
-        self.name, self.kind, self.function = point.name, point.kind, point.function
+        self.name, self.kind, self.function, self.public = point.name, point.kind, point.function, point.public
         self.args, self.kwargs = args, kwargs
         self._left = left
 
@@ -88,6 +91,11 @@ class _Eyes(threading.local):
 
 _here = _Eyes()
 _lock = Lock()
+
+
+def watched() -> bool:
+    """Whether somebody watches what this thread calls now."""
+    return bool(_here.now)
 
 
 @contextmanager
@@ -184,14 +192,27 @@ class _Attribute(Point):
 
     def __init__(self, kind: type, name: str, own: property) -> None:
         self.name, self.kind, self.owner, self.own = f"{kind.__name__}.{name}", ATTRIBUTE, kind, own
-        self.function = own.fget  # type: ignore[assignment]
-        self.gated = property(lambda array: self.passed((array,), {}), own.fset, own.fdel, own.__doc__)
+        self.function = self.public = own.fget  # type: ignore[assignment]
+        fset = _Setting(self.name, own.fset).set if own.fset else None
+        self.gated = property(lambda array: self.passed((array,), {}), fset, own.fdel, own.__doc__)
 
     def open(self) -> None:
         setattr(self.owner, self.name.partition(".")[2], self.gated)
 
     def close(self) -> None:
         setattr(self.owner, self.name.partition(".")[2], self.own)
+
+
+class _Setting(Point):
+    """What sets an attribute."""
+
+    def __init__(self, name: str, fset: Callable[[Any, Any], None]) -> None:
+        self.name, self.kind = f"{name}=", SETTING
+        self.function = self.public = fset  # type: ignore[assignment]
+
+    def set(self, array: Any, value: Any) -> None:
+        """Set it, past those who watch."""
+        self.passed((array, value), {})
 
 
 @cache
@@ -204,6 +225,7 @@ def step(name: str, function: FunctionType) -> Point:
 def _points() -> list[Point]:
     """Every public function, and what the classes have besides."""
     points = [Point(name, FUNCTION, function) for name, function in PUBLIC.items()]
+    points.append(Point("Function.apply", METHOD, vars(Function)["apply"].__func__))
     seen = set(map(id, PUBLIC.values()))
     for kind in (AnyArray, Array, NestedArray):
         points += _points_of(kind, vars(kind), seen)

@@ -19,6 +19,7 @@ FLOORS = {
     "pynested": 3,  # whatever has no floor of its own
     "pynested.conformance": 4,
     "pynested.fuzzing": 4,
+    "pynested.graph": 4,
     "pynested.interchange": 4,
     "pynested.pictures": 4,
     "pynested.timelines": 4,

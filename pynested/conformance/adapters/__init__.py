@@ -12,7 +12,8 @@ from ..session import InProcess, Session
 from ..wire import Wire
 from .base import PythonAdapter
 
-TARGETS = ("pynested", "torch", "awkward", "tensorflow", "law")
+TARGETS = ("pynested", "compiled", "torch", "awkward", "tensorflow", "law")
+OURS = ("pynested", "compiled")  # in this process, or on a device that is emulated
 EMULATED = "emulated"
 # What crashes often, takes seconds to import, and has started nothing by then that a fork would lack.
 _IN_FORKS = {("torch", "cpu")}
@@ -31,14 +32,18 @@ def open_session(
     ``timeout`` is for each answer. ``emulation`` says how kernels are run: what is given there for pynested on the
     device ``"emulated"`` is wrong usage with anything else. ``wire`` hears the session.
     """
-    if emulation and (target, command, device) != ("pynested", None, EMULATED):
+    if emulation and (target not in OURS or (command, device) != (None, EMULATED)):
         raise UsageError(f"--{next(iter(emulation))} is for pynested with --device {EMULATED}")
     if command is not None:
         return _child(command, device, None, timeout, wire)
     if target not in TARGETS:
         raise unknown("target", target, TARGETS)
-    if target == "pynested" and device == EMULATED:
+    if target in OURS and device == EMULATED:
         return _child(_python(target), device, emulated_environment(emulation or {}), timeout, wire)
+    if target == "compiled":
+        from .compiled_adapter import CompiledTarget
+
+        return InProcess(PythonAdapter(CompiledTarget()), device, wire)
     if target == "pynested":
         from .pynested_adapter import PynestedTarget
 

@@ -1,0 +1,104 @@
+"""`Chain`: several elementwise operators as one call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pynested.autograd import Array
+from pynested.autograd.tape import state
+from pynested.backends.memory import LARGE, empty, once_more
+from pynested.backends.numpy.running import another_quiet_context, run, scratch
+from pynested.nested.array import NestedArray, around
+
+from ..forms import Value
+from ..nodes import Fact, Node
+from ..replay import runner
+from .forward import by_blocks, whole
+from .lined_up import Lined, block_rows, lined_up
+from .rule import ChainRule
+from .steps import steps_of
+
+
+class Chain:
+    """The operators of ``nodes``, from ``inputs`` to ``outputs``.
+
+    A call looks whether the operands line up: nested ones in one structure without holes, dense ones that broadcast
+    behind the ragged dimension. Otherwise it calls the operators one by one, which know what to do, or what to refuse.
+    """
+
+    def __init__(
+        self, nodes: Sequence[Node], inputs: Sequence[Value], outputs: Sequence[Value], facts: Mapping[int, Fact]
+    ) -> None:
+        self.name = f"chain of {', '.join(node.name for node in nodes)}"
+        self.nodes, self.__name__ = nodes, "chain"
+        self.steps = steps_of(nodes, inputs, outputs, facts)
+        self.tracked = [facts[value.number].tracked for value in outputs]
+        self.one_by_one = runner(inputs, nodes, tuple(outputs))
+        self.rule = ChainRule(self)
+        # A result of dense operands alone is smaller than the others; where it is one, the operators are called.
+        nested = self.steps.nested
+        self.mixed = bool(nested) and not all(step.register in nested for step in self.steps.steps)
+
+    def __call__(self, *operands: Any) -> Any:
+        """One result, or a tuple of them."""
+        arrays = [x._buffer if type(x) is NestedArray else x for x in operands]
+        recorded = state.mode and any(x.tracked for x in arrays)
+        found = None if self.mixed or (recorded and _met_twice(arrays)) else lined_up(operands, self.steps)
+        if found is None:
+            results = self.one_by_one(*operands)
+            return results if len(results) > 1 else results[0]
+        lined, structure = found
+        outputs = self.steps.outputs
+        kept = self.rule.kept(arrays, lined) if recorded else ()
+        wanted = outputs + tuple([one for one in kept if one not in outputs])
+        made = [Array(data) for data in self._computed([x._bare for x in arrays], lined, wanted)]
+        if recorded:
+            registers = dict(zip(wanted, made, strict=True))
+            made = made[: len(outputs)]
+            self.rule.record(made, arrays, lined, {one: registers[one].detach() for one in kept})
+        if structure is not None:
+            nested = [around(one, structure) for one in made]
+            return nested[0] if len(nested) == 1 else tuple(nested)
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def of_dense(self, operands: Sequence[Any]) -> tuple[Any, ...]:
+        """The steps one by one, of dense arrays that broadcast; each writes a line of its own."""
+        registers = list(operands)
+        for step in self.steps.steps:
+            given: list[Any] = [registers[one] if isinstance(one, int) else one[0] for one in step.operands]
+            registers.append(step.rule(*given))
+        return tuple(registers[one] for one in self.steps.outputs)
+
+    def _computed(self, datas: list[Any], lined: Lined, wanted: tuple[int, ...]) -> Any:
+        """The registers ``wanted``."""
+        try:
+            if datas[min(lined.cut)].nbytes < LARGE:
+                return another_quiet_context().run(whole(self.steps, wanted), *datas)
+            return another_quiet_context().run(self._by_blocks, datas, lined, wanted)
+        except MemoryError as error:
+            return once_more(error, self._computed, datas, lined, wanted)
+
+    def _by_blocks(self, datas: list[Any], lined: Lined, wanted: tuple[int, ...]) -> list[Any]:
+        kernel, count = by_blocks(self.steps, wanted)
+        dtype, shape = datas[0].dtype, lined.shape
+        results = [empty(shape, dtype) for _ in wanted]
+        arrays = [*datas, *results]
+        cut = [*(i in lined.cut for i in range(len(datas))), *[True] * len(results)]
+        if all(cut):  # one after another, whatever the shape
+            arrays, shape = [x.reshape(-1) for x in arrays], (results[0].size,)
+        step = block_rows(shape, dtype.itemsize, len(arrays) + count)
+
+        def work(start: int) -> None:
+            part = slice(start, min(start + step, shape[0]))
+            block = [x[part] if c else x for x, c in zip(arrays, cut, strict=True)]
+            kernel(*block, *scratch("chain", (count, part.stop - start, *shape[1:]), dtype))
+
+        run(work, [(start,) for start in range(0, shape[0], step)], results[0].nbytes)
+        return results
+
+
+def _met_twice(arrays: Sequence[Any]) -> bool:
+    """Whether two operands send their gradients to one place, where the order in which they arrive would be another."""
+    sources = [id(x.line or x.stand_in()) for x in arrays if x.tracked]
+    return len(set(sources)) < len(sources)

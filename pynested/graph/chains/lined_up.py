@@ -1,0 +1,77 @@
+"""Whether the operands of a chain lie so that equal places mean equal elements, and into which blocks they are cut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from pynested.autograd import Array
+from pynested.components.broadcasting import behind_runs
+from pynested.nested.array import NestedArray
+
+from .steps import Steps
+
+BLOCK_BYTES = 1024 * 1024  # of all operands of a block together: they stay in the second-level cache
+
+
+class Lined(NamedTuple):
+    """Operands that are lined up: the shape of the results, and which operands are cut into blocks with them."""
+
+    shape: tuple[int, ...]
+    cut: frozenset[int]
+
+
+def lined_up(operands: Sequence[Any], steps: Steps) -> tuple[Lined, Any] | None:
+    """How operands line up, and the structure of nested ones; None where the operators have to see to it."""
+    first = next((x for x in operands if type(x) is NestedArray), None)
+    if first is None:
+        return _dense(operands, steps)
+    structure, shape = first._structure, first._buffer._bare.shape
+    if not structure.tiles:
+        return None
+    cut = []
+    for i, x in enumerate(operands):
+        if type(x) is NestedArray:
+            own, data = x._structure, x._buffer._bare
+            same = own is structure or structure.same_placement(own)
+            if not same or data.shape != shape or not data.flags.c_contiguous:
+                return None
+            cut.append(i)
+        elif type(x) is not Array or not behind_runs(x._bare.shape, shape, structure):
+            return None
+    return Lined(shape, frozenset(cut)), structure
+
+
+def _dense(operands: Sequence[Any], steps: Steps) -> tuple[Lined, None] | None:
+    """Dense operands of the largest shape, and others that broadcast behind its first dimension."""
+    datas = [x._bare for x in operands]
+    shape = max((x.shape for x in datas), key=len)
+    cut = {i for i, x in enumerate(datas) if x.shape == shape}
+    if not all(x.flags.c_contiguous for x in datas):
+        return None
+    if len(cut) < len(datas):
+        small = [x.shape for i, x in enumerate(datas) if i not in cut]
+        if not all(len(one) < len(shape) and _behind(one, shape) for one in small) or not _all_large(steps, cut):
+            return None
+    return Lined(shape, frozenset(cut)), None
+
+
+def _behind(small: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    return all(size in (1, met) for size, met in zip(reversed(small), reversed(shape), strict=False))
+
+
+def _all_large(steps: Steps, cut: set[int]) -> bool:
+    """Whether each step has an operand of full size, and so a result of full size."""
+    large = set(cut)
+    for step in steps.steps:
+        if large.isdisjoint(step.reads):
+            return False
+        large.add(step.register)
+    return True
+
+
+def block_rows(shape: tuple[int, ...], itemsize: int, arrays: int) -> int:
+    """How many rows make a block, of so many arrays."""
+    row = prod(shape[1:]) * itemsize * arrays
+    return max(1, BLOCK_BYTES // max(1, row))

@@ -1,0 +1,94 @@
+"""Chains: elementwise operators that read each other become one call, which computes them block by block.
+
+A chain ends where something else reads what it makes. Where gradients flow, a value that the function gives away, or
+that anybody differentiates by, is not inside of a chain: there it has no line of the tape of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from ..chains import Chain
+from ..forms import Value, values_in
+from ..nodes import FUNCTION, Node, Recording
+from .known import cannot_fail, is_elementwise
+
+
+@dataclass
+class _Open:
+    """A chain that still grows, and the values that it reads and makes."""
+
+    nodes: list[Node] = field(default_factory=list)
+    reads: set[Value] = field(default_factory=set)
+    makes: set[Value] = field(default_factory=set)
+
+    def add(self, node: Node) -> None:
+        self.nodes.append(node)
+        self.reads.update(node.reads)
+        self.makes.update(node.makes)
+
+
+def run(recording: Recording) -> tuple[Recording, str]:
+    """Let each chain of two or more operators be one node, where the last of them stood."""
+    outside = _read_outside(recording)
+    done: list[Node] = []
+    chain = _Open()
+    sizes: list[int] = []
+
+    def close() -> None:
+        nonlocal chain
+        done.extend(_closed(chain.nodes, recording, outside, sizes))
+        chain = _Open()
+
+    for node in recording.nodes:
+        if is_elementwise(node, recording):
+            if not _joins(node, chain, recording, outside):
+                close()
+            chain.add(node)
+        elif cannot_fail(node) and chain.makes.isdisjoint(node.reads) and not _recorded(node, recording):
+            done.append(node)
+        else:
+            close()
+            done.append(node)
+    close()
+    return replace(recording, nodes=done), f"{sum(sizes)} operators in {len(sizes)}" if sizes else ""
+
+
+def _read_outside(recording: Recording) -> set[Value]:
+    """The values that something else than elementwise operators reads."""
+    found = set(values_in(recording.outputs))
+    for node in recording.nodes:
+        if not is_elementwise(node, recording):
+            found.update(node.reads)
+    return found
+
+
+def _recorded(node: Node, recording: Recording) -> bool:
+    """Whether it writes a line of the tape, whose place among the others says in which order gradients are added."""
+    return any(recording.facts[value.number].tracked for value in node.makes)
+
+
+def _joins(node: Node, chain: _Open, recording: Recording, outside: set[Value]) -> bool:
+    """Whether a chain can take a node in: they meet, and nobody asks for the gradient of what would be inside."""
+    reads = set(node.reads)
+    inner = reads & chain.makes
+    if any(value in outside and recording.facts[value.number].tracked for value in inner):
+        return False
+    nested = {recording.facts[value.number].kind == "nested" for value in (*reads, *chain.reads)}
+    return bool(not chain.nodes or inner or reads & chain.reads) and (len(nested) == 1 or True in nested)
+
+
+def _closed(nodes: list[Node], recording: Recording, outside: set[Value], sizes: list[int]) -> Iterable[Node]:
+    if len(nodes) < 2:
+        return nodes
+    made = [value for node in nodes for value in node.makes]
+    later = {value for node in recording.nodes if node not in nodes for value in node.reads}
+    outputs = [value for value in made if value in outside or value in later]
+    inputs = [value for value in dict.fromkeys(value for node in nodes for value in node.reads) if value not in made]
+    if not outputs or len(set(made)) != len(made):
+        return nodes
+    chain = Chain(nodes, inputs, outputs, recording.facts)
+    sizes.append(len(nodes))
+    results = outputs[0] if len(outputs) == 1 else tuple(outputs)
+    return [Node(chain.name, FUNCTION, chain, tuple(inputs), {}, results, None, False, nodes[-1].spot)]

@@ -1,0 +1,82 @@
+"""What passes know of the calls: which have no say but their result, and which cannot fail."""
+
+from __future__ import annotations
+
+from pynested.autograd.rules.functions import FUNCTIONS
+from pynested.autograd.rules.pairs import PAIRS
+
+from ..chains.steps import RULES
+from ..forms import CONTAINERS, Value, values_in
+from ..nodes import ATTRIBUTE, FUNCTION, NUMBER, Node, Recording
+
+# What follows from dtypes, layouts, ranks, devices and from who wants gradients.
+_STATIC = frozenset({"dtype", "ndim", "device", "is_nested", "layout", "requires_grad", "dim"})
+_SIZES = frozenset({"shape", "size", "numel", "regular", "regular_size"})
+_DERIVATIVES = frozenset({"grad", "vjp", "jvp", "hvp"})  # where there is none, there is none whatever the sizes
+_VIEWS = frozenset({"NestedArray.values", "NestedArray.data"})
+# Operators whose results lie in new memory, which nobody else sees.
+FRESH = frozenset({
+    *FUNCTIONS, *PAIRS, *RULES, "softmax", "log_softmax", "logsumexp", "sum", "mean", "prod", "amax", "amin", "var",
+    "std", "cumsum", "layer_norm", "matmul", "zeros_like", "ones_like",
+})  # fmt: skip
+
+
+def _last(node: Node) -> str:
+    return node.name.rpartition(".")[2]
+
+
+def is_static(node: Node) -> bool:
+    """Whether what it gives is the same in each replay of a graph that was made for one signature."""
+    return _last(node) in _STATIC and "." in node.name and not any(node.makes)
+
+
+def is_size(node: Node) -> bool:
+    """Whether it reads a size of an array, or reckons with such."""
+    return node.kind == NUMBER or (_last(node) in (*_SIZES, "__len__") and "." in node.name)
+
+
+def can_differ(node: Node) -> bool:
+    """Whether a replay may find another result than the recording, one that the function has acted on."""
+    if is_static(node) or node.name in _DERIVATIVES:
+        return False
+    if node.kind == ATTRIBUTE and _last(node) == "shape":  # ranks follow from the signature
+        return not all(type(one) is Value for one in node.results)
+    return _has_constant(node.results) if not node.effect else False
+
+
+def _has_constant(form: object) -> bool:
+    if isinstance(form, CONTAINERS):
+        return True  # as many, too, as there were
+    return type(form) is not Value
+
+
+def cannot_fail(node: Node) -> bool:
+    """Whether nothing is missed where it is not called, or earlier: it neither acts, nor raises, nor differs."""
+    if node.effect or can_differ(node):
+        return False
+    if node.kind == NUMBER:
+        return node.name in ("add", "sub", "mul", "neg", "pos", "abs")
+    return node.kind == ATTRIBUTE or node.name in _VIEWS or is_size(node)
+
+
+def is_elementwise(node: Node, recording: Recording) -> bool:
+    """Whether it is one rule of arrays of one floating dtype, on the CPU, and of numbers."""
+    rule = RULES.get(node.name)
+    if node.kind != FUNCTION or rule is None or node.kwargs or node.mode is not None or node.effect:
+        return False
+    if len(node.args) != rule.arity or type(node.results) is not Value:
+        return False
+    facts = [recording.facts[one.number] for one in (*node.args, node.results) if type(one) is Value]
+    numbers = [one for one in node.args if type(one) is not Value]
+    alike = {(one.dtype, one.device) for one in facts}
+    return alike in ({("float32", "cpu")}, {("float64", "cpu")}) and all(type(one) in (int, float) for one in numbers)
+
+
+def escaping(recording: Recording) -> set[Value]:
+    """The values that somebody may hold or change: results, and what calls with effects are given, or functions."""
+    found: set[Value] = set()
+    for node in recording.nodes:
+        if node.effect or node.kind != FUNCTION or node.name not in FRESH:
+            found.update(node.reads)
+    found.update(values_in(recording.outputs))
+    return found
