@@ -49,10 +49,7 @@ from pynested.autograd import (  # noqa: E402
 )
 from pynested.backends import errors  # noqa: E402
 
-from . import (
-    allocators,
-    training,
-)
+from . import allocators, training  # noqa: E402
 from . import operators as _operators  # noqa: E402
 from ._version import __version__  # noqa: E402
 from .components.extending import elementwise, map_components  # noqa: E402
