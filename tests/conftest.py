@@ -94,7 +94,7 @@ def _thorough(path: Path) -> bool:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is quick."""
     for item in items:
-        if not _thorough(item.path) and item.get_closest_marker("sanitizer") is None:
+        if not _thorough(item.path) and not any(map(item.get_closest_marker, ("sanitizer", "exhaustive"))):
             item.add_marker("quick")
 
 

@@ -14,7 +14,7 @@ import pynested as pn
 from pynested.autograd import Array, Function, backward, checkpoint, grad, hessian, hvp, jvp, no_grad, vjp
 from pynested.autograd.tape import Line
 
-DEEP = 1_000_000
+ALL_OF_THEM = pytest.param(1_000_000, marks=pytest.mark.exhaustive)
 
 
 @pytest.fixture
@@ -29,18 +29,19 @@ def alive() -> int:
     return sum(type(one) in (Line, Array) for one in gc.get_objects())
 
 
-def test_a_million_lines_both_ways_and_away(without_collector: None) -> None:
+@pytest.mark.parametrize("lines", [100_000, ALL_OF_THEM])
+def test_a_million_lines_both_ways_and_away(lines: int, without_collector: None) -> None:
     before = alive()
     x = pn.array(1.0, requires_grad=True)
     y = x
-    for _ in range(DEEP // 2):
+    for _ in range(lines // 2):
         y = y * 1.0 + 0.0
     y.backward(retain_graph=True)
     assert x.grad is not None
     assert x.grad.item() == 1
 
     def long(x: Array) -> Array:
-        for _ in range(DEEP // 20):
+        for _ in range(lines // 20):
             x = x * 1.0 + 0.0
         return x
 

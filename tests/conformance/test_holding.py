@@ -35,7 +35,8 @@ def test_the_operators_of_pynested_agree_in_both_layouts() -> None:
     for op in ("softmax", "cat", "getitem", "nested_array_from_jagged"):
         done = check(getattr(pn, op), op)
         assert done.agrees and not done.differences
-    assert {one["layout"] for one in check(pn.softmax, "softmax").run.results} == {"jagged", "strided"}
+        layouts = {"jagged"} if op == "nested_array_from_jagged" else {"jagged", "strided"}
+        assert {one["layout"] for one in done.run.results} == layouts
 
 
 def test_a_function_that_is_cut_off_from_the_tape_has_no_gradient() -> None:

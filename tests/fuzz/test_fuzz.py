@@ -19,7 +19,7 @@ from .draw import OPERATORS
 from .oracle import RULES, TABLE
 
 SEED = 20
-CALLS = {"forward": 3500, "gradient": 1000, "writes": 3000, "structures": 12000, "tampering": 500, "threads": 400}
+CALLS = {"forward": 1500, "gradient": 500, "writes": 1500, "structures": 6000, "tampering": 300, "threads": 400}
 
 
 @pytest.mark.parametrize("mode", CALLS)

@@ -3,14 +3,14 @@
 Layout and placement must not show: components lie packed, or out of order between holes full of NaN, or transposed, in
 the jagged layout with either dimension ragged and in the strided one with one and two irregular dimensions; of one
 shape they are a dense array, too. Placements take turns from batch to batch and from call to call. A call meets every
-batch of up to two components, and every second one of three.
+batch of up to two components, and every fourth one of three; `pytest -m exhaustive` makes it meet all of these.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from pynested.spec.definitions import definition
 from pynested.spec.encoding import Components
 from pynested.spec.table import load_table
 
-from ..batches import Batch, Call, Operand, of_calls
+from ..batches import Batch, Call, Operand
 from ..calls import CALLS
 from ..nests import DENSE, PLACEMENTS, Kind, Placed, place, plain
 
@@ -137,6 +137,27 @@ def inner(a: Any, b: Any) -> tuple[float, float]:
     return float(products.sum()), float(np.abs(products).sum())
 
 
+class Law:
+    """What the definition says of a call: its values, how far these may be off, and what it says of gradients."""
+
+    def __init__(self, call: Call, batch: Batch) -> None:
+        self.call, self.batch = call, batch
+        self.values = defined(call, batch)
+        self.tolerance = tolerance(call, batch, self.values)
+
+    @cached_property
+    def directions(self) -> list[Any]:
+        """One for each operand of floats."""
+        operands: list[Any] = []
+        self.call.given(self.batch, lambda operand: operands.append(components(operand)))
+        return [waves(list(x) if isinstance(x, Components) else x, 11) for x in operands if x.dtype.kind == "f"]
+
+    @cached_property
+    def slope(self) -> tuple[float, float]:
+        """The cotangent times the derivative along the directions, and how large its terms are."""
+        return inner(waves(self.values), slope(self.call, self.batch, self.directions))
+
+
 def slope(call: Call, batch: Batch, directions: list[Any]) -> Any:
     """The derivative of the definition along ``directions``, one for each operand of floats."""
 
@@ -177,44 +198,74 @@ def outlined(result: Any, expected: Any) -> bool:
     return result.dtype == expected.dtype and all(mine == theirs for mine, theirs in known)
 
 
-def check(call: Call, batch: Batch, placement: str) -> None:
+def check(law: Law, kind: Kind, placement: str) -> None:
     """One call: values, and gradients where there are any, are those of the definition."""
-    exact = defined(call, batch)
+    call, exact, batch = law.call, law.values, Batch(kind, law.batch.lengths)
     result, made = called(call, batch, placement)
-    where = f"{batch.shapes} {placement}"
-    assert batch.kind is not DENSE or not isinstance(result, pn.NestedArray), f"{where}: dense operands, {result}"
-    assert agree(plain(result), exact, tolerance(call, batch, exact)), f"{where}: {plain(result)}, due {exact}"
+    where = f"{batch.shapes} {kind} {placement}"
+    assert kind is not DENSE or not isinstance(result, pn.NestedArray), f"{where}: dense operands, {result}"
+    assert agree(plain(result), exact, law.tolerance), f"{where}: {plain(result)}, due {exact}"
     assert outlined(result, exact), f"{where}: {result}, due {exact.dtype} {exact.shape}"
     if not TABLE[call.op].differentiable:
         return
     pull(result, waves(exact))
     found = gradients(made)
-    directions = [waves(one, 11) for one in found]
-    pulled, size = inner(directions, found)
-    pushed, other = inner(waves(exact), slope(call, batch, directions))
+    pulled, size = inner(law.directions, found)
+    pushed, other = law.slope
     near = (1e-12 if call.smooth else 1e-9) * (size + other)
     assert abs(pulled - pushed) <= near, f"gradients {where}: {found}, off by {pulled - pushed}"
 
 
-def turns(call: Call, kind: Kind) -> Iterator[tuple[tuple[int, ...], str]]:
-    """Batches, each with one of the placements; calls that follow each other begin with different ones."""
+def turns(call: Call, kind: Kind) -> Iterator[tuple[tuple[int, ...], str, int]]:
+    """Batches, each with one of the placements, and the number of its turn; calls begin with different ones."""
     placements = [one for one in PLACEMENTS if call.op != "view" or one != "transposed"]
     batches = layouts() if kind is not DENSE else ((length,) * count for count in (1, 2, 3) for length in range(4))
     for number, lengths in enumerate(batches, CALLS.index(call)):
-        if len(lengths) < 3 or number // len(placements) % 2:
-            yield lengths, placements[number % len(placements)]
+        yield lengths, placements[number % len(placements)], number // len(placements)
 
 
-@of_calls(CALLS)
-def test_every_small_batch(call: Call, kind: Kind) -> None:
-    for lengths, placement in turns(call, kind):
-        batch = Batch(kind, lengths)
-        refused = call.refuses(batch)
-        if refused is None:
-            check(call, batch, placement)
-            continue
+def of_small_batches(test: Any) -> Any:
+    """A test of every call and of the kinds it takes; two of the same components go together, as their law is one."""
+    pairs = [(call, kinds) for call in CALLS for kinds in alike(call.forms)]
+    ids = [f"{call}-{'-'.join(map(str, kinds))}" for call, kinds in pairs]
+    return pytest.mark.parametrize(("call", "kinds"), pairs, ids=ids)(test)
+
+
+def alike(kinds: Sequence[Kind]) -> list[list[Kind]]:
+    """The kinds, those together that have the same components."""
+    groups: dict[Any, list[Kind]] = {}
+    for kind in kinds:
+        groups.setdefault((kind.ragged, kind.both, kind is DENSE), []).append(kind)
+    return list(groups.values())
+
+
+def check_all(call: Call, kinds: list[Kind], lengths: tuple[int, ...], placement: str) -> None:
+    """A call on a batch, of all these kinds."""
+    batch = Batch(kinds[0], lengths)
+    refused = call.refuses(batch)
+    if refused is None:
+        law = Law(call, batch)
+        for kind in kinds:
+            check(law, kind, placement)
+        return
+    for kind in kinds:
         with pytest.raises(refused):
-            called(call, batch, placement)
+            called(call, Batch(kind, lengths), placement)
+
+
+@of_small_batches
+def test_small_batches(call: Call, kinds: list[Kind]) -> None:
+    for lengths, placement, turn in turns(call, kinds[0]):
+        if len(lengths) < 3 or turn % 4 == 1:
+            check_all(call, kinds, lengths, placement)
+
+
+@pytest.mark.exhaustive
+@of_small_batches
+def test_every_batch_of_three(call: Call, kinds: list[Kind]) -> None:
+    for lengths, placement, turn in turns(call, kinds[0]):
+        if len(lengths) == 3 and turn % 4 != 1:
+            check_all(call, kinds, lengths, placement)
 
 
 def test_every_operator_is_called() -> None:
