@@ -11,7 +11,12 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
+
+from pynested.spec.reductions import REDUCTIONS
+from pynested.spec.runwise import RUNWISE
+from pynested.surface import ufuncs
 
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 INSTALL = "python3 -m venv --without-pip .venv && python3 -m pip --python .venv install -e '.[test]'"
@@ -84,6 +89,17 @@ def test_console_examples(readme: str, tmp_path: Path) -> None:
 def test_console_examples_with_torch(readme: str, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     check_sessions(readme, tmp_path, torch=True)
+
+
+def test_names_of_numpy_are_listed(readme: str) -> None:
+    listed = re.search(r"ufuncs take nested arrays: `(.*?)`; and these functions:\s+`(.*?)`", readme, re.DOTALL)
+    assert listed is not None
+    of_elements, functions = (set(names.split()) for names in listed.groups())
+    place = "the list below ## Names in README.md, which is wrapped by hand at 120 columns"
+    known = {ufunc.__name__ for ufunc in ufuncs._NAMES}
+    missing = known - of_elements | {name for name in (*REDUCTIONS, *RUNWISE) if hasattr(np, name)} - functions
+    assert not missing, f"add {' '.join(sorted(missing))} to {place}"
+    assert not of_elements - known, f"no operator: {' '.join(sorted(of_elements - known))} in {place}"
 
 
 def test_the_two_commands_are_there_once_each(readme: str) -> None:

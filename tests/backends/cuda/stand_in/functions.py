@@ -31,12 +31,17 @@ PARAMETERS = {
     "zeros": "shape, dtype=float, order='C'",
 }
 WAITING = ("flatnonzero", "unique")  # for the number of elements of their results
+# All of CuPy that give one array, by the names that NumPy and CuPy have always had.
 UFUNCS = (
-    "absolute", "add", "arccosh", "arcsinh", "arctan", "bitwise_and", "bitwise_or", "bitwise_xor", "ceil", "copysign",
-    "cos", "cosh", "deg2rad", "divide", "equal", "exp", "exp2", "expm1", "floor", "floor_divide", "fmod", "isfinite",
-    "isinf", "isnan", "less", "less_equal", "log", "log10", "log1p", "log2", "logical_and", "logical_not", "logical_or",
-    "logical_xor", "maximum", "minimum", "multiply", "negative", "not_equal", "power", "remainder", "rint", "sin",
-    "sinh", "sqrt", "subtract", "tan", "tanh", "trunc",
+    "absolute", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "bitwise_and",
+    "bitwise_not", "bitwise_or", "bitwise_xor", "cbrt", "ceil", "conj", "conjugate", "copysign", "cos", "cosh",
+    "deg2rad", "degrees", "divide", "equal", "exp", "exp2", "expm1", "fabs", "float_power", "floor", "floor_divide",
+    "fmax", "fmin", "fmod", "gcd", "greater", "greater_equal", "heaviside", "hypot", "invert", "isfinite", "isinf",
+    "isnan", "lcm", "ldexp", "left_shift", "less", "less_equal", "log", "log10", "log1p", "log2", "logaddexp",
+    "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "mod", "multiply",
+    "negative", "nextafter", "not_equal", "positive", "power", "rad2deg", "radians", "reciprocal", "remainder",
+    "right_shift", "rint", "sign", "signbit", "sin", "sinh", "sqrt", "square", "subtract", "tan", "tanh",
+    "true_divide", "trunc",
 )  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
