@@ -78,6 +78,7 @@ OF_TAPE: Mapping[str, int] = {
     "backward": 2,  # pull a cotangent back from a result; retain_graph=True keeps what the pass needed
     "grad": 1,  # the gradient that an array has collected, as `out`; zeros where it has none
     "vjp": 3,  # what a cotangent, the third, is when it comes from a result to an array, as `out`; it is recorded
+    "jvp": 3,  # how a result moves where an input, the second, moves along the third, as `out`; before any write
     "retain_grad": 1,  # let a result collect its gradient, as leaves do
     "hook": 2,  # multiply what flows back to an array by a number
 }
@@ -181,12 +182,15 @@ _FIELDS = {
 
 def _consistent(program: Program) -> None:
     """Refuse names that nothing has, or two things."""
-    known = set(program["inputs"])
+    known, written = set(program["inputs"]), False
     if lost := set(program["tracked"]) - known:
         raise Malformed("tracked", f"{sorted(lost)} are no inputs")
     for number, step in enumerate(program["steps"]):
         if lost := set(names_in(step)) - known:
             raise Malformed(f"steps[{number}]", f"nothing is called {sorted(lost)}")
+        written |= step["op"] in WRITES
+        if written and step["op"] == "jvp":
+            raise Malformed(f"steps[{number}]", "calls are made again to see what moves, and there was a write before")
         made = [] if "refuse" in step else outs(step)
         if len(set(made)) < len(made) or known & set(made):
             raise Malformed(f"steps[{number}].out", f"{made} is the name of something else")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from pynested.spec.encoding import decode_value
-from pynested.spec.programs import QUESTIONS, outs
+from pynested.spec.programs import OF_TAPE, QUESTIONS, outs
 from pynested.spec.table import load_table
 
 from .corpus import Program
@@ -26,6 +26,9 @@ class ProgramDialect(Dialect, Protocol):
     def pull_to(self, result: str, array: str, cotangent: str) -> str:
         """Return what a cotangent is when it comes from a result to an array, recorded."""
 
+    def push(self, function: str, array: str, tangent: str) -> str:
+        """Return how the result of a function moves where the array that it is given moves along a tangent."""
+
 
 DIALECTS: Mapping[str, ProgramDialect] = {"pynested": PynestedDialect(), "torch": TorchDialect()}
 
@@ -37,10 +40,22 @@ def program_snippet(program: Program, layout: str, placement: str, dialect: str,
     operands = laid(speak, layout, placement, inputs, [False] * len(inputs))
     lines = [speak.head, *(line for one in operands for line in one.lines)]
     lines += [f"{name}.requires_grad_()" for name in program.leaves]
-    gradients = {name for step in program.steps if step["op"] in ("grad", "vjp") for name in outs(step)}
+    gradients = {name for step in program.steps if step["op"] in ("grad", "vjp", "jvp") for name in outs(step)}
     for number, step in enumerate(program.steps[: last + 1]):
+        if step["op"] == "jvp":
+            lines += _again(program.steps[:number], step, speak)
         lines += _lines(step, speak, gradients, caught=number < last and bool({"refuse", "may_refuse"} & set(step)))
     return "\n".join(lines)
+
+
+def _again(steps: Sequence[Step], last: Step, speak: ProgramDialect) -> Iterator[str]:
+    """Yield the calls so far as a function of the input that moves, of what they make of it."""
+    result, array, _ = map(argument, last["args"])
+    yield f"def again({array}):"
+    for step in steps:
+        if step["op"] not in (*QUESTIONS, *OF_TAPE):
+            yield from (f"    {line}" for line in _lines(step, speak, set(), caught=False))
+    yield f"    return {result}"
 
 
 def _lines(step: Step, speak: ProgramDialect, gradients: set[str], caught: bool) -> Iterator[str]:
@@ -49,6 +64,8 @@ def _lines(step: Step, speak: ProgramDialect, gradients: set[str], caught: bool)
     def call(op: str, texts: Sequence[str]) -> str:
         if op == "vjp":
             return speak.pull_to(*texts)
+        if op == "jvp":
+            return speak.push("again", *texts[1:])
         return speak.pull(texts) if op == "backward" else speak.call(load_table()[op], texts)
 
     code = spelled(step, call)

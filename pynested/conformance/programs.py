@@ -58,7 +58,7 @@ def judge_program(program: Program, layout: str, reply: Reply, errors_are: str =
 
 def parts_of(steps: Sequence[Step]) -> list[str]:
     """Return the part that each step belongs to; what is only done belongs to what is asked next."""
-    gradients = {name for step in steps if step["op"] in ("grad", "vjp") for name in outs(step)}
+    gradients = {name for step in steps if step["op"] in ("grad", "vjp", "jvp") for name in outs(step)}
     found: list[str] = []
     part = FORWARD
     for step in reversed(steps):
@@ -176,7 +176,7 @@ def spelled(step: Step, call: Callable[[str, Sequence[str]], str]) -> str:
             asked[op].format(*texts)
             if op in asked
             else call(op, texts)
-            if op in ("backward", "vjp")
+            if op in ("backward", "vjp", "jvp")
             else f"{texts[0]}.{op}({rest})"
         )
     elif op in WRITES:

@@ -120,6 +120,10 @@ class PynestedDialect(Common):
         """Return a call of `grad`."""
         return f"pn.grad({result}, {array}, {cotangent}, create_graph=True)"
 
+    def push(self, function: str, array: str, tangent: str) -> str:
+        """Return a call of `jvp`."""
+        return f"pn.jvp({function}, ({array},), ({tangent},))[1]"
+
 
 DIALECTS: Mapping[str, Dialect] = {
     "pynested": PynestedDialect(),

@@ -115,6 +115,10 @@ class TorchDialect(Common):
         """Return the gradient of a pass that is recorded."""
         return f"torch.autograd.grad({result}, {array}, {cotangent}, create_graph=True, allow_unused=True)[0]"
 
+    def push(self, function: str, array: str, tangent: str) -> str:
+        """Return a call of PyTorch's forward mode."""
+        return f"torch.func.jvp({function}, ({array},), ({tangent},))[1]"
+
     def shown(self, name: str) -> str:
         """Return a line that prints each component: a jagged tensor prints without its numbers."""
         return f"print(*{name}.unbind())"

@@ -154,8 +154,11 @@ def _is_one_kind(places: Any) -> bool:
 
 
 def _with_a_pass(draft: Draft, calls: tuple[Call, ...], roots: Sequence[str], chance: Chance) -> Draft:
-    """Return a draft that ends with a pass from one of the results; or with two, of which the first is recorded."""
+    """Return a draft that ends with a pass from one of the results, or with two, or with a tangent that goes to one."""
     root = roots[-1] if chance.happens(0.7) else chance.one(roots)
+    if chance.happens(0.15) and root in _reached(calls) and not any(call.writes for call in calls):
+        calls += (Call("jvp", ({"name": root}, {"name": "x"}, {"name": "v"}), outs=("t",)),)
+        return _without_idle(replace(draft, inputs={**draft.inputs, "v": "x"}, calls=calls))
     inputs = {**draft.inputs, "c": root}
     reckoned = not any(call.op in _FIRST_ONLY or call.writes for call in calls) and root in _reached(calls)
     if not (reckoned and chance.happens(0.3)):
@@ -216,10 +219,13 @@ def program(draft: Draft) -> Mapping[str, Any] | None:
         return None
 
 
+_LIKE = ("c", "d", "v")  # inputs that are like another array: cotangents, and a tangent
+
+
 def _inputs(draft: Draft) -> dict[str, Any] | None:
     """Return the inputs; a cotangent is like the result that it belongs to, so the calls before it are made first."""
-    found = {name: draft.input(kind, name) for name, kind in draft.inputs.items() if name not in ("c", "d")}
-    for cotangent in [name for name in ("c", "d") if name in draft.inputs]:
+    found = {name: draft.input(kind, name) for name, kind in draft.inputs.items() if name not in _LIKE}
+    for cotangent in [name for name in _LIKE if name in draft.inputs]:
         machine, root = Taped(found, [name for name in draft.leaves if name in found]), draft.inputs[cotangent]
         for call in draft.calls:
             if root in machine.names:
@@ -249,9 +255,10 @@ def _written(draft: Draft, inputs: Mapping[str, Any]) -> Written:
         due = {"clauses": ["TAPE-8"], "may_refuse": "GradientError"} if stale else {}
         written.steps.append({**call.step, **due})
         overwritten |= call.writes
-    gradients = {name for call in draft.calls if call.op == "vjp" for name in call.outs}
+    shown = {"vjp": "TAPE-15", "jvp": "TAPE-16"}
+    gradients = {name: shown[call.op] for call in draft.calls if call.op in shown for name in call.outs}
     for name in [*inputs, *(name for call in draft.calls for name in call.outs)]:
-        written.ask("TAPE-15" if name in gradients else _DUE[draft.op], "value", name)
+        written.ask(gradients.get(name, _DUE[draft.op]), "value", name)
         if draft.leaves and name not in gradients:
             written.ask("TAPE-12", "requires_grad", name)
     if any(call.op == "backward" for call in draft.calls):

@@ -169,7 +169,7 @@ def _joined(place: _Place) -> Drawn:
 
 
 def _apart(place: _Place) -> Drawn:
-    return () if place.x.shape[:1] > (0,) else None
+    return () if place.x.rank > 1 and place.x.shape[0] else None
 
 
 def _pieces(place: _Place) -> Drawn:

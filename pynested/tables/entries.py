@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array
 from pynested.autograd.arguments.shapes import canonical_dim, canonical_dims
+from pynested.autograd.rules import elementwise as of_elements
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import reduction as of_axes
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import Segments
 from pynested.backends.errors import EmptyReductionError
+from pynested.backends.host import from_host
 
 from .dtypes import place
 from .runs import AxisRuns, SegmentRuns
@@ -54,6 +58,7 @@ class Reduction:
         self.name, self.of_runs, self.takes, self.empty, self.lacks = name, of_runs, takes, empty, lacks
         self.says, self.notes, self.example, self.clauses, self.option = says, notes, example, clauses, option
         self.refuses = empty is EmptyReductionError
+        self.is_steep = not self.refuses and not isfinite(empty)  # slopes at no elements would be infinite, or NaN
         self.is_place = takes is place  # what is found is a place along one dimension
 
     def __repr__(self) -> str:
@@ -81,14 +86,25 @@ class Reduction:
         """``x``, in a dtype that is taken, over canonical axes."""
         if self.refuses and 0 in x.shape:
             self._check_axes(x.shape, axes)
-        return self.of_runs(AxisRuns(axes), x)
+        result = self.of_runs(AxisRuns(axes), x)
+        if self.is_steep and result.requires_grad and 0 in x.shape:
+            return self._still(result, np.array([0 in [x.shape[i] for i in axes]]))
+        return result
 
     def over_segments(self, rows: Array, segments: Segments, where: Where) -> Array:
         """``rows``, in a dtype that is taken, over segments; ``where`` says what each of these is."""
         if self.refuses and segments.any_empty and 0 not in rows.shape[1:]:
             i = int(np.flatnonzero(segments.lengths == 0)[0])
             raise self.refused(f"{where(i)} is empty along dim", "Leave it out, or join an element to it first.")
-        return self.of_runs(SegmentRuns(segments), rows)
+        result = self.of_runs(SegmentRuns(segments), rows)
+        if self.is_steep and result.requires_grad and segments.any_empty:
+            return self._still(result, segments.lengths == 0)
+        return result
+
+    def _still(self, result: Array, empty: NDArray[np.bool_]) -> Array:
+        """The result, in which runs without elements are constants: nothing moves them, and nothing flows back."""
+        column = np.broadcast_to(empty.reshape(-1, *[1] * max(result.ndim - 1, 0)), result.shape)
+        return of_elements.where(result, result.dtype.type(self.empty), from_host(~column, result.device))
 
     def refused(self, what: str, advice: str = "") -> EmptyReductionError:
         """The error for a run without elements."""

@@ -60,6 +60,9 @@ class Taped(Machine):
         elif step["op"] == "vjp":
             (name,) = outs(step)
             self.names[name] = self._brought_with_slopes(step, first, *rest)
+        elif step["op"] == "jvp":
+            (name,) = outs(step)
+            self.names[name] = self._moved_along(first, *rest)
         elif step["op"] == "retain_grad":
             self._collect(first)
         else:
@@ -175,6 +178,19 @@ class Taped(Machine):
         made = self.put(values, args[1].dtype)
         made.history = leafwise(_each(lambda _: next(rows, {})), values)
         return made
+
+    def _moved_along(self, result: Held, array: Held, tangent: Held) -> Held:
+        """Return how each element of a result moves: its slopes times the tangents of an array, added up."""
+        pairs = zip(leaves(self._own[array]), leaves(self.read(tangent)), strict=True)
+        along = {n: v.value for own, by in pairs for n, v in zip(own.ravel(), by.ravel(), strict=True)}
+
+        def one(slopes: Mapping[int, Any]) -> Exact:
+            return Exact(MP.fsum(slope * along[n] for n, slope in slopes.items() if n in along))
+
+        history = result.history if result.history is not None else leafwise(_each(lambda _: {}), result.places)
+        values = leafwise(_each(one), history)
+        self._check(values, result.dtype.name)
+        return self.put(values, result.dtype)
 
     def _differences(self, step: Step, number: int) -> list[Any]:
         """Return how much of what `vjp` gives comes from one element of the leaves."""

@@ -257,6 +257,16 @@ class NotRecorded(Steps):
         return None
 
 
+class MovesTwice(Steps):
+    """What moves along a tangent moves twice as far."""
+
+    def wrong(self, op: str, x: Any, step: Any) -> Any:
+        super().step(step)
+        if op == "jvp":
+            self.names[step["out"]] = self.names[step["out"]] * 2
+        return super().step(step) if op == "value" else None
+
+
 class NestedRoots(Steps):
     """A pass that begins at a component comes to nothing."""
 
@@ -264,7 +274,7 @@ class NestedRoots(Steps):
         return None if op == "backward" and isinstance(x, pn.Array) else super().step(step)
 
 
-@pytest.mark.parametrize("wrong", [WritesLast, TakesMemory, LastPass, NotRecorded, NestedRoots])
+@pytest.mark.parametrize("wrong", [WritesLast, TakesMemory, LastPass, NotRecorded, NestedRoots, MovesTwice])
 def test_a_wrong_step_is_found(wrong: type[PythonProgram], questions: list[Question]) -> None:
     assert any(verdict in DIFFERS for _, verdict in verdicts(Wrong(program=wrong), questions))
 

@@ -73,3 +73,30 @@ def test_many_without_a_last_size_in_a_small_buffer(count: int) -> None:
         assert pn.to_padded_array(x, 1.0).shape == (count, 4, 0)
         (x * 2.0).sum().backward()
         assert leaf.grad.tolist() == np.zeros(buffer.shape).tolist()
+
+
+@pytest.mark.parametrize("device", ["cpu", "emulated"])
+@pytest.mark.parametrize("op", ["sum", "nansum", "mean", "nanmean", "var", "std", "logsumexp", "prod"])
+def test_a_reduction_of_no_elements_is_a_constant_in_every_derivative(op: str, device: str) -> None:
+    """What a second pass brings to its cotangent is 0, and so is how a tangent moves it."""
+
+    def reduced(x: Any) -> Any:
+        return getattr(pn, op)(x, -1)
+
+    def ones(like: Any) -> Any:
+        parts = [np.ones(one.shape) for one in like.detach().to("cpu")]
+        found = pn.nested_array(parts, layout=like.layout) if isinstance(like, pn.NestedArray) else pn.array(parts)
+        return found.to(device).requires_grad_()
+
+    ragged, inner = [np.zeros(0), np.array([1.0, 3.0])], [np.zeros((1, 0)), np.zeros((2, 0))]
+    given = [pn.nested_array(parts, layout=layout) for parts in (ragged, inner) for layout in LAYOUTS]
+    for x in [one.to(device).requires_grad_() for one in (*given, pn.array(np.zeros((2, 0))))]:
+        result = reduced(x)
+        cotangent = ones(result)
+        gradient = pn.grad(result, x, cotangent, create_graph=True)
+        (gradient * gradient).sum().backward()
+        moved = pn.jvp(reduced, (x.detach(),), (ones(x).detach(),))[1]
+        assert result.requires_grad
+        for one in (moved, cotangent.grad):
+            first = one.to("cpu").detach()[0]
+            assert not np.asarray(first).any(), (op, x)

@@ -154,6 +154,19 @@ def test_a_gradient_has_slopes_along_the_array_and_the_cotangent() -> None:
     assert lists(run(machine, step("value", "b"))) == [[3 * 2, 12, -27]]  # 3 x x d
 
 
+def test_what_depends_on_an_array_moves_along_its_tangent() -> None:
+    """3 x x v of the cube of x; of a product with what is detached one way counts, and with nothing else none."""
+    inputs = {"x": Components([np.float32([1, 2, 3]), np.float32([4])]), "w": np.float32([5])}
+    machine = Taped(inputs | {"v": Components([np.float32([1, -10, 100]), np.float32([2])])}, ["x"])
+    run(machine, SQUARE, step("mul", "y", "x", out="z"), step("jvp", "z", "x", "v", out="t"))
+    assert lists(run(machine, step("value", "t"))) == [[3, -120, 2700], [96]]
+    run(machine, step("detach", "y", out="k"), step("mul", "x", "k", out="u"), step("jvp", "u", "x", "v", out="s"))
+    assert lists(run(machine, step("value", "s"))) == [[1, -40, 900], [32]]  # x x v
+    run(machine, step("mul", "w", "w", out="p"), step("jvp", "p", "x", "v", out="q"))
+    assert lists([run(machine, step("value", "q"))]) == [[0]]
+    assert lists(run(machine, step("grad", "x", out="g"), step("value", "g"))) == [[0, 0, 0], [0]]
+
+
 def test_slopes_of_slopes_that_are_no_polynomials() -> None:
     """Of softmax where both numbers are equal: its Jacobian is diag(p) - p p, symmetric, with p = 1/2."""
     c, d = np.array([1.0, 6.0]), np.array([3.0, -1.0])

@@ -57,6 +57,10 @@ REFUSED: dict[str, tuple[Change, str]] = {
     ),
     "a write without a value": (lambda p: p["steps"][1]["args"].pop(), "takes 2, got 1"),
     "a write with a result": (lambda p: p["steps"][1].update(out="w"), "nothing that could get a name"),
+    "a tangent after a write": (
+        lambda p: p["steps"].insert(2, {"op": "jvp", "args": [{"name": name} for name in "yxx"], "out": "t"}),
+        r"steps\[2\]: calls are made again",
+    ),
     "an array written out": (lambda p: p["steps"][1].update(args=[{"name": "x"}, X]), "exactly one of int, float"),
     "another field": (lambda p: p["steps"][1].update(note="x"), "no field 'note'"),
     "no steps": (lambda p: p.update(steps=[]), "is empty"),
@@ -181,7 +185,7 @@ def test_the_programs_keep_to_the_schema() -> None:
 BEYOND = {
     *("a name of nothing", "a name too early", "a name twice", "a name that is none", "a leaf of nothing"),
     *("an answer of a deed", "a question that may be refused", "a write without a value", "a write with a result"),
-    *("words that do not fit", "two ragged dimensions in the jagged layout"),
+    *("a tangent after a write", "words that do not fit", "two ragged dimensions in the jagged layout"),
 }
 
 

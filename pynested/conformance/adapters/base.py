@@ -19,11 +19,12 @@ import numpy as np
 from pynested.spec.encoding import Components, decode_value
 from pynested.spec.programs import QUESTIONS
 
-from ..contradictions import SECOND, TRACKED, TWICE, USED, Contradiction
+from ..contradictions import SECOND, TRACKED, TWICE, USED
 from ..messages import PROTOCOL, Message
 from ..placements import BARE, HOLES_NAN, LAYOUTS, PACKED, REVERSED, VIEW, in_turn, words
 from .moved import Moved, arguments, in_call
 from .programs import PythonProgram, Runs, feasible
+from .stopped import Stopped, contradiction, first_line
 from .values import Operand, Place, Plain, doubled, encode_gradient, encode_result, freeze, is_several, left_on, same
 
 __all__ = ["Operand", "Place", "Plain", "PythonAdapter", "Stopped", "Target"]
@@ -33,14 +34,6 @@ __all__ = ["Operand", "Place", "Plain", "PythonAdapter", "Stopped", "Target"]
 _USED_IN, _TWICE_IN, _PUSHED_IN = (PACKED, HOLES_NAN), (PACKED, VIEW), (BARE, REVERSED)
 
 _ANYWHERE = Place(LAYOUTS[0], PACKED)  # of a dense operand
-
-
-class Stopped(Exception):
-    """A step ended without a value; ``fields`` is what the reply says instead."""
-
-    def __init__(self, fields: Message) -> None:
-        super().__init__(str(fields))
-        self.fields = fields
 
 
 @dataclass(frozen=True)
@@ -96,6 +89,10 @@ class Target(ABC):
     def pull_to(self, array: Any, result: Any, cotangent: Any) -> Any:
         """Return what a cotangent of a result is when it comes to an array, recorded; or None where nothing comes."""
         raise NotImplementedError("no gradient of a gradient")
+
+    def push(self, call: Callable[[Any], Any], array: Any, tangent: Any) -> Any:
+        """Return how the result of a call of an array moves where that moves along a tangent."""
+        raise NotImplementedError("no forward mode in programs")
 
     @abstractmethod
     def backward(self, results: Sequence[Any], cotangents: Sequence[Plain]) -> None:
@@ -195,7 +192,7 @@ class PythonAdapter:
         """Hold what others make of the result against what was read of it."""
         for name, found in self._target.used(made.result, made.read):
             if not same(found, made.read):
-                raise _contradiction(USED.format(name))
+                raise contradiction(USED.format(name))
 
     def _decoded(self, message: Message) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """Return the arguments; a call comes in one placement after the other, and is decoded once."""
@@ -221,7 +218,7 @@ class PythonAdapter:
         wrt = message["wrt"]
         made = self._forward(message, set(wrt))
         if made.encoded != untracked:
-            raise _contradiction(TRACKED)
+            raise contradiction(TRACKED)
         cotangent = decode_value(message["cotangent"])
         results, cotangents = (list(made.result), cotangent) if is_several(cotangent) else ([made.result], [cotangent])
         operands = {place: arguments(made.args, made.kwargs)[place] for place in wrt}
@@ -233,7 +230,7 @@ class PythonAdapter:
         once = pulled()
         again = self._target.accumulates and message["placement"] in _TWICE_IN
         if again and not all(map(same, map(doubled, once.values()), _again(pulled).values())):
-            raise _contradiction(TWICE)
+            raise contradiction(TWICE)
         if message["placement"] in _PUSHED_IN:
             self._push(message, once, cotangent)
         by_place = {place: encode_gradient(one) for place, one in once.items()}
@@ -251,7 +248,7 @@ class PythonAdapter:
         if moved.is_plain(cotangent):
             pushed = self._attempt("backward", lambda: self._target.pushed(*moved.question(call)))
             if wrong := moved.disagreement(pushed, cotangent):
-                raise _contradiction(wrong)
+                raise contradiction(wrong)
 
     def _attempt(self, phase: str, step: Callable[[], Any]) -> Any:
         try:
@@ -267,12 +264,6 @@ class PythonAdapter:
         bases = [base.__name__ for base in type(error).__mro__ if base.__module__ == "builtins"]
         kind = self._target.kind(error)
         return {"kind": kind, "message": first_line(error), "phase": phase, "bases": bases}
-
-
-def first_line(error: Exception) -> str:
-    """Return the first line of the text of an error, cut to a readable length."""
-    lines = str(error).strip().splitlines() or [""]
-    return lines[0][:300]
 
 
 def _places(message: Message) -> Iterator[Place]:
@@ -293,8 +284,3 @@ def _again(pulled: Callable[[], dict[int | str, Any]]) -> dict[int | str, Any]:
         if error := stopped.fields.get("error"):
             error["message"] += SECOND
         raise
-
-
-def _contradiction(message: str) -> Stopped:
-    """Return the end of a call that answers, but not with one answer."""
-    return Stopped({"error": {"kind": Contradiction.__name__, "message": message, "phase": "read", "bases": []}})

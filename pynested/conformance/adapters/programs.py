@@ -7,7 +7,7 @@ target has to add is how it pulls a cotangent back.
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from pynested.spec.programs import OF_TAPE, QUESTIONS, WRITES, names_in, outs, resolved
@@ -42,6 +42,9 @@ class Calls(Protocol):
     def pull_to(self, array: Any, result: Any, cotangent: Any) -> Any:
         """Make one that is recorded, to an array."""
 
+    def push(self, call: Callable[[Any], Any], array: Any, tangent: Any) -> Any:
+        """Return how the result of a call moves where its array moves along a tangent."""
+
 
 class PythonProgram:
     """Carries out steps on the arrays of a target, in one layout."""
@@ -49,6 +52,7 @@ class PythonProgram:
     def __init__(self, names: dict[str, Any], layout: str, target: Calls) -> None:
         self.names = names
         self._layout, self._target = layout, target
+        self._inputs, self._calls = dict(names), list[Step]()
 
     def step(self, step: Step) -> Any:
         """Carry a step out, and return the answer where it is a question."""
@@ -59,8 +63,13 @@ class PythonProgram:
         if op in WRITES:
             operator.setitem(*args) if op == "setitem" else getattr(args[0], op)(*args[1:])
             return None
-        of_tape = op in OF_TAPE
-        made = self._of_tape(op, *args, **kwargs) if of_tape else self._target.call(op, self._layout, args, kwargs)
+        if op == "jvp":
+            made = self._pushed(*names_in(step))
+        elif op in OF_TAPE:
+            made = self._of_tape(op, *args, **kwargs)
+        else:
+            self._calls.append(step)
+            made = self._target.call(op, self._layout, args, kwargs)
         names = outs(step)
         self.names |= zip(names, made if isinstance(step.get("out"), list) else [made] * len(names), strict=True)
         return None
@@ -78,6 +87,17 @@ class PythonProgram:
         elif op == "retain_grad":
             array.retain_grad()
         return array.grad if op == "grad" else None
+
+    def _pushed(self, result: str, array: str, tangent: str) -> Any:
+        """Take the calls so far for a function of one input, which is how forward mode is asked for."""
+
+        def again(x: Any) -> Any:
+            program = PythonProgram({**self._inputs, array: x}, self._layout, self._target)
+            for one in self._calls:
+                program.step(one)
+            return program.names[result]
+
+        return self._target.push(again, self.names[array], self.names[tangent])
 
     def _answer(self, op: str, array: Any, *rest: Any) -> Any:
         if op == "value":

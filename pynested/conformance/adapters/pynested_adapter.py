@@ -151,6 +151,10 @@ class PynestedTarget(Target):
         """Pull back with a graph of the pass."""
         return pn.grad(result, array, cotangent, create_graph=True, allow_unused=True)
 
+    def push(self, call: Callable[[Any], Any], array: Any, tangent: Any) -> Any:
+        """Read the tape of the call forwards."""
+        return pn.jvp(call, (array,), (tangent,))[1]
+
     def backward(self, results: Sequence[Any], cotangents: Sequence[Plain]) -> None:
         """Pull each cotangent back from its result; one that is cut off from the operands has nothing to pull."""
         for result, cotangent in zip(results, cotangents, strict=True):

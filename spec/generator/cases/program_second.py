@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...encoding import Index
 from ..draws import distinct, integers, nest
 from ..programs import Chapter
 
@@ -48,6 +49,25 @@ def second(book: Chapter) -> None:
     spoilt = nest("float32", [[[1, NAN], [NAN, 2]], np.zeros((0, 2)), [[3, NAN]]])
     cut = book.program("second-nan", "x", x=signs, c=spoilt).do("relu", "x", out="y")
     cut.do("vjp", "y", "x", "c", out="g").ask("15 GRADIENTS-5", "value", "g")
+    _forwards(book)
+
+
+def _forwards(book: Chapter) -> None:
+    """How results move along a tangent: by several ways, through views and components, and not at all."""
+    x, v = distinct("float32", ROWS, "tape forwards"), integers("float32", ROWS, "tape forwards v", 1, 6)
+    cubed = book.program("forwards", "x", x=x, v=v).do("mul", "x", "x", out="s").do("mul", "s", "x", out="y")
+    cubed.do("jvp", "y", "x", "v", out="t").ask("16", "value", "t").do("grad", "x", out="g").ask("16", "value", "g")
+    seen = book.program("forwards", "x", x=x, v=v).do("getitem", "x", Index((slice(None), slice(1, None))), out="s")
+    seen.do("cumsum", "s", 1, out="y").do("jvp", "y", "x", "v", out="t").ask("16", "value", "t")
+    apart = book.program("forwards", "x", x=x, v=v).do("unbind", "x", out=["a", "b", "d"]).do("mul", "a", "a", out="y")
+    for result in ("y", "d"):
+        apart.do("jvp", result, "x", "v", out=f"t_{result}").ask("16", "value", f"t_{result}")
+    held = book.program("forwards", "x", x=x, v=v).do("detach", "x", out="k").do("mul", "x", "k", out="y")
+    for result in ("y", "k"):
+        held.do("jvp", result, "x", "v", out=f"t_{result}").ask("16", "value", f"t_{result}")
+    weights = np.array([[1, 2], [-3, 4]], "float32")
+    product = book.program("forwards", "x w", x=x, w=weights, v=weights[::-1].copy()).do("matmul", "x", "w", out="y")
+    product.do("jvp", "y", "w", "v", out="t").ask("16", "value", "t")
 
 
 def _twice(program: Any, *others: str) -> None:

@@ -20,7 +20,7 @@ class Program(PythonProgram):
         self.lines: list[tuple[Any, Any, list[Any]]] = []  # a result, its pull, and the operands
 
     def step(self, step: Step) -> Any:
-        if step["op"] in (*WRITES, "hook", "retain_grad", "requires_grad", "vjp", "getitem"):
+        if step["op"] in (*WRITES, "hook", "retain_grad", "requires_grad", "vjp", "jvp", "getitem"):
             raise NotImplementedError(step["op"])
         if step["op"] == "backward":
             array, cotangent = (self.names[one["name"]] for one in step["args"])
