@@ -34,6 +34,7 @@ _SIZES = "VALUES-7"  # of a batch of no components
 # What a buffer receives where no component lies.
 _OUTSIDE = {"jagged": "NESTED_ARRAY_FROM_JAGGED-11", "strided": "NESTED_ARRAY_FROM_STRIDED-7"}
 _REFUSED = {"refused", CORRUPT, *LOST}
+_REASONS = {"value", "gradient"}  # the classes of clauses that a refusal can be about, whatever else the call is about
 _ANSWERED = {OK, "value", "shape", "dtype", "kind"}
 _UNSPECIFIED = "unspecified"
 
@@ -63,7 +64,8 @@ class Blame:
     """The clauses that the differences of one run are about.
 
     A call that is refused in the same words as one before it is refused for the same reason, and not for what is
-    special about it: the cases of an operator begin with the plainest.
+    special about it: the cases of an operator begin with the plainest. What becomes of nothing, or which sizes a result
+    has, is never the reason of others.
     """
 
     def __init__(self, corpus: Corpus) -> None:
@@ -75,7 +77,10 @@ class Blame:
         found = blame(case, layout, finding, self._corpus, placed)
         if placed or finding.op or finding.verdict != "refused" or _of_later_entry(case, finding):
             return found
-        return self._refused.setdefault((case.op, layout, finding.part, normal(finding.got)), found)
+        key = case.op, layout, finding.part, normal(finding.got)
+        if found.id in case.clauses and found.kind_class in _REASONS:
+            self._refused.setdefault(key, found)
+        return self._refused.get(key, found)
 
 
 def only_placed(found: Mapping[str, Sequence[Finding]], finding: Finding) -> bool:
@@ -116,7 +121,8 @@ def _first(case: Case, finding: Finding, corpus: Corpus) -> Clause:
 
 def _refused(case: Case, own: Sequence[Clause], cited: Sequence[Clause]) -> Iterator[Clause]:
     """Yield what says that there is a result: of nothing by its edge, else by its value, else by the first clause."""
-    if not any(all(shape) for fields in _nested(case) for shape in fields["shapes"]):
+    nested = _nested(case)
+    if nested and not any(all(shape) for fields in nested for shape in fields["shapes"]):
         yield from _of(("edge",), cited)
     yield from _of(("value", "shape"), cited)
     yield from (clause for clause in own if clause.kind_class != "error")
