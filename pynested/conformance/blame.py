@@ -30,7 +30,8 @@ from .replies import LOST
 from .wording import normal
 
 PLACEMENT = "LAYOUTS-4"  # placement has no influence
-_SIZES = "VALUES-7"  # of a batch of no components
+_KEPT, _SIZES = "VALUES-6", "VALUES-7"  # that a batch of no components is kept, and has its sizes
+_NOTHING = re.compile(r"\bempty\b|\bno (component|element)|\bwithout\b|\bnothing\b", re.IGNORECASE)
 # What a buffer receives where no component lies.
 _OUTSIDE = {"jagged": "NESTED_ARRAY_FROM_JAGGED-11", "strided": "NESTED_ARRAY_FROM_STRIDED-7"}
 _REFUSED = {"refused", CORRUPT, *LOST}
@@ -113,17 +114,22 @@ def _first(case: Case, finding: Finding, corpus: Corpus) -> Clause:
     if _of_later_entry(case, finding):
         return corpus.clauses["GETITEM-2"]
     if finding.verdict in _REFUSED and (called or finding.part == FORWARD):
-        return next(_refused(case, own, [one for one in cited if one in own]), (own or cited)[0])
+        keeps = [corpus.clauses[_KEPT]] if _KEPT in corpus.clauses else []
+        return next(_refused(case, own, [one for one in cited if one in own], keeps), (own or cited)[0])
     cited.sort(key=lambda clause: (clause not in own, corpus.witnesses[clause.id]))
     default = corpus.clauses.get(_DEFAULTS.get(GRADIENT if finding.part == GRADIENT else finding.verdict, ""))
     return next(_fitting(cited, own, finding), default or (cited or own)[0])
 
 
-def _refused(case: Case, own: Sequence[Clause], cited: Sequence[Clause]) -> Iterator[Clause]:
+def _refused(
+    case: Case, own: Sequence[Clause], cited: Sequence[Clause], no_components: Sequence[Clause]
+) -> Iterator[Clause]:
     """Yield what says that there is a result: of nothing by its edge, else by its value, else by the first clause."""
     nested = _nested(case)
     if nested and not any(all(shape) for fields in nested for shape in fields["shapes"]):
-        yield from _of(("edge",), cited)
+        yield from (clause for clause in _of(("edge",), cited) if _NOTHING.search(clause.text))
+    if nested and "nested" in case.expect and not any(fields["shapes"] for fields in nested):
+        yield from no_components
     yield from _of(("value", "shape"), cited)
     yield from (clause for clause in own if clause.kind_class != "error")
 
