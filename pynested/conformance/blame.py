@@ -66,7 +66,7 @@ class Blame:
 
     A call that is refused in the same words as one before it is refused for the same reason, and not for what is
     special about it: the cases of an operator begin with the plainest. What becomes of nothing, or which sizes a result
-    has, is never the reason of others.
+    has, is never the reason of others; nor is what a drawn case cites, which is all that its family may show.
     """
 
     def __init__(self, corpus: Corpus) -> None:
@@ -79,7 +79,7 @@ class Blame:
         if placed or finding.op or finding.verdict != "refused" or _of_later_entry(case, finding):
             return found
         key = case.op, layout, finding.part, normal(finding.got)
-        if found.id in case.clauses and found.kind_class in _REASONS:
+        if found.id in case.clauses and found.kind_class in _REASONS and "/axes" not in case.id:
             self._refused.setdefault(key, found)
         return self._refused.get(key, found)
 

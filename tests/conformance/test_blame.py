@@ -126,6 +126,7 @@ def test_what_becomes_of_nothing_is_not_the_reason_of_other_refusals(corpus: Cor
 
     assert clauses("ragged", "all-empty") == ["CAT-2", "CAT-2"]
     assert clauses("all-empty", "ragged", "all-empty")[1:] == ["CAT-2", "CAT-2"]
+    assert clauses("axes", "ragged", "axes") == ["CAT-1", "CAT-2", "CAT-2"]  # drawn: it cites what `cat` may show
 
 
 def test_an_index_keeps_its_own_reason(corpus: Corpus) -> None:
