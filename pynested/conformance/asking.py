@@ -150,8 +150,8 @@ class Questions:
 
 
 def agrees_where(asked: Asked, part: str, placement: str) -> bool:
-    """Return whether a part is right in a placement."""
-    return any(one.part == part and one.verdict == OK for one in asked.found.get(placement, []))
+    """Return whether a part is right in a placement, or would be in another dtype."""
+    return any(one.part == part and one.verdict in (OK, "dtype") for one in asked.found.get(placement, []))
 
 
 def forward_of(asked: Asked) -> dict[str, str]:

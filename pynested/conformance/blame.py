@@ -30,10 +30,12 @@ from .replies import LOST
 from .wording import normal
 
 PLACEMENT = "LAYOUTS-4"  # placement has no influence
-_SIZES = "VALUES-7"  # of a batch of no components
+_KEPT, _SIZES = "VALUES-6", "VALUES-7"  # that a batch of no components is kept, and has its sizes
+_NOTHING = re.compile(r"\bempty\b|\bno (component|element)|\bwithout\b|\bnothing\b", re.IGNORECASE)
 # What a buffer receives where no component lies.
 _OUTSIDE = {"jagged": "NESTED_ARRAY_FROM_JAGGED-11", "strided": "NESTED_ARRAY_FROM_STRIDED-7"}
 _REFUSED = {"refused", CORRUPT, *LOST}
+_REASONS = {"value", "gradient"}  # the classes of clauses that a refusal can be about, whatever else the call is about
 _ANSWERED = {OK, "value", "shape", "dtype", "kind"}
 _UNSPECIFIED = "unspecified"
 
@@ -63,7 +65,8 @@ class Blame:
     """The clauses that the differences of one run are about.
 
     A call that is refused in the same words as one before it is refused for the same reason, and not for what is
-    special about it: the cases of an operator begin with the plainest.
+    special about it: the cases of an operator begin with the plainest. What becomes of nothing, or which sizes a result
+    has, is never the reason of others; nor is what a drawn case cites, which is all that its family may show.
     """
 
     def __init__(self, corpus: Corpus) -> None:
@@ -75,7 +78,10 @@ class Blame:
         found = blame(case, layout, finding, self._corpus, placed)
         if placed or finding.op or finding.verdict != "refused" or _of_later_entry(case, finding):
             return found
-        return self._refused.setdefault((case.op, layout, finding.part, normal(finding.got)), found)
+        key = case.op, layout, finding.part, normal(finding.got)
+        if found.id in case.clauses and found.kind_class in _REASONS and "/axes" not in case.id:
+            self._refused.setdefault(key, found)
+        return self._refused.get(key, found)
 
 
 def only_placed(found: Mapping[str, Sequence[Finding]], finding: Finding) -> bool:
@@ -108,16 +114,22 @@ def _first(case: Case, finding: Finding, corpus: Corpus) -> Clause:
     if _of_later_entry(case, finding):
         return corpus.clauses["GETITEM-2"]
     if finding.verdict in _REFUSED and (called or finding.part == FORWARD):
-        return next(_refused(case, own, [one for one in cited if one in own]), (own or cited)[0])
+        keeps = [corpus.clauses[_KEPT]] if _KEPT in corpus.clauses else []
+        return next(_refused(case, own, [one for one in cited if one in own], keeps), (own or cited)[0])
     cited.sort(key=lambda clause: (clause not in own, corpus.witnesses[clause.id]))
     default = corpus.clauses.get(_DEFAULTS.get(GRADIENT if finding.part == GRADIENT else finding.verdict, ""))
     return next(_fitting(cited, own, finding), default or (cited or own)[0])
 
 
-def _refused(case: Case, own: Sequence[Clause], cited: Sequence[Clause]) -> Iterator[Clause]:
+def _refused(
+    case: Case, own: Sequence[Clause], cited: Sequence[Clause], no_components: Sequence[Clause]
+) -> Iterator[Clause]:
     """Yield what says that there is a result: of nothing by its edge, else by its value, else by the first clause."""
-    if not any(all(shape) for fields in _nested(case) for shape in fields["shapes"]):
-        yield from _of(("edge",), cited)
+    nested = _nested(case)
+    if nested and not any(all(shape) for fields in nested for shape in fields["shapes"]):
+        yield from (clause for clause in _of(("edge",), cited) if _NOTHING.search(clause.text))
+    if nested and "nested" in case.expect and not any(fields["shapes"] for fields in nested):
+        yield from no_components
     yield from _of(("value", "shape"), cited)
     yield from (clause for clause in own if clause.kind_class != "error")
 

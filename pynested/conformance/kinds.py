@@ -52,7 +52,7 @@ _INTERNAL = re.compile(
     r"|object has no attribute|symint|(missing|unexpected|multiple values for) .*argument|invalid gradient"
     r"|cannot (view|expand) shape|reshape tensor of 0 elements|non-empty tensorlist|should match total_l"
     r"|dimension out of range|out of bounds for storage|no longer allowed|error message be improved"
-    r"|split_with_sizes expects split_sizes|operator \S+ does not exist|expected out type",
+    r"|split_with_sizes expects split_sizes|operator \S+ does not exist|expected out type|target_size:",
     re.IGNORECASE,
 )
 # What complains about the operands of a call; in a backward pass nobody else made that call.

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from pynested.conformance.adapters.base import PythonAdapter
+from pynested.conformance.asking import Asked, agrees_where
 from pynested.conformance.conform import conform
 from pynested.conformance.corpus import Selection, load_corpus
+from pynested.conformance.judge import Finding
 from pynested.conformance.records import Record, Run
 from pynested.conformance.report import Report
 from pynested.conformance.session import InProcess
@@ -140,3 +142,10 @@ def test_a_gradient_that_comes_once_and_is_refused_when_pulled_back_again_says_s
     found = [one for result in run.results for one in result["findings"] if one["part"] == "gradient"]
     assert {one["got"] for one in found} == {"RuntimeError: gone (when it is pulled back again)"}
     assert all("for _ in range(2):" in one["snippet"] for one in found)
+
+
+@pytest.mark.parametrize(("verdict", "agrees"), [("ok", True), ("dtype", True), ("value", False), ("refused", False)])
+def test_a_dtype_does_not_hide_that_operands_are_only_described_apart(verdict: str, agrees: bool) -> None:
+    asked = Asked(None, {"packed": [Finding("forward", verdict)]})  # type: ignore[arg-type]
+    assert agrees_where(asked, "forward", "packed") is agrees
+    assert not agrees_where(asked, "gradient", "packed") and not agrees_where(asked, "forward", "bare")

@@ -43,6 +43,10 @@ def test_what_differs_only_where_not_packed_is_about_placement(corpus: Corpus) -
         ("gelu/float32/special/1", "crashed", "GELU-1"),
         ("matmul/int64/wrap/1", "refused", "MATMUL-1"),
         ("narrow/float32/nested-none/1", "refused", "NARROW-2"),
+        ("relu/float32/batch0/1", "crashed", "VALUES-6"),  # that each element becomes something is not what is broken
+        ("softmin/float32/batch0/1", "crashed", "SOFTMIN-6"),
+        ("dropout/float64/axes/11", "crashed", "VALUES-6"),  # cites what becomes of dropped elements
+        ("narrow/float32/strided/1", "refused", "NARROW-1"),  # of a dense array: it is not about nothing
         ("getitem/float32/batch/1", "refused", "GETITEM-1"),  # x[1:] cites what missing entries stand for, too
         ("layer_norm/float32/int-shape/1", "refused", "LAYER_NORM-3"),
         ("softmax/float32/all-empty/1", "refused", "SOFTMAX-6"),  # of nothing it is the edge that says what comes
@@ -110,6 +114,19 @@ def test_a_refusal_in_the_same_words_has_the_same_reason(corpus: Corpus) -> None
     assert clause(special, "RuntimeError: no backend for 2 heads", verdict="crashed") == "2"
     assert clause(special, "RuntimeError: no backend for 2 heads", placed=True) == "4"  # that of LAYOUTS
     assert Blame(corpus).clause(special, "jagged", Finding("forward", "refused", "", "no backend"), False).id[-1] == "2"
+
+
+def test_what_becomes_of_nothing_is_not_the_reason_of_other_refusals(corpus: Corpus) -> None:
+    """CAT-7 is about empty components, CAT-2 about every dimension but the first."""
+    refusal = Finding("forward", "refused", "", "RuntimeError: not on the ragged dimension")
+
+    def clauses(*names: str) -> list[str]:
+        blamed = Blame(corpus)
+        return [blamed.clause(case(corpus, f"cat/float32/{one}/1"), "jagged", refusal, False).id for one in names]
+
+    assert clauses("ragged", "all-empty") == ["CAT-2", "CAT-2"]
+    assert clauses("all-empty", "ragged", "all-empty")[1:] == ["CAT-2", "CAT-2"]
+    assert clauses("axes", "ragged", "axes") == ["CAT-1", "CAT-2", "CAT-2"]  # drawn: it cites what `cat` may show
 
 
 def test_an_index_keeps_its_own_reason(corpus: Corpus) -> None:

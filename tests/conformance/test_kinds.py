@@ -30,6 +30,7 @@ INTERNAL = [
     "RuntimeError: split_with_sizes expects split_sizes to sum exactly to 1, but got split_sizes=[2]",
     "RuntimeError: operator aten::stride does not exist",
     "RuntimeError: Expected out type to be Float but got Half",
+    "RuntimeError: dim: 0target_size: 2",
 ]
 # In a backward pass nobody but the target itself has called what is refused.
 OPERANDS = [
