@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -60,6 +60,13 @@ class Heads:
     value_width: int
     scale: float
     causal: bool
+
+    def of(self, which: Ints) -> Heads:
+        """The heads of these components, in this order."""
+        every = (self.sizes, self.query, self.key, self.value, self.made)
+        sizes, query, key, value, made = (one[which] for one in every)
+        mask = None if self.mask is None else self.mask[which]
+        return replace(self, sizes=sizes, query=query, key=key, value=value, made=made, mask=mask)
 
     @cached_property
     def counts(self) -> Ints:

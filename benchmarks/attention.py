@@ -1,15 +1,17 @@
 """Attention against PyTorch's nested tensors, padding with a mask, and its dense attention for each component.
 
     python -m benchmarks.attention [--quick] [--load NAME] [--rows 0]
-    python -m benchmarks.attention --load none --rows 4096 --causal
+    python -m benchmarks.attention --load none --rows 4096
 
 The tables are read as those of `benchmarks.operators`: our median, and how many times as long the others take. What
 `torch dense` computes component by component has no structure to look after. Two layers are two times
 `pynested.transformer_encoder_layer`, with hidden rows twice as wide; of these, too, ``torch jagged`` and the others are
-written in PyTorch's functions.
+written in PyTorch's functions. ``flex causal`` is `pynested.flex_attention` with a block mask, and the others' causal
+attention.
 
-At last one long component: how long it takes, and the memory that it needs above operands and results. All scores
-together would take the memory of the last column, and twice that in the gradient.
+At last one long component: how long it takes, and the memory that it needs above operands and results, what the tape
+holds included; by both operators, of flex attention also where each query meets the last 1,024 keys only, and with a
+function of scores. All scores together would take the memory of the last column, and twice that in the gradient.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from typing import Any
 import numpy as np
 
 import pynested as pn
+from pynested.backends.memory import forget_kept
 
 from .contenders import Workload
 from .operators import HAS_TORCH, Clock, line, measured, workloads
@@ -57,6 +60,8 @@ def calls(given: list[list[Any]], parameters: list[dict[str, Any]], heads: int, 
     def attention(causal: bool) -> Any:
         return pn.scaled_dot_product_attention(split[0], split[1], split[2], is_causal=causal)
 
+    mask = pn.create_nested_block_mask(lambda b, h, i, j: i >= j, split[0].detach())
+
     def two_layers() -> Any:
         x = parts[0]
         for layer in weights:
@@ -70,6 +75,7 @@ def calls(given: list[list[Any]], parameters: list[dict[str, Any]], heads: int, 
     return {
         "attention": pulled(lambda: attention(False), split),
         "causal attention": pulled(lambda: attention(True), split),
+        "flex causal": pulled(lambda: pn.flex_attention(split[0], split[1], split[2], block_mask=mask), split),
         "two layers": pulled(two_layers, [parts[0], *(one for layer in weights for one in layer.values())]),
     }
 
@@ -94,37 +100,54 @@ def compare(name: str, load: Workload, rounds: int) -> None:
             print(line(row, measured(able, rounds, clock), [*found]), flush=True)
 
 
-def watched(call: Callable[[], pn.NestedArray]) -> tuple[float, float, pn.NestedArray]:
-    """Seconds, the most MiB that were in use beyond what is left afterwards, and the result."""
+def watched(calls: list[Callable[[Any], Any]], each: list[int]) -> list[tuple[float, float]]:
+    """Seconds of calls that get the result of the one before, and the most MiB in use beyond all results so far."""
+    found, result, held = [], None, 0
+    forget_kept()  # which would be used again, and not counted
     tracemalloc.start()
-    started = time.perf_counter()
-    result = call()
-    seconds = time.perf_counter() - started
-    left, peak = tracemalloc.get_traced_memory()
+    for call, nbytes in zip(calls, each, strict=True):
+        tracemalloc.reset_peak()
+        started = time.perf_counter()
+        result, held = call(result), held + nbytes
+        found.append((time.perf_counter() - started, (tracemalloc.get_traced_memory()[1] - held) / MIB))
     tracemalloc.stop()
-    return seconds, (peak - left) / MIB, result
+    return found
 
 
-def one_component(rows: int, heads: int, width: int, causal: bool) -> None:
-    """Print a line for the forward pass and one for the gradient."""
+def kinds(q: pn.NestedArray, k: pn.NestedArray, v: pn.NestedArray) -> dict[str, Callable[[], Any]]:
+    """Attention of one long component, by name."""
+    causal, window = (lambda b, h, i, j: i >= j), (lambda b, h, i, j: (i >= j) & (i - j < 1024))
+
+    def masked(mod: Any) -> pn.NestedArray:
+        return pn.flex_attention(q, k, v, block_mask=pn.create_nested_block_mask(mod, q))
+
+    def sloping(score: pn.Array, b: pn.Array, h: pn.Array, i: pn.Array, j: pn.Array) -> pn.Array:
+        return score + (j - i).to(score.dtype) * 0.01
+
+    return {
+        "attention": lambda: pn.scaled_dot_product_attention(q, k, v),
+        "causal attention": lambda: pn.scaled_dot_product_attention(q, k, v, is_causal=True),
+        "flex causal": lambda: masked(causal),
+        "flex window": lambda: masked(window),
+        "flex function": lambda: pn.flex_attention(q, k, v, sloping),
+        "flex function, causal": lambda: pn.flex_attention(q, k, v, sloping, pn.create_nested_block_mask(causal, q)),
+    }
+
+
+def one_component(rows: int, heads: int, width: int) -> None:
+    """Print a line for the forward pass and one for the gradient of each kind."""
     rng = np.random.default_rng(0)
     given = [pn.array(rng.standard_normal((rows, heads * width), np.float32), requires_grad=True) for _ in range(3)]
     nested = [pn.nested_array_from_jagged(x, [0, rows]) for x in given]
     q, k, v = (x.unflatten(-1, (heads, width)).transpose(1, 2) for x in nested)
-    forward = watched(lambda: pn.scaled_dot_product_attention(q, k, v, is_causal=causal))
-    result = forward[2]
-    cotangent = result.detach()
-
-    def gradient() -> pn.NestedArray:
-        result.backward(cotangent)
-        return result
-
-    backward = watched(gradient)
     scores = heads * rows**2 * 4 / MIB
     print(f"\n{rows:,} rows, {heads} heads of {width}, float32")
-    print(f"{'':10} {'seconds':>8} {'MiB above':>10} {'all scores':>11}")
-    for name, (seconds, peak, _) in (("forward", forward), ("gradient", backward)):
-        print(f"{name:10} {seconds:8.2f} {peak:10.0f} {scores:11,.0f}")
+    print(f"{'':32} {'seconds':>8} {'MiB above':>10} {'all scores':>11}")
+    for name, call in kinds(q, k, v).items():
+        pair = [lambda _, call=call: call(), lambda result: (result, pn.grad(result, [q, k, v], result.detach()))]
+        seen = watched(pair, [given[0].data.nbytes, 3 * given[0].data.nbytes])
+        for which, (seconds, peak) in zip(("forward", "gradient"), seen, strict=True):
+            print(f"{f'{name}, {which}':32} {seconds:8.2f} {peak:10.0f} {scores:11,.0f}", flush=True)
 
 
 def main() -> None:
@@ -135,7 +158,6 @@ def main() -> None:
     options.add_argument("--rows", type=int, default=16384, help="of one long component; 0 leaves it out")
     options.add_argument("--heads", type=int, default=8)
     options.add_argument("--width", type=int, default=64)
-    options.add_argument("--causal", action="store_true")
     asked = options.parse_args()
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in `benchmarks.operators`
     loads = workloads()
@@ -151,7 +173,7 @@ def main() -> None:
             load = Workload(f"an eighth of {load.name}", load.lengths[::8], load.width)
         compare(name, load, 15 if name == "tiny" else 5)
     if asked.rows:
-        one_component(asked.rows, asked.heads, asked.width, asked.causal)
+        one_component(asked.rows, asked.heads, asked.width)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ def calls(parts: list[Any], attend: Attend, layers: list[dict[str, Any]], heads:
     made = {
         "attention": _pulled(lambda: attention(False), [x for one in split for x in one], backward),
         "causal attention": _pulled(lambda: attention(True), [x for one in split for x in one], backward),
+        "flex causal": _pulled(lambda: attention(True), [x for one in split for x in one], backward),
         "two layers": _pulled(two_layers, every, backward),
     }
     return {name: call for name, call in made.items() if call is not None}

@@ -59,7 +59,7 @@ ROUNDOFF = {"float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}
 # Precisions whose results are compared bit for bit.
 NO_TOLERANCE = ("exact", "correctly_rounded")
 
-_ANYTHING = float(np.finfo(np.float64).max)  # the tolerance where an error may be beyond any number
+ANYTHING = float(np.finfo(np.float64).max)  # the tolerance where an error may be beyond any number
 _FLOOR = {"float16": 2.0**-23, "float32": 2.0**-126, "float64": 2.0**-1073}
 _PRECISION = {"float16": (11, -24), "float32": (24, -149), "float64": (53, -1074)}
 
@@ -94,7 +94,7 @@ def allow(error: Any, exact: Any, dtype: str, computing: str, lost: Any = 0) -> 
         ROUNDOFF[computing] * np.asarray(error) + _FLOOR[computing] * np.asarray(lost), dtype=np.float64
     )
     outside = ulp(np.where(finite, exact, 0.0), dtype) / 2 + _FLOOR[dtype]
-    return np.where(finite, np.minimum(inside + outside, _ANYTHING), 0.0)
+    return np.where(finite, np.minimum(inside + outside, ANYTHING), 0.0)
 
 
 def _is_operand(value: Any) -> bool:

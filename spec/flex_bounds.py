@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import attention_bounds
-from .components import Components, matched, stacked
+from .components import Components, each, matched, stacked
 from .definitions.flex_attention import numbered
 from .mods import added as added_by
 from .numerics import NDArray
@@ -65,7 +65,23 @@ def _of_gradients(function: Callable[..., Any]) -> Callable[..., dict[str, Any]]
 
 error = _of_results(attention_bounds.error)
 lost = _of_results(attention_bounds.lost)
-added = _of_results(attention_bounds.added)
 gradient_error = _of_gradients(attention_bounds.gradient_error)
 gradient_lost = _of_gradients(attention_bounds.gradient_lost)
-gradient_added = _of_gradients(attention_bounds.gradient_added)
+
+
+def added(define: Any, arguments: Arguments, result: Any = None) -> Any:
+    """What `scaled_dot_product_attention` adds up, and the scores that the function leaves out, for it sees them."""
+    of_call = _of_results(attention_bounds.added)
+    return each(np.add, *[of_call(define, one, result) for one in _with_all_scores(arguments)])
+
+
+def gradient_added(arguments: Arguments, cotangent: Any) -> dict[str, Any]:
+    """The same of the gradients."""
+    of_call = _of_gradients(attention_bounds.gradient_added)
+    found = [of_call(one, cotangent) for one in _with_all_scores(arguments)]
+    return {name: each(np.add, *[one[name] for one in found]) for name in found[0]}
+
+
+def _with_all_scores(arguments: Arguments) -> list[Arguments]:
+    """The arguments, and those without a function of scores."""
+    return [arguments, {**arguments, "score_mod": None}]

@@ -52,12 +52,16 @@ def _attend(part: Part, heads: Heads, start: int, stop: int) -> None:
     total: Any = 0
     added: Any = 0
     met: Any = False
+    low: Any = True
+    nothing = True
     for first, last in _key_blocks(part, heads, stop):
         scores, seen = _scores(queries, part, heads, start, first, last)
         new = _greatest(scores)
         if first:
             new = np.maximum(top, new)
-        base = np.where(new == -np.inf, 0, new)  # nothing that counts so far
+        low = new == -np.inf  # nothing that counts so far
+        nothing = bool(low.any())
+        base = np.where(low, 0, new) if nothing else new
         weights = np.exp(np.subtract(scores, base, out=scores), out=scores)
         sums = np.vecdot(weights, ones(last - first, weights.dtype))[..., None]
         product = mixed(weights, widened(part.values[..., first:last, :]), seen)
@@ -67,9 +71,11 @@ def _attend(part: Part, heads: Heads, start: int, stop: int) -> None:
             product += added * shrink
         top, total, added = new, sums, product
         met = True if seen is None else met | seen.any(axis=-1, keepdims=True)
-    total = np.where((top == -np.inf) & met, np.nan, total)  # a softmax of nothing but -inf
+    if nothing:
+        total = np.where(low & met, np.nan, total)  # a softmax of nothing but -inf
     part.maxima[..., rows, :], part.totals[..., rows, :] = top, total
-    np.divide(added, np.where(total == 0, 1, total), out=part.results[..., rows, :], casting="same_kind")
+    divisor = np.where(total == 0, 1, total) if nothing else total
+    np.divide(added, divisor, out=part.results[..., rows, :], casting="same_kind")
 
 
 @quiet

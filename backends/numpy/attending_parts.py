@@ -66,20 +66,28 @@ def _in_step(heads: Heads, group: Ints) -> bool:
 class Place(NamedTuple):
     """Arrays of one shape in a flat buffer, equally strided: what is taken of each component, and where it begins."""
 
-    starts: Ints
+    starts: Any  # Ints, or the only one
     shape: tuple[int, ...]
     steps: tuple[int, ...]
 
     def everywhere(self, buffer: Array) -> Array:
         """A view of such an array at each element up to the last start."""
-        count = int(self.starts.max()) + 1 if 0 not in self.shape else len(buffer) + 1
+        count = self.starts.max().item() + 1 if 0 not in self.shape else len(buffer) + 1
         strides = [step * buffer.itemsize for step in (1, *self.steps)]
         return np.ndarray((count, *self.shape), buffer.dtype, buffer, 0, strides)
 
     def taken(self, buffer: Array) -> Array:
         """The arrays that begin at the starts: a view of a single one, a copy of several."""
-        several = len(self.starts) > 1
-        return self.everywhere(buffer)[self.starts if several else slice(self.starts.item(), self.starts.item() + 1)]
+        if self.copied:
+            return np.asarray(self.everywhere(buffer)[self.starts])
+        start = 0 if 0 in self.shape else self.starts * buffer.itemsize
+        strides = [step * buffer.itemsize for step in (0, *self.steps)]
+        return np.ndarray((1, *self.shape), buffer.dtype, buffer, start, strides)
+
+    @property
+    def copied(self) -> bool:
+        """Whether there are several."""
+        return type(self.starts) is not int
 
     def zeros(self, dtype: np.dtype[Any]) -> Array:
         """As many zeros, in the order in which the arrays lie: they are put back as they come."""
@@ -93,24 +101,25 @@ Places = tuple[Place | None, ...]  # of the fields of a part
 
 def places_of(heads: Heads, taken: Taken) -> Places:
     """Where each field of a part is."""
-    which = taken.components
-    count, (_, group, queries, keys) = taken.last - taken.first, heads.sizes[which[0]].tolist()
+    which, i = taken.components, taken.components.item(0)
+    count, (_, group, queries, keys) = taken.last - taken.first, heads.sizes[i].tolist()
 
-    def place(starts: Ints, each: int, shape: tuple[int, int], head: int, *steps: int) -> Place:
+    def place(starts: Any, each: int, shape: tuple[int, int], head: int, *steps: int) -> Place:
         apart = each * head
         return Place(starts + taken.first * apart, (count, each, *shape), (apart, head, *steps))
 
-    def of_rows(where: Ints, each: int, rows: int, width: int) -> Place:
-        return place(where[which, 0], each, (rows, width), *where[which[0], 1:].tolist(), 1)
+    def of_rows(where: Ints, each: int, shape: tuple[int, int], *last: int) -> Place:
+        start, *steps = where[i].tolist()
+        return place(where[which, 0] if len(which) > 1 else start, each, shape, *steps, *last)
 
-    own = None if heads.mask is None else heads.mask[which]
-    saved = place(heads.first_row[which], group, (queries, 1), queries, 1, 1)
+    rows = heads.first_row[which] if len(which) > 1 else heads.first_row.item(i)
+    saved = place(rows, group, (queries, 1), queries, 1, 1)
     return (
-        of_rows(heads.query, group, queries, heads.width),
-        of_rows(heads.key, 1, keys, heads.width),
-        of_rows(heads.value, 1, keys, heads.value_width),
-        None if own is None else place(own[:, 0], group, (queries, keys), *own[0, 1:].tolist()),
-        of_rows(heads.made, group, queries, heads.value_width),
+        of_rows(heads.query, group, (queries, heads.width), 1),
+        of_rows(heads.key, 1, (keys, heads.width), 1),
+        of_rows(heads.value, 1, (keys, heads.value_width), 1),
+        None if heads.mask is None else of_rows(heads.mask, group, (queries, keys)),
+        of_rows(heads.made, group, (queries, heads.value_width), 1),
         saved,
         saved,
     )
@@ -125,7 +134,7 @@ def parted(buffers: tuple[Any, ...], places: Places, written: Names = ()) -> Par
     def found(name: str, place: Any, buffer: Any) -> Any:
         if buffer is None or place is None:
             return None
-        return place.zeros(buffer.dtype) if name in written and len(place.starts) > 1 else place.taken(buffer)
+        return place.zeros(buffer.dtype) if name in written and place.copied else place.taken(buffer)
 
     return Part(*map(found, Part._fields, places, buffers))
 
@@ -133,5 +142,5 @@ def parted(buffers: tuple[Any, ...], places: Places, written: Names = ()) -> Par
 def put_back(part: Part, buffers: tuple[Any, ...], places: Places, written: Names) -> None:
     """What was written to copies goes where they are from; views are there already."""
     for name, own, place, buffer in zip(Part._fields, part, places, buffers, strict=True):
-        if place is not None and name in written and len(place.starts) > 1:
+        if place is not None and name in written and place.copied:
             place.everywhere(buffer)[place.starts] = own

@@ -108,7 +108,8 @@ def in_buffer(x: NestedArray) -> tuple[Array, Strided]:
     structure, values = x.structure, x.data
     if isinstance(structure, Strided):
         return values, structure
-    order = tuple(sorted(range(values.ndim), key=lambda i: -values.stride(i)))
+    found = values.data.strides
+    order = tuple(sorted(range(values.ndim), key=lambda i: -found[i]))
     ordered = moves.transpose(values, order)
     if not ordered.is_contiguous():
         order, ordered = tuple(range(values.ndim)), values.contiguous()

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from pynested.spec.components import each
-from pynested.spec.numerics import NDArray, mean_along, real, shift_along, sum_along, wide
+from pynested.spec.numerics import NDArray, mean_along, shift_along, sum_along, wide
+
+from .scaled_dot_product_attention import met_and_added
 
 
 def multi_head_attention(
@@ -39,7 +41,7 @@ def multi_head_attention(
 
     def one(*rows: NDArray) -> tuple[NDArray, NDArray]:
         q, k, v = (_linear(*given) for given in zip(rows[:3], projections, biases, strict=True))
-        met, added = _mask(rows[3] if len(rows) > 3 else None, is_causal, (num_heads, len(q), len(k)))
+        met, added = met_and_added(rows[3] if len(rows) > 3 else None, is_causal, (num_heads, len(q), len(k)))
         found = np.zeros((len(q), width), np.result_type(q, k, v, added))
         weights = np.zeros(met.shape, found.dtype)
         for h, i in np.ndindex(num_heads, len(q)):
@@ -77,14 +79,3 @@ def _linear(x: NDArray, weight: NDArray, bias: NDArray | None) -> NDArray:
     """Each row times the weight, plus the bias."""
     found = np.array([_products(wide(weight), row) for row in wide(x)]).reshape(len(x), len(weight))
     return found if bias is None else found + wide(bias)
-
-
-def _mask(mask: NDArray | None, is_causal: bool, shape: tuple[int, ...]) -> tuple[NDArray, NDArray]:
-    """Which keys each query meets, and what is added to their scores."""
-    if mask is None:
-        causal = np.tri(shape[-2], shape[-1], dtype=np.bool_) if is_causal else np.True_
-        return np.broadcast_to(causal, shape), np.zeros(shape)
-    mask = np.broadcast_to(mask, shape)
-    if mask.dtype == np.bool_:
-        return mask, np.zeros(shape)
-    return np.asarray(real(mask) != -np.inf, np.bool_), wide(mask)

@@ -33,7 +33,7 @@ def scaled_dot_product_attention(
         lead = np.broadcast_shapes(queries.shape[:-2], keys.shape[:-2], values.shape[:-2])
         rows, columns = queries.shape[-2], keys.shape[-2]
         queries, keys, values = (np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in (queries, keys, values))
-        met, added = _mask(mask, is_causal, (*lead, rows, columns))
+        met, added = met_and_added(mask, is_causal, (*lead, rows, columns))
         kept = draw.random(met.shape) >= dropout_p
         factor = scale if scale is not None else 1 / math.sqrt(queries.shape[-1]) if queries.shape[-1] else 1.0
         out = np.zeros((*lead, rows, values.shape[-1]), np.result_type(queries, keys, values, added))
@@ -57,7 +57,7 @@ def _average(scores: NDArray, values: NDArray, factors: NDArray) -> Any:
     return sum_along((powers / sum_along(powers, 0) * factors)[:, None] * values, 0)
 
 
-def _mask(mask: NDArray | None, is_causal: bool, shape: tuple[int, ...]) -> tuple[NDArray, NDArray]:
+def met_and_added(mask: NDArray | None, is_causal: bool, shape: tuple[int, ...]) -> tuple[NDArray, NDArray]:
     """Which keys each query meets, and what is added to their scores."""
     if mask is None:
         causal = np.tri(shape[-2], shape[-1], dtype=np.bool_) if is_causal else np.True_

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..bounds import allow
+from ..bounds import ANYTHING, ROUNDOFF, allow
 from ..encoding import Components, encode_value
 from ..gradient_bounds import GRADIENT_BOUNDS, GRADIENT_LOST
 from ..numerics import NDArray
@@ -17,7 +17,7 @@ from ..overflow import GRADIENT_ADDED, beyond
 from ..table import load_table
 from .author import Case
 from .draws import word
-from .exact import MP, Exact, exactly, slopes_of
+from .exact import MP, Exact, exactly, plain, slopes_of
 from .trees import as_dtype, leaves, like
 from .words import bound_fields, exact_fields, representable
 
@@ -150,9 +150,18 @@ def _field(
     columns = ([_objects([one[n] for one in own], leaf) for own, leaf in _zip(reached, arrays)] for n in range(3))
     errors, lost, added = (column if own is None else leaves(own) for column, own in zip(columns, special, strict=True))
     places = zip(errors, sums, lost, strict=True)
-    allowed = like(value, iter([allow(error, _floats(exact), dtype, computing, lost) for error, exact, lost in places]))
+    allowed = like(value, iter([_allowed(error, exact, dtype, computing, lost) for error, exact, lost in places]))
     open_places = like(value, iter([beyond(_floats(one), dtype) for one in added]))
     return bound_fields(gradient, gradient, allowed, dtype, open_places)
+
+
+def _allowed(error: Any, exact: Any, dtype: str, computing: str, lost: Any) -> NDArray:
+    """Return the tolerance; of a gradient beyond every float64 it is anything, if that may be off by half of itself."""
+    floats = _floats(exact)
+    pairs = zip(plain(exact).ravel(), plain(np.broadcast_to(error, floats.shape)).ravel(), strict=True)
+    unsure = [abs(number) > ANYTHING and 2 * ROUNDOFF[computing] * off > abs(number) for number, off in pairs]
+    known = allow(error, floats, dtype, computing, lost)
+    return np.where(np.reshape(unsure, floats.shape), ANYTHING, known)
 
 
 def _zip(columns: Sequence[Any], arrays: Sequence[NDArray]) -> Iterator[tuple[Any, NDArray]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..bounds import ANYTHING
 from ..encoding import WIDTHS, Components, encode, show
 from ..numerics import NDArray
 from ..overflow import LARGEST
@@ -134,11 +135,16 @@ def _bounded(signs: NDArray, exact: NDArray, allowed: NDArray, open_places: NDAr
 
 
 def _halves(sign: float, value: Any, tol: float, largest: float) -> tuple[float, float, bool]:
-    """Return hi and lo, an infinity where even the bound is beyond the largest float; and whether the value may be."""
+    """Return hi and lo, an infinity where even the bound is beyond the largest float; and whether the value may be.
+
+    Of a value that is beyond every float64, but may be off by anything, whatever comes is right.
+    """
     if not MP.isfinite(value):
         return sign, 0.0, False
-    if abs(value) - tol > largest:
+    if tol < ANYTHING and abs(value) - tol > largest:
         return (-math.inf if value < 0 else math.inf), 0.0, False
+    if abs(value) > ANYTHING:
+        return 0.0, 0.0, True
     return *split(value), bool(abs(value) + tol > largest)
 
 

@@ -60,6 +60,43 @@ class TestBlocks:
         monkeypatch.setattr(by_blocks, "MOST_SCORES", most)
         assert_same(flex(q, k, k, lambda s, b, h, i, j: s, mask, enable_gqa=True), due, 1e-15)
 
+    @pytest.mark.parametrize(("most", "runs"), [(64, 5), (1 << 20, 4)])
+    def test_components_that_are_alike_are_computed_together(
+        self, monkeypatch: pytest.MonkeyPatch, most: int, runs: int
+    ) -> None:
+        """Of 2 queries, 3 keys and 4 heads there are 24 scores; the mask of component 4 is another one."""
+        q = nest(batch([(4, n, 2) for n in (2, 3, 2, 0, 2, 3, 2)]), ragged=2)
+        k = nest(batch([(2, n, 2) for n in (3, 1, 3, 2, 3, 1, 3)], 1), ragged=2)
+        back, slope = (
+            pn.array([True, True, True, True, False, True, True]),
+            pn.array(np.arange(7.0), requires_grad=True),
+        )
+        asked: list[Any] = []
+        made: list[Any] = []
+
+        def mod(score: Any, b: Any, h: Any, i: Any, j: Any) -> Any:
+            asked.append((b.item(), score.shape, h.shape))
+            return score + slope[b] * (i - j) + h
+
+        def attending(*args: Any, run: Any = by_blocks._attending) -> Any:
+            made.append(args)
+            return run(*args)
+
+        def computed(most: int) -> list[Any]:
+            monkeypatch.setattr(by_blocks, "MOST_SCORES", most)
+            out, sums = flex(q, k, k, mod, mask, enable_gqa=True, return_lse=True)
+            return [*plain(out), *plain(sums), pn.grad(out.sum(), slope).numpy()]
+
+        mask = pn.create_nested_block_mask(lambda b, h, i, j: (i >= j) == back[b], q, k, 2)
+        due = computed(1)
+        asked.clear()
+        monkeypatch.setattr(by_blocks, "_attending", attending)
+        found = computed(most)
+        assert len(made) == runs
+        assert {(b, score[0], h) for b, score, h in asked} == {(b, 4, (4, 1, 1)) for b in (0, 1, 2, 4, 5, 6)}
+        for a, b in zip(found, due, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-15)
+
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="the emulation needs g++")
 def test_on_a_device() -> None:

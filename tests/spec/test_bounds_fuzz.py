@@ -257,6 +257,12 @@ def test_every_magnitude_stays_within_the_bound(op: str) -> None:
     assert found == []
 
 
+# A gradient of 1e400 that is off by more, and a score that overflows before the function leaves it out.
+@pytest.mark.parametrize(("op", "number"), [("scaled_dot_product_attention", 468), ("flex_attention", 389)])
+def test_what_overflows_on_the_way_is_open(op: str, number: int) -> None:
+    assert [*differences(drawn(1, number, op), number)] == []
+
+
 def test_every_operator_with_a_bound_is_called() -> None:
     bounded = {operator.name for operator in load_table().values() if operator.precision in BOUNDS}
     assert set(CALLS) == bounded, f"CALLS of this file and the bounds disagree about {sorted(set(CALLS) ^ bounded)}"

@@ -1,5 +1,7 @@
 """Attention by blocks: some queries of some heads at a time, with the keys that their mask leaves.
 
+Small components that are alike are computed together; functions of users see them one by one.
+
 Each block is a few tracked operations inside a `checkpoint`: for the gradient it is computed again, function of the
 user included, so that no more than the scores of one block are ever there, and derivatives of every order follow.
 """
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +25,7 @@ from pynested.backends import Heads, Matrices, Segments, get_backend
 from pynested.backends.dtypes import computing_dtype
 from pynested.backends.heads import Placed
 from pynested.backends.memory import with_room
+from pynested.structure import Ints
 
 from .block_mask import PARTIAL, BlockMask
 from .mods import Block, ScoreMod, modified
@@ -39,22 +43,43 @@ class Call(NamedTuple):
     with_sums: bool
 
 
-def by_blocks(call: Call, q: Array, k: Array, v: Array, heads: Heads) -> tuple[Array, Array | None]:
-    """Flat buffers -> the result of each head, one after the other, and of each query the logarithm of its sum."""
+def by_blocks(call: Call, q: Array, k: Array, v: Array, heads: Heads) -> tuple[Array, Array | None, Ints]:
+    """Flat buffers -> the result of each head, one after the other, and of each query the logarithm of its sum.
+
+    The components come in the order that is the third: those that are computed together follow each other.
+    """
+    groups = _together(call, heads)
+    order = np.array([i for group in groups for i in group], np.int64)
+    heads = heads.of(order)
     alone = heads.sizes.copy()
     alone[:, 1] = 1
     own = replace(heads, sizes=alone)  # each head of keys once
-    shapes = [(count, group, *pair) for count, group, *pair in heads.sizes.tolist()]
+    last = np.cumsum([len(group) for group in groups], dtype=np.int64) - 1
+    alike = zip(groups, heads.sizes[last].tolist(), strict=True)
+    shapes = [(len(group) * count, shared, *pair) for group, (count, shared, *pair) in alike]
     queries = _components(q, heads.queries, [(n * g, rows, heads.width) for n, g, rows, _ in shapes])
     keys = _components(k, own.keys, [(n, size, heads.width) for n, _, _, size in shapes])
     values = _components(v, own.values, [(n, size, heads.value_width) for n, _, _, size in shapes])
     results, sums = [_nothing(q, k, v)], [to_dtype(_nothing(q, k), computing_dtype(q.dtype))]
-    for i, operands in enumerate(zip(queries, keys, values, strict=True)):
-        for of_heads_together in _of_component(call, i, *operands):
+    for group, *operands in zip(groups, queries, keys, values, strict=True):
+        for of_heads_together in _of_group(call, group, *operands):
             made = zip(*of_heads_together, strict=True)
             for total, parts in zip((results, sums), made, strict=False):
                 total.append(moves.reshape(moves.concatenate(parts, 1), (-1,)))
-    return moves.concatenate(results, 0), moves.concatenate(sums, 0) if call.with_sums else None
+    return moves.concatenate(results, 0), moves.concatenate(sums, 0) if call.with_sums else None, order
+
+
+def _together(call: Call, heads: Heads) -> list[list[int]]:
+    """The components in groups: of equal sizes and blocks, and with no more scores than a block may have."""
+    found: dict[Any, list[list[int]]] = {}
+    for i, sizes in enumerate(heads.sizes.tolist()):
+        states = None if call.mask is None else call.mask.of(i, 0).tobytes() if call.mask.of_all_heads(i) else i
+        same = found.setdefault((*sizes, states), [])
+        if same and (len(same[-1]) + 1) * prod(sizes) <= MOST_SCORES:
+            same[-1].append(i)
+        else:
+            same.append([i])
+    return [group for same in found.values() for group in same]
 
 
 def _nothing(*arrays: Array) -> Array:
@@ -63,7 +88,7 @@ def _nothing(*arrays: Array) -> Array:
 
 
 def _components(x: Array, placed: Placed, shapes: list[tuple[int, int, int]]) -> list[Array]:
-    """An array (heads, rows, width) for each component."""
+    """An array (heads, rows, width) for each group of components."""
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes]).tolist()
     parts = _cut(moves.gather(x, *placed), 0, [range(a, b) for a, b in zip([0, *ends], ends, strict=False)])
     return [moves.reshape(part, shape) for part, shape in zip(parts, shapes, strict=True)]
@@ -82,9 +107,9 @@ def _cuts(size: int, step: int) -> list[range]:
     return [range(first, min(first + step, size)) for first in range(0, size, step)] or [range(0)]
 
 
-def _of_component(call: Call, i: int, q: Array, k: Array, v: Array) -> Iterator[list[tuple[Array, ...]]]:
-    """For a few heads at a time, the results of all their blocks of queries."""
-    (heads, rows, _), (own, size, _) = q.shape, k.shape
+def _of_group(call: Call, components: list[int], q: Array, k: Array, v: Array) -> Iterator[list[tuple[Array, ...]]]:
+    """For a few heads at a time, those of several components at once, the results of all their blocks of queries."""
+    (heads, rows, _), (own, size, _), i = q.shape, k.shape, components[0]
     if not heads or not rows:
         return
     q_size, kv_size = (rows, max(1, size)) if call.mask is None else call.mask.BLOCK_SIZE
@@ -101,8 +126,9 @@ def _of_component(call: Call, i: int, q: Array, k: Array, v: Array) -> Iterator[
         found = []
         for part, own_queries in zip(queries, _cut(qs, 1, queries), strict=True):
             states = None if call.mask is None else call.mask.of(i, chunk.start)[part.start // q_size]
-            block, met, partial = _met(i, chunk, part, blocks, states)
-            run = _attending(call, block, partial)
+            keys_met, met, partial = _met(blocks, states)
+            each = range(heads // len(components)) if len(components) > 1 else chunk
+            run = _attending(call, [Block(one, each, part, keys_met) for one in components], partial)
             found.append(checkpoint(run, own_queries, *_those(keys, met), *_those(values, met)))
         yield found
 
@@ -111,15 +137,15 @@ def _shifted(parts: list[range], by: int) -> list[range]:
     return [range(part.start + by, part.stop + by) for part in parts]
 
 
-def _met(i: int, heads: range, queries: range, blocks: list[range], states: Any) -> tuple[Block, list[int], Any]:
-    """The block of all keys that are met, the numbers of their blocks, and where among them the partial ones are."""
+def _met(blocks: list[range], states: Any) -> tuple[Ints, list[int], list[range]]:
+    """The keys that are met, the numbers of their blocks, and where among them the partial ones are."""
     met = list(range(len(blocks))) if states is None else np.flatnonzero(states).tolist()
     keys = np.concatenate([np.zeros(0, np.int64), *[np.arange(blocks[j].start, blocks[j].stop) for j in met]])
     ends = np.cumsum([len(blocks[j]) for j in met]).tolist()
     partial = [] if states is None else [
         range(end - len(blocks[j]), end) for j, end in zip(met, ends, strict=True) if states[j] == PARTIAL
     ]  # fmt: skip
-    return Block(i, heads, queries, keys), met, partial
+    return keys, met, partial
 
 
 def _those(blocks: list[Array], met: list[int]) -> list[Array]:
@@ -127,24 +153,32 @@ def _those(blocks: list[Array], met: list[int]) -> list[Array]:
     return [blocks[j] for j in met] or [moves.slice_(blocks[0], (slice(None), slice(0, 0)))]
 
 
-def _attending(call: Call, block: Block, partial: list[range]) -> Callable[..., tuple[Array, ...]]:
+def _attending(call: Call, each: list[Block], partial: list[range]) -> Callable[..., tuple[Array, ...]]:
     def flex_attention(q: Array, *blocks: Array) -> tuple[Array, ...]:  # a checkpoint says its name
         half = len(blocks) // 2
         keys, values = (moves.concatenate(some, 1) for some in (blocks[:half], blocks[half:]))
-        seen = _seen(call, block, partial, q.device)
+        seen = _seen(call, each, partial, q.device)
         if call.mod is None and not call.with_sums:
             return (_plain(call, q, keys, values, seen),)
-        return _scored(call, block, q, keys, values, seen)
+        return _scored(call, each, q, keys, values, seen)
 
     return flex_attention
 
 
-def _seen(call: Call, block: Block, partial: list[range], device: str) -> Any:
-    """Which pairs of a block meet, bare, of one head if all are alike; None if all do. Full blocks ask nobody."""
+def _seen(call: Call, each: list[Block], partial: list[range], device: str) -> Any:
+    """Which pairs of blocks meet, bare, of one head if all are alike; None if all do. Full blocks ask nobody."""
     if not partial or call.mask is None:
         return None
+    found = [_answered(call, call.mask, block, partial, device) for block in each]
+    if len(found) == 1:
+        return found[0]
     xp = get_backend(device).xp
-    answer = call.mask.seen(call.op, block._replace(keys=np.concatenate([block.keys[p] for p in partial])), device)
+    return xp.concatenate([xp.broadcast_to(one, each[0].shape) for one in found])
+
+
+def _answered(call: Call, mask: BlockMask, block: Block, partial: list[range], device: str) -> Any:
+    xp = get_backend(device).xp
+    answer = mask.seen(call.op, block._replace(keys=np.concatenate([block.keys[p] for p in partial])), device)
     count, (_, rows, size) = len(answer), block.shape
     width = sum(map(len, partial))
     answer = xp.broadcast_to(answer, (count, rows, width))
@@ -174,13 +208,13 @@ def _plain(call: Call, q: Array, k: Array, v: Array, seen: Any) -> Array:
     return found
 
 
-def _scored(call: Call, block: Block, q: Array, k: Array, v: Array, seen: Any) -> tuple[Array, ...]:
+def _scored(call: Call, each: list[Block], q: Array, k: Array, v: Array, seen: Any) -> tuple[Array, ...]:
     """Results and logarithms of sums, of scores that a function has looked at."""
     (heads, rows, _), (own, size, _), dtype = q.shape, k.shape, computing_dtype(q.dtype)
     if seen is not None:
-        seen = with_room(get_backend(q.device).xp.broadcast_to(seen, block.shape).reshape)(-1)
+        seen = with_room(get_backend(q.device).xp.broadcast_to(seen, (heads, rows, size)).reshape)(-1)
     queries, keys, values = (to_dtype(x, dtype) for x in (q, k, v))
-    scores, seen = _modified(call, block, queries, keys, seen)
+    scores, seen = _modified(call, each, queries, keys, seen)
     runs = Segments.from_lengths(np.full(heads * rows, size))
     weights = of_heads.softmax_of_seen(scores, seen, runs)
     of_keys = np.full(own, size)
@@ -197,30 +231,32 @@ def _scored(call: Call, block: Block, q: Array, k: Array, v: Array, seen: Any) -
     return result, moves.reshape(of_heads.log_sums_of_seen(scores, seen, runs), (heads, rows))
 
 
-def _modified(call: Call, block: Block, q: Array, k: Array, seen: Any) -> tuple[Array, Any]:
+def _modified(call: Call, each: list[Block], q: Array, k: Array, seen: Any) -> tuple[Array, Any]:
     """The scores, flat, as the function leaves them, and which of them count."""
-    own, size, width = k.shape
+    (own, size, width), shape = k.shape, (*q.shape[:2], k.shape[1])
     rows = Matrices.of_sizes(np.full(own, q.shape[0] // own * q.shape[1]), np.full(own, width))
     keys = Matrices.of_sizes(np.full(own, size), np.full(own, width))
     scaled = moves.reshape(q, (-1,)) * call.scale
     scores = of_heads.meeting(scaled, moves.reshape(k, (-1,)), rows, keys, seen)
     if call.mod is None or not scores.numel():
         return scores, seen
-    found = moves.reshape(modified(call.op, call.mod, moves.reshape(scores, block.shape), block), (-1,))
-    narrower = with_room(_counting)(raw(scores), raw(found), seen, block)
+    every = _cut(moves.reshape(scores, shape), 0, _cuts(shape[0], shape[0] // len(each)))
+    changed = [modified(call.op, call.mod, one, block) for one, block in zip(every, each, strict=True)]
+    found = moves.reshape(moves.concatenate(changed, 0), (-1,))
+    narrower = with_room(_counting)(raw(scores), raw(found), seen, shape)
     if (narrower if seen is None else narrower == seen).all():
         return found, seen
     isfinite = with_room(get_backend(q.device).xp.isfinite)
     if isfinite(raw(scaled)).all() and isfinite(raw(k)).all():
         return found, narrower
-    return _modified(call, block, q, k, narrower)  # again, as its adjoint multiplies what is left out by 0
+    return _modified(call, each, q, k, narrower)  # again, as its adjoint multiplies what is left out by 0
 
 
-def _counting(before: Any, after: Any, seen: Any, block: Block) -> Any:
+def _counting(before: Any, after: Any, seen: Any, shape: tuple[int, ...]) -> Any:
     """Which pairs the function leaves; where it leaves none of a query, those that were -inf before, to become NaN."""
     counts = after != -np.inf
     counts = counts if seen is None else counts & seen
-    some = counts.reshape(block.shape).any(axis=2, keepdims=True)
-    low = (before == -np.inf).reshape(block.shape) & ~some
+    some = counts.reshape(shape).any(axis=2, keepdims=True)
+    low = (before == -np.inf).reshape(shape) & ~some
     low = low.reshape(-1) if seen is None else low.reshape(-1) & seen
     return counts | low

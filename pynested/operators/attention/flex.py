@@ -14,6 +14,7 @@ from pynested.backends.errors import ArgumentError
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dense, Operand
 from pynested.operators.movement import squeeze
+from pynested.structure import Ints
 
 from .block_mask import BlockMask
 from .by_blocks import Call, by_blocks
@@ -141,11 +142,11 @@ def flex_attention(
     if score_mod is None and block_mask is None and not return_lse:
         return met.wrapped(of_heads.attended(q, k, v, None, met.heads))
     call = Call(NAME, score_mod, block_mask, met.heads.scale, return_lse)
-    result, sums = by_blocks(call, q, k, v, met.heads)
-    made = _placed(result, met)
-    return made if sums is None else (made, squeeze(_placed(sums, met.of_width(1)), -1))
+    result, sums, order = by_blocks(call, q, k, v, met.heads)
+    made = _placed(result, met, order)
+    return made if sums is None else (made, squeeze(_placed(sums, met.of_width(1), order), -1))
 
 
-def _placed(flat: Array, met: Met) -> Any:
-    """Results of all heads, one after the other, as the array that they are."""
-    return met.wrapped(moves.scatter(flat, *met.heads.results, met.heads.rows * met.heads.value_width))
+def _placed(flat: Array, met: Met, order: Ints) -> Any:
+    """Results of all heads, one after the other, of components in this order, as the array that they are."""
+    return met.wrapped(moves.scatter(flat, *met.heads.of(order).results, met.heads.rows * met.heads.value_width))

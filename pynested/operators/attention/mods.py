@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import and_, eq, ne, or_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,15 +128,7 @@ def and_masks(*mask_mods: MaskMod) -> MaskMod:
     ·██·
     ··██
     """
-    mods = [callable_or_refused("and_masks", "each argument", one) for one in mask_mods]
-
-    def and_mask(b: Array, h: Array, q_idx: Array, kv_idx: Array) -> Array:
-        found = b == b
-        for one in mods:
-            found = found & one(b, h, q_idx, kv_idx)
-        return found
-
-    return and_mask
+    return _joined("and_masks", mask_mods, and_, eq)
 
 
 def or_masks(*mask_mods: MaskMod) -> MaskMod:
@@ -165,12 +158,17 @@ def or_masks(*mask_mods: MaskMod) -> MaskMod:
     ███·
     ████
     """
-    mods = [callable_or_refused("or_masks", "each argument", one) for one in mask_mods]
+    return _joined("or_masks", mask_mods, or_, ne)
 
-    def or_mask(b: Array, h: Array, q_idx: Array, kv_idx: Array) -> Array:
-        found = b != b
+
+def _joined(op: str, mask_mods: tuple[MaskMod, ...], join: Any, none: Any) -> MaskMod:
+    """A function that joins what all of these say; what it says of none, a comparison of a number with itself says."""
+    mods = [callable_or_refused(op, "each argument", one) for one in mask_mods]
+
+    def joined(b: Array, h: Array, q_idx: Array, kv_idx: Array) -> Array:
+        found: Array = none(b, b)
         for one in mods:
-            found = found | one(b, h, q_idx, kv_idx)
+            found = join(found, one(b, h, q_idx, kv_idx))
         return found
 
-    return or_mask
+    return joined

@@ -157,7 +157,7 @@ def multi_head_attention(
     weights = in_proj_weight, in_proj_bias, q_proj_weight, k_proj_weight, v_proj_weight, out_proj_weight, out_proj_bias
     check_devices(NAME, [*rows, attn_mask, *(_dense(x) for x in weights if x is not None)])
     given = Projections(in_proj_weight, (q_proj_weight, k_proj_weight, v_proj_weight), in_proj_bias)
-    _check(NAME, "out_proj_weight", out_proj_weight, (width, width))
+    _check("out_proj_weight", out_proj_weight, (width, width))
     q, k, v = (transpose(unflatten(x, -1, (heads, width // heads)), -3, -2) for x in _projected(rows, given, width))
     asked = Asked(dropout_p, is_causal, generator=generator)
     out, shares = attended(q, k, v, attn_mask, asked, need_weights)
@@ -191,14 +191,14 @@ def _projected(rows: list[Any], given: Projections, width: int) -> Any:
             f"{NAME}: give either in_proj_weight, or all of q_proj_weight, k_proj_weight and v_proj_weight."
         )
     if given.bias is not None:
-        _check(NAME, "in_proj_bias", given.bias, (3 * width,))
+        _check("in_proj_bias", given.bias, (3 * width,))
     if given.packed is not None:
-        _check(NAME, "in_proj_weight", given.packed, (3 * width, width))
+        _check("in_proj_weight", given.packed, (3 * width, width))
     # Three products, also of the same rows: parts of one product would have to be copied, and their gradients added.
     apart = chunk(_dense(given.packed), 3) if given.packed is not None else given.apart
     biases = (None,) * 3 if given.bias is None else chunk(_dense(given.bias), 3)
     for name, x, weight in zip("qkv", rows, apart, strict=True):
-        _check(NAME, f"{name}_proj_weight", weight, (width, _width(x)))
+        _check(f"{name}_proj_weight", weight, (width, _width(x)))
     return [linear(*one) for one in zip(rows, apart, biases, strict=True)]
 
 
@@ -206,8 +206,8 @@ def _dense(x: Any) -> Any:
     return operand(NAME, x, device_of(x))
 
 
-def _check(op: str, name: str, weight: Any, due: tuple[int, ...]) -> None:
+def _check(name: str, weight: Any, due: tuple[int, ...]) -> None:
     """A weight that does not fit is named."""
     found = tuple(getattr(weight, "shape", np.shape(weight)))
     if found != due:
-        raise ShapeError(f"{op}: {name} has the shape {found}; with these rows it must be {due}.")
+        raise ShapeError(f"{NAME}: {name} has the shape {found}; with these rows it must be {due}.")
