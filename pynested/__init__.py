@@ -47,6 +47,7 @@ from pynested.autograd import (  # noqa: E402
     vjp,
     zeros,
 )
+from pynested.autograd.rules.rule import kernel  # noqa: E402
 from pynested.backends import errors  # noqa: E402
 
 from . import allocators, training  # noqa: E402

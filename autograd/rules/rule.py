@@ -40,14 +40,13 @@ def kernel(verb: str, *, device: str) -> Callable[[Function], Function]:
     Examples
     --------
     >>> import numpy as np
-    >>> from pynested.autograd.rules.rule import kernel
     >>> from pynested.backends.numpy import relu as before
-    >>> @kernel("relu", device="cpu")
+    >>> @pn.kernel("relu", device="cpu")
     ... def relu(x, /):
     ...     return np.where(x < 0, x.dtype.type(0), x)
     >>> pn.relu(pn.array([-1.0, 2.0]))
     array([0., 2.])
-    >>> _ = kernel("relu", device="cpu")(before)
+    >>> _ = pn.kernel("relu", device="cpu")(before)
     """
 
     def register(function: Function) -> Function:

@@ -9,15 +9,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
-from pynested.autograd import Array
+from pynested import spec
+from pynested.autograd import Array, array
 from pynested.autograd.rules.rule import RULES, Verb
 from pynested.backends import devices
 from pynested.backends.errors import ArgumentError, PynestedError
+from pynested.components.views import picked
 from pynested.construct import nested_array
 from pynested.nested.array import NestedArray
-from pynested.spec.corpus import VECTORS
 from pynested.spec.encoding import Components, Index, decode_value
 from pynested.structure.layouts import Layout, jagged, strided
 from pynested.surface.passing import PUBLIC
@@ -26,6 +28,7 @@ from .dispatch import Choice, choice
 from .events import Event
 from .timeline import timeline
 
+VECTORS = Path(spec.__file__).parent / "vectors"
 LAYOUTS = {"jagged": jagged, "strided": strided}
 
 
@@ -46,6 +49,8 @@ class DispatchTable:
     rows: list[Row]
 
     def __str__(self) -> str:
+        if not self.rows:
+            return f"{self.operator}: computes nothing, whatever the layout"
         names = devices()
         lines = [["layout", "verb", *names]]
         for row in self.rows:
@@ -94,10 +99,16 @@ def dispatch_table(operator: str) -> DispatchTable:
 
 def _note(function: Any, case: Mapping[str, Any], found: dict[tuple[str, str], Verb]) -> None:
     """Note in ``found`` what the calls of a case come to: in each layout, packed and with holes, and dense."""
-    for make in (_dense, *[partial(_nested, LAYOUTS[name], step) for name in case["layouts"] for step in (1, 2)]):
-        with suppress(PynestedError, TypeError, ValueError):  # what another layout has not, functions by name
-            args = [_built(decode_value(one), make) for one in case["args"]]
-            options = {key: _built(decode_value(one), make) for key, one in case["kwargs"].items()}
+    makes: list[Callable[[Components], Any]] = [_dense]
+    makes += [partial(_nested, LAYOUTS[name], step) for name in case["layouts"] for step in (1, 2)]
+    values = (
+        [decode_value(one) for one in case["args"]],
+        {key: decode_value(one) for key, one in case["kwargs"].items()},
+    )
+    for make in makes:
+        with suppress(PynestedError, TypeError):  # what one layout cannot express, functions that a case names
+            args = [_built(one, make) for one in values[0]]
+            options = {key: _built(one, make) for key, one in values[1].items()}
             with timeline() as t:
                 function(*args, **options)
             _add(t.events, found)
@@ -114,12 +125,15 @@ def _built(value: Any, make: Callable[[Components], Any]) -> Any:
 
 def _nested(layout: Layout, step: int, components: Components) -> NestedArray:
     """Components in ``layout``; with a step of 2 there are as many holes."""
-    return nested_array([one for one in components for _ in range(step)], layout=layout)[::step]
+    made = nested_array([one for one in components for _ in range(step)], layout=layout)
+    return picked(made, slice(None, None, step))
 
 
 def _dense(components: Components) -> Array:
     """A batch of the first component alone."""
-    return nested_array(components[:1], layout=strided).unbind()[0].unsqueeze(0)
+    if not components:
+        raise ArgumentError("dispatch_table: a batch without components has no first one.")
+    return array(components[0][None])
 
 
 def _add(events: Sequence[Event], found: dict[tuple[str, str], Verb]) -> None:

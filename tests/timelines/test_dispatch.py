@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.autograd.rules.rule import RULES, kernel
+from pynested.autograd.rules.rule import RULES
 from pynested.backends import get_backend
 from pynested.backends import numpy as cpu
 from pynested.backends.errors import ArgumentError, DeviceError
@@ -47,6 +47,10 @@ def test_no_table_of_what_is_no_operator() -> None:
         pn.dispatch_table("nothing")
 
 
+def test_a_view_computes_nothing() -> None:
+    assert str(pn.dispatch_table("transpose")) == "transpose: computes nothing, whatever the layout"
+
+
 @pytest.mark.parametrize("device", ["cpu", "emulated"])
 def test_every_rule_has_a_choice(device: str) -> None:
     for rule in RULES.values():
@@ -60,7 +64,7 @@ def plain() -> Iterator[None]:
     before = {device: get_backend(device).segment_softmax for device in ("cpu", "emulated")}
     yield
     for device, function in before.items():
-        kernel("segment_softmax", device=device)(function)
+        pn.kernel("segment_softmax", device=device)(function)
 
 
 @pytest.mark.parametrize("layout", [pn.jagged, pn.strided])
@@ -69,7 +73,7 @@ def plain() -> Iterator[None]:
 def test_a_kernel_takes_the_place_of_another(device: str, layout: pn.Layout) -> None:
     x = pn.nested_array([[1.0, 2.0], [3.0]], layout=layout, device=device)
 
-    @kernel("segment_softmax", device=device)
+    @pn.kernel("segment_softmax", device=device)
     def halves(values: Any, segments: Any, /) -> Any:
         return np.full(values.shape, 0.5)
 
@@ -85,6 +89,6 @@ def test_a_kernel_takes_the_place_of_another(device: str, layout: pn.Layout) -> 
 
 def test_what_is_no_verb_or_no_device_is_refused() -> None:
     with pytest.raises(ArgumentError, match="no verb 'softest'"):
-        kernel("softest", device="cpu")(cpu.relu)
+        pn.kernel("softest", device="cpu")(cpu.relu)
     with pytest.raises(DeviceError, match="no backend for device 'tpu'"):
-        kernel("relu", device="tpu")(cpu.relu)
+        pn.kernel("relu", device="tpu")(cpu.relu)

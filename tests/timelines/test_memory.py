@@ -62,6 +62,7 @@ def test_what_else_stays_is_told() -> None:
         kept.append(pn.zeros(5))
         cycle = [pn.zeros(7)]
         cycle.append(cycle)  # type: ignore[arg-type]
+        assert not gc.isenabled()
         del cycle
     text = str(caught.value)
     assert "24 bytes on cpu, held by tmp;" in text and tmp.shape == (3,)
