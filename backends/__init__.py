@@ -14,7 +14,7 @@ from .heads import Heads
 from .interface import Backend
 from .matrices import Matrices
 from .places import packed_strides, strided_index, surely_apart
-from .registry import get_backend, register_backend
+from .registry import devices, get_backend, is_loaded, register_backend, register_kernel
 from .segments import Segments
 from .storage import Storage
 
@@ -26,10 +26,13 @@ __all__ = [
     "Storage",
     "allocate",
     "allocator",
+    "devices",
     "get_backend",
+    "is_loaded",
     "packed_strides",
     "register_allocator",
     "register_backend",
+    "register_kernel",
     "strided_index",
     "surely_apart",
     "transfer",

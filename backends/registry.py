@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from . import numpy as cpu
-from .errors import DeviceError
+from .errors import ArgumentError, DeviceError
 from .interface import Backend
 
 _by_device: dict[str, Backend] = {}
 _loaders: dict[str, Callable[[], Backend]] = {}
+_kernels: dict[str, dict[str, Callable[..., Any]]] = {}  # by device and verb, those that came later
 
 
 def register_backend(backend: Backend) -> None:
@@ -29,10 +31,34 @@ def get_backend(device: str) -> Backend:
     except (KeyError, TypeError):  # not asked for yet, unknown, or nothing that could be known
         load = _loaders.get(device) if isinstance(device, str) else None
     if load is None:
-        known = ", ".join(sorted({*_by_device, *_loaders}))
-        raise DeviceError(f"no backend for device {device!r}: devices with one are {known}.")
+        raise DeviceError(f"no backend for device {device!r}: devices with one are {', '.join(devices())}.")
     backend = _by_device[device] = load()
+    for verb, function in _kernels.get(device, {}).items():
+        setattr(backend, verb, function)
     return backend
+
+
+def devices() -> list[str]:
+    """The devices that have a backend, loaded or not."""
+    return sorted({*_by_device, *_loaders})
+
+
+def is_loaded(device: str) -> bool:
+    """Whether the backend of a device has been asked for."""
+    return device in _by_device
+
+
+def register_kernel(verb: str, device: str, function: Callable[..., Any]) -> None:
+    """Let ``function`` compute ``verb`` on ``device``, from now on or from when the device is first used."""
+    if not hasattr(cpu, verb):
+        raise ArgumentError(
+            f"no verb {verb!r}: the verbs are those of pynested.backends.Backend, and NumPy's functions."
+        )
+    if device not in devices():
+        raise DeviceError(f"no backend for device {device!r}: devices with one are {', '.join(devices())}.")
+    _kernels.setdefault(device, {})[verb] = function
+    if device in _by_device:
+        setattr(_by_device[device], verb, function)
 
 
 register_backend(cpu)

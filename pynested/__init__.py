@@ -47,6 +47,7 @@ from pynested.autograd import (  # noqa: E402
     vjp,
     zeros,
 )
+from pynested.autograd.rules.rule import kernel  # noqa: E402
 from pynested.backends import errors  # noqa: E402
 
 from . import allocators, training  # noqa: E402
@@ -89,24 +90,24 @@ float16, float32, float64 = _np.dtype(_np.float16), _np.dtype(_np.float32), _np.
 
 __all__ = [
     "Array", "Function", "Layout", "NestedArray", "__version__", "allocators", "anomaly", "arange", "array", "bool",
-    "checkpoint", "compile", "elementwise", "empty", "empty_like", "enable_grad", "errors", "float16", "float32",
-    "float64", "from_arrow", "from_awkward", "from_csr", "from_dlpack", "from_jax", "from_numpy", "from_pandas",
-    "from_tensorflow", "from_torch", "full", "full_like", "get_default_device", "grad", "gradcheck", "hessian",
-    "hvp", "int16", "int32", "int64", "int8", "is_grad_enabled", "jacobian", "jagged", "jvp", "leak_check", "load",
-    "manual_seed", "map_components", "memory", "no_grad", "ones", "ones_like", "rand", "rand_like", "randint",
-    "randint_like", "randn", "randn_like", "save", "set_default_device", "strided", "tape", "timeline", "to_arrow",
-    "to_awkward", "to_csr", "to_jax", "to_numpy", "to_pandas", "to_tensorflow", "to_torch", "trace", "training",
-    "uint8", "vjp", "zeros", "zeros_like",
+    "checkpoint", "compile", "dispatch_table", "elementwise", "empty", "empty_like", "enable_grad", "errors",
+    "float16", "float32", "float64", "from_arrow", "from_awkward", "from_csr", "from_dlpack", "from_jax",
+    "from_numpy", "from_pandas", "from_tensorflow", "from_torch", "full", "full_like", "get_default_device", "grad",
+    "gradcheck", "hessian", "hvp", "int16", "int32", "int64", "int8", "is_grad_enabled", "jacobian", "jagged",
+    "jvp", "kernel", "leak_check", "load", "manual_seed", "map_components", "memory", "no_grad", "ones",
+    "ones_like", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "save",
+    "set_default_device", "strided", "tape", "timeline", "to_arrow", "to_awkward", "to_csr", "to_jax", "to_numpy",
+    "to_pandas", "to_tensorflow", "to_torch", "trace", "training", "uint8", "vjp", "zeros", "zeros_like",
 ]  # fmt: skip
 # Imported from there when they are first asked for.
 _LATER = {
-    "compile": "graph.compiling", "leak_check": "timelines", "memory": "timelines", "timeline": "timelines",
-    "trace": "graph.tracing",
+    "compile": "graph.compiling", "dispatch_table": "timelines", "leak_check": "timelines", "memory": "timelines",
+    "timeline": "timelines", "trace": "graph.tracing",
 }  # fmt: skip
 if _TYPE_CHECKING:
     from .graph.compiling import compile
     from .graph.tracing import trace
-    from .timelines import leak_check, memory, timeline
+    from .timelines import dispatch_table, leak_check, memory, timeline
 if _TYPE_CHECKING:  # written by python -m pynested.stubs
     __all__ += [
         "BlockMask", "abs", "acosh", "add", "all", "allclose", "amax", "amin", "and_masks", "any", "argmax", "argmin",

@@ -30,6 +30,7 @@ THOROUGH = {
     "operators": "attention flex_attention",
     "spec": "bounds bounds_fuzz check designed generator gradients reader vector_schema vectors",
     "structure": "malformed views",
+    "timelines": "dispatch memory",
     "whole": (
         "exhaustive garbage gradients mutants no_components optimised pytest_plugin quiet readme shared_memory "
         "short_of_memory transformer"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from pynested.backends import get_backend
+from pynested.backends import get_backend, register_kernel
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, GradientError
 from pynested.backends.memory import once_more
@@ -19,6 +19,7 @@ from ..tape import ANOMALY, Line, held, state
 
 Samples = Callable[[np.random.Generator], Iterable[tuple[Any, ...]]]
 Verb = str | Callable[..., Any]
+Function = TypeVar("Function", bound=Callable[..., Any])
 RULES: dict[str, Rule] = {}
 
 
@@ -28,6 +29,35 @@ def bound(verb: Verb, device: str) -> Callable[..., Any]:
     backend = get_backend(device)
     function: Callable[..., Any] = getattr(backend, verb) if isinstance(verb, str) else partial(verb, backend)
     return function
+
+
+def kernel(verb: str, *, device: str) -> Callable[[Function], Function]:
+    """Decorate a function that is to compute a verb on a device, in place of the one before.
+
+    The verbs, what they take and what they give are those of `pynested.backends.Backend`; so a verb also says for which
+    layout: ``segment_softmax`` is asked where runs are segments of rows, ``softmax_last`` where they are rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pynested.backends.numpy import relu as before
+    >>> @pn.kernel("relu", device="cpu")
+    ... def relu(x, /):
+    ...     return np.where(x < 0, x.dtype.type(0), x)
+    >>> pn.relu(pn.array([-1.0, 2.0]))
+    array([0., 2.])
+    >>> _ = pn.kernel("relu", device="cpu")(before)
+    """
+
+    def register(function: Function) -> Function:
+        register_kernel(verb, device, function)
+        bound.cache_clear()
+        for rule in RULES.values():
+            if rule.verb == verb:
+                rule.compute = bound(verb, "cpu")
+        return function
+
+    return register
 
 
 def fused_on_device(fused: Verb, g: Array, *saved: Any) -> Any:

@@ -2,7 +2,8 @@
 
 from .events import Event
 from .leaks import leak_check
+from .table import DispatchTable, dispatch_table
 from .timeline import timeline
 from .usage import Usage, memory
 
-__all__ = ["Event", "Usage", "leak_check", "memory", "timeline"]
+__all__ = ["DispatchTable", "Event", "Usage", "dispatch_table", "leak_check", "memory", "timeline"]

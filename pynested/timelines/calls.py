@@ -9,6 +9,7 @@ from pynested.autograd import Array
 from pynested.nested.array import NestedArray
 from pynested.surface.passing import ATTRIBUTE, FUNCTION, Call
 
+from .indices import classified
 from .recorder import Recorder
 
 
@@ -21,6 +22,8 @@ def called(seen: Recorder, call: Call) -> Any:
     given, defaults = bound(seen, call)
     with seen.span("call", call.name, arguments=given, defaults=defaults) as event:
         event.facts["on"] = dispatched(call.args, call.kwargs)
+        if call.name == "getitem" and len(call.args) == 2:
+            event.facts["index"] = classified(*call.args)
         result = call.run()
         event.facts["result"] = seen.names.words(result)
     if call.kind != FUNCTION and seen.events[-1] is event:

@@ -9,9 +9,9 @@ from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from pynested.autograd.rules.rule import Verb
-from pynested.backends import get_backend
+from pynested.backends import get_backend, is_loaded
+from pynested.backends import numpy as cpu
 from pynested.backends.cuda.backend import KernelBackend
-from pynested.backends.cuda.device import Device
 from pynested.surface.passing import own_code
 
 ROOT = Path(inspect.getfile(get_backend)).parents[1]  # of the four folders
@@ -48,9 +48,15 @@ def choice(verb: Verb, device: str) -> Choice:
     """What computes ``verb``, a name or a function of a backend, on ``device``."""
     if not isinstance(verb, str):
         return Choice(_by(verb), _by(verb), *_place(verb), False)
-    backend: Any = get_backend(device)
-    function = getattr(backend, verb)
-    fallback = isinstance(backend, Device) and not hasattr(KernelBackend, verb)
+    of_kernels = device in ("cuda", "emulated")
+    if of_kernels and not is_loaded(device):  # which may need a GPU, or a compiler
+        own = getattr(KernelBackend, verb, None)
+        if own is None and device == "cuda":
+            return Choice(verb, f"cupy.{verb}", "", None, True)
+        function = getattr(cpu, verb) if own is None else own
+    else:
+        function = getattr(get_backend(device), verb)
+    fallback = of_kernels and not hasattr(KernelBackend, verb) and _own(function) is _own(getattr(cpu, verb))
     return Choice(verb, _by(function), *_place(function), fallback)
 
 

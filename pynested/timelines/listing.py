@@ -55,6 +55,7 @@ def _call(name: str, facts: dict[str, Any]) -> str:
     text = f"{name}({given})" + (f" with {left}" if left else "")
     text += f"; {'; '.join(facts['converted'])}" if facts.get("converted") else ""
     text += f"; {facts['on']}" if facts.get("on") else ""
+    text += f"; index: {', '.join(facts['index'])}" if facts.get("index") else ""
     return text + (f" -> {facts['result']}" if facts.get("result", "None") != "None" else "")
 
 

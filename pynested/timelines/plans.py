@@ -34,8 +34,6 @@ def dense_plan(operands: Sequence[Any]) -> dict[str, Any]:
     if len(on_host) == len(arrays):
         loop = np.nditer(on_host, ["zerosize_ok"], [["readonly"]] * len(on_host))
         plan["loop"] = list(loop.itviews[0].shape)
-        kinds = [one if isinstance(one, NUMBERS) else one.dtype for one in datas]
-        plan["meet_in"] = str(np.result_type(*kinds))
     plan["dtypes"] = [type(one).__name__ if isinstance(one, NUMBERS) else str(one.dtype) for one in datas]
     return plan
 

@@ -28,9 +28,12 @@ def elementwise(seen: Recorder, call: Call) -> Any:
     """A rule of one or two operands that are not collected: `Elementwise.__call__`."""
     rule, *operands = call.args
     arrays = tuple(operands)
-    if any(type(one) is Array for one in arrays):
-        seen.note("plan", rule.name, **dense_plan(arrays))
-    return _rule(seen, call, rule, arrays, ())
+    if not any(type(one) is Array for one in arrays):
+        return _rule(seen, call, rule, arrays, ())
+    plan = seen.note("plan", rule.name, **dense_plan(arrays))
+    result = _rule(seen, call, rule, arrays, ())
+    plan.facts["meet_in"] = str(result.dtype)
+    return result
 
 
 def _rule(seen: Recorder, call: Call, rule: Rule, arrays: Sequence[Any], static: Sequence[Any]) -> Any:

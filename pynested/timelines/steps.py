@@ -10,7 +10,8 @@ from typing import Any
 from pynested.autograd import default_device
 from pynested.autograd.arguments import canonical, shapes
 from pynested.autograd.rules.kinds.elementwise import Elementwise
-from pynested.autograd.rules.rule import Rule
+from pynested.autograd.rules.pairs import PAIRS
+from pynested.autograd.rules.rule import Rule, bound
 from pynested.backends import memory as pieces
 from pynested.backends import numpy as cpu
 from pynested.backends.cuda.backend import KernelBackend
@@ -63,6 +64,8 @@ def _kinds(kind: type[Any]) -> Iterator[type[Any]]:
 def _verbs() -> Iterator[FunctionType]:
     """The verbs of the interface on every device, and what NumPy has besides, made quiet."""
     names = [name for name in vars(Backend) if not name.startswith("_")]
+    for entry in PAIRS.values():  # NumPy's are made quiet when they are first asked for
+        bound(entry.computed, "cpu")
     for name in [*names, *vars(cpu)]:
         function = vars(cpu).get(name)
         if isinstance(function, FunctionType) and (name in names or is_quiet_ufunc(function)):

@@ -13,7 +13,8 @@ import pytest
 
 import pynested as pn
 from pynested import exp as imported_long_ago
-from pynested.surface.passing import ATTRIBUTE, FUNCTION, METHOD, PUBLIC, Call, watching
+from pynested.autograd.arguments.shapes import canonical_dim
+from pynested.surface.passing import ATTRIBUTE, FUNCTION, METHOD, PUBLIC, STEP, Call, own_code, step, watching
 
 X = pn.array([0.5])
 
@@ -143,6 +144,21 @@ def test_other_threads_are_not_watched() -> None:
         thread.join()
         pn.sin(X)
     assert found == [[1.0]] and seen == ["sin"]
+
+
+def test_steps_pass_by_those_only_who_asked_for_them() -> None:
+    asked, told = Seen(STEP), Seen(STEP, FUNCTION)
+    steps = [step("place", canonical_dim)]
+    with watching(asked, steps), watching(told):
+        pn.sum(pn.array([[1.0, 2.0]]), -1)
+    assert asked == ["place"] and told == ["array", "sum"]
+    with watching(told := Seen(STEP)), watching(asked := Seen(STEP, FUNCTION), steps):
+        pn.sum(X, 0)
+    assert asked == ["sum", "place"] and told == []
+    code = canonical_dim.__code__
+    assert own_code(canonical_dim) is code and code.co_name == "canonical_dim" and "point" not in code.co_varnames
+    with watching(Seen(STEP), steps):
+        assert canonical_dim.__code__ is not code and own_code(canonical_dim) is code
 
 
 def test_what_is_public_passes() -> None:

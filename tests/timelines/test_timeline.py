@@ -75,6 +75,25 @@ def test_the_tape_says_what_it_recorded_or_why_not() -> None:
     assert grad.facts["is_now"] == "the first"
 
 
+def test_lines_and_storages_that_are_gone_leave_their_names_to_nobody() -> None:
+    x = pn.array([1.0, 2.0], requires_grad=True)
+    with pn.timeline() as t:
+        for _ in range(3):
+            pn.exp(x)
+    assert [event.name for event in of_kind(t, "tape")] == ["line 1", "line 2", "line 3"]
+    assert [event.name for event in of_kind(t, "new")] == ["s2", "s3", "s4"] == [e.name for e in of_kind(t, "dies")]
+
+
+def test_an_element_that_serves_a_whole_dimension_has_step_0_there() -> None:
+    with pn.timeline() as t:
+        pn.zeros(3, 1) + pn.zeros(2, 1, 4).transpose(0, 2)
+        pn.zeros(3, 4, dtype=pn.float32) * 2
+    plans = [event.facts for event in of_kind(t, "plan")]
+    assert plans[0]["shape"] == [4, 3, 2] and plans[0]["strides"] == [[0, 8, 0], [8, 0, 32]]
+    assert plans[1]["strides"] == [[16, 4], [0, 0]] and plans[1]["loop"] == [12]
+    assert plans[1]["meet_in"] == "float32"
+
+
 def test_operands_say_how_they_meet() -> None:
     x = ragged()
     holes = pn.nested_array_from_jagged(
@@ -133,6 +152,17 @@ def test_an_error_is_noted_and_comes_through() -> None:
     assert of_kind(t, "call")[-1].facts["raised"] == "ShapeError" and "raised ShapeError" in str(t)
 
 
+@pytest.mark.parametrize("other", ["float16", "int8", "bfloat16"])
+def test_dtypes_that_numpy_cannot_promote_are_no_hindrance(other: str) -> None:
+    x = pn.array([1.0], dtype="bfloat16", device="emulated")
+    y = pn.array([1], dtype=other, device="emulated")
+    expected = x + y
+    with pn.timeline() as t:
+        assert (x + y).dtype == expected.dtype
+    (plan,) = of_kind(t, "plan")
+    assert plan.facts["dtypes"] == ["bfloat16", other] and plan.facts["meet_in"] == str(expected.dtype)
+
+
 def test_nothing_is_left_behind() -> None:
     codes = {function: function.__code__ for function in [*PUBLIC.values(), *(one.public for one in steps())]}
     with pn.timeline() as t:
@@ -165,6 +195,17 @@ def test_timelines_within_each_other_and_in_other_threads() -> None:
     assert [event.name for event in of_kind(outer, "call")] == ["cos", "exp"]
     assert [event.name for event in of_kind(inner, "call")] == ["exp"] and names == [["sin"]]
     assert [event.name for event in of_kind(inner, "rule")] == ["exp"]
+
+
+def test_a_function_that_is_compiled_shows_what_runs() -> None:
+    x = ragged()
+    compiled = pn.compile(lambda a: (a * 2 + a).relu())
+    plain = (x * 2 + x).relu()
+    with pn.timeline() as t:
+        made = compiled(x)
+    with pn.timeline() as again:
+        assert pn.equal(compiled(x), made) and pn.equal(made, plain)
+    assert of_kind(t, "new") and of_kind(again, "new")
 
 
 def test_events_are_plain_data_and_a_trace_for_browsers(tmp_path: Path) -> None:
