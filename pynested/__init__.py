@@ -49,6 +49,7 @@ from pynested.autograd import (  # noqa: E402
 from pynested.backends import errors  # noqa: E402
 
 from . import operators as _operators  # noqa: E402
+from . import pictures as _pictures  # noqa: E402, F401  what notebooks show
 from . import training  # noqa: E402
 from ._version import __version__  # noqa: E402
 from .components.extending import elementwise, map_components  # noqa: E402
