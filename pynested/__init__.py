@@ -52,6 +52,7 @@ from pynested.backends import errors  # noqa: E402
 
 from . import allocators, training  # noqa: E402
 from . import operators as _operators  # noqa: E402
+from . import pictures as _pictures  # noqa: E402, F401  what notebooks show
 from ._version import __version__  # noqa: E402
 from .components.extending import elementwise, map_components  # noqa: E402
 from .construct.likeness import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like  # noqa: E402

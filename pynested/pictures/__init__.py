@@ -1,7 +1,8 @@
-"""What a nested array looks like in memory, as SVG drawn by plain Python."""
+"""What arrays look like in memory and side by side, what a tape and a mask hold, as SVG drawn by plain Python."""
 
+from . import notebook as _notebook  # noqa: F401  notebooks show arrays so
 from .jagged import draw_jagged
-from .picture import Picture, picture
+from .picture import Picture, beside, picture
 from .strided import draw_strided
 
-__all__ = ["Picture", "draw_jagged", "draw_strided", "picture"]
+__all__ = ["Picture", "beside", "draw_jagged", "draw_strided", "picture"]

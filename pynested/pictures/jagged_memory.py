@@ -10,7 +10,7 @@ from .palette import line
 from .strip import Strip, lanes
 from .svg import Sheet, text_width
 
-_CAPTION = 62
+CAPTION = 62
 _ENTRY, _ENTRY_HEIGHT = 36, 26
 _CELL_HEIGHT = 32
 _ARROW_ROOM = 58
@@ -18,11 +18,11 @@ _APART = 15  # between arrows that end at the same boundary
 _LANE = 32
 
 
-def draw_memory(sheet: Sheet, array: Jagged, cell: float, x: float, y: float) -> None:
+def draw_memory(sheet: Sheet, array: Jagged, x: float, y: float) -> None:
     """Draw the half, its upper left corner at (x, y)."""
-    strip = Strip(array.pieces, x + _CAPTION, cell)
+    strip = Strip(array.pieces, x + CAPTION, array.cell)
     entries = len(array.rows) + (array.end is not None)
-    left = max(x + _CAPTION, (x + _CAPTION + strip.right - entries * _ENTRY) / 2)
+    left = max(x + CAPTION, (x + CAPTION + strip.right - entries * _ENTRY) / 2)
     if array.end is None:
         _draw_entries(sheet, array, x, left, y, "lengths", array.lengths.item)
         y += _ENTRY_HEIGHT + 8
@@ -84,11 +84,11 @@ def _draw_brackets(sheet: Sheet, array: Jagged, strip: Strip, top: float) -> Non
     y = top + _CELL_HEIGHT + 20
     full = [i for i in array.shown if array.lengths[i]]
     spans = [_bracket(array, strip, i) for i in full]
-    captions = [_around((a + b) / 2, text_width(f"x[{i}]", 11)) for i, (a, b) in zip(full, spans, strict=True)]
+    captions = [_around((a + b) / 2, text_width(array.called(i), 11)) for i, (a, b) in zip(full, spans, strict=True)]
     rows = lanes([(min(a, c), max(b, d)) for (a, b), (c, d) in zip(spans, captions, strict=True)])
     for i, (a, b), row in zip(full, spans, rows, strict=True):
         sheet.path(f"M{a:g} {y + row * _LANE:g}v5H{b:g}v-5", stroke=line(i))
-        sheet.text((a + b) / 2, y + row * _LANE + 19, f"x[{i}]", size=11, bold=True, fill=line(i))
+        sheet.text((a + b) / 2, y + row * _LANE + 19, array.called(i), size=11, bold=True, fill=line(i))
     _draw_seams(sheet, array, strip, top - 3, y + (max(rows, default=-1) + 1) * _LANE)
 
 
@@ -97,7 +97,7 @@ def _draw_seams(sheet: Sheet, array: Jagged, strip: Strip, top: float, y: float)
     for i in array.shown:
         if not array.lengths[i]:
             seams.setdefault(int(array.starts[i]), []).append(i)
-    texts = [f"{', '.join(f'x[{i}]' for i in empty)} empty" for empty in seams.values()]
+    texts = [f"{', '.join(map(array.called, empty))} empty" for empty in seams.values()]
     rows = lanes([_around(strip.left_of(at), text_width(text, 11)) for at, text in zip(seams, texts, strict=True)])
     for (at, empty), text, row in zip(seams.items(), texts, rows, strict=True):
         x, color, below = strip.left_of(at), line(empty[0]), y + row * 16 - 4

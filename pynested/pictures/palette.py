@@ -19,6 +19,17 @@ def fill(component: int) -> str:
     return FILLS[component % len(FILLS)]
 
 
+def tint(component: int) -> str:
+    """Colour of the block that stands for cells of a component: that of its cells, half way to white.
+
+    Opaque, so that dark text on it is read on a dark page too.
+
+    >>> fill(0), tint(0)
+    ('#77AADD', '#BBD4EE')
+    """
+    return "#" + "".join(f"{(int(fill(component)[k : k + 2], 16) + 255) // 2:02X}" for k in (1, 3, 5))
+
+
 def line(component: int) -> str:
     """Colour of the arrows, brackets and names of a component."""
     return LINES[component % len(LINES)]

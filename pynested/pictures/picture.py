@@ -1,21 +1,28 @@
-"""A picture of a nested array: an SVG document that a notebook shows and that can be saved."""
+"""A picture: an SVG document that a notebook shows and that can be saved."""
 
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Callable, Collection, Mapping
 from html import escape
 from os import PathLike
 from pathlib import Path
 
-import numpy as np
-
-from pynested.backends.errors import ArgumentError
+from pynested.autograd import Array
+from pynested.autograd.show import Tape
+from pynested.backends import get_backend
+from pynested.backends.errors import ArgumentError, MissingDependency
 from pynested.nested.array import NestedArray
+from pynested.operators.attention.block_mask import BlockMask
 from pynested.structure import Jagged
 
+from .beside import draw_beside
+from .block_mask import draw_block_mask
+from .dense import draw_dense
 from .jagged import draw_jagged
 from .strided import draw_strided
 from .svg import Sheet
+from .tape import draw_tape
 
 
 class Picture:
@@ -37,26 +44,99 @@ class Picture:
         return f'<img alt="{escape(self.alt)}" src="data:image/svg+xml;base64,{data}" style="max-width:100%"/>'
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the SVG document to `path`, whose suffix is .svg."""
-        if Path(path).suffix.lower() != ".svg":
-            raise ArgumentError(f"save: {str(path)!r} does not end in .svg, and a picture is an SVG document.")
-        Path(path).write_text(self.svg, encoding="utf-8", newline="\n")
+        """Write the picture into a file whose name ends in .svg, or in .png where CairoSVG is installed.
+
+        A PNG is on white, and twice as large, so that it is sharp on any screen.
+        """
+        suffix = Path(path).suffix.lower()
+        if suffix == ".svg":
+            Path(path).write_text(self.svg, encoding="utf-8", newline="\n")
+        elif suffix == ".png":
+            Path(path).write_bytes(_as_png(self.svg))
+        else:
+            raise ArgumentError(f"save: {str(path)!r} ends neither in .svg nor in .png. Choose one of them.")
 
 
-def picture(array: NestedArray) -> Picture:
-    """Draw a nested array twice: as its components, and as the buffer and the integers that say where they lie.
+def _as_png(svg: str) -> bytes:
+    try:
+        from cairosvg import svg2png
+    except (ImportError, OSError) as error:  # OSError: the package is there, but not the library cairo
+        raise MissingDependency(
+            f"save: PNG needs CairoSVG and cairo: pip install cairosvg ({error}). Or save a .svg, which needs neither."
+        ) from error
+    png: bytes = svg2png(bytestring=svg.encode(), scale=2, background_color="white")
+    return png
 
-    Long arrays are shown by their ends, with how much is left out. Cells that no component uses are hatched; cells
-    that several components share have the colours of all.
 
+def picture(x: NestedArray | Array | BlockMask | Tape, name: str | None = None) -> Picture:
+    """Draw what an array is made of, which blocks a mask has, or what a tape holds.
+
+    A nested array is drawn twice: as its components, and as the buffer and the integers that say where they lie. Cells
+    that no component uses are hatched; cells that several share have the colours of all. A dense array is drawn as its
+    matrices and as the memory behind them. Long arrays are shown by their ends, with how much is left out.
+
+    Parameters
+    ----------
+    x : NestedArray, Array, BlockMask or Tape
+        What to draw.
+    name : str, optional
+        What it is called in the picture: "x" where nothing else is said, or "mask".
+
+    Examples
+    --------
     >>> import pynested as pn
     >>> picture(pn.nested_array([[1.5, 2.0], [], [7.0]], layout=pn.jagged))
     <Picture: A jagged array: 3 components of lengths 2, 0, 1 in one buffer of 3 values; offsets 0, 2, 2, 3>
+    >>> picture(pn.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).transpose(0, 1), name="w")
+    <Picture: A dense array: shape (3, 2), strides (1, 3), in 6 values of memory>
     """
-    if type(array) is not NestedArray:
-        raise ArgumentError(f"picture: only nested arrays are drawn, not {type(array).__name__}. Use pn.nested_array.")
-    values, structure = array.values().detach().numpy(), array.structure
+    called = {} if name is None else {"name": name}
+    for kind, draw in _DRAWN.items():
+        if isinstance(x, kind):
+            return Picture(draw(x, **called))
+    raise ArgumentError(
+        f"picture: nested and dense arrays, block masks and tapes are drawn, not {type(x).__name__}. Use "
+        "pn.nested_array or pn.array."
+    )
+
+
+def beside(
+    arrays: Mapping[str, NestedArray | Array], *, padded: Collection[str] = (), stretched: Collection[str] = ()
+) -> Picture:
+    """Draw arrays side by side, component beside component: an array and its gradient, an operator step by step.
+
+    Parameters
+    ----------
+    arrays : mapping
+        Nested arrays, at least one, and dense ones with a row for each component, by the names they have in the
+        picture. Along the first dimension of a component each element is a cell.
+    padded : collection of str
+        The dense arrays that are padded: what lies beyond the length of a component of the first nested array is
+        hatched.
+    stretched : collection of str
+        The arrays that are broadcast: the element of a row is drawn again, dashed, as often as it is met.
+
+    Examples
+    --------
+    >>> import pynested as pn
+    >>> x = pn.nested_array([[1.5, 2.0], [], [7.0]], layout=pn.jagged)
+    >>> beside({"x": x, "padded": x.to_padded_array(0.0)}, padded=["padded"])
+    <Picture: Side by side, 3 components of each: x, padded>
+    """
+    return Picture(draw_beside(arrays, padded, stretched))
+
+
+def _draw_nested(array: NestedArray, name: str = "x") -> Sheet:
+    values, structure = array.data.data, array.structure
     if isinstance(structure, Jagged):
-        rows = np.moveaxis(values, structure.ragged_dim - 1, 0)
-        return Picture(draw_jagged(rows, structure.offsets, structure.lengths))
-    return Picture(draw_strided(values, structure.sizes, structure.strides, structure.offsets))
+        rows = get_backend(array.device).xp.moveaxis(values, structure.ragged_dim - 1, 0)
+        return draw_jagged(rows, structure.offsets, structure.lengths, name)
+    return draw_strided(values, structure.sizes, structure.strides, structure.offsets, name)
+
+
+_DRAWN: dict[type, Callable[..., Sheet]] = {
+    NestedArray: _draw_nested,
+    Array: draw_dense,
+    BlockMask: draw_block_mask,
+    Tape: draw_tape,
+}

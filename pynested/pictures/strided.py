@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from math import prod
 from typing import Any
@@ -10,84 +11,123 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .elide import Gap, listing, more, with_gaps
-from .memory import Component, Strided, choose_strided
+from .memory import PAGE, Component, Strided, choose_strided
 from .palette import fill, line
 from .strided_memory import draw_memory
-from .strip import draw_elided, draw_nothing
+from .strip import block_width, draw_elided, draw_nothing
 from .svg import Sheet, text_width
 
 Ints = NDArray[np.int64]
 
-_CELL = 30
+CELL = 30
 _LEFT, _TOP = 18, 60
 _CELL_HEIGHT, _APART = 30, 34
 _TABLE_LINE = 24
 _BESIDE = 460  # components that end further right have their table beneath
 
 
-def draw_strided(buffer: NDArray[Any], sizes: Ints, strides: Ints, offsets: Ints) -> Sheet:
+@dataclass(frozen=True)
+class Panel:
+    """A component, or one matrix of a component of more than two dimensions."""
+
+    component: Component
+    lead: tuple[int, ...]
+
+    @property
+    def index(self) -> tuple[int, ...]:
+        """Where in the nested array it is found."""
+        return self.component.number, *self.lead
+
+    @property
+    def empty(self) -> bool:
+        """Whether there are no elements to draw."""
+        return 0 in self.component.sizes
+
+    @property
+    def rows(self) -> list[int | Gap] | list[None]:
+        """The rows drawn, and the gaps between them; None where there is one row, which has no index."""
+        along = self._along()
+        return along[-2] if len(along) > 1 else [None]
+
+    @property
+    def columns(self) -> list[int | Gap]:
+        """The columns drawn, and the gaps between them."""
+        return (self._along() or [[0]])[-1]
+
+    def _along(self) -> list[list[int | Gap]]:
+        return [with_gaps(shown, size) for shown, size in zip(self.component.shown, self.component.sizes, strict=True)]
+
+
+def draw_strided(buffer: Any, sizes: Ints, strides: Ints, offsets: Ints, name: str = "x") -> Sheet:
     """Draw a strided array; ``buffer: (N,)``, ``sizes: (B, d)``, ``strides: (B, d)``, ``offsets: (B,)`` in elements."""
-    array = choose_strided(buffer, sizes, strides, offsets, _CELL)
+    array = choose_strided(buffer, sizes, strides, offsets, CELL, name)
     sheet = Sheet(
         f"A strided array: {len(sizes)} components in one buffer of {len(buffer)} values; sizes "
         f"{'; '.join(_sizes(c) for c in array.shown.values()) or 'none'}; offsets {listing(offsets.tolist())}"
     )
-    cell = array.cell(_CELL)
     sheet.heading(_LEFT, 24, "what you see")
-    right, bottom = _draw_components(sheet, array, cell)
+    right, bottom = draw_components(sheet, array)
     if array.shown:
         table = (right + 30, _TOP) if right <= _BESIDE else (_LEFT, bottom + 30)
         bottom = max(bottom, _draw_table(sheet, array, *table))
-    draw_memory(sheet, array, cell, _LEFT, bottom + 36)
+    draw_memory(sheet, array, _LEFT, bottom + 36)
     return sheet
 
 
-def _draw_components(sheet: Sheet, array: Strided, cell: float) -> tuple[float, float]:
-    """Draw the components side by side and return where they end, to the right and below."""
-    x, bottom = float(_LEFT), float(_TOP + _CELL_HEIGHT)
+def draw_components(sheet: Sheet, array: Strided) -> tuple[float, float]:
+    """Draw the components side by side, in lines that fit the page, and return where they end, right and below."""
     if not array.shown:
-        sheet.text(x, _TOP + 17, "no components", size=11, anchor="start", sans=True, opacity=0.6)
+        sheet.text(_LEFT, _TOP + 17, "no components", size=11, anchor="start", sans=True, opacity=0.6)
+    x, y, right, bottom = float(_LEFT), _TOP, 0.0, _TOP + _CELL_HEIGHT
+    for item in _panels(array):
+        if x > _LEFT and x + _panel_width(array, item) > PAGE:
+            x, y = _LEFT, bottom + _TOP - 24
+        width, height = _draw_panel(sheet, array, item, x, y)
+        x += width + _APART
+        right, bottom = max(right, x - _APART), max(bottom, y + height)
+    return right, bottom
+
+
+def _panels(array: Strided) -> list[Panel | Gap]:
+    """Return what stands side by side: components, matrices of components with more dimensions, and gaps."""
+    found: list[Panel | Gap] = []
     for row in array.rows:
         if isinstance(row, Gap):
-            x += _draw_gap(sheet, x, row.size) + _APART
+            found.append(row)
             continue
-        for panel in row.panels():
-            width, height = _draw_panel(sheet, array, row, panel, cell, x)
-            x += width + _APART
-            bottom = max(bottom, _TOP + height)
-        hidden = prod(row.sizes[:-2]) - len(row.panels())
-        if hidden and 0 not in row.sizes:
-            x += _draw_gap(sheet, x, hidden) + _APART
-    return x - _APART, bottom
+        found += [Panel(row, index) for index in row.panels()]
+        matrices = prod(row.sizes[:-2])
+        if len(row.panels()) < matrices and 0 not in row.sizes:
+            found.append(Gap(len(row.panels()), matrices))
+    return found
 
 
-def _draw_gap(sheet: Sheet, x: float, count: int) -> float:
-    sheet.text(x, _TOP + 19, more(count), size=12, anchor="start", opacity=0.6)
-    return text_width(more(count), 12)
+def _panel_width(array: Strided, panel: Panel | Gap) -> float:
+    if isinstance(panel, Gap):
+        return text_width(more(panel.size), 12)
+    widths = (block_width(array.cell) if isinstance(item, Gap) else array.cell for item in panel.columns)
+    return max(text_width(array.called(*panel.index), 12), 60.0 if panel.empty else sum(widths))
 
 
-def _draw_panel(
-    sheet: Sheet, array: Strided, component: Component, panel: tuple[int, ...], cell: float, x: float
-) -> tuple[float, float]:
+def _draw_panel(sheet: Sheet, array: Strided, panel: Panel | Gap, x: float, y: float) -> tuple[float, int]:
     """Draw a component, or one matrix of a component of more dimensions, and return its width and height."""
-    name = f"x[{', '.join(map(str, (component.number, *panel)))}]"
-    sheet.text(x, _TOP - 8, name, size=12, anchor="start", bold=True, fill=line(component.number))
-    right = x + text_width(name, 12)
-    if 0 in component.sizes:
-        draw_nothing(sheet, x, _TOP, _CELL_HEIGHT, line(component.number))
-        return max(60.0, right - x), _CELL_HEIGHT
-    *lead, columns = [with_gaps(shown, size) for shown, size in zip(component.shown, component.sizes, strict=True)] or [
-        [0]
-    ]
-    rows = lead[len(panel)] if len(lead) > len(panel) else [None]
-    for k, row in enumerate(rows):
-        y = _TOP + k * (_CELL_HEIGHT + 2)
+    width = _panel_width(array, panel)
+    if isinstance(panel, Gap):
+        sheet.text(x, y + 19, more(panel.size), size=12, anchor="start", opacity=0.6)
+        return width, _CELL_HEIGHT
+    number = panel.component.number
+    sheet.text(x, y - 8, array.called(*panel.index), size=12, anchor="start", bold=True, fill=line(number))
+    if panel.empty:
+        draw_nothing(sheet, x, y, _CELL_HEIGHT, line(number))
+        return width, _CELL_HEIGHT
+    for k, row in enumerate(panel.rows):
+        top = y + k * (_CELL_HEIGHT + 2)
         if isinstance(row, Gap):
-            sheet.text(x, y + 18, f"{more(row.size)} rows", size=11, anchor="start", sans=True, opacity=0.6)
+            sheet.text(x, top + 18, more(row.size, "row"), size=11, anchor="start", sans=True, opacity=0.6)
             continue
-        label = partial(_label, array, component, panel if row is None else (*panel, row))
-        right = max(right, draw_elided(sheet, x, y, cell, _CELL_HEIGHT, columns, label, component.number))
-    return right - x, len(rows) * (_CELL_HEIGHT + 2)
+        label = partial(_label, array, panel.component, panel.lead if row is None else (*panel.lead, row))
+        draw_elided(sheet, x, top, array.cell, _CELL_HEIGHT, panel.columns, label, number)
+    return width, len(panel.rows) * (_CELL_HEIGHT + 2)
 
 
 def _label(array: Strided, component: Component, lead: tuple[int, ...], column: int) -> tuple[str, str]:
@@ -97,7 +137,7 @@ def _label(array: Strided, component: Component, lead: tuple[int, ...], column: 
 
 def _draw_table(sheet: Sheet, array: Strided, x: float, y: float) -> float:
     """Draw the structure, one component a line, and return where the table ends."""
-    entries = [_entries(component) for component in array.shown.values()]
+    entries = [_entries(array, component) for component in array.shown.values()]
     columns = list(zip(("", "sizes", "strides", "offset", "contiguous"), *entries, strict=True))
     lefts = [x + 22]
     for column in columns:
@@ -111,14 +151,14 @@ def _draw_table(sheet: Sheet, array: Strided, x: float, y: float) -> float:
             sheet.text(x + 22, baseline, more(row.size), size=12, anchor="start", opacity=0.6)
             continue
         sheet.rect(x, baseline - 11, 14, 14, fill(row.number), round=3)
-        for entry, left in zip(_entries(row), lefts, strict=False):
+        for entry, left in zip(_entries(array, row), lefts, strict=False):
             sheet.text(left, baseline, entry, size=12, anchor="start", bold=left == lefts[0])
     return y + 20 + len(array.rows) * _TABLE_LINE
 
 
-def _entries(component: Component) -> tuple[str, ...]:
+def _entries(array: Strided, component: Component) -> tuple[str, ...]:
     contiguous = "yes" if component.contiguous else "no"
-    return f"x[{component.number}]", _sizes(component), str(component.strides), str(component.offset), contiguous
+    return array.called(component.number), _sizes(component), str(component.strides), str(component.offset), contiguous
 
 
 def _sizes(component: Component) -> str:

@@ -30,10 +30,10 @@ class Arc:
         return (self.left + self.right) / 2
 
 
-def draw_memory(sheet: Sheet, array: Strided, cell: float, x: float, y: float) -> None:
+def draw_memory(sheet: Sheet, array: Strided, x: float, y: float) -> None:
     """Draw the half, its upper left corner at (x, y)."""
     sheet.heading(x, y, "what is in memory")
-    strip = Strip(array.pieces, x, cell)
+    strip = Strip(array.pieces, x, array.cell)
     top = y + 16 + _draw_arcs(sheet, _arcs(array, strip), y + 16)
     strip.draw(sheet, top, _CELL_HEIGHT, array.label)
     _draw_starts(sheet, array, strip, top + _CELL_HEIGHT + 22)
@@ -47,7 +47,7 @@ def _arcs(array: Strided, strip: Strip) -> list[Arc]:
         for rank, (_, dim) in enumerate(sorted(steps) if 0 not in component.sizes else ()):
             stride, longest = component.strides[dim], rank == len(steps) - 1
             start = strip.centre_of(component.offset) - (3 if rank else 0)
-            text = f"dim {dim + 1}: {stride:+d}" if longest else f"{stride:+d}"
+            text = f"dim {dim + array.first_dim}: {stride:+d}" if longest else f"{stride:+d}"
             arcs.append(Arc(component.number, rank, text, start, strip.centre_of(component.offset + stride)))
     return arcs
 
@@ -83,7 +83,7 @@ def _span(arc: Arc) -> tuple[float, float]:
 def _draw_starts(sheet: Sheet, array: Strided, strip: Strip, y: float) -> None:
     """Name under the strip where each component starts; the rightmost first, so that no arrow crosses a name."""
     starts = sorted(array.shown.values(), key=lambda component: -strip.left_of(component.offset))
-    texts = [f"x[{component.number}] starts at {component.offset}" for component in starts]
+    texts = [f"{array.called(component.number)} starts at {component.offset}" for component in starts]
     lefts = [strip.left_of(component.offset) + 5 for component in starts]
     rows: list[int] = []
     for x, text in zip(lefts, texts, strict=True):

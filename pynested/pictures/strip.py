@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Literal
 
 from .elide import Gap, more
-from .palette import CELL_INK, fill
+from .palette import CELL_INK, fill, tint
 from .svg import Sheet, text_width
 
 Label = Callable[[int], tuple[str, str]]
@@ -46,7 +46,13 @@ def block_width(cell: float) -> float:
     return min(1.9 * cell, _BLOCK)
 
 
-def pieces(visible: Mapping[int, Owners], size: int, used: Callable[[int, int], bool]) -> list[Piece]:
+def pieces(
+    visible: Mapping[int, Owners],
+    size: int,
+    cuts: Iterable[int],
+    users: Callable[[int, int], Owners | None],
+    hidden: int = 1,
+) -> list[Piece]:
     """Cut a buffer of `size` cells into pieces.
 
     Parameters
@@ -55,23 +61,34 @@ def pieces(visible: Mapping[int, Owners], size: int, used: Callable[[int, int], 
         The positions to draw one by one, and which components own each.
     size : int
         Length of the buffer.
-    used : callable
-        Whether some component may lie in a stretch ``[start, stop)`` that is not visible; else it is a hole.
+    cuts : iterable of int
+        Where what is left out is cut, because a component that is drawn begins or ends there.
+    users : callable
+        Whose a stretch ``[start, stop)`` is that is not visible: None where it is a hole, () where it is not one's own.
+    hidden : int
+        How many cells a block stands for at least; fewer are drawn.
     """
     runs: list[Piece] = []
     for _, group in groupby(enumerate(sorted(visible)), key=lambda item: (item[1] - item[0], visible[item[1]])):
         positions = [position for _, position in group]
         runs.append(Piece(positions[0], positions[-1] + 1, visible[positions[0]], "cells"))
     edges = [Piece(0, 0, (), "cells"), *runs, Piece(size, size, (), "cells")]
+    within = sorted(set(cuts))
     result = []
     for before, after in pairwise(edges):
-        if before.stop < after.start:
-            kind: Literal["hole", "more"] = "more" if used(before.stop, after.start) else "hole"
-            owners = before.owners if before.owners == after.owners and kind == "more" else ()
-            result.append(Piece(before.stop, after.start, owners, kind))
+        bounds = [before.stop, *(cut for cut in within if before.stop < cut < after.start), after.start]
+        result += [
+            _left_out(start, stop, users(start, stop), hidden) for start, stop in pairwise(bounds) if start < stop
+        ]
         if after.stop > after.start:
             result.append(after)
     return result
+
+
+def _left_out(start: int, stop: int, owners: Owners | None, hidden: int) -> Piece:
+    if owners is None:
+        return Piece(start, stop, (), "hole")
+    return Piece(start, stop, owners, "cells" if stop - start < hidden else "more")
 
 
 class Strip:
@@ -98,11 +115,11 @@ class Strip:
 
     def right_of(self, position: int) -> float:
         """Return the x of the right edge of a cell."""
-        return self.left_of(position) + self._cell
+        return self.left_of(position + 1)
 
     def centre_of(self, position: int) -> float:
         """Return the x of the middle of a cell."""
-        return self.left_of(position) + self._cell / 2
+        return (self.left_of(position) + self.right_of(position)) / 2
 
     def draw(self, sheet: Sheet, y: float, height: float, label: Label) -> None:
         """Draw the cells, with their positions beneath."""
@@ -130,15 +147,26 @@ def draw_run(
     sheet: Sheet, x: float, y: float, cell: float, height: float, labels: Sequence[tuple[str, str]], owners: Owners
 ) -> None:
     """Draw cells that lie side by side, rounded only at the two ends; where components overlap, in bands."""
-    band = height / len(owners)
-    sheet.rect(x, y, cell * len(labels), height, fill(owners[0]), round=5)
-    for k, owner in enumerate(owners[1:], 1):
-        sheet.rect(x, y + k * band, cell * len(labels), band, fill(owner))
+    _draw_ground(sheet, x, y, cell * len(labels), height, [fill(owner) for owner in owners])
     for k in range(1, len(labels)):
         sheet.path(f"M{x + k * cell:g} {y + 0.5:g}V{y + height - 0.5:g}", stroke="#ffffff", width=1.2, opacity=0.75)
     for k, (text, in_full) in enumerate(labels):
         title = in_full if text != in_full else ""
-        sheet.text(x + (k + 0.5) * cell, y + height / 2 + 4.6, text, fill=CELL_INK, title=title)
+        sheet.text(x + (k + 0.5) * cell, y + height / 2 + 4.6, text, fill=ink(owners), title=title)
+
+
+def _draw_ground(sheet: Sheet, x: float, y: float, width: float, height: float, colors: Sequence[str]) -> None:
+    """Draw what cells lie on, in a band for each colour; grey where they are nobody's who is named."""
+    if not colors:
+        sheet.rect(x, y, width, height, "currentColor", round=5, opacity="0.12")
+    band = height / max(len(colors), 1)
+    for k, color in enumerate(colors):
+        sheet.rect(x, y + k * band, width, height if k == 0 else band, color, round=0 if k else 5)
+
+
+def ink(owners: Owners) -> str:
+    """Return what is written with on the cells of some components, and on grey."""
+    return CELL_INK if owners else "currentColor"
 
 
 def draw_elided(
@@ -163,14 +191,9 @@ def draw_elided(
 def draw_more(sheet: Sheet, x: float, y: float, width: float, height: float, count: int, owners: Owners) -> None:
     """Draw the block that stands for `count` cells left out."""
     text = more(count)
-    if owners:
-        sheet.rect(x, y, width, height, fill(owners[0]), round=5, opacity="0.55")
-    else:
-        sheet.rect(x, y, width, height, "currentColor", round=5, opacity="0.12")
+    _draw_ground(sheet, x, y, width, height, [tint(owner) for owner in owners])
     size = min(11.0, 11.0 * (width - 6) / text_width(text, 11))
-    sheet.text(
-        x + width / 2, y + height / 2 + 4, text, size=round(size, 1), fill=CELL_INK if owners else "currentColor"
-    )
+    sheet.text(x + width / 2, y + height / 2 + 4, text, size=round(size, 1), fill=ink(owners))
 
 
 def draw_nothing(sheet: Sheet, x: float, y: float, height: float, stroke: str) -> None:

@@ -6,6 +6,7 @@ No ids, no ``<defs>``, no script: several pictures may stand on one page. What i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -69,6 +70,14 @@ class Sheet:
             f'<path d="{d}" fill="none" stroke="{stroke}" stroke-width="{width:g}" '
             f'stroke-linecap="round" stroke-linejoin="round"{_attributes(look)}/>'
         )
+
+    def squares(self, places: Sequence[tuple[float, float]], side: float, fill: str, opacity: float = 1) -> None:
+        """Draw squares of one colour, by their upper left corners, as one mark."""
+        for x, y in places:
+            self.grow(x + side, y + side)
+        look = {"opacity": f"{opacity:g}"} if opacity != 1 else {}
+        d = "".join(f"M{x:g} {y:g}h{side:g}v{side:g}h{-side:g}z" for x, y in places)
+        self._marks.append(f'<path d="{d}" fill="{fill}"{_attributes(look)}/>')
 
     def head(self, x: float, y: float, *, stroke: str, size: float = 4.2, up: bool = False, opacity: float = 1) -> None:
         """Draw the head of an arrow that ends at (x, y)."""

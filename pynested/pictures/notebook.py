@@ -1,0 +1,35 @@
+"""What a notebook shows of an array, a tape or a block mask: its text and, folded away, its picture.
+
+Nothing but HTML and an image: no script, no style sheet and no identifier, of which a notebook that is not trusted
+takes away the first two, and which would meet those of other outputs.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from pynested.autograd import Array
+from pynested.autograd.equip import equip
+from pynested.autograd.show import Tape
+from pynested.nested.array import NestedArray
+from pynested.operators.attention.block_mask import BlockMask
+
+from .picture import picture
+
+
+class Shown:
+    """The method that notebooks ask for."""
+
+    __slots__ = ()
+
+    def _repr_html_(self: Any) -> str:
+        return (
+            f'<div><pre style="margin:0">{escape(repr(self))}</pre>'
+            '<details><summary style="cursor:pointer;opacity:0.7;font-size:90%">picture</summary>'
+            f"{picture(self)._repr_html_()}</details></div>"
+        )
+
+
+for _kind in (Array, NestedArray, Tape, BlockMask):
+    equip(_kind, vars(Shown))
