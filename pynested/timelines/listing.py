@@ -120,6 +120,7 @@ _SENTENCES: dict[str, Callable[[str, dict[str, Any]], str]] = {
     "view": lambda name, facts: (
         f"view of {name}: sizes {tuple(facts['sizes'])}, strides {tuple(facts['strides'])}, offset {facts['offset']}"
     ),
+    "write": lambda name, facts: f"written: {name}, now in version {facts['version']}",
     "grad": lambda name, facts: f"gradient of leaf {name}: {facts['cotangent']}, {facts['is_now']}",
     "dies": lambda name, facts: f"dies: {name}, {facts['bytes']:,} bytes",
 }

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pynested.backends.host import address
-from pynested.backends.memory import Piece
+from pynested.backends.memory import Piece, tally
 from pynested.backends.sharing import is_owner, whole
 from pynested.surface.passing import Call
 
@@ -29,6 +29,14 @@ def begun(seen: Recorder, call: Call) -> Any:
     return result
 
 
+def written(seen: Recorder, call: Call) -> Any:
+    """A write in place: `Storage.wrote`."""
+    result = call.run()
+    (storage,) = call.args
+    seen.note("write", seen.names.storage(storage), version=storage.version)
+    return result
+
+
 def _source(seen: Recorder, data: Any) -> str:
     """Where the memory of a new storage is from."""
     owner = whole(data)
@@ -42,17 +50,8 @@ def _source(seen: Recorder, data: Any) -> str:
 
 def large_piece(seen: Recorder, call: Call) -> Any:
     """A large piece of memory: `memory._kept_or_new`."""
-    count = len(seen.sources)
-    seen.sources[-1] = "reused"  # unless `fresh` says otherwise while it runs
+    before = tally.fresh
     memory = call.run()
-    source = seen.sources.pop(-1)
-    seen.sources[address(memory)] = source
-    seen.note("memory", source, bytes=int(memory.nbytes), pieces=count)
+    source = seen.sources[address(memory)] = "reused" if tally.fresh == before else "fresh"
+    seen.note("memory", source, bytes=int(memory.nbytes))
     return memory
-
-
-def fresh_piece(seen: Recorder, call: Call) -> Any:
-    """Memory from the operating system: `memory._new`."""
-    if -1 in seen.sources:
-        seen.sources[-1] = "fresh"
-    return call.run()

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from pynested.autograd import Array
 from pynested.autograd.rules.rule import PART, Rule
 from pynested.autograd.tape import Line, state
 from pynested.backends.dtypes import is_float
+from pynested.backends.host import address
 from pynested.surface.passing import Call
 
 from .dispatch import choice
@@ -57,18 +56,12 @@ def _views(seen: Recorder, rule: Rule, arrays: Sequence[Any], results: Sequence[
     storages = [one.storage for one in arrays if type(one) is Array]
     for one in results:
         if one.storage in storages:
-            data, base = one.data, one.storage.data
+            data, storage = one.data, one.storage
+            offset = (address(data) - storage.data_ptr) // data.itemsize if data.size else 0
             seen.note(
-                "view", seen.names.storage(one.storage), sizes=list(data.shape), strides=list(one.stride()),
-                offset=_offset(data, base), by=rule.name,
+                "view", seen.names.storage(storage), sizes=list(data.shape), strides=list(one.stride()),
+                offset=offset, by=rule.name,
             )  # fmt: skip
-
-
-def _offset(data: Any, base: Any) -> int | None:
-    """How many elements a view begins behind its storage; None where the array module does not say."""
-    if not isinstance(data, np.ndarray) or not data.size:
-        return None if data.size else 0
-    return (int(data.ctypes.data) - int(base.ctypes.data)) // data.itemsize
 
 
 def _taped(seen: Recorder, rule: Rule, arrays: Sequence[Any], result: Array) -> None:

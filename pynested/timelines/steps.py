@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
@@ -27,7 +26,7 @@ from .recorder import Handler
 
 HANDLERS: dict[str, Handler] = {
     "rule": rules.applied, "elementwise": rules.elementwise, "verb": rules.verb, "launch": rules.launched,
-    "pull": rules.pulled, "storage": memory.begun, "large": memory.large_piece, "fresh": memory.fresh_piece,
+    "pull": rules.pulled, "storage": memory.begun, "write": memory.written, "large": memory.large_piece,
     "lineup": plans.lined_up, "packed": plans.way("packed values, run by run"), "spread": plans.spread,
     "rows": plans.way("the rows of the strided buffer"), "repacked": plans.repacked,
     "gathered": plans.way("each operand gathered into packed components"), "dim": calls.canonical_dim,
@@ -36,12 +35,11 @@ HANDLERS: dict[str, Handler] = {
 }  # fmt: skip
 
 _FUNCTIONS: dict[str, Any] = {
-    "elementwise": Elementwise.__call__, "launch": Device.launch, "storage": Storage.__init__,
+    "elementwise": Elementwise.__call__, "launch": Device.launch, "storage": Storage.__init__, "write": Storage.wrote,
     "lineup": mapping.elementwise, "packed": broadcasting.jagged_operands, "rows": broadcasting.row_operands,
     "gathered": broadcasting.strided_operands, "spread": broadcasting.dense_rows, "repacked": packing.repacked,
     "dim": shapes.canonical_dim, "shape": shapes.canonical_shape, "dtype": canonical.canonical_dtype,
     "operand": canonical.as_array, "device": default_device.chosen_device, "large": pieces._kept_or_new,
-    "fresh": inspect.unwrap(pieces._new),
 }  # fmt: skip
 
 

@@ -84,6 +84,16 @@ def test_lines_and_storages_that_are_gone_leave_their_names_to_nobody() -> None:
     assert [event.name for event in of_kind(t, "new")] == ["s2", "s3", "s4"] == [e.name for e in of_kind(t, "dies")]
 
 
+@pytest.mark.parametrize("device", ["cpu", "emulated"])
+def test_writes_are_noted_with_the_version(device: str) -> None:
+    x = ragged(device=device)
+    version = x.data.storage.version
+    with pn.timeline() as t:
+        x.unbind()[0].mul_(3)
+    (write,) = of_kind(t, "write")
+    assert write.facts["version"] == version + 1 == x.data.storage.version and "written: s1" in str(t)
+
+
 def test_an_element_that_serves_a_whole_dimension_has_step_0_there() -> None:
     with pn.timeline() as t:
         pn.zeros(3, 1) + pn.zeros(2, 1, 4).transpose(0, 2)
