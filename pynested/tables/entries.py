@@ -87,8 +87,8 @@ class Reduction:
         if self.refuses and 0 in x.shape:
             self._check_axes(x.shape, axes)
         result = self.of_runs(AxisRuns(axes), x)
-        if self.is_steep and result.requires_grad and 0 in x.shape:
-            return self._still(result, np.array([0 in [x.shape[i] for i in axes]]))
+        if self.is_steep and result.requires_grad and 0 in [x.shape[i] for i in axes]:
+            return _still(result, np.ones(result.shape, np.bool_))
         return result
 
     def over_segments(self, rows: Array, segments: Segments, where: Where) -> Array:
@@ -98,13 +98,8 @@ class Reduction:
             raise self.refused(f"{where(i)} is empty along dim", "Leave it out, or join an element to it first.")
         result = self.of_runs(SegmentRuns(segments), rows)
         if self.is_steep and result.requires_grad and segments.any_empty:
-            return self._still(result, segments.lengths == 0)
+            return _still(result, (segments.lengths == 0).reshape(-1, *[1] * (result.ndim - 1)))
         return result
-
-    def _still(self, result: Array, empty: NDArray[np.bool_]) -> Array:
-        """The result, in which runs without elements are constants: nothing moves them, and nothing flows back."""
-        column = np.broadcast_to(empty.reshape(-1, *[1] * max(result.ndim - 1, 0)), result.shape)
-        return of_elements.where(result, result.dtype.type(self.empty), from_host(~column, result.device))
 
     def refused(self, what: str, advice: str = "") -> EmptyReductionError:
         """The error for a run without elements."""
@@ -119,6 +114,11 @@ class Reduction:
                 f"dimension {empty[0]} of an array of shape {shape} is empty",
                 "Leave it out of dim, or join an element to it first.",
             )
+
+
+def _still(result: Array, empty: NDArray[np.bool_]) -> Array:
+    """A result in which runs without elements are constants: nothing moves them, and nothing flows back to them."""
+    return of_elements.where(result, result.detach(), from_host(~empty, result.device))
 
 
 class RunWise:

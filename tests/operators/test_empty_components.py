@@ -100,3 +100,17 @@ def test_a_reduction_of_no_elements_is_a_constant_in_every_derivative(op: str, d
         for one in (moved, cotangent.grad):
             first = one.to("cpu").detach()[0]
             assert not np.asarray(first).any(), (op, x)
+
+
+@pytest.mark.parametrize("op", ["mean", "nanmean", "var", "std", "logsumexp"])
+@pytest.mark.parametrize("dim", [None, 0, 1, -1])
+def test_it_has_the_same_bits_where_it_is_tracked(op: str, dim: int | None) -> None:
+    for parts in ([np.zeros((0, 3))] * 2, [np.zeros((0, 3)), np.ones((2, 3))], [np.zeros((2, 0)), np.zeros((1, 0))]):
+        for layout in LAYOUTS:
+            x = pn.nested_array([one.astype(np.float32) for one in parts], layout=layout)
+            plain = getattr(pn, op)(x, dim)
+            result = getattr(pn, op)(x.requires_grad_(), dim)
+            pairs = [(plain, result)] if isinstance(plain, pn.Array) else zip(plain, result, strict=True)
+            assert all(a.numpy().tobytes() == b.detach().numpy().tobytes() for a, b in pairs)
+            gradient = pn.grad(result.sum(), x)
+            assert [one.shape for one in gradient] == [one.shape for one in parts]
