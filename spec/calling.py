@@ -20,7 +20,8 @@ _ONE_MORE = ("unsqueeze", "stack")  # their `dim` counts the dimensions of the r
 
 def called(op: str, args: Any, kwargs: Mapping[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
     """Return the definition of an operator and those of the arguments that it takes."""
-    define, signature = _signed(op)
+    define = definition(op)
+    signature = _signature(define)
     known = {name: value for name, value in kwargs.items() if name in signature.parameters}
     given = dict(signature.bind(*args, **known).arguments)
     rank = next((len(one.shape) for one in arrays(given.values())), 0) + (op in _ONE_MORE)
@@ -31,10 +32,8 @@ def called(op: str, args: Any, kwargs: Mapping[str, Any]) -> tuple[Callable[...,
 
 
 @functools.cache
-def _signed(op: str) -> tuple[Callable[..., Any], inspect.Signature]:
-    """Return the definition of an operator, and what it takes."""
-    define = definition(op)
-    return define, inspect.signature(define)
+def _signature(define: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(define)
 
 
 def arrays(values: Any) -> Iterator[Any]:

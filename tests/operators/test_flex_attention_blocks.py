@@ -97,6 +97,21 @@ class TestBlocks:
         for a, b in zip(found, due, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-15)
 
+    @pytest.mark.parametrize("by_head", [False, True])
+    def test_components_that_are_alike_have_their_own_masks(self, by_head: bool) -> None:
+        x = batch([(4, n, 2) for n in (2, 3, 2, 2, 3)])
+        q = nest(x, ragged=2)
+
+        def meets(b: Any, h: Any, i: Any, j: Any) -> Any:
+            return (i + 2 * j + b + h) % 3 > 0 if by_head else (i + 2 * j + b) % 3 > 0
+
+        found = flex(q, q, q, block_mask=pn.create_nested_block_mask(meets, q, BLOCK_SIZE=2))
+        for b, (own, out) in enumerate(zip(x, plain(found), strict=True)):
+            shape = (4, own.shape[1], own.shape[1])
+            met = np.broadcast_to(meets(b, *np.ogrid[tuple(map(slice, shape))]), shape)
+            due = pn.scaled_dot_product_attention(own, own, own, met)
+            np.testing.assert_allclose(out, due.numpy(), rtol=1e-13, atol=1e-15, err_msg=str(b))
+
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="the emulation needs g++")
 def test_on_a_device() -> None:
