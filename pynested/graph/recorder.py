@@ -168,7 +168,7 @@ class Recorder:
             pairs = [self._received(name, one) for one in parts(result)]
             return rebuilt(result, [form for form, _ in pairs]), rebuilt(result, [shown for _, shown in pairs])
         if id(result) in self.known and not isinstance(result, _PLAIN):
-            if _writes(name) or type(result) not in _ARRAYS or (result.is_leaf and result.requires_grad):
+            if _writes(name) or type(result) not in _ARRAYS:
                 return Same(self.known[id(result)]), result
             result = _alias(result)  # another object, as the call may give where it has something to do
         shown = self._shown(name, result)
@@ -226,8 +226,12 @@ def _view(x: Any) -> Any:
 
 
 def _alias(x: Any) -> Any:
-    """The same array, with its history, as another object."""
-    return around(copy.copy(x.data), x.structure) if type(x) is NestedArray else copy.copy(x)
+    """The same array, with its history, as another object; gradients of either are those of a leaf."""
+    if type(x) is NestedArray:
+        return around(_alias(x.data), x.structure)
+    again = copy.copy(x)
+    again._stand_in = x.stand_in() if x.tracked and x.is_leaf else None
+    return again
 
 
 def _writes(name: str) -> bool:

@@ -39,6 +39,10 @@ _ASKS = {
          "Array.__cuda_array_interface__"), _OF_NUMPY,
     ),
     **dict.fromkeys(
+        ("to_numpy", "to_torch", "to_arrow", "to_awkward", "to_csr", "to_jax", "to_pandas", "to_tensorflow", "save"),
+        "What another library does is not seen. Return the array, and hand it over outside of the function",
+    ),
+    **dict.fromkeys(
         ("NestedArray.component_sizes", "NestedArray.lengths_along", "NestedArray.component_strides",
          "NestedArray.component_offsets", "NestedArray.outline", "NestedArray.structure", "RaggedSize.lengths",
          "RaggedSize.number", "hash", "NumPy's values"), _INTEGERS,

@@ -20,8 +20,8 @@ from .base import PythonAdapter
 from .pynested_adapter import PynestedTarget
 from .serve import serve
 
-# What answers with a bool of Python's, on which a function would branch; no graph holds that.
-_ANSWERS = frozenset({"equal", "allclose"})
+# What answers with a bool of Python's, on which a function would branch, or is taken apart here: no graph holds that.
+_ANSWERS = frozenset({"equal", "allclose", "create_nested_block_mask"})
 
 
 class Recompiled(Exception):
@@ -44,7 +44,7 @@ class CompiledTarget(PynestedTarget):
 
 
 def _replayed(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """``function`` of the arguments, by a graph that was made for components in the opposite order, where there is one."""
+    """``function`` of the arguments, by a graph that was made for components in the opposite order if there is one."""
     compiled = pn.compile(function)
     _record_elsewhere(compiled, args, kwargs)
     before = len(compiled.graphs)
@@ -58,7 +58,11 @@ def _record_elsewhere(compiled: Any, args: Sequence[Any], kwargs: Mapping[str, A
     try:
         turned = mapped(_turned, (tuple(args), dict(kwargs)))
         compiled(*turned[0], **turned[1])
-    except (PynestedError, IndexError, OverflowError):  # the call is refused, or what belongs to components does not fit
+    except (
+        PynestedError,
+        IndexError,
+        OverflowError,
+    ):  # the call is refused, or what belongs to components does not fit
         compiled._known.clear()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pynested.autograd.rules.functions import FUNCTIONS
 from pynested.autograd.rules.pairs import PAIRS
 
+from ..chains import Chain
 from ..chains.steps import RULES
 from ..forms import CONTAINERS, Value, values_in
 from ..nodes import ATTRIBUTE, FUNCTION, NUMBER, Node, Recording
@@ -37,7 +38,7 @@ def is_size(node: Node) -> bool:
 
 def can_differ(node: Node) -> bool:
     """Whether a replay may find another result than the recording, one that the function has acted on."""
-    if is_static(node) or node.name in _DERIVATIVES:
+    if is_static(node) or node.name in _DERIVATIVES or isinstance(node.function, Chain):
         return False
     if node.kind == ATTRIBUTE and _last(node) == "shape":  # ranks follow from the signature
         return not all(type(one) is Value for one in node.results)

@@ -1,0 +1,231 @@
+"""Passes that are wrong in one thing each, as people get them wrong: every one is caught by what the passes promise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import pynested as pn
+from pynested.graph import compiling, replay
+from pynested.graph.chains.steps import Step
+from pynested.graph.forms import Value, renamed, values_in
+from pynested.graph.nodes import Recording
+from pynested.graph.passes import PASSES, common, dead, fused, known
+from pynested.graph.places import Place
+
+from .arrays import assert_same, jagged
+
+HELD = {"w": pn.array([1.0, 2.0]), "x": jagged(2, 3)}
+Program = Callable[[Any], Any]
+
+
+def kept_apart(x: Any) -> Any:
+    return x.exp(), x.exp()
+
+
+def written_between(x: Any) -> Any:
+    before = x + 1
+    same = x.sin() * 2
+    x.mul_(2)
+    after = x * 3
+    return before + after, (x.sin() * 2 - same).sum()
+
+
+def drawn_twice(x: Any) -> Any:
+    return (pn.rand_like(x) - pn.rand_like(x)).values()
+
+
+def refused(x: Any) -> Any:
+    x + HELD["x"]
+    return x * 2
+
+
+def acting(x: Any) -> Any:
+    x.add_(1)
+
+
+def sized(x: Any) -> Any:
+    return x.values().sum() / x.values().shape[0]
+
+
+def branching(x: Any) -> Any:
+    return x * 2 if x.values().shape[0] > 3 else x * 3
+
+
+def closed_over(x: Any) -> Any:
+    return x * HELD["w"]
+
+
+def long_lived(x: Any) -> Any:
+    a, b = x + 1, x * 2
+    c, d = a * b, a - b
+    return c * d + (a + b) * (c - d) - a
+
+
+def several(x: Any) -> Any:
+    return (x + 1).sin(), (x + 1).cos() * 2
+
+
+def scaled(x: Any, zero: float) -> Any:
+    return x * zero + -0.0
+
+
+def inside(x: Any) -> Any:
+    inner = (x * 2).sin()
+    return pn.grad((inner * inner).exp().sum(), inner)
+
+
+PROGRAMS: list[Program] = [
+    kept_apart, written_between, drawn_twice, refused, acting, sized, branching, closed_over, long_lived, several,
+]  # fmt: skip
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    """What a call gives, or the class of the error that it raises."""
+    try:
+        return call()
+    except pn.errors.PynestedError as error:
+        return type(error).__name__
+
+
+def check(program: Program) -> None:
+    """Hold a compiled program against the program itself, on several structures, and write into what it gives."""
+    compiled = pn.compile(program)
+    for turn, lengths in enumerate([(2, 3), (1, 1), (4, 1)]):
+        HELD["w"] = pn.array([1.0 + turn, 2.0])
+        x = jagged(*lengths)
+        again = x.clone()
+        pn.manual_seed(turn)
+        expected = outcome(lambda: program(again))  # noqa: B023
+        pn.manual_seed(turn)
+        found = outcome(lambda: compiled(x))  # noqa: B023
+        assert_same(found, expected)
+        assert_same(x, again)
+        if program is kept_apart:
+            found[0].zero_()
+            assert_same(found[1], expected[1])
+
+
+def check_gradients(program: Program) -> None:
+    """Hold gradients against those of the program itself, bit for bit."""
+    compiled = pn.compile(program)
+    for lengths in ((2, 3), (9, 40)):
+        x = jagged(*lengths).requires_grad_()
+        found, expected = [pn.grad(sum(one.sum() for one in f(x)), x) for f in (compiled, program)]
+        assert_same(found, expected)
+
+
+def check_all() -> None:
+    """Everything."""
+    for program in PROGRAMS:
+        check(program)
+    check_gradients(lambda x: (x.exp() * x, x.exp() * 3, x.exp() * 7.1))
+    x = jagged(2, 3).requires_grad_()
+    assert_same(pn.compile(inside)(x), inside(x))
+    compiled = pn.compile(scaled)
+    for zero in (0.0, -0.0):
+        assert_same(compiled(x := jagged(2, 3), zero), scaled(x, zero))
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that chains go block by block."""
+    monkeypatch.setattr("pynested.graph.chains.chain.LARGE", 0)
+    monkeypatch.setattr("pynested.graph.chains.lined_up.BLOCK_BYTES", 256)
+
+
+def without_effects(run: Any) -> Any:
+    """A pass that does not know what acts."""
+
+    def wrong(recording: Recording) -> Any:
+        return run(replace(recording, nodes=[replace(node, effect=False) for node in recording.nodes]))
+
+    return wrong
+
+
+def without_gradients(run: Any) -> Any:
+    """A pass that does not know where gradients flow."""
+
+    def wrong(recording: Recording) -> Any:
+        facts = {number: replace(fact, tracked=False) for number, fact in recording.facts.items()}
+        done, note = run(replace(recording, facts=facts))
+        return replace(done, facts=recording.facts), note
+
+    return wrong
+
+
+def with_stale_sizes(run: Any) -> Any:
+    """A pass after which sizes are those of the recording."""
+
+    def wrong(recording: Recording) -> Any:
+        read = {value for node in recording.nodes if known.is_size(node) for value in values_in(node.results)}
+        stale: Any = {one: int(text) for one in read if (text := recording.shown[one.number]).isdigit()}
+        nodes = [replace(node, args=renamed(node.args, stale)) for node in recording.nodes]
+        return run(replace(recording, nodes=nodes))
+
+    return wrong
+
+
+def with_outputs_turned(run: Any) -> Any:
+    """A pass that gives results in the opposite order."""
+
+    def wrong(recording: Recording) -> Any:
+        outputs = recording.outputs
+        turned = outputs[::-1] if isinstance(outputs, tuple) and all(type(one) is Value for one in outputs) else outputs
+        return run(replace(recording, outputs=turned))
+
+    return wrong
+
+
+def found_once() -> Callable[[Place], Any]:
+    """A closure's array as a constant."""
+    first: dict[str, Any] = {}
+    return lambda place: first.setdefault(place.text, place.step())
+
+
+def takes(node: Any, result: Any, back: Any) -> Iterator[Any]:
+    """Results without a look at what the function had seen."""
+    found: list[Any] = []
+    replay._fits(node.results, result, list(back), found)
+    return iter(found)
+
+
+Patch = Callable[[pytest.MonkeyPatch], None]
+WRONG: dict[str, Patch] = {
+    "fusing across a write": lambda m: m.setattr(fused, "cannot_fail", lambda node: True),
+    "no second look after a write": lambda m: m.setitem(PASSES, "common subexpressions", without_effects(common.run)),
+    "random numbers drawn once": lambda m: (
+        m.setattr(common, "FRESH", known.FRESH | {"rand_like"}),
+        m.setitem(PASSES, "common subexpressions", without_effects(common.run)),
+    )[0],
+    "one array for two results": lambda m: m.setattr(common, "escaping", lambda recording: set()),
+    "one call for two gradients": lambda m: m.setitem(PASSES, "common subexpressions", without_gradients(common.run)),
+    "an error left out": lambda m: m.setattr(dead, "_harmless", lambda node, recording: not node.effect),
+    "a write left out": lambda m: m.setattr(dead, "_harmless", lambda node, recording: True),
+    "a stale size": lambda m: m.setitem(PASSES, "sizes", with_stale_sizes(PASSES["sizes"])),
+    "a check left out": lambda m: m.setattr(replay, "_taken", takes),
+    "a closure's array as a constant": lambda m: m.setattr(Place, "find", found_once()),
+    "a buffer used again too early": lambda m: m.setattr(Step, "reads", property(lambda step: [])),
+    "outputs in another order": lambda m: m.setitem(PASSES, "chains", with_outputs_turned(fused.run)),
+    "0.0 and -0.0 in one graph": lambda m: m.setattr("pynested.graph.signature.constant", lambda x: ("constant", x)),
+    "a gradient by what is inside of a chain": lambda m: m.setitem(PASSES, "chains", without_gradients(fused.run)),
+}  # fmt: skip
+
+
+def test_the_passes_hold() -> None:
+    assert len(WRONG) >= 10
+    check_all()
+
+
+@pytest.mark.parametrize("patch", WRONG.values(), ids=WRONG)
+def test_a_wrong_pass_is_caught(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
+    patch(monkeypatch)
+    with pytest.raises((AssertionError, TypeError, ValueError, RuntimeError, KeyError)):
+        check_all()
+
+
+def test_every_pass_is_there() -> None:
+    assert list(compiling.optimized.__globals__["PASSES"]) == ["sizes", "common subexpressions", "dead code", "chains"]
