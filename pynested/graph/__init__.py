@@ -12,6 +12,8 @@ A reader walks through it in this order:
     tracing     `trace`, and the `Graph` that it gives
     replay      a graph as one Python function
     text        a graph as text that reads like the function
+    drawing     a graph as a picture
     passes/     each makes a graph of a graph: the same results, with less work
+    chains/     several elementwise operators as one call, block by block
     compiling   `compile`: a graph for each signature, which is looked up at each call
 """

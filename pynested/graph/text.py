@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -91,7 +91,7 @@ def _inputs(recording: Recording) -> Iterator[Value]:
     return values_in(recording.inputs)
 
 
-def line(node: Node, names: Names, shown: dict[int, str]) -> str:
+def line(node: Node, names: Names, shown: Mapping[int, str]) -> str:
     """One node."""
     call = written(node, names)
     if node.kind == SETTING or node.results is None or type(node.results) is Same:

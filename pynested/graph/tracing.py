@@ -10,8 +10,10 @@ import numpy as np
 from pynested.autograd import Array, random
 from pynested.backends.errors import ArgumentError, TraceError
 from pynested.nested.array import NestedArray
+from pynested.pictures.picture import Picture
 from pynested.surface.passing import watched
 
+from .drawing import picture_of
 from .forms import CONTAINERS, Value, alike, parts, values_in
 from .nodes import Node, Recording
 from .recorder import Recorder
@@ -51,6 +53,13 @@ class Graph:
 
     def __str__(self) -> str:
         return as_text(self.function, self.recording)
+
+    def picture(self) -> Picture:
+        """The graph as a picture, which notebooks show: a line for each call, and arrows to those that read it."""
+        return picture_of(self.function, self.recording)
+
+    def _repr_html_(self) -> str:
+        return self.picture()._repr_html_()
 
     def __repr__(self) -> str:
         return f"<graph of {getattr(self.function, '__name__', 'a function')}: {len(self.nodes)} calls>"

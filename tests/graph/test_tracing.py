@@ -12,7 +12,7 @@ import pynested as pn
 from pynested.backends.errors import ArgumentError, StructureError, TraceError
 
 from .arrays import assert_same, holed, jagged
-from .functions import FUNCTIONS, HELD, Layer
+from .functions import FUNCTIONS, HELD, Layer, with_sizes
 
 
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
@@ -119,6 +119,15 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
             graph(*wrong)
     with pytest.raises(ArgumentError, match="pn.trace"):
         pn.trace(3)  # type: ignore[arg-type]
+
+
+def test_a_picture_has_every_line_of_the_text() -> None:
+    graph = pn.trace(with_sizes, jagged(2, 3))
+    picture = graph.picture()
+    assert picture.svg.count("<title>") == len(graph.nodes) + 2
+    assert picture._repr_html_() == graph._repr_html_() and "(2, j1, 2) float64" in picture.alt
+    with pytest.raises(ArgumentError):
+        picture.save("graph.png")
 
 
 def test_a_graph_reads_like_its_function() -> None:
