@@ -6,6 +6,7 @@ import functools
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import MethodType
 from typing import Any
 
 from pynested.autograd.tape import ANOMALY, state
@@ -16,7 +17,7 @@ from .forms import values_in
 from .nodes import Node, Recording
 from .passes import optimized
 from .passes.known import can_differ
-from .places import constants
+from .places import Place, constants, objects
 from .replay import Changed, runner
 from .signature import Key, constant, in_words, key_of
 from .text import as_text
@@ -47,6 +48,8 @@ class Made:
     notes: list[str]
     run: Callable[..., Any]
     captured_key: Key
+    attributes: list[Place]  # numbers and flags of objects among the arguments, as of a method's self
+    seen: Key
     calls: int = 0
 
 
@@ -65,7 +68,7 @@ class Compiled:
         functools.update_wrapper(self, function)
         self.function = function
         self._known: dict[Key, _Signature] = {}
-        self._variables = [place for _, place in constants(function)]
+        self._variables: list[Place] | None = None  # they are looked for when all of them are there
         self._warned = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -76,6 +79,8 @@ class Compiled:
         key: Key = (state.mode, *[key_of(one, arrays) for one in args])
         if kwargs:
             key += tuple((name, key_of(one, arrays)) for name, one in kwargs.items())
+        if self._variables is None:
+            self._variables = [place for _, place in constants(self.function)]
         if self._variables:
             key += tuple(constant(place.find()) for place in self._variables)
         signature = self._known.get(key)
@@ -85,6 +90,8 @@ class Compiled:
             given = [one.place.find() for one in graph.recording.captured]
             if given and _key(given) != graph.captured_key:
                 continue
+            if graph.seen and tuple(constant(place.find()) for place in graph.attributes) != graph.seen:
+                continue
             try:
                 result = graph.run(*arrays, *given)
             except Changed:
@@ -93,12 +100,16 @@ class Compiled:
             return result
         return self._first(key, signature, args, kwargs, arrays)
 
+    def __get__(self, owner: Any, kind: Any = None) -> Any:
+        """A compiled method of an object."""
+        return self if owner is None else MethodType(self, owner)
+
     def _first(self, key: Key, signature: _Signature, args: Any, kwargs: Any, arrays: list[Any]) -> Any:
         """A call for which there is no graph yet."""
         if signature.uncompiled:
             return self.function(*args, **kwargs)
         why = "another answer to what the function asks of sizes" if signature.graphs else _said(key, len(args), kwargs)
-        graph = self._made(why, recorded(self.function, args, kwargs))
+        graph = self._made(why, recorded(self.function, args, kwargs), list(objects((args, kwargs))))
         late = _late_check(graph.program.nodes)
         if late is not None:
             signature.uncompiled = (
@@ -111,12 +122,14 @@ class Compiled:
         graph.calls += 1
         return graph.run(*arrays, *[one.place.find() for one in graph.recording.captured])
 
-    def _made(self, why: str, recording: Recording) -> Made:
+    def _made(self, why: str, recording: Recording, held: list[Any]) -> Made:
         program, notes = optimized(recording)
         inputs = [*values_in(program.inputs), *(one.value for one in program.captured)]
         run = runner(inputs, program.nodes, program.outputs)
         captured = _key([one.place.find() for one in recording.captured])
-        return Made(why, recording, program, notes, run, captured)
+        attributes = [place for one in held for _, place in constants(one)]
+        seen = tuple(constant(place.find()) for place in attributes)
+        return Made(why, recording, program, notes, run, captured, attributes, seen)
 
     def _count(self) -> None:
         if len(self.graphs) > MANY and not self._warned:
@@ -212,7 +225,7 @@ def _late_check(nodes: list[Node]) -> Node | None:
     """The first node that may find another result after one that acts."""
     acted = False
     for node in nodes:
+        acted = acted or node.effect
         if acted and can_differ(node):
             return node
-        acted = acted or node.effect
     return None

@@ -18,6 +18,9 @@ import numpy as np
 from pynested.autograd.any_array import AnyArray
 from pynested.structure.layouts import Layout
 
+from .forms import CONTAINERS, parts
+
+GONE = ("gone",)
 _DEEP, _MANY = 8, 20_000  # steps from a variable to an array, and things looked at
 _KEPT = (AnyArray, np.ndarray, np.random.Generator)
 _NUMBERS = (int, float, bool, str, type(None), np.dtype, np.generic, Layout)
@@ -39,25 +42,40 @@ class Place:
     step: Callable[[], Any]
 
     def find(self) -> Any:
-        """What lies there now."""
-        return self.step()
+        """What lies there now; `GONE` where there is no such place any more."""
+        try:
+            return self.step()
+        except (KeyError, IndexError, AttributeError, ValueError):
+            return GONE
 
     def inside(self, text: str, step: Callable[[Any], Any]) -> Place:
         """A place in what lies here."""
-        return Place(self.text + text, lambda: step(self.find()))
+        return Place(self.text + text, lambda: step(self.step()))
 
 
-def places(function: Callable[..., Any]) -> dict[int, tuple[Any, Place]]:
-    """Everything that may change and that ``function`` can reach by its variables: by id, with the place."""
+def places(function: Any) -> dict[int, tuple[Any, Place]]:
+    """Everything that may change and that ``function`` can reach by its variables: by id, with the place.
+
+    So of an object what its attributes hold.
+    """
     return {id(thing): (thing, place) for thing, place in _reached(function) if isinstance(thing, _KEPT)}
 
 
-def constants(function: Callable[..., Any]) -> list[tuple[Any, Place]]:
+def constants(function: Any) -> list[tuple[Any, Place]]:
     """The numbers, texts and flags that ``function`` can reach by its variables, which may be others tomorrow."""
     return [one for one in _reached(function) if isinstance(one[0], _NUMBERS)][:_WATCHED]
 
 
-def _reached(function: Callable[..., Any]) -> Iterator[tuple[Any, Place]]:
+def objects(arguments: Any) -> Iterator[Any]:
+    """What among arguments, and in containers among them, may hold arrays as a method's ``self`` does."""
+    if isinstance(arguments, CONTAINERS):
+        for one in parts(arguments):
+            yield from objects(one)
+    elif not isinstance(arguments, (*_KEPT, *_PLAIN, *_NUMBERS)):
+        yield arguments
+
+
+def _reached(function: Any) -> Iterator[tuple[Any, Place]]:
     seen: set[int] = set()
     waiting = [(function, Place("", lambda: function), 0)]
     while waiting and len(seen) < _MANY:

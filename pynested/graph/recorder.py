@@ -21,7 +21,7 @@ from pynested.surface.passing import METHOD, SETTING, Call, watching
 from .describe import described, facts_of
 from .forms import CONTAINERS, Same, Value, filled, form_of, parts, rebuilt
 from .nodes import CALLED, FUNCTION, NUMBER, Captured, Node, Recording
-from .places import places
+from .places import objects, places
 from .refusals import is_refused, refusal, spot
 from .sizes import Ragged, Size, is_size
 from .undoing import Undoing
@@ -62,6 +62,8 @@ class Recorder:
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         self.function = function
         self.places = places(function)
+        for thing in objects((args, dict(kwargs))):
+            self.places |= places(thing)
         self.undoing = Undoing()
         self.known: dict[int, Value] = {}
         self.things: dict[int, Any] = {}  # what each value is, by its number

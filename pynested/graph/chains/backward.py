@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .forward import called, compiled, named, operand
-from .steps import Step, Steps
+from .steps import Step, Steps, kept
 
 _CHEAP = frozenset({"add", "sub", "mul", "neg", "abs", "maximum", "minimum", "relu", "square", "sgn"})
 _DEAR, _MEMORY = 10, 2  # operators of this kind, and writing and reading a value, in cheap operators
@@ -46,7 +45,7 @@ class Passes(NamedTuple):
     kept: tuple[int, ...]  # registers that the forward pass has kept
 
 
-@cache
+@kept
 def backward(steps: Steps, passes: Passes) -> Backward:
     """What pulls through ``steps``."""
     return _Writer(steps, passes).backward()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
-from .steps import Step, Steps, ufunc_of
+from .steps import Step, Steps, kept, ufunc_of
 
 
-@cache
+@kept
 def whole(steps: Steps, wanted: tuple[int, ...]) -> Callable[..., Any]:
     """``f(*inputs) -> wanted registers``, each in memory of its own: for what is small."""
     names: dict[str, Any] = {}
@@ -19,7 +18,7 @@ def whole(steps: Steps, wanted: tuple[int, ...]) -> Callable[..., Any]:
     return compiled(lines, names)
 
 
-@cache
+@kept
 def by_blocks(steps: Steps, wanted: tuple[int, ...]) -> tuple[Callable[..., Any], int]:
     """``f(*inputs, *outputs, *scratch)``, which writes, and how many scratch arrays there are.
 

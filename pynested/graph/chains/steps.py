@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,9 @@ RULES: dict[str, Elementwise] = {
     **OF_ONE, **OF_TWO, "add": rules.add, "sub": rules.sub, "neg": rules.neg, "abs": rules.abs_, "sgn": rules.sgn,
     "relu": rules.relu, "silu": rules.silu, "gelu": rules.gelu,
 }  # fmt: skip
+
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +60,19 @@ class Steps:
     inputs: int
     outputs: tuple[int, ...]
     nested: frozenset[int]
+    made: dict[Any, Any] = field(default_factory=dict)  # what `kept` has made of them
+
+
+def kept(make: Callable[..., Made]) -> Callable[..., Made]:
+    """``make(steps, ...)``, which makes each thing once for a chain, and keeps it as long as the chain."""
+
+    def found(steps: Steps, *others: Any) -> Made:
+        key = make, *others
+        if key not in steps.made:
+            steps.made[key] = make(steps, *others)
+        return steps.made[key]  # type: ignore[no-any-return]
+
+    return found
 
 
 def steps_of(

@@ -7,13 +7,14 @@ from pynested.autograd.rules.pairs import PAIRS
 
 from ..chains import Chain
 from ..chains.steps import RULES
-from ..forms import CONTAINERS, Value, values_in
+from ..forms import CONTAINERS, Same, Value, values_in
 from ..nodes import ATTRIBUTE, FUNCTION, NUMBER, Node, Recording
 
 # What follows from dtypes, layouts, ranks, devices and from who wants gradients.
 _STATIC = frozenset({"dtype", "ndim", "device", "is_nested", "layout", "requires_grad", "dim"})
+_HARMLESS = frozenset({"add", "sub", "mul", "neg", "pos", "abs", "eq", "ne", "lt", "le", "gt", "ge", "bool"})
 _SIZES = frozenset({"shape", "size", "numel", "regular", "regular_size"})
-_DERIVATIVES = frozenset({"grad", "vjp", "jvp", "hvp"})  # where there is none, there is none whatever the sizes
+_DERIVATIVES = frozenset({"grad", "vjp", "pull", "jvp", "hvp"})  # where there is none, there is none whatever the sizes
 _VIEWS = frozenset({"NestedArray.values", "NestedArray.data"})
 # Operators whose results lie in new memory, which nobody else sees.
 FRESH = frozenset({
@@ -36,13 +37,20 @@ def is_size(node: Node) -> bool:
     return node.kind == NUMBER or (_last(node) in (*_SIZES, "__len__") and "." in node.name)
 
 
+def may_raise(node: Node) -> bool:
+    """Whether arithmetic with sizes may raise an error: a division by 0, or what is no number then."""
+    return node.kind == NUMBER and node.name not in _HARMLESS
+
+
 def can_differ(node: Node) -> bool:
     """Whether a replay may find another result than the recording, one that the function has acted on."""
     if is_static(node) or node.name in _DERIVATIVES or isinstance(node.function, Chain):
         return False
     if node.kind == ATTRIBUTE and _last(node) == "shape":  # ranks follow from the signature
         return not all(type(one) is Value for one in node.results)
-    return _has_constant(node.results) if not node.effect else False
+    if node.effect:  # what it gives is looked at, unless it gives what it was given
+        return type(node.results) not in (Value, Same) and node.results is not None
+    return _has_constant(node.results)
 
 
 def _has_constant(form: object) -> bool:
@@ -56,7 +64,7 @@ def cannot_fail(node: Node) -> bool:
     if node.effect or can_differ(node):
         return False
     if node.kind == NUMBER:
-        return node.name in ("add", "sub", "mul", "neg", "pos", "abs")
+        return not may_raise(node)
     return node.kind == ATTRIBUTE or node.name in _VIEWS or is_size(node)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ..forms import Value
 from ..nodes import Node, Recording
-from .known import is_size, is_static
+from .known import is_size, is_static, may_raise
 
 
 def run(recording: Recording) -> tuple[Recording, str]:
@@ -17,7 +17,7 @@ def run(recording: Recording) -> tuple[Recording, str]:
     moved = 0
     for node in kept:
         at = len(order)
-        if is_size(node) and node.mode is None:
+        if is_size(node) and not may_raise(node) and node.mode is None:
             at = max((after.get(value, 0) for value in node.reads), default=0)
             moved += at < len(order)
             after = {value: place + (place > at) for value, place in after.items()}

@@ -1,0 +1,143 @@
+"""Chains of elementwise operators are exact: forwards, backwards, whole and in blocks, on whatever they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import pynested as pn
+from pynested.backends.errors import GradientError, StructureError
+from pynested.graph.chains import lined_up
+
+from .arrays import assert_same, holed, jagged
+from .functions import HELD
+
+BIAS = pn.array([0.25, -0.5])
+
+CHAINS: dict[str, Callable[[Any, Any], Any]] = {
+    "one after another": lambda x, y: ((x + y).tanh() * 2.0 - x).exp(),
+    "read twice": lambda x, y: (x * x + x) * (x - y) * x,
+    "several results": lambda x, y: (x.exp() + y, x.sin() * y),
+    "a result that is read": lambda x, y: [z := (x + y).relu(), (z * 2).tanh()],
+    "what NumPy lacks": lambda x, y: pn.gelu(x + y).erf() + pn.silu(x) * pn.sigmoid(y) + pn.gelu(x * 2),
+    "steps": lambda x, y: (x * 3).floor() * y + pn.sgn(x) - (y * 2).round(),
+    "powers": lambda x, y: (x.abs() + 1) ** 0.5 / (1 + y.square()) + (x.abs() + 0.1).log() - pn.logaddexp(x, y),
+    "the greater": lambda x, y: pn.maximum(x, y) - pn.minimum(x * 2, y) + pn.maximum(x, x + 0),
+    "the ends of floats": lambda x, y: (x * 1e200) * (y * 1e200) - (x / 0.0) * float("inf"),
+    "zeros": lambda x, y: [x * 0.0 + -0.0, x * -0.0 + -0.0, -(x * 0.0), (x - x) * -1],
+    "a bias": lambda x, y: (x * y + BIAS).relu() * BIAS - y,
+    "among others": lambda x, y: ((x + 1).sin() @ HELD["w"] + y * 2).tanh().sum(dim=1).exp() * 2 + 1,
+    "dense": lambda x, y: (x.values() * 2 + BIAS).tanh() * x.values() - BIAS * BIAS,
+    "through views": lambda x, y: (x * 2).transpose(1, 2).exp().sin() + (y + y).transpose(1, 2).neg(),
+}  # fmt: skip
+
+
+@pytest.fixture(params=["whole", "in blocks"])
+def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also with blocks of a few elements."""
+    if request.param == "in blocks":
+        monkeypatch.setattr(lined_up, "BLOCK_BYTES", 256)
+        monkeypatch.setattr("pynested.graph.chains.chain.LARGE", 0)
+
+
+def gradients(function: Callable[[Any, Any], Any], x: Any, y: Any, *, twice: bool = False) -> list[Any]:
+    """The gradients of every result by both arguments, and of the sum of their squares by them, too."""
+    x, y = x.detach().requires_grad_(), y.detach().requires_grad_()
+    results = function(x, y)
+    total = sum(
+        (one * (i + 1)).sum() for i, one in enumerate(results if isinstance(results, tuple | list) else [results])
+    )
+    first = pn.grad(total, [x, y], allow_unused=True, create_graph=twice)
+    if twice:
+        first += pn.grad(sum((one * one).sum() for one in first if one is not None), [x, y], allow_unused=True)
+    return [None if one is None else one.detach() for one in first]
+
+
+@pytest.mark.usefixtures("blocks")
+@pytest.mark.parametrize("dtype", [pn.float32, pn.float64], ids=str)
+@pytest.mark.parametrize("function", CHAINS.values(), ids=CHAINS)
+def test_chains_are_exact_forwards_and_backwards(function: Callable[[Any, Any], Any], dtype: Any) -> None:
+    compiled = pn.compile(function)
+    for lengths in ((3, 2, 0, 5), (40, 1, 9), (0, 0)):
+        x = jagged(*lengths).to(dtype)
+        y = pn.nested_array_from_jagged(pn.randn(*x.values().shape, dtype=dtype), x.offsets())
+        assert_same(compiled(x, y), function(x, y))
+        assert_same(gradients(compiled, x, y), gradients(function, x, y))
+    assert len(compiled.graphs) == 2
+    assert any("operators in" in note for note in compiled.graphs[0].notes)
+
+
+@pytest.mark.usefixtures("blocks")
+@pytest.mark.parametrize("name", ["one after another", "read twice", "several results", "a bias", "what NumPy lacks"])
+def test_derivatives_of_derivatives_and_tangents(name: str) -> None:
+    function, x = CHAINS[name], jagged(3, 2)
+    compiled, y = pn.compile(CHAINS[name]), pn.randn_like(x)
+    for one, other in zip(gradients(compiled, x, y, twice=True), gradients(function, x, y, twice=True), strict=True):
+        assert pn.allclose(one, other, rtol=1e-12, atol=1e-12)
+    t = pn.ones_like(x)
+    (value, tangent), (same, other) = (pn.jvp(f, (x, y), (t, t * 2)) for f in (compiled, function))
+    assert_same(value, same)
+    assert_same(tangent, other)
+
+
+def test_operands_that_do_not_line_up_are_left_to_the_operators() -> None:
+    compiled = pn.compile(function := CHAINS["one after another"])
+    x, placed = jagged(2, 3), holed(2, 3)
+    dense, apart = pn.randn(2, 1, 2), pn.nested_array_from_jagged(pn.randn(5, 2), x.offsets())
+    for a, b in ((x, placed), (placed, x), (x, dense), (x, apart), (x, x.clone()), (x, pn.array([1.0, 2.0]))):
+        assert_same(compiled(a, b), function(a, b))
+        assert_same(gradients(compiled, a, b), gradients(function, a, b))
+    for strided in (jagged(2, 3, layout=pn.strided), jagged(2, 3, layout=pn.strided).transpose(1, 2)):
+        assert_same(compiled(strided, strided), function(strided, strided))
+        assert_same(gradients(compiled, strided, strided), gradients(function, strided, strided))
+    with pytest.raises(StructureError, match="add: the operands differ at component 1") as caught:
+        compiled(x, jagged(2, 4))
+    assert "functions.py" not in caught.value.__notes__[0] and "(x + y).tanh()" in caught.value.__notes__[0]
+
+
+def test_one_array_given_twice_has_its_gradients_added_in_order() -> None:
+    compiled = pn.compile(function := CHAINS["read twice"])
+    x = jagged(3, 4).requires_grad_()
+    assert_same(pn.grad(compiled(x, x).sum(), x), pn.grad(function(x, x).sum(), x))
+    x.requires_grad_(False)
+    assert_same(compiled(x, x), function(x, x))
+
+
+def test_gradients_by_what_lies_inside_a_chain() -> None:
+    def function(x: Any) -> Any:
+        inner = (x * 2).sin()
+        outer = (inner * 3 + x).exp()
+        return pn.grad(outer.sum(), inner, retain_graph=True), inner, outer
+
+    compiled, x = pn.compile(function), jagged(2, 3).requires_grad_()
+    for one, other in zip(compiled(x), function(x), strict=True):
+        assert_same(one, other)
+    _, inner, outer = compiled(x)
+    _, same, other = function(x)
+    assert_same(pn.grad(outer.sum(), inner, retain_graph=True), pn.grad(other.sum(), same, retain_graph=True))
+    assert_same(pn.grad(outer.sum(), x), pn.grad(other.sum(), x))
+
+
+def test_a_hook_sees_what_it_sees_otherwise() -> None:
+    def function(x: Any) -> Any:
+        inner = x * 2
+        inner.register_hook(lambda gradient: gradient * 10)
+        return (inner * 3).sin() + inner
+
+    x = jagged(2, 3).requires_grad_()
+    assert_same(pn.grad(pn.compile(function)(x).sum(), x), pn.grad(function(x).sum(), x))
+
+
+def test_what_a_backward_pass_reads_is_not_overwritten_unseen() -> None:
+    x = jagged(2, 3).requires_grad_()
+    y = pn.compile(lambda x: (x * x).exp() * x)(x)
+    with pn.no_grad():
+        x.add_(1)
+    with pytest.raises(GradientError, match="overwritten"):
+        y.sum().backward()
+    y = pn.compile(lambda x: (x + 1) * 2)(x)
+    with pn.no_grad():
+        x.add_(1)
+    assert pn.grad(y.sum(), x).values().tolist() == [[2.0, 2.0]] * 5
