@@ -23,6 +23,7 @@ from .signature import Key, constant, in_words, key_of
 from .text import as_text
 from .tracing import recorded
 
+_OTHERWISE = object()  # a graph holds other calls than those that the function would make
 MANY = 8  # graphs; more of them say that something differs at each call that need not be an argument of Python's
 
 
@@ -51,6 +52,11 @@ class Made:
     attributes: list[Place]  # numbers and flags of objects among the arguments, as of a method's self
     seen: Key
     calls: int = 0
+
+    @property
+    def acts(self) -> bool:
+        """Whether it does more than give results."""
+        return any(node.effect for node in self.program.nodes)
 
 
 @dataclass
@@ -87,22 +93,32 @@ class Compiled:
         if signature is None:
             signature = self._known[key] = _Signature()
         for graph in signature.graphs:
-            given = [one.place.find() for one in graph.recording.captured]
-            if given and _key(given) != graph.captured_key:
-                continue
-            if graph.seen and tuple(constant(place.find()) for place in graph.attributes) != graph.seen:
-                continue
-            try:
-                result = graph.run(*arrays, *given)
-            except Changed:
-                continue
-            graph.calls += 1
-            return result
+            result = self._tried(graph, arrays, args, kwargs)
+            if result is not _OTHERWISE:
+                return result
         return self._first(key, signature, args, kwargs, arrays)
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
         """A compiled method of an object."""
         return self if owner is None else MethodType(self, owner)
+
+    def _tried(self, graph: Made, arrays: list[Any], args: Any, kwargs: Any) -> Any:
+        """What a graph gives, if the function would make its calls now."""
+        given = [one.place.find() for one in graph.recording.captured]
+        if given and _key(given) != graph.captured_key:
+            return _OTHERWISE
+        if graph.seen and tuple(constant(place.find()) for place in graph.attributes) != graph.seen:
+            return _OTHERWISE
+        try:
+            result = graph.run(*arrays, *given)
+        except Changed:
+            return _OTHERWISE
+        except Exception:
+            if graph.acts:
+                raise
+            return self.function(*args, **kwargs)  # which raises it where the user wrote it, or knows what to do
+        graph.calls += 1
+        return result
 
     def _first(self, key: Key, signature: _Signature, args: Any, kwargs: Any, arrays: list[Any]) -> Any:
         """A call for which there is no graph yet."""
@@ -117,10 +133,13 @@ class Compiled:
                 "no other graph could begin anew"
             )
             return self.function(*args, **kwargs)
+        result = self._tried(graph, arrays, args, kwargs)
+        if result is _OTHERWISE:
+            signature.uncompiled = "what the function asks of its arguments has another answer in a graph"
+            return self.function(*args, **kwargs)
         signature.graphs.append(graph)
         self._count()
-        graph.calls += 1
-        return graph.run(*arrays, *[one.place.find() for one in graph.recording.captured])
+        return result
 
     def _made(self, why: str, recording: Recording, held: list[Any]) -> Made:
         program, notes = optimized(recording)

@@ -13,6 +13,7 @@ import numpy as np
 from pynested import operators
 from pynested.autograd import Array
 from pynested.autograd.tape import state
+from pynested.backends.errors import TraceError
 from pynested.nested.array import NestedArray, around
 from pynested.structure.layouts import Layout
 from pynested.structure.sizes import RaggedSize
@@ -22,7 +23,7 @@ from .describe import described, facts_of
 from .forms import CONTAINERS, Same, Value, filled, form_of, parts, rebuilt
 from .nodes import CALLED, FUNCTION, NUMBER, Captured, Node, Recording
 from .places import objects, places
-from .refusals import is_refused, refusal, spot
+from .refusals import CAUGHT, at, is_refused, refusal, spot
 from .sizes import Ragged, Size, is_size
 from .undoing import Undoing
 
@@ -62,13 +63,15 @@ class Recorder:
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         self.function = function
         self.places = places(function)
-        for thing in objects((args, dict(kwargs))):
+        self.objects = list(objects((args, dict(kwargs))))
+        for thing in self.objects:
             self.places |= places(thing)
         self.undoing = Undoing()
         self.known: dict[int, Value] = {}
         self.things: dict[int, Any] = {}  # what each value is, by its number
         self.kept: list[Any] = []  # what the function was given: an id belongs to one object while that lives
         self.depth = 0
+        self.raised: TraceError | None = None  # where a call has raised an error, which the function must not catch
         self.outside = len(state.before)
         self.given: dict[int, Any] = {}
         self.recording = Recording(form_of((args, dict(kwargs)), self._input))
@@ -79,7 +82,9 @@ class Recorder:
         try:
             with watching(self.watch):
                 outputs = self.function(*args, **kwargs)
-                self.recording.outputs = form_of(outputs, self._find)
+                if self.raised is not None:
+                    raise self.raised
+                self.recording.outputs = form_of(outputs, self._output)
         finally:
             self.undoing.undo()
         self.recording.facts = facts_of(self.things)
@@ -117,7 +122,18 @@ class Recorder:
             return self._captured(leaf)
         if type(leaf) in _ARRAYS:
             raise refusal("an array")
-        return leaf.copy() if type(leaf) is np.ndarray else leaf
+        if type(leaf) is np.ndarray:
+            return leaf.copy()
+        if not isinstance(leaf, FunctionType) and any(thing in self.known for thing in places(leaf)):
+            raise refusal("an object")
+        return leaf
+
+    def _output(self, leaf: Any) -> Any:
+        """What stands for a leaf of the result: an object might hold arrays of this one run."""
+        found = self._find(leaf)
+        if found is not leaf or is_size(leaf) or isinstance(leaf, _PLAIN) or any(leaf is one for one in self.objects):
+            return found
+        raise refusal("an object", f"a result of the class {type(leaf).__name__}", self.function)
 
     def _captured(self, leaf: Any) -> Value:
         if isinstance(leaf, np.random.Generator):
@@ -150,6 +166,9 @@ class Recorder:
             else:
                 call.args, call.kwargs = real
                 result = call.run()
+        except Exception:
+            self.raised = at(spot(), f"an error of {name}, which the function catches,", CAUGHT)
+            raise
         finally:
             self.depth -= 1
         results, shown = self._received(name, result)

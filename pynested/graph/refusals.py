@@ -24,6 +24,10 @@ _INTEGERS = (
     "These integers lie on the host, where what is reckoned with them is not seen. Take them as arrays, by "
     "x.offsets(), x.lengths() and pn.unbind(x), or as sizes, by x.shape and x.size(dim)"
 )
+CAUGHT = (
+    "For other arrays the call may raise none, or another call may, and a graph holds one way only. Ask before the "
+    "call, by shapes or dtypes, or do this outside of the function"
+)
 _COPIES = "Copies and pickles are made outside of the function"
 _SHOWN = "What is shown of an array is text, and differs from call to call. Return the array, and show it outside"
 _NESTED = "A graph is made of one function. Call that function itself; what it does becomes a part of this graph"
@@ -52,6 +56,10 @@ _ASKS = {
     **dict.fromkeys(("trace", "compile"), _NESTED),
     **dict.fromkeys(("tape", "gradcheck"), "It looks at one run, and is no part of a function. Do this outside of it"),
     "an attribute": "What it is made of is not recorded. Give it to pynested's functions as it is",
+    "an object": (
+        "It may hold arrays that would stay those of the recording. Give arrays, and return them, as they are or in "
+        "tuples, lists and dicts"
+    ),
     "an array": (
         "No recorded call made this array, no argument holds it, and no variable of the function does. Give it as an "
         "argument, and make arrays by pynested's functions: pn.array, pn.nested_array"
@@ -66,6 +74,7 @@ _SAYS = {
     "hash": "the hash of a ragged size", "equal": "a branch on data: pn.equal",
     "allclose": "a branch on data: pn.allclose", "trace": "pn.trace", "compile": "pn.compile", "tape": "pn.tape",
     "gradcheck": "pn.gradcheck", "an array": "an array",
+    "an object": "an object that holds arrays of this run",
 }  # fmt: skip
 
 
@@ -74,9 +83,11 @@ def is_refused(name: str) -> bool:
     return name in _ASKS
 
 
-def refusal(name: str, what: str = "") -> TraceError:
-    """The error for ``name``, at the line of the user's code that is running."""
-    return at(spot(), what or _SAYS.get(name) or f"x.{name.rpartition('.')[2]}", _ASKS[name])
+def refusal(name: str, what: str = "", function: Any = None) -> TraceError:
+    """The error for ``name``, at the line of the user's code that is running, or where ``function`` is written."""
+    code = getattr(function, "__code__", None)
+    where = spot() if code is None else Spot(code.co_filename, code.co_firstlineno, code.co_name)
+    return at(where, what or _SAYS.get(name) or f"x.{name.rpartition('.')[2]}", _ASKS[name])
 
 
 def at(where: Spot, what: str, why: str) -> TraceError:

@@ -94,7 +94,7 @@ def test_operands_that_do_not_line_up_are_left_to_the_operators() -> None:
         assert_same(gradients(compiled, strided, strided), gradients(function, strided, strided))
     with pytest.raises(StructureError, match="add: the operands differ at component 1") as caught:
         compiled(x, jagged(2, 4))
-    assert "functions.py" not in caught.value.__notes__[0] and "(x + y).tanh()" in caught.value.__notes__[0]
+    assert any("(x + y).tanh()" in str(entry.statement) for entry in caught.traceback)
 
 
 def test_one_array_given_twice_has_its_gradients_added_in_order() -> None:

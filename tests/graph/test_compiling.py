@@ -122,6 +122,25 @@ def test_what_is_not_there_any_more_asks_for_another_graph() -> None:
     assert_same(compiled(x), x)
 
 
+def test_an_error_that_the_function_catches_is_caught() -> None:
+    def function(x: Any, y: Any) -> Any:
+        try:
+            return (x + y) * 2
+        except pn.errors.StructureError:
+            return x
+
+    compiled, x = pn.compile(function), jagged(2, 3)
+    assert_same(compiled(x, x), x * 4)
+    assert_same(compiled(x, jagged(3, 2)), x)
+
+
+def test_a_question_that_a_graph_answers_otherwise_leaves_the_function_as_it_is() -> None:
+    compiled = pn.compile(lambda x: x * 2 + 1 if x.is_leaf else x)
+    made = jagged(2, 3).requires_grad_() * 2
+    assert_same(compiled(made), made)
+    assert compiled.graphs == [] and "another answer in a graph" in compiled.explain()
+
+
 def test_an_error_of_arithmetic_comes_after_what_was_written_before() -> None:
     def function(x: Any, y: Any) -> Any:
         x.add_(1)

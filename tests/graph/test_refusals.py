@@ -14,6 +14,24 @@ from pynested.backends.errors import TraceError
 
 from .arrays import assert_same, jagged
 
+
+class Holding:
+    """An object in which a function puts an array, and a function that looks there."""
+
+    def __init__(self, x: Any) -> None:
+        self.parts = {"x": x}
+
+    def method(self, component: Any) -> Any:
+        return component + self.parts["x"].sum()
+
+
+def caught(x: Any) -> Any:
+    try:
+        return x + x[:0]
+    except pn.errors.StructureError:
+        return x
+
+
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "item": (lambda x: x * x.sum().item(), "x.item"),
     "if": (lambda x: x if x.sum() > 0 else -x, "a branch on data"),
@@ -34,6 +52,8 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "Python's chance": (lambda x: x * random.random(), "ran a second time"),
     "a generator": (lambda x: x * pn.rand(2, generator=np.random.default_rng(3)), "ran a second time"),
     "a graph in it": (lambda x: pn.trace(pn.exp, x), "pn.trace"),
+    "a result of another class": (lambda x: slice if x is None else iter([x]), "a result of the class"),
+    "an object that holds a result": (lambda x: pn.map_components(Holding(x * 2).method, x), "an object"),
     "a mask's inside": (lambda x: pn.create_block_mask(lambda b, h, q, k: q >= k, 1, 1, 4, 4).shape, "attribute"),
 }  # fmt: skip
 
@@ -45,6 +65,11 @@ def test_what_cannot_be_recorded_is_refused_where_it_is_written(function: Callab
     lines = str(caught.value).splitlines()
     assert says in lines[0] and f"test_refusals.py:{function.__code__.co_firstlineno}" in lines[0]
     assert "lambda x:" in lines[1] and lines[2].endswith(".")
+
+
+def test_an_error_that_the_function_catches_is_refused() -> None:
+    with pytest.raises(TraceError, match=r"an error of add, which the function catches, .*\n *return x \+ x\[:0\]"):
+        pn.trace(caught, jagged(2, 3))
 
 
 COUNTED = 0

@@ -127,7 +127,7 @@ def test_a_picture_has_every_line_of_the_text() -> None:
     assert picture.svg.count("<title>") == len(graph.nodes) + 2
     assert picture._repr_html_() == graph._repr_html_() and "(2, j1, 2) float64" in picture.alt
     with pytest.raises(ArgumentError):
-        picture.save("graph.png")
+        picture.save("graph.txt")
 
 
 def test_a_graph_reads_like_its_function() -> None:
