@@ -114,6 +114,21 @@ def test_a_method_reads_the_attributes_of_its_object_anew() -> None:
     LATER = 1.0
 
 
+def test_a_variable_that_begins_to_want_a_gradient_has_a_graph_of_its_own() -> None:
+    held = {"w": pn.array(2.0)}
+
+    def function(x: Any) -> Any:
+        inner = x * held["w"]
+        return inner, (inner * 3).sin()
+
+    compiled, x = pn.compile(function), jagged(2, 3)
+    assert_same(compiled(x), function(x))
+    held["w"] = pn.array(2.0, requires_grad=True)
+    slopes = [pn.grad(outer.sum(), inner) for inner, outer in (compiled(x), function(x))]
+    assert_same(*slopes)
+    assert len(compiled.graphs) == 2
+
+
 def test_what_is_not_there_any_more_asks_for_another_graph() -> None:
     held = {"w": pn.array(2.0), "p": 1.0, "n": 0}
     compiled, x = pn.compile(lambda x: x * held["w"] + held["p"] if "w" in held else x), jagged(2)
