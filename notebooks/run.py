@@ -1,8 +1,8 @@
-"""Execute notebooks, each in a process of its own, and say how long each took; optionally keep them as pages.
+"""Execute notebooks, each in a process of its own, and say how long each took; optionally keep what came out.
 
     python -m notebooks.run                       all of them
     python -m notebooks.run 02-the-law            one
-    python -m notebooks.run --html built          all, each written as built/NAME.html with its output
+    python -m notebooks.run --keep executed       all, each written with its output into the folder `executed`
 
 Needs `pip install -e '.[notebooks]'`, and PyTorch for the last one. Nothing is written into the notebooks themselves.
 """
@@ -17,7 +17,6 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
-from nbconvert import HTMLExporter
 
 HERE = Path(__file__).parent
 LONGEST = 120  # seconds that a cell may take
@@ -35,7 +34,7 @@ def main() -> int:
     """Execute what is asked for; 1 where a cell failed."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("names", nargs="*", help="notebooks without .ipynb; all where none is named")
-    options.add_argument("--html", type=Path, help="a folder for pages")
+    options.add_argument("--keep", type=Path, help="a folder for the notebooks with their output")
     asked = options.parse_args()
     failed = 0
     for name in asked.names or sorted(file.stem for file in HERE.glob("*.ipynb")):
@@ -47,10 +46,9 @@ def main() -> int:
             failed += 1
             continue
         print(f"{name}: {time.perf_counter() - started:.1f} s", flush=True)
-        if asked.html:
-            asked.html.mkdir(parents=True, exist_ok=True)
-            page, _ = HTMLExporter().from_notebook_node(notebook)
-            (asked.html / f"{name}.html").write_text(page, encoding="utf-8")
+        if asked.keep:
+            asked.keep.mkdir(parents=True, exist_ok=True)
+            nbformat.write(notebook, asked.keep / f"{name}.ipynb")
     print(f"notebooks: {len(asked.names or [*HERE.glob('*.ipynb')]) - failed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -1,7 +1,6 @@
 """What a notebook shows of an array, a tape or a block mask: its text and, folded away, its picture.
 
-Nothing but HTML and an image: no script and no identifier. A notebook that is not trusted takes away the style sheet
-of the image, and shows all the same.
+Nothing but HTML and an image, with neither script nor identifier, so that a notebook that is not trusted shows it too.
 """
 
 from __future__ import annotations

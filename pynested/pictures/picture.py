@@ -39,8 +39,8 @@ class Picture:
     """An SVG document; the last line of a notebook cell shows it, `save` writes it into a file.
 
     Notebooks get it as an ``<img>`` with the document inside, the one form that is shown in an untrusted notebook too
-    and scales to the width of the page. A style sheet says which theme the page has; an untrusted notebook leaves it
-    out, and the picture then follows the theme of the system, in greys that can be read on both.
+    and scales to the width of the page. A style sheet says which theme the page has; where it is taken out, the
+    picture follows the theme of the system, in greys that can be read on both.
     """
 
     def __init__(self, sheet: Sheet) -> None:
