@@ -124,11 +124,11 @@ def _draw_names(sheet: Sheet, lines: list[int | Gap], top: float) -> None:
     for k, row in enumerate(lines):
         y = top + k * _LINE + 17.5
         if isinstance(row, Gap):
-            sheet.text(_LEFT, y, more(row.size), size=11, anchor="start", sans=True, opacity=0.6)
+            sheet.text(_LEFT, y, more(row.size), size=11, anchor="start", sans=True, opacity=0.9)
         else:
             sheet.text(_LEFT, y, f"[{row}]", size=12, anchor="start", bold=True, fill=line(row))
     if not lines:
-        sheet.text(_LEFT, top + 17.5, "no components", size=11, anchor="start", sans=True, opacity=0.6)
+        sheet.text(_LEFT, top + 17.5, "no components", size=11, anchor="start", sans=True, opacity=0.9)
 
 
 def _draw_column(
@@ -175,9 +175,9 @@ def _apart(items: list[int | Gap], length: int) -> tuple[list[int | Gap], list[i
 
 def _draw_padding(sheet: Sheet, x: float, y: float, width: float, text: str) -> float:
     """Draw a cell that is there to fill the row, hatched, and return where it ends."""
-    sheet.rect(x + 1, y, width - 2, _ROW, "currentColor", round=3, opacity="0.07")
+    sheet.rect(x + 1, y, width - 2, _ROW, "currentColor", round=3, opacity="0.11")
     sheet.path(f"M{x + 5:g} {y + _ROW - 4:g}L{x + width - 5:g} {y + 4:g}", width=1, opacity=0.2)
-    sheet.text(x + width / 2, y + _ROW / 2 + 4.6, text, size=12, opacity=0.5)
+    sheet.text(x + width / 2, y + _ROW / 2 + 4.6, text, size=12, opacity=0.7)
     return x + width
 
 
@@ -186,4 +186,4 @@ def _draw_ghosts(sheet: Sheet, x: float, y: float, cell: float, count: int, row:
     for k in range(count):
         look = {"stroke": line(row), "stroke_width": "1.2", "stroke_dasharray": "3 2.5"}
         sheet.rect(x + k * cell + 1.5, y + 1.5, cell - 3, _ROW - 3, "none", round=4, **look)
-        sheet.text(x + (k + 0.5) * cell, y + _ROW / 2 + 4.6, text, opacity=0.55)
+        sheet.text(x + (k + 0.5) * cell, y + _ROW / 2 + 4.6, text, opacity=0.7)

@@ -29,7 +29,7 @@ def draw_block_mask(mask: BlockMask, name: str = "mask") -> Sheet:
         _draw_grid(sheet, states, x, y)
         x, bottom = x + width + _APART, max(bottom, y + states.shape[0] * _SIDE)
     if len(heads) > _GRIDS:
-        sheet.text(x, y + 14, f"and {len(heads) - _GRIDS} more", size=11, anchor="start", sans=True, opacity=0.6)
+        sheet.text(x, y + 14, f"and {len(heads) - _GRIDS} more", size=11, anchor="start", sans=True, opacity=0.9)
     _draw_meaning(sheet, bottom + 16)
     return sheet
 
@@ -44,7 +44,7 @@ def _draw_grid(sheet: Sheet, states: States, x: float, y: float) -> None:
 
 def _draw_blocks(sheet: Sheet, places: list[tuple[float, float]], state: int) -> None:
     if state == EMPTY:
-        sheet.squares(places, _SIDE - 1, "currentColor", 0.08)
+        sheet.squares(places, _SIDE - 1, "currentColor", 0.13)
         return
     sheet.squares(places, _SIDE - 1, fill(0) if state == FULL else tint(0))
     if state != FULL:
@@ -56,4 +56,4 @@ def _draw_meaning(sheet: Sheet, y: float) -> None:
     for k, (state, text) in enumerate(_MEANING):
         x = _LEFT + k * 210.0
         _draw_blocks(sheet, [(x, y)], state)
-        sheet.text(x + _SIDE + 6, y + 11, text, size=11, anchor="start", sans=True, opacity=0.75)
+        sheet.text(x + _SIDE + 6, y + 11, text, size=11, anchor="start", sans=True)

@@ -35,7 +35,7 @@ def draw_jagged(values: Any, offsets: Ints, lengths: Ints | None = None, name: s
     right, bottom = _draw_components(sheet, array), _TOP + len(array.rows) * _LINE
     x, y = right + 66, float(_TOP)
     if x + CAPTION + array.width <= PAGE:
-        sheet.path(f"M{right + 32:g} 16V{max(bottom, _TOP + 158):g}", opacity=0.18, width=1)
+        sheet.path(f"M{right + 32:g} 16V{max(bottom, _TOP + 158):g}", opacity=0.3, width=1)
     else:
         x, y = _LEFT, max(bottom, _TOP + _ROW) + 44
     sheet.heading(x, y - 16, "what is in memory")
@@ -47,13 +47,13 @@ def _draw_components(sheet: Sheet, array: Jagged) -> float:
     """Draw the left half, one component a line, and return where it ends."""
     sheet.heading(_LEFT, 24, "what you see")
     if not array.rows:
-        sheet.text(_LEFT, _TOP + 17, "no components", size=11, anchor="start", sans=True, opacity=0.6)
+        sheet.text(_LEFT, _TOP + 17, "no components", size=11, anchor="start", sans=True, opacity=0.9)
     x = _LEFT + text_width(array.called(max(array.shown, default=0)), 12) + 10
     right = x + 60
     for k, row in enumerate(array.rows):
         y = _TOP + k * _LINE
         if isinstance(row, Gap):
-            sheet.text(x, y + 17, more(row.size, "component"), size=11, anchor="start", sans=True, opacity=0.6)
+            sheet.text(x, y + 17, more(row.size, "component"), size=11, anchor="start", sans=True, opacity=0.9)
             right = max(right, x + 110)
             continue
         sheet.text(_LEFT, y + 17.5, array.called(row), size=12, anchor="start", bold=True, fill=line(row))

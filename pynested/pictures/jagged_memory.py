@@ -29,7 +29,7 @@ def draw_memory(sheet: Sheet, array: Jagged, x: float, y: float) -> None:
     _draw_entries(sheet, array, x, left, y, "offsets", array.starts.item)
     top = y + _ENTRY_HEIGHT + _ARROW_ROOM
     _draw_arrows(sheet, array, strip, left, y + _ENTRY_HEIGHT + 3, top - 7)
-    sheet.text(x, top + _CELL_HEIGHT / 2 + 4.5, "values", size=12, anchor="start", sans=True, opacity=0.8)
+    sheet.text(x, top + _CELL_HEIGHT / 2 + 4.5, "values", size=12, anchor="start", sans=True)
     strip.draw(sheet, top, _CELL_HEIGHT, array.label)
     _draw_brackets(sheet, array, strip, top)
 
@@ -41,14 +41,14 @@ def _draw_entries(
     rows: list[int | Gap | None] = list(array.rows)
     if name == "offsets" and array.end is not None:
         rows.append(None)
-    sheet.text(x, y + _ENTRY_HEIGHT / 2 + 4.5, name, size=12, anchor="start", sans=True, opacity=0.8)
-    sheet.rect(left, y, max(len(rows), 1) * _ENTRY, _ENTRY_HEIGHT, "currentColor", round=5, opacity="0.09")
+    sheet.text(x, y + _ENTRY_HEIGHT / 2 + 4.5, name, size=12, anchor="start", sans=True)
+    sheet.rect(left, y, max(len(rows), 1) * _ENTRY, _ENTRY_HEIGHT, "currentColor", round=5, opacity="0.15")
     for k, row in enumerate(rows):
         centre, baseline = left + (k + 0.5) * _ENTRY, y + _ENTRY_HEIGHT / 2 + 4.6
         if k:
-            sheet.path(f"M{left + k * _ENTRY:g} {y + 4:g}v{_ENTRY_HEIGHT - 8}", opacity=0.15, width=1)
+            sheet.path(f"M{left + k * _ENTRY:g} {y + 4:g}v{_ENTRY_HEIGHT - 8}", opacity=0.25, width=1)
         if isinstance(row, Gap):
-            sheet.text(centre, baseline, "⋯", opacity=0.6)
+            sheet.text(centre, baseline, "⋯", opacity=0.9)
         elif row is None:
             _draw_entry(sheet, centre, baseline, str(array.end), "currentColor")
         else:
@@ -75,8 +75,8 @@ def _draw_arrows(sheet: Sheet, array: Jagged, strip: Strip, left: float, y: floa
         middle = (y + tip) / 2
         faint = color == "currentColor"
         curve = f"M{x:g} {y:g}C{x:g} {middle + 6:g} {to:g} {middle - 6:g} {to:g} {tip:g}"
-        sheet.path(curve, stroke=color, width=1.6, opacity=0.5 if faint else 1, dash="3 3" if faint else "")
-        sheet.head(to, tip, stroke=color, opacity=0.5 if faint else 1)
+        sheet.path(curve, stroke=color, width=1.6, opacity=0.75 if faint else 1, dash="3 3" if faint else "")
+        sheet.head(to, tip, stroke=color, opacity=0.75 if faint else 1)
 
 
 def _draw_brackets(sheet: Sheet, array: Jagged, strip: Strip, top: float) -> None:

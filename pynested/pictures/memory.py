@@ -30,8 +30,9 @@ _STRIDED = (
     (1, 1, 2, 2), (1, 1, 1, 2),
 )  # fmt: skip
 # components, matrices of a component (where it has more than two dimensions), rows and columns of a matrix
-# How many components, matrices and rows are left out at least where any are, how many elements of a row, and how narrow
-# a cell may be.
+
+# How many rows and matrices (of a jagged array: components) are left out at least, where any are; how many elements
+# (of a strided array: and components); and how narrow a cell may be.
 _MANNERS = ((3, 3, 1.0), (3, 3, 0.75), (1, 3, 0.75))
 _LAST = (1, 1, 0.75)  # one or two elements are left out only where nothing else fits
 Manner = tuple[int, int, float]
@@ -228,7 +229,7 @@ def choose_strided(
         limits = ([matrices] * sizes.shape[1] + matrix)[-sizes.shape[1] :] if sizes.shape[1] else []
         least = ([most] * sizes.shape[1] + [hidden])[-sizes.shape[1] :]
         shown = {}
-        for i in ends(len(sizes), count, most):
+        for i in ends(len(sizes), count, hidden):
             along = tuple(map(ends, sizes[i].tolist(), limits, least))
             shown[i] = Component(i, tuple(sizes[i].tolist()), tuple(strides[i].tolist()), int(offsets[i]), along)
         drawn = sum(prod(map(len, component.shown)) for component in shown.values())

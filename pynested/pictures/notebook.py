@@ -1,7 +1,6 @@
 """What a notebook shows of an array, a tape or a block mask: its text and, folded away, its picture.
 
-Nothing but HTML and an image: no script, no style sheet and no identifier, of which a notebook that is not trusted
-takes away the first two, and which would meet those of other outputs.
+Nothing but HTML and an image, with neither script nor identifier, so that a notebook that is not trusted shows it too.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class Shown:
 
     def _repr_html_(self: Any) -> str:
         return (
-            f'<div><pre style="margin:0">{escape(repr(self))}</pre>'
+            f'<div><pre style="margin:0;font-family:var(--jp-code-font-family,monospace)">{escape(repr(self))}</pre>'
             '<details><summary style="cursor:pointer;opacity:0.7;font-size:90%">picture</summary>'
             f"{picture(self)._repr_html_()}</details></div>"
         )

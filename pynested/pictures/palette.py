@@ -9,7 +9,7 @@ from __future__ import annotations
 FILLS = ("#77AADD", "#EEDD88", "#44BB99", "#EE8866", "#FFAABB", "#BBCC33", "#99DDFF")
 LINES = ("#3D7FC4", "#94790A", "#208A6C", "#D05A2B", "#D0587A", "#758500", "#2C86AD")
 CELL_INK = "#1b1f24"
-PAGE_INK = {"light": "#24292f", "dark": "#e6edf3"}
+PAGE_INK = {"light": "#57606a", "dark": "#9aa4ae"}  # grey: each can still be read where the page is not what it seems
 MONO = "ui-monospace,'SF Mono',Menlo,Consolas,'DejaVu Sans Mono',monospace"
 SANS = "system-ui,-apple-system,'Segoe UI',Inter,'DejaVu Sans',sans-serif"
 

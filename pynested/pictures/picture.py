@@ -24,12 +24,23 @@ from .strided import draw_strided
 from .svg import Sheet
 from .tape import draw_tape
 
+# Whoever says that the page is dark or light; where nobody does, a picture asks the system.
+_THEMES = {
+    "dark": ("[data-jp-theme-light=false]", "html[theme=dark]", "[data-theme=dark]", ".vscode-dark"),
+    "light": ("[data-jp-theme-light=true]", "html[theme=light]", "[data-theme=light]", ".vscode-light"),
+}
+_STYLE = "".join(
+    f"{','.join(f'{page} .pynested-picture' for page in pages)}{{color-scheme:{theme}}}"
+    for theme, pages in _THEMES.items()
+)
+
 
 class Picture:
     """An SVG document; the last line of a notebook cell shows it, `save` writes it into a file.
 
-    Notebooks get it as an ``<img>`` with the document inside, the one form that is shown in an untrusted notebook too,
-    scales to the width of the page and follows its light or dark theme.
+    Notebooks get it as an ``<img>`` with the document inside, the one form that is shown in an untrusted notebook too
+    and scales to the width of the page. A style sheet says which theme the page has; where it is taken out, the
+    picture follows the theme of the system, in greys that can be read on both.
     """
 
     def __init__(self, sheet: Sheet) -> None:
@@ -41,7 +52,10 @@ class Picture:
 
     def _repr_html_(self) -> str:
         data = b64encode(self.svg.encode()).decode()
-        return f'<img alt="{escape(self.alt)}" src="data:image/svg+xml;base64,{data}" style="max-width:100%"/>'
+        return (
+            f'<div><style>{_STYLE}</style><img class="pynested-picture" alt="{escape(self.alt)}" '
+            f'src="data:image/svg+xml;base64,{data}" style="max-width:100%"/></div>'
+        )
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the picture into a file whose name ends in .svg, or in .png where CairoSVG is installed.

@@ -77,7 +77,7 @@ def draw_strided(buffer: Any, sizes: Ints, strides: Ints, offsets: Ints, name: s
 def draw_components(sheet: Sheet, array: Strided) -> tuple[float, float]:
     """Draw the components side by side, in lines that fit the page, and return where they end, right and below."""
     if not array.shown:
-        sheet.text(_LEFT, _TOP + 17, "no components", size=11, anchor="start", sans=True, opacity=0.6)
+        sheet.text(_LEFT, _TOP + 17, "no components", size=11, anchor="start", sans=True, opacity=0.9)
     x, y, right, bottom = float(_LEFT), _TOP, 0.0, _TOP + _CELL_HEIGHT
     for item in _panels(array):
         if x > _LEFT and x + _panel_width(array, item) > PAGE:
@@ -113,7 +113,7 @@ def _draw_panel(sheet: Sheet, array: Strided, panel: Panel | Gap, x: float, y: f
     """Draw a component, or one matrix of a component of more dimensions, and return its width and height."""
     width = _panel_width(array, panel)
     if isinstance(panel, Gap):
-        sheet.text(x, y + 19, more(panel.size), size=12, anchor="start", opacity=0.6)
+        sheet.text(x, y + 19, more(panel.size), size=12, anchor="start", opacity=0.9)
         return width, _CELL_HEIGHT
     number = panel.component.number
     sheet.text(x, y - 8, array.called(*panel.index), size=12, anchor="start", bold=True, fill=line(number))
@@ -123,7 +123,7 @@ def _draw_panel(sheet: Sheet, array: Strided, panel: Panel | Gap, x: float, y: f
     for k, row in enumerate(panel.rows):
         top = y + k * (_CELL_HEIGHT + 2)
         if isinstance(row, Gap):
-            sheet.text(x, top + 18, more(row.size, "row"), size=11, anchor="start", sans=True, opacity=0.6)
+            sheet.text(x, top + 18, more(row.size, "row"), size=11, anchor="start", sans=True, opacity=0.9)
             continue
         label = partial(_label, array, panel.component, panel.lead if row is None else (*panel.lead, row))
         draw_elided(sheet, x, top, array.cell, _CELL_HEIGHT, panel.columns, label, number)
@@ -143,12 +143,12 @@ def _draw_table(sheet: Sheet, array: Strided, x: float, y: float) -> float:
     for column in columns:
         lefts.append(lefts[-1] + max(text_width(text, 12) for text in column) + 26)
     for (heading, *_), left in zip(columns[1:], lefts[1:], strict=False):
-        sheet.text(left, y - 8, heading, size=11, anchor="start", sans=True, opacity=0.6)
-    sheet.path(f"M{x:g} {y:g}H{lefts[-1] - 26:g}", opacity=0.2, width=1)
+        sheet.text(left, y - 8, heading, size=11, anchor="start", sans=True, opacity=0.9)
+    sheet.path(f"M{x:g} {y:g}H{lefts[-1] - 26:g}", opacity=0.35, width=1)
     for k, row in enumerate(array.rows):
         baseline = y + 20 + k * _TABLE_LINE
         if isinstance(row, Gap):
-            sheet.text(x + 22, baseline, more(row.size), size=12, anchor="start", opacity=0.6)
+            sheet.text(x + 22, baseline, more(row.size), size=12, anchor="start", opacity=0.9)
             continue
         sheet.rect(x, baseline - 11, 14, 14, fill(row.number), round=3)
         for entry, left in zip(_entries(array, row), lefts, strict=False):

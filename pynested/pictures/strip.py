@@ -140,7 +140,7 @@ class Strip:
         if not piece.in_full:
             return
         for k, position in enumerate(range(piece.start, piece.stop)):
-            sheet.text(left + (k + 0.5) * self._cell, y, str(position), size=10, opacity=0.42)
+            sheet.text(left + (k + 0.5) * self._cell, y, str(position), size=10, opacity=0.75)
 
 
 def draw_run(
@@ -158,7 +158,7 @@ def draw_run(
 def _draw_ground(sheet: Sheet, x: float, y: float, width: float, height: float, colors: Sequence[str]) -> None:
     """Draw what cells lie on, in a band for each colour; grey where they are nobody's who is named."""
     if not colors:
-        sheet.rect(x, y, width, height, "currentColor", round=5, opacity="0.12")
+        sheet.rect(x, y, width, height, "currentColor", round=5, opacity="0.18")
     band = height / max(len(colors), 1)
     for k, color in enumerate(colors):
         sheet.rect(x, y + k * band, width, height if k == 0 else band, color, round=0 if k else 5)
@@ -199,7 +199,7 @@ def draw_more(sheet: Sheet, x: float, y: float, width: float, height: float, cou
 def draw_nothing(sheet: Sheet, x: float, y: float, height: float, stroke: str) -> None:
     """Draw what is empty: a dashed outline and the word."""
     sheet.rect(x, y + 2, 14, height - 4, "none", round=4, stroke=stroke, stroke_width="1.3", stroke_dasharray="3 2.5")
-    sheet.text(x + 20, y + height / 2 + 4.5, "empty", size=11, anchor="start", sans=True, opacity=0.6)
+    sheet.text(x + 20, y + height / 2 + 4.5, "empty", size=11, anchor="start", sans=True, opacity=0.9)
 
 
 def lanes(spans: Sequence[tuple[float, float]], apart: float = 5) -> list[int]:
@@ -221,14 +221,14 @@ def lanes(spans: Sequence[tuple[float, float]], apart: float = 5) -> list[int]:
 
 
 def _draw_hole(sheet: Sheet, piece: Piece, left: float, y: float, width: float, height: float) -> None:
-    sheet.rect(left + 1, y, width - 2, height, "currentColor", round=5, opacity="0.07")
+    sheet.rect(left + 1, y, width - 2, height, "currentColor", round=5, opacity="0.11")
     count = piece.stop - piece.start
     if not piece.in_full:
         text = f"{count} unused"
         size = round(min(9.0, 9 * (width - 6) / text_width(text, 9)), 1)
-        sheet.text(left + width / 2, y + height / 2 + 4, text, size=size, sans=True, opacity=0.6)
+        sheet.text(left + width / 2, y + height / 2 + 4, text, size=size, sans=True, opacity=0.9)
         return
     step = width / count
     for k in range(count):
         a, b = left + k * step + step * 0.28, left + (k + 1) * step - step * 0.28
-        sheet.path(f"M{a:g} {y + height - 9:g}L{b:g} {y + 9:g}", width=1.1, opacity=0.28)
+        sheet.path(f"M{a:g} {y + height - 9:g}L{b:g} {y + 9:g}", width=1.1, opacity=0.4)

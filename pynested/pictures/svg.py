@@ -119,7 +119,7 @@ class Sheet:
 
     def heading(self, x: float, y: float, text: str) -> None:
         """Write the title of one half of a picture."""
-        self.text(x, y, text, size=12, anchor="start", sans=True, bold=True, opacity=0.62)
+        self.text(x, y, text, size=12, anchor="start", sans=True, bold=True, opacity=0.9)
 
     def finish(self, margin: float = 14) -> str:
         """Return the document."""

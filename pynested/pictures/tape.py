@@ -76,15 +76,15 @@ def _draw_text(sheet: Sheet, tape: Tape, rows: list[int | Gap], x: float) -> Non
     for column in range(3):
         lefts.append(lefts[-1] + max(text_width(row[column], _SIZE) for row in table) + _APART)
     for text, left in zip(HEAD, lefts, strict=True):
-        sheet.text(left, 20, text, size=11, anchor="start", sans=True, opacity=0.6)
+        sheet.text(left, 20, text, size=11, anchor="start", sans=True, opacity=0.9)
     for k, row in enumerate(rows):
         baseline = _TOP + (k + 0.5) * _ROW + 4
         if isinstance(row, Gap):
-            sheet.text(lefts[1], baseline, more(row.size), size=_SIZE, anchor="start", opacity=0.6)
+            sheet.text(lefts[1], baseline, more(row.size), size=_SIZE, anchor="start", opacity=0.9)
             continue
         for column, (text, left) in enumerate(zip(cells[row], lefts, strict=True)):
             color = line(row) if column == 0 else "currentColor"
             if text:
                 sheet.text(left, baseline, text, size=_SIZE, anchor="start", bold=column == 0, fill=color)
     if not rows:
-        sheet.text(lefts[0], _TOP + 16, "nothing was recorded", size=11, anchor="start", sans=True, opacity=0.6)
+        sheet.text(lefts[0], _TOP + 16, "nothing was recorded", size=11, anchor="start", sans=True, opacity=0.9)

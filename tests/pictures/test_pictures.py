@@ -16,7 +16,7 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import ArgumentError, MissingDependency
 from pynested.pictures import Picture, draw_jagged, draw_strided, picture
-from pynested.pictures.palette import CELL_INK, FILLS, LINES, contrast
+from pynested.pictures.palette import CELL_INK, FILLS, LINES, PAGE_INK, contrast, tint
 from pynested.pictures.strip import lanes, pieces
 from pynested.pictures.svg import Sheet
 
@@ -39,6 +39,7 @@ def grids(sizes: list[tuple[int, ...]]) -> tuple[Any, Any, Any]:
 
 SVG = "{http://www.w3.org/2000/svg}"
 WIDEST = 1000  # pixels; a notebook shows wider ones smaller, until their text cannot be read
+PAGES = {"light": "#ffffff", "dark": "#111111"}
 NINE = np.array([1.5, 2, 7, 0.5, 4, 3, 9, 8.25, 6])
 NO_SIZES = np.zeros((0, 2), np.int64)
 
@@ -154,7 +155,13 @@ def test_text_is_escaped() -> None:
 def test_colours_can_be_read() -> None:
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert min(contrast(CELL_INK, fill) for fill in FILLS) > 4.5
-    assert min(contrast(line, page) for line in LINES for page in ("#ffffff", "#111111")) > 3.5
+    assert min(contrast(line, page) for line in LINES for page in PAGES.values()) > 3.5
+    assert min(contrast(CELL_INK, tint(k)) for k in range(7)) > 4.5
+    assert min(contrast(PAGE_INK[theme], PAGES[theme]) for theme in PAGES) > 6
+
+
+def test_ink_can_be_read_where_a_page_is_not_of_the_theme_of_the_system() -> None:
+    assert contrast(PAGE_INK["light"], PAGES["dark"]) > 2.5 < contrast(PAGE_INK["dark"], PAGES["light"])
 
 
 def test_boxes_that_collide_are_found() -> None:
@@ -212,7 +219,7 @@ def test_picture_of_a_strided_array() -> None:
 
 def test_a_notebook_gets_an_image_and_a_file_the_document(tmp_path: Path) -> None:
     shown = Picture(draw("jagged_packed"))
-    html = ElementTree.fromstring(shown._repr_html_())
+    html = ElementTree.fromstring(shown._repr_html_())[1]
     assert html.tag == "img"
     assert html.get("alt") == shown.alt
     assert html.get("src", "").startswith("data:image/svg+xml;base64,")

@@ -256,4 +256,4 @@ def test_the_picture_is_well_formed_and_short() -> None:
     texts = [element.text or "" for element in root.iter() if element.tag.endswith("text")]
     assert any(text.endswith("more") for text in texts) or len(texts) > SHOWN
     assert sum(element.tag.endswith("title") for element in root.iter()) == SHOWN
-    assert t._repr_html_().startswith('<img alt="A timeline: 120 calls')
+    assert 'alt="A timeline: 120 calls' in t._repr_html_()
