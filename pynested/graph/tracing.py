@@ -16,9 +16,11 @@ from pynested.surface.passing import watched
 from .drawing import picture_of
 from .forms import CONTAINERS, Value, alike, parts, values_in
 from .nodes import Node, Recording
+from .places import constants
 from .recorder import Recorder
 from .refusals import at, refusal
 from .replay import Changed, runner
+from .signature import constant
 from .text import as_text
 
 __all__ = ["Graph", "recorded", "trace"]
@@ -45,9 +47,17 @@ class Graph:
         self.captured, self.nodes = recording.captured, recording.nodes
         values = [*values_in(self.inputs), *(one.value for one in self.captured)]
         self.run = runner(values, self.nodes, self.outputs)
+        self._variables = [(place, constant(value)) for value, place in constants(function)]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the function gives for other arguments, of whatever ragged structure."""
+        for place, was in self._variables:
+            if constant(place.find()) != was:
+                raise Changed(
+                    f"graph: {place.text} was another when the function was traced; it is {place.find()!r} now. "
+                    "Numbers and texts of Python are constants of a graph. Trace the function again, or make an array "
+                    "of it."
+                )
         given = list(bound(self.inputs, (args, kwargs)))
         return self.run(*given, *[one.place.find() for one in self.captured])
 

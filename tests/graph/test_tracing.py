@@ -67,6 +67,17 @@ def test_variables_are_read_anew() -> None:
     assert {one.place.text for one in graph.captured} == {"held['w']", "held['all'][0]", "layer.weight", "here"}
 
 
+@pytest.mark.parametrize("other", [2.0, True, "1", None])
+def test_a_number_of_python_that_is_another_now_is_not_taken_for_what_it_was(other: Any) -> None:
+    settings = {"factor": 1, "unused": 1}
+    x = jagged(1, 2)
+    graph = pn.trace(lambda y: y * settings["factor"], x)
+    assert_same(graph(x), x * 1)
+    settings["factor"] = other
+    with pytest.raises(pn.errors.TraceError, match=r"settings\['factor'\] was another when the function was traced"):
+        graph(x)
+
+
 def test_random_numbers_are_drawn_anew_and_recording_draws_none() -> None:
     own = np.random.default_rng(1)
 
