@@ -128,6 +128,8 @@ def outside_links(text: str, folder: Path) -> str:
         target = (folder / match[2]).resolve()
         if target == SPEC / "README.md":
             return f"[{match[1]}](../specification/reading.md)"
+        if target == ROOT / "notebooks" / "README.md":
+            return f"[{match[1]}](../notebooks/index.md)"
         if target.parent == SPEC / "chapters" and target.suffix == ".md":
             return f"[{match[1]}](../specification/{target.name}{match[3] or ''})"
         if target.parent == ROOT / "docs":
