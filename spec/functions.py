@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .components import Components, each
-from .numerics import NDArray, erf, erfc, real, wide
+from .numerics import NDArray, cbrt, erf, erfc, real, wide
 
 __all__ = ["FUNCTIONS", "NUMPY", "Function"]
 
@@ -38,6 +38,7 @@ DTYPES = {  # what becomes of dtypes; those that stay are no bools
 class _Numpy:
     """NumPy, and what it lacks."""
 
+    cbrt = staticmethod(cbrt)  # of complex numbers too
     erf = staticmethod(erf)
     erfc = staticmethod(erfc)
 
@@ -66,6 +67,7 @@ class Function:
     slope_error: tuple[float, float] = (12, 0)  # of the slope in units of u, where it is computed: relative, absolute
     slope_at_zero: float | None = None  # where that is a pole
     least: float | None = None  # where the domain begins, and the slope is inf; functions of positive numbers only
+    torch: bool = True  # whether PyTorch has a function of this name; NumPy has, where it has not
     since: str = "0.2"
 
     @property
@@ -131,7 +133,8 @@ class Function:
             "signature": f"{self.name}(self: Nested | Array) -> Nested | Array",
             "summary": f"{self.becomes}, element by element.",
             "since": self.since,
-            "torch": f"torch.{self.name}",
+            "torch": f"torch.{self.name}" if self.torch else "",
+            "peers": {} if self.torch else {"numpy": f"numpy.{self.name}"},
             "precision": self.precision,
             "differentiable": [] if judges else ["self"],
             "clauses": {f"{self.name.upper()}-{number}": one for number, one in enumerate(clauses, 1)},
@@ -174,6 +177,12 @@ FUNCTIONS = {one.name: one for one in (
              special=((0.0, 0.0), (-0.0, -0.0), (-1.0, NAN), (-INF, NAN), (INF, INF), (2.25, 1.5)),
              gradient="The cotangent is divided by 2 * sqrt(x), also at 0, where it becomes an infinity.",
              slope_error=(5, 0), slope_at_zero=INF),
+    Function("cbrt", lambda m, x: m.cbrt(x) if m is NUMPY else m.sign(x) * m.cbrt(abs(x)),  # mpmath's is complex
+             "its real cube root, which has its sign", integer=1,
+             edges="The cube root of a zero is the same zero, that of an infinity the same infinity.",
+             special=((0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF)),
+             gradient="The cotangent is divided by 3 * cbrt(x)**2, also at 0, where it becomes an infinity.",
+             slope_at_zero=INF, torch=False),
     Function("log1p", lambda m, x: m.log1p(x), "log(1 + x), accurate for small x", scale=0.125,
              edges="log1p of a zero is the same zero, log1p(-1) is -inf, below it is NaN, log1p(inf) is inf.",
              special=((0.0, 0.0), (-0.0, -0.0), (-1.0, -INF), (-2.0, NAN), (-INF, NAN), (INF, INF)),

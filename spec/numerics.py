@@ -20,6 +20,7 @@ Axis = int | tuple[int, ...] | None
 __all__ = [
     "Axis",
     "NDArray",
+    "cbrt",
     "deviations",
     "erf",
     "erfc",
@@ -95,6 +96,17 @@ def erfc(x: Any) -> NDArray:
         slope = -2.0 / math.sqrt(math.pi) * np.exp(-(array.real**2))
         return np.asarray(erfc(array.real) + 1j * array.imag * slope)
     return np.asarray(_erfc_float64(array.astype(np.float64)), dtype=np.float64)
+
+
+def cbrt(x: Any) -> NDArray:
+    """Return the real cube root of floats or complex `x`, as `erf`; the slope at 0 is a pole."""
+    array = np.asarray(x)
+    if array.dtype.kind != "c":
+        return np.asarray(np.cbrt(array.astype(np.float64)))
+    value = array.copy()
+    value.real = np.cbrt(array.real)
+    value.imag = _product(array.imag, 1 / (3 * value.real**2))
+    return value
 
 
 def greater(a: NDArray, b: NDArray) -> NDArray:

@@ -80,6 +80,7 @@ class Function:
     samples: Samples = reals
     verb: Verb = ""  # by default the one of this name
     dtypes: str = "floats"
+    after: str = "torch"  # the library that has a function of this name
 
     @property
     def rule(self) -> Elementwise:
@@ -114,7 +115,7 @@ class Function:
     {fill(facts, 116, subsequent_indent="    ")}
     Gradient: {self.gradient}.
 
-    Clauses: {name.upper()}-1 to {name.upper()}-{clauses}. After `torch.{name}`.
+    Clauses: {name.upper()}-1 to {name.upper()}-{clauses}. After `{self.after}.{name}`.
 
     Examples
     --------
@@ -156,6 +157,10 @@ FUNCTIONS = {one.name: one for one in (
              "The root of a zero is the same zero, that of a negative number NaN, that of inf is inf.",
              "``g / (2 * sqrt(x))``, an infinity at 0", ("[4.0, 0.0], [-1.0]", "(array([2., 0.]), array([nan]))"),
              samples=positives),
+    Function("cbrt", "y", per(lambda y, x: 3 * y * y), "The real cube root",
+             "The root of a zero is the same zero, that of an infinity the same infinity.",
+             "``g / (3 * cbrt(x)**2)``, an infinity at 0",
+             ("[8.0, -0.0], [-np.inf]", "(array([ 2., -0.]), array([-inf]))"), after="numpy"),
     Function("log1p", "a", per(lambda y, x: 1 + x), "``log(1 + x)``, accurate for small x,",
              "log1p of a zero is the same zero, log1p(-1) is -inf, below it is NaN, log1p(inf) is inf.",
              "``g / (1 + x)``", ("[0.0, -1.0], [1e-20]", "(array([  0., -inf]), array([1.e-20]))"), samples=positives),

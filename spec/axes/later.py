@@ -181,6 +181,7 @@ _LATER = (
     Family("like logaddexp", ("logaddexp",), (*BATCH, "dtype", "other", "side", "second", "tracked"), chosen=_ONE_MORE,
            never=(*SHAPE, *MET)),
     Family("like erfc", ("erfc",), (*BATCH, "dtype"), chosen=_ONE_MORE, never=SHAPE),
+    Family("like cbrt", ("cbrt",), (*BATCH, "dtype"), chosen=_ONE_MORE, never=SHAPE),
 )
 # fmt: on
 

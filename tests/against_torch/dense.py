@@ -41,6 +41,11 @@ def of_two(function: Operator) -> Operator:
     return lambda a, b: function(*tensors(a, b))
 
 
+def cbrt(x: Any) -> Any:
+    """PyTorch has none, and powers of fractions above 0 only."""
+    return x.sign() * x.abs().pow(1 / 3)
+
+
 def gelu(x: Any, approximate: str = "none") -> Any:
     return each(lambda c: functional.gelu(c, approximate=approximate), x)
 
@@ -200,7 +205,7 @@ def getitem(x: Any, index: Any) -> Any:
 OWN = ("abs", "clone", "detach", "logical_not", "matmul", "neg", "relu", "sgn", "where")
 OWN_OF_TWO = ("div", "eq", "lt", "maximum", "minimum", "mul")
 OPERATORS: dict[str, Operator] = {
-    **{name: elementwise(getattr(torch, name)) for name in (*FUNCTIONS, *OWN)},
+    **{name: elementwise(getattr(torch, name)) for name in (*FUNCTIONS, *OWN) if hasattr(torch, name)},
     **{name: elementwise(of_two(getattr(torch, name))) for name in (*PAIRS, *OWN_OF_TWO)},
     "floor_divide": elementwise(of_two(partial(torch.div, rounding_mode="floor"))),  # the one with a gradient
     **{one: reduction(quiet(getattr(torch, one)), over_present(quiet(getattr(torch, one)))) for one in REDUCTIONS},
@@ -212,6 +217,7 @@ OPERATORS: dict[str, Operator] = {
     "argmin": places(torch.argmin, torch.inf),
     "bmm": elementwise(torch.matmul),
     "cat": joined(torch.cat),
+    "cbrt": elementwise(cbrt),
     "chunk": chunk,
     "clamp": elementwise(clamped),
     **dict.fromkeys(("as_nested_array", "contiguous"), lambda x: x),

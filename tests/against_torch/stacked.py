@@ -12,7 +12,7 @@ from pynested.spec.pairs import PAIRS
 from pynested.spec.reductions import REDUCTIONS
 
 from .components import Operator
-from .dense import OWN_OF_TWO, clamped, dense_flex_attention, heads, of_two
+from .dense import OWN_OF_TWO, cbrt, clamped, dense_flex_attention, heads, of_two
 from .reductions import quiet, torch_prod
 
 
@@ -64,6 +64,7 @@ DIFFERENT: dict[str, Operator] = {
     **{name: of_two(getattr(torch, name)) for name in (*PAIRS, *OWN_OF_TWO)},
     **{name: reduction(quiet(getattr(torch, name))) for name in (*REDUCTIONS, "sum", "mean", "amax", "amin")},
     "add": lambda a, b, alpha=1: a + alpha * b,
+    "cbrt": cbrt,
     "clamp": clamped,
     "cross_entropy": cross_entropy,
     "flex_attention": dense_flex_attention,

@@ -92,7 +92,7 @@ def test_console_examples_with_torch(readme: str, tmp_path: Path) -> None:
 
 
 def test_names_of_numpy_are_listed(readme: str) -> None:
-    listed = re.search(r"ufuncs take nested arrays: `(.*?)`; and these functions:\s+`(.*?)`", readme, re.DOTALL)
+    listed = re.search(r"ufuncs take nested arrays:\s+`(.*?)`;\s+and\s+these\s+functions:\s+`(.*?)`", readme, re.DOTALL)
     assert listed is not None
     of_elements, functions = (set(names.split()) for names in listed.groups())
     place = "the list below ## Names in README.md, which is wrapped by hand at 120 columns"
