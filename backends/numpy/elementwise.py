@@ -73,6 +73,7 @@ def quiet_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
     call = unary if ufunc.nin == 1 else binary
     call.__name__ = call.__qualname__ = ufunc.__name__
     call.__doc__ = f"numpy.{ufunc.__name__}, without warnings; on all threads where operands are large."
+    call.quiet_of = ufunc  # type: ignore[union-attr]
     return call
 
 

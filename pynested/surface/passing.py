@@ -194,7 +194,8 @@ class _Attribute(Point):
         self.name, self.kind, self.owner, self.own = f"{kind.__name__}.{name}", ATTRIBUTE, kind, own
         self.function = self.public = own.fget  # type: ignore[assignment]
         fset = _Setting(self.name, own.fset).set if own.fset else None
-        self.gated = property(lambda array: self.passed((array,), {}), fset, own.fdel, own.__doc__)
+        self.gated = property(lambda array: self.passed((array,), {}), fset, own.fdel)
+        self.gated.__doc__ = own.__doc__
 
     def open(self) -> None:
         setattr(self.owner, self.name.partition(".")[2], self.gated)

@@ -72,7 +72,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: pn.layer_norm(ROWS, 2, eps="a"), ArgumentError, "eps"),
     (lambda: pn.layer_norm(ROWS, 2, eps=-1), ArgumentError, "eps"),
     (lambda: pn.randint_like(X, 0, 0), ArgumentError, "no integer"),
-    (lambda: picture(pn.ones(2)), ArgumentError, "only nested"),
+    (lambda: picture([1.0, 2.0]), ArgumentError, "list"),
     (lambda: pn.NestedArray([1, 2], [0, 2]), ArgumentError, r"pn\.nested_array"),
     (lambda: pn.linear(ROWS, ROWS), ArgumentError, "must be dense"),
     (lambda: pn.embedding(pn.ones(3, 2), X), ArgumentError, "must be dense"),
