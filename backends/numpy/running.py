@@ -17,7 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dtypes import computing_dtype
+from ..dtypes import is_half
 from ..environment import whole_number
 from ..forking import in_forked_children
 from ..memory import empty, once_more
@@ -216,4 +216,4 @@ def maximum_of(x: NDArray[Any]) -> Any:
 
 def widened(x: NDArray[Any]) -> NDArray[Any]:
     """x, or its float32 copy where it is float16."""
-    return x.astype(computing_dtype(x.dtype), copy=False)
+    return x.astype(np.float32) if is_half(x.dtype) else x

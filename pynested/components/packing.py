@@ -113,11 +113,18 @@ def in_buffer(x: NestedArray) -> tuple[Array, Strided]:
     ordered = moves.transpose(values, order)
     if not ordered.is_contiguous():
         order, ordered = tuple(range(values.ndim)), values.contiguous()
-    flat = moves.reshape(ordered, (values.numel(),))
-    strides = packed_strides(np.array([ordered.shape], np.int64))[0, list(inverse(order))]  # NumPy's can be negative
-    at = structure.ragged_dim - 1
-    steps = np.broadcast_to(strides, (structure.count, values.ndim))
-    return flat, Strided.derived(x.outline, steps, structure.offsets[:-1] * strides[at], values.numel())
+    shape, at = values.shape, structure.ragged_dim - 1
+
+    def make() -> Strided:
+        sizes = np.array([ordered.shape], np.int64)
+        strides = packed_strides(sizes)[0, list(inverse(order))]  # NumPy's can be negative
+        steps = np.broadcast_to(strides, (structure.count, values.ndim))
+        return Strided.derived(x.outline, steps, structure.offsets[:-1] * strides[at], values.numel())
+
+    # Components with holes share their segments with a packed copy, and lie elsewhere.
+    key = "in_buffer", at, order, shape[:at], shape[at + 1 :]
+    placed = structure.segments.remember(key, make) if structure.tiles else make()
+    return moves.reshape(ordered, (values.numel(),)), placed
 
 
 def to_jagged(x: NestedArray, ragged_dim: int | None = None) -> NestedArray:

@@ -47,7 +47,7 @@ def side(op: str, name: str, x: NestedArray | Array, count: int, dims: int, sepa
     if isinstance(x, NestedArray):
         x = packed(x) if separate else x
         flat, structure = in_buffer(x)
-        if separate and ((structure.strides[:, -1] != 1) & (structure.sizes[:, -1] > 1)).any():
+        if separate and not structure.last_follows:
             flat, structure = in_buffer(contiguous(x))
         return Side(op, name, flat, structure, np.array([size == 1 for size in x.regular], np.bool_), True)
     slices = x.shape[0] if x.ndim > dims else 1
@@ -76,6 +76,8 @@ def refused(text: str, *sides: Side, at: int | None = None) -> StructureError | 
 
 def check_equal(what: str, a: Side, b: Side, axis: int) -> None:
     """The sizes of two operands along an axis are equal in each component."""
+    if a.structure is b.structure:
+        return
     found = apart(a.outline[:, [axis]], b.outline[:, [axis]])
     if found:
         i = found[0]
@@ -94,7 +96,8 @@ def leading(sides: list[Side], grouped: bool) -> tuple[Ints, Ints]:
     if grouped:
         group = _groups(query, key, value)
         leads = [(one.lead[:, :-1], one.stretches[:-3]) for one in sides]
-    sizes, all_meet = broadcast_outlines(leads) if leads[0][0].shape[1] else (leads[0][0], True)
+    alike = key.structure is query.structure is value.structure or not leads[0][0].shape[1]
+    sizes, all_meet = (leads[0][0], True) if alike else broadcast_outlines(leads)
     if not all_meet:
         raise _no_heads_met(sides, leads)
     return (np.concatenate([sizes, query.lead[:, dims - 1 :]], axis=1) if grouped else sizes), group

@@ -183,6 +183,11 @@ class Strided(Immutable):
         return bool((in_steps.all(axis=1) | (self.numels == 0)).all())
 
     @cached_property
+    def last_follows(self) -> bool:
+        """Whether the elements along the last axis of each component follow each other."""
+        return not ((self.strides[:, -1] != 1) & (self.sizes[:, -1] > 1)).any()
+
+    @cached_property
     def tiles(self) -> bool:
         """Whether the components cover the buffer exactly once, in whatever order."""
         return self._disjoint and int(self.numels.sum()) == self.buffer_size
