@@ -93,7 +93,9 @@ def attention_backward(
 ) -> tuple[Array, Array, Array, Array | None]:
     """The cotangents of q, k and v, and of a mask of floats where that is wanted, each as long as its buffer."""
     given = _contiguous(q, k, v, mask, cotangent)
-    pulled = [np.zeros(x.shape, saved.dtype) for x in (q, k, v)]
+    pulled = [empty(x.shape, saved.dtype) for x in (q, k, v)]
+    for x in pulled:
+        x.fill(0)
     of_mask = np.zeros(mask.shape, saved.dtype) if with_mask and mask is not None else None
     buffers, towards = (*given[:4], np.ascontiguousarray(out), *saved), (*pulled, of_mask, given[4], None, None)
     written = "queries", "keys", "values"

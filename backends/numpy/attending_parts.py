@@ -18,6 +18,7 @@ Names = tuple[str, ...]
 
 BLOCK_SCORES = 1 << 18  # of the heads that are taken together: few enough for a cache, enough for BLAS
 SMALL_SCORES = 1 << 13  # of a component that is copied together with others
+TOGETHER = 1 << 18  # scores, or elements of queries and values, of those: all copies and scores stay in a cache
 
 
 class Part(NamedTuple):
@@ -48,7 +49,8 @@ def jobs(heads: Heads, with_mask: bool = False) -> list[tuple[Taken]]:
         count, shared, queries, keys = heads.sizes[group[0]].tolist()
         scores = shared * queries * keys
         if len(group) > 1 and scores * count <= SMALL_SCORES and not with_mask and _in_step(heads, group):
-            step = max(1, BLOCK_SCORES // max(1, scores * count))
+            rows = shared * queries * heads.width + keys * heads.value_width
+            step = max(1, TOGETHER // (count * max(1, scores, rows)))
             found += [(Taken(group[at : at + step], 0, count),) for at in range(0, len(group), step)]
             continue
         step = max(1, min(BLOCK_SCORES // max(1, scores), -(-count // alone)))

@@ -45,7 +45,8 @@ def drawn(rng: np.random.Generator, mask: str | None, gaps: float) -> tuple[list
 @pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize(("scores", "keys"), [(4, 2), (30, 3), (1 << 18, 1024)])
 def test_blocks_are_of_no_matter(monkeypatch: pytest.MonkeyPatch, mask: Any, scores: int, keys: int) -> None:
-    monkeypatch.setattr(attending_parts, "BLOCK_SCORES", scores)
+    for name in ("BLOCK_SCORES", "TOGETHER"):
+        monkeypatch.setattr(attending_parts, name, scores)
     monkeypatch.setattr(attending, "BLOCK_KEYS", keys)
     rng = np.random.default_rng([scores, keys, MASKS.index(mask)])
     for number in range(20):
@@ -59,6 +60,18 @@ def test_blocks_are_of_no_matter(monkeypatch: pytest.MonkeyPatch, mask: Any, sco
             assert (one is None) == (other is None)
             if one is not None and other is not None:
                 np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
+
+
+def test_copies_of_small_components_stay_in_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many at a time as their rows, or their scores where there are more of these, may take together."""
+    monkeypatch.setattr(attending_parts, "TOGETHER", 1000)
+    # Of a component of two heads: 2 * (3 * 4 + 3 * 4) = 48 elements, and 2 * 6 * 6 = 72 scores.
+    for length, width, due in [(3, 4, [20, 20, 20]), (6, 1, [13, 13, 13, 13, 8])]:
+        sizes = np.tile([2, 1, length, length], (60, 1))
+        at = np.arange(60)[:, None] * [2 * length * width, 0, 0] + [0, width, 2 * width]
+        found = [one for (one,) in attending_parts.jobs(Heads(sizes, at, at, at, at, None, width, width, 1.0, False))]
+        assert [len(one.components) for one in found] == due
+        assert np.concatenate([one.components for one in found]).tolist() == [*range(60)]
 
 
 def test_small_components_that_are_alike_are_taken_together() -> None:
