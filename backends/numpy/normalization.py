@@ -229,7 +229,7 @@ def layer_norm_backward(
     def work(number: int, start: int, stop: int) -> None:
         gs = cotangents[start:stop].astype(dtype, copy=False)
         own = std[start:stop]
-        centred = scratch("centred", gs.shape, dtype)
+        centred, row_of_ones = scratch("centred", gs.shape, dtype), ones(len(gs), dtype)
         stds = _centred_on_a_scale(rows[start:stop], mean[start:stop], own, centred)
         scale = np.divide(1, stds)
         target = np.multiply(gs, centred, out=out[start:stop] if dtype == out.dtype else None)
@@ -239,9 +239,9 @@ def layer_norm_backward(
         np.add(centred, (np.vecdot(gs, scale_of) / width)[:, None], out=centred)
         if weight is not None:
             np.multiply(target, scale[:, None], out=target)
-            np.add.reduce(target, axis=0, out=weight_sums[number])
+            np.matmul(row_of_ones, target, out=weight_sums[number])
         if with_bias:
-            np.add.reduce(gs, axis=0, out=bias_sums[number])
+            np.matmul(row_of_ones, gs, out=bias_sums[number])
         np.multiply(gs, scale_of, out=target)
         np.subtract(target, centred, out=target)
         if stds is not own:

@@ -141,6 +141,19 @@ def test_a_float16_total_does_not_overflow_on_the_way() -> None:
     assert cpu.sum_all(np.array([60000, 60000, -60000, -60000, 3], np.float16)) == 3
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_sum_first(dtype: str) -> None:
+    """Of whole blocks, of a part of one, and of rows with steps; a NaN and an infinity stay in their columns."""
+    rows = 2 * running.rows_in_block(3 * np.dtype(dtype).itemsize) + 5
+    x = np.random.default_rng(rows).integers(-8, 9, (rows, 3)).astype(dtype) / 8
+    due = np.array([sum((column * 8).astype(int).tolist()) for column in x.T]) / 8
+    assert products.sum_first(x).dtype == dtype
+    np.testing.assert_array_equal(products.sum_first(x), due.astype(dtype))
+    np.testing.assert_array_equal(products.sum_first(np.asfortranarray(x)[:, ::-1]), due[::-1].astype(dtype))
+    x[rows // 2, 0], x[-1, 1] = np.nan, -np.inf
+    np.testing.assert_array_equal(products.sum_first(x), np.array([np.nan, -np.inf, due[2]], dtype))
+
+
 def test_sum_all_of_integers_is_exact() -> None:
     assert cpu.sum_all(np.full(7, 2**62)).tolist() == (7 * 2**62 + 2**63) % 2**64 - 2**63
     assert cpu.sum_all(np.full(300, 127, np.int8)).tolist() == 300 * 127
