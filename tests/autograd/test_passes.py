@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -284,3 +285,15 @@ def test_large_arrays_are_pulled_in_blocks(dtype: Any) -> None:
     for output, expected in cases:
         for slope, right in zip(pn.grad(output, (x, y), seed), expected, strict=True):
             np.testing.assert_allclose(slope.numpy(), right, rtol=5e-6 if dtype == pn.float32 else 1e-14)
+
+
+def test_large_cotangents_meet_as_small_ones_do() -> None:
+    """What comes from several uses is added on all threads; each addend stays what it was, and nobody is warned."""
+    x = pn.array(np.ones((3000, 100)), requires_grad=True)
+    first, second = pn.array(np.full((3000, 100), np.inf)), pn.array(np.full((3000, 100), 3.0))
+    (found,) = pn.grad(x * second + x * 4 + x * second, [x], pn.ones_like(x.detach()))
+    assert (found.numpy() == 10).all() and (second.numpy() == 3).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (found,) = pn.grad(x * first - x * first, [x], pn.ones_like(x.detach()))
+    assert np.isnan(found.numpy()).all()
