@@ -7,6 +7,7 @@ A case cites the clauses that it shows, and a call can break one of them and kee
 - a number that is off by a rounding breaks the clause on precision, and not the one that says which number it is;
 - a refusal breaks the clause that says what the operator gives, the first that the case names, or, where there is no
   element at all, the edge that says what becomes of nothing: dtypes, signs and infinities are not what is refused;
+- a clause that begins with one value of an argument, `dim=None` say, is not broken by a call without it;
 - a program that ends at the call of an operator, since that is refused, breaks such a clause of the operator: what the
   program is about was never asked;
 - everything else breaks a clause of the class that fits: cited ones first, of these the operator's own, and of these
@@ -22,6 +23,7 @@ from typing import Any
 from pynested.spec.encoding import decode_value
 from pynested.spec.table import Clause
 
+from .conditions import speaks_of
 from .contradictions import is_outside
 from .corpus import Case, Corpus, forms
 from .judge import CORRUPT, FORWARD, GRADIENT, OK, Finding
@@ -81,7 +83,8 @@ class Blame:
         key = case.op, layout, finding.part, normal(finding.got)
         if found.id in case.clauses and found.kind_class in _REASONS and "/axes" not in case.id:
             self._refused.setdefault(key, found)
-        return self._refused.get(key, found)
+        first = self._refused.get(key, found)
+        return first if speaks_of(first, case, self._corpus.table[case.op]) else found
 
 
 def only_placed(found: Mapping[str, Sequence[Finding]], finding: Finding) -> bool:
@@ -108,9 +111,14 @@ def blame(case: Case, layout: str, finding: Finding, corpus: Corpus, placed: boo
 def _first(case: Case, finding: Finding, corpus: Corpus) -> Clause:
     """Return the first clause that fits: those that the case cites before the others of its operator."""
     called = finding.op if finding.verdict in _REFUSED else ""
-    own = [one for one in corpus.table[called or case.op].clauses if one.kind_class != _UNSPECIFIED]
+    operator = corpus.table[called or case.op]
+
+    def can_be_broken(clause: Clause) -> bool:
+        return clause.kind_class != _UNSPECIFIED and speaks_of(clause, case, operator, finding.step)
+
+    own = list(filter(can_be_broken, operator.clauses))
     cited = [corpus.clauses[id_] for id_ in (() if called else finding.clauses) or case.clauses]
-    cited = [clause for clause in cited if clause.kind_class != _UNSPECIFIED]
+    cited = list(filter(can_be_broken, cited))
     if _of_later_entry(case, finding):
         return corpus.clauses["GETITEM-2"]
     if finding.verdict in _REFUSED and (called or finding.part == FORWARD):

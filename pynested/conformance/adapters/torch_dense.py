@@ -19,7 +19,7 @@ from pynested.spec.table import Operator, load_table
 
 from ..messages import Message
 from ..placements import Array
-from ..spelling import defaults
+from ..spelling import OF_RESULT, defaults
 from .base import Operand, Place, Target
 from .values import Plain
 
@@ -27,7 +27,6 @@ _CHAPTERS = {"elementwise", "comparison", "reduction", "normalization", "product
 _OPERATORS = {"transpose", "unsqueeze", "unflatten", "select", "chunk", "split", "clone", "embedding"}
 _OPERATORS |= {"to", "contiguous", "detach", "squeeze", "flatten", "permute", "cat", "stack"}
 _JOIN = {"equal", "allclose"}  # one answer about all components
-_ONE_MORE = {"unsqueeze", "stack"}  # their `dim` counts the dimensions of the result
 _DIMS = {"dim", "dim0", "dim1", "dims", "start_dim", "end_dim"}
 _WHOLE = {"weight", "bias"}  # the same for every component
 
@@ -110,7 +109,7 @@ class DenseTorch(Target):
         nested = [value for value in _flat(given.values()) if isinstance(value, Parts)]
         if not nested or not all(len(one.tensors) == len(nested[0].tensors) for one in nested):
             raise NotImplementedError("needs nested operands with as many components each")
-        dims = nested[0].dims + (op in _ONE_MORE)
+        dims = nested[0].dims + (op in OF_RESULT)
         if operator.chapter == "reduction" and _joins(given.get("dim"), dims):
             return self._of_all(op, given, dims)
         given |= _dims(operator, given, dims)
