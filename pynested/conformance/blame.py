@@ -102,7 +102,7 @@ def blame(case: Case, layout: str, finding: Finding, corpus: Corpus, placed: boo
         return corpus.clauses[precise]
     if placed and PLACEMENT in corpus.clauses:
         return corpus.clauses[PLACEMENT]
-    nothing = [not fields["shapes"] for fields in _nested(case)]
+    nothing = [not fields["shapes"] for fields in case.nested]
     if finding.verdict == "shape" and any(nothing) and _SIZES in corpus.clauses:
         return corpus.clauses[_SIZES]
     return _first(case, finding, corpus)
@@ -133,7 +133,7 @@ def _refused(
     case: Case, own: Sequence[Clause], cited: Sequence[Clause], no_components: Sequence[Clause]
 ) -> Iterator[Clause]:
     """Yield what says that there is a result: of nothing by its edge, else by its value, else by the first clause."""
-    nested = _nested(case)
+    nested = case.nested
     if nested and not any(all(shape) for fields in nested for shape in fields["shapes"]):
         yield from (clause for clause in _of(("edge",), cited) if _NOTHING.search(clause.text))
     if nested and "nested" in case.expect and not any(fields["shapes"] for fields in nested):
@@ -174,8 +174,3 @@ def _of_later_entry(case: Case, finding: Finding) -> bool:
         return False
     first = decode_value(case.args[1]).items[:1]
     return not any(isinstance(one, slice) and (one.step or 1) < 0 for one in first)
-
-
-def _nested(case: Case) -> list[Mapping[str, Any]]:
-    """Return the fields of the nested operands of a case."""
-    return [fields for form, fields in forms([*case.args, *case.kwargs.values()]) if form == "nested"]

@@ -80,7 +80,8 @@ def _reconcile(finding: Finding, near: str | None) -> Finding:
 
 def _apart(asked: Asked, part: str, placement: str) -> bool:
     """Return whether operands are described apart in a placement, and a part is right where they are not."""
-    return not is_one_description(placement) and agrees_where(asked, part, PACKED)
+    one = is_one_description(placement, asked.job.layout, len(asked.job.case.nested))
+    return not one and agrees_where(asked, part, PACKED)
 
 
 def _record(
