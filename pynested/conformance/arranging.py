@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 
 from pynested.spec.encoding import decode_value
 
-from .corpus import Case, Program, forms
+from .corpus import Case, Program
 from .placements import (
     APART,
     BARE,

@@ -18,14 +18,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from pynested.spec.encoding import decode_value
 from pynested.spec.table import Clause
 
 from .conditions import speaks_of
 from .contradictions import is_outside
-from .corpus import Case, Corpus, forms
+from .corpus import Case, Corpus
 from .judge import CORRUPT, FORWARD, GRADIENT, OK, Finding
 from .placements import PACKED
 from .replies import LOST

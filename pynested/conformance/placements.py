@@ -71,8 +71,8 @@ def is_one_description(placement: str, layout: str, operands: int) -> bool:
     """
     kinds = {HOLES_NAN: "holes", HOLES_MAX: "holes", REVERSED: REVERSED}
     kinds |= {TRANSPOSED: TRANSPOSED, VIEW: VIEW} if layout == "strided" else {}
-    each = words(placement)
-    return operands < 2 or not {APART, OVERLAPPING} & set(each) and len({kinds.get(word, PACKED) for word in each}) == 1
+    each = set(words(placement))
+    return operands < 2 or (not {APART, OVERLAPPING} & each and len({kinds.get(word, PACKED) for word in each}) == 1)
 
 
 @dataclass(frozen=True)
