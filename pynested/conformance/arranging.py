@@ -13,11 +13,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from pynested.spec.encoding import decode_value
 
-from .corpus import Case, Program, forms
+from .corpus import Case, Program
 from .placements import (
     APART,
     BARE,
@@ -52,7 +51,7 @@ Placed = dict[tuple[str, str], tuple[str, ...]]
 
 def placements_for(case: Case) -> tuple[str, ...]:
     """Return the words that make a difference for a call, all of its nested operands alike, and are allowed."""
-    nested = _nested(case)
+    nested = case.nested
     idle = set() if any(len(one["shape"]) > 2 for one in nested) else {TRANSPOSED}
     idle |= set() if len(nested) > 1 else {APART}
     return tuple(one for one in (PLACEMENTS if nested else (PACKED,)) if one not in idle and _permits(case, one))
@@ -85,13 +84,13 @@ def _allowed(case: Case, layout: str, turn: int, share: int, rows: Iterator[int]
     yield from (one for one in _ALWAYS if one in suits)
     others = _from(turn, [one for one in _IN_TURN if one in suits])
     yield from itertools.islice((one for one in others if one != OVERLAPPING or _overlaps(case, layout)), 1)
-    if len(_nested(case)) > 1:
+    if len(case.nested) > 1:
         yield from _dealt(case, rows, share if _speaks(case) else 1)
 
 
 def _refused(case: Case, turn: int, near: Sequence[str], rows: Iterator[int]) -> Iterator[str]:
     """Yield where the operands of a call lie that must be refused: as those of the nearest that must be allowed."""
-    suits, operands = placements_for(case), len(_nested(case))
+    suits, operands = placements_for(case), len(case.nested)
     yield from (one for one in (PACKED,) if one in suits)
     one_way = [one for one in _REFUSED if one in suits]
     yield from itertools.islice(_from(turn, [one for one in one_way if one in near] or one_way), 1)
@@ -107,12 +106,8 @@ def _from(turn: int, ways: Sequence[str]) -> Iterator[str]:
 
 def _dealt(case: Case, rows: Iterator[int], share: int) -> Iterator[str]:
     """Yield the next rows of the array, in so far as a case may be asked like that."""
-    each = (mixed(row, len(_nested(case))) for row in itertools.islice(rows, share))
+    each = (mixed(row, len(case.nested)) for row in itertools.islice(rows, share))
     return (one for one in each if all(_permits(case, word) for word in words(one)))
-
-
-def _nested(case: Case) -> list[Any]:
-    return [fields for form, fields in forms([*case.args, *case.kwargs.values()]) if form == "nested"]
 
 
 def _permits(case: Case, word: str) -> bool:
@@ -121,7 +116,7 @@ def _permits(case: Case, word: str) -> bool:
 
 def _speaks(case: Case) -> bool:
     """Return whether where its operands lie can show: there are several, each has elements, and there is a result."""
-    nested = _nested(case)
+    nested = case.nested
     return len(nested) > 1 and not case.is_error and all(any(map(math.prod, one["shapes"])) for one in nested)
 
 
@@ -130,5 +125,5 @@ def _overlaps(case: Case, layout: str) -> bool:
     if isinstance(case, Program):
         return False
     place = place_jagged if layout == "jagged" else place_strided
-    operands = [decode_value({"nested": fields}) for fields in _nested(case)]
+    operands = [decode_value({"nested": fields}) for fields in case.nested]
     return any(place(one, OVERLAPPING).whole.size < sum(part.size for part in one) for one in operands)

@@ -18,10 +18,11 @@ from .corpus import Case, Program
 from .judge import DIFFERS, FORWARD, GRADIENT, OK, Finding
 from .kinds import Second
 from .messages import Message
-from .placements import OVERLAPPING, PACKED
+from .placements import OVERLAPPING, PACKED, is_one_description
 from .programs import judged
 from .replies import LOST, Reply
 from .session import Identity, Session
+from .wording import normal
 
 _CALL, _AGAIN, _DENSE = "call", "again", "dense"
 
@@ -147,6 +148,22 @@ class Questions:
             questions.append((asked, asked.job.placements[0], _DENSE))
         asked.waiting = len(questions)
         self._ready.extend(questions)
+
+
+def is_of_descriptions(asked: Asked, placement: str, finding: Finding) -> bool:
+    """Return whether it is only that operands are described apart: packed, the part is right, or would be in a dtype.
+
+    What is said in the same words of operands that share their description has another reason.
+    """
+    job, text = asked.job, normal(finding.got)
+
+    def shared(placement: str) -> bool:
+        return is_one_description(placement, job.layout, len(job.case.nested))
+
+    if shared(placement) or not agrees_where(asked, finding.part, PACKED):
+        return False
+    others = (one for where, findings in asked.found.items() if shared(where) for one in findings)
+    return not any(one.part == finding.part and normal(one.got) == text for one in others)
 
 
 def agrees_where(asked: Asked, part: str, placement: str) -> bool:

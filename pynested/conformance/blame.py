@@ -7,6 +7,7 @@ A case cites the clauses that it shows, and a call can break one of them and kee
 - a number that is off by a rounding breaks the clause on precision, and not the one that says which number it is;
 - a refusal breaks the clause that says what the operator gives, the first that the case names, or, where there is no
   element at all, the edge that says what becomes of nothing: dtypes, signs and infinities are not what is refused;
+- a clause that begins with one value of an argument, `dim=None` say, is not broken by a call without it;
 - a program that ends at the call of an operator, since that is refused, breaks such a clause of the operator: what the
   program is about was never asked;
 - everything else breaks a clause of the class that fits: cited ones first, of these the operator's own, and of these
@@ -17,13 +18,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from pynested.spec.encoding import decode_value
 from pynested.spec.table import Clause
 
+from .conditions import speaks_of
 from .contradictions import is_outside
-from .corpus import Case, Corpus, forms
+from .corpus import Case, Corpus
 from .judge import CORRUPT, FORWARD, GRADIENT, OK, Finding
 from .placements import PACKED
 from .replies import LOST
@@ -81,7 +82,8 @@ class Blame:
         key = case.op, layout, finding.part, normal(finding.got)
         if found.id in case.clauses and found.kind_class in _REASONS and "/axes" not in case.id:
             self._refused.setdefault(key, found)
-        return self._refused.get(key, found)
+        first = self._refused.get(key, found)
+        return first if speaks_of(first, case, self._corpus.table[case.op]) else found
 
 
 def only_placed(found: Mapping[str, Sequence[Finding]], finding: Finding) -> bool:
@@ -99,7 +101,7 @@ def blame(case: Case, layout: str, finding: Finding, corpus: Corpus, placed: boo
         return corpus.clauses[precise]
     if placed and PLACEMENT in corpus.clauses:
         return corpus.clauses[PLACEMENT]
-    nothing = [not fields["shapes"] for fields in _nested(case)]
+    nothing = [not fields["shapes"] for fields in case.nested]
     if finding.verdict == "shape" and any(nothing) and _SIZES in corpus.clauses:
         return corpus.clauses[_SIZES]
     return _first(case, finding, corpus)
@@ -108,9 +110,14 @@ def blame(case: Case, layout: str, finding: Finding, corpus: Corpus, placed: boo
 def _first(case: Case, finding: Finding, corpus: Corpus) -> Clause:
     """Return the first clause that fits: those that the case cites before the others of its operator."""
     called = finding.op if finding.verdict in _REFUSED else ""
-    own = [one for one in corpus.table[called or case.op].clauses if one.kind_class != _UNSPECIFIED]
+    operator = corpus.table[called or case.op]
+
+    def can_be_broken(clause: Clause) -> bool:
+        return clause.kind_class != _UNSPECIFIED and speaks_of(clause, case, operator, finding.step)
+
+    own = list(filter(can_be_broken, operator.clauses))
     cited = [corpus.clauses[id_] for id_ in (() if called else finding.clauses) or case.clauses]
-    cited = [clause for clause in cited if clause.kind_class != _UNSPECIFIED]
+    cited = list(filter(can_be_broken, cited))
     if _of_later_entry(case, finding):
         return corpus.clauses["GETITEM-2"]
     if finding.verdict in _REFUSED and (called or finding.part == FORWARD):
@@ -125,7 +132,7 @@ def _refused(
     case: Case, own: Sequence[Clause], cited: Sequence[Clause], no_components: Sequence[Clause]
 ) -> Iterator[Clause]:
     """Yield what says that there is a result: of nothing by its edge, else by its value, else by the first clause."""
-    nested = _nested(case)
+    nested = case.nested
     if nested and not any(all(shape) for fields in nested for shape in fields["shapes"]):
         yield from (clause for clause in _of(("edge",), cited) if _NOTHING.search(clause.text))
     if nested and "nested" in case.expect and not any(fields["shapes"] for fields in nested):
@@ -166,8 +173,3 @@ def _of_later_entry(case: Case, finding: Finding) -> bool:
         return False
     first = decode_value(case.args[1]).items[:1]
     return not any(isinstance(one, slice) and (one.step or 1) < 0 for one in first)
-
-
-def _nested(case: Case) -> list[Mapping[str, Any]]:
-    """Return the fields of the nested operands of a case."""
-    return [fields for form, fields in forms([*case.args, *case.kwargs.values()]) if form == "nested"]

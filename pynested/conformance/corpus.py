@@ -55,6 +55,11 @@ class Case:
         """The dtypes of the operands."""
         return frozenset(dtypes_of([*self.args, *self.kwargs.values()]))
 
+    @cached_property
+    def nested(self) -> Sequence[Mapping[str, Any]]:
+        """The fields of the nested operands."""
+        return [fields for form, fields in forms([*self.args, *self.kwargs.values()]) if form == "nested"]
+
     @property
     def refuses(self) -> bool:
         """True where something must be refused."""

@@ -41,7 +41,7 @@ KINDS: Mapping[str, str] = {
 CONVENTIONS: Mapping[str, str] = {
     "promotion": "dtypes as its dense operators have them",
     "signature": "arguments as its dense operators take them",
-    "identity": "nested operands belong together only if they are made of one and the same tensor of offsets",
+    "identity": "nested operands belong together only if they share offsets, or, strided, have the same strides",
 }
 
 # Errors of these classes come from code that did not foresee the call, whatever they say.

@@ -63,10 +63,16 @@ def in_turn(placement: str) -> Iterator[str]:
     return itertools.cycle(words(placement))
 
 
-def is_one_description(placement: str) -> bool:
-    """Return whether operands of equal lengths share the description of where their components lie."""
-    kinds = {HOLES_NAN: "holes", HOLES_MAX: "holes", REVERSED: REVERSED, OVERLAPPING: OVERLAPPING}
-    return placement != APART and len({kinds.get(word, PACKED) for word in words(placement)}) == 1
+def is_one_description(placement: str, layout: str, operands: int) -> bool:
+    """Return whether nested operands of equal lengths share the description of where their components lie.
+
+    Offsets say nothing of the strides inside of components, as the jagged layout has them; those of the strided one do.
+    What overlaps lies where its elements allow it, each operand in its own way.
+    """
+    kinds = {HOLES_NAN: "holes", HOLES_MAX: "holes", REVERSED: REVERSED}
+    kinds |= {TRANSPOSED: TRANSPOSED, VIEW: VIEW} if layout == "strided" else {}
+    each = set(words(placement))
+    return operands < 2 or (not {APART, OVERLAPPING} & each and len({kinds.get(word, PACKED) for word in each}) == 1)
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from pynested.spec.table import Operator
 
 from . import messages
 from .arranging import Placed, arranged
-from .asking import Asked, Job, Questions, agrees_where, forward_of
+from .asking import Asked, Job, Questions, forward_of, is_of_descriptions
 from .blame import Blame, only_placed
 from .corpus import Case, Corpus, Program, Selection
 from .judge import ADAPTER, CONVENTION, DIFFERS, ERROR, GRADIENT, OK, UNREACHED, Finding
 from .kinds import UNSTEADY, as_declared, kind_of
 from .literals import call_in_words
 from .messages import Message
-from .placements import PACKED, is_one_description, words
+from .placements import words
 from .problems import KitError
 from .program_snippets import program_snippet
 from .programs import program_in_words
@@ -78,11 +78,6 @@ def _reconcile(finding: Finding, near: str | None) -> Finding:
     return finding
 
 
-def _apart(asked: Asked, part: str, placement: str) -> bool:
-    """Return whether operands are described apart in a placement, and a part is right where they are not."""
-    return not is_one_description(placement) and agrees_where(asked, part, PACKED)
-
-
 def _record(
     asked: Asked, found: Sequence[tuple[str, Finding]], corpus: Corpus, identity: Identity, blamed: Blame
 ) -> Record:
@@ -94,7 +89,7 @@ def _record(
                 finding,
                 asked.second(placement, finding.part),
                 identity.conventions,
-                _apart(asked, finding.part, placement),
+                is_of_descriptions(asked, placement, finding),
             ),
         )
         for placement, finding in found

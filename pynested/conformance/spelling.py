@@ -14,6 +14,8 @@ from typing import Any
 
 from pynested.spec.table import Operator, load_table
 
+OF_RESULT = {"unsqueeze", "stack"}  # operators whose `dim` counts the dimensions of the result
+
 
 class Spelling:
     """The expressions of a library, by the names of operators."""
@@ -54,7 +56,12 @@ def defaults(operator: Operator) -> dict[str, Any]:
     >>> defaults(load_table()["sum"])
     {'dim': None, 'keepdim': False, 'dtype': None}
     """
-    (definition,) = ast.parse(f"def {operator.signature}: ...").body
+    return dict(_defaults(operator.signature))
+
+
+@functools.cache
+def _defaults(signature: str) -> Mapping[str, Any]:
+    (definition,) = ast.parse(f"def {signature}: ...").body
     assert isinstance(definition, ast.FunctionDef)
     given = definition.args
     named = [*given.posonlyargs, *given.args]

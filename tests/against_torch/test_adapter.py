@@ -188,3 +188,44 @@ def test_batches_are_joined_in_the_dtype_of_dense_tensors(target: Any) -> None:
     nothing = dense.operand(Components([], (0, None), np.float32), PACKED, False).value
     with pytest.raises(NotImplementedError):
         dense.call("cat", "jagged", [[nothing, operands[0]]], {})
+
+
+@pytest.mark.parametrize(
+    ("shape", "found"),
+    [
+        ((2, 4, 3), RuntimeError),  # of the empty component, which holds none of 12
+        ((2, -1, 2, 2), [(3, 2, 2), (0, 2, 2)]),  # -1 keeps the size that is there
+        ((-1, -1, 2, -1), [(3, 2, 2), (0, 2, 2)]),  # and beyond them it is inferred, also of no elements
+        ((2, -1, -1, -1), [(3, 4, 1), (0, 4, 1)]),
+        ((2, -1, 3, -1), RuntimeError),
+        ((3, -1, 4), NotImplementedError),  # it is of two components
+    ],
+)
+@pytest.mark.parametrize("op", ["reshape", "view"])
+def test_each_component_is_reshaped_with_the_sizes_that_stay(target: Any, op: str, shape: Any, found: Any) -> None:
+    dense = DenseTorch(torch, target.function, target.other)
+    parts = dense.operand(Components([np.ones((3, 4)), np.ones((0, 4))]), PACKED, False).value
+    if isinstance(found, type):
+        with pytest.raises(found):
+            dense.call(op, "strided", [parts, shape], {})
+    else:
+        assert [one.shape for one in dense.read(dense.call(op, "strided", [parts, shape], {}))] == found
+
+
+def test_dense_pytorch_chooses_of_each_run_and_of_a_number(target: Any) -> None:
+    dense = DenseTorch(torch, target.function, target.other)
+    array, mask = torch.tensor([[1, 2], [3, 4]]), torch.tensor([True, False])
+    assert [one.tolist() for one in dense.read(dense.call("masked_select", "jagged", [array, mask], {}))] == [[1], [3]]
+    number = dense.call("masked_select", "jagged", [torch.tensor(5), torch.tensor(True)], {})
+    assert [one.tolist() for one in dense.read(number)] == [[5]]
+    with pytest.raises(RuntimeError):
+        dense.call("masked_select", "jagged", [array, torch.tensor([1, 0])], {})
+
+
+def test_of_no_arrays_the_default_dtype_is_known_and_no_memory_is_pinned(target: Any) -> None:
+    dense = DenseTorch(torch, target.function, target.other)
+    nothing = dense.read(dense.call("nested_array", "strided", [[]], {}))
+    assert (len(nothing), nothing.shape, nothing.dtype) == (0, (0,), np.float32)
+    if not torch.accelerator.is_available():
+        with pytest.raises(RuntimeError):
+            dense.call("nested_array", "strided", [[[1.0]]], {"pin_memory": True})

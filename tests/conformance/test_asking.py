@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from pynested.conformance.adapters.base import PythonAdapter
-from pynested.conformance.asking import Asked, agrees_where
+from pynested.conformance.asking import Asked, Job, agrees_where, is_of_descriptions
 from pynested.conformance.conform import conform
 from pynested.conformance.corpus import Selection, load_corpus
 from pynested.conformance.judge import Finding
@@ -142,6 +142,22 @@ def test_a_gradient_that_comes_once_and_is_refused_when_pulled_back_again_says_s
     found = [one for result in run.results for one in result["findings"] if one["part"] == "gradient"]
     assert {one["got"] for one in found} == {"RuntimeError: gone (when it is pulled back again)"}
     assert all("for _ in range(2):" in one["snippet"] for one in found)
+
+
+def test_a_refusal_in_words_that_operands_alike_hear_too_is_not_of_their_descriptions() -> None:
+    case = next(one for one in load_corpus().cases if one.id == "mul/float32/ragged/1")
+
+    def refused(text: str, part: str = "forward") -> list[Finding]:
+        return [Finding(part, "refused", "", f"RuntimeError: {text}")]
+
+    found = {"packed": [Finding("forward", "ok")], "holes-nan": refused("not contiguous"), "view+packed": []}
+    found["holes-max"] = refused("offset 3 differs", "gradient")
+    asked = Asked(Job(case, "strided", tuple(found), []), found)
+    assert is_of_descriptions(asked, "view+packed", *refused("offset 7 differs"))
+    assert not is_of_descriptions(asked, "view+packed", *refused("not contiguous"))
+    assert not is_of_descriptions(asked, "holes-max", *refused("offset 7 differs"))
+    found["packed"] = refused("of another kind")
+    assert not is_of_descriptions(asked, "view+packed", *refused("offset 7 differs"))
 
 
 @pytest.mark.parametrize(("verdict", "agrees"), [("ok", True), ("dtype", True), ("value", False), ("refused", False)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pynested.conformance.blame import Blame, blame, only_placed
+from pynested.conformance.conditions import speaks_of
 from pynested.conformance.corpus import Case, Corpus, load_corpus
 from pynested.conformance.judge import Finding
 
@@ -20,12 +21,13 @@ def case(corpus: Corpus, id_: str) -> Case:
     return next(one for one in corpus.cases if one.id == id_)
 
 
-def test_no_case_blames_an_unspecified_clause(corpus: Corpus) -> None:
+def test_no_case_blames_an_unspecified_clause_or_one_on_other_calls(corpus: Corpus) -> None:
     for one in corpus.cases:
         for part in ("error",) if one.is_error else ("forward", "gradient"):
             for verdict in WAYS:
                 found = blame(one, "jagged", Finding(part, verdict), corpus)
                 assert found.kind_class != "unspecified", (one.id, verdict)
+                assert speaks_of(found, one, corpus.table[one.op]), (one.id, part, verdict, found.id)
 
 
 def test_what_differs_only_where_not_packed_is_about_placement(corpus: Corpus) -> None:
@@ -126,7 +128,26 @@ def test_what_becomes_of_nothing_is_not_the_reason_of_other_refusals(corpus: Cor
 
     assert clauses("ragged", "all-empty") == ["CAT-2", "CAT-2"]
     assert clauses("all-empty", "ragged", "all-empty")[1:] == ["CAT-2", "CAT-2"]
-    assert clauses("axes", "ragged", "axes") == ["CAT-1", "CAT-2", "CAT-2"]  # drawn: it cites what `cat` may show
+
+
+def test_what_a_drawn_call_cites_is_not_the_reason_of_others(corpus: Corpus) -> None:
+    """It cites the first clause of its operator, whatever is special about the call: here it is along dimension 0."""
+    blamed, refusal = Blame(corpus), Finding("forward", "refused", "", "RuntimeError: not along the batch")
+    ids = [f"mean/float32/{name}" for name in ("axes/9", "batch/1", "axes/9")]
+    found = [blamed.clause(case(corpus, one), "jagged", refusal, False).id for one in ids]
+    assert found == ["MEAN-1", "MEAN-3", "MEAN-3"]
+
+
+def test_the_same_words_are_no_reason_along_another_dimension(corpus: Corpus) -> None:
+    """CAT-1 is about dimension 0, CAT-2 about all others, MEAN-2 about `dim=None`."""
+    blamed, refusal = Blame(corpus), Finding("forward", "refused", "", "RuntimeError: not for this dimension")
+
+    def clauses(op: str, *names: str) -> list[str]:
+        return [blamed.clause(case(corpus, f"{op}/float32/{one}"), "jagged", refusal, False).id for one in names]
+
+    assert clauses("cat", "batch/1", "axes/3", "ragged/1", "axes/1") == ["CAT-1", "CAT-2", "CAT-2", "CAT-1"]
+    assert clauses("mean", "weights/1", "batch/1", "axes/9") == ["MEAN-2", "MEAN-3", "MEAN-1"]
+    assert clauses("split", "batch/1", "batch-sizes/1") == ["SPLIT-2", "SPLIT-1"]
 
 
 def test_an_index_keeps_its_own_reason(corpus: Corpus) -> None:

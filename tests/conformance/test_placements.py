@@ -105,9 +105,16 @@ def test_a_placement_has_a_word_for_all_operands_or_for_each() -> None:
     assert words("packed+view") == [PACKED, VIEW] and words(PACKED) == [PACKED]
     turns = in_turn("packed+view+bare")
     assert [next(turns) for _ in range(3)] == ["packed", "view", "bare"]
-    together = {"packed", "packed+view", "bare+transposed", "holes-nan+holes-max", "reversed"}
-    others = {"apart", "packed+holes-nan", "reversed+view"}
-    assert set(filter(is_one_description, together | others)) == together
+
+
+def test_offsets_say_nothing_of_strides_and_what_overlaps_shares_nothing() -> None:
+    both = {"packed", "packed+bare", "view", "transposed", "reversed", "holes-nan+holes-max"}
+    only_jagged = {"packed+view", "bare+transposed", "view+transposed"}
+    apart = {"apart", "overlapping", "packed+holes-nan", "reversed+view", "transposed+reversed"}
+    for layout, together in (("jagged", both | only_jagged), ("strided", both)):
+        found = {one for one in both | only_jagged | apart if is_one_description(one, layout, 2)}
+        assert found == together, layout
+    assert is_one_description("overlapping", "strided", 1)  # with nothing else
 
 
 @pytest.mark.parametrize("placement", [HOLES_NAN, HOLES_MAX])

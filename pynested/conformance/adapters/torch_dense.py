@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,15 +18,15 @@ from pynested.spec.table import Operator, load_table
 
 from ..messages import Message
 from ..placements import Array
-from ..spelling import defaults
+from ..spelling import OF_RESULT, defaults
 from .base import Operand, Place, Target
+from .torch_batch import OF_BATCH, Absent, Parts, gathered, joined
 from .values import Plain
 
 _CHAPTERS = {"elementwise", "comparison", "reduction", "normalization", "products", "scan", "attention"}
 _OPERATORS = {"transpose", "unsqueeze", "unflatten", "select", "chunk", "split", "clone", "embedding"}
 _OPERATORS |= {"to", "contiguous", "detach", "squeeze", "flatten", "permute", "cat", "stack"}
 _JOIN = {"equal", "allclose"}  # one answer about all components
-_ONE_MORE = {"unsqueeze", "stack"}  # their `dim` counts the dimensions of the result
 _DIMS = {"dim", "dim0", "dim1", "dims", "start_dim", "end_dim"}
 _WHOLE = {"weight", "bias"}  # the same for every component
 
@@ -36,19 +35,6 @@ _BY_NAME = {"keepdim", "dtype", "alpha", "approximate", "correction", "training"
 _BY_NAME |= {"layout", "device", "attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa"}
 
 Call = Callable[..., Any]
-
-
-@dataclass(frozen=True)
-class Parts:
-    """The components of one operand, each a dense tensor of its own; ``shape`` counts the batch."""
-
-    tensors: Sequence[Any]
-    shape: Sequence[int | None]
-
-    @property
-    def dims(self) -> int:
-        """How many dimensions there are, with the batch."""
-        return len(self.shape)
 
 
 class DenseTorch(Target):
@@ -78,10 +64,10 @@ class DenseTorch(Target):
         made = tensors or self._might_be(value)
         return Operand(Parts(made, value.shape), gradient)
 
-    def _might_be(self, nothing: Components) -> _Absent:
+    def _might_be(self, nothing: Components) -> Absent:
         """Return a component that a batch of none might have: of one row where the length is not known."""
         sizes = [1 if size is None else size for size in nothing.shape[1:]]
-        return _Absent([self._tensor(np.zeros(sizes, nothing.dtype), False)])
+        return Absent([self._tensor(np.zeros(sizes, nothing.dtype), False)])
 
     def _tensor(self, array: Array, tracked: bool) -> Any:
         return self._torch.from_numpy(np.array(array, order="C")).requires_grad_(tracked)
@@ -93,71 +79,28 @@ class DenseTorch(Target):
     def call(self, op: str, layout: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Call the operator for each component, and gather the results."""
         operator = load_table()[op]
-        of_batch: Mapping[str, Call] = {
-            "nested_array": self._made,
-            "getitem": self._indexed,
-            "to_padded_array": self._padded,
-        }
-        if op in of_batch:
-            return of_batch[op](*args, **kwargs)
+        if op in OF_BATCH:
+            return OF_BATCH[op](self._torch, *args, **kwargs)
         if op in _JOIN:
             self._takes(op, _named(operator, args, kwargs))
         if op in _JOIN or (operator.chapter not in _CHAPTERS and op not in _OPERATORS):
             raise NotImplementedError(f"{op} is not said component by component")
         given = _named(operator, args, kwargs)
         if op == "cat" and given.get("dim", 0) == 0:
-            return self._joined(given["arrays"])
+            return joined(self._torch, given["arrays"])
         nested = [value for value in _flat(given.values()) if isinstance(value, Parts)]
         if not nested or not all(len(one.tensors) == len(nested[0].tensors) for one in nested):
             raise NotImplementedError("needs nested operands with as many components each")
-        dims = nested[0].dims + (op in _ONE_MORE)
+        dims = nested[0].dims + (op in OF_RESULT)
         if operator.chapter == "reduction" and _joins(given.get("dim"), dims):
             return self._of_all(op, given, dims)
         given |= _dims(operator, given, dims)
         count = len(nested[0].tensors)
         found = [self._one(op, given, number, count) for number in range(count)]
-        absent = isinstance(nested[0].tensors, _Absent)
+        absent = isinstance(nested[0].tensors, Absent)
         if isinstance(found[0], (list, tuple)):
-            return [_gathered(pieces, absent) for pieces in zip(*found, strict=True)]
-        return _gathered(found, absent)
-
-    def _made(self, arrays: Any, *, dtype: Any = None, layout: Any = None) -> Parts:
-        """Make a tensor of every array, where each can be made without the others."""
-        if not arrays or (dtype is None and any(isinstance(one, self._torch.Tensor) for one in arrays)):
-            raise NotImplementedError("the dtype of one array follows from that of another")
-        return _gathered([self._torch.as_tensor(one, dtype=dtype) for one in arrays], False)
-
-    def _joined(self, arrays: Sequence[Any]) -> Parts:
-        """Put the components of all operands side by side, in the dtype of what a dense operator joins."""
-        if not all(isinstance(one, Parts) and not isinstance(one.tensors, _Absent) for one in arrays):
-            raise NotImplementedError("needs nested operands with components")
-        parts = [part for one in arrays for part in one.tensors]
-        joined = self._torch.cat([part.reshape(-1)[:0] for part in parts])
-        return _gathered([part.to(joined.dtype) for part in parts], False)
-
-    def _indexed(self, parts: Parts, index: Any) -> Any:
-        """Index a tensor of the numbers of the components by the first entry, and components by the others."""
-        first, *rest = index if isinstance(index, tuple) else (index,)
-        if first is None or first is ... or isinstance(first, Parts):
-            raise NotImplementedError("the first entry picks no components")
-        absent = isinstance(parts.tensors, _Absent)
-        picked = self._torch.arange(0 if absent else len(parts.tensors))[first]
-        if not picked.numel():
-            raise NotImplementedError("no component is left")
-        found = [parts.tensors[number][tuple(rest)] for number in picked.reshape(-1).tolist()]
-        return _gathered(found, False) if picked.ndim else found[0]
-
-    def _padded(self, parts: Parts, padding: Any, output_size: Any = None, out: Any = None) -> Any:
-        """Fill a tensor with the padding, and write the components into it."""
-        if output_size is not None or out is not None:
-            raise NotImplementedError("with a size, or a place, of its own")
-        absent = isinstance(parts.tensors, _Absent)
-        longest = [max(sizes) for sizes in zip(*(one.shape for one in parts.tensors), strict=True)]
-        sizes = [size or 0 for size in parts.shape] if absent else [len(parts.tensors), *longest]
-        padded = self._torch.full(sizes, padding, dtype=parts.tensors[0].dtype)
-        for number, one in enumerate([] if absent else parts.tensors):
-            padded[number, *map(slice, one.shape)] = one
-        return padded
+            return [gathered(pieces, absent) for pieces in zip(*found, strict=True)]
+        return gathered(found, absent)
 
     def _one(self, op: str, given: Mapping[str, Any], number: int, count: int) -> Any:
         """Call the operator for one component; what comes before the first keyword is given by position."""
@@ -187,7 +130,7 @@ class DenseTorch(Target):
         if dim is not None and len({one % dims for one in _tuple(dim)}) < dims:
             self._takes(op, given)
             raise NotImplementedError("joins components along dimension 0")
-        row = self._torch.cat([one.reshape(-1)[:0] if isinstance(parts, _Absent) else one.reshape(-1) for one in parts])
+        row = self._torch.cat([one.reshape(-1)[:0] if isinstance(parts, Absent) else one.reshape(-1) for one in parts])
         taken = {**given, "self": row}
         taken |= {"dim": (0,)} if dim is not None else {}
         found = self._called(op, taken)
@@ -199,7 +142,7 @@ class DenseTorch(Target):
             return [self.read(one) for one in result]
         if isinstance(result, Parts):
             arrays = [self.read(one) for one in result.tensors]
-            absent = isinstance(result.tensors, _Absent)
+            absent = isinstance(result.tensors, Absent)
             return Components([], result.shape, arrays[0].dtype) if absent else Components(arrays)
         return result.numpy(force=True) if isinstance(result, self._torch.Tensor) else result
 
@@ -209,20 +152,10 @@ class DenseTorch(Target):
         for result, cotangent in zip(results, cotangents, strict=True):
             parts = result.tensors if isinstance(result, Parts) else [result]
             pulls = cotangent if isinstance(result, Parts) else [cotangent]
-            pairs += [] if isinstance(parts, _Absent) else zip(parts, pulls, strict=True)
+            pairs += [] if isinstance(parts, Absent) else zip(parts, pulls, strict=True)
         tracked = [(one, self._torch.from_numpy(np.array(pull))) for one, pull in pairs if one.requires_grad]
         if tracked:
             self._torch.autograd.backward(*zip(*tracked, strict=True))
-
-
-class _Absent(list[Any]):
-    """The one component that stands for none."""
-
-
-def _gathered(found: Sequence[Any], absent: bool) -> Parts:
-    """Return results as parts; of what stands for none only the number of dimensions is known."""
-    shape = [0 if absent else len(found), *([None] * found[0].ndim)]
-    return Parts(_Absent(found) if absent else found, shape)
 
 
 def _stand_in(value: Any) -> Any:

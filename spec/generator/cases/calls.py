@@ -23,7 +23,10 @@ def refusal(op: str, kind: str) -> str:
     return next(one.id for one in load_table()[op].clauses if one.error == kind)
 
 
-def add(book: Book, row: Row, args: Sequence[Any], *classes: str, **options: Any) -> None:
-    """Add a call that is answered; the row says which cotangent comes in."""
-    shown = clauses(book.op, "value", *classes)
+def add(book: Book, row: Row, args: Sequence[Any], *classes: str, value: str | None = None, **options: Any) -> None:
+    """Add a call that is answered; the row says which cotangent comes in.
+
+    ``value`` is the clause on its value, where the operator's first one is about other calls.
+    """
+    shown = f"{value or clauses(book.op, 'value')} {clauses(book.op, *classes)}"
     book.value(f"{row['dtype']}/axes", shown, args, drawn=row.get("cotangent", "whole"), **options)

@@ -29,13 +29,14 @@ def cut(book: Book, row: Row, key: str) -> None:
         clause, near = refusal(book.op, "ShapeError"), "split/float32/inner-sizes/1"
         book.error_inside("axes-sum", clause, "ShapeError", near, args, kw=kw)
         return
+    value = "SPLIT-2" if book.op == "split" and isinstance(pieces, int) else None
     refused, accepted = form.layouts(*([dim] if dim else []))
     if isinstance(pieces, tuple) or dim == 0 or form.shape[dim] is not None:
-        add(book, row, args, "shape", "gradient", kw=kw, layouts=(*refused, *accepted))
+        add(book, row, args, "shape", "gradient", value=value, kw=kw, layouts=(*refused, *accepted))
         return
     if not refused:  # one size after all, as the strided layout has it
         x.shape = (*x.shape[:dim], size, *x.shape[dim + 1 :])
-        add(book, row, args, "shape", "gradient", kw=kw)
+        add(book, row, args, "shape", "gradient", value=value, kw=kw)
         return
     near = f"{book.op}/float32/inner/1"
     book.error_inside("axes", refusal(book.op, "DimensionError"), "DimensionError", near, args, kw=kw, layouts=refused)
@@ -63,7 +64,8 @@ def join(book: Book, row: Row, key: str) -> None:
         clause = refusal(book.op, "StructureError")
         book.error_inside("axes-unlike", clause, "StructureError", near, args, kw=kw)
     else:
-        add(book, row, args, "dtype", "gradient", kw=kw, kind="nested")
+        value = "CAT-2" if book.op == "cat" and dim else None
+        add(book, row, args, "dtype", "gradient", value=value, kw=kw, kind="nested")
 
 
 def _joins(op: str, dim: int, form: Outline) -> tuple[str, ...]:

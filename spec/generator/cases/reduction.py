@@ -141,7 +141,7 @@ def amax() -> Book:
     book.value("int64/extremes", "3 1", [nest("int64", [[INT64_MIN, INT64_MIN], [INT64_MAX, 2**53 + 1]])], **flat)
     book.value("float32/minus-inf", "1", [nest("float32", [[-INF], [1.0, 2.0]])], **flat)
     book.value("float32/below-zero", "1 7", [nest("float32", [[-5.0, -2.0, -9.0], [-1.0]])], **flat)
-    book.value("float32/nan", "4 8", [nest("float32", [[NAN, 1.0], [3.0, 2.0], [INF, NAN]])], **flat)
+    book.value("float32/nan", "4 8", [nest("float32", [[NAN, 1.0, 2.0], [3.0, 2.0], [INF, NAN]])], **flat)
     nan_columns = nest("float32", [[[NAN, 1.0], [2.0, 3.0]], [[-1.0, INF]]])
     book.value("float32/nan", "4", [nan_columns], **along)
     open_gradient = {"cotangent": np.array([2.0, 3.0], "float32"), "gradient": [[[0.0, 0.0], [0.0, 3.0]]]}

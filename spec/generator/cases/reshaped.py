@@ -83,7 +83,8 @@ def reshaped(book: Book, row: Row, key: str) -> None:
         args = [x, drawn(target, "int8", f"{key} y")]
     if wrong:
         kind, near = "ShapeError", f"{book.op}/float32/{'ragged' if book.op == 'reshape_as' else 'split'}/1"
-        book.error_inside("axes", refusal(book.op, kind), kind, near, args)
+        clause = "RESHAPE-7" if book.op == "reshape" else refusal(book.op, kind)  # on sizes, and not on the batch
+        book.error_inside("axes", clause, kind, near, args)
     else:
         add(book, row, args, "shape", "gradient", kind="nested", **_viewed(form, target) if book.op == "view" else {})
 
