@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pynested.spec.encoding import decode_value
 from pynested.spec.table import Clause
 
-from .conditions import speaks_of
+from .conditions import gives, speaks_of
 from .contradictions import is_outside
 from .corpus import Case, Corpus
 from .judge import CORRUPT, FORWARD, GRADIENT, OK, Finding
@@ -32,6 +32,7 @@ from .wording import normal
 
 PLACEMENT = "LAYOUTS-4"  # placement has no influence
 _KEPT, _SIZES = "VALUES-6", "VALUES-7"  # that a batch of no components is kept, and has its sizes
+_SAID = "output_size"  # the argument that says which sizes a result has, whatever components would have
 _NOTHING = re.compile(r"\bempty\b|\bno (component|element)|\bwithout\b|\bnothing\b", re.IGNORECASE)
 # What a buffer receives where no component lies.
 _OUTSIDE = {"jagged": "NESTED_ARRAY_FROM_JAGGED-11", "strided": "NESTED_ARRAY_FROM_STRIDED-7"}
@@ -102,7 +103,8 @@ def blame(case: Case, layout: str, finding: Finding, corpus: Corpus, placed: boo
     if placed and PLACEMENT in corpus.clauses:
         return corpus.clauses[PLACEMENT]
     nothing = [not fields["shapes"] for fields in case.nested]
-    if finding.verdict == "shape" and any(nothing) and _SIZES in corpus.clauses:
+    said = gives(case, corpus.table[case.op], _SAID)
+    if finding.verdict == "shape" and any(nothing) and _SIZES in corpus.clauses and not said:
         return corpus.clauses[_SIZES]
     return _first(case, finding, corpus)
 

@@ -62,6 +62,11 @@ def speaks_of(clause: Clause, case: Case, operator: Operator, step: int | None =
     return (given.get(name) is None) == (says == "missing")
 
 
+def gives(case: Case, operator: Operator, name: str) -> bool:
+    """Return whether the call of a case gives an argument of this name; a program gives none."""
+    return not operator.is_idea and name in operator.call.parameters and name in _arguments(case, operator)
+
+
 @functools.cache
 def _opening(text: str) -> tuple[str, tuple[str, ...]]:
     """Return what a clause says of an argument where it begins, and the names in it; nothing if it begins otherwise."""
@@ -69,7 +74,7 @@ def _opening(text: str) -> tuple[str, tuple[str, ...]]:
     return next(((says, found.groups()) for says, found in matches if found), ("", ()))
 
 
-def _arguments(case: Case, operator: Operator, step: int | None) -> Mapping[str, Any]:
+def _arguments(case: Case, operator: Operator, step: int | None = None) -> Mapping[str, Any]:
     """Return what a call gives, by name; arrays, and what a program has made, stay as the vector has them."""
     args, kwargs = case.args, case.kwargs
     if isinstance(case, Program):

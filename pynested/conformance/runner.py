@@ -13,10 +13,10 @@ from .asking import Asked, Job, Questions, forward_of, is_of_descriptions
 from .blame import Blame, only_placed
 from .corpus import Case, Corpus, Program, Selection
 from .judge import ADAPTER, CONVENTION, DIFFERS, ERROR, GRADIENT, OK, UNREACHED, Finding
-from .kinds import UNSTEADY, as_declared, kind_of
+from .kinds import UNSTEADY, as_declared, is_internal, kind_of
 from .literals import call_in_words
 from .messages import Message
-from .placements import words
+from .placements import PACKED, words
 from .problems import KitError
 from .program_snippets import program_snippet
 from .programs import program_in_words
@@ -78,6 +78,23 @@ def _reconcile(finding: Finding, near: str | None) -> Finding:
     return finding
 
 
+def _not_taken(found: Sequence[tuple[str, Finding]], declared: Sequence[tuple[str, Finding]]) -> dict[str, Finding]:
+    """Return by part what is not implemented where the operands are packed, or refused there as was declared.
+
+    Such a call is not taken, wherever its operands lie: that another sentence comes first elsewhere is no difference.
+    """
+    return {
+        said.part: said
+        for (placement, one), (_, said) in zip(found, declared, strict=True)
+        if placement == PACKED and one.verdict in (MISSING, "refused") and said.verdict in (MISSING, CONVENTION)
+    }
+
+
+def _is_limit(finding: Finding) -> bool:
+    """Return whether a call is refused, and by no error of the target's own inside."""
+    return finding.verdict == "refused" and not is_internal(finding.got)
+
+
 def _record(
     asked: Asked, found: Sequence[tuple[str, Finding]], corpus: Corpus, identity: Identity, blamed: Blame
 ) -> Record:
@@ -94,6 +111,8 @@ def _record(
         )
         for placement, finding in found
     ]
+    untaken = _not_taken(found, declared)
+    declared = [(where, untaken.get(one.part, one) if _is_limit(one) else one) for where, one in declared]
     parts: dict[str, str] = {}
     by_verdict: dict[tuple[str, str], list[tuple[str, Finding]]] = {}
     for placement, finding in declared:

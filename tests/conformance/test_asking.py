@@ -144,6 +144,31 @@ def test_a_gradient_that_comes_once_and_is_refused_when_pulled_back_again_says_s
     assert all("for _ in range(2):" in one["snippet"] for one in found)
 
 
+@pytest.mark.parametrize(
+    ("packed", "elsewhere", "found"),
+    [
+        (NotImplementedError, ValueError, set()),  # that it is not taken, whatever is said first of the strides
+        (NotImplementedError, AttributeError, {"internal"}),
+        (ValueError, RuntimeError, {"limit"}),
+    ],
+)
+def test_what_is_not_implemented_is_not_refused_anew_where_operands_lie_otherwise(
+    vectors: Path, miniature: ModuleType, packed: type[Exception], elsewhere: type[Exception], found: set[str]
+) -> None:
+    class Limited(miniature.Right):  # type: ignore[name-defined, misc]
+        def operand(self, value: Any, place: Any, tracked: bool) -> Any:
+            self.error = packed if place.placement == "packed" else elsewhere
+            return super().operand(value, place, tracked)
+
+        def rows(self, number: int) -> Any:
+            raise self.error("these components are not taken")
+
+    run, _ = held(vectors, Limited())
+    assert kinds(run) == found
+    placements = {one for result in run.results for one in result["placements"]}
+    assert placements > {"packed"}
+
+
 def test_a_refusal_in_words_that_operands_alike_hear_too_is_not_of_their_descriptions() -> None:
     case = next(one for one in load_corpus().cases if one.id == "mul/float32/ragged/1")
 

@@ -55,6 +55,8 @@ def test_what_differs_only_where_not_packed_is_about_placement(corpus: Corpus) -
         ("all/bool/ragged/1", "kind", "LAYOUTS-5"),  # cites the dtype of the result, and its edge
         ("matmul/float32/axes/2", "dtype", "MATMUL-6"),
         ("add/float32/batch0/1", "shape", "VALUES-7"),
+        ("to_padded_array/int32/axes/8", "shape", "TO_PADDED_ARRAY-2"),
+        ("to_padded_array/int32/axes/5", "shape", "TO_PADDED_ARRAY-2"),  # its sizes are said, though nothing is there
         ("select/float32/ragged/1", "shape", "SELECT-1"),
         ("to_padded_array/float32/size/1", "shape", "TO_PADDED_ARRAY-2"),
         ("remainder/float32/number/1", "value", "REMAINDER-1"),

@@ -34,7 +34,7 @@ def made(torch: Any, arrays: Any, *, dtype: Any = None, layout: Any = None, pin_
     """Make a tensor of every array, where each can be made without the others; of none the default dtype is known."""
     if isinstance(arrays, (list, tuple)) and not arrays:
         return gathered([torch.zeros((), dtype=dtype)], True)
-    if not arrays or dtype is None and any(isinstance(one, torch.Tensor) for one in arrays):
+    if not arrays or (dtype is None and any(isinstance(one, torch.Tensor) for one in arrays)):
         raise NotImplementedError("the dtype of one array follows from that of another")
     tensors = [torch.as_tensor(one, dtype=dtype) for one in arrays]
     return gathered([one.pin_memory() if pin_memory else one for one in tensors], False)
