@@ -6,6 +6,7 @@ from pynested.autograd.show import HEAD, Tape
 
 from .elide import Gap, ends, more, with_gaps
 from .palette import line
+from .strip import lanes
 from .svg import Sheet, text_width
 
 _ROW, _RAIL = 24, 16  # pixels between rows and between rails
@@ -43,13 +44,8 @@ def _rails(tape: Tape, row_of: dict[int, int]) -> dict[int, int]:
     for record, row in row_of.items():
         for source in (record, *_sources(tape, record, row_of)):
             last[source] = max(last[source], row)
-    busy: list[int] = []  # until which row each rail is taken
-    rails = {}
-    for record, row in row_of.items():
-        free = next((k for k, until in enumerate(busy) if until <= row), len(busy))
-        busy[free : free + 1] = [max(last[record], row + 1)]
-        rails[record] = free
-    return rails
+    spans = [(row, max(last[record], row + 1)) for record, row in row_of.items()]
+    return dict(zip(row_of, lanes(spans, apart=0), strict=True))
 
 
 def _draw_rails(sheet: Sheet, tape: Tape, row_of: dict[int, int], rails: dict[int, int]) -> None:

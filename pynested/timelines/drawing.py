@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pynested.pictures.palette import line
 from pynested.pictures.picture import Picture
+from pynested.pictures.strip import lanes
 from pynested.pictures.svg import Sheet, text_width
 
 from .events import Event
@@ -80,12 +81,10 @@ def _duration(seconds: float) -> str:
 
 def _lanes(sheet: Sheet, events: Sequence[Event], rows: dict[int, int]) -> int:
     """A line from where each storage begins to where it dies, those of one time side by side; how many lanes."""
-    ends: list[int] = []  # by lane, the row that is taken last
-    for number, (birth, death) in enumerate(_lives(events)):
-        top = _row_at(birth, rows)
-        bottom = len(rows) if death is None else _row_at(death, rows)
-        lane = next((i for i, end in enumerate(ends) if end < top), len(ends))
-        ends[lane : lane + 1] = [bottom]
+    lives = list(_lives(events))
+    spans = [(_row_at(birth, rows), len(rows) if death is None else _row_at(death, rows)) for birth, death in lives]
+    places = lanes(spans, apart=1)
+    for number, ((birth, death), (top, bottom), lane) in enumerate(zip(lives, spans, places, strict=True)):
         x, color = 16 + LANE * lane, line(number)
         end = _y(bottom) - (ROW / 2 if death is None else 0)
         sheet.path(f"M{x:g} {_y(top):g}V{end:g}", stroke=color, width=2)
@@ -95,7 +94,7 @@ def _lanes(sheet: Sheet, events: Sequence[Event], rows: dict[int, int]) -> int:
             sheet.path(f"M{x - 3.5:g} {end - 3.5:g}l7 7m0 -7l-7 7", stroke=color, width=2)
         elif death is None:
             sheet.head(x, end, stroke=color)
-    return len(ends)
+    return max(places, default=-1) + 1
 
 
 def _lives(events: Sequence[Event]) -> Iterator[tuple[int, int | None]]:
