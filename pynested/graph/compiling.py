@@ -19,7 +19,7 @@ from .passes import optimized
 from .passes.known import can_differ
 from .places import Place, constants, objects
 from .replay import Changed, runner
-from .signature import Key, constant, in_words, key_of
+from .signature import Key, held_at, in_words, key_of
 from .text import as_text
 from .tracing import recorded
 
@@ -88,7 +88,7 @@ class Compiled:
         if self._variables is None:
             self._variables = [place for _, place in constants(self.function)]
         if self._variables:
-            key += tuple(constant(place.find()) for place in self._variables)
+            key += held_at(self._variables)
         signature = self._known.get(key)
         if signature is None:
             signature = self._known[key] = _Signature()
@@ -107,7 +107,7 @@ class Compiled:
         given = [one.place.find() for one in graph.recording.captured]
         if given and _key(given) != graph.captured_key:
             return _OTHERWISE
-        if graph.seen and tuple(constant(place.find()) for place in graph.attributes) != graph.seen:
+        if graph.seen and held_at(graph.attributes) != graph.seen:
             return _OTHERWISE
         try:
             result = graph.run(*arrays, *given)
@@ -147,7 +147,7 @@ class Compiled:
         run = runner(inputs, program.nodes, program.outputs)
         captured = _key([one.place.find() for one in recording.captured])
         attributes = [place for one in held for _, place in constants(one)]
-        seen = tuple(constant(place.find()) for place in attributes)
+        seen = held_at(attributes)
         return Made(why, recording, program, notes, run, captured, attributes, seen)
 
     def _count(self) -> None:

@@ -5,6 +5,7 @@ Not the ragged structure, nor any size: what a function asks of them is a check 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import FunctionType
 from typing import Any
 
@@ -15,6 +16,7 @@ from pynested.nested.array import NestedArray
 from pynested.structure import Jagged
 
 from .forms import CONTAINERS, parts
+from .places import Place
 
 Key = tuple[Any, ...]
 
@@ -55,6 +57,11 @@ def constant(thing: Any) -> Any:
     except TypeError:  # what may change, and says nothing of it: it is the same only as it is now
         return _ById(thing)
     return type(thing), thing
+
+
+def held_at(places: Iterable[Place]) -> Key:
+    """The signature of what lies at some places now."""
+    return tuple([constant(place.find()) for place in places])
 
 
 class _ById:
