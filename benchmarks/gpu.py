@@ -107,6 +107,11 @@ def told(piece: Piece) -> str:
     return " ".join("python" if word == sys.executable else word for word in piece.command)
 
 
+def ending(result: dict[str, Any]) -> str:
+    """How a piece ended, in words."""
+    return " ".join(filter(None, (result["status"], result["why"])))
+
+
 def before(piece: Piece, folder: Path) -> dict[str, Any] | None:
     """How a piece ended before, if it was the same command."""
     path = folder / f"{piece.name}.json"
@@ -132,7 +137,7 @@ def page(device: str, folder: Path, results: dict[str, tuple[Piece, dict[str, An
     lines = [f"# The kernels on `{device}`", "", machine(device), "", "| piece | question | result | seconds |"]
     lines.append("|---|---|---|---|")
     for piece, result in results.values():
-        ended = "not asked yet" if result is None else " ".join(filter(None, (result["status"], result["why"])))
+        ended = "not asked yet" if result is None else ending(result)
         seconds = "" if result is None else f"{result['seconds']:.0f}"
         lines.append(f"| {piece.name} | {piece.asks} | {ended} | {seconds} |")
     for piece, result in results.values():
@@ -170,7 +175,7 @@ def main() -> int:
             break
         print(f"{name}: {piece.asks}", flush=True)
         result = done(piece, folder)
-        print(f"    {' '.join(filter(None, (result['status'], result['why'])))}, {result['seconds']} s", flush=True)
+        print(f"    {ending(result)}, {result['seconds']} s", flush=True)
         results[name] = (piece, result)
         (folder / "page.md").write_text(page(asked.device, folder, results), encoding="utf-8")
     (folder / "page.md").write_text(page(asked.device, folder, results), encoding="utf-8")
