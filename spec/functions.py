@@ -66,9 +66,9 @@ class Function:
     precision: str = "function"
     slope_error: tuple[float, float] = (12, 0)  # of the slope in units of u, where it is computed: relative, absolute
     slope_at_zero: float | None = None  # where that is a pole
-    least: float | None = None  # where the domain begins, and the slope is inf; functions of positive numbers only
+    domain: tuple[float, float] | None = None  # from where to where, if not everywhere or above 0; inf slopes there
     torch: bool = True  # whether PyTorch has a function of this name; NumPy has, where it has not
-    since: str = "0.2"
+    since: str = "0.1"
 
     @property
     def is_step(self) -> bool:
@@ -102,8 +102,8 @@ class Function:
         if x.dtype == object:
             return np.asarray(np.frompyfunc(lambda number: number.function(self), 1, 1)(x), dtype=object)
         value = np.asarray(self.value(NUMPY, x))
-        if self.least is not None and value.dtype.kind == "c":
-            value[x.real < self.least] = complex(NAN, NAN)
+        if self.domain is not None and value.dtype.kind == "c":
+            value[(x.real < self.domain[0]) | (x.real > self.domain[1])] = complex(NAN, NAN)
         return value
 
     def slope(self, x: NDArray) -> NDArray:
@@ -116,8 +116,9 @@ class Function:
         return np.asarray(self.value(NUMPY, x + 1j * STEP).imag / STEP)
 
     def inside(self, x: NDArray) -> NDArray:
-        """Numbers such as cases draw: those of ``x`` above 0, or smaller."""
-        return np.asarray(np.abs(x) + x.dtype.type(self.least or 0) if self.positive else x * x.dtype.type(self.scale))
+        """Numbers such as cases draw: those of ``x`` above 0, or where the domain begins, or smaller."""
+        begin = self.domain[0] if self.domain else 0
+        return np.asarray(np.abs(x) + x.dtype.type(begin) if self.positive else x * x.dtype.type(self.scale))
 
     def fields(self) -> dict[str, Any]:
         """The operator as the tables of `spec/operators` say it."""
@@ -149,20 +150,20 @@ FUNCTIONS = {one.name: one for one in (
     Function("exp", lambda m, x: m.exp(x), "e**x",
              edges="exp(-inf) is +0, exp(0) is 1, exp(inf) is inf; overflow is inf.",
              special=((0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, 0.0), (1000.0, INF), (-1000.0, 0.0)),
-             gradient="The cotangent is multiplied by the result.", slope_error=(5, 0), since="0.1"),
+             gradient="The cotangent is multiplied by the result.", slope_error=(5, 0)),
     Function("log", lambda m, x: m.log(x), "log(x), its natural logarithm", positive=True, integer=1,
              edges="log(0) is -inf for both zeros, log of a negative number is NaN, log(1) is +0 and log(inf) is inf.",
              special=((0.0, -INF), (-0.0, -INF), (1.0, 0.0), (-1.0, NAN), (-INF, NAN), (INF, INF)),
              gradient="The cotangent is divided by x, also at 0, where it becomes an infinity.",
-             slope_error=(5, 0), slope_at_zero=INF, since="0.1"),
+             slope_error=(5, 0), slope_at_zero=INF),
     Function("sin", lambda m, x: m.sin(x), "sin(x), its sine, in radians",
              edges="The sine of a zero is the same zero; that of an infinity is NaN.",
              special=((0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN)),
-             gradient="The cotangent is multiplied by the cosine of x.", slope_error=(8, 0.5), since="0.1"),
+             gradient="The cotangent is multiplied by the cosine of x.", slope_error=(8, 0.5)),
     Function("tanh", lambda m, x: m.tanh(x), "tanh(x), its hyperbolic tangent",
              edges="tanh of a zero is the same zero, tanh(inf) is 1, tanh(-inf) is -1.",
              special=((0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0), (50.0, 1.0)),
-             gradient="The cotangent is multiplied by 1 - tanh(x)**2.", slope_error=(0, 20), since="0.1"),
+             gradient="The cotangent is multiplied by 1 - tanh(x)**2.", slope_error=(0, 20)),
     Function("erf", lambda m, x: m.erf(x), "erf(x), the error function of it",
              edges="erf of a zero is the same zero, erf(inf) is 1, erf(-inf) is -1.",
              special=((0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0), (10.0, 1.0)),
@@ -224,10 +225,14 @@ FUNCTIONS = {one.name: one for one in (
              special=((0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF)),
              gradient="The cotangent is divided by sqrt(1 + x**2)."),
     Function("acosh", lambda m, x: m.acosh(x), "acosh(x), its inverse hyperbolic cosine",
-             positive=True, integer=1, least=1.0,
+             positive=True, integer=1, domain=(1.0, INF),
              edges="acosh(1) is +0, acosh of a number below 1 is NaN, acosh(inf) is inf.",
              special=((1.0, 0.0), (0.5, NAN), (0.0, NAN), (-1.0, NAN), (-INF, NAN), (INF, INF)),
              gradient="The cotangent is divided by sqrt(x**2 - 1), also at 1, where it becomes an infinity."),
+    Function("asin", lambda m, x: m.asin(x), "asin(x), its arc sine", scale=0.25, domain=(-1.0, 1.0),
+             edges="asin of a zero is the same zero, of a number below -1 or above 1 NaN; asin(1) is pi / 2, rounded.",
+             special=((0.0, 0.0), (-0.0, -0.0), (2.0, NAN), (-1.5, NAN), (INF, NAN), (-INF, NAN)),
+             gradient="The cotangent is divided by sqrt(1 - x**2), also at -1 and 1, where it becomes an infinity."),
     Function("log2", lambda m, x: m.log(x) / m.log(2), "its logarithm to base 2", positive=True, integer=1,
              edges="log2(0) is -inf for both zeros, of a negative number NaN; log2(1) is +0, log2(inf) is inf.",
              special=((0.0, -INF), (-0.0, -INF), (1.0, 0.0), (-1.0, NAN), (-INF, NAN), (INF, INF)),

@@ -42,8 +42,8 @@ def above_one(generator: Generator) -> Iterable[tuple[Any, ...]]:
 
 
 def fractions(generator: Generator) -> Iterable[tuple[Any, ...]]:
-    """One array of numbers between -1 and 1."""
-    return [(numbers(generator, shape, -1.0, 1.0),) for shape in SHAPES]
+    """One array of numbers between -0.8 and 0.8."""
+    return [(numbers(generator, shape, -0.8, 0.8),) for shape in SHAPES]
 
 
 def pairs(generator: Generator) -> Iterable[tuple[Any, ...]]:

@@ -81,7 +81,8 @@ _CARVED: tuple[Mapping[str, str], ...] = (
     {"layout": "jagged", "ragged": "last middle"},
     {"extent": "number", "lengths": "mixed late long full"},
 )
-# Of one more operator like others, which are drawn in every shape.
+# Functions of one element like others, which are drawn in every shape; each is the only one of its family.
+MORE = ("deg2rad", "erfc", "cbrt", "asin")
 _ONE_MORE = {"dtype": FLOATS, "lengths": "mixed empty", "rank": "2 3", "sizes": "other", "batch": "three none many"}
 _LATER = (
     Family("alone", ("asinh", "acosh", "exp2", "contiguous", "clone", "detach", "unbind"),
@@ -177,11 +178,9 @@ _LATER = (
                {"dtype": "int32", "differs": "nan sign near"}, {"dtype": "float64", "differs": "dtype"})),
     Family("means of numbers", ("nanmean",), (*BATCH, "dtype", "numbers", "cotangent", *REDUCED),
            chosen={"dtype": FLOATS, "cotangent": "whole fine", "sizes": "other zero"}, never=(*SHAPE, *ONE_DIM)),
-    Family("like deg2rad", ("deg2rad",), (*BATCH, "dtype"), chosen=_ONE_MORE, never=SHAPE),
     Family("like logaddexp", ("logaddexp",), (*BATCH, "dtype", "other", "side", "second", "tracked"), chosen=_ONE_MORE,
            never=(*SHAPE, *MET)),
-    Family("like erfc", ("erfc",), (*BATCH, "dtype"), chosen=_ONE_MORE, never=SHAPE),
-    Family("like cbrt", ("cbrt",), (*BATCH, "dtype"), chosen=_ONE_MORE, never=SHAPE),
+    *(Family(f"like {op}", (op,), (*BATCH, "dtype"), chosen=_ONE_MORE, never=SHAPE) for op in MORE),
 )
 # fmt: on
 

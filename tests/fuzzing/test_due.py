@@ -110,7 +110,7 @@ def test_no_order_of_a_sum_is_wrong_whatever_the_numbers_are() -> None:
 
 
 def test_infinities_beside_the_largest_numbers_are_an_infinity_or_nan() -> None:
-    due = vector(drawn(1, 58647))
+    due = vector(drawn(1, 2206, ("nansum",)))  # of one operator: numbers of all of them change with each new one
     assert due is not None
     fields = due["expect"]["dense"]
-    assert fields["cmp"] == "bound" and fields["open"] == "1111101"
+    assert fields["cmp"] == "bound" and fields["open"] == "011111000"

@@ -84,7 +84,8 @@ def test_the_integer_of_the_cases_has_an_exact_value(function: Function) -> None
 
 def test_ints_are_taken_as_float64_or_stay(function: Function) -> None:
     stays = {"wrap": np.int8, "stay": np.int8, "bool": np.bool_}
-    assert function.of(np.array([1, 2], np.int8)).dtype == stays.get(function.dtypes, np.float64)
+    with np.errstate(all="ignore"):  # 2 may be no number of its domain
+        assert function.of(np.array([1, 2], np.int8)).dtype == stays.get(function.dtypes, np.float64)
     assert function.definition.__name__ == function.name
 
 

@@ -50,8 +50,8 @@ class Expected:
         if call.op not in FUNCTIONS:
             return False
         one = FUNCTIONS[call.op]
-        pole = one.least if one.slope_at_zero is None else 0.0
-        return pole is not None and any(bool((x == pole).any()) for x in found(call.refs[0], self.known))
+        poles = (one.domain or ()) if one.slope_at_zero is None else (0.0,)
+        return any(bool(np.isin(x, poles).any()) for x in found(call.refs[0], self.known))
 
     def _evaluated(self, numbers: dict[int, Any]) -> dict[Ref, Any]:
         """Every operand and result, with other ``numbers`` in some memories."""
