@@ -195,10 +195,11 @@ class Exact(Ordered):
 
     def slope(self, entry: Function) -> Exact:
         """Return the derivative of an entry's function, by a difference in so many digits that none is lost."""
-        if self.value == 0 and entry.slope_at_zero is not None:
-            return Exact(entry.slope_at_zero)
+        for pole, infinity in entry.poles:
+            if self.value == pole:
+                return Exact(infinity)
         if entry.domain is not None and not entry.domain[0] < self.value < entry.domain[1]:
-            return Exact(MP.inf if self.value in entry.domain else MP.nan)
+            return Exact(MP.nan)
         slope = self._difference(entry, 0)
         if entry.dtypes == "floats" and MP.mag(slope) < -MP.prec:  # the function is nearly flat: 1 - tanh(200), say
             slope = self._difference(entry, _LEAST)

@@ -2,6 +2,7 @@
 from pynested.nested.operands import Kind
 
 __all__ = [
+    "acos",
     "acosh",
     "asin",
     "asinh",
@@ -37,6 +38,7 @@ __all__ = [
     "trunc",
 ]
 
+def acos(self: Kind) -> Kind: ...
 def acosh(self: Kind) -> Kind: ...
 def asin(self: Kind) -> Kind: ...
 def asinh(self: Kind) -> Kind: ...

@@ -50,8 +50,7 @@ class Expected:
         if call.op not in FUNCTIONS:
             return False
         one = FUNCTIONS[call.op]
-        poles = (one.domain or ()) if one.slope_at_zero is None else (0.0,)
-        return any(bool(np.isin(x, poles).any()) for x in found(call.refs[0], self.known))
+        return any(bool((x == pole).any()) for x in found(call.refs[0], self.known) for pole, _ in one.poles)
 
     def _evaluated(self, numbers: dict[int, Any]) -> dict[Ref, Any]:
         """Every operand and result, with other ``numbers`` in some memories."""
