@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import pi, sqrt
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from .elementwise import blockwise
+from .elementwise import Kernel, blockwise
 from .running import minimum_of, quiet
 
 SILU_TAIL = {np.dtype(np.float32): -80.0, np.dtype(np.float64): -700.0}  # below, 1 + exp(x) is 1 and exp(-x) is huge
@@ -26,7 +27,7 @@ WORDS = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtyp
 @quiet
 def erf(x: NDArray[Any], /) -> NDArray[Any]:
     """The error function of floats."""
-    return blockwise(lambda out, x: scipy.special.erf(x, out), x)
+    return blockwise(_erf_kernel, x)
 
 
 @quiet
@@ -67,6 +68,10 @@ def silu(x: NDArray[Any], /) -> NDArray[Any]:
 def silu_backward(cotangent: NDArray[Any], x: NDArray[Any], /) -> NDArray[Any]:
     """``cotangent * silu'(x)``."""
     return blockwise(_silu_backward_kernel, cotangent, x, extra=1)
+
+
+def _erf_kernel(out: NDArray[Any], x: NDArray[Any]) -> None:
+    scipy.special.erf(x, out)
 
 
 def _erfc_kernel(out: NDArray[Any], x: NDArray[Any]) -> None:
@@ -189,3 +194,11 @@ def _silu_backward_kernel(out: NDArray[Any], cotangent: NDArray[Any], x: NDArray
     np.add(out, 1, out=out)
     np.multiply(out, sigmoid, out=out)
     np.multiply(out, cotangent, out=out)
+
+
+# The kernel of each verb and the scratch arrays that it takes, for those who cut arrays into blocks themselves:
+# ``kernel(out, *inputs, *scratch)``, where no input is out.
+KERNELS: dict[Callable[..., Any], tuple[Kernel, int]] = {
+    erf: (_erf_kernel, 0), erfc: (_erfc_kernel, 0), gelu: (_gelu_kernel, 1), gelu_backward: (_gelu_backward_kernel, 1),
+    relu_backward: (_relu_backward_kernel, 0), silu: (_silu_kernel, 0), silu_backward: (_silu_backward_kernel, 1),
+}  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 
 import pynested as pn
 from pynested.backends.errors import GradientError, StructureError
-from pynested.graph.chains import lined_up
+from pynested.graph.chains import program
 
 from .arrays import assert_same, holed, jagged
 from .functions import HELD
@@ -38,8 +38,8 @@ CHAINS: dict[str, Callable[[Any, Any], Any]] = {
 def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also with blocks of a few elements."""
     if request.param == "in blocks":
-        monkeypatch.setattr(lined_up, "BLOCK_BYTES", 256)
-        monkeypatch.setattr("pynested.graph.chains.chain.LARGE", 0)
+        monkeypatch.setattr(program, "BLOCK_BYTES", 256)
+        monkeypatch.setattr("pynested.graph.chains.program.LARGE", 0)
 
 
 def gradients(function: Callable[[Any, Any], Any], x: Any, y: Any, *, twice: bool = False) -> list[Any]:

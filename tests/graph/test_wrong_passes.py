@@ -133,8 +133,8 @@ def check_all() -> None:
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that chains go block by block."""
-    monkeypatch.setattr("pynested.graph.chains.chain.LARGE", 0)
-    monkeypatch.setattr("pynested.graph.chains.lined_up.BLOCK_BYTES", 256)
+    monkeypatch.setattr("pynested.graph.chains.program.LARGE", 0)
+    monkeypatch.setattr("pynested.graph.chains.program.BLOCK_BYTES", 256)
 
 
 def without_effects(run: Any) -> Any:

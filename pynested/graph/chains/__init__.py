@@ -1,10 +1,16 @@
 """Chains of elementwise operators as one call: a block of the values goes through all of them while it is in cache.
 
-chain       `Chain`, which looks whether its operands line up, and calls the operators themselves where they do not
-steps       the operators of a chain, as rules of numbered registers
-forward     the function of one block that computes a chain, as text
-backward    the function of one block that pulls cotangents through it, as text
-rule        the one line of the tape that a chain writes
+The way from a chain to its numbers, a file for each step::
+
+    chain       `Chain`, which looks whether its operands line up, and calls the operators themselves where they do not
+    steps       the operators of a chain, as rules of numbered registers
+    registers   what the rules compute, call by call, as they write it down themselves
+    forward     what is made of the inputs
+    backward    what is pulled from the outputs to the inputs
+    program     either of them as a function of Python that goes through blocks
+    places      where the registers of a block lie
+    kernels     what computes a register that no ufunc computes
+    rule        the one line of the tape that a chain writes
 """
 
 from .chain import Chain

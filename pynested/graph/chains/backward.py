@@ -1,4 +1,4 @@
-"""One block of a chain, backwards: what is needed is computed again, then each step pulls, from the last to the first.
+"""A chain, backwards: what is needed is computed again, then each step pulls, from the last to the first.
 
 What arrives at a register is added in the order in which the lines of the steps would have added it, so that gradients
 are those of the steps bit for bit.
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .forward import called, compiled, named, operand
+from .program import Program
+from .registers import RECORDER, Register, in_order, operands_of, registers_of
 from .steps import Step, Steps, kept
 
 _CHEAP = frozenset({"add", "sub", "mul", "neg", "abs", "maximum", "minimum", "relu", "square", "sgn"})
@@ -21,11 +23,11 @@ _DEAR, _MEMORY = 10, 2  # operators of this kind, and writing and reading a valu
 
 @dataclass(frozen=True)
 class Backward:
-    """A function of one block, and what it takes and gives.
+    """A program, and what it takes and gives.
 
-    ``f(*inputs, *kept, *cotangents, *sums) -> results``: registers that the forward pass has kept, cotangents of
-    outputs that have one, what has arrived already at inputs of full size. Results are the new sums, and contributions
-    to inputs that were spread, one by one.
+    ``function(shape, (*inputs, *kept, *cotangents, *begun)) -> results``: registers that the forward pass has kept,
+    cotangents of outputs that have one, what has arrived already at inputs of full size. Results are the sums at
+    inputs, and contributions to inputs that were spread, one by one.
     """
 
     function: Callable[..., Any]
@@ -46,101 +48,76 @@ class Passes(NamedTuple):
 
 
 @kept
-def backward(steps: Steps, passes: Passes) -> Backward:
+def backward(steps: Steps, dtype: np.dtype[Any], passes: Passes) -> Backward:
     """What pulls through ``steps``."""
-    return _Writer(steps, passes).backward()
+    registers = registers_of(steps, dtype, passes.kept)
+    given = {i: Register(dtype) for i in (*passes.arrived, *passes.begun)}
+    found, parts = _pulled(steps, passes, registers, dict(given))
+    sums = tuple(i for i in sorted(passes.wanted - passes.spread) if i in found)
+    results = [*[found[i] for i in sums], *[part for _, part in parts]]
+    parameters = [*registers[: steps.inputs], *[registers[i] for i in passes.kept], *given.values()]
+    program = Program(parameters, results)
+    looks = frozenset(i for i in program.takes if i < steps.inputs)
+    return Backward(program, sums, tuple(i for i, _ in parts), looks, _keeps(steps, _looked_at(results, registers)))
 
 
-class _Writer:
-    def __init__(self, steps: Steps, passes: Passes) -> None:
-        self.steps, self.passes = steps, passes
-        self.names: dict[str, Any] = {"zeros_like": np.zeros_like}
-        self.lines: list[str] = []
-        self.parts: list[tuple[int, str]] = []
-        self.has = {*passes.arrived, *passes.begun}
-        self.reached = set(passes.wanted)  # the registers between the inputs and the outputs
-        for step in steps.steps:
-            if self.reached.intersection(step.reads):
-                self.reached.add(step.register)
-        self.looked: set[int] = set()
+def _pulled(
+    steps: Steps, passes: Passes, registers: list[Register], cotangents: dict[int, Register]
+) -> tuple[dict[int, Register], list[tuple[int, Register]]]:
+    """The cotangents of all registers, and contributions to inputs that are spread."""
+    parts: list[tuple[int, Register]] = []
+    reached = set(passes.wanted)  # the registers between the inputs and the outputs
+    for step in steps.steps:
+        if reached.intersection(step.reads):
+            reached.add(step.register)
+    for step in reversed(steps.steps):
+        if step.register not in cotangents:
+            continue
+        for slope, one in zip(step.rule.partials, step.operands, strict=True):
+            if type(one) is not int or one not in reached:
+                continue
+            part = _part(step, slope, cotangents[step.register], registers)
+            if one in passes.spread:
+                parts.append((one, part))
+            else:
+                cotangents[one] = cotangents[one] + part if one in cotangents else part
+    return cotangents, parts
 
-    def backward(self) -> Backward:
-        """Write the text, and compile it."""
-        for step in reversed(self.steps.steps):
-            if step.register in self.has and step.register in self.reached:
-                self._pull(step)
-        sums = tuple(i for i in sorted(self.passes.wanted - self.passes.spread) if i in self.has)
-        results = [f"c{i}" for i in sums] + [name for _, name in self.parts]
-        parameters = [f"r{i}" for i in (*range(self.steps.inputs), *self.passes.kept)]
-        parameters += [f"c{i}" for i in (*self.passes.arrived, *self.passes.begun)]
-        keeps = self._keeps()
-        again = self._again()
-        text = [f"def chain({', '.join(parameters)}):", *again, *self.lines]
-        text.append(f"    return {''.join(one + ', ' for one in results) or '()'}")
-        looks = frozenset(i for i in self.looked if i < self.steps.inputs)
-        return Backward(compiled(text, self.names), sums, tuple(i for i, _ in self.parts), looks, keeps)
 
-    def _pull(self, step: Step) -> None:
-        """The contributions of one step to its operands."""
-        rule = step.rule
-        wanted = [type(one) is int and one in self.reached for one in step.operands]
-        looks = rule.looks[tuple(wanted)]
-        operands = [self._operand(one, "ab"[i] in looks) for i, one in enumerate(step.operands)]
-        output = "None"
-        if "y" in looks:
-            output = f"r{step.register}"
-            self.looked.add(step.register)
-        for partial, one, want in zip(rule.partials, step.operands, wanted, strict=True):
-            if want:
-                cotangent = f"c{step.register}"
-                if partial == 0:
-                    cotangent = f"zeros_like({cotangent})"
-                elif partial != 1:
-                    pull = named(rule.fused_on_cpu or partial, self.names)
-                    cotangent = f"{pull}({cotangent}, {output}, {', '.join(operands)})"
-                self._add(one, cotangent)  # type: ignore[arg-type]
+def _part(step: Step, slope: Callable[..., Any] | int, cotangent: Register, registers: list[Register]) -> Register:
+    """What a step sends to one of its operands."""
+    if slope == 0:
+        return Register(cotangent.dtype, np.zeros_like, (cotangent,))
+    if slope == 1:
+        return cotangent
+    operands, output = operands_of(step, registers), registers[step.register]
+    pull: Any = slope if step.rule.fused is None else partial(step.rule.fused, RECORDER)
+    made: Register = pull(cotangent, output, *operands)
+    return made
 
-    def _operand(self, one: int | tuple[float], looks: bool) -> str:
-        if type(one) is not int:
-            return operand(one) if looks else "None"
-        if looks:
-            self.looked.add(one)
-        return f"r{one}" if looks else "None"
 
-    def _add(self, register: int, cotangent: str) -> None:
-        if register in self.passes.spread:
-            name = f"p{len(self.parts)}"
-            self.lines.append(f"    {name} = {cotangent}")
-            self.parts.append((register, name))
-        elif register in self.has:
-            self.lines.append(f"    c{register} = c{register} + {cotangent}")
-        else:
-            self.lines.append(f"    c{register} = {cotangent}")
-            self.has.add(register)
+def _looked_at(results: list[Register], registers: list[Register]) -> set[int]:
+    """The registers that pulls look at, without those that only lead to these."""
+    number = {one: i for i, one in enumerate(registers)}
+    pulls = [one for one in in_order(results, frozenset(registers)) if one not in number]
+    return {number[read] for one in pulls for read in one.reads if read in number}
 
-    def _keeps(self) -> tuple[int, ...]:
-        """The registers looked at that take more to compute than to write and to read."""
-        there: set[int] = set()
-        for step in self.steps.steps:
-            free = step.register in self.steps.outputs  # it is written anyway
-            if step.register in self.looked and (free or self._cost(step, there) > _MEMORY):
-                there.add(step.register)
-        return tuple(sorted(there))
 
-    def _cost(self, step: Step, there: set[int]) -> int:
-        """How much is to be computed for a step where some registers are there."""
-        needed, cost = {step.register}, 0
-        for one in reversed(self.steps.steps):
-            if one.register in needed - there:
-                needed.update(one.reads)
-                cost += 1 if one.rule.name in _CHEAP else _DEAR
-        return cost
+def _keeps(steps: Steps, looked: set[int]) -> tuple[int, ...]:
+    """The registers looked at that take more to compute than to write and to read."""
+    there: set[int] = set()
+    for step in steps.steps:
+        free = step.register in steps.outputs  # it is written anyway
+        if step.register in looked and (free or _cost(steps, step, there) > _MEMORY):
+            there.add(step.register)
+    return tuple(sorted(there))
 
-    def _again(self) -> list[str]:
-        """The steps whose results somebody looks at, and those that lead to them."""
-        lines = []
-        for step in reversed(self.steps.steps):
-            if step.register in self.looked and step.register not in self.passes.kept:
-                self.looked.update(step.reads)
-                lines.append(f"    r{step.register} = {called(step, self.names)}")
-        return lines[::-1]
+
+def _cost(steps: Steps, step: Step, there: set[int]) -> int:
+    """How much is to be computed for a step where some registers are there."""
+    needed, cost = {step.register}, 0
+    for one in reversed(steps.steps):
+        if one.register in needed - there:
+            needed.update(one.reads)
+            cost += 1 if one.rule.name in _CHEAP else _DEAR
+    return cost

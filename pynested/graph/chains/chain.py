@@ -7,15 +7,15 @@ from typing import Any
 
 from pynested.autograd import Array
 from pynested.autograd.tape import state
-from pynested.backends.memory import LARGE, empty, once_more
-from pynested.backends.numpy.running import another_quiet_context, run, scratch
+from pynested.backends.memory import once_more
+from pynested.backends.numpy.running import another_quiet_context
 from pynested.nested.array import NestedArray, around
 
 from ..forms import Value
 from ..nodes import Fact, Node
 from ..replay import runner
-from .forward import by_blocks, whole
-from .lined_up import Lined, block_rows, lined_up
+from .forward import forward
+from .lined_up import Lined, lined_up
 from .rule import ChainRule
 from .steps import steps_of
 
@@ -72,30 +72,11 @@ class Chain:
 
     def _computed(self, datas: list[Any], lined: Lined, wanted: tuple[int, ...]) -> Any:
         """The registers ``wanted``."""
+        program = forward(self.steps, datas[0].dtype, wanted)
         try:
-            if datas[min(lined.cut)].nbytes < LARGE:
-                return another_quiet_context().run(whole(self.steps, wanted), *datas)
-            return another_quiet_context().run(self._by_blocks, datas, lined, wanted)
+            return another_quiet_context().run(program, lined.shape, datas)
         except MemoryError as error:
             return once_more(error, self._computed, datas, lined, wanted)
-
-    def _by_blocks(self, datas: list[Any], lined: Lined, wanted: tuple[int, ...]) -> list[Any]:
-        kernel, count = by_blocks(self.steps, wanted)
-        dtype, shape = datas[0].dtype, lined.shape
-        results = [empty(shape, dtype) for _ in wanted]
-        arrays = [*datas, *results]
-        cut = [*(i in lined.cut for i in range(len(datas))), *[True] * len(results)]
-        if all(cut):  # one after another, whatever the shape
-            arrays, shape = [x.reshape(-1) for x in arrays], (results[0].size,)
-        step = block_rows(shape, dtype.itemsize, len(arrays) + count)
-
-        def work(start: int) -> None:
-            part = slice(start, min(start + step, shape[0]))
-            block = [x[part] if c else x for x, c in zip(arrays, cut, strict=True)]
-            kernel(*block, *scratch("chain", (count, part.stop - start, *shape[1:]), dtype))
-
-        run(work, [(start,) for start in range(0, shape[0], step)], results[0].nbytes)
-        return results
 
 
 def _met_twice(arrays: Sequence[Any]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any, NamedTuple
 
 from pynested.autograd import Array
@@ -11,8 +10,6 @@ from pynested.components.broadcasting import behind_runs
 from pynested.nested.array import NestedArray
 
 from .steps import Steps
-
-BLOCK_BYTES = 1024 * 1024  # of all operands of a block together: they stay in the second-level cache
 
 
 class Lined(NamedTuple):
@@ -69,9 +66,3 @@ def _all_large(steps: Steps, cut: set[int]) -> bool:
             return False
         large.add(step.register)
     return True
-
-
-def block_rows(shape: tuple[int, ...], itemsize: int, arrays: int) -> int:
-    """How many rows make a block, of so many arrays."""
-    row = prod(shape[1:]) * itemsize * arrays
-    return max(1, BLOCK_BYTES // max(1, row))

@@ -11,11 +11,11 @@ from pynested.autograd.array import raw, wrapped
 from pynested.autograd.pending import Pending
 from pynested.autograd.rules.rule import RULES, Rule, hang
 from pynested.autograd.tape import Line, held
-from pynested.backends.memory import empty
-from pynested.backends.numpy.running import run
+from pynested.backends.memory import once_more
+from pynested.backends.numpy.running import another_quiet_context
 
 from .backward import Backward, Passes, backward
-from .lined_up import Lined, block_rows
+from .lined_up import Lined
 
 
 class ChainRule(Rule):
@@ -27,14 +27,15 @@ class ChainRule(Rule):
 
     def kept(self, operands: list[Any], lined: Lined) -> tuple[int, ...]:
         """The registers that a line keeps, for a backward pass from all outputs to all that wants a gradient."""
-        return self._planned(tuple([one.tracked for one in operands]), lined.cut).keeps
+        return self._planned(operands, lined.cut).keeps
 
-    def _planned(self, tracked: tuple[bool, ...], cut: frozenset[int]) -> Backward:
+    def _planned(self, operands: list[Any], cut: frozenset[int]) -> Backward:
+        tracked, dtype = tuple([one.tracked for one in operands]), operands[0].dtype
         plan = self.plans.get((tracked, cut))
         if plan is None:
             wanted = frozenset(i for i, one in enumerate(tracked) if one)
-            first = backward(self.steps, Passes(self.steps.outputs, (), wanted, wanted - cut, ()))
-            again = backward(self.steps, Passes(self.steps.outputs, (), wanted, wanted - cut, first.keeps))
+            first = backward(self.steps, dtype, Passes(self.steps.outputs, (), wanted, wanted - cut, ()))
+            again = backward(self.steps, dtype, Passes(self.steps.outputs, (), wanted, wanted - cut, first.keeps))
             plan = self.plans[tracked, cut] = replace(again, keeps=first.keeps)
         return plan
 
@@ -45,7 +46,7 @@ class ChainRule(Rule):
         )
         given = [held(one, source) for one, source in zip(operands, sources, strict=True)]
         line = Line(self, sources, (lined, given, tuple(kept)), results[0].shape, results[0].dtype)
-        looks = self._planned(tuple([one.tracked for one in operands]), lined.cut).looks
+        looks = self._planned(operands, lined.cut).looks
         saved = [one if i in looks else None for i, one in enumerate(given)]
         line.save((*saved, *kept.values()), None)
         if len(results) == 1:
@@ -74,17 +75,14 @@ class ChainRule(Rule):
         begun = {i: there[line.sources[i]] for i in wanted if i in lined.cut and line.sources[i] in there}
         goal = frozenset(wanted)
         passes = Passes(tuple(arrived), tuple(begun), goal, goal - lined.cut, line.static[2])
-        kernel = backward(self.steps, passes)
-        given = [*inputs, *arrived.values(), *begun.values()]
-        cut = [one is not None and (i in lined.cut or i >= self.steps.inputs) for i, one in enumerate(inputs)]
-        cut += [True] * (len(arrived) + len(begun))
-        found = _by_blocks(kernel.function, given, cut, lined, len(kernel.sums) + len(kernel.spread), line.dtype)
-        for i, total in zip(kernel.sums, found[: len(kernel.sums)], strict=True):
+        pull = backward(self.steps, line.dtype, passes)
+        found = _computed(pull.function, lined.shape, [*inputs, *arrived.values(), *begun.values()])
+        for i, total in zip(pull.sums, found[: len(pull.sums)], strict=True):
             if i in begun:
                 pending.cotangents[line.sources[i]] = total
             else:
                 pending.add(line.sources[i], total)
-        for i, part in zip(kernel.spread, found[len(kernel.sums) :], strict=True):
+        for i, part in zip(pull.spread, found[len(pull.sums) :], strict=True):
             pending.add(line.sources[i], RULES["sum_to"](part, line.sources[i].shape))
 
     def _pull_recorded(self, line: Line, arrived: dict[int, Any], pending: Pending, wanted: list[int]) -> None:
@@ -124,18 +122,9 @@ def _placed(things: Any, places: list[int], others: Any) -> list[Any]:
     return mixed
 
 
-def _by_blocks(function: Any, given: list[Any], cut: list[bool], lined: Lined, count: int, dtype: Any) -> list[Any]:
-    """Call ``function`` on blocks of what is cut, and put what it gives together."""
-    step = block_rows(lined.shape, dtype.itemsize, len(given) + count)
-    rows = lined.shape[0] if lined.shape else 1
-    if step >= rows:
-        return list(function(*given))
-    results = [empty(lined.shape, dtype) for _ in range(count)]
-
-    def work(start: int) -> None:
-        block = [one[start : start + step] if c else one for one, c in zip(given, cut, strict=True)]
-        for result, part in zip(results, function(*block), strict=True):
-            result[start : start + step] = part
-
-    run(work, [(start,) for start in range(0, rows, step)], results[0].nbytes if results else 0)
-    return results
+def _computed(function: Any, shape: tuple[int, ...], given: list[Any]) -> Any:
+    """``function(shape, given)``, quietly, and once more where memory is short."""
+    try:
+        return another_quiet_context().run(function, shape, given)
+    except MemoryError as error:
+        return once_more(error, _computed, function, shape, given)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, TypeVar
 
 from pynested.autograd.rules import elementwise as rules
 from pynested.autograd.rules.functions import RULES as OF_ONE
 from pynested.autograd.rules.kinds.elementwise import Elementwise
 from pynested.autograd.rules.pairs import RULES as OF_TWO
-from pynested.backends import get_backend
 
 from ..forms import Value
 from ..nodes import Fact, Node
@@ -85,13 +83,3 @@ def steps_of(
         steps.append(Step(RULES[node.name], operands, register))
     nested = frozenset(i for value, i in registers.items() if facts[value.number].kind == "nested")
     return Steps(tuple(steps), len(inputs), tuple(registers[one] for one in outputs), nested)
-
-
-@cache
-def ufunc_of(rule: Elementwise) -> Callable[..., Any] | None:
-    """NumPy's own function of which a rule is the quiet form on the CPU, which takes memory for its result."""
-    verb = rule.verb
-    if not isinstance(verb, str):
-        return None
-    found: Callable[..., Any] | None = getattr(getattr(get_backend("cpu"), verb), "quiet_of", None)
-    return found

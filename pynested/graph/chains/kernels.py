@@ -1,0 +1,62 @@
+"""What computes a register of a block: a ufunc, or a kernel ``kernel(out, *operands, *scratch)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pynested.backends.numpy import activations
+
+from .registers import Register
+
+_WORDS: dict[int, np.dtype[Any]] = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}
+
+
+def _choose(out: NDArray[Any], condition: Any, a: Any, b: Any, apart: NDArray[Any]) -> None:
+    """`numpy.where` by bits; that one guesses at each element which way the next one goes, wrong half of the time."""
+    words = _WORDS[out.itemsize]
+    mask, ours, theirs = out.view(words), _bits(a, out.dtype, words), _bits(b, out.dtype, words)
+    np.negative(condition.view(np.int8), out=mask)  # all bits where it holds
+    if type(theirs) is not np.ndarray and not theirs:
+        np.bitwise_and(mask, ours, out=mask)
+        return
+    difference = apart.view(words)
+    np.bitwise_xor(ours, theirs, out=difference)
+    np.bitwise_and(mask, difference, out=mask)
+    np.bitwise_xor(mask, theirs, out=mask)
+
+
+def _bits(x: Any, dtype: np.dtype[Any], words: np.dtype[Any]) -> Any:
+    """The bits of an array, or of a number in ``dtype``."""
+    return (x if isinstance(x, np.ndarray) else dtype.type(x)).view(words)
+
+
+def _nothing(out: NDArray[Any], like: Any) -> None:
+    out.fill(0)
+
+
+KERNELS: dict[Any, tuple[Callable[..., None], int]] = {
+    **activations.KERNELS,
+    np.where: (_choose, 1),
+    np.zeros_like: (_nothing, 0),
+}
+
+
+def kernel_of(register: Register) -> Callable[..., None]:
+    """The kernel of what is no ufunc."""
+    function: Any = register.function
+    if function in KERNELS:
+        return KERNELS[function][0]
+
+    def copied(out: NDArray[Any], *operands: Any) -> None:
+        out[...] = function(*operands)
+
+    return copied
+
+
+def scratch_of(register: Register) -> int:
+    """How many scratch arrays what computes a register takes."""
+    return 0 if isinstance(register.function, np.ufunc) else KERNELS.get(register.function, (None, 0))[1]

@@ -1,0 +1,121 @@
+"""Registers: arrays without numbers, with which rules write down what they compute.
+
+A rule computes with the verbs of a backend and with arrays. Given `RECORDER` and registers in their place it does what
+it always does, call by call, and each call leaves a register::
+
+    x = Register(np.dtype("float32"))
+    1 - x * x           # a register made by np.subtract of 1 and of one that np.multiply made of x and x
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pynested.backends import get_backend
+from pynested.backends.numpy.elementwise import relu, sgn
+
+from .steps import Step, Steps
+
+# Verbs of the backend that come to one of NumPy's functions, for floats.
+_PLAIN: dict[Any, Callable[..., Any]] = {relu: lambda x: np.maximum(x, 0), sgn: np.sign, np.where: np.where}
+
+
+@dataclass(eq=False)
+class Register(np.lib.mixins.NDArrayOperatorsMixin):
+    """What a function makes of other registers and of numbers; without a function a parameter, which is given.
+
+    Attributes
+    ----------
+    dtype : dtype
+        Of its numbers.
+    function : callable
+        A ufunc, `numpy.where`, or a verb of the backend.
+    operands : tuple of Register or number
+        What that takes.
+    """
+
+    dtype: np.dtype[Any]
+    function: Callable[..., Any] | None = None
+    operands: tuple[Any, ...] = ()
+
+    __hash__ = object.__hash__
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
+        if method != "__call__" or options:
+            return NotImplemented
+        return Register(resolved(ufunc, operands)[-1], ufunc, operands)
+
+    def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        if function is not np.where or len(args) != 3 or kwargs:
+            return NotImplemented
+        return Register(resolved(np.maximum, args[1:])[-1], function, args)
+
+    @property
+    def reads(self) -> list[Register]:
+        """The registers that go in."""
+        return [one for one in self.operands if type(one) is Register]
+
+
+def resolved(ufunc: np.ufunc, operands: Iterable[Any]) -> tuple[np.dtype[Any], ...]:
+    """The dtypes of operands, in which NumPy computes, and of the result."""
+    kinds = [one.dtype if hasattr(one, "dtype") else type(one) for one in operands]
+    return ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))
+
+
+class Recorder:
+    """In the place of the CPU's backend: its verbs make registers of registers."""
+
+    device = "cpu"
+
+    def __getattr__(self, verb: str) -> Callable[..., Any]:
+        function = getattr(get_backend("cpu"), verb)
+        return getattr(function, "quiet_of", None) or _PLAIN.get(function) or partial(_made_by, function)
+
+
+def _made_by(function: Callable[..., Any], *operands: Any) -> Register:
+    return Register(operands[0].dtype, function, operands)
+
+
+RECORDER = Recorder()
+
+
+def registers_of(steps: Steps, dtype: np.dtype[Any], given: Iterable[int] = ()) -> list[Register]:
+    """All registers of a chain of one dtype; the inputs, and those that are ``given``, are parameters."""
+    registers = [Register(dtype) for _ in range(steps.inputs)]
+    known = frozenset(given)
+    for step in steps.steps:
+        registers.append(Register(dtype) if step.register in known else _computed(step, registers))
+    return registers
+
+
+def _computed(step: Step, registers: list[Register]) -> Register:
+    verb: Any = step.rule.verb
+    compute = getattr(RECORDER, verb) if isinstance(verb, str) else partial(verb, RECORDER)
+    made: Register = compute(*operands_of(step, registers))
+    return made
+
+
+def operands_of(step: Step, registers: list[Register]) -> list[Any]:
+    """What a step takes: registers and numbers."""
+    return [registers[one] if type(one) is int else one[0] for one in step.operands]  # type: ignore[index]
+
+
+def in_order(results: Iterable[Register], leaves: frozenset[Register] = frozenset()) -> Iterator[Register]:
+    """The registers that results need, each once, after those that it is made of; not what ``leaves`` are made of."""
+    seen: set[Register] = set()
+    left = [*results][::-1]
+    while left:
+        one = left[-1]
+        before = [] if one in leaves else [operand for operand in one.reads if operand not in seen]
+        if before and one not in seen:
+            left += before[::-1]
+            continue
+        left.pop()
+        if one not in seen:
+            seen.add(one)
+            yield one

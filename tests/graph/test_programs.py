@@ -1,0 +1,104 @@
+"""Programs of chains: every rule in blocks gives the bits that it gives alone, whatever the numbers are.
+
+All bits but the sign of a NaN, which NumPy's own loops take now from one operand and now from the other.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.graph.chains import places, program
+from pynested.graph.chains.program import Program
+from pynested.graph.chains.registers import Register
+from pynested.graph.chains.steps import RULES
+
+EDGES = [0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1e-40, -1e-310, 1.0, -1.0, 0.5, 2.0, -3.25, 88.0, -105.0, 1e30]
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that each call of a program goes through blocks, the last of them shorter."""
+    monkeypatch.setattr(program, "LARGE", 0)
+    monkeypatch.setattr(program, "BLOCK_BYTES", 2048)
+
+
+def edges(dtype: Any) -> list[pn.NestedArray]:
+    """All pairs of numbers at which functions have edges, as two operands of one structure."""
+    pairs = np.array([*product(EDGES, EDGES), (1.0, 1.0)]).astype(str(dtype))
+    offsets = pn.array([0, 100, 100, len(pairs)])
+    return [pn.nested_array_from_jagged(pn.array(pairs[:, i].copy()), offsets) for i in (0, 1)]
+
+
+def bits(x: pn.NestedArray) -> bytes:
+    """The values, bit for bit, all NaNs alike."""
+    values = x.detach().values().numpy()
+    return np.where(np.isnan(values), np.nan, values).tobytes()
+
+
+def gradients(function: Any, *operands: Any) -> list[Any]:
+    """The result, and what arrives at the operands where every result has a cotangent of its own."""
+    tracked = [x.detach().requires_grad_() for x in operands]
+    y = function(*tracked)
+    cotangent = pn.nested_array_from_jagged(pn.arange(y.values().shape[0]).to(y.dtype) * 0.25 - 7, y.offsets())
+    return [y.detach(), *[one.detach() for one in pn.grad(y, tracked, cotangent, allow_unused=True) if one is not None]]
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("dtype", [pn.float32, pn.float64], ids=str)
+@pytest.mark.parametrize("name", RULES)
+def test_every_rule_in_blocks_gives_the_same_bits(name: str, dtype: Any) -> None:
+    rule, operator = RULES[name], getattr(pn, name)
+    x, y = edges(dtype)
+    functions: list[Any] = [lambda x, y: operator(operator(x, y), x), lambda x: operator(operator(2, x), -0.0)]
+    if rule.arity == 1:
+        functions = [lambda x: operator(operator(x))]
+    for function in functions:
+        compiled, operands = pn.compile(function), [x, y][: function.__code__.co_argcount]
+        assert bits(compiled(*operands)) == bits(function(*operands))
+        found, expected = gradients(compiled, *operands), gradients(function, *operands)
+        assert list(map(bits, found)) == list(map(bits, expected))
+        assert "2 operators in 1" in compiled.explain()
+
+
+def some_program(chance: np.random.Generator, count: int) -> Program:
+    """Sums, products and products with what was compared, of earlier ones; some are results, some parameters too."""
+    parameters = [Register(np.dtype(np.float64)) for _ in range(3)]
+    known = [*parameters]
+    for _ in range(count):
+        a, b = (known[i] for i in chance.integers(max(0, len(known) - 6), len(known), 2))
+        known.append([a + b, a * b - 1, np.where(a < b, a, b), np.maximum(a, 0.5)][chance.integers(4)])
+    return Program(parameters, [known[i] for i in (*chance.integers(3, len(known), 3), -1, 0)])
+
+
+def check_programs() -> None:
+    """Hold programs in blocks against whole ones, which keep every register."""
+    chance = np.random.default_rng(5)
+    for count in (1, 4, 12, 30, 30, 30):
+        made = some_program(chance, count)
+        x, y, row = (chance.normal(size=size) for size in ((40, 7), (40, 7), (7,)))
+        with np.errstate(all="ignore"):
+            expected = made._of_whole_arrays()(x, y, row)
+            found = made((40, 7), (x, y, row))
+        for one, other in zip(found[:-1], expected[:-1], strict=True):
+            assert one.tobytes() == np.broadcast_to(other, (40, 7)).tobytes()
+        assert found[-1] is x
+
+
+WRONG: dict[str, Any] = {
+    "_last_readers": lambda order: {read: one for one in reversed(order) for read in one.reads},
+    "_reads_before_it_writes": lambda one: True,
+}
+
+
+def test_registers_lie_where_nobody_reads_any_more(small_blocks: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_programs()
+    for name, wrong in WRONG.items():
+        with monkeypatch.context() as patched:
+            patched.setattr(places, name, wrong)
+            with pytest.raises(AssertionError):
+                check_programs()
