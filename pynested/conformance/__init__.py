@@ -5,7 +5,7 @@ A call goes down this list, and what came of it comes up again:
 - `corpus`: the vectors, whose forms were checked as they were read
 - `placements`: where components lie in memory; `arranging`: which of them a case is asked in
 - `runner`: every case, layout and placement as a request; `conform`: a whole run, which may break off;
-  `forks`: processes that share it
+  `forks`: processes that share it; `progress`: how far it is
 - `messages`: what an adapter is told, and that it is told no more than the call
 - `session`: who answers. `capabilities`: what an adapter says that it can do, beyond which nothing is sent
 - `adapters`: pynested in this process; PyTorch, awkward, TensorFlow and the definitions themselves (`law`) in a child

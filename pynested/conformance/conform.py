@@ -1,4 +1,4 @@
-"""A whole run: records written as they come, progress shown on a terminal, and the run handed back."""
+"""A whole run: records written as they come, shown how far it is, and handed back."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from .corpus import Corpus, Selection
 from .forks import shared
 from .lines import Write, writer
 from .problems import KitError
+from .progress import Progress
 from .records import Record, Run, footer, header
 from .runner import plan, results
 from .session import Session
@@ -60,42 +61,9 @@ def _run(
         for record in records:
             found.append(record)
             write(record)
-            progress.at(len(found), record)
+            progress.at(record)
     if len(found) != expected:
         raise KitError(f"{expected} cases were to be run, but there are {len(found)} results")
     last = footer(found, time.perf_counter() - started)
     write(last)
     return last
-
-
-class Progress:
-    """One line that is written over, on a terminal only."""
-
-    _EVERY = 0.1
-
-    def __init__(self, screen: TextIO | None, total: int) -> None:
-        self._screen = screen if screen is not None and screen.isatty() else None
-        self._total, self._last = total, 0.0
-
-    def __enter__(self) -> None:
-        """Show nothing yet."""
-
-    def __exit__(self, *_: object) -> None:
-        """Clear the line."""
-        self._show("\r" + " " * 60 + "\r")
-
-    def at(self, number: int, record: Record) -> None:
-        """Show how far the run is."""
-        now = time.perf_counter()
-        if now - self._last > self._EVERY:
-            self._last = now
-            text = f"{number:,} of {self._total:,}  {record['op']}, {record['layout']}"
-            self._show(f"\r{text:<60}")
-
-    def _show(self, text: str) -> None:
-        if self._screen is not None:
-            try:
-                self._screen.write(text)
-                self._screen.flush()
-            except OSError:  # the terminal is gone; the run is not about it
-                self._screen = None

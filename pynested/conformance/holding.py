@@ -82,6 +82,8 @@ def check(
 ) -> Checked:
     """Hold ``function`` against all cases of the operator ``op``; return what came of it, or raise it as a report.
 
+    In a notebook a bar shows how far the run is.
+
     Parameters
     ----------
     function : callable
