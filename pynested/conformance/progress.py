@@ -76,9 +76,8 @@ class _Bar:
         self._show(run, f"{run.number:,} of {run.total:,}, {run.differ:,} differ: {run.last}")
 
     def end(self, run: Progress) -> None:
-        whole = run.number == run.total
-        far = f"{run.total:,} results" if whole else f"broken off after {run.number:,} of {run.total:,} results"
-        self._show(run, f"{far}, {run.differ:,} differ")
+        broken = "" if run.number == run.total else "broken off at "
+        self._show(run, f"{broken}{run.number:,} of {run.total:,}, {run.differ:,} differ")
 
     def _show(self, run: Progress, words: str) -> None:
         bar = f'<progress value="{run.number}" max="{run.total}"></progress>'

@@ -52,7 +52,7 @@ def test_a_notebook_shows_one_bar_and_how_it_ended(shown: Shown) -> None:
     first, last = shown[0], shown[-1]
     assert first["text/plain"] == f"1 of {results}, 0 differ: relu, strided"
     assert first["text/html"] == f'<div><progress value="1" max="{results}"></progress> {first["text/plain"]}</div>'
-    assert last["text/plain"] == f"{results} results, 0 differ" and f'value="{results}"' in last["text/html"]
+    assert last["text/plain"] == f"{results} of {results}, 0 differ" and f'value="{results}"' in last["text/html"]
     check(relu, "relu", **FLOATS)
     assert len({one["place"] for one in shown}) == 2, "another run has another"
 
@@ -60,8 +60,9 @@ def test_a_notebook_shows_one_bar_and_how_it_ended(shown: Shown) -> None:
 def test_a_notebook_is_told_how_many_differ(shown: Shown) -> None:
     with pytest.raises(Disagreement) as caught:
         check(lambda x: [np.abs(one) for one in x] if isinstance(x, list) else np.abs(x), "relu", **FLOATS)
+    results = len(caught.value.checked.run.results)
     differ = len({one["id"] for found in caught.value.checked.differences.values() for one in found})
-    assert differ > 1 and shown[-1]["text/plain"].endswith(f"results, {differ} differ")
+    assert differ > 1 and shown[-1]["text/plain"].endswith(f" of {results}, {differ} differ")
 
 
 def test_a_bar_says_that_a_run_broke_off(shown: Shown) -> None:
@@ -70,7 +71,7 @@ def test_a_bar_says_that_a_run_broke_off(shown: Shown) -> None:
         run.at(result("ok"))
         run.at(result("value"))
         raise KeyboardInterrupt
-    assert shown[-1]["text/plain"] == "broken off after 2 of 1,200 results, 1 differ"
+    assert shown[-1]["text/plain"] == "broken off at 2 of 1,200, 1 differ"
 
 
 def test_a_bar_has_neither_script_nor_style_of_its_own(shown: Shown) -> None:
@@ -106,4 +107,4 @@ def test_a_kernel_shows_it(tmp_path: Path) -> None:
     nbclient.NotebookClient(notebook, kernel_name="python3", resources={"metadata": {"path": tmp_path}}).execute()
     bar, agrees = notebook.cells[0].outputs
     assert agrees["data"]["text/plain"] == "True"
-    assert re.fullmatch(r"\d+ results, 0 differ", bar["data"]["text/plain"]) and "<progress" in bar["data"]["text/html"]
+    assert re.fullmatch(r"(\d+) of \1, 0 differ", bar["data"]["text/plain"]) and "<progress" in bar["data"]["text/html"]
