@@ -50,10 +50,9 @@ def index(title: str, about: str, pages: list[str]) -> str:
 
 
 def write_readme(folder: Path) -> None:
-    """The first page and the tour, which are parts of the README; and what changed."""
+    """The first page, which is the README without what leads from there into folders; and what changed."""
     text = outside_links((ROOT / "README.md").read_text(encoding="utf-8"), ROOT)
-    top, _, rest = text.partition("## A tour\n")
-    tour = rest.partition("## What is where\n")[0].replace("\n### ", "\n## ")
+    top = re.sub(r"^## (From here|What is where)\n.*?(?=^## |\Z)", "", text, flags=re.MULTILINE | re.DOTALL)
     picture = (ROOT / "docs" / "nested.svg").read_text(encoding="utf-8")
     top = re.sub(
         r"!\[[^\]]*\]\([^)]*nested\.svg\)", lambda match: picture, top
@@ -61,7 +60,6 @@ def write_readme(folder: Path) -> None:
     changes = outside_links((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), ROOT)
     (folder / "changes.md").write_text(changes, encoding="utf-8")
     (folder / "top.md").write_text(top.replace("](../", "]("), encoding="utf-8")  # it is shown by the first page
-    (folder / "tour.md").write_text(f"# A tour\n{tour}", encoding="utf-8")
 
 
 # ---- the specification -----------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What README.md and CONTRIBUTING.md show is what happens: every example is run and its output compared."""
+"""What README.md, CONTRIBUTING.md and pages of docs/ show is what happens: every example is run, its output compared."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from pynested.spec.reductions import REDUCTIONS
 from pynested.spec.runwise import RUNWISE
 from pynested.surface import ufuncs
 
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/tour.md", "docs/conformance.md", "docs/names.md")
+SESSIONS = ("README.md", "docs/conformance.md")
 INSTALL = "python3 -m venv --without-pip .venv && python3 -m pip --python .venv install -e '.[test]'"
 
 
@@ -39,25 +40,31 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
 
 
-@needs_compiler
-def test_python_examples(readme: str, root: Path, tmp_path: Path) -> None:
-    examples = "\n".join(blocks(readme, "python"))
-    assert examples.count(">>> ") > 15
-    (tmp_path / "examples.txt").write_text(examples, encoding="utf-8")
-    done = run(tmp_path, "-m", "doctest", "-o", "ELLIPSIS", "examples.txt")
+def check_examples(page: str, language: str, folder: Path) -> None:
+    examples = "".join(blocks(page, language))
+    assert examples.count(">>> ") > 10
+    (folder / "examples.txt").write_text(examples, encoding="utf-8")
+    done = run(folder, "-m", "doctest", "-o", "ELLIPSIS", "examples.txt")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_compiler
+def test_python_examples_of_the_longer_tour(root: Path, tmp_path: Path) -> None:
+    check_examples((root / "docs" / "tour.md").read_text(encoding="utf-8"), "python", tmp_path)
+
+
+def test_python_examples_and_the_picture_that_they_draw(readme: str, root: Path, tmp_path: Path) -> None:
+    check_examples(readme, "python", tmp_path)
     drawn = (tmp_path / "nested.svg").read_text(encoding="utf-8")
     assert drawn == (root / "docs" / "nested.svg").read_text(encoding="utf-8"), "docs/nested.svg is not current"
 
 
 @needs_compiler
-def test_python_examples_with_torch(readme: str, tmp_path: Path) -> None:
+def test_python_examples_with_torch(root: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    examples = "".join(blocks(readme, "(?:python|pycon)"))
-    assert "import torch" in examples
-    (tmp_path / "examples.txt").write_text(examples, encoding="utf-8")
-    done = run(tmp_path, "-m", "doctest", "-o", "ELLIPSIS", "examples.txt")
-    assert done.returncode == 0, done.stdout + done.stderr
+    tour = (root / "docs" / "tour.md").read_text(encoding="utf-8")
+    assert any("import torch" in block for block in blocks(tour, "pycon"))
+    check_examples(tour, "(?:python|pycon)", tmp_path)
 
 
 def sessions(text: str) -> list[tuple[str, str]]:
@@ -70,8 +77,8 @@ def sessions(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def check_sessions(readme: str, folder: Path, *, torch: bool) -> None:
-    chosen = [(command, output) for command, output in sessions(readme) if ("--target torch" in command) == torch]
+def check_sessions(page: str, folder: Path, *, torch: bool) -> None:
+    chosen = [(command, output) for command, output in sessions(page) if ("--target torch" in command) == torch]
     assert chosen
     for command, output in chosen:
         program, *arguments = shlex.split(command)
@@ -82,20 +89,22 @@ def check_sessions(readme: str, folder: Path, *, torch: bool) -> None:
         assert done.returncode == int(torch), "agreement is exit code 0, a difference 1"
 
 
-def test_console_examples(readme: str, tmp_path: Path) -> None:
-    check_sessions(readme, tmp_path, torch=False)
+def test_console_examples(root: Path, tmp_path: Path) -> None:
+    check_sessions((root / "docs" / "conformance.md").read_text(encoding="utf-8"), tmp_path, torch=False)
 
 
-def test_console_examples_with_torch(readme: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", SESSIONS)
+def test_console_examples_with_torch(name: str, root: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    check_sessions(readme, tmp_path, torch=True)
+    check_sessions((root / name).read_text(encoding="utf-8"), tmp_path, torch=True)
 
 
-def test_names_of_numpy_are_listed(readme: str) -> None:
-    listed = re.search(r"ufuncs take nested arrays:\s+`(.*?)`;\s+and\s+these\s+functions:\s+`(.*?)`", readme, re.DOTALL)
+def test_names_of_numpy_are_listed(root: Path) -> None:
+    page = (root / "docs" / "names.md").read_text(encoding="utf-8")
+    listed = re.search(r"ufuncs take nested arrays:\s+`(.*?)`;\s+and\s+these\s+functions:\s+`(.*?)`", page, re.DOTALL)
     assert listed is not None
     of_elements, functions = (set(names.split()) for names in listed.groups())
-    place = "the list below ## Names in README.md, which is wrapped by hand at 120 columns"
+    place = "the list in docs/names.md, which is wrapped by hand at 120 columns"
     known = {ufunc.__name__ for ufunc in ufuncs._NAMES}
     missing = known - of_elements | {name for name in (*REDUCTIONS, *RUNWISE) if hasattr(np, name)} - functions
     assert not missing, f"add {' '.join(sorted(missing))} to {place}"
@@ -109,9 +118,10 @@ def test_the_two_commands_are_there_once_each(readme: str) -> None:
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_links_lead_somewhere(name: str, root: Path) -> None:
-    text = (root / name).read_text(encoding="utf-8")
-    links = [link for link in re.findall(r"\]\(([^)]+)\)", text) if not urlsplit(link).scheme]
-    assert [link for link in links if not (root / link.partition("#")[0]).exists()] == []
+    page = root / name
+    links = re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
+    local = [link for link in links if not urlsplit(link).scheme]
+    assert [link for link in local if not (page.parent / link.partition("#")[0]).exists()] == []
 
 
 def test_paths_in_contributing_exist(root: Path) -> None:
