@@ -207,6 +207,11 @@ FUNCTIONS = {one.name: one for one in (
              "``-g / sqrt(1 - x**2)``, an infinity at -1 and 1",
              ("[1.0, 0.0], [2.0]", "(array([0.        , 1.57079633]), array([nan]))"), verb="arccos",
              samples=fractions),
+    Function("atanh", "a", per(lambda y, x: RULES["square"](RULES["sqrt"]((1 - x) * (1 + x)))),  # NaN where atanh is
+             "The inverse hyperbolic tangent",
+             "atanh of a zero is the same zero, of -1 and 1 -inf and inf, of a number below -1 or above 1 NaN.",
+             "``g / (1 - x**2)``, an infinity at -1 and 1, NaN below and above",
+             ("[0.0, 1.0], [2.0]", "(array([ 0., inf]), array([nan]))"), verb="arctanh", samples=fractions),
     Function("log2", "a", Pull(lambda g, y, x: g / x * 1.4426950408889634), "The logarithm to base 2",
              "log2(0) is -inf for both zeros, log2 of a negative number is NaN, log2(1) is +0, log2(inf) is inf.",
              "``g / (x * log(2))``, an infinity at 0", ("[8.0, 0.0], [-1.0]", "(array([  3., -inf]), array([nan]))"),

@@ -18,11 +18,11 @@ from .spelling import Spelling
 # The ufuncs of NumPy, by the names of operators where these are others.
 _OF_ONE = ["exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt", "log1p", "expm1", "log2", "log10"]
 _OF_ONE += ["square", "floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "logical_not"]
-_OF_ONE += ["neg", "abs", "sgn", "asin", "acos", "atan", "asinh", "acosh", "exp2"]
+_OF_ONE += ["neg", "abs", "sgn", "asin", "acos", "atanh", "atan", "asinh", "acosh", "exp2"]
 _OF_TWO = ["add", "sub", "mul", "div", "maximum", "minimum", "pow", "floor_divide", "remainder", "bitwise_and"]
 _OF_TWO += ["bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor", "eq", "ne", "lt", "le", "gt", "ge"]
 _RENAMED = {"neg": "negative", "abs": "absolute", "sgn": "sign", "atan": "arctan", "asinh": "arcsinh"}
-_RENAMED |= {"acosh": "arccosh", "asin": "arcsin", "acos": "arccos"}
+_RENAMED |= {"acosh": "arccosh", "asin": "arcsin", "acos": "arccos", "atanh": "arctanh"}
 _RENAMED |= {"sub": "subtract", "mul": "multiply", "div": "true_divide", "pow": "power", "eq": "equal"}
 _RENAMED |= {"ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
 

@@ -17,7 +17,7 @@ from .placements import Array
 from .spelling import Spelling
 
 _OF_ONE = ["negative", "abs", "sign", "exp", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt", "atan", "asinh"]
-_OF_ONE += ["acosh", "asin", "acos"]
+_OF_ONE += ["acosh", "asin", "acos", "atanh"]
 _OF_ONE += ["sigmoid", "square", "floor", "round", "identity", "stop_gradient", "logical_not"]
 _OF_ONE += ["math.log", "math.erf", "math.log1p", "math.expm1", "math.rsqrt", "math.reciprocal", "math.ceil"]
 _OF_ONE += ["math.is_nan", "math.is_inf", "math.is_finite", "nn.relu", "nn.silu"]

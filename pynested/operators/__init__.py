@@ -19,8 +19,8 @@ from .scan import *
 if TYPE_CHECKING:  # written by python -m pynested.stubs
     __all__ = [
         "BlockMask", "abs", "acos", "acosh", "add", "all", "allclose", "amax", "amin", "and_masks", "any", "argmax",
-        "argmin", "as_nested_array", "asin", "asinh", "atan", "bitwise_and", "bitwise_or", "bitwise_xor", "bmm", "cat",
-        "cbrt", "ceil", "chunk", "clamp", "clone", "contiguous", "cos", "cosh", "create_block_mask",
+        "argmin", "as_nested_array", "asin", "asinh", "atan", "atanh", "bitwise_and", "bitwise_or", "bitwise_xor",
+        "bmm", "cat", "cbrt", "ceil", "chunk", "clamp", "clone", "contiguous", "cos", "cosh", "create_block_mask",
         "create_nested_block_mask", "cross_entropy", "cumsum", "deg2rad", "detach", "div", "dropout", "embedding", "eq",
         "equal", "erf", "erfc", "exp", "exp2", "expm1", "flatten", "flex_attention", "floor", "floor_divide", "ge",
         "gelu", "getitem", "gt", "isfinite", "isinf", "isnan", "layer_norm", "le", "linear", "log", "log10", "log1p",

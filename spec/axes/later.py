@@ -82,7 +82,7 @@ _CARVED: tuple[Mapping[str, str], ...] = (
     {"extent": "number", "lengths": "mixed late long full"},
 )
 # Functions of one element like others, which are drawn in every shape; each is the only one of its family.
-MORE = ("deg2rad", "erfc", "cbrt", "asin", "acos")
+MORE = ("deg2rad", "erfc", "cbrt", "asin", "acos", "atanh")
 _ONE_MORE = {"dtype": FLOATS, "lengths": "mixed empty", "rank": "2 3", "sizes": "other", "batch": "three none many"}
 _LATER = (
     Family("alone", ("asinh", "acosh", "exp2", "contiguous", "clone", "detach", "unbind"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import numpy as np
 from ...bounds import NO_TOLERANCE
 from ...components import each
 from ...functions import FUNCTIONS, Function
+from ...numerics import NDArray
 from ..author import Book
 from ..draws import floats, integers, nest
 from .inputs import (
@@ -57,11 +60,11 @@ def _common(book: Book, value: str, gradient: str) -> str:
     return plain
 
 
-def _shapes(book: Book, value: str, **options: object) -> None:
-    """Add the shapes at the edge, with operands above 0."""
+def _shapes(book: Book, value: str, within: Callable[[NDArray], NDArray] = np.copy, **options: object) -> None:
+    """Add the shapes at the edge, with operands above 0, which ``within`` may bring nearer to it."""
     op = book.op
-    book.value("float32/irregular", value, [integers("float32", IRREGULAR, op, 1)], **options)
-    book.value("float32/batch1-len1", value, [nest("float32", [[2.0]])], **options)
+    book.value("float32/irregular", value, [each(within, integers("float32", IRREGULAR, op, 1))], **options)
+    book.value("float32/batch1-len1", value, [each(within, nest("float32", [[2.0]]))], **options)
     empty = no_components("float32", None, 4)
     book.value("float32/batch0", value, [empty])
     book.value("float32/all-empty", value, [all_empty("float32")])
@@ -95,11 +98,14 @@ def entry(one: Function) -> Book:
     judges, plain = one.dtypes == "bool", ""
     for dtype in ("float32", "float64", "float16"):
         plain = book.value(f"{dtype}/ragged", _SHOWN[one.dtypes], [each(one.inside, fine(dtype, one.name))], **compared)
-    _shapes(book, "1", **compared)
+    bounded = one.domain is not None and math.isfinite(one.domain[1])
+    _shapes(book, "1", (lambda x: x / 16) if bounded else np.copy, **compared)
     numbers = [*[(NAN, NAN)][judges:], *one.special]
     given, result = ([list(column), []] for column in zip(*numbers, strict=True))
     told = {"result": nest("bool" if judges else "float32", result)}
     book.value("float32/special", "3", [nest("float32", given)], **told)
+    if one.poles:
+        book.value("float32/poles", "4", [nest("float32", [[pole for pole, _ in one.poles], []])], **compared)
     if one.dtypes in ("floats", "quotient"):
         _dtypes(book, "2", one.integer, **{"result": "float64"} if one.dtypes == "quotient" else {})
         return book
