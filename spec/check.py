@@ -21,7 +21,7 @@ from .render import stale_chapters
 from .table import CLASSES, Clause, Operator, load_table
 from .table import ERRORS as KINDS
 
-__all__ = ["KINDS", "counts", "lint", "lint_cases", "lint_table", "lint_vectors"]
+__all__ = ["KINDS", "counts", "lint", "lint_cases", "lint_table", "lint_texts", "lint_vectors", "lint_whole"]
 
 Table = Mapping[str, Operator]
 Corpus = Mapping[str, list[Case]]
@@ -30,11 +30,16 @@ Corpus = Mapping[str, list[Case]]
 def lint() -> list[str]:
     """Return everything that is wrong with the specification on disk."""
     table = load_table()
-    problems = [*lint_table(table), *lint_definitions(table), *stale_chapters()]
+    problems = lint_texts(table)
     try:
         return problems + lint_vectors(table, load_vectors(), load_programs())
     except ValueError as damaged:
         return [*problems, str(damaged)]
+
+
+def lint_texts(table: Table) -> list[str]:
+    """Return what is wrong with what people write: table, definitions and chapters."""
+    return [*lint_table(table), *lint_definitions(table), *stale_chapters()]
 
 
 def lint_table(table: Table) -> list[str]:
@@ -99,11 +104,14 @@ def _definition(operator: Operator) -> Iterator[str]:
 
 def lint_vectors(table: Table, corpus: Corpus, programs: Mapping[str, list[Program]]) -> list[str]:
     """Return what is wrong with cases and programs, operators without vectors and clauses without a witness."""
+    return [*lint_cases(table, corpus), *lint_programs(table, programs), *lint_whole(table, corpus, programs)]
+
+
+def lint_whole(table: Table, corpus: Corpus, programs: Mapping[str, list[Program]]) -> list[str]:
+    """Return what only all of the vectors can lack: operators without any, and clauses without a witness."""
     missing = [name for name, operator in table.items() if not operator.is_idea and name not in corpus]
     missing += [name for name, operator in table.items() if operator.has_programs and name not in programs]
-    problems = [f"{name}: no vectors" for name in sorted(missing)]
-    problems += [*lint_cases(table, corpus), *lint_programs(table, programs)]
-    return [*problems, *_unwitnessed(_clauses(table), corpus, programs)]
+    return [*(f"{name}: no vectors" for name in sorted(missing)), *_unwitnessed(_clauses(table), corpus, programs)]
 
 
 def lint_cases(table: Table, corpus: Corpus) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pynested import spec
 from pynested.backends.cached import cached_property
-from pynested.spec.check import lint, lint_cases, lint_table
+from pynested.spec.check import lint_cases, lint_table, lint_texts, lint_whole
 from pynested.spec.check_programs import lint_programs
 from pynested.spec.corpus import SPEC, load_programs, load_vectors, read_programs, read_vectors
 from pynested.spec.table import Clause, Operator, load_table
@@ -178,8 +178,14 @@ def load_corpus(folder: Path = VECTORS, table: Mapping[str, Operator] | None = N
 
 
 def check_kit(corpus: Corpus, folder: Path) -> None:
-    """Refuse to judge anybody by a specification that contradicts itself; other vectors than its own are not linted."""
-    _refuse(lint() if folder == VECTORS else lint_table(corpus.table))
+    """Refuse to judge anybody by a specification that contradicts itself; other vectors than its own may be a part.
+
+    Each case was held against the table when it was read.
+    """
+    if folder != VECTORS:
+        _refuse(lint_table(corpus.table))
+    else:
+        _refuse([*lint_texts(corpus.table), *lint_whole(corpus.table, load_vectors(), load_programs())])
 
 
 def _refuse(problems: Sequence[str]) -> None:

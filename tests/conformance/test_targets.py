@@ -80,6 +80,6 @@ def test_a_device_that_is_not_there_is_wrong_usage(capsys: Captured) -> None:
 def test_the_specification_is_checked_before_anybody_is_judged(
     monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    monkeypatch.setattr("pynested.conformance.corpus.lint", lambda: ["SUM-1: no vector witnesses it", "more"])
+    monkeypatch.setattr("pynested.conformance.corpus.lint_whole", lambda *_: ["SUM-1: no vector witnesses it", "more"])
     assert main(["conform"]) == 3
     assert "SUM-1: no vector witnesses it (and 1 more" in capsys.readouterr().err
