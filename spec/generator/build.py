@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -55,7 +56,7 @@ def _expectation(case: Case) -> dict[str, Any]:
 
 
 class Run:
-    """The definition of a case, run in float64 for signs and special values and in exact numbers for the rest."""
+    """The definition of a case, run in float64 for signs and special values and, once asked, in exact numbers."""
 
     def __init__(self, case: Case) -> None:
         self.case = case
@@ -63,8 +64,6 @@ class Run:
         self.result = self._shaped(self.define(**self.arguments) if case.result is None else case.result)
         self.dtype = case.dtype or self._dtype()
         self.is_float = np.dtype(self.dtype).kind == "f"
-        self.unshaped: Any = None
-        self.exact = self._exactly() if self.is_float else None
 
     def _shaped(self, result: Any) -> Any:
         """Return the result as Components, one array, or a list of these, as the case says."""
@@ -84,18 +83,25 @@ class Run:
             return str(computed)
         return str(np.result_type(*dtypes) if self.case.op in _PROMOTING else (floats or dtypes)[0])
 
-    def _exactly(self) -> Any:
-        """Return the result in exact numbers that know their slopes, or None where there is no float to be exact."""
+    @functools.cached_property
+    def exact(self) -> Any:
+        """The result in exact numbers that know their slopes, or None where there is no float to be exact."""
+        if not self.is_float:
+            return None
         if self.case.result is not None:
             return None if any(leaf.size for leaf in leaves(self.result)) else self.result
+        return self._shaped(self.unshaped)
+
+    @functools.cached_property
+    def unshaped(self) -> Any:
+        """What the definition gives of exact numbers."""
         first, lifted = 0, dict(self.arguments)
         differentiable = () if self.case.gradient is None else load_table()[self.case.op].differentiable
         for name, value in self.arguments.items():
             if not any(leaf.dtype.kind == "f" for leaf in leaves(value)):
                 continue
             lifted[name], first = _lifted(value, first if name in differentiable else None, first)
-        self.unshaped = self.define(**lifted)
-        return self._shaped(self.unshaped)
+        return self.define(**lifted)
 
     def expectation(self) -> dict[str, Any]:
         """Return the `expect` entry."""

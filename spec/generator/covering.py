@@ -115,28 +115,27 @@ class _Search:
 
     def _gain(self, row: Row, axis: str, level: str) -> tuple[int, int]:
         """Return how much a level covers beside those that are there, and how much it may cover yet."""
-        part, quiet = (axis, level), self._quiet(row)
-        covered = [one for one in self._tuples(row, part) if one in self.open and quiet <= set(one)]
-        return len(covered), len(self.open_with.get(part, ()))
+        part = axis, level
+        return len(self._opened(row, part, self._quiet(row))), len(self.open_with.get(part, ()))
+
+    def _opened(self, row: Row, part: tuple[str, str], quiet: set[tuple[str, str]]) -> list[Tuple]:
+        """Return what one more level would cover: what is open, and has whatever leaves nothing else to look at."""
+        found = [one for one in self._tuples(row, part) if one in self.open]
+        return [one for one in found if quiet <= set(one)] if quiet else found
 
     def _tuples(self, row: Row, part: tuple[str, str]) -> Iterator[Tuple]:
         """Yield what a row would have with one more level, in the order of the axes."""
+        at = self.place[part[0]]
         for other in row.items():
-            yield self._ordered(other, part)
+            yield (other, part) if self.place[other[0]] < at else (part, other)
         if part[0] in self.triples:
             for two in itertools.combinations([one for one in row.items() if one[0] in self.triples], 2):
-                yield self._ordered(*two, part)
-
-    def _ordered(self, *parts: tuple[str, str]) -> Tuple:
-        places = [self.place[part[0]] for part in parts]
-        if len(parts) == 2:
-            return parts if places[0] < places[1] else parts[::-1]
-        return tuple(part for _, part in sorted(zip(places, parts, strict=True)))
+                yield tuple(sorted((*two, part), key=lambda one: self.place[one[0]]))
 
     def _covered(self, row: Row) -> list[Tuple]:
         found, beginning, quiet = [], Row(), self._quiet(row)
         for part in row.items():
-            found += [one for one in self._tuples(beginning, part) if one in self.open and quiet <= set(one)]
+            found += self._opened(beginning, part, quiet)
             beginning[part[0]] = part[1]
         return found
 
