@@ -14,6 +14,11 @@ ROOT = Path(__file__).parents[1]
 # Matrices are tiny here, and tests run side by side, where threads of BLAS would wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Hundreds of processes are started here. What one has compiled is kept for the others, also where the environment says
+# to keep nothing, as that of containers does: else each would compile every module anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # Files that take about a second or more, by folder, every operator on every layout among them; `-m quick` is the rest.
 THOROUGH = {
     "autograd": "rules tape",
