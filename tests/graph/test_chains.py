@@ -25,6 +25,7 @@ CHAINS: dict[str, Callable[[Any, Any], Any]] = {
     "steps": lambda x, y: (x * 3).floor() * y + pn.sgn(x) - (y * 2).round(),
     "powers": lambda x, y: (x.abs() + 1) ** 0.5 / (1 + y.square()) + (x.abs() + 0.1).log() - pn.logaddexp(x, y),
     "the greater": lambda x, y: pn.maximum(x, y) - pn.minimum(x * 2, y) + pn.maximum(x, x + 0),
+    "bounds": lambda x, y: ((x * 2).clamp(-1, 1) * y).clamp(min=y) + pn.clamp(x + y, max=0.5).clamp(BIAS, x),
     "the ends of floats": lambda x, y: (x * 1e200) * (y * 1e200) - (x / 0.0) * float("inf"),
     "zeros": lambda x, y: [x * 0.0 + -0.0, x * -0.0 + -0.0, -(x * 0.0), (x - x) * -1],
     "a bias": lambda x, y: (x * y + BIAS).relu() * BIAS - y,

@@ -54,16 +54,20 @@ def test_what_nobody_reads_is_left_out_unless_it_acts_or_may_fail() -> None:
         x.exp().sin()
         x.values()
         x.shape  # noqa: B018
+        x.clamp(0, 1) + 1
         x + y
+        x.clamp(max=y)
         x.neg_()
         pn.rand_like(x)
         return x * 2
 
-    assert names(dead.run, function, jagged(2), jagged(2)) == ["add", "neg_", "rand_like", "mul"]
+    assert names(dead.run, function, jagged(2), jagged(2)) == ["add", "clamp", "neg_", "rand_like", "mul"]
 
 
 CHAINS: dict[str, tuple[Callable[[Any], Any], list[int]]] = {
     "all": (lambda x: ((x + 1) * x).sin().relu(), [4]),
+    "with bounds": (lambda x: ((x + 1).clamp(0) * x).clamp(max=x), [4]),
+    "without a bound": (lambda x: pn.clamp(x) * 2 + 1, [2]),
     "one alone is none": (lambda x: x.sum(dim=1) + 1, []),
     "around others": (lambda x: ((x + 1).sin() @ pn.ones(2, 2) * 2).exp(), [2, 2]),
     "around a write": (lambda x: [(x + 1) * 2, x.mul_(2), (x + 1) * 2], [2, 2]),

@@ -13,7 +13,7 @@ from typing import Any
 import pynested as pn
 from pynested.autograd.containers import mapped
 from pynested.backends.errors import PynestedError
-from pynested.graph.chains.steps import RULES
+from pynested.graph.chains.steps import IN_CHAINS
 
 from ..messages import Message
 from .base import PythonAdapter
@@ -40,7 +40,7 @@ class CompiledTarget(PynestedTarget):
         found = super().function(op)
         if op in _ANSWERS:
             return found
-        return partial(_replayed, partial(_in_a_chain, found) if op in RULES else found)
+        return partial(_replayed, partial(_in_a_chain, found) if op in IN_CHAINS else found)
 
 
 def _replayed(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -19,6 +19,8 @@ RULES: dict[str, Elementwise] = {
     **OF_ONE, **OF_TWO, "add": rules.add, "sub": rules.sub, "neg": rules.neg, "abs": rules.abs_, "sgn": rules.sgn,
     "relu": rules.relu, "silu": rules.silu, "gelu": rules.gelu,
 }  # fmt: skip
+IN_CHAINS = frozenset({*RULES, "clamp"})
+BEFORE = object()  # in the place of an operand: what the rule before has made
 
 
 Made = TypeVar("Made")
@@ -71,15 +73,38 @@ def kept(make: Callable[..., Made]) -> Callable[..., Made]:
     return found
 
 
+def parts_of(node: Node) -> list[tuple[Elementwise, tuple[Any, ...]]]:
+    """The rules that a call comes to, one after the other, each with its operands; none where chains do not have it."""
+    if node.name == "clamp":
+        return _clamped(*node.args, **node.kwargs)
+    rule = RULES.get(node.name)
+    return [] if rule is None or node.kwargs or len(node.args) != rule.arity else [(rule, node.args)]
+
+
+def _clamped(self: Any, min: Any = None, max: Any = None) -> list[tuple[Elementwise, tuple[Any, ...]]]:
+    bounds = [(rule, one) for rule, one in ((rules.clamp_min, min), (rules.clamp_max, max)) if one is not None]
+    return [(rule, (BEFORE if i else self, one)) for i, (rule, one) in enumerate(bounds)]
+
+
 def steps_of(
     nodes: Sequence[Node], inputs: Sequence[Value], outputs: Sequence[Value], facts: Mapping[int, Fact]
 ) -> Steps:
     """The steps of ``nodes``."""
     registers = {value: i for i, value in enumerate(inputs)}
-    steps = []
+    nested = {i for value, i in registers.items() if facts[value.number].kind == "nested"}
+    steps: list[Step] = []
     for node in nodes:
-        operands = tuple(registers[one] if type(one) is Value else (one,) for one in node.args)
-        register = registers[node.results] = len(registers)
-        steps.append(Step(RULES[node.name], operands, register))
-    nested = frozenset(i for value, i in registers.items() if facts[value.number].kind == "nested")
-    return Steps(tuple(steps), len(inputs), tuple(registers[one] for one in outputs), nested)
+        for rule, given in parts_of(node):
+            register = len(inputs) + len(steps)
+            operands = tuple([_operand(one, registers, register - 1) for one in given])
+            steps.append(Step(rule, operands, register))
+            if facts[node.results.number].kind == "nested":
+                nested.add(register)
+        registers[node.results] = len(inputs) + len(steps) - 1
+    return Steps(tuple(steps), len(inputs), tuple(registers[one] for one in outputs), frozenset(nested))
+
+
+def _operand(one: Any, registers: Mapping[Value, int], before: int) -> int | tuple[float]:
+    if one is BEFORE:
+        return before
+    return registers[one] if type(one) is Value else (one,)

@@ -6,7 +6,7 @@ from pynested.autograd.rules.functions import FUNCTIONS
 from pynested.autograd.rules.pairs import PAIRS
 
 from ..chains import Chain
-from ..chains.steps import RULES
+from ..chains.steps import BEFORE, IN_CHAINS, parts_of
 from ..forms import CONTAINERS, Same, Value, values_in
 from ..nodes import ATTRIBUTE, FUNCTION, NUMBER, Node, Recording
 
@@ -18,7 +18,7 @@ _DERIVATIVES = frozenset({"grad", "vjp", "pull", "jvp", "hvp"})  # where there i
 _VIEWS = frozenset({"NestedArray.values", "NestedArray.data"})
 # Operators whose results lie in new memory, which nobody else sees.
 FRESH = frozenset({
-    *FUNCTIONS, *PAIRS, *RULES, "softmax", "log_softmax", "logsumexp", "sum", "mean", "prod", "amax", "amin", "var",
+    *FUNCTIONS, *PAIRS, *IN_CHAINS, "softmax", "log_softmax", "logsumexp", "sum", "mean", "prod", "amax", "amin", "var",
     "std", "cumsum", "layer_norm", "matmul", "zeros_like", "ones_like",
 })  # fmt: skip
 
@@ -69,14 +69,14 @@ def cannot_fail(node: Node) -> bool:
 
 
 def is_elementwise(node: Node, recording: Recording) -> bool:
-    """Whether it is one rule of arrays of one floating dtype, on the CPU, and of numbers."""
-    rule = RULES.get(node.name)
-    if node.kind != FUNCTION or rule is None or node.kwargs or node.mode is not None or node.effect:
+    """Whether it is what chains have, of arrays of one floating dtype, on the CPU, and of numbers."""
+    if node.kind != FUNCTION or node.mode is not None or node.effect or type(node.results) is not Value:
         return False
-    if len(node.args) != rule.arity or type(node.results) is not Value:
+    given = [one for _, operands in parts_of(node) for one in operands if one is not BEFORE]
+    facts = [recording.facts[one.number] for one in (*given, node.results) if type(one) is Value]
+    numbers = [one for one in given if type(one) is not Value]
+    if not given or len(numbers) == len(given):
         return False
-    facts = [recording.facts[one.number] for one in (*node.args, node.results) if type(one) is Value]
-    numbers = [one for one in node.args if type(one) is not Value]
     alike = {(one.dtype, one.device) for one in facts}
     return alike in ({("float32", "cpu")}, {("float64", "cpu")}) and all(type(one) in (int, float) for one in numbers)
 
