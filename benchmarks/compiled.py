@@ -1,10 +1,13 @@
 """Compiled functions against the functions themselves: chains on large arrays, a transformer's layer, tiny functions.
 
-    python -m benchmarks.compiled [--threads N] [--wall]
+    python -m benchmarks.compiled [--threads N] [--wall] [--torch]
 
 The two are run in turn, and the least time of each counts: processor time on one thread, unless told otherwise. For
 chains it also says how much longer they take than NumPy needs to add two arrays of this size: reading what goes in and
 writing what comes out, once.
+
+With ``--torch``, where PyTorch and a C++ compiler are installed, the same functions of its nested tensors, eager and by
+`torch.compile`, on one thread: the seconds to the first result, both times, and how ours compares.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import argparse
 import os
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 ROUNDS, TINY = 9, 500  # of each function in turn, and calls of a tiny one in a round
@@ -23,12 +27,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=1, help="threads of NumPy's passes (1)")
     parser.add_argument("--wall", action="store_true", help="measure the clock on the wall")
+    parser.add_argument("--torch", action="store_true", help="measure PyTorch's torch.compile too")
     options = parser.parse_args(arguments)
     os.environ["PYNESTED_THREADS"] = str(options.threads)  # read when pynested is imported
     clock = time.perf_counter if options.wall else time.process_time
     for dtype in ("float32", "float64"):
-        _chains(dtype, clock)
-    _layer(clock)
+        _chains(dtype, clock, options.torch)
+    _layer(clock, options.torch)
     _tiny(clock)
 
 
@@ -44,7 +49,23 @@ def _least(calls: Sequence[Callable[[], Any]], clock: Callable[[], float], count
     return [one * 1e6 for one in least]
 
 
-def _chains(dtype: str, clock: Callable[[], float]) -> None:
+# Functions of the module that has relu and gelu, and of two nested arrays.
+CHAINS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "((x + y) * 0.5 - y) * x": lambda of, x, y: ((x + y) * 0.5 - y) * x,
+    "tanh(x * 0.1 + y) * x + 1": lambda of, x, y: (x * 0.1 + y).tanh() * x + 1,
+    "relu(x + y) * 2 - x, abs": lambda of, x, y: (of.relu(x + y) * 2 - x).abs(),
+    "gelu(x + y) * y + x": lambda of, x, y: of.gelu(x + y) * y + x,
+    "ten products and sums": lambda of, x, y: ((((x + y) * 0.5 - y) * x + 1) * y - x) * 0.25 * (x - 1),
+}
+
+
+def layer(of: Any, x: Any, w: Any, v: Any, b: Any, c: Any) -> Any:
+    """A transformer's layer without its attention."""
+    hidden = of.gelu(of.linear(of.layer_norm(x, (256,)), w, b))
+    return x + of.dropout(of.linear(hidden, v, c), 0.1)
+
+
+def _chains(dtype: str, clock: Callable[[], float], with_torch: bool) -> None:
     import numpy as np
 
     import pynested as pn
@@ -52,24 +73,22 @@ def _chains(dtype: str, clock: Callable[[], float]) -> None:
     chance = np.random.default_rng(0)
     lengths = chance.integers(100, 500, 256)
     offsets = pn.array(np.concatenate([[0], np.cumsum(lengths)]))
-    x, y = (
-        pn.nested_array_from_jagged(pn.array(chance.normal(size=(lengths.sum(), 64)).astype(dtype)), offsets)
-        for _ in range(2)
-    )
-    chains: dict[str, Callable[[Any, Any], Any]] = {
-        "((x + y) * 0.5 - y) * x": lambda x, y: ((x + y) * 0.5 - y) * x,
-        "tanh(x * 0.1 + y) * x + 1": lambda x, y: (x * 0.1 + y).tanh() * x + 1,
-        "relu(x + y) * 2 - x, abs": lambda x, y: (pn.relu(x + y) * 2 - x).abs(),
-        "gelu(x + y) * y + x": lambda x, y: pn.gelu(x + y) * y + x,
-    }
+    values = [chance.normal(size=(lengths.sum(), 64)).astype(dtype) for _ in range(2)]
+    x, y = (pn.nested_array_from_jagged(pn.array(one), offsets) for one in values)
     out = np.empty_like(x.data.data)
-    for name, function in chains.items():
-        compiled = pn.compile(function)
+    for name, chain in CHAINS.items():
+        function = partial(chain, pn)
+        compiled = pn.compile(lambda x, y, f=function: f(x, y))
         once = lambda: np.add(x.data.data, y.data.data, out=out)  # noqa: E731
-        eager, made, least = _least([lambda f=f: f(x, y) for f in (function, compiled)] + [once], clock)  # type: ignore[misc]
+        calls = [lambda f=f: f(x, y) for f in (function, compiled)]  # type: ignore[misc]
+        eager, made, least = _least([*calls, once], clock)
         _tell(f"{name}, {dtype}, forward", eager, made, f"{made / least:.1f} times one pass")
+        if with_torch:
+            _torch(chain, (lengths, values, ()), made, clock)
         eager, made = _least([_backward(f, x, y) for f in (function, compiled)], clock)
         _tell(f"{name}, {dtype}, forward and backward", eager, made)
+        if with_torch:
+            _torch(chain, (lengths, values, ()), made, clock, back=True)
 
 
 def _backward(function: Callable[..., Any], x: Any, y: Any) -> Callable[[], Any]:
@@ -79,26 +98,49 @@ def _backward(function: Callable[..., Any], x: Any, y: Any) -> Callable[[], Any]
     return lambda: pn.grad(function(a, b), [a, b], cotangent)
 
 
-def _layer(clock: Callable[[], float]) -> None:
+def _torch(
+    function: Callable[..., Any],
+    given: tuple[Any, Any, Any],
+    ours: float,
+    clock: Callable[[], float],
+    back: bool = False,
+) -> None:
+    """One line about the same function in PyTorch."""
+    from .torch_compiled import made
+
+    one = made(function, *given, back)
+    if one.eager is None or one.compiled is None:
+        print(f"    PyTorch refuses: {one.refusal}")
+        return
+    eager, compiled = _least([one.eager, one.compiled], clock)
+    _tell("    PyTorch", eager, compiled, f"{one.seconds:.1f} s to the first result; ours / its {ours / compiled:.2f}")
+
+
+def _layer(clock: Callable[[], float], with_torch: bool) -> None:
     import numpy as np
 
     import pynested as pn
 
     chance = np.random.default_rng(1)
-    x = pn.nested_array([chance.normal(size=(n, 256)).astype(np.float32) for n in chance.integers(20, 120, 64)])
-    x = x.to(layout=pn.jagged)
-    w, v = (pn.array(chance.normal(size=s).astype(np.float32) / 16) for s in ((1024, 256), (256, 1024)))
-    b, c = (pn.array(chance.normal(size=n).astype(np.float32)) for n in (1024, 256))
+    lengths = chance.integers(20, 120, 64)
+    values = chance.normal(size=(lengths.sum(), 256)).astype(np.float32)
+    x = pn.nested_array_from_jagged(pn.array(values), pn.array(np.concatenate([[0], np.cumsum(lengths)])))
+    sizes = ((1024, 256), (256, 1024), 1024, 256)
+    others = [chance.normal(size=size).astype(np.float32) / 16 for size in sizes]
+    weights = [pn.array(one) for one in others]
 
-    def layer(x: Any) -> Any:
-        hidden = pn.gelu(pn.linear(pn.layer_norm(x, (256,)), w, b))
-        return x + pn.dropout(pn.linear(hidden, v, c), 0.1)
-
-    compiled = pn.compile(layer)
-    _tell("a transformer's layer, forward", *_least([lambda: layer(x), lambda: compiled(x)], clock))
+    function = partial(layer, pn)
+    compiled = pn.compile(lambda x: function(x, *weights))
+    eager, made = _least([lambda: function(x, *weights), lambda: compiled(x)], clock)
+    _tell("a transformer's layer, forward", eager, made)
+    if with_torch:
+        _torch(layer, (lengths, [values], others), made, clock)
     tracked = x.detach().requires_grad_()
-    calls = [lambda f=f: f(tracked).sum().backward() for f in (layer, compiled)]  # type: ignore[misc]
-    _tell("a transformer's layer, forward and backward", *_least(calls, clock))
+    calls = [lambda f=f: f(tracked).sum().backward() for f in (lambda x: function(x, *weights), compiled)]  # type: ignore[misc]
+    eager, made = _least(calls, clock)
+    _tell("a transformer's layer, forward and backward", eager, made)
+    if with_torch:
+        _torch(layer, (lengths, [values], others), made, clock, back=True)
 
 
 def _tiny(clock: Callable[[], float]) -> None:
