@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
+from pynested.backends.numpy import running
 from pynested.graph.chains import places, program
 from pynested.graph.chains.program import Program
 from pynested.graph.chains.registers import Register
@@ -44,7 +45,8 @@ def gradients(function: Any, *operands: Any) -> list[Any]:
     """The result, and what arrives at the operands where every result has a cotangent of its own."""
     tracked = [x.detach().requires_grad_() for x in operands]
     y = function(*tracked)
-    cotangent = pn.nested_array_from_jagged(pn.arange(y.values().shape[0]).to(y.dtype) * 0.25 - 7, y.offsets())
+    counted = pn.arange(y.values().numel()).reshape(*y.values().shape).to(y.dtype)
+    cotangent = pn.nested_array_from_jagged(counted * 0.25 - 7, y.offsets())
     return [y.detach(), *[one.detach() for one in pn.grad(y, tracked, cotangent, allow_unused=True) if one is not None]]
 
 
@@ -87,6 +89,23 @@ def check_programs() -> None:
         for one, other in zip(found[:-1], expected[:-1], strict=True):
             assert one.tobytes() == np.broadcast_to(other, (40, 7)).tobytes()
         assert found[-1] is x
+
+
+def test_threads_and_blocks_meet_without_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "THREADS", 3)
+    chance = np.random.default_rng(6)
+    offsets = pn.array([0, 3, 40_000, 40_000, 70_001])
+    x, y = (pn.nested_array_from_jagged(pn.array(chance.normal(size=(70_001, 5))), offsets) for _ in range(2))
+    row = pn.array(chance.normal(size=5))
+
+    def function(x: Any, y: Any) -> Any:
+        return pn.gelu(x * row + y) * y - pn.maximum(x, y)
+
+    compiled = pn.compile(function)
+    assert bits(compiled(x, y)) == bits(function(x, y))
+    assert list(map(bits, gradients(compiled, x, y))) == list(map(bits, gradients(function, x, y)))
+    of_sums = [pn.grad(f(a := x.detach().requires_grad_(), y).sum(), a) for f in (compiled, function)]
+    assert bits(of_sums[0]) == bits(of_sums[1])
 
 
 WRONG: dict[str, Any] = {
