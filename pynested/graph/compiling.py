@@ -215,8 +215,7 @@ def compile(function: Callable[..., Any]) -> Compiled:
     Notes
     -----
     Chains of elementwise operators on the CPU become one pass over the values, block by block, and one line of the
-    tape. NumPy's own functions compute the blocks; the sign of a NaN, which they leave open, may be another one. A line
-    saves what went into its chain: a write into that, between forward and backward pass, is refused there.
+    tape. A line saves what went into its chain: a write into that, between forward and backward pass, is refused there.
 
     Examples
     --------

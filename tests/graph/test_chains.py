@@ -142,3 +142,16 @@ def test_what_a_backward_pass_reads_is_not_overwritten_unseen() -> None:
     with pn.no_grad():
         x.add_(1)
     assert pn.grad(y.sum(), x).values().tolist() == [[2.0, 2.0]] * 5
+
+
+def test_a_result_to_which_no_gradient_flows_wants_none() -> None:
+    x, y = jagged(2, 3).requires_grad_(), jagged(2, 3)
+    y = pn.nested_array_from_jagged(y.values(), x.offsets())
+    for function in (
+        lambda x, y: [(x + y) * 2, (y * 2).exp()][1],
+        lambda x, y: [(x + y) * 2, (y * 2).exp()],
+        lambda x, y: (x * y).neg() if y.requires_grad else (y.sin() * 2, x + y)[0],
+    ):
+        compiled = pn.compile(function)
+        assert_same(compiled(x, y), function(x, y))
+        assert_same(compiled(y, x), function(y, x))

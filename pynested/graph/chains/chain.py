@@ -43,7 +43,7 @@ class Chain:
     def __call__(self, *operands: Any) -> Any:
         """One result, or a tuple of them."""
         arrays = [x._buffer if type(x) is NestedArray else x for x in operands]
-        recorded = state.mode and any(x.tracked for x in arrays)
+        recorded = state.mode and any(self.tracked) and any(x.tracked for x in arrays)
         found = None if self.mixed or (recorded and _met_twice(arrays)) else lined_up(operands, self.steps)
         if found is None:
             results = self.one_by_one(*operands)

@@ -7,6 +7,8 @@ cache when the next call reads it; of ``(x + y) * 2``::
         for x0, x1, y0 in zip(x0, x1, y0):
             f0(x0, x1, out=y0)
             f1(y0, c0, out=y0)
+
+NumPy's functions give every element the same bits wherever it lies; but for the sign of a NaN, which they leave open.
 """
 
 from __future__ import annotations
