@@ -128,11 +128,13 @@ def written(p: Parameters, characters: str, generator: np.random.Generator) -> s
 def main() -> None:
     """Train, and write a few lines."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--steps", type=int, default=300)
-    options.add_argument("--lines", type=int, default=32, help="in a batch")
-    options.add_argument("--width", type=int, default=32)
-    options.add_argument("--rate", type=float, default=3e-3)
+    options.add_argument("--steps", type=int, default=300, help="batches to learn from (default: 300)")
+    options.add_argument("--lines", type=int, default=32, help="of a batch (default: 32)")
+    options.add_argument("--width", type=int, default=32, help=f"numbers of a row, {HEADS} times any (default: 32)")
+    options.add_argument("--rate", type=float, default=3e-3, help="of learning (default: 0.003)")
     asked = options.parse_args()
+    if min(asked.steps, asked.lines, asked.width) < 1 or asked.width % HEADS:
+        options.error(f"--steps, --lines and --width are 1 or more, and {HEADS} heads share the --width")
     lines = lines_of_text()
     characters = "".join(sorted({START, *"".join(lines)}))
     p = new_parameters(len(characters), asked.width)

@@ -248,7 +248,7 @@ BOUNDS: Mapping[str, Callable[..., Nested]] = {
     "cross_entropy": _cross_entropy,
     "attention": attention_bounds.error,
     "flex_attention": flex_bounds.error,
-    "multi_head_attention": composed_bounds.error,
+    "composed": composed_bounds.error,
     **{name: _runs(bound.error, bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }
 
@@ -290,6 +290,6 @@ LOST: Mapping[str, Callable[[Define, Arguments], Nested]] = {
     "cross_entropy": _lost_by_cross_entropy,
     "attention": attention_bounds.lost,
     "flex_attention": flex_bounds.lost,
-    "multi_head_attention": composed_bounds.lost,
+    "composed": composed_bounds.lost,
     **{name: _runs(bound.lost, bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .components import Components
+from .components import Components, parts_of
 from .definitions import definition
 
 __all__ = ["arrays", "called"]
@@ -37,12 +37,12 @@ def _signature(define: Callable[..., Any]) -> inspect.Signature:
 
 
 def arrays(values: Any) -> Iterator[Any]:
-    """Yield the nested and dense arrays among values, and in lists of them."""
+    """Yield the nested and dense arrays among values, and in lists and mappings of them."""
     for value in values:
         if isinstance(value, (Components, np.ndarray)):
             yield value
-        elif isinstance(value, list):
-            yield from arrays(value)
+        else:
+            yield from arrays(parts_of(value))
 
 
 def _canonical(dim: Any, rank: int) -> Any:

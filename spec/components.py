@@ -17,10 +17,13 @@ __all__ = [
     "cast",
     "dims_of",
     "each",
+    "is_several",
     "layouts",
     "left_align",
     "matched",
+    "of_parts",
     "over_runs",
+    "parts_of",
     "place_over_runs",
     "promoted",
     "split_rows",
@@ -52,6 +55,31 @@ class Components(list[NDArray]):
         """Return one component, or those that a slice names."""
         picked = super().__getitem__(index)
         return Components(picked, (len(picked), *self.shape[1:]), self.dtype) if isinstance(index, slice) else picked
+
+
+def is_several(value: Any) -> bool:
+    """Return whether a value is a list or a mapping of values, which components are not."""
+    return isinstance(value, (list, dict)) and not isinstance(value, Components)
+
+
+def parts_of(value: Any) -> list[Any]:
+    """Return what a list or a mapping holds; what is neither holds nothing.
+
+    >>> parts_of([1, 2]), parts_of({"weight": 3}), parts_of(Components([np.zeros(2)])), parts_of((1, 2))
+    ([1, 2], [3], [], [])
+    """
+    if not is_several(value):
+        return []
+    return list(value.values() if isinstance(value, dict) else value)
+
+
+def of_parts(value: Any, parts: Iterable[Any]) -> Any:
+    """Return a list, or a mapping of the same names, that holds other parts.
+
+    >>> of_parts([1, 2], [3, 4]), of_parts({"weight": 3}, [5])
+    ([3, 4], {'weight': 5})
+    """
+    return dict(zip(value, parts, strict=True)) if isinstance(value, dict) else list(parts)
 
 
 def _seen(components: Sequence[NDArray]) -> tuple[int | None, ...]:

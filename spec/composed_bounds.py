@@ -8,18 +8,21 @@ often again, and once more: so three times as much is allowed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .components import Components, each
+from .calling import arrays
+from .components import Components, each, is_several, of_parts, parts_of
 from .definitions import definition
 from .numerics import NDArray
 from .rounding import Rounded, pulled_to, rounded
 
-__all__ = ["added", "error", "gradient_added", "gradient_error", "gradient_lost", "lost"]
+__all__ = ["COMPOSED", "added", "error", "gradient_added", "gradient_error", "gradient_lost", "lost"]
 
 Arguments = Mapping[str, Any]
+COMPOSED = ("multi_head_attention", "transformer_encoder_layer", "transformer_decoder_layer")
 _OTHER_FORMULAS = 3
 
 
@@ -35,19 +38,19 @@ def _added(one: Rounded) -> Any:
     return one.most
 
 
-def _parts(value: Any) -> list[NDArray]:
-    """The arrays of an operand."""
-    return list(value) if isinstance(value, Components) else [value]
+def _of_floats(function: Callable[[NDArray], Any], value: Any) -> Any:
+    """An argument with a function applied to its arrays of floats, or exact numbers; others stay as they are."""
+    if is_several(value):
+        return of_parts(value, [_of_floats(function, part) for part in parts_of(value)])
+    return each(function, value, dtype=object) if _holds_floats(value) else value
 
 
-def _floats(arguments: Arguments) -> dict[str, Any]:
-    """The operands that hold floats, or exact numbers, of which there may be none."""
-    arrays = {name: x for name, x in arguments.items() if isinstance(x, (Components, np.ndarray))}
-    return {name: x for name, x in arrays.items() if x.dtype.kind in "fO"}
+def _holds_floats(value: Any) -> bool:
+    return isinstance(value, (Components, np.ndarray)) and value.dtype.kind in "fO"
 
 
 def _on_rounded(arguments: Arguments) -> dict[str, Any]:
-    return {**arguments, **{name: each(rounded, x, dtype=object) for name, x in _floats(arguments).items()}}
+    return {name: _of_floats(rounded, value) for name, value in arguments.items()}
 
 
 def _read(part: Callable[[Rounded], Any], numbers: NDArray) -> NDArray:
@@ -62,22 +65,25 @@ def _of_results(part: Callable[[Rounded], Any]) -> Callable[..., Any]:
     return of_call
 
 
-def _of_gradients(part: Callable[[Rounded], Any]) -> Callable[..., dict[str, Any]]:
-    def of_call(arguments: Arguments, cotangent: Any) -> dict[str, Any]:
+def _of_gradients(part: Callable[[Rounded], Any]) -> Callable[[str], Callable[..., dict[str, Any]]]:
+    """For an operator, what its gradient bounds are of: a fact about the gradient of each number of its operands."""
+
+    def of_call(op: str, arguments: Arguments, cotangent: Any) -> dict[str, Any]:
         own = _on_rounded(arguments)
-        names = list(_floats(arguments))
-        made = rounded(_flat(_parts(definition("multi_head_attention")(**own))))
-        pulled = pulled_to(
-            _flat([x for name in names for x in _parts(own[name])]), made, rounded(_flat(_parts(cotangent)))
-        )
+        made = rounded(_flat([definition(op)(**own)]))
+        pulled = pulled_to(_flat(own.values()), made, rounded(_flat([cotangent])))
         facts = iter(_read(part, pulled))
-        return {name: each(lambda x: _next(facts, x.shape), arguments[name], dtype=object) for name in names}
+        floats = {name: one for name, one in arguments.items() if any(map(_holds_floats, arrays([one])))}
+        return {name: _of_floats(lambda x: _next(facts, x.shape), one) for name, one in floats.items()}
 
-    return of_call
+    return lambda op: partial(of_call, op)
 
 
-def _flat(arrays: list[NDArray]) -> NDArray:
-    return np.concatenate([np.zeros(0, object), *(x.ravel() for x in arrays)])
+def _flat(values: Any) -> NDArray:
+    """The numbers of all arrays of floats among values, one after the other."""
+    found = [one for one in arrays(values) if _holds_floats(one)]
+    parts = [part for one in found for part in (one if isinstance(one, Components) else [one])]
+    return np.concatenate([np.zeros(0, object), *(part.ravel() for part in parts)])
 
 
 def _next(facts: Iterator[Any], shape: tuple[int, ...]) -> NDArray:

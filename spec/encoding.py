@@ -12,6 +12,10 @@ A nested value is written by components, never by layout:
 when all lengths happen to be equal, and the sizes when there is no component at all. `show` repeats the numbers in
 decimal for people, and no runner reads it.
 
+Arrays by name, as the parameters of a layer, are a mapping, in which the order of the names means nothing:
+
+    {"mapping": {"linear1.weight": {"dense": ...}, "linear1.bias": {"dense": ...}}}
+
 A number that is an argument says what it is, in decimal text: `{"int": "1"}`, `{"float": "1.0"}`. Most readers of JSON
 take 1 and 1.0 for the same, and an int64 for the nearest float64. The text of a float is the shortest that reads back
 as the same float64; the others are `NaN`, `Infinity` and `-Infinity`, which the parsers of most languages know.
@@ -167,6 +171,8 @@ def encode_value(value: Any) -> Any:
         return {"index": [_encode_index(item) for item in value.items]}
     if isinstance(value, list):
         return {"list": [encode_value(item) for item in value]}
+    if isinstance(value, dict):
+        return {"mapping": {name: encode_value(item) for name, item in value.items()}}
     if isinstance(value, tuple):
         return [encode_value(item) for item in value]
     return _encode_scalar(value)
@@ -213,6 +219,8 @@ def decode_value(value: Any) -> Any:
         return decode(fields["bits"], fields["dtype"], fields["shape"])
     if form == "list":
         return [decode_value(item) for item in fields]
+    if form == "mapping":
+        return {name: decode_value(item) for name, item in fields.items()}
     if form == "dtype":
         return np.dtype(fields)
     if form in _NUMBERS:

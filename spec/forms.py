@@ -17,8 +17,8 @@ from .encoding import ANY_NAN, ANY_ZERO, WIDTHS, decode_value
 from .grammar import ANYTHING, Both, Malformed, Rule, check, tagged
 
 __all__ = [
-    "CASE", "EXPECT", "NUMBERS", "OPERANDS", "PLAIN", "SCALARS", "TEXT", "arrays", "fit_jagged", "forms", "identifier",
-    "some",
+    "CASE", "EXPECT", "NUMBERS", "OPERANDS", "PLAIN", "SCALARS", "TEXT", "arrays", "by_name", "fit_jagged", "forms",
+    "identifier", "some",
 ]  # fmt: skip
 
 _DEEPEST = 4  # how deep lists may lie in lists
@@ -42,6 +42,11 @@ def identifier(value: str) -> None:
         raise ValueError(f"an id is like 'sum/float32/ragged/1'; got {value[:80]!r}")
 
 
+def _names(value: Mapping[str, Any]) -> None:
+    for name in value:
+        _text(name)
+
+
 def some(value: Sequence[Any]) -> None:
     """Refuse a list of nothing."""
     if not value:
@@ -51,6 +56,11 @@ def some(value: Sequence[Any]) -> None:
 def forms(rules: Mapping[str, Rule]) -> Both:
     """Return the rule for objects with a single name, which says what they are: ``{"dense": ...}``."""
     return tagged({name: {name: rule} for name, rule in rules.items()})
+
+
+def by_name(rule: Rule) -> Both:
+    """Return the rule for a mapping: under each name, which can be shown, something by a rule."""
+    return Both({"*": rule}, _names)
 
 
 # --- arrays, as operands and results
@@ -122,10 +132,11 @@ PLAIN = {**NUMBERS, "dtype": _NUMPY_DTYPES, "index": [_INDEX]}
 
 
 def _arguments() -> Rule:
-    """Return the rule of an argument: a plain list is a tuple, and lists of operands have a form of their own."""
-    rule: Rule = (*SCALARS, forms(OPERANDS | PLAIN))
+    """Return the rule of an argument: a plain list is a tuple, and lists and mappings have forms of their own."""
+    own = OPERANDS | PLAIN | {"mapping": by_name(forms(OPERANDS))}
+    rule: Rule = (*SCALARS, forms(own))
     for _ in range(_DEEPEST):
-        rule = (*SCALARS, [rule], forms(OPERANDS | PLAIN | {"list": [rule]}))
+        rule = (*SCALARS, [rule], forms(own | {"list": [rule]}))
     return rule
 
 
@@ -173,7 +184,7 @@ def _sound(expected: Expected) -> None:
 _OPEN = {"cmp": {"exact", "bound"}, "*": ANYTHING}
 _LEAVES = {"nested": Both(_OPEN, _expected_nested), "dense": Both(_OPEN, _expected_dense)}
 _KIND = {"jagged?": {"nested", "dense"}, "strided?": {"nested", "dense"}}
-_GRADIENT = (None, forms(_LEAVES | {"list": [forms(_LEAVES)]}))
+_GRADIENT = (None, forms(_LEAVES | {"list": [forms(_LEAVES)], "mapping": by_name(forms(_LEAVES))}))
 EXPECT = tagged(
     {form: {form: rule, "kind?": _KIND} for form, rule in _LEAVES.items()}
     | {"list": {"list": [forms(_LEAVES)]}, "python": {"python": _PYTHON}}
@@ -246,6 +257,8 @@ def _outline(value: Any) -> Any:
         return "no array"
     if "list" in value:
         return [_outline(one) for one in value["list"]]
+    if "mapping" in value:
+        return {name: _outline(one) for name, one in value["mapping"].items()}
     form = next((one for one in ("nested", "dense") if one in value), "no array")
     return (form, value[form].get("shapes", value[form].get("shape"))) if form in value else form
 
@@ -255,6 +268,8 @@ def fit_jagged(values: Sequence[Any]) -> None:
     for value in values:
         if isinstance(value, dict) and "list" in value:
             fit_jagged(value["list"])
+        elif isinstance(value, dict) and "mapping" in value:
+            fit_jagged(list(value["mapping"].values()))
         elif isinstance(value, dict) and "nested" in value:
             shape = value["nested"]["shape"]
             if len(shape) < 2 or shape.count(None) > 1:

@@ -154,7 +154,7 @@ GRADIENT_BOUNDS: Mapping[str, Callable[[Arguments, Nested], Errors]] = {
     "cross_entropy": _cross_entropy,
     "scaled_dot_product_attention": attention_bounds.gradient_error,
     "flex_attention": flex_bounds.gradient_error,
-    "multi_head_attention": composed_bounds.gradient_error,
+    **{op: composed_bounds.gradient_error(op) for op in composed_bounds.COMPOSED},
     **{name: partial(of_gradient, bound.gradient, keeps=bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }
 
@@ -213,6 +213,6 @@ GRADIENT_LOST: Mapping[str, Callable[[Arguments, Nested], Errors]] = {
     "cross_entropy": _lost_by_cross_entropy,
     "scaled_dot_product_attention": attention_bounds.gradient_lost,
     "flex_attention": flex_bounds.gradient_lost,
-    "multi_head_attention": composed_bounds.gradient_lost,
+    **{op: composed_bounds.gradient_lost(op) for op in composed_bounds.COMPOSED},
     **{name: partial(of_gradient, bound.gradient_lost, keeps=bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }

@@ -33,6 +33,7 @@ MASK_MODS: Mapping[str, Function] = {
     "checkered": lambda b, h, q_idx, kv_idx: (b + h + q_idx + kv_idx) % 2 == 0,
     "nothing": lambda b, h, q_idx, kv_idx: kv_idx < 0,
     "distance": lambda b, h, q_idx, kv_idx: q_idx - kv_idx,  # which is refused
+    "alone": lambda b, h, q_idx, kv_idx: kv_idx <= q_idx,  # refused where it was made for queries and meets other keys
 }
 
 

@@ -102,7 +102,7 @@ ADDED: Mapping[str, Callable[[Define, Arguments], Nested]] = {
     "cross_entropy": _cross_entropy,
     "attention": attention_bounds.added,
     "flex_attention": flex_bounds.added,
-    "multi_head_attention": composed_bounds.added,
+    "composed": composed_bounds.added,
     **{name: _runs(bound.added, bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }
 
@@ -150,6 +150,6 @@ GRADIENT_ADDED: Mapping[str, Callable[[Arguments, Nested], dict[str, Nested]]] =
     "cross_entropy": _of_cross_entropy,
     "scaled_dot_product_attention": attention_bounds.gradient_added,
     "flex_attention": flex_bounds.gradient_added,
-    "multi_head_attention": composed_bounds.gradient_added,
+    **{op: composed_bounds.gradient_added(op) for op in composed_bounds.COMPOSED},
     **{name: partial(of_gradient, bound.gradient_added, keeps=bound.keeps) for name, bound in RUN_BOUNDS.items()},
 }

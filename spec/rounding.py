@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from . import numerics
 from .numerics import NDArray
 from .ordered import Ordered
 
@@ -121,6 +122,14 @@ class Rounded(Ordered):
         value, bare = np.log(self.value), self._bare()
         off = self.off / self.value + _FUNCTION * abs(value)
         return Rounded(value, off, self.lost / self.value + 1, ((self, lambda g: g / bare),))
+
+    def erf(self) -> Rounded:
+        """Return the error function."""
+        value, bare = numerics.erf(self.value)[()], self._bare()
+        slope = 2 / np.sqrt(np.pi) * np.exp(-self.value * self.value)
+        found = Rounded(value, slope * self.off + _FUNCTION * abs(value), slope * self.lost + 1)
+        found.pulls = ((self, lambda g: g * (-(bare * bare)).exp() * (2 / np.sqrt(np.pi))),)
+        return found
 
     def sqrt(self) -> Rounded:
         """Return the square root: that of an error at most, also where it is that of 0."""

@@ -95,6 +95,8 @@ def _holds_array(value: Any) -> bool:
 
 
 def _flat(value: Any) -> Sequence[Any]:
+    if isinstance(value, dict) and "mapping" in value:
+        return list(value["mapping"].values())
     return value["list"] if isinstance(value, dict) and "list" in value else [value]
 
 

@@ -226,13 +226,13 @@ def program_of(chapter: str, entry: Mapping[str, Any]) -> Program:
 
 
 def forms(value: object) -> Iterator[tuple[str, Any]]:
-    """Yield the form of each JSON value that has one, and its fields; lists are gone through."""
+    """Yield the form of each JSON value that has one, and its fields; lists and mappings are gone through."""
     if isinstance(value, dict):
         ((form, fields),) = value.items()
-        if form != "list":
+        if form not in ("list", "mapping"):
             yield form, fields
             return
-        value = fields
+        value = list(fields.values()) if form == "mapping" else fields
     if isinstance(value, list):
         for one in value:
             yield from forms(one)

@@ -180,6 +180,8 @@ def _expected(expect: Mapping[str, Any]) -> str:
         return repr(decode_value(expect["python"]))
     if "list" in expect:
         return _cut("  ".join(_expected(one) for one in expect["list"]))
+    if "mapping" in expect:
+        return _cut("  ".join(f"{name}: {_expected(one)}" for name, one in expect["mapping"].items()))
     return _shown(expect)
 
 

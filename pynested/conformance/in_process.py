@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from pynested.spec.components import is_several, parts_of
 from pynested.spec.encoding import Components, Index
 from pynested.spec.table import Operator
 
@@ -132,4 +133,4 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 def _flat(values: Sequence[Any]) -> list[Any]:
-    return [part for one in values for part in (_flat(one) if type(one) is list else [one])]
+    return [part for one in values for part in (_flat(parts_of(one)) if is_several(one) else [one])]

@@ -149,13 +149,21 @@ def _gradient(case: Case, layout: str, gradient: Reply) -> Finding:
     for place, wanted in pairs:
         if wanted is None:
             continue
-        got = gradient.value.get(place)
-        found = compared(GRADIENT, filled(got, wanted), wanted, layout, kinds=False)
-        if found.verdict != OK:
-            came = "no gradient, which counts as zero" if got is None else found.got
-            wanted_of = f"{found.want}, the gradient of {_named(case, place)}"
-            return Finding(GRADIENT, found.verdict, wanted_of, came, near=found.near)
+        for name, got, due in _each(gradient.value.get(place), wanted):
+            found = compared(GRADIENT, filled(got, due), due, layout, kinds=False)
+            if found.verdict != OK:
+                came = "no gradient, which counts as zero" if got is None else found.got
+                wanted_of = f"{found.want}, the gradient of {name or _named(case, place)}"
+                return Finding(GRADIENT, found.verdict, wanted_of, came, near=found.near)
     return Finding(GRADIENT, OK)
+
+
+def _each(got: Any, wanted: Mapping[str, Any]) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
+    """Yield each gradient of a mapping with its name, what came and what is due; or that of an array, without one."""
+    if "mapping" in wanted and (got is None or isinstance(got, dict)):
+        yield from ((name, (got or {}).get(name), one) for name, one in wanted["mapping"].items())
+    else:
+        yield "", got, wanted
 
 
 def _named(case: Case, place: int | str) -> str:
@@ -193,6 +201,8 @@ def compared(part: str, got: Any, wanted: Mapping[str, Any], layout: str, kinds:
 
 def _misfit(got: Any, wanted: Mapping[str, Any]) -> tuple[str, str, str] | None:
     """Return verdict, what is wanted and what came for a result that cannot be compared number by number."""
+    if isinstance(got, dict) or "mapping" in wanted:  # whose arrays are compared one by one
+        return "kind", f"a {form_of(wanted)} result", describe(got)
     if is_list(got) and "list" in wanted:
         return next((bad for pair in zip(got, wanted["list"], strict=False) if (bad := _misfit(*pair))), None)
     if isinstance(got, Other):
@@ -233,7 +243,7 @@ def _kind(got: Any) -> str:
 
 def form_of(wanted: Mapping[str, Any]) -> str:
     """Return which form an expectation has."""
-    return next(form for form in ("nested", "dense", "list", "python") if form in wanted)
+    return next(form for form in ("nested", "dense", "list", "mapping", "python") if form in wanted)
 
 
 def is_list(got: Any) -> bool:
@@ -250,6 +260,8 @@ def describe(got: Any) -> str:
         return _cut(f"nested {got.dtype.name} with components {shapes}")
     if isinstance(got, np.ndarray):
         return f"dense {got.dtype.name} of shape {got.shape}"
+    if isinstance(got, dict):
+        return f"a mapping of {len(got)}"
     return f"a list of {len(got)}" if is_list(got) else _cut(repr(got))
 
 

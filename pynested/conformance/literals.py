@@ -49,6 +49,8 @@ def plain(value: Any, array: Callable[[Any], str], name: Callable[[str], str]) -
         return array(value)
     if isinstance(value, list):
         return "[" + ", ".join(plain(one, array, name) for one in value) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key!r}: {plain(one, array, name)}" for key, one in value.items()) + "}"
     if isinstance(value, tuple):
         inner = ", ".join(plain(one, array, name) for one in value)
         return f"({inner},)" if len(value) == 1 else f"({inner})"
@@ -81,7 +83,7 @@ def arguments(
     for place, value in enumerate(request["args"]):
         decoded = decode_value(value)
         text = plain(decoded, names, spell)
-        named = 0 < place < len(labels) and not isinstance(decoded, (Components, np.ndarray, list, np.dtype))
+        named = 0 < place < len(labels) and not isinstance(decoded, (Components, np.ndarray, list, dict, np.dtype))
         texts.append(f"{labels[place]}={text}" if named else text)
     keywords = ((name, decode_value(value)) for name, value in request["kwargs"].items())
     return [*texts, *(f"{name}={plain(value, names, spell)}" for name, value in keywords)]

@@ -41,7 +41,8 @@ Message = dict[str, Any]
 _RUN_KEYS = {"cmd", "seq", "op", "layout", "placement", "args", "kwargs", "wrt", "cotangent", "dense"}
 _PROGRAM_KEYS = {"cmd", "seq", "layout", "placement", "inputs", "tracked", "steps"}
 _STEP_KEYS = ("op", "args", "kwargs", "out")
-_VALUE_KEYS = {"name", "nested", "dense", "list", "dtype", "int", "float", "index", "slice", "shape", "shapes", "bits"}
+_VALUE_KEYS = {"name", "nested", "dense", "list", "mapping", "dtype", "int", "float", "index", "slice"}
+_VALUE_KEYS |= {"shape", "shapes", "bits"}
 
 
 def start(device: str) -> Message:
@@ -97,7 +98,7 @@ def without_gradient(message: Message) -> Message:
 def _bare(value: Any) -> Any:
     """Return the value without the decimals that are there for people."""
     if isinstance(value, dict):
-        return {key: _bare(one) for key, one in value.items() if key != "show"}
+        return {key: _bare(one) for key, one in value.items() if key != "show" or isinstance(one, dict)}
     return [_bare(one) for one in value] if isinstance(value, list) else value
 
 
@@ -117,6 +118,8 @@ def seal(message: Mapping[str, Any]) -> None:
 
 def _keys(value: Any) -> set[str]:
     """Return the keys that no value has, from every depth."""
+    if isinstance(value, dict) and "mapping" in value:
+        return _keys(list(value["mapping"].values()))  # whose names are those of arrays
     found = value.keys() - _VALUE_KEYS if isinstance(value, dict) else set()
     for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         if isinstance(one, (dict, list)):
@@ -150,6 +153,6 @@ def _is_float(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     ((form, fields),) = value.items()
-    if form == "list":
-        return any(_is_float(one) for one in fields)
+    if form in ("list", "mapping"):
+        return any(_is_float(one) for one in (fields.values() if form == "mapping" else fields))
     return form in ("nested", "dense") and str(fields["dtype"]).startswith("float")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pynested.spec.encoding import decode_value
-from pynested.spec.forms import NUMBERS, arrays, forms
+from pynested.spec.forms import NUMBERS, arrays, by_name, forms
 from pynested.spec.grammar import ANYTHING, Malformed, Rule, check, parse, short, tagged
 
 from .messages import Message
@@ -84,7 +84,8 @@ def _results() -> Rule:
 
 
 _RESULT = _results()
-_PULLED = (None, tagged({**_SINGLE, "list": _with("list", [(None, _RESULT)])}))
+_SEVERAL = {"list": _with("list", [(None, _RESULT)]), "mapping": _with("mapping", by_name((None, tagged(_SINGLE))))}
+_PULLED = (None, tagged(_SINGLE | _SEVERAL))
 _ERROR = _with("kind", str, **{"message": str, "phase?": str, "bases?": [str]})
 _GRADIENT = tagged(
     {
@@ -228,7 +229,11 @@ def _gradient(gradient: Message, request: Message) -> Reply:
 
 
 def _as_long(gradient: Message | None, argument: Any, where: str) -> None:
-    """Hold the gradient of a list of operands against the list."""
+    """Hold the gradient of a list of operands against the list, and that of a mapping against its names."""
+    if gradient is not None and "mapping" in gradient:
+        names = set(argument["mapping"]) if isinstance(argument, dict) and "mapping" in argument else set()
+        if strange := set(gradient["mapping"]) - names:
+            raise Malformed(where, f"has {short(sorted(strange))}, which the argument has not")
     if gradient is not None and "list" in gradient:
         count = len(argument["list"]) if isinstance(argument, dict) and "list" in argument else None
         if count != len(gradient["list"]):
@@ -237,11 +242,13 @@ def _as_long(gradient: Message | None, argument: Any, where: str) -> None:
 
 
 def _decoded(result: Any, where: str) -> Any:
-    """Return the components, array, number or list that a result stands for."""
+    """Return the components, array, number, list or mapping that a result stands for."""
     if result is None:
         return None
     if "list" in result:
         return [_decoded(one, f"{where}.list[{number}]") for number, one in enumerate(result["list"])]
+    if "mapping" in result:
+        return {name: _decoded(one, f"{where}.mapping.{name}") for name, one in result["mapping"].items()}
     if "other" in result:
         return Other(printable(result["other"], _SENTENCE), printable(result.get("dtype", ""), _SENTENCE))
     form = next(form for form in ("nested", "dense", "python") if form in result)

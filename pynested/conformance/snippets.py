@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pynested.spec.components import parts_of
 from pynested.spec.encoding import Components, Index, decode_value
 from pynested.spec.table import Operator
 
@@ -20,7 +21,11 @@ from .placements import APART, BARE, PACKED, TRANSPOSED, Array, in_turn, place_j
 from .tensorflow_dialect import TensorflowDialect
 from .torch_dialect import TorchDialect
 
-_IMPORT = "from pynested.conformance.adapters import functions_by_name as by_name"
+# What a call needs besides the head of its dialect, by how it begins.
+_IMPORTS = {
+    "by_name.": "from pynested.conformance.adapters import functions_by_name as by_name",
+    "torch_layers.": "from pynested.conformance.adapters import torch_layers",
+}
 
 
 class Dialect(Protocol):
@@ -155,8 +160,8 @@ def snippet(
     call = _call(request, operator, speak, names)
     tracked = _tracked(request) if gradient else [False] * len(names.found)
     operands = laid(speak, request["layout"], request["placement"], dict(names.found), tracked)
-    head = [_IMPORT, speak.head] if call.startswith("by_name.") else [speak.head]
-    lines = [*head, *(line for one in operands for line in one.lines), f"out = {call}"]
+    more = [line for start, line in _IMPORTS.items() if call.startswith(start)]
+    lines = [*more, speak.head, *(line for one in operands for line in one.lines), f"out = {call}"]
     lines.append(speak.shown("out") if nested else "print(out)")
     if (use := used_by(got)) in speak.uses:
         lines.append(f"print({speak.uses[use]})")
@@ -203,7 +208,8 @@ def _tracked(request: Mapping[str, Any]) -> list[bool]:
 def _arrays(value: Any) -> list[Any]:
     if isinstance(value, (Components, np.ndarray)):
         return [value]
-    return [array for one in value for array in _arrays(one)] if isinstance(value, (list, tuple)) else []
+    parts = value if isinstance(value, tuple) else parts_of(value)
+    return [array for one in parts for array in _arrays(one)]
 
 
 def _call(request: Mapping[str, Any], operator: Operator, speak: Dialect, names: literals.Names) -> str:

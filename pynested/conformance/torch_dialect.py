@@ -12,6 +12,7 @@ from pynested.spec.encoding import Components
 from pynested.spec.table import Operator
 
 from . import literals
+from .adapters.torch_layers import LAYERS
 from .pasting import Common, Operand, Place, steps
 from .placements import APART, BARE, PACKED, TRANSPOSED, Array, place_jagged, place_strided
 
@@ -91,6 +92,8 @@ class TorchDialect(Common):
             ]
         if operator.name in SYMBOLS and len(texts) == 2 and not texts[0].isidentifier() and "=" not in texts[1]:
             return f"{texts[0]} {SYMBOLS[operator.name]} {texts[1]}"
+        if operator.name in LAYERS:
+            return f"torch_layers.{operator.name}({', '.join(texts)})"
         if "torch.Tensor." in operator.torch:
             return f"{texts[0]}{operator.torch.removeprefix('torch.Tensor')}({', '.join(texts[1:])})"
         return f"{operator.torch}({', '.join(texts)})"

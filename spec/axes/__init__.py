@@ -32,6 +32,8 @@ FAMILIES: Mapping[str, Family] = {**FIRST, **LATER, **VARIED}
 UNDRAWN: Mapping[str, str] = {
     "scaled_dot_product_attention": "all masks of up to six pairs are asked by the tests; the cases are positions",
     "multi_head_attention": "it is made of operators that are drawn, or asked of all masks",
+    "transformer_encoder_layer": "it is made of operators that are drawn, or asked of all masks",
+    "transformer_decoder_layer": "it is made of operators that are drawn, or asked of all masks",
     "flex_attention": "all masks of up to six pairs are asked by the tests; functions have names in the cases only",
     "create_nested_block_mask": "its functions have names in the cases only",
 }

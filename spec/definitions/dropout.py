@@ -15,6 +15,6 @@ def dropout(self: Components, p: float = 0.5, training: bool = True, generator: 
     draw = np.random.default_rng() if generator is None else generator
 
     def one(x: NDArray) -> NDArray:
-        return np.where(draw.random(x.shape) < p, 0 * wide(x), wide(x) / np.float64(1 - p))
+        return np.where(draw.random(x.shape) < p, 0 * wide(x), wide(x) / np.float64(1 - p or 1))
 
     return each(one, self) if training else self

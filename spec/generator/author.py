@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..encoding import Components
+from ..components import Components, is_several, of_parts, parts_of
 
 __all__ = ["BOTH", "Book", "Case", "shapes_of"]
 
@@ -115,18 +115,19 @@ def _layouts(values: Sequence[Any]) -> Layouts:
 def _nested(value: Any) -> list[Components]:
     if isinstance(value, Components):
         return [value]
-    return [one for part in value for one in _nested(part)] if isinstance(value, list) else []
+    return [one for part in parts_of(value) for one in _nested(part)]
 
 
 def _without_components(value: Any, batches: Collection[tuple[int, int]]) -> Any:
     """Return an argument whose nested operands, and dense ones with the size and rank of a batch, are empty."""
     if isinstance(value, Components) or (isinstance(value, np.ndarray) and (*value.shape[:1], value.ndim) in batches):
         return value[:0]
-    return [_without_components(part, batches) for part in value] if isinstance(value, list) else value
+    parts = [_without_components(part, batches) for part in parts_of(value)]
+    return of_parts(value, parts) if is_several(value) else value
 
 
 def shapes_of(value: Any) -> list[tuple[int | None, ...]]:
     """Return the logical shapes of every nested and dense operand in a value."""
     if isinstance(value, (Components, np.ndarray)):
         return [value.shape]
-    return [shape for part in value for shape in shapes_of(part)] if isinstance(value, list) else []
+    return [shape for part in parts_of(value) for shape in shapes_of(part)]

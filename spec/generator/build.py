@@ -10,7 +10,8 @@ import numpy as np
 
 from ..bounds import NO_TOLERANCE, tolerance
 from ..calling import called
-from ..components import Components, stacked
+from ..components import Components, parts_of, stacked
+from ..composed_bounds import COMPOSED
 from ..encoding import Index, encode_value
 from ..numerics import NDArray
 from ..overflow import overflowing
@@ -26,7 +27,7 @@ __all__ = ["bound", "build"]
 
 _PROMOTING = (
     "add", "sub", "mul", "div", "maximum", "minimum", "clamp", *PAIRS, "where", "matmul", "bmm", "linear", "cat",
-    "stack", "scaled_dot_product_attention", "flex_attention", "multi_head_attention",
+    "stack", "scaled_dot_product_attention", "flex_attention", *COMPOSED,
 )  # fmt: skip
 
 
@@ -124,7 +125,7 @@ class Run:
 def _dtypes(value: Any) -> list[np.dtype[Any]]:
     if isinstance(value, (Components, np.ndarray)):
         return [value.dtype]
-    return [dtype for part in value for dtype in _dtypes(part)] if isinstance(value, list) else []
+    return [dtype for part in parts_of(value) for dtype in _dtypes(part)]
 
 
 def _lifted(value: Any, number: int | None, first: int) -> tuple[Any, int]:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..bounds import ANYTHING, ROUNDOFF, allow
-from ..encoding import Components, encode_value
+from ..components import Components, is_several, of_parts, parts_of
+from ..encoding import encode_value
 from ..gradient_bounds import GRADIENT_BOUNDS, GRADIENT_LOST
 from ..numerics import NDArray
 from ..overflow import GRADIENT_ADDED, beyond
@@ -130,10 +131,13 @@ def _field(
     `special` is what holds for its operator and not for sums of products.
     """
     value, given = pair
-    if isinstance(value, list) and not isinstance(value, Components):
-        starts = accumulate((sum(leaf.size for leaf in leaves(one)) for one in value), initial=first)
-        parts = zip(zip(value, given, strict=True), starts, strict=False)
-        return {"list": [_field(case, *part, contributions, *special) for part in parts]}
+    if is_several(value):
+        parts = parts_of(value)
+        starts = accumulate((sum(leaf.size for leaf in leaves(one)) for one in parts), initial=first)
+        own = zip(*([None] * len(parts) if one is None else parts_of(one) for one in special), strict=True)
+        rows = zip(zip(parts, parts_of(given), strict=True), starts, own, strict=False)
+        fields = [_field(case, pair, start, contributions, *known) for pair, start, known in rows]
+        return {"mapping" if isinstance(value, dict) else "list": of_parts(value, fields)}
     arrays = leaves(value)
     pairs: list[list[Pairs]] = []
     for leaf in arrays:

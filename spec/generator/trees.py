@@ -1,4 +1,4 @@
-"""Values as trees: a dense array is a leaf, Components hold leaves, a list holds either."""
+"""Values as trees: a dense array is a leaf, Components hold leaves, a list or a mapping holds either."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..encoding import Components
+from ..components import Components, is_several, of_parts, parts_of
 from ..numerics import NDArray
 
 __all__ = ["as_dtype", "leaves", "like", "map_leaves"]
@@ -15,9 +15,9 @@ __all__ = ["as_dtype", "leaves", "like", "map_leaves"]
 
 def leaves(tree: Any) -> list[NDArray]:
     """Return the arrays of a tree in order; what is no array has none."""
-    if isinstance(tree, list):
-        return [leaf for part in tree for leaf in leaves(part)]
-    return [tree] if isinstance(tree, np.ndarray) else []
+    if isinstance(tree, np.ndarray):
+        return [tree]
+    return list(tree) if isinstance(tree, Components) else [leaf for part in parts_of(tree) for leaf in leaves(part)]
 
 
 def map_leaves(function: Callable[[NDArray], NDArray], tree: Any) -> Any:
@@ -35,6 +35,6 @@ def like(tree: Any, arrays: Iterator[NDArray], dtype: Any = None) -> Any:
     if isinstance(tree, Components):
         parts = [next(arrays) for _ in tree]
         return Components(parts, tree.shape, dtype if dtype is not None or parts else tree.dtype)
-    if isinstance(tree, list):
-        return [like(part, arrays, dtype) for part in tree]
+    if is_several(tree):
+        return of_parts(tree, [like(part, arrays, dtype) for part in parts_of(tree)])
     return next(arrays) if isinstance(tree, np.ndarray) else tree

@@ -119,6 +119,7 @@ NO_REPLIES: Mapping[str, tuple[Reply | str, str]] = {
     "gradient number": (pulled({"args": [7, None]}), "gradient.args[0]: expected null or an object, got 7"),
     "gradient of no argument": (pulled({**NO_GRADIENT, "kwargs": {"w": None}}), "gradient.kwargs: has ['w']"),
     "gradient list of an array": (pulled({"args": [{"list": []}, None]}), "but the argument is no list"),
+    "gradient of a name": (pulled({"args": [{"mapping": {"w": None}}, None]}), "has ['w'], which the argument has not"),
     "gradient cut": (pulled({"args": [{"dense": {**DENSE, "bits": ""}}, None]}), "gradient.args[0].dense: decode"),
     "gradient refused in a word": (pulled({"error": "no"}), "gradient.error: expected an object"),
 }

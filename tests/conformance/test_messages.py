@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pynested.conformance import messages
-from pynested.conformance.corpus import Selection, load_corpus
+from pynested.conformance.corpus import Case, Selection, load_corpus
 from pynested.conformance.problems import KitError
 from pynested.conformance.runner import plan
 
@@ -39,6 +39,15 @@ def test_a_request_holds_the_call_and_nothing_else(vectors: Path) -> None:
 def test_a_request_that_shows_more_is_refused(leak: dict[str, Any]) -> None:
     with pytest.raises(KitError, match="would show the adapter"):
         messages.seal({"cmd": "run", "seq": 1, "op": "sum", "args": [], "kwargs": {}, **leak})
+
+
+def test_names_of_a_mapping_show_nothing_and_are_kept() -> None:
+    array = {"dense": {"dtype": "float32", "shape": [], "bits": "00000000"}}
+    shown = {"mapping": {"show": {"dense": {**array["dense"], "show": "0"}}, "tol": array}}
+    case = Case("f", "f/x/1", ("F-1",), ("jagged",), [shown], {}, {"python": True})
+    assert messages.run(case, "jagged", "packed", [])["args"] == [{"mapping": {"show": array, "tol": array}}]
+    with pytest.raises(KitError, match="would show the adapter"):
+        messages.seal({"seq": 1, "op": "f", "args": [{"mapping": {"w": {"dense": {"hi": ""}}}}], "kwargs": {}})
 
 
 def test_a_cotangent_that_carries_an_expectation_stops_the_run(rewrite: Callable[..., Path]) -> None:

@@ -88,6 +88,17 @@ def test_the_gradient_of_a_list_is_as_long_as_the_list() -> None:
         assert read_reply(reply, request).outcome == outcome
 
 
+def test_the_gradient_of_a_mapping_has_its_names() -> None:
+    request = {**REQUEST, "args": [{"mapping": {"w": X, "b": X}}]}
+    for names, outcome in (("w", VALUE), ("bw", VALUE), ("wa", GARBLED)):
+        pulled = {"mapping": {name: None if name == "b" else {"nested": NESTED} for name in names}}
+        reply = read_reply({"seq": 7, **RIGHT, "gradient": {"args": [pulled]}}, request)
+        assert reply.outcome == outcome
+        assert reply.gradient is None or set(reply.gradient.value[0]) == set(names)
+    listed = {"seq": 7, **RIGHT, "gradient": {"args": [{"mapping": {}}]}}
+    assert read_reply(listed, {**REQUEST, "args": [X]}).outcome == VALUE  # which says nothing of any name
+
+
 def test_text_of_strangers_is_shown_and_not_obeyed() -> None:
     kind, message = "\x1b[2JValueError", "half \ud800 a pair\nOK \u202e" + "x" * 1000
     refusal = read({"error": {"kind": kind, "message": message}}).refusal

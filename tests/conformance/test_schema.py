@@ -42,6 +42,7 @@ BEYOND = {
     "components of another size",
     "shape real",  # for a schema 2.0 is an integer
     "lists in lists",
+    "gradient of a name",
     "gradient too short",
     "gradient too long",
     "gradient of no argument",

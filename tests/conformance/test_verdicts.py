@@ -35,6 +35,32 @@ def differing(run: Run) -> list[Record]:
     return [finding for one in run.results for finding in one["findings"] if finding["verdict"] in DIFFERS]
 
 
+def test_a_wrong_gradient_of_a_mapping_goes_by_its_name() -> None:
+    case = next(one for one in load_corpus().cases if one.id == "transformer_encoder_layer/float64/plain/1")
+    expected = case.gradient[1]["mapping"]
+    right = {name: read_words(one["dense"]["hi"], one["dense"]["shape"]) for name, one in expected.items()}
+    rows = case.gradient[0]["nested"]
+    x = Components([read_words(*pair) for pair in zip(rows["hi"], rows["shapes"], strict=True)], dtype=np.float64)
+    out = case.expect["nested"]
+    value = Components([read_words(*pair) for pair in zip(out["hi"], out["shapes"], strict=True)], dtype=np.float64)
+    wrong, lost = {**right, "norm2.bias": right["norm2.bias"] + 1}, {**right}
+    del lost["norm1.weight"]
+    listed = judge(case, "strided", Reply(VALUE, value=value, gradient=Reply(VALUE, value={0: x, 1: [x]})))
+    assert (listed[1].verdict, listed[1].got) == ("kind", "a list of 1")
+    swapped = judge(case, "strided", Reply(VALUE, value=value, gradient=Reply(VALUE, value={0: right, 1: right})))
+    assert (swapped[1].verdict, swapped[1].got) == ("kind", "a mapping of 12")
+    for parameters, name in ((right, ""), (wrong, "norm2.bias"), (lost, "norm1.weight"), (None, "self_attn.in_proj")):
+        gradient = Reply(VALUE, value={0: x, 1: parameters})
+        forward, backward = judge(case, "strided", Reply(VALUE, value=value, gradient=gradient))
+        assert forward.verdict == "ok" and backward.verdict == ("value" if name else "ok")
+        assert f"the gradient of {name}" in backward.want if name else not backward.want
+        assert (backward.got == "no gradient, which counts as zero") == (name not in ("", "norm2.bias"))
+
+
+def read_words(words: str, shape: list[int]) -> np.ndarray:
+    return np.frombuffer(bytes.fromhex(words), ">f8").astype(np.float64).reshape(shape)
+
+
 def test_a_right_implementation_agrees_everywhere(run: Runs) -> None:
     good = run("Right")
     assert good.exit_code == 0 and not differing(good)

@@ -173,7 +173,39 @@ def test_layers_name_the_parameters_they_lack_or_do_not_know() -> None:
     ):
         with pytest.raises(ArgumentError, match=text):
             pn.transformer_encoder_layer(x, parameters, HEADS)  # type: ignore[arg-type]
+    assert len(pn.transformer_encoder_layer(x, p | {"linear2.bias": None}, HEADS)) == 1  # as if it were not there
     with pytest.raises(ArgumentError, match=r"transformer_decoder_layer: the parameters lack multihead_attn"):
         pn.transformer_decoder_layer(x, x, p, HEADS)
     with pytest.raises(ArgumentError, match="activation must be 'relu' or 'gelu', not 'tanh'"):
         pn.transformer_encoder_layer(x, p, HEADS, activation="tanh")
+    with pytest.raises(ArgumentError, match=r"activation must be 'relu' or 'gelu', not \['relu'\]"):
+        pn.transformer_encoder_layer(x, p, HEADS, activation=["relu"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("form", ["jagged", "strided", "dense", "no components"])
+def test_parameters_of_another_shape_are_refused_also_where_they_would_broadcast(form: str) -> None:
+    """A single number for each row would be added to all of its elements, and a norm of whole components is another."""
+    components = [numbers(3, 4), numbers(3, 4, seed=1)]
+    layout = getattr(pn, form, pn.jagged)
+    x = pn.array(components[0]) if form == "dense" else pn.nested_array(components, layout=layout)
+    x, p = x[:0] if form == "no components" else x, encoder(("self_attn", "multihead_attn"))
+    pn.transformer_decoder_layer(x, x, p, HEADS)
+    wrong = [(name, shape) for name, one in p.items() for shape in ((1, *one.shape[1:]), (*one.shape, 4), ())]
+    wrong += [("linear2.weight", (1, 6)), ("norm1.weight", (3, 4)), ("norm2.bias", (1,)), ("linear2.bias", (1,))]
+    for name, shape in wrong:
+        if shape != p.get(name, np.zeros(0)).shape and not (name.startswith("linear1") and shape == (1, 4)):
+            with pytest.raises(ShapeError, match=re.escape(f"transformer_decoder_layer: {name} has the shape {shape}")):
+                pn.transformer_decoder_layer(x, x, p | {name: np.ones(shape)}, HEADS)
+
+
+def test_rows_that_do_not_fit_go_by_their_own_names() -> None:
+    x, p = pn.nested_array([numbers(2, 4)]), encoder(("self_attn", "multihead_attn"))
+    for tgt, memory, kind, text in (
+        (pn.nested_array([numbers(2)]), x, StructureError, "tgt has the shape"),
+        (x, pn.nested_array([numbers(2, 4, 4)]), StructureError, "memory has the shape"),
+        (x, pn.nested_array([numbers(2, 3)]), StructureError, "rows of memory have 3 elements, and those of tgt 4"),
+        (x, numbers(1, 2, 3), ShapeError, "rows of memory have 3 elements, and those of tgt 4"),
+        (numbers(2, 4), numbers(4), ShapeError, "memory must be an array (B, L, E) or (L, E)"),
+    ):
+        with pytest.raises(kind, match=re.escape(f"transformer_decoder_layer: {text}")):
+            pn.transformer_decoder_layer(tgt, memory, p, HEADS)

@@ -153,6 +153,14 @@ def test_a_number_says_what_it_is(value: Any, form: Any) -> None:
     assert repr(back) == repr(value).replace("np.float64(0.1)", "0.1")
 
 
+def test_arrays_by_name_are_a_mapping() -> None:
+    value = {"linear1.weight": np.float32([[1]]), "show": np.int8([2])}
+    form = encode_value(value)
+    assert form == {"mapping": {name: encode_value(one) for name, one in value.items()}}
+    back = decode_value(json.loads(json.dumps(form)))
+    assert list(back) == list(value) and all(np.array_equal(back[name], one) for name, one in value.items())
+
+
 @given(st.floats() | st.integers())
 def test_every_number_round_trips(value: float) -> None:
     back = decode_value(json.loads(json.dumps(encode_value(value))))

@@ -55,6 +55,11 @@ EMPTY: Json = {
 }
 del EMPTY["near"]
 SEVERAL: Json = {**ACCEPTED, "expect": {"list": [expected(X, cmp="exact")]}, "cotangent": encode_value([X])}
+MAPPED: Json = {
+    **ACCEPTED,
+    "args": [encode_value({"a.weight": np.float32([1]), "b": X})],
+    "gradient": [{"mapping": {"a.weight": {"dense": within("3ff0000000000000")}, "b": expected(X, cmp="exact")}}],
+}
 ANSWERED = {name: one for name, one in REFUSED.items() if name != "near"} | {"expect": {"python": True}}
 
 
@@ -78,7 +83,7 @@ NUMBERS = [{"int": "-9223372036854775808"}, {"float": "1"}, {"float": "-0.0"}, {
 @pytest.mark.parametrize(
     "case",
     [
-        *(ACCEPTED, REFUSED, EMPTY, SEVERAL, ANSWERED),
+        *(ACCEPTED, REFUSED, EMPTY, SEVERAL, MAPPED, ANSWERED),
         *({**ANSWERED, "expect": {"python": one}} for one in (*NUMBERS, [{"int": "2"}, None, "mean", True])),
         *({**ANSWERED, "args": [one, [one], {"list": [one]}, {"index": [one, [one]]}]} for one in NUMBERS),
     ],
@@ -175,6 +180,13 @@ DAMAGE: list[tuple[Json, str, Any, str]] = [
     (ACCEPTED, "expect.nested.shapes.1", [2, 0], "cotangent: is .* but the result is"),
     (SEVERAL, "expect.list.0", 7, r"expect.list\[0\]: expected an object"),
     (SEVERAL, "cotangent", encode_value(X), "cotangent: is .* but the result is"),
+    (MAPPED, "args.0.mapping.b", 7, r"args\[0\].mapping.b: expected an object"),
+    (MAPPED, "args.0.mapping.b", encode_value([X]), r"args\[0\].mapping.b: has exactly one of nested, dense"),
+    (MAPPED, "args.0.mapping.\x07", encode_value(X), r"args\[0\].mapping: holds characters that cannot be shown"),
+    (MAPPED, "args.0.mapping.b.nested.shape", [2, None, None], r"layouts: jagged holds one irregular dimension"),
+    (MAPPED, "gradient.0.mapping.b", GONE, r"gradient\[0\]: is .* but its argument is"),
+    (MAPPED, "gradient.0.mapping.b.nested.shapes.1", [2, 0], r"gradient\[0\]: is .* but its argument is"),
+    (MAPPED, "gradient.0", {"mapping": {"b": None}}, r"gradient\[0\].mapping.b: expected an object"),
     (ANSWERED, "expect.python", {"list": []}, "expect.python: has exactly one of int, float"),
     (ANSWERED, "expect.python", 7, "expect.python: expected"),
     (ANSWERED, "expect.python", [[]], r"expect.python\[0\]: expected"),

@@ -30,6 +30,8 @@ def expected_values(expected: Any) -> Any:
     """Return value and tolerance of every element of an expected gradient, leaf by leaf."""
     if "list" in expected:
         return [pair for part in expected["list"] for pair in expected_values(part)]
+    if "mapping" in expected:
+        return [pair for part in expected["mapping"].values() for pair in expected_values(part)]
     if "dense" in expected:
         arrays = [Expected.from_words(expected["dense"])]
     else:

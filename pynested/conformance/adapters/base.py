@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from pynested.spec.components import is_several, of_parts, parts_of
 from pynested.spec.encoding import Components, decode_value
 from pynested.spec.programs import QUESTIONS
 
@@ -25,7 +26,7 @@ from ..placements import BARE, HOLES_NAN, LAYOUTS, PACKED, REVERSED, VIEW, in_tu
 from .moved import Moved, arguments, in_call
 from .programs import PythonProgram, Runs, feasible
 from .stopped import Stopped, contradiction, first_line
-from .values import Operand, Place, Plain, doubled, encode_gradient, encode_result, freeze, is_several, left_on, same
+from .values import Operand, Place, Plain, doubled, encode_gradient, encode_result, freeze, left_on, same
 
 __all__ = ["Operand", "Place", "Plain", "PythonAdapter", "Stopped", "Target"]
 
@@ -206,9 +207,9 @@ class PythonAdapter:
         return decoded
 
     def _build(self, value: Any, places: Iterator[Place], tracked: bool) -> Any:
-        """Return the operand, or list of operands, that a value stands for; each nested one has a place."""
+        """Return the operand, or list or mapping of these, that a value stands for; each nested one has a place."""
         if is_several(value):
-            return [self._build(one, places, tracked) for one in value]
+            return of_parts(value, [self._build(one, places, tracked) for one in parts_of(value)])
         if not isinstance(value, (Components, np.ndarray)):
             return self._target.other(value)
         tracked = tracked and value.dtype.kind == "f"

@@ -25,6 +25,7 @@ MASK_MODS: Mapping[str, Callable[..., Any]] = {
     "checkered": lambda b, h, q_idx, kv_idx: (b + h + q_idx + kv_idx) % 2 == 0,
     "nothing": lambda b, h, q_idx, kv_idx: kv_idx < 0,
     "distance": lambda b, h, q_idx, kv_idx: q_idx - kv_idx,
+    "alone": lambda b, h, q_idx, kv_idx: kv_idx <= q_idx,
 }
 BLOCK_SIZE = 2  # of masks that a call names
 
@@ -38,9 +39,8 @@ def flex_attention(*args: Any, **kwargs: Any) -> Any:
     elif score is not None:
         given["score_mod"] = lambda s, b, h, q_idx, kv_idx: s + (kv_idx - q_idx).to(s.dtype) * score[h]
     if isinstance(mask, str):
-        given["block_mask"] = pn.create_nested_block_mask(
-            MASK_MODS[mask], given["query"], given["key"], BLOCK_SIZE=BLOCK_SIZE
-        )
+        keys = None if mask == "alone" else given["key"]
+        given["block_mask"] = pn.create_nested_block_mask(MASK_MODS[mask], given["query"], keys, BLOCK_SIZE=BLOCK_SIZE)
     return pn.flex_attention(**given)
 
 

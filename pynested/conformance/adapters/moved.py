@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from pynested.spec.components import is_several, of_parts, parts_of
 from pynested.spec.encoding import Components
 
 from ..placements import Array
-from .values import Operand, Plain, each_array, is_several
+from .values import Operand, Plain, each_array
 
 _WRONG = "along a tangent the result moves by {} in all by forward mode, and by {} by the gradient"
 _NOTHING: Mapping[int, Any] = MappingProxyType({})
@@ -34,7 +35,7 @@ class Moved:
 
     @property
     def tracked(self) -> list[tuple[Operand, Any, Any]]:
-        """Each operand that has a gradient, those in lists one by one."""
+        """Each operand that has a gradient, those in lists and mappings one by one."""
         return [one for trio in self.wrt for one in _tracked(*trio)]
 
     @property
@@ -74,16 +75,16 @@ def arguments(args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[int | str,
 
 def in_call(built: Any, instead: Mapping[int, Any] = _NOTHING) -> Any:
     """Return what is handed to a call; for some operands another value is given `instead`."""
-    if isinstance(built, list):
-        return [in_call(one, instead) for one in built]
+    if is_several(built):
+        return of_parts(built, [in_call(one, instead) for one in parts_of(built)])
     return instead.get(id(built), built.value) if isinstance(built, Operand) else built
 
 
 def _tracked(built: Any, value: Any, gradient: Any) -> list[tuple[Operand, Any, Any]]:
     """Return each operand that has a gradient, with its value and with the gradient."""
-    if isinstance(built, list):
-        found = gradient if isinstance(gradient, list) else [None] * len(built)
-        return [one for trio in zip(built, value, found, strict=True) for one in _tracked(*trio)]
+    if is_several(built):
+        found = parts_of(gradient) if is_several(gradient) else [None] * len(built)
+        return [one for trio in zip(parts_of(built), parts_of(value), found, strict=True) for one in _tracked(*trio)]
     return [(built, value, gradient)] if isinstance(built, Operand) and value.dtype.kind == "f" else []
 
 

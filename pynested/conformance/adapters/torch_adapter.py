@@ -38,6 +38,7 @@ from .base import Operand, Place, PythonAdapter, Target
 from .functions_by_name import BY_NAME
 from .serve import Absent, serve
 from .torch_dense import DenseTorch
+from .torch_layers import LAYERS
 from .values import Plain, in_brackets
 
 _SYMBOLS: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -179,6 +180,8 @@ class TorchTarget(Target):
             raise NotImplementedError(f"PyTorch has {op} for dense tensors only; functions of pairs have no name here")
         if op in _OF_OTHER_ARGUMENTS:
             raise NotImplementedError(f"PyTorch's function for {op} wants its arguments otherwise, the batch second")
+        if op in LAYERS:
+            return LAYERS[op]
         name = getattr(load_table().get(op), "torch", "")
         if not name:
             raise NotImplementedError(f"PyTorch has no {op}")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pynested.spec.components import is_several, of_parts, parts_of
 from pynested.spec.encoding import WIDTHS, Components, Index, encode, encode_value
 
 from ..messages import Message
@@ -62,15 +63,11 @@ def in_brackets(index: Index) -> Any:
     return index.items[0] if len(index.items) == 1 else index.items
 
 
-def is_several(value: Any) -> bool:
-    """Return whether a value is a list of values, which components are not."""
-    return isinstance(value, list) and not isinstance(value, Components)
-
-
 def encode_gradient(gradient: Any) -> Any:
-    """Return the JSON form of what came to an operand, or to each in a list; nothing is null."""
+    """Return the JSON form of what came to an operand, or to each in a list or a mapping; nothing is null."""
     if is_several(gradient):
-        return {"list": [encode_gradient(one) for one in gradient]}
+        parts = of_parts(gradient, map(encode_gradient, parts_of(gradient)))
+        return {"mapping" if isinstance(gradient, dict) else "list": parts}
     return None if gradient is None else encode_result(gradient)
 
 
@@ -88,15 +85,15 @@ def each_array(function: Callable[[Any], Any], value: Any) -> Any:
     """Return what a function makes of every array in a value; nothing stays nothing."""
     if isinstance(value, Components):
         return Components((function(one) for one in value), value.shape, value.dtype)
-    if isinstance(value, list):
-        return [each_array(function, one) for one in value]
+    if is_several(value):
+        return of_parts(value, [each_array(function, one) for one in parts_of(value)])
     return None if value is None else function(value)
 
 
 def left_on(built: Any) -> Any:
-    """Return a copy of the gradients that are left on an operand, or on each in a list."""
-    if isinstance(built, list):
-        return [left_on(one) for one in built]
+    """Return a copy of the gradients that are left on an operand, or on each in a list or a mapping."""
+    if is_several(built):
+        return of_parts(built, map(left_on, parts_of(built)))
     return each_array(np.array, built.gradient())
 
 
@@ -108,6 +105,8 @@ def doubled(gradient: Any) -> Any:
 
 def same(found: Any, wanted: Any) -> bool:
     """Return whether two values hold the same numbers, of whatever layout they are; the sign of a zero is not asked."""
+    if isinstance(wanted, dict):
+        return all(map(same, found.values(), wanted.values()))
     if isinstance(wanted, list):
         return len(found) == len(wanted) and all(map(same, found, wanted))
     if wanted is None or found is None:

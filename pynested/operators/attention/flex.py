@@ -108,7 +108,7 @@ def flex_attention(
     Gradients of every order flow to all that it uses. It should look at each score alone; how scores are cut into
     blocks may change. Indices of several dimensions pick from a vector: ``bias[h]``, ``table[q_idx - kv_idx + n]``.
 
-    Clauses: FLEX_ATTENTION-1 to FLEX_ATTENTION-15. After `torch.nn.attention.flex_attention.flex_attention`.
+    Clauses: FLEX_ATTENTION-1 to FLEX_ATTENTION-16. After `torch.nn.attention.flex_attention.flex_attention`.
 
     Examples
     --------

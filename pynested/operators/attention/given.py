@@ -11,7 +11,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import device_of, operand
 from pynested.autograd.numbers import canonical_number, in_words
 from pynested.backends.dtypes import is_float
-from pynested.backends.errors import ArgumentError, DTypeError
+from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
 from pynested.components.mapping import check_devices
 from pynested.nested.array import NestedArray
 from pynested.tables.dtypes import floating
@@ -35,6 +35,39 @@ def operands_of(op: str, query: Any, key: Any, value: Any, mask: Any) -> tuple[l
             "added to the scores. Compare it, such as mask != 0."
         )
     return found[:3], own
+
+
+def rows_of(op: str, **operands: Any) -> list[NestedArray | Array]:
+    """The operands, dense ones as arrays: matrices of rows, of each component one."""
+    given = operands.values()
+    device = next((x.device for x in given if type(x) is NestedArray), None) or device_of(*given)
+    found: list[Any] = [x if type(x) is NestedArray else operand(op, x, device) for x in given]
+    for name, x in zip(operands, found, strict=True):
+        if type(x) is NestedArray:
+            if x.ndim != 3 or x.regular_size(2) is None:
+                raise StructureError(
+                    f"{op}: {name} has the shape {x.shape}; it must be (B, *, E), with rows of one size."
+                )
+        elif type(x) is not Array or x.ndim not in (2, 3):
+            raise ShapeError(f"{op}: {name} must be an array (B, L, E) or (L, E), not {in_words(x)}.")
+    return found
+
+
+def width_of(x: NestedArray | Array) -> int:
+    """How many elements a row has."""
+    return x.regular_size(2) or 0 if isinstance(x, NestedArray) else x.shape[-1]
+
+
+def check_shape(op: str, name: str, weight: Any, due: tuple[int, ...]) -> None:
+    """A weight that does not fit is named."""
+    found = shape_of(weight)
+    if found != due:
+        raise ShapeError(f"{op}: {name} has the shape {found}; with these rows it must be {due}.")
+
+
+def shape_of(weight: Any) -> tuple[int, ...]:
+    """The shape of an array of any library, or of a list."""
+    return tuple(getattr(weight, "shape", np.shape(weight)))
 
 
 def scale_of(op: str, scale: Any) -> float | None:

@@ -7,11 +7,13 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from pynested.backends.errors import ArgumentError
+from pynested.backends.errors import ArgumentError, ShapeError, StructureError
+from pynested.nested.array import NestedArray
 
 from ..elementwise import gelu, relu
 from ..normalization import dropout, layer_norm
 from ..products import linear
+from .given import check_shape, rows_of, shape_of, width_of
 from .projected import multi_head_attention
 
 Rows = TypeVar("Rows")  # NestedArray (B, *, E), or Array (B, L, E) or (L, E)
@@ -25,7 +27,6 @@ ONWARDS = ("linear1.weight", "linear1.bias", "linear2.weight", "linear2.bias")
 class Layer(NamedTuple):
     """What the steps of a layer are computed with."""
 
-    name: str
     parameters: Mapping[str, Any]
     num_heads: int
     norm_first: bool
@@ -47,7 +48,7 @@ class Layer(NamedTuple):
     def normed(self, number: int, x: Any) -> Any:
         """Rows with mean 0 and variance 1, scaled and shifted."""
         scale, shift = self.own(f"norm{number}.weight", f"norm{number}.bias")
-        return layer_norm(x, np.shape(scale), scale, shift, self.eps)
+        return layer_norm(x, shape_of(scale), scale, shift, self.eps)
 
     def attended(self, which: str, x: Any, memory: Any, mask: Any, is_causal: bool) -> Any:
         """What rows take from those of the memory."""
@@ -110,11 +111,16 @@ def transformer_encoder_layer(
     ------
     ArgumentError
         For names that are missing or that the layer does not have, and another activation.
+    ShapeError
+        For parameters of other shapes, and a dense ``src`` of one dimension, or of four.
+    StructureError
+        For a nested ``src`` that is not ``(B, *, E)``.
 
     Notes
     -----
     It is what its operators are, in value, gradient, and what they refuse.
 
+    Clauses: TRANSFORMER_ENCODER_LAYER-1 to TRANSFORMER_ENCODER_LAYER-13.
     After `torch.nn.TransformerEncoderLayer` with ``batch_first=True``.
 
     Examples
@@ -127,9 +133,11 @@ def transformer_encoder_layer(
     (array([[-1.,  1.]]), array([[ 1., -1.],
            [-1.,  1.]]))
     """
-    layer = _layer("transformer_encoder_layer", parameters, ["self_attn"], num_heads, norm_first, activation,
-                   dropout_p, layer_norm_eps, generator)  # fmt: skip
-    made: Rows = layer.run(src, [lambda x: layer.attended("self_attn", x, x, src_mask, is_causal), layer.onwards])
+    op = "transformer_encoder_layer"
+    (rows,) = rows_of(op, src=src)
+    layer = _layer(op, parameters, ["self_attn"], width_of(rows), num_heads, norm_first, activation, dropout_p,
+                   layer_norm_eps, generator)  # fmt: skip
+    made: Rows = layer.run(rows, [lambda x: layer.attended("self_attn", x, x, src_mask, is_causal), layer.onwards])
     return made
 
 
@@ -172,11 +180,16 @@ def transformer_decoder_layer(
     ------
     ArgumentError
         For names that are missing or that the layer does not have, and another activation.
+    ShapeError
+        For parameters of other shapes, and a dense operand that does not fit.
+    StructureError
+        For a nested operand that is not ``(B, *, E)``, or does not fit the other.
 
     Notes
     -----
     It is what its operators are, in value, gradient, and what they refuse.
 
+    Clauses: TRANSFORMER_DECODER_LAYER-1 to TRANSFORMER_DECODER_LAYER-12.
     After `torch.nn.TransformerDecoderLayer` with ``batch_first=True``.
 
     Examples
@@ -190,36 +203,58 @@ def transformer_decoder_layer(
     (array([[-1.,  1.]]), array([[ 1., -1.],
            [-1.,  1.]]))
     """
-    layer = _layer("transformer_decoder_layer", parameters, ["self_attn", "multihead_attn"], num_heads, norm_first,
-                   activation, dropout_p, layer_norm_eps, generator)  # fmt: skip
+    op = "transformer_decoder_layer"
+    rows, remembered = rows_of(op, tgt=tgt, memory=memory)
+    width, other = width_of(rows), width_of(remembered)
+    if other != width:
+        kind = StructureError if type(remembered) is NestedArray else ShapeError
+        raise kind(f"{op}: rows of memory have {other} elements, and those of tgt {width}; they must have as many.")
+    layer = _layer(op, parameters, ["self_attn", "multihead_attn"], width, num_heads, norm_first, activation, dropout_p,
+                   layer_norm_eps, generator)  # fmt: skip
     made: Rows = layer.run(
-        tgt,
+        rows,
         [
             lambda x: layer.attended("self_attn", x, x, tgt_mask, tgt_is_causal),
-            lambda x: layer.attended("multihead_attn", x, memory, memory_mask, memory_is_causal),
+            lambda x: layer.attended("multihead_attn", x, remembered, memory_mask, memory_is_causal),
             layer.onwards,
         ],
     )
     return made
 
 
-def _layer(name: str, parameters: Any, attentions: list[str], num_heads: int, norm_first: bool, activation: Any,
-           *others: Any) -> Layer:  # fmt: skip
-    """The layer, its parameters complete and the activation one that there is."""
-    if activation not in ACTIVATIONS:
+def _layer(
+    name: str, parameters: Any, attentions: list[str], width: int, num_heads: int, norm_first: bool, activation: Any,
+    *others: Any,
+) -> Layer:  # fmt: skip
+    """The layer, its parameters complete and of shapes that fit, and the activation one that there is."""
+    if not isinstance(activation, str) or activation not in ACTIVATIONS:
         raise ArgumentError(f"{name}: activation must be 'relu' or 'gelu', not {activation!r}.")
     if not isinstance(parameters, Mapping):
         raise ArgumentError(
             f"{name}: parameters must be a mapping of names to arrays, not {type(parameters).__name__}."
         )
-    norms = [f"norm{number + 1}" for number in range(len(attentions) + 1)]
-    known = [f"{one}.{what}" for one in attentions for what in OF_ATTENTION]
-    known += [*ONWARDS, *(f"{one}.{what}" for one in norms for what in ("weight", "bias"))]
-    missing = [one for one in known if one.endswith("weight") and parameters.get(one) is None]
-    strange = [one for one in parameters if one not in known]
+    given = {one: value for one, value in parameters.items() if value is not None}
+    due = _shapes(attentions, width, (*shape_of(given.get("linear1.weight")), 0)[0])
+    missing = [one for one in due if one.endswith("weight") and one not in given]
+    strange = [one for one in parameters if one not in due]
     if missing or strange:
         what = (
             f"lack {', '.join(missing)}" if missing else f"have {', '.join(map(str, strange))}, which it does not know"
         )
-        raise ArgumentError(f"{name}: the parameters {what}. Its names are {', '.join(known)}.")
-    return Layer(name, parameters, num_heads, norm_first, ACTIVATIONS[activation], *others)
+        raise ArgumentError(f"{name}: the parameters {what}. Its names are {', '.join(due)}.")
+    for one, value in given.items():
+        check_shape(name, one, value, due[one])
+    return Layer(given, num_heads, norm_first, ACTIVATIONS[activation], *others)
+
+
+def _shapes(attentions: list[str], width: int, hidden: int) -> dict[str, tuple[int, ...]]:
+    """The shapes of all parameters that the layer may have, for rows of so many elements."""
+    sizes = {"in_proj_": (3 * width, width), "out_proj.": (width, width)}
+    weights: dict[str, tuple[int, ...]] = {
+        f"{one}.{what}": shape for one in attentions for what, shape in sizes.items()
+    }
+    weights |= {"linear1.": (hidden, width), "linear2.": (width, hidden)}
+    weights |= {f"norm{number + 1}.": (width,) for number in range(len(attentions) + 1)}
+    return {
+        f"{one}{what}": shape[:most] for one, shape in weights.items() for what, most in (("weight", 2), ("bias", 1))
+    }

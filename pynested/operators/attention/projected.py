@@ -10,7 +10,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import device_of, operand
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.numbers import in_words
-from pynested.backends.errors import ArgumentError, ShapeError, StructureError
+from pynested.backends.errors import ArgumentError
 from pynested.components.mapping import check_devices
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dense, Operand
@@ -19,6 +19,7 @@ from ..movement import chunk, flatten, transpose, unflatten
 from ..products import linear
 from ..reduction import mean
 from .attended import Asked, attended
+from .given import check_shape, rows_of, width_of
 
 NAME = "multi_head_attention"
 
@@ -148,8 +149,8 @@ def multi_head_attention(
     (array([[1. , 0. ],
            [0.5, 0.5]]), array([[1.]]))
     """
-    rows = _rows(query, key, value)
-    heads, width = canonical_int(NAME, "num_heads", num_heads), _width(rows[0])
+    rows = rows_of(NAME, query=query, key=key, value=value)
+    heads, width = canonical_int(NAME, "num_heads", num_heads), width_of(rows[0])
     if heads < 1 or width % heads:
         raise ArgumentError(
             f"{NAME}: num_heads is {in_words(heads)}; it must divide the {width} elements of a row of query."
@@ -157,31 +158,12 @@ def multi_head_attention(
     weights = in_proj_weight, in_proj_bias, q_proj_weight, k_proj_weight, v_proj_weight, out_proj_weight, out_proj_bias
     check_devices(NAME, [*rows, attn_mask, *(_dense(x) for x in weights if x is not None)])
     given = Projections(in_proj_weight, (q_proj_weight, k_proj_weight, v_proj_weight), in_proj_bias)
-    _check("out_proj_weight", out_proj_weight, (width, width))
+    check_shape(NAME, "out_proj_weight", out_proj_weight, (width, width))
     q, k, v = (transpose(unflatten(x, -1, (heads, width // heads)), -3, -2) for x in _projected(rows, given, width))
     asked = Asked(dropout_p, is_causal, generator=generator)
     out, shares = attended(q, k, v, attn_mask, asked, need_weights)
     made = linear(flatten(transpose(out, -3, -2), -2, -1), out_proj_weight, out_proj_bias)
     return (made, mean(shares, -3) if average_attn_weights else shares) if need_weights else made
-
-
-def _rows(*given: Operand) -> list[NestedArray | Array]:
-    """The operands, dense ones as arrays: matrices of rows, of each component one."""
-    device = next((x.device for x in given if type(x) is NestedArray), None) or device_of(*given)
-    found: list[Any] = [x if type(x) is NestedArray else operand(NAME, x, device) for x in given]
-    for name, x in zip(("query", "key", "value"), found, strict=True):
-        if type(x) is NestedArray:
-            if x.ndim != 3 or x.regular_size(2) is None:
-                raise StructureError(
-                    f"{NAME}: {name} has the shape {x.shape}; it must be (B, *, E), with rows of one size."
-                )
-        elif type(x) is not Array or x.ndim not in (2, 3):
-            raise ShapeError(f"{NAME}: {name} must be an array (B, L, E) or (L, E), not {in_words(x)}.")
-    return found
-
-
-def _width(x: NestedArray | Array) -> int:
-    return x.regular_size(2) or 0 if isinstance(x, NestedArray) else x.shape[-1]
 
 
 def _projected(rows: list[Any], given: Projections, width: int) -> Any:
@@ -191,23 +173,16 @@ def _projected(rows: list[Any], given: Projections, width: int) -> Any:
             f"{NAME}: give either in_proj_weight, or all of q_proj_weight, k_proj_weight and v_proj_weight."
         )
     if given.bias is not None:
-        _check("in_proj_bias", given.bias, (3 * width,))
+        check_shape(NAME, "in_proj_bias", given.bias, (3 * width,))
     if given.packed is not None:
-        _check("in_proj_weight", given.packed, (3 * width, width))
+        check_shape(NAME, "in_proj_weight", given.packed, (3 * width, width))
     # Three products, also of the same rows: parts of one product would have to be copied, and their gradients added.
     apart = chunk(_dense(given.packed), 3) if given.packed is not None else given.apart
     biases = (None,) * 3 if given.bias is None else chunk(_dense(given.bias), 3)
     for name, x, weight in zip("qkv", rows, apart, strict=True):
-        _check(f"{name}_proj_weight", weight, (width, _width(x)))
+        check_shape(NAME, f"{name}_proj_weight", weight, (width, width_of(x)))
     return [linear(*one) for one in zip(rows, apart, biases, strict=True)]
 
 
 def _dense(x: Any) -> Any:
     return operand(NAME, x, device_of(x))
-
-
-def _check(name: str, weight: Any, due: tuple[int, ...]) -> None:
-    """A weight that does not fit is named."""
-    found = tuple(getattr(weight, "shape", np.shape(weight)))
-    if found != due:
-        raise ShapeError(f"{NAME}: {name} has the shape {found}; with these rows it must be {due}.")

@@ -10,7 +10,7 @@ from ...encoding import Components
 from ...numerics import NDArray
 from ..author import Book
 from ..draws import dense, floats, integers, nest
-from . import flex
+from . import flex, transformer
 from . import heads as of_heads
 from .inputs import INF, NAN
 
@@ -28,7 +28,7 @@ def books() -> list[Book]:
     _edges(book)
     _nothing_to_meet(book)
     _errors(book, plain)
-    return [book, *flex.books(), *of_heads.books()]
+    return [book, *flex.books(), *of_heads.books(), *transformer.books()]
 
 
 def _rows(key: str, lengths: tuple[int, ...] = LENGTHS, heads: int = 2, width: int = 4, dtype: str = "float32") -> Any:

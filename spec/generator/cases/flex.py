@@ -13,6 +13,7 @@ from .inputs import INF, NAN
 
 OP, MASK = "flex_attention", "create_nested_block_mask"
 LENGTHS = (3, 0, 2)
+_ALONE = {"block_mask": "alone"}  # which lets queries and keys of the same lengths meet
 
 
 def books() -> list[Book]:
@@ -101,6 +102,7 @@ def _errors(book: Book) -> None:
     inside("dtype", "14", "DTypeError", near, [q, k, v], kw={"score_mod": "compared"})
     refuse("integers", "14", "DTypeError", near, [integers("int32", [(2, n, 2) for n in LENGTHS], "w", ragged=2)] * 3)
     inside("no-array", "15", "ArgumentError", near, [q, k, v], kw={"score_mod": "forgotten"})
+    inside("mask-of-others", "16", "StructureError", near, [q, *[_rows(x, (3, 1, 2)) for x in "kv"]], kw=_ALONE)
     refuse("scale", "15", "ArgumentError", near, [q, k, v], kw={"scale": NAN})
 
 
