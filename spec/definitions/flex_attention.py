@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from pynested.spec.components import Components, Shape, broadcast, each, stacked
+from pynested.spec.components import Components, each, stacked
 from pynested.spec.mods import mask_mod as met_by
 from pynested.spec.mods import score_mod as changed_by
 from pynested.spec.numerics import NDArray, real, shift_along, sum_along, wide
+
+from .scaled_dot_product_attention import lead_of
 
 
 def flex_attention(
@@ -53,7 +55,7 @@ def flex_attention(
         return changed[counts], meets[counts]
 
     changes, met = changed_by(score_mod), met_by(block_mask)
-    shape = *_lead(query.shape, key.shape, value.shape, enable_gqa), query.shape[-2], value.shape[-1]
+    shape = *lead_of(query.shape, key.shape, value.shape, enable_gqa), query.shape[-2], value.shape[-1]
     operands = numbered(query, key, value)
     both = [each(lambda *parts, at=at: one(*parts)[at], *operands, shape=own)
             for at, own in enumerate((shape, shape[:-1]))]  # fmt: skip
@@ -90,10 +92,3 @@ def _average(scores: NDArray, values: NDArray) -> tuple[Any, Any]:
     powers = np.exp(scores - top)
     total = sum_along(powers, 0)
     return sum_along((powers / total)[:, None] * values, 0), top + np.log(total)
-
-
-def _lead(query: Shape, key: Shape, value: Shape, grouped: bool) -> Shape:
-    """The dimensions before the matrices, in groups those of the queries."""
-    if grouped:
-        return (*broadcast(query[:-3], key[:-3], value[:-3]), query[-3])
-    return broadcast(query[:-2], key[:-2], value[:-2])

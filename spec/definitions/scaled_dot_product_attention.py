@@ -45,7 +45,7 @@ def scaled_dot_product_attention(
             out[place] = _average(scores + added[place][meets], values[head][meets], factors)
         return out
 
-    shape = *_lead(query.shape, key.shape, value.shape, enable_gqa), query.shape[-2], value.shape[-1]
+    shape = *lead_of(query.shape, key.shape, value.shape, enable_gqa), query.shape[-2], value.shape[-1]
     return each(one, query, key, value, attn_mask, shape=shape)
 
 
@@ -68,7 +68,7 @@ def met_and_added(mask: NDArray | None, is_causal: bool, shape: tuple[int, ...])
     return np.asarray(real(mask) != -np.inf, np.bool_), wide(mask)
 
 
-def _lead(query: Shape, key: Shape, value: Shape, grouped: bool) -> Shape:
+def lead_of(query: Shape, key: Shape, value: Shape, grouped: bool) -> Shape:
     """The dimensions before the matrices, in groups those of the queries."""
     if grouped:
         return (*broadcast(query[:-3], key[:-3], value[:-3]), query[-3])

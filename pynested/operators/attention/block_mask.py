@@ -70,23 +70,27 @@ class BlockMask:
 
     def of(self, component: int, head: int) -> States:
         """The blocks of queries and keys of one head of a component."""
-        found = self.blocks[0 if self.shared else component]
+        found = self.blocks[self._place(component)]
         return np.asarray(found[head if len(found) > 1 else 0])
+
+    def _place(self, component: int) -> int:
+        """Where what there is for a component lies, which may be the same for all."""
+        return 0 if self.shared else component
 
     def most_met(self, component: int) -> int:
         """The most blocks of keys that a block of queries of a component meets."""
-        met = (self.blocks[0 if self.shared else component] != EMPTY).sum(axis=2)
+        met = (self.blocks[self._place(component)] != EMPTY).sum(axis=2)
         return int(met.max(initial=0))
 
     def of_all_heads(self, component: int) -> bool:
         """Whether the blocks of all heads of a component are the same."""
-        return len(self.blocks[0 if self.shared else component]) == 1
+        return len(self.blocks[self._place(component)]) == 1
 
     def seen(self, op: str, block: Block, device: str) -> Any:
         """What the function says of the pairs of a block: bools, bare; of one head where it is the same for all."""
-        component = 0 if self.shared else block.component
-        heads = range(1) if self.of_all_heads(component) else block.heads
-        return seen(op, self.mask_mod, block._replace(component=component, heads=heads), device)
+        heads = range(1) if self.of_all_heads(block.component) else block.heads
+        asked = block._replace(component=self._place(block.component), heads=heads)
+        return seen(op, self.mask_mod, asked, device)
 
     def check(self, op: str, sizes: Ints, heads: Ints, nested: bool) -> None:
         """Refuse components with other numbers of queries and keys, int64 (B, 2), or other heads than it is for."""
@@ -97,7 +101,7 @@ class BlockMask:
                 "operands."
             )
         for i, (pair, count) in enumerate(zip(sizes.tolist(), heads.tolist(), strict=True)):
-            own, own_heads = self.sizes[0 if self.shared else i].tolist(), len(self.blocks[0 if self.shared else i])
+            own, own_heads = self.sizes[self._place(i)].tolist(), len(self.blocks[self._place(i)])
             if pair != own:
                 raise kind(
                     f"{op}: block_mask is for {own[0]} queries and {own[1]} keys in component {i}, which has {pair[0]} "
