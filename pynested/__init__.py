@@ -82,6 +82,7 @@ from .operators import *  # noqa: E402
 from .structure.layouts import Layout, jagged, strided  # noqa: E402
 from .surface import passing as _passing  # noqa: E402
 from .surface import protocols as _protocols  # noqa: E402, F401  what both classes have of the operators
+from .surface.binding import take_whatever_comes as _take_whatever_comes  # noqa: E402
 from .surface.missing import no_function as _no_function  # noqa: E402
 
 bool = _np.dtype(_np.bool_)
@@ -133,6 +134,7 @@ else:
         if name not in _LATER:
             raise _no_function(__name__, name)
         globals()[name] = found = getattr(_import_module(f".{_LATER[name]}", __name__), name)
+        _take_whatever_comes([found])
         return found
 
     def __dir__() -> list[str]:
@@ -140,3 +142,4 @@ else:
 
 
 _passing.PUBLIC.update((name, one) for name in __all__ if isinstance(one := globals().get(name), _FunctionType))
+_take_whatever_comes(_passing.PUBLIC.values())

@@ -10,7 +10,7 @@ from pynested.autograd.arguments.canonical import as_array, operand
 from pynested.autograd.rules.rule import apart
 from pynested.backends.errors import ArgumentError
 from pynested.nested.array import NestedArray, around
-from pynested.nested.operands import Kind, Operand
+from pynested.nested.operands import Operand
 from pynested.structure import Jagged, Strided
 
 from .broadcasting import behind_runs, jagged_operands, row_operands, strided_operands
@@ -62,13 +62,6 @@ def like_first(result: NestedArray, operands: Sequence[Any]) -> NestedArray:
     (r,) = ragged
     others = (*result.regular[: r - 1], *result.regular[r:])
     return result if None in others else to_jagged(result, r)
-
-
-def unary(name: str, function: Callable[[Array], Array], x: Kind) -> Kind:
-    """An elementwise ``function`` of one operand: nested gives nested, dense gives dense."""
-    if isinstance(x, NestedArray):
-        return elementwise(name, function, x)
-    return function(x)
 
 
 def first_nested(name: str, operands: Sequence[Any]) -> NestedArray:

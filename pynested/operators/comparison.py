@@ -22,13 +22,14 @@ from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float, promoted
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.backends.memory import with_room
-from pynested.components.mapping import check_devices, elementwise, unary
+from pynested.components.mapping import check_devices, elementwise
 from pynested.components.packing import elements
 from pynested.components.shapes import apart, same_shape
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dense, Joined, Kind, Operand, Plain
 
 from .closeness import allclose
+from .elementwise.operands import taking
 from .elementwise.pairs import eq, ge, gt, le, lt, ne
 
 __all__ = ["allclose", "eq", "equal", "ge", "gt", "le", "logical_not", "lt", "masked_fill", "ne", "where"]
@@ -37,9 +38,11 @@ __all__ = ["allclose", "eq", "equal", "ge", "gt", "le", "logical_not", "lt", "ma
 _INT64 = np.dtype(np.int64)
 
 
-def _negated(self: Any) -> Array:
-    x = as_array("logical_not", self)
+def _negated(x: Array) -> Array:
     return Array(get_backend(x.device).logical_not(x.data), x.device)
+
+
+_NOT = taking("logical_not", _negated)
 
 
 def logical_not(self: Kind) -> Kind:
@@ -54,7 +57,7 @@ def logical_not(self: Kind) -> Kind:
     >>> pn.logical_not(pn.nested_array([[0.0, -0.0], [np.nan]])).unbind()
     (array([ True,  True]), array([False]))
     """
-    return unary("logical_not", _negated, self)
+    return _NOT(self)
 
 
 @with_room

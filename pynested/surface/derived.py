@@ -9,6 +9,8 @@ from typing import Any
 from pynested.autograd.rules.functions import FUNCTIONS
 from pynested.autograd.rules.pairs import PAIRS
 
+from .binding import own
+
 # Python's signs, by the name of the special method, and the operator of each.
 COMPARING = ("eq", "ne", "lt", "gt", "le", "ge")
 SIGNS = {
@@ -40,9 +42,10 @@ def signs(
     """The special methods of Python's signs: in order, reflected, in place. Those that compare reflect each other."""
     found: dict[str, Callable[..., Any]] = {}
     for sign, name in (SIGNS | {name: name for name in COMPARING}).items():
-        found[f"__{sign}__"] = _sign(functions[name], binary)
+        function = own(functions[name])  # what Python calls has two operands
+        found[f"__{sign}__"] = _sign(function, binary)
         if sign in SIGNS:
-            found[f"__r{sign}__"] = _reflected_sign(functions[name], binary)
+            found[f"__r{sign}__"] = _reflected_sign(function, binary)
             if f"{name}_" in written:
                 found[f"__i{sign}__"] = written[f"{name}_"]
     return found

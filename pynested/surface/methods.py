@@ -21,6 +21,11 @@ from pynested.nested.operands import DType, Index, IntsLike
 from pynested.operators.movement import views
 from pynested.operators.writing import assign, write
 
+from .binding import own, take_whatever_comes
+
+take_whatever_comes(getattr(ops, name) for name in ops.__all__)
+_NEG, _CLONE, _ABS, _GETITEM = map(own, (ops.neg, ops.clone, ops.abs, ops.getitem))  # of what Python itself binds
+
 _OPERANDS = frozenset((Array, NestedArray, int, float, bool, complex, np.ndarray))
 _OPERANDS_TOO = (np.generic, np.ndarray, int, float, complex)  # and what is derived from them
 
@@ -58,10 +63,10 @@ class Methods:
     __slots__ = ()
 
     # fmt: off
-    def __neg__(self: Any) -> Self: return ops.neg(self)
-    def __pos__(self: Any) -> Self: return ops.clone(self)
-    def __abs__(self: Any) -> Self: return ops.abs(self)
-    def __getitem__(self: Any, index: Index) -> NestedArray | Array: return ops.getitem(self, index)
+    def __neg__(self: Any) -> Self: return _NEG(self)
+    def __pos__(self: Any) -> Self: return _CLONE(self)
+    def __abs__(self: Any) -> Self: return _ABS(self)
+    def __getitem__(self: Any, index: Index) -> NestedArray | Array: return _GETITEM(self, index)
     def __setitem__(self: Any, index: Index, value: Any) -> None: assign(self, index, value)
     # fmt: on
 

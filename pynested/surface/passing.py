@@ -1,7 +1,7 @@
 """The one place through which every public call passes, while somebody watches it.
 
 Nobody does most of the time, and then this place is not there: a public function runs its own code. While a thread
-watches, each public function runs the code of `_gate` instead, which hands the call to the watchers of its thread. The
+watches, each public function runs the code of a gate instead, which hands the call to the watchers of its thread. The
 function stays the same object. So it passes as ``pn.exp``, as a name that was imported long ago, as the method, by
 Python's sign and by NumPy's function. Attributes, as ``shape``, are exchanged in their class.
 
@@ -30,6 +30,8 @@ from pynested.autograd import Array, Function
 from pynested.autograd.any_array import AnyArray
 from pynested.backends.forking import Lock
 from pynested.nested.array import NestedArray
+
+from .binding import code_of, copied, own, take_whatever_comes
 
 Watcher = Callable[["Call"], Any]
 PUBLIC: dict[str, FunctionType] = {}  # the functions by their names; `pynested` itself fills it
@@ -140,36 +142,32 @@ def _set_gates(points: Iterable[Point], more: int) -> None:
 # ---- points: what is public, and how its code is exchanged ----------------------------------------------------------
 
 
-def _gate(*args: Any, **kwargs: Any) -> Any:
-    point: Any = "the point"  # a constant of this code; that of a point has the point in its place
-    return point.passed(args, kwargs)
-
-
 class Point:
     """A public function or method, or a step. ``function`` is its own code, without a gate."""
 
     watchers = 0
 
     def __init__(self, name: str, kind: str, public: FunctionType) -> None:
-        self.name, self.kind, self.public, self.code = name, kind, public, public.__code__
-        self.function = FunctionType(
-            self.code, public.__globals__, public.__name__, public.__defaults__, public.__closure__
-        )
-        self.function.__kwdefaults__, self.function.__qualname__ = public.__kwdefaults__, public.__qualname__
-        self.function.__signature__ = self.signature = inspect.signature(public)  # type: ignore[attr-defined]
-        constants = tuple(self if one == "the point" else one for one in _gate.__code__.co_consts)
-        self.gate = _gate.__code__.replace(
-            co_consts=constants, co_freevars=self.code.co_freevars, co_name=self.code.co_name
-        )
+        self.name, self.kind, self.public, self.code = name, kind, public, own(public).__code__
+        self.codes: dict[Any, CodeType] = {
+            one: one.__code__ for one in (public, own(public))
+        }  # Python's signs call the second
+        self.function, self.signature = copied(own(public)), inspect.signature(public)
+        if len(self.codes) > 1:
+            take_whatever_comes([self.function])
+        self.function.__signature__ = self.signature  # type: ignore[attr-defined]
+        self.gate = code_of("*args, **kwargs", "return point.passed(args, kwargs)", self.code, point=self)
 
     def open(self) -> None:
         """Put the gate in the place of the code."""
-        self.public.__signature__ = self.signature  # type: ignore[attr-defined]
-        self.public.__code__ = self.gate
+        for function in self.codes:
+            function.__signature__ = self.signature
+            function.__code__ = self.gate
 
     def close(self) -> None:
         """Put the code back."""
-        self.public.__code__ = self.code
+        for function, code in self.codes.items():
+            function.__code__ = code
 
     def passed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the watchers of this thread make of a call, if there are any."""
@@ -241,5 +239,5 @@ def _points_of(kind: type, members: Mapping[str, Any], seen: set[int]) -> Iterat
             yield _Attribute(kind, name, member)
         elif inspect.isfunction(member) and member.__name__ != "<lambda>":  # a sign, which calls the function
             seen.add(id(member))
-            own = member.__name__  # ``add_``, which is ``__iadd__`` too
-            yield Point(own if kind is AnyArray else f"{kind.__name__}.{own}", METHOD, member)
+            called = member.__name__  # ``add_``, which is ``__iadd__`` too
+            yield Point(called if kind is AnyArray else f"{kind.__name__}.{called}", METHOD, member)

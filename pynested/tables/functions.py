@@ -50,7 +50,10 @@ def _dim_said(entry: Entry, dim: Any, axis: Any) -> Any:
     """The one dimension that must be given."""
     at = _said(entry, "dim", dim, "axis", axis)
     if at is UNSAID:
-        raise ArgumentError(f"{entry.name}() missing 1 required argument: 'dim', which dimension; or 'axis'.")
+        raise ArgumentError(
+            f"{entry.name}: 'dim', which dimension, is not given, and neither is 'axis', NumPy's name of it. Name one: "
+            f"pn.{entry.name}(x, dim=1)."
+        )
     return at
 
 

@@ -9,7 +9,7 @@ from pynested.autograd.arguments.canonical import as_array
 from pynested.autograd.rules import elementwise as of_elements
 from pynested.autograd.rules.movement import copy
 from pynested.backends.errors import ArgumentError
-from pynested.components.mapping import elementwise, unary
+from pynested.components.mapping import elementwise
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Joined, Kind, Operand, Plain
 
@@ -84,7 +84,7 @@ def relu(self: Kind) -> Kind:
     >>> pn.relu(pn.nested_array([[-1, 2], [3]])).unbind()
     (array([0, 2]), array([3]))
     """
-    return unary("relu", _RELU, self)
+    return _RELU(self)
 
 
 def gelu(self: Kind, approximate: str = "none") -> Kind:
@@ -118,7 +118,7 @@ def gelu(self: Kind, approximate: str = "none") -> Kind:
     """
     if approximate not in _GELU:
         raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}.")
-    return unary("gelu", _GELU[approximate], self)
+    return _GELU[approximate](self)
 
 
 def silu(self: Kind) -> Kind:
@@ -135,4 +135,4 @@ def silu(self: Kind) -> Kind:
     >>> pn.silu(pn.nested_array([[0.0, 1.0], [np.inf]])).unbind()
     (array([0.        , 0.73105858]), array([inf]))
     """
-    return unary("silu", _SILU, self)
+    return _SILU(self)

@@ -19,7 +19,7 @@ from pynested.autograd.rules.kinds import same_device
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.dtypes import is_float, promoted
 from pynested.backends.errors import ArgumentError, DTypeError
-from pynested.components.mapping import elementwise, unary
+from pynested.components.mapping import elementwise
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Joined, Kind, Operand, Plain
 
@@ -178,7 +178,7 @@ def neg(self: Kind) -> Kind:
     >>> pn.neg(pn.nested_array([[0.0, 2.0], [-3.0]])).unbind()
     (array([-0., -2.]), array([3.]))
     """
-    return unary("neg", _NEGATED, self)
+    return _NEGATED(self)
 
 
 def abs(self: Kind) -> Kind:
@@ -194,7 +194,7 @@ def abs(self: Kind) -> Kind:
     >>> pn.abs(pn.nested_array([[-0.0, 2.0], [-3.0]])).unbind()
     (array([0., 2.]), array([3.]))
     """
-    return unary("abs", _SIZE, self)
+    return _SIZE(self)
 
 
 def sgn(self: Kind) -> Kind:
@@ -210,4 +210,4 @@ def sgn(self: Kind) -> Kind:
     >>> pn.sgn(pn.nested_array([[0.5, -2.0], [np.nan]])).unbind()
     (array([ 1., -1.]), array([nan]))
     """
-    return unary("sgn", _SIGN, self)
+    return _SIGN(self)

@@ -1,0 +1,118 @@
+"""A call that does not fit its function says what is wrong, what came, and what is taken."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import pynested as pn
+from pynested import spec
+from pynested.backends.errors import ArgumentError
+from pynested.surface.binding import _OWN, own
+from pynested.surface.passing import PUBLIC, watching
+
+X = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
+OPERATORS = {name: one for name, one in spec.load_table().items() if one.signature}
+KINDS = inspect.Parameter
+
+
+def refusal(call: Callable[[], Any], *kinds: type[Exception]) -> str:
+    with pytest.raises(kinds or ArgumentError) as caught:
+        call()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_a_call_of_an_operator_that_does_not_fit_is_told_with_the_signature_of_the_table(name: str) -> None:
+    function, operator = PUBLIC[name], OPERATORS[name]
+    parameters = list(operator.call.parameters.values())
+    places = [one for one in parameters if one.kind is KINDS.POSITIONAL_OR_KEYWORD]
+    first = parameters[0].name
+    wrong = {
+        f"{first!r} is not given": lambda: function(),
+        "no argument 'nonsense'": lambda: function(*[X] * len(places), nonsense=7),
+    }
+    if all(one.kind is not KINDS.VAR_POSITIONAL for one in parameters):
+        own_places = inspect.signature(function).parameters.values()
+        taken = sum(one.kind is KINDS.POSITIONAL_OR_KEYWORD for one in own_places)
+        wrong[f"{taken + 2} arguments came without a name, and at most {taken} "] = lambda: function(*[X] * (taken + 2))
+    for says, call in wrong.items():
+        text = refusal(call)
+        assert text.startswith(f"{name}: ") and says in text and operator.signature in text, text
+    assert "nonsense=7" in refusal(wrong["no argument 'nonsense'"])
+    twice = refusal(lambda: function(X, **{first: X}), TypeError)  # which Python says
+    assert name in twice and repr(first) in twice
+
+
+def test_every_public_function_refuses_by_itself() -> None:
+    for name, function in PUBLIC.items():
+        if not any(one.kind is KINDS.VAR_KEYWORD for one in inspect.signature(function).parameters.values()):
+            text = refusal(lambda function=function: function(nonsense=7))  # type: ignore[misc]
+            assert text.startswith(f"{name}: ") and "nonsense" in text and f"{name}(" in text
+
+
+SAID: dict[str, tuple[Callable[..., Any], str]] = {
+    "part of a name": (lambda: pn.sum(X, dimension=1), "'dim' was probably meant"),
+    "misspelt": (lambda: pn.add(X, X, alhpa=2), "'alpha' was probably meant"),
+    "another library's name": (lambda: pn.relu(input=X), "'self' was probably meant"),
+    "nothing like it": (lambda: pn.relu(X, q=1), "there is no argument 'q'."),
+    "a method": (lambda: X.softmax(dims=1), "'dim' was probably meant"),
+    "a method of one class": (lambda: X.to_padded_array(), "'padding' is not given"),
+    "a method in place": (lambda: X.add_(), "add: 'other' is not given"),
+    "what is behind a decorator": (lambda: pn.nested_array([[1.0]], layot=pn.jagged), "'layout' was probably meant"),
+    "no operator": (lambda: pn.jvp(1), "'primals' is not given, and 'tangents' is not given"),
+    "what came": (lambda: pn.softmax(X, 1, 2, "three"), "(2, *) and dtype float64, dim=1, 2, 'three'"),
+    "what may have a name": (lambda: pn.softmax(X, 1, pn.float32), "(by name: dtype, axis)"),
+    "what is imported later": (lambda: pn.dispatch_table(), "'operator' is not given"),
+    "one of two names": (lambda: pn.softmax(X), "softmax: 'dim', which dimension, is not given, and neither is 'axis'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call, says", SAID.values(), ids=SAID)
+@pytest.mark.parametrize("is_watched", [False, True])
+def test_what_is_wrong_is_said_watched_or_not(call: Callable[[], Any], says: str, is_watched: bool) -> None:
+    if is_watched:
+        with watching(lambda one: one.run()):
+            assert says in refusal(call)
+        return
+    assert says in refusal(call)
+
+
+def test_the_functions_look_and_pickle_as_they_are_written() -> None:
+    assert len(_OWN) > 180
+    for function, written in _OWN.items():
+        assert inspect.signature(function) == inspect.signature(written)
+        assert inspect.getsourcelines(function) == inspect.getsourcelines(written)
+        assert function.__doc__ == written.__doc__ and function.__module__ == written.__module__
+        assert own(function) is written is not function
+    for name, function in PUBLIC.items():
+        assert pickle.loads(pickle.dumps(function)) is function is getattr(pn, name)
+    assert list(inspect.signature(pn.softmax).parameters) == ["self", "dim", "dtype", "axis"]
+
+
+def test_what_fails_inside_is_raised_as_it_is() -> None:
+    with pytest.raises(pn.errors.DimensionError) as caught:
+        pn.softmax(X, 5)
+    assert "softmax" in [frame.name for frame in traceback.extract_tb(caught.tb)]
+    assert refusal(lambda: pn.map_components(lambda x: x.nonsense(3), X), AttributeError)
+
+
+@pytest.mark.parametrize("is_watched", [False, True])
+def test_whoever_looks_at_the_variables_of_a_traceback_sees_them(is_watched: bool) -> None:
+    def shown() -> str:
+        try:
+            pn.exp(object())  # type: ignore[call-overload]
+        except pn.errors.PynestedError as error:
+            return "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format())
+        raise AssertionError
+
+    if not is_watched:
+        assert "<object object" in shown()
+        return
+    with watching(lambda one: one.run()):
+        assert "<object object" in shown()
