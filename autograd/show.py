@@ -11,18 +11,28 @@ from .containers import flatten
 from .graph import lines_before
 from .rules.rule import PART
 from .tape import Line, source_of
+from .written import differs, written
 
-HEAD = ("#", "rule", "output", "from")
+HEAD = ("#", "call", "output", "rule")
 
 
 @dataclass(frozen=True)
 class Record:
-    """One row of a tape: a leaf or a line, and the rows it came from (None for a constant)."""
+    """One row of a tape: a leaf or a line, as a call of the rows it came from (None for a constant).
+
+    ``rule`` is what was recorded, where that is not the function that is called.
+    """
 
     name: str
-    rule: str
+    call: str
     output: str
+    rule: str
     sources: tuple[int | None, ...]
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether nothing made it."""
+        return self.call == "leaf"
 
 
 class Tape:
@@ -36,8 +46,7 @@ class Tape:
 
     def cells(self, record: Record) -> tuple[str, str, str, str]:
         """The four columns of a row."""
-        names = ["const" if source is None else self.records[source].name for source in record.sources]
-        return record.name, record.rule, record.output, ", ".join(names)
+        return record.name, record.call, record.output, record.rule
 
     def __str__(self) -> str:
         table = [HEAD, *[self.cells(record) for record in self.records]]
@@ -57,11 +66,11 @@ def tape(outputs: Any, **names: Any) -> Tape:
     >>> import pynested as pn
     >>> x, w = pn.array([1.0, 2.0], requires_grad=True), pn.array(3.0, requires_grad=True)
     >>> pn.tape((x * w).sum(), x=x, w=w)
-    #  rule  output        from
-    x  leaf  float64 (2,)
-    w  leaf  float64 ()
-    1  mul   float64 (2,)  x, w
-    2  sum   float64 ()    1
+    #  call        output        rule
+    x  leaf        float64 (2,)
+    w  leaf        float64 ()
+    1  mul(x, w)   float64 (2,)
+    2  sum(#1, 0)  float64 ()
     """
     if not flatten(outputs)[0]:
         raise ArgumentError(f"tape: outputs must be arrays or containers of them, not a {type(outputs).__name__}.")
@@ -72,12 +81,14 @@ def tape(outputs: Any, **names: Any) -> Tape:
     called = _called(names)
     places = {node: place for place, node in enumerate([*leaves, *lines])}
     free = (f"x{number}" for number in range(len(leaves)))
-    records = [Record(called.get(leaf) or next(free), "leaf", _described(leaf), ()) for leaf in leaves]
+    records = [Record(called.get(leaf) or next(free), "leaf", _described(leaf), "", ()) for leaf in leaves]
     for number, line in enumerate(lines, 1):
         sources = tuple(None if source is None else places[source] for source in line.sources)
         output = f"{line.parts} parts" if line.parts else _described(line)
-        rule = f"part {line.static[0]}" if line.rule is PART else line.rule.name
-        records.append(Record(called.get(line, str(number)), rule, output, sources))
+        operands = [None if source is None else _in_call(records[source].name) for source in sources]
+        call = f"{operands[0]}[{line.static[0]}]" if line.rule is PART else written(line, operands)
+        rule = line.rule.name if differs(line) and line.rule is not PART else ""
+        records.append(Record(called.get(line, str(number)), call, output, rule, sources))
     return Tape(records)
 
 
@@ -89,6 +100,11 @@ def _called(names: dict[str, Any]) -> dict[Any, str]:
         for i, array in enumerate(arrays):
             called[source_of(array)] = name if len(arrays) == 1 else f"{name}[{i}]"
     return called
+
+
+def _in_call(name: str) -> str:
+    """What a row is called in a call: a number would be taken for one."""
+    return f"#{name}" if name.isdigit() else name
 
 
 def _described(node: Any) -> str:

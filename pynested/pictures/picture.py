@@ -35,17 +35,22 @@ _STYLE = "".join(
 )
 
 
+_SMALLEST = 0.7  # of its size; letters of 11 pixels are then as high as those of a footnote
+
+
 class Picture:
     """An SVG document; the last line of a notebook cell shows it, `save` writes it into a file.
 
     Notebooks get it as an ``<img>`` with the document inside, the one form that is shown in an untrusted notebook too
-    and scales to the width of the page. A style sheet says which theme the page has; where it is taken out, the
-    picture follows the theme of the system, in greys that can be read on both.
+    and scales to the width of the page, as far as it can be read; on a narrower one it is scrolled. A style sheet says
+    which theme the page has; where it is taken out, the picture follows the theme of the system, in greys that can be
+    read on both.
     """
 
     def __init__(self, sheet: Sheet) -> None:
         self.alt = sheet.alt
         self.svg = sheet.finish()
+        self.width = sheet.width
 
     def __repr__(self) -> str:
         return f"<Picture: {self.alt}>"
@@ -53,8 +58,9 @@ class Picture:
     def _repr_html_(self) -> str:
         data = b64encode(self.svg.encode()).decode()
         return (
-            f'<div><style>{_STYLE}</style><img class="pynested-picture" alt="{escape(self.alt)}" '
-            f'src="data:image/svg+xml;base64,{data}" style="max-width:100%"/></div>'
+            f'<div style="overflow-x:auto"><style>{_STYLE}</style><img class="pynested-picture" '
+            f'alt="{escape(self.alt)}" src="data:image/svg+xml;base64,{data}" '
+            f'style="max-width:100%;min-width:{_SMALLEST * self.width:.0f}px"/></div>'
         )
 
     def save(self, path: str | PathLike[str]) -> None:

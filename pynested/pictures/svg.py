@@ -43,12 +43,12 @@ class Sheet:
         self.alt = alt
         self.boxes: list[Box] = []
         self._marks: list[str] = []
-        self._width = 0.0
+        self.width = 0.0
         self._height = 0.0
 
     def grow(self, x: float, y: float) -> None:
         """Make the sheet reach at least to (x, y)."""
-        self._width, self._height = max(self._width, x), max(self._height, y)
+        self.width, self._height = max(self.width, x), max(self._height, y)
 
     def rect(
         self, x: float, y: float, width: float, height: float, fill: str, *, round: float = 0, **look: str
@@ -123,7 +123,7 @@ class Sheet:
 
     def finish(self, margin: float = 14) -> str:
         """Return the document."""
-        width, height = f"{self._width + margin:g}", f"{self._height + margin:g}"
+        width, height = f"{self.width + margin:g}", f"{self._height + margin:g}"
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(self.alt)}" '
             f'style="color:{PAGE_INK["light"]}" font-family="{MONO}" '

@@ -30,7 +30,7 @@ def draw_tape(tape: Tape, name: str = "tape") -> Sheet:
 
 
 def _leaves(tape: Tape) -> int:
-    return sum(record.rule == "leaf" for record in tape.records)
+    return sum(record.is_leaf for record in tape.records)
 
 
 def _sources(tape: Tape, record: int, row_of: dict[int, int]) -> list[int]:
@@ -57,7 +57,7 @@ def _draw_rails(sheet: Sheet, tape: Tape, row_of: dict[int, int], rails: dict[in
             sheet.path(f"M{from_x:g} {from_y:g}V{max(y - _ROW, from_y):g}{bend}", stroke=line(source), width=1.6)
     for record, row in row_of.items():
         x, y = _place(rails[record], row)
-        leaf = tape.records[record].rule == "leaf"
+        leaf = tape.records[record].is_leaf
         sheet.rect(x - 4.5, y - 4.5, 9, 9, line(record), round=1.5 if leaf else 4.5)
 
 

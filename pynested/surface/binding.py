@@ -112,7 +112,12 @@ def code_of(parameters: str, body: str, like: CodeType, **objects: Any) -> CodeT
     first = "; ".join(f"{name} = {name!r}" for name in objects)
     made = _compiled(f"def words({parameters}): {first}; {body}", like.co_freevars)
     constants = tuple(objects.get(one, one) if isinstance(one, str) else one for one in made.co_consts)
-    return made.replace(co_consts=constants, co_name=like.co_name, co_qualname=like.co_qualname)
+    places = bytes([0b1_1101_111, 0]) * (
+        len(made.co_code) // 16 + 1
+    )  # of 8 words each: in the first line, in no column
+    return made.replace(
+        co_consts=constants, co_name=like.co_name, co_qualname=like.co_qualname, co_linetable=places
+    )  # fmt: skip
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import Any
 from pynested.autograd import Array
 from pynested.nested.array import NestedArray
 from pynested.surface.passing import ATTRIBUTE, FUNCTION, Call
+from pynested.tables.functions import UNSAID
 
 from .indices import classified
 from .recorder import Recorder
@@ -45,7 +46,8 @@ def bound(seen: Recorder, call: Call) -> tuple[dict[str, str], dict[str, str]]:
     for name, value in given.arguments.items():
         words[marks.get(signature.parameters[name].kind, "") + name] = seen.names.words(value)
     left = [one for name, one in signature.parameters.items() if name not in given.arguments]
-    return words, {one.name: seen.names.words(one.default) for one in left if one.default is not one.empty}
+    said = [one for one in left if one.default is not one.empty and one.default is not UNSAID]
+    return words, {one.name: seen.names.words(one.default) for one in said}
 
 
 def dispatched(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ def listing(events: Sequence[Event], measured: bool) -> str:
     for event in events:
         front = f"{1e3 * event.at:7.3f} {_took(event)}  " if measured else ""
         indent = "  " * event.depth
-        first, *more = _broken(sentence(event, measured), WIDTH - len(front) - len(indent) - 4)
+        first, *more = broken(sentence(event, measured), WIDTH - len(front) - len(indent) - 4)
         lines.append(front + indent + first)
         lines += [" " * len(front) + indent + "    " + one for one in more]
     return "\n".join(lines)
@@ -26,15 +26,16 @@ def _took(event: Event) -> str:
     return " " * 9 if event.took is None else f"{1e6 * event.took:9.1f}"
 
 
-def _broken(text: str, width: int) -> Iterator[str]:
-    """The text in lines, broken where the fewest parentheses are open."""
+def broken(text: str, width: int) -> Iterator[str]:
+    """The text in lines, broken where the fewest parentheses are open, or else between two words."""
     while len(text) > width:
         opened, best, at = 0, 99, 0
         for i, character in enumerate(text[:width]):
             opened += (character in "([") - (character in ")]")
             if character == " " and i > width // 3 and text[i - 1] in ",;:" and opened <= best:
                 best, at = opened, i
-        if not at:
+        at = at or text.rfind(" ", 0, width)
+        if at <= 0:
             break
         yield text[:at]
         text = text[at + 1 :]

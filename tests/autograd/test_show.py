@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
 import pynested as pn
 from pynested.autograd import grad, tape
+from pynested.autograd.rules.rule import RULES
+from pynested.autograd.written import INDEXED, INSIDE, WRITTEN
 
 EXPECTED = """\
-#  rule    output          from
-x  leaf    float64 (3, 2)
-w  leaf    float64 (2,)
-1  mul     float64 (3, 2)  x, w
-2  unbind  3 parts         1
-3  part 0  float64 (2,)    2
-4  part 1  float64 (2,)    2
-y  tanh    float64 (2,)    4
-6  mul     float64 (2,)    3, y
-7  add     float64 (2,)    6, const
-8  sum     float64 ()      7"""
+#  call            output          rule
+x  leaf            float64 (3, 2)
+w  leaf            float64 (2,)
+1  mul(x, w)       float64 (3, 2)
+2  unbind(#1)      3 parts
+3  #2[0]           float64 (2,)
+4  #2[1]           float64 (2,)
+y  tanh(#4)        float64 (2,)
+6  mul(#3, y)      float64 (2,)
+7  add(#6, const)  float64 (2,)
+8  sum(#7, 0)      float64 ()"""
 
 
 def example() -> tuple[pn.Array, dict[str, pn.Array]]:
@@ -40,14 +47,62 @@ def test_leaves_without_names_are_numbered() -> None:
 
 def test_constants_leaves_and_containers() -> None:
     x = pn.array(1.0, requires_grad=True)
-    assert str(tape(pn.array(1.0))) == "#  rule  output  from"
+    assert str(tape(pn.array(1.0))) == "#  call  output  rule"
     assert "leaf" in str(tape(x))
     assert len(tape({"a": x * 2, "b": [x.sin()]})) == 3
     nested = pn.nested_array([[1.0], [2.0, 3.0]], layout=pn.jagged, requires_grad=True)
-    assert "nt  leaf  float64 (3,)" in str(tape(nested.sin(), nt=nested))
+    assert "nt  leaf     float64 (3,)" in str(tape(nested.sin(), nt=nested))
 
 
 def test_second_order_is_shown_too() -> None:
     x = pn.array(2.0, requires_grad=True)
     slope = grad(x * x * x, x, create_graph=True)
     assert "mul" in str(tape(slope, x=x))
+
+
+CALLS: dict[str, tuple[Callable[[pn.Array], pn.Array], str]] = {
+    "an index": (lambda x: x[0, 1:], "x[0, 1:]"),
+    "rows": (lambda x: x[[1, 0]], "x[rows]"),
+    "dimensions": (lambda x: x.sum((0, 1)), "sum(x, (0, 1))"),
+    "a number": (lambda x: x * 3, "mul(x, 3)"),
+    "bounds": (lambda x: x.clamp(min=0), "clamp(x, min=0)"),
+    "another dtype": (lambda x: x.to(pn.float32), "to(x, float32)"),
+    "arrays together": (lambda x: pn.cat([x, x], 1), "cat([x, x], 1)"),
+    "an option": (lambda x: pn.gelu(x, "tanh"), "gelu(x, 'tanh')"),
+    "the order": (lambda x: x.transpose(0, 1), "permute(x, (1, 0))"),
+    "a mask": (lambda x: pn.where(x > 1, x, 0.0), "where(mask, x, const)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("function, written", CALLS.values(), ids=CALLS)
+def test_a_line_reads_as_the_call_that_made_it(function: Callable[[pn.Array], pn.Array], written: str) -> None:
+    x = pn.array([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    assert [record.call for record in tape(function(x), x=x).records] == ["leaf", written]
+
+
+def test_a_rule_is_named_where_the_function_has_another_name() -> None:
+    x = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged, requires_grad=True)
+    _, softmax, doubled = tape(x.softmax(1) * 2, x=x).records
+    assert (softmax.call, softmax.rule) == ("softmax(x, runs)", "segment_softmax")
+    assert (doubled.call, doubled.rule) == ("mul(#1, 2)", "")
+
+
+def test_every_rule_is_a_public_function_or_known_to_be_inside() -> None:
+    public = {*pn.__all__, *dir(pn.Array)}
+    for name in RULES:
+        function = WRITTEN[name][0] if name in WRITTEN else "getitem" if name in INDEXED else name
+        assert (function in public) != (name in INSIDE), name
+
+
+def test_a_function_of_the_user_keeps_its_name() -> None:
+    class transpose(pn.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2
+
+    x = pn.array(1.0, requires_grad=True)
+    assert tape(transpose.apply(x), x=x).records[1].call == "transpose(x)"

@@ -1,6 +1,6 @@
 """Small programs whose timelines are kept as text in `listings`, one for each device and layout.
 
-``python -m tests.timelines.stories`` writes them anew; read the difference before you keep it.
+``python -m tests.timelines.stories`` writes them and their pictures anew; read the difference before you keep it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pynested as pn
+from pynested.pictures.picture import Picture
+from pynested.timelines import drawing
 
 Story = Callable[[pn.timeline, str, Any], pn.timeline]
 
@@ -33,7 +35,7 @@ def nested(opened: pn.timeline, device: str, layout: Any) -> pn.timeline:
     return t
 
 
-FOLDER = Path(__file__).parent / "listings"
+FOLDER, PICTURES = Path(__file__).parent / "listings", Path(__file__).parent / "pictures"
 DEVICES = ("cpu", "emulated")
 STORIES: dict[str, tuple[Story, Any]] = {
     "dense": (dense, None),
@@ -48,7 +50,17 @@ def told(name: str, device: str) -> str:
     return story(pn.timeline(), device, layout).listing(measured=False) + "\n"
 
 
+def drawn(name: str) -> Picture:
+    """The picture of a story on the CPU, in which every event takes as long as every other."""
+    story, layout = STORIES[name]
+    events = story(pn.timeline(), "cpu", layout).events
+    for i, event in enumerate(events):
+        event.at, event.took = 1e-5 * i, None if event.took is None else 2e-5
+    return drawing.drawn(events)
+
+
 if __name__ == "__main__":
     for name in STORIES:
+        (PICTURES / f"{name}.svg").write_text(drawn(name).svg, encoding="utf-8")
         for device in DEVICES:
             (FOLDER / f"{name}_{device}.txt").write_text(told(name, device), encoding="utf-8")
