@@ -50,7 +50,9 @@ def is_loaded(device: str) -> bool:
 
 def register_kernel(verb: str, device: str, function: Callable[..., Any]) -> None:
     """Let ``function`` compute ``verb`` on ``device``, from now on or from when the device is first used."""
-    if not hasattr(cpu, verb):
+    if not callable(function):
+        raise ArgumentError(f"kernel: a function is decorated, not a {type(function).__name__}.")
+    if not isinstance(verb, str) or not hasattr(cpu, verb):
         raise ArgumentError(
             f"no verb {verb!r}: the verbs are those of pynested.backends.Backend, and NumPy's functions."
         )

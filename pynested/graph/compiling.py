@@ -11,7 +11,7 @@ from typing import Any
 
 from pynested.autograd.tape import ANOMALY, state
 from pynested.backends.errors import ArgumentError
-from pynested.surface.passing import watched
+from pynested.surface.passing import watchers
 
 from .forms import values_in
 from .nodes import Node, Recording
@@ -79,7 +79,7 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the function gives."""
-        if watched() or state.mode == ANOMALY:
+        if watchers() or state.mode == ANOMALY:
             return self.function(*args, **kwargs)
         arrays: list[Any] = []
         key: Key = (state.mode, *[key_of(one, arrays) for one in args])

@@ -95,9 +95,9 @@ _here = _Eyes()
 _lock = Lock()
 
 
-def watched() -> bool:
-    """Whether somebody watches what this thread calls now."""
-    return bool(_here.now)
+def watchers() -> list[Watcher]:
+    """Those who watch what this thread calls now."""
+    return [eye.watcher for eye in _here.now]
 
 
 @contextmanager
@@ -106,17 +106,19 @@ def watching(watcher: Watcher, steps: Iterable[Point] = ()) -> Iterator[None]:
 
     ``steps`` are functions inside that pass by it too; see `step`.
     """
-    before = _here.all
     eye = _Eye(watcher, frozenset(steps))
     points = [*_points(), *eye.steps]
     _set_gates(points, +1)
     try:
-        _here.all = (*before, eye)
-        with _watched_by(_here.all):
-            yield
-    finally:
-        _here.all = before
+        _here.all, _here.now = (*_here.all, eye), (*_here.now, eye)
+        yield
+    finally:  # one who came later may watch on, as where a generator ends first
+        _here.all, _here.now = _without(eye, _here.all), _without(eye, _here.now)
         _set_gates(points, -1)
+
+
+def _without(eye: _Eye, eyes: tuple[_Eye, ...]) -> tuple[_Eye, ...]:
+    return tuple([one for one in eyes if one is not eye])
 
 
 @contextmanager
@@ -125,7 +127,7 @@ def _watched_by(eyes: tuple[_Eye, ...]) -> Iterator[None]:
     try:
         yield
     finally:
-        _here.now = before
+        _here.now = tuple([eye for eye in before if eye in _here.all])  # some may have left meanwhile
 
 
 def _set_gates(points: Iterable[Point], more: int) -> None:

@@ -33,8 +33,10 @@ class leak_check:
     ...     y = check.result(pn.exp(pn.zeros(3)) + 1)
     """
 
-    def __enter__(self) -> Self:
+    def __init__(self) -> None:
         self._results: list[Any] = []
+
+    def __enter__(self) -> Self:
         self._collects = gc.isenabled()
         gc.disable()
         self._before = weakref.WeakSet(Storage.living())
@@ -50,10 +52,11 @@ class leak_check:
     ) -> None:
         if self._collects:
             gc.enable()
+        results, self._results = self._results, []
         if error is not None:
             return
-        allowed = _reached(self._results)
-        self._results.clear()
+        allowed = _reached(results)
+        results.clear()
         left = {id(one): weakref.ref(one) for one in Storage.living() if one not in self._before}
         names = variables(sys._getframe(1))
         found = [(link, names.get(key, [])) for key, link in left.items() if key not in allowed]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 import weakref
 from collections.abc import Callable
 from types import FrameType
@@ -79,7 +81,10 @@ class Names:
             return f"{ends[0]}{', '.join(inside)}{comma}{ends[1]}"
         if isinstance(value, dict):
             return f"a dict of {len(value)}"
-        text = repr(value)
+        try:
+            text = repr(value)
+        except Exception:  # which is no matter of the call that is watched
+            return f"a {type(value).__name__}"
         if " at 0x" in text:
             return f"a {type(value).__name__}"
         return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
@@ -89,9 +94,11 @@ def variables(frame: FrameType) -> dict[int, list[str]]:
     """The names of variables by the storages that they hold, by id; those of gradients too."""
     called: dict[int, list[str]] = {}
     for name, value in frame.f_locals.items():
-        array = value.data if isinstance(value, NestedArray) else value
+        array = value._buffer if isinstance(value, NestedArray) else value  # past those who watch
         if type(array) is Array and not name.startswith("_"):
             called.setdefault(id(array.storage), []).append(name)
-            if array.grad is not None:
-                called.setdefault(id(array.grad.storage), []).append(f"{name}.grad")
+            if array._grad is not None:
+                called.setdefault(id(array._grad.storage), []).append(f"{name}.grad")
+    if sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+        frame.f_locals.clear()  # a copy, which the frame would keep, and with it what its variables hold
     return called
