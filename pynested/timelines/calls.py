@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 from pynested.autograd import Array
+from pynested.backends import is_loaded
 from pynested.nested.array import NestedArray
 from pynested.surface.passing import ATTRIBUTE, FUNCTION, Call
 from pynested.tables.functions import UNSAID
@@ -70,6 +71,28 @@ def _accumulated(seen: Recorder, call: Call) -> Any:
     words = seen.names.words(cotangent)
     with seen.span("grad", seen.names.storage(leaf.storage), cotangent=words, is_now=there):
         return call.run()
+
+
+# ---- what a call needs besides its arguments ------------------------------------------------------------------------
+
+
+def begun_backend(seen: Recorder, call: Call) -> Any:
+    """The backend of a device, where it is asked for the first time in this process: `get_backend`."""
+    (device,) = call.args
+    if not isinstance(device, str) or is_loaded(device):
+        return call.run()
+    with seen.span("backend", device) as event:
+        result = call.run()
+        event.facts["kind"] = type(result).__name__
+    return result
+
+
+def drawn(seen: Recorder, call: Call) -> Any:
+    """The generator that random numbers are drawn from: `random.default`."""
+    generator = call.run()
+    whose = "given" if call.args and call.args[0] is not None else "the default one of this thread"
+    seen.note("random", type(generator.bit_generator).__name__, whose=whose)
+    return generator
 
 
 # ---- arguments that get another form ------------------------------------------------------------------------------

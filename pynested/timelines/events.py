@@ -13,8 +13,8 @@ class Event:
     Attributes
     ----------
     kind : str
-        ``call``, ``lineup``, ``rule``, ``plan``, ``verb``, ``kernel``, ``memory``, ``new``, ``write``, ``view``,
-        ``tape``, ``pull``, ``grad``, ``gone``, ``dies`` or ``alive``.
+        ``call``, ``backend``, ``random``, ``lineup``, ``rule``, ``plan``, ``verb``, ``kernel``, ``memory``, ``new``,
+        ``write``, ``view``, ``tape``, ``pull``, ``grad``, ``gone``, ``dies`` or ``alive``.
     name : str
         Of the operator, the rule, the verb, the kernel or the storage.
     depth : int

@@ -115,6 +115,8 @@ _SENTENCES: dict[str, Callable[[str, dict[str, Any]], str]] = {
     "alive": _alive,
     "pull": _pull,
     "verb": lambda name, facts: f"verb {name}" + (f" -> {facts['gives']}" if "gives" in facts else ""),
+    "backend": lambda name, facts: f"backend of {name!r} begins" + (f": {facts['kind']}" if "kind" in facts else ""),
+    "random": lambda name, facts: f"random numbers of {name}, {facts['whose']}",
     "kernel": lambda name, facts: f"kernel {name} of {facts['file']}, grid {facts['grid']}, block {facts['block']}",
     "memory": lambda name, facts: f"a piece of {facts['bytes']:,} bytes, {name}",
     "new": lambda name, facts: f"new: {name}, {facts['bytes']:,} bytes on {facts['device']}, {facts['source']}",

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
-from pynested.autograd import default_device
+from pynested.autograd import default_device, random
 from pynested.autograd.arguments import canonical, shapes
 from pynested.autograd.rules.kinds.elementwise import Elementwise
 from pynested.autograd.rules.pairs import PAIRS
 from pynested.autograd.rules.rule import Rule, bound
 from pynested.backends import memory as pieces
 from pynested.backends import numpy as cpu
+from pynested.backends import registry
 from pynested.backends.cuda.backend import KernelBackend
 from pynested.backends.cuda.device import Device
 from pynested.backends.interface import Backend
@@ -32,6 +33,7 @@ HANDLERS: dict[str, Handler] = {
     "gathered": plans.way("each operand gathered into packed components"), "dim": calls.canonical_dim,
     "shape": calls.canonical_shape, "dtype": calls.canonical_dtype, "operand": calls.operand,
     "device": calls.chosen_device,
+    "backend": calls.begun_backend, "random": calls.drawn,
 }  # fmt: skip
 
 _FUNCTIONS: dict[str, Any] = {
@@ -40,6 +42,7 @@ _FUNCTIONS: dict[str, Any] = {
     "gathered": broadcasting.strided_operands, "spread": broadcasting.dense_rows, "repacked": packing.repacked,
     "dim": shapes.canonical_dim, "shape": shapes.canonical_shape, "dtype": canonical.canonical_dtype,
     "operand": canonical.as_array, "device": default_device.chosen_device, "large": pieces._kept_or_new,
+    "backend": registry.get_backend, "random": random.default,
 }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends import memory
+from pynested.backends import memory, registry
 from pynested.surface.passing import PUBLIC
 from pynested.timelines import Event
 from pynested.timelines.drawing import SHOWN
@@ -257,3 +257,23 @@ def test_the_picture_is_well_formed_and_short() -> None:
     durations = [text for text in texts if text.endswith((" us", " ms"))]
     assert texts[-1].endswith(" more") and 0 < len(durations) < SHOWN
     assert 'alt="A timeline: 120 calls' in t._repr_html_()
+
+
+def test_where_random_numbers_come_from_is_shown() -> None:
+    generator = np.random.Generator(np.random.MT19937(0))
+    with pn.timeline() as t:
+        pn.rand(2)
+        pn.rand(2, generator=generator)
+    assert [(event.name, event.facts["whose"]) for event in of_kind(t, "random")] == [
+        ("PCG64", "the default one of this thread"), ("MT19937", "given"),
+    ]  # fmt: skip
+
+
+def test_a_backend_that_begins_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_by_device", dict(registry._by_device))
+    monkeypatch.setattr(registry, "_loaders", dict(registry._loaders))
+    registry.register_loader("another", lambda: registry.get_backend("cpu"))
+    with pn.timeline() as t:
+        assert [registry.get_backend("another") for _ in range(2)]
+    (event,) = of_kind(t, "backend")
+    assert event.name == "another" and event.took is not None and "backend of 'another' begins" in str(t)
