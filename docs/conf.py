@@ -1,5 +1,9 @@
 """What Sphinx is told; `python -m docs.site` starts it, on a copy of this folder to which pages have been added."""
 
+from typing import Any
+
+from docs.pages import link_clauses
+
 project, author, copyright = "pynested", "the authors of pynested", "the authors of pynested"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 exclude_patterns = ["_build", "readme/top.md", "benchmarks"]
@@ -19,3 +23,8 @@ autodoc_typehints = "none"
 napoleon_use_ivar = True
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+
+
+def setup(app: Any) -> None:
+    """Clauses in docstrings become links."""
+    app.connect("autodoc-process-docstring", lambda *told: link_clauses(told[-1]))

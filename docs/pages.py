@@ -53,10 +53,8 @@ def write_readme(folder: Path) -> None:
     """The first page, which is the README without what leads from there into folders; and what changed."""
     text = outside_links((ROOT / "README.md").read_text(encoding="utf-8"), ROOT)
     top = re.sub(r"^## (From here|What is where)\n.*?(?=^## |\Z)", "", text, flags=re.MULTILINE | re.DOTALL)
-    picture = (ROOT / "docs" / "nested.svg").read_text(encoding="utf-8")
-    top = re.sub(
-        r"!\[[^\]]*\]\([^)]*nested\.svg\)", lambda match: picture, top
-    )  # so that it follows the page's colours
+    picture = (ROOT / "docs" / "nested.svg").read_text(encoding="utf-8")  # inline, so that it has the page's colours
+    top = re.sub(r"!\[[^\]]*\]\([^)]*nested\.svg\)", lambda match: picture, top)
     changes = outside_links((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), ROOT)
     (folder / "changes.md").write_text(changes, encoding="utf-8")
     (folder / "top.md").write_text(top.replace("](../", "]("), encoding="utf-8")  # it is shown by the first page
@@ -159,6 +157,26 @@ def write_functions(folder: Path) -> None:
             pages.append(path.stem)
     about = "Every function is a method of both classes too where its first parameter is an array: `x.sum(1)`."
     (folder / "index.md").write_text(index("Functions", about, pages), encoding="utf-8")
+
+
+def link_clauses(lines: list[str]) -> None:
+    """Make links of the clauses that a docstring cites; every page of docstrings lies beside the specification."""
+    places = chapters_of_clauses()
+
+    def link(match: re.Match[str]) -> str:
+        chapter = places.get(match[0])
+        return f"`{match[0]} <../specification/{chapter}.html#{match[0]}>`__" if chapter else match[0]
+
+    lines[:] = [re.sub(r"\b[A-Z][A-Z_0-9]*-\d+\b", link, line) for line in lines]
+
+
+@cache
+def chapters_of_clauses() -> dict[str, str]:
+    """In which chapter each clause stands."""
+    found = {}
+    for path in (SPEC / "chapters").glob("*.md"):
+        found.update(dict.fromkeys(_CLAUSE.findall(path.read_text(encoding="utf-8")), path.stem))
+    return found
 
 
 def page(title: str, about: str, listed: list[str]) -> str:

@@ -72,6 +72,14 @@ def run_of(target: str, folder: Path) -> Path:
     return path
 
 
+def lead_back(page: Path) -> None:
+    """Put a link to the first page on the matrix, whose pages are made for folders of their own."""
+    text = page.read_text(encoding="utf-8")
+    if text.count("<body>") != 1:
+        raise SystemExit(f"site: {page} has no place for a link back")
+    page.write_text(text.replace("<body>", '<body><nav><a href="../index.html">pynested</a></nav>'), encoding="utf-8")
+
+
 def build(out: Path, runs: list[Path], notebooks: Path) -> None:
     """The pages, and the matrix beside them; every warning of Sphinx is an error."""
     shutil.rmtree(out, ignore_errors=True)
@@ -83,6 +91,7 @@ def build(out: Path, runs: list[Path], notebooks: Path) -> None:
         subprocess.run(sphinx, check=True)
         given = [*runs, *(run_of(target, Path(made)) for target in QUICK)]
         subprocess.run([sys.executable, "-m", "pynested", "site", str(out / "targets"), *map(str, given)], check=True)
+        lead_back(out / "targets" / "index.html")
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""What README.md, CONTRIBUTING.md and pages of docs/ show is what happens: every example is run, its output compared."""
+"""What README.md, CONTRIBUTING.md and pages of docs/ show is what happens: examples are run, and output compared."""
 
 from __future__ import annotations
 

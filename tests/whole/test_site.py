@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import pynested as pn
-from docs import pages, plots, site
+from docs import pages, plots, printed, site
 from pynested.spec.table import load_table
 
 PRINTED = """\
@@ -20,6 +20,21 @@ tiny: 4 components, forward
 add                    2.24 µs          3.01          0.15
 softmax ragged        13.23 µs          1.43             -
 """
+
+TAPE = """\
+
+999 operations on 8 float64, forwards and backwards
+                                 NumPy by hand              pynested      ... create_graph
+chain                          1186.6 us   1.0x       7603.6 us   6.2x      14621.3 us  12.4x
+x + x                             3.2 us   1.0x         37.8 us   8.0x                      -
+
+1,000,000 lines: made in 4.8 s, backward 1.6 s
+"""
+COMPILED = """\
+(x + y) * x, float32, forward                                       4,910 µs      3,038 µs compiled   1.62 times  2.7 times one pass
+(x + y) * x, float32, forward and backward                         15,473 µs      9,873 µs compiled   0.98 times
+ten tiny operators                                                     21 µs         10 µs compiled   2.14 times
+"""  # noqa: E501
 
 
 def test_every_operator_has_its_definition() -> None:
@@ -47,6 +62,25 @@ def test_everything_public_is_on_one_page(tmp_path: Path) -> None:
     assert wanted <= set(shown)
 
 
+def test_clauses_in_docstrings_lead_to_their_chapter() -> None:
+    lines = ["Clauses: ALL-1 to ALL-3, and SHA-256.", ""]
+    pages.link_clauses(lines)
+    first, last = (f"`ALL-{k} <../specification/12-reduction.html#ALL-{k}>`__" for k in (1, 3))
+    assert lines == [f"Clauses: {first} to {last}, and SHA-256.", ""]
+    known = {clause.id for operator in load_table().values() for clause in operator.clauses}
+    assert pages.chapters_of_clauses().keys() == known
+
+
+def test_the_matrix_leads_back(tmp_path: Path) -> None:
+    page = tmp_path / "index.html"
+    page.write_text("<html><body><main>matrix", encoding="utf-8")
+    site.lead_back(page)
+    assert '<body><nav><a href="../index.html">pynested</a></nav><main>' in page.read_text(encoding="utf-8")
+    page.write_text("<html>", encoding="utf-8")
+    with pytest.raises(SystemExit, match="no place for a link back"):
+        site.lead_back(page)
+
+
 def test_links_lead_to_pages_or_are_text() -> None:
     text = "[a](spec/README.md) [b](docs/fuzzing.md#top) [c](backends/) [d](https://x.org) [e](#here)"
     assert pages.outside_links(text, pages.ROOT) == (
@@ -54,21 +88,58 @@ def test_links_lead_to_pages_or_are_text() -> None:
     )
 
 
-def test_tables_of_benchmarks_are_read() -> None:
-    (table,) = plots.tables(PRINTED)
+def test_tables_of_operators_are_read() -> None:
+    (table,) = printed.tables(PRINTED)
     assert table.title == "tiny: 4 components, forward" and table.contenders == ["our strided", "numpy"]
     assert table.rows == [
-        plots.Row("add", "2.24 µs", {"our strided": 3.01, "numpy": 0.15}),
-        plots.Row("softmax ragged", "13.23 µs", {"our strided": 1.43}),
+        printed.Row("add", "2.24 µs", {"our strided": 3.01, "numpy": 0.15}),
+        printed.Row("softmax ragged", "13.23 µs", {"our strided": 1.43}),
     ]
 
 
+def test_tables_of_the_tape_are_ratios_to_pynested() -> None:
+    """They are printed as ratios to NumPy: 12.4 times NumPy is twice as long as 6.2 times NumPy."""
+    (chain,) = printed.tables(TAPE)
+    assert chain.contenders == ["NumPy by hand", "... create_graph"]
+    assert [(row.name, row.ours) for row in chain.rows] == [("chain", "7603.6 µs"), ("x + x", "37.8 µs")]
+    assert chain.rows[0].ratios == {"NumPy by hand": 1 / 6.2, "... create_graph": 2.0}
+    assert chain.rows[1].ratios == {"NumPy by hand": 1 / 8.0}
+
+
+def test_lines_of_compiled_functions_are_read() -> None:
+    (table,) = printed.tables(COMPILED)
+    assert table.ours == "compiled" and table.rows == [
+        printed.Row("(x + y) * x, float32", "3,038 µs", {"forward": 1.62, "forward and backward": 0.98}),
+        printed.Row("ten tiny operators", "10 µs", {"forward": 2.14}),
+    ]
+
+
+def test_what_has_no_ratios_is_shown_as_it_was_printed() -> None:
+    text = "softmax(x, 1)               40 forward    69 backward"
+    assert not [*printed.tables(text)]
+    parts = plots.section("calls", text)
+    assert "How many functions of ours" in parts[2] and text in parts and not any("<details>" in one for one in parts)
+
+
 def test_plots_put_what_is_slower_to_the_right() -> None:
-    (table,) = plots.tables(PRINTED)
-    marks = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="10" height="10"', plots.plot(table))
-    (strided, row), (numpy, same) = ((float(x), float(y)) for x, y in marks[2:4])
-    line = float(re.findall(r'd="M([\d.]+) [\d.]+V', plots.plot(table).split(">pynested<")[0])[-1])
+    (table,) = printed.tables(PRINTED)
+    drawn = plots.plot(table, plots.ends([table]))
+    marks = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="10" height="10"', drawn)
+    (strided, row), (numpy, same) = ((float(x), float(y)) for x, y in marks[:2])
+    line = float(re.findall(r'd="M([\d.]+) [\d.]+V', drawn.split(">pynested<")[0])[-1])
     assert row == same and numpy + 5 < line < strided + 5
+
+
+def test_plots_of_one_benchmark_share_an_axis() -> None:
+    near, far = (printed.Table("", ["a"], [printed.Row("x", "1 µs", {"a": ratio})]) for ratio in (1.0, 8.0))
+    places = [re.findall(r'd="M([\d.]+) [\d.]+V', plots.plot(one, plots.ends([near, far]))) for one in (near, far)]
+    assert places[0] == places[1] != []
+
+
+@pytest.mark.parametrize("path", sorted((plots.BENCHMARKS.parent / "docs" / "benchmarks").glob("*.txt")), ids=str)
+def test_what_is_kept_of_a_benchmark_is_plotted(path: Path) -> None:
+    parts = plots.section(path.stem, path.read_text(encoding="utf-8"))
+    assert path.stem == "calls" or any(one.startswith("<svg") for one in parts)
 
 
 @pytest.mark.parametrize(
