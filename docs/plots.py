@@ -23,6 +23,7 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 ORDER = ("operators", "attention", "autograd", "compiled", "calls")
 ACROSS, ROW, TOP = 500.0, 22.0, 46.0
 TICKS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
+FINE = (0.5, 0.7, 1, 1.5, 2, 3)  # where an axis is short
 Ends = tuple[float, float]
 
 
@@ -46,7 +47,7 @@ def plot(table: Table, axis: Ends) -> str:
     def mark(contender: str, x: float, y: float) -> None:
         sheet.rect(x - 5, y - 5, 10, 10, colour(table.contenders.index(contender)), round=5)
 
-    for tick in TICKS:
+    for tick in FINE if high - low < math.log(10) else TICKS:
         if low < math.log(tick) < high:
             sheet.path(f"M{across(tick):g} {TOP - 6:g}V{bottom:g}", width=1, opacity=0.7 if tick == 1 else 0.18)
             sheet.text(across(tick), bottom + 16, table.ours if tick == 1 else f"{tick:g}", size=11, opacity=0.75)

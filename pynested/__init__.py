@@ -51,8 +51,8 @@ from pynested.autograd.rules.rule import kernel  # noqa: E402
 from pynested.backends import errors  # noqa: E402
 
 from . import allocators, training  # noqa: E402
+from . import notebook as _notebook  # noqa: E402, F401  what notebooks show of arrays
 from . import operators as _operators  # noqa: E402
-from . import pictures as _pictures  # noqa: E402, F401  what notebooks show
 from ._version import __version__  # noqa: E402
 from .components.extending import elementwise, map_components  # noqa: E402
 from .construct.likeness import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like  # noqa: E402
@@ -104,9 +104,10 @@ __all__ = [
 # Imported from there when they are first asked for.
 _LATER = {
     "compile": "graph.compiling", "dispatch_table": "timelines", "leak_check": "timelines", "memory": "timelines",
-    "timeline": "timelines", "trace": "graph.tracing",
+    "pictures": "pictures", "timeline": "timelines", "trace": "graph.tracing",
 }  # fmt: skip
 if _TYPE_CHECKING:
+    from . import pictures as pictures
     from .graph.compiling import compile
     from .graph.tracing import trace
     from .timelines import dispatch_table, leak_check, memory, timeline
@@ -133,7 +134,8 @@ else:
     def __getattr__(name: str) -> _Any:
         if name not in _LATER:
             raise _no_function(__name__, name)
-        globals()[name] = found = getattr(_import_module(f".{_LATER[name]}", __name__), name)
+        module = _import_module(f".{_LATER[name]}", __name__)
+        globals()[name] = found = module if name == _LATER[name] else getattr(module, name)
         _take_whatever_comes([found])
         return found
 

@@ -1,6 +1,5 @@
 """What arrays look like in memory and side by side, what a tape and a mask hold, as SVG drawn by plain Python."""
 
-from . import notebook as _notebook  # noqa: F401  notebooks show arrays so
 from .jagged import draw_jagged
 from .picture import Picture, beside, picture
 from .strided import draw_strided

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ FLOORS = {
     "pynested.fuzzing": 4,
     "pynested.graph": 4,
     "pynested.interchange": 4,
+    "pynested.notebook": 4,
     "pynested.pictures": 4,
     "pynested.timelines": 4,
     "pynested.training": 4,
@@ -203,6 +205,17 @@ def at_module_level(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
             yield node
         elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             yield from at_module_level(node)
+
+
+def test_what_draws_is_imported_when_it_is_asked_for() -> None:
+    code = """if True:
+        import sys
+        import pynested as pn
+        drawing = [name for name in sys.modules if name.startswith("pynested.pictures")]
+        assert not drawing, drawing
+        assert pn.pictures.picture(pn.array([1.0])).svg.startswith("<svg")
+    """
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_the_floors_can_be_broken(tmp_path: Path) -> None:

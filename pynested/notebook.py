@@ -1,11 +1,11 @@
 """What a notebook shows of an array, a tape or a block mask: its text and, folded away, its picture.
 
 Nothing but HTML and an image, with neither script nor identifier, so that a notebook that is not trusted shows it too.
+What draws is imported when the first picture is asked for: most programs draw none.
 """
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 from pynested.autograd import Array
@@ -14,8 +14,6 @@ from pynested.autograd.show import Tape
 from pynested.nested.array import NestedArray
 from pynested.operators.attention.block_mask import BlockMask
 
-from .picture import picture
-
 
 class Shown:
     """The method that notebooks ask for."""
@@ -23,6 +21,10 @@ class Shown:
     __slots__ = ()
 
     def _repr_html_(self: Any) -> str:
+        from html import escape
+
+        from .pictures import picture
+
         return (
             f'<div><pre style="margin:0;font-family:var(--jp-code-font-family,monospace)">{escape(repr(self))}</pre>'
             '<details><summary style="cursor:pointer;opacity:0.7;font-size:90%">picture</summary>'
