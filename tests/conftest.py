@@ -26,8 +26,8 @@ THOROUGH = {
     "backends/cuda": "cache cupy devices mutants numpy_suite verbs",
     "conformance": (
         "adapters_page blame child cli compiled damaged_vectors emulated explain exports fork_server forks "
-        "holding known law no_reply_ends_a_run output pasted peers phases programs replies schema signals site "
-        "smoke snippets targets wire"
+        "holding known law no_reply_ends_a_run output pasted peers phases programs progress replies schema signals "
+        "site smoke snippets targets wire"
     ),
     "faults": "faults",
     "fuzz": "fuzz",
