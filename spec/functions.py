@@ -242,7 +242,8 @@ FUNCTIONS = {one.name: one for one in (
     Function("atanh", lambda m, x: m.atanh(x), "atanh(x), its inverse hyperbolic tangent", scale=0.25,
              domain=(-1.0, 1.0), poles=((-1.0, INF), (1.0, INF)),
              edges="atanh of a zero is the same zero, of -1 and 1 -inf and inf, of a number below -1 or above 1 NaN.",
-             special=((0.0, 0.0), (-0.0, -0.0), (1.0, INF), (-1.0, -INF), (2.0, NAN), (-1.5, NAN), (INF, NAN), (-INF, NAN)),
+             special=((0.0, 0.0), (-0.0, -0.0), (1.0, INF), (-1.0, -INF), (2.0, NAN), (-1.5, NAN), (INF, NAN),
+                      (-INF, NAN)),
              gradient="The cotangent is divided by 1 - x**2, also at -1 and 1, where it becomes an infinity; below and "
              "above them it becomes NaN."),
     Function("log2", lambda m, x: m.log(x) / m.log(2), "its logarithm to base 2", positive=True, integer=1,

@@ -61,7 +61,7 @@ def fields_of(tree: Any, parts: Iterable[Leaf], dtype: str, cmp: str) -> dict[st
     parts = iter(parts)
     if isinstance(tree, Components):
         own = [next(parts) for _ in tree]
-        names = own[0] if own else ("bits", "show") if cmp == "exact" else ("hi", "lo", "tol", "show")
+        names = own[0] if own else ("bits", "show") if cmp == "exact" else ("hi", "lo", "tol")
         batch = {} if own else {"shape": list(tree.shape)}
         shapes = {"shapes": [list(component.shape) for component in tree]}
         columns = {name: [part[name] for part in own] for name in names}
@@ -130,7 +130,6 @@ def _bounded(signs: NDArray, exact: NDArray, allowed: NDArray, open_places: NDAr
         "lo": _float64(low),
         "tol": encode(np.asarray(allowed, dtype=np.float64)),
         "open": encode(open_places.ravel() | np.array(near, dtype=np.bool_)),
-        "show": show(np.array(high, dtype=np.float64).reshape(signs.shape)),
     }
 
 

@@ -1,4 +1,4 @@
-"""What README.md, CONTRIBUTING.md and pages of docs/ show is what happens: examples are run, and output compared."""
+"""What README.md, CONTRIBUTING.md and the pages of docs/ show is what happens: each example is run and compared."""
 
 from __future__ import annotations
 
