@@ -3,6 +3,7 @@
 A case cites the clauses that it shows, and a call can break one of them and keep the others. What came tells which:
 
 - a gradient that comes to memory that no component holds breaks the clause on the buffer that was handed over;
+- a cotangent that can be pulled back once, and not again, breaks the clause on passes that add up;
 - what is there only because of where the components lie breaks LAYOUTS-4, whatever the call is;
 - a number that is off by a rounding breaks the clause on precision, and not the one that says which number it is;
 - a refusal breaks the clause that says what the operator gives, the first that the case names, or, where there is no
@@ -23,14 +24,15 @@ from pynested.spec.encoding import decode_value
 from pynested.spec.table import Clause
 
 from .conditions import gives, speaks_of
-from .contradictions import is_outside
+from .contradictions import is_outside, is_second
 from .corpus import Case, Corpus
 from .judge import CORRUPT, FORWARD, GRADIENT, OK, Finding
-from .placements import PACKED
+from .placements import APART, BARE, PACKED, words
 from .replies import LOST
 from .wording import normal
 
 PLACEMENT = "LAYOUTS-4"  # placement has no influence
+_PASSES = "TAPE-1"  # passes add up
 _KEPT, _SIZES = "VALUES-6", "VALUES-7"  # that a batch of no components is kept, and has its sizes
 _SAID = "output_size"  # the argument that says which sizes a result has, whatever components would have
 _NOTHING = re.compile(r"\bempty\b|\bno (component|element)|\bwithout\b|\bnothing\b", re.IGNORECASE)
@@ -38,7 +40,8 @@ _NOTHING = re.compile(r"\bempty\b|\bno (component|element)|\bwithout\b|\bnothing
 _OUTSIDE = {"jagged": "NESTED_ARRAY_FROM_JAGGED-11", "strided": "NESTED_ARRAY_FROM_STRIDED-7"}
 _REFUSED = {"refused", CORRUPT, *LOST}
 _REASONS = {"value", "gradient"}  # the classes of clauses that a refusal can be about, whatever else the call is about
-_ANSWERED = {OK, "value", "shape", "dtype", "kind"}
+_ANSWERED = {OK, "value", "shape", "dtype", "kind", CORRUPT}
+_RIGHT = {OK, "dtype", "kind"}  # where the numbers are as they must be
 _UNSPECIFIED = "unspecified"
 
 # The classes of the clauses that a difference can be about, the likeliest first.
@@ -68,12 +71,14 @@ class Blame:
 
     A call that is refused in the same words as one before it is refused for the same reason, and not for what is
     special about it: the cases of an operator begin with the plainest. What becomes of nothing, or which sizes a result
-    has, is never the reason of others; nor is what a drawn case cites, which is all that its family may show.
+    has, is never the reason of others; nor is what a drawn case cites, which is all that its family may show. But it is
+    the reason of calls that have no element at all, which come last: that there is none is not what is refused.
     """
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
         self._refused: dict[tuple[str, str, str, str], Clause] = {}
+        self._of_elements: dict[tuple[str, str, str, str], Clause] = {}
 
     def clause(self, case: Case, layout: str, finding: Finding, placed: bool) -> Clause:
         """Return the clause; ``placed`` says that the difference is not there where the components are packed."""
@@ -83,21 +88,32 @@ class Blame:
         key = case.op, layout, finding.part, normal(finding.got)
         if found.id in case.clauses and found.kind_class in _REASONS and "/axes" not in case.id:
             self._refused.setdefault(key, found)
-        first = self._refused.get(key, found)
+        if not case.has_no_element:
+            self._of_elements.setdefault(key, found)
+        first = self._refused.get(key) or (self._of_elements.get(key, found) if case.has_no_element else found)
         return first if speaks_of(first, case, self._corpus.table[case.op]) else found
 
 
-def only_placed(found: Mapping[str, Sequence[Finding]], finding: Finding) -> bool:
-    """Return whether the same call gives a result, and not this one, where its components are packed."""
+def only_placed(found: Mapping[str, Sequence[Finding]], finding: Finding, placements: Sequence[str]) -> bool:
+    """Return whether it is only that components lie otherwise: packed, the call gives a result, and not this one.
+
+    A refusal is about the placement whatever that result is; another result only where it is right. Some of the
+    ``placements`` have to be of another memory, for two words say no more than how packed components are described.
+    """
+    if {word for one in placements for word in words(one)} <= {PACKED, BARE, APART}:
+        return False
     packed = {one.verdict for one in found.get(PACKED, ()) if one.part == finding.part}
     accepts = finding.verdict == "accepted" and OK in packed  # a refusal that is right is as good as a result
-    return accepts or (bool(packed & _ANSWERED) and finding.verdict not in packed)
+    answered = _ANSWERED if finding.verdict == "refused" else _RIGHT
+    return accepts or (bool(packed & answered) and finding.verdict not in packed)
 
 
 def blame(case: Case, layout: str, finding: Finding, corpus: Corpus, placed: bool = False) -> Clause:
     """Return the clause; ``placed`` says that the difference is not there where the components are packed."""
     if finding.verdict == CORRUPT and is_outside(finding.got) and _OUTSIDE[layout] in corpus.clauses:
         return corpus.clauses[_OUTSIDE[layout]]
+    if is_second(finding.got) and _PASSES in corpus.clauses:
+        return corpus.clauses[_PASSES]
     if finding.near and finding.part != GRADIENT and (precise := _precision(case, corpus)) in corpus.clauses:
         return corpus.clauses[precise]
     if placed and PLACEMENT in corpus.clauses:
@@ -135,7 +151,7 @@ def _refused(
 ) -> Iterator[Clause]:
     """Yield what says that there is a result: of nothing by its edge, else by its value, else by the first clause."""
     nested = case.nested
-    if nested and not any(all(shape) for fields in nested for shape in fields["shapes"]):
+    if case.has_no_element:
         yield from (clause for clause in _of(("edge",), cited) if _NOTHING.search(clause.text))
     if nested and "nested" in case.expect and not any(fields["shapes"] for fields in nested):
         yield from no_components

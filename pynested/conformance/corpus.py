@@ -60,6 +60,11 @@ class Case:
         """The fields of the nested operands."""
         return [fields for form, fields in forms([*self.args, *self.kwargs.values()]) if form == "nested"]
 
+    @cached_property
+    def has_no_element(self) -> bool:
+        """True where no component of a nested operand has an element, or there is no component."""
+        return bool(self.nested) and not any(all(shape) for fields in self.nested for shape in fields["shapes"])
+
     @property
     def refuses(self) -> bool:
         """True where something must be refused."""

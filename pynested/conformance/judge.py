@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,8 @@ PARTS = (FORWARD, GRADIENT, ERROR)
 OK, UNREACHED, ADAPTER = "ok", "unreached", "adapter"
 CORRUPT, CONVENTION = "corrupt", "convention"
 
-# Said of a call at which a process died, where an earlier one is to blame.
-DAMAGED = "alone in a fresh process it is answered, so an earlier call damaged the process"
+# Said of a call at which a process died, and which was then answered.
+DAMAGED = "asked again, alone in a fresh process, it is answered: this call or an earlier one damages memory"
 
 # The ways to differ, most telling first; the text finishes the sentence "the target ...".
 DIFFERS: Mapping[str, str] = {
@@ -74,8 +74,8 @@ def judge(case: Case, layout: str, reply: Reply, errors_are: str = "kind", kinds
     """
     part = ERROR if case.is_error else FORWARD
     if reply.unsteady:
-        findings = [Finding(part, CRASHED, _wanted(case), f"{reply.unsteady}; {DAMAGED}")]
-    elif reply.refusal is not None:
+        return _once_lost(case, part, judge(case, layout, replace(reply, unsteady=""), errors_are, kinds), reply)
+    if reply.refusal is not None:
         findings = [_refused(case, reply.refusal, errors_are)]
     elif reply.outcome == VALUE:
         findings = list(_answered(case, layout, reply, kinds))
@@ -85,6 +85,14 @@ def judge(case: Case, layout: str, reply: Reply, errors_are: str = "kind", kinds
     if case.gradient_expected and len(findings) == 1:
         findings.append(Finding(GRADIENT, UNREACHED))
     return findings
+
+
+def _once_lost(case: Case, part: str, answered: Sequence[Finding], reply: Reply) -> list[Finding]:
+    """Put a loss that did not come again on the last part that was asked for; what was answered before it counts."""
+    lost = Finding(part, CRASHED, _wanted(case), f"{reply.unsteady}; {DAMAGED}")
+    if len(answered) == 1 or answered[1].verdict == UNREACHED:
+        return [lost, *answered[1:]]
+    return [answered[0], replace(lost, part=GRADIENT, want="a gradient")]
 
 
 def _wanted(case: Case) -> str:

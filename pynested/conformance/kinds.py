@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .judge import ADAPTER, CONVENTION, CORRUPT, GRADIENT, OK, UNREACHED, Finding
+from .judge import ADAPTER, CONVENTION, CORRUPT, DAMAGED, GRADIENT, OK, UNREACHED, Finding
 from .replies import CRASHED, GARBLED, HUNG, MISSING, UNASKED
 
 NESTED, DIFFERENT, DENSE, LIMIT, INTERNAL, CRASH, CORRUPTED, UNSTEADY = (
@@ -85,6 +85,8 @@ def is_internal(text: str) -> bool:
 
 def kind_of(finding: Finding, second: Second) -> str:
     """Return the kind of a difference."""
+    if finding.got.endswith(DAMAGED):
+        return UNSTEADY
     if finding.verdict in (CRASHED, HUNG, GARBLED):
         return CRASH
     if second.again is not None and _differ(finding, second.again):
@@ -112,7 +114,8 @@ def _differ(first: Finding, second: Finding) -> bool:
 def as_declared(finding: Finding, second: Second, conventions: str, apart: bool = False) -> Finding:
     """Return the finding, or what it is where the target has declared to do otherwise.
 
-    It promotes otherwise where its dense operator does so too. And it compares structures by identity where it refuses
+    It promotes otherwise where its dense operator does so too; a call that the dense operator refuses for its dtypes no
+    operator takes, whatever the nested one says first. And it compares structures by identity where it refuses
     operands that are described ``apart``, and no others. What a program calls is not asked of the dense operator, so
     that what is said of the arguments is taken for what the cases of that operator tell.
     """
@@ -126,7 +129,7 @@ def as_declared(finding: Finding, second: Second, conventions: str, apart: bool 
     declared = _convention(finding, dense)
     if declared not in conventions.split():
         return finding
-    text = f"{finding.got} where {finding.want.split()[0]} is asked" if finding.verdict == "dtype" else finding.got
+    text = f"{finding.got} where {finding.want.split()[0]} is asked" if finding.verdict == "dtype" else dense.got
     return Finding(finding.part, CONVENTION, finding.want, f"{declared}: {text}")
 
 
@@ -134,12 +137,20 @@ def _convention(finding: Finding, dense: Finding) -> str:
     """Return the convention that a difference follows which the dense operator shows as well, or nothing."""
     if finding.verdict == "dtype":
         return "promotion" if dense.got == finding.got else ""
-    both = (finding.got, dense.got)
     if finding.verdict != "refused":
         return ""
     if _is_of_arguments(finding) and _is_of_arguments(dense):
         return "signature"
-    return "promotion" if all(_DTYPE.search(text) and not is_internal(text) for text in both) else ""
+    return "promotion" if is_of_dtypes(dense.got) and not is_internal(dense.got) else ""
+
+
+def is_of_dtypes(text: str) -> bool:
+    """Return whether the text of a refusal says that a dtype does not fit.
+
+    >>> is_of_dtypes("RuntimeError: expected scalar type Double but found Char")
+    True
+    """
+    return _DTYPE.search(text) is not None
 
 
 def _is_of_arguments(finding: Finding) -> bool:

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 
 from .contradictions import SECOND, is_shown
-from .judge import DAMAGED
+from .pasting import ENDED
 from .problems import KitError
 from .records import Record, Run
 from .replies import CRASHED
@@ -52,14 +52,13 @@ def findings(run: Run) -> Iterator[tuple[Record, Record]]:
 def _comparable(finding: Record) -> bool:
     """Return whether a snippet must show its record; of what cannot be read nobody knows what printing it does."""
     unreadable = finding["verdict"] == "corrupt" and not is_shown(finding["got"])
-    alone = not finding["got"].endswith(DAMAGED)  # what an earlier call has done, no snippet shows
-    return alone and finding["kind"] != "unsteady" and finding["verdict"] not in _UNSAID and not unreadable
+    return finding["kind"] != "unsteady" and finding["verdict"] not in _UNSAID and not unreadable
 
 
 def _shows(finding: Record, code: int, said: str) -> bool:
     """Return whether a snippet ended as its record says: in the same error, by a signal, or with a result."""
     if finding["verdict"] == CRASHED:
-        return code < 0
+        return code < 0 or (said.startswith(ENDED) and "-" in said)
     if finding["verdict"] in ("refused", "error-kind"):
         recorded = re.sub(r" \(while building the operand\)$", "", finding["got"]).removesuffix(SECOND)
         return code == 1 and normal(said) == normal(recorded)
@@ -67,7 +66,10 @@ def _shows(finding: Record, code: int, said: str) -> bool:
 
 
 def replay(codes: Sequence[str]) -> list[tuple[int, str]]:
-    """Run snippets, and return the exit code of each, negative for a signal, and the error it ended with."""
+    """Run snippets, and return the exit code of each, negative for a signal, and the error it ended with.
+
+    Of one that asks several times it is what that prints last: how each ended.
+    """
     command = [sys.executable, "-W", "ignore", "-m", __name__]
     done = subprocess.run(command, input=json.dumps(codes), capture_output=True, text=True, check=False)
     if done.returncode:
@@ -77,24 +79,25 @@ def replay(codes: Sequence[str]) -> list[tuple[int, str]]:
 
 def _one(code: str) -> tuple[int, str]:
     """Run one snippet in a fork of this process."""
-    with _file() as said, _file() as loaded:
+    with _file() as said, _file() as loaded, _file() as printed:
         child = os.fork()
         if child == 0:
-            _run(code, said.fileno(), loaded.fileno())
+            _run(code, said.fileno(), loaded.fileno(), printed)
         _, status = os.waitpid(child, 0)
-        said.seek(0)
-        loaded.seek(0)
+        for one in (said, loaded, printed):
+            one.seek(0)
         for name in loaded.read().split():
             with contextlib.suppress(Exception):  # where it cannot be imported alone, each snippet does so itself
                 importlib.import_module(name)
-        return os.waitstatus_to_exitcode(status), said.read()
+        last = printed.read().strip().rpartition("\n")[2]
+        return os.waitstatus_to_exitcode(status), said.read() or (last if last.startswith(ENDED) else "")
 
 
 def _file() -> IO[str]:
     return tempfile.TemporaryFile("w+", encoding="utf-8")
 
 
-def _run(code: str, said: int, loaded: int) -> None:
+def _run(code: str, said: int, loaded: int, printed: IO[str]) -> None:
     """Run a snippet, write down the error that it ends with and what it has imported, and end the process."""
     before = set(sys.modules)
     quiet = os.open(os.devnull, os.O_WRONLY)
@@ -102,7 +105,9 @@ def _run(code: str, said: int, loaded: int) -> None:
     os.dup2(quiet, 2)
     signal.alarm(_PATIENCE)
     try:
-        exec(compile(code, "<snippet>", "exec"), {"__name__": "__main__"})
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, "<snippet>", "exec"), {"__name__": "__main__"})
+            printed.flush()
     except Exception as error:
         lines = str(error).strip().splitlines() or [""]
         os.write(said, f"{type(error).__name__}: {lines[0][:_LONGEST]}".encode())

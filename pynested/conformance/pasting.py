@@ -10,6 +10,17 @@ from typing import Any
 from . import literals
 from .placements import Steps
 
+ENDED = "ended with"  # what a snippet says that asks several times, before the exit codes
+_TIMES = 20
+_IN_PROCESSES = f"""
+ends = []
+for _ in range({_TIMES}):  # in a process of its own each time, for damaged memory does not end it each time
+    process = get_context("fork").Process(target=call)
+    process.start()
+    process.join()
+    ends.append(process.exitcode)
+print("{ENDED}", ends)"""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -36,6 +47,13 @@ class Common:
     def shown(self, name: str) -> str:
         """Return a line that prints the components of an array."""
         return f"print({name})"
+
+
+def in_processes(code: str) -> str:
+    """Return code that runs a snippet several times, each in a process of its own, and says how these ended."""
+    head, _, body = code.partition("\n\n")
+    lines = [f"    {line}" for line in body.splitlines()]
+    return "\n".join(["from multiprocessing import get_context", head, "\n\ndef call():", *lines, _IN_PROCESSES])
 
 
 def steps(indices: Steps) -> str:

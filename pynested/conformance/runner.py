@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pynested.spec.table import Operator
@@ -16,12 +16,13 @@ from .judge import ADAPTER, CONVENTION, DIFFERS, ERROR, GRADIENT, OK, UNREACHED,
 from .kinds import UNSTEADY, as_declared, is_internal, kind_of
 from .literals import call_in_words
 from .messages import Message
+from .pasting import in_processes
 from .placements import PACKED, words
 from .problems import KitError
 from .program_snippets import program_snippet
 from .programs import program_in_words
 from .records import Record
-from .replies import HUNG, LOST, MISSING, UNASKED
+from .replies import CRASHED, HUNG, LOST, MISSING, UNASKED
 from .session import Identity, Session
 from .snippets import snippet
 
@@ -31,9 +32,17 @@ _RANK = {verdict: rank for rank, verdict in enumerate([ADAPTER, *DIFFERS, OK, CO
 
 
 def plan(corpus: Corpus, selection: Selection) -> list[Job]:
-    """Return what to run, operator by operator in the order of the table, calls that must be refused last."""
+    """Return what to run, operator by operator in the order of the table.
+
+    Calls that must be refused are the last of an operator, and before them those of nothing: see `Blame`.
+    """
     order = {name: number for number, name in enumerate(corpus.table)}
-    chosen = sorted(selection.pick(corpus), key=lambda pair: (order[pair[0].op], pair[0].is_error))
+
+    def place(pair: tuple[Case, str]) -> tuple[int, bool, bool]:
+        case = pair[0]
+        return order[case.op], case.is_error, case.has_no_element
+
+    chosen = sorted(selection.pick(corpus), key=place)
     placed: Placed = {}
     for op in dict.fromkeys(case.op for case, _ in chosen):
         placed |= arranged([case for case in corpus.cases if case.op == op])
@@ -82,6 +91,7 @@ def _not_taken(found: Sequence[tuple[str, Finding]], declared: Sequence[tuple[st
     """Return by part what is not implemented where the operands are packed, or refused there as was declared.
 
     Such a call is not taken, wherever its operands lie: that another sentence comes first elsewhere is no difference.
+    An error inside is one, but not where no operator of the target takes the call, as was declared.
     """
     return {
         said.part: said
@@ -90,9 +100,12 @@ def _not_taken(found: Sequence[tuple[str, Finding]], declared: Sequence[tuple[st
     }
 
 
-def _is_limit(finding: Finding) -> bool:
-    """Return whether a call is refused, and by no error of the target's own inside."""
-    return finding.verdict == "refused" and not is_internal(finding.got)
+def _as_where_packed(finding: Finding, untaken: Mapping[str, Finding]) -> Finding:
+    """Return what a refusal is in the light of that of the packed operands."""
+    said = untaken.get(finding.part)
+    if said is None or finding.verdict != "refused" or (said.verdict == MISSING and is_internal(finding.got)):
+        return finding
+    return said
 
 
 def _record(
@@ -112,7 +125,7 @@ def _record(
         for placement, finding in found
     ]
     untaken = _not_taken(found, declared)
-    declared = [(where, untaken.get(one.part, one) if _is_limit(one) else one) for where, one in declared]
+    declared = [(where, _as_where_packed(one, untaken)) for where, one in declared]
     parts: dict[str, str] = {}
     by_verdict: dict[tuple[str, str], list[tuple[str, Finding]]] = {}
     for placement, finding in declared:
@@ -149,7 +162,7 @@ def _finding(
     if finding.verdict not in DIFFERS:
         return record
     second = asked.second(placement, finding.part)
-    clause = blamed.clause(job.case, job.layout, finding, only_placed(asked.found, finding))
+    clause = blamed.clause(job.case, job.layout, finding, only_placed(asked.found, finding, [one for one, _ in group]))
     operator, request = corpus.table[job.case.op], job.request(placement)
     record |= {
         "kind": kind_of(finding, second),
@@ -158,10 +171,14 @@ def _finding(
         "text": clause.text,
         **_shown(job.case, request, finding, operator, identity.dialect),
     }
+    again = {} if second.again is None else {"again": _in_words(second.again, second.again)}
+    if record["kind"] == UNSTEADY or (finding.verdict == CRASHED and finding.part == GRADIENT):
+        seen = "; ".join([finding.got, *again.values()])
+        record["snippet"] = in_processes(record["snippet"]) + f"\n# seen: {seen}"
     if finding.verdict == HUNG:  # said to whoever pastes it, and waits
         record["snippet"] += f"\n# {finding.got}"
-    record |= {} if second.dense is None else {"dense": _in_words(second.dense)}
-    return record | ({} if record["kind"] != UNSTEADY or second.again is None else {"again": _in_words(second.again)})
+    record |= {} if second.dense is None else {"dense": _in_words(second.dense, asked.dense[0])}
+    return record | (again if record["kind"] == UNSTEADY else {})
 
 
 def _shown(case: Case, request: Message, finding: Finding, operator: Operator, dialect: str) -> Record:
@@ -188,10 +205,12 @@ def _is_nested(case: Case, layout: str, finding: Finding) -> bool:
     return bool(shapes) and finding.verdict != "kind" and case.expect.get("kind", {}).get(layout) != "dense"
 
 
-def _in_words(finding: Finding) -> str:
-    """Return what a further question brought."""
+def _in_words(finding: Finding, forward: Finding) -> str:
+    """Return what a further question brought about a part, and about the call itself."""
     if finding.verdict == OK:
         return "as specified"
+    if finding.verdict == UNREACHED and forward.verdict in (MISSING, UNASKED):
+        return _in_words(forward, forward)
     if finding.verdict == UNREACHED:
         return "no gradient, since there is no result as specified"
     if finding.verdict in (MISSING, UNASKED):

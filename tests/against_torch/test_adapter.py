@@ -102,6 +102,32 @@ def test_integers_whose_mean_no_dense_operator_takes_are_refused_for_their_dtype
         dense.call("nanmean", "jagged", [operand], {"dim": (1, 0)})
 
 
+def test_results_that_make_no_nested_array_are_no_answer(target: Any) -> None:
+    """Dense PyTorch squeezes the second component alone; nobody can say what that is of both."""
+    dense = DenseTorch(torch, target.function, target.other)
+    two, one = (
+        dense.operand(Components([np.ones((2, 3)), np.ones((size, 3))]), PACKED, False).value for size in (2, 1)
+    )
+    with pytest.raises(NotImplementedError, match="numbers of dimensions"):
+        dense.call("squeeze", "strided", [one, 1], {})
+    assert [part.shape for part in dense.read(dense.call("squeeze", "strided", [two, 1], {}))] == [(2, 3), (2, 3)]
+
+
+@pytest.mark.parametrize("inner", [0, 2])
+def test_products_of_dtypes_that_differ_are_refused_with_and_without_elements(target: Any, inner: int) -> None:
+    dense = DenseTorch(torch, target.function, target.other)
+    x = dense.operand(Components([np.ones((3, inner), np.float32)] * 2), PACKED, False).value
+    for dtype in (np.float32, np.float64):
+        y = dense.operand(np.ones((2, inner, 4), dtype), PACKED, False).value
+        if dtype is np.float32:
+            assert [one.tolist() for one in dense.read(dense.call("bmm", "jagged", [x, y], {}))] == [
+                [[inner] * 4] * 3
+            ] * 2
+            continue
+        with pytest.raises(RuntimeError, match="scalar type"):
+            dense.call("bmm", "jagged", [x, y], {})
+
+
 def test_what_comes_after_an_argument_that_is_left_out_goes_by_its_name(target: Any) -> None:
     dense = DenseTorch(torch, target.function, target.other)
     x, bias = np.array([[1, 2, 4]], np.float32), np.array([5, 0, 0], np.float32)

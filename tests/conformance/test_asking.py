@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,10 +16,14 @@ from pynested.conformance.adapters.base import PythonAdapter
 from pynested.conformance.asking import Asked, Job, agrees_where, is_of_descriptions
 from pynested.conformance.conform import conform
 from pynested.conformance.corpus import Selection, load_corpus
-from pynested.conformance.judge import Finding
+from pynested.conformance.judge import Finding, judge
+from pynested.conformance.kinds import Second, kind_of
 from pynested.conformance.records import Record, Run
+from pynested.conformance.replies import Refusal, Reply
 from pynested.conformance.report import Report
 from pynested.conformance.session import InProcess
+from pynested.spec.components import each
+from pynested.spec.encoding import decode_value
 
 
 class Offers(PythonAdapter):
@@ -72,6 +77,36 @@ def test_a_target_that_is_right_is_asked_nothing_twice(vectors: Path, miniature:
     right, adapter = held(vectors, miniature.Right(), miniature.Right())
     assert not kinds(right) and isinstance(adapter, Offers)
     assert adapter.asked == sum(len(one["placements"]) for one in right.results)
+
+
+def test_what_the_dense_operator_was_not_asked_is_not_said_of_its_gradient(
+    vectors: Path, miniature: ModuleType
+) -> None:
+    class Cannot(miniature.Right):  # type: ignore[name-defined, misc]
+        def rows(self, number: int) -> Any:
+            raise NotImplementedError("it joins components")
+
+    run, _ = held(vectors, miniature.RefusesGradient(), Cannot())
+    found = [one for row in run.results for one in row["findings"] if one["part"] == "gradient"]
+    assert {(one["verdict"], one["kind"], one["dense"]) for one in found} == {
+        ("refused", "limit", "not asked: it joins components")
+    }
+
+
+@pytest.mark.parametrize(
+    ("answered", "parts"),
+    [
+        (True, [("forward", "ok"), ("gradient", "crashed")]),  # there is a value, and nobody has lost it
+        (False, [("forward", "crashed"), ("gradient", "unreached")]),
+    ],
+)
+def test_a_loss_that_does_not_come_again_is_of_what_was_asked_last(answered: bool, parts: list[Any]) -> None:
+    case = next(one for one in load_corpus().cases if one.id == "neg/float32/ragged/1")
+    value = each(np.negative, decode_value(case.args[0]))
+    reply = Reply("value", value=value) if answered else Reply("error", refusal=Refusal("ValueError", "no"))
+    found = judge(case, "jagged", replace(reply, unsteady="SIGSEGV"))
+    assert [(one.part, one.verdict) for one in found] == parts
+    assert [kind_of(one, Second()) for one in found if one.verdict == "crashed"] == ["unsteady"]
 
 
 @pytest.mark.parametrize("phase", ["read", "gradient"])
@@ -167,6 +202,28 @@ def test_what_is_not_implemented_is_not_refused_anew_where_operands_lie_otherwis
     assert kinds(run) == found
     placements = {one for result in run.results for one in result["placements"]}
     assert placements > {"packed"}
+
+
+@pytest.mark.parametrize("elsewhere", [ValueError, AttributeError])
+def test_what_no_operator_takes_is_not_refused_anew_where_operands_lie_otherwise(
+    vectors: Path, miniature: ModuleType, elsewhere: type[Exception]
+) -> None:
+    """The dense operator refuses the dtypes, as was declared: what is said first of the strides is no difference."""
+
+    class Limited(miniature.Right):  # type: ignore[name-defined, misc]
+        def operand(self, value: Any, place: Any, tracked: bool) -> Any:
+            self.error = TypeError("no such dtype") if place.placement == "packed" else elsewhere("not contiguous")
+            return super().operand(value, place, tracked)
+
+        def rows(self, number: int) -> Any:
+            raise self.error
+
+    class Strict(miniature.Right):  # type: ignore[name-defined, misc]
+        def rows(self, number: int) -> Any:
+            raise TypeError("no such dtype")
+
+    run, _ = held(vectors, Limited(), Strict())
+    assert not kinds(run) and {one["parts"].get("forward", "convention") for one in run.results} == {"convention"}
 
 
 def test_a_refusal_in_words_that_operands_alike_hear_too_is_not_of_their_descriptions() -> None:

@@ -6,8 +6,10 @@ import pytest
 
 from pynested.conformance.blame import Blame, blame, only_placed
 from pynested.conformance.conditions import speaks_of
-from pynested.conformance.corpus import Case, Corpus, load_corpus
+from pynested.conformance.contradictions import SECOND, TWICE
+from pynested.conformance.corpus import Case, Corpus, Selection, load_corpus
 from pynested.conformance.judge import Finding
+from pynested.conformance.runner import plan
 
 WAYS = ("value", "refused", "dtype", "shape", "accepted", "error-kind", "crashed", "corrupt")
 
@@ -132,6 +134,34 @@ def test_what_becomes_of_nothing_is_not_the_reason_of_other_refusals(corpus: Cor
     assert clauses("all-empty", "ragged", "all-empty")[1:] == ["CAT-2", "CAT-2"]
 
 
+@pytest.mark.parametrize(
+    ("nothing", "elements", "edge", "clause"),
+    [
+        ("clamp/float16/axes/8", "clamp/float32/ragged/1", "VALUES-6", "CLAMP-1"),
+        ("softmax/float32/all-empty/1", "softmax/float32/axes/1", "SOFTMAX-6", "SOFTMAX-1"),
+    ],
+)
+def test_what_components_with_elements_hear_too_is_not_about_nothing(
+    corpus: Corpus, nothing: str, elements: str, edge: str, clause: str
+) -> None:
+    blamed = Blame(corpus)
+
+    def found(id_: str, text: str) -> str:
+        return blamed.clause(case(corpus, id_), "jagged", Finding("forward", "refused", "", text), False).id
+
+    same, other = "AttributeError: no attribute 'dim'", "RuntimeError: not of nothing"
+    assert found(nothing, same) == edge  # nobody has heard it yet
+    assert found(elements, same) == clause == found(nothing, same)
+    assert found(nothing, other) == edge
+    assert [one.has_no_element for one in (case(corpus, nothing), case(corpus, elements))] == [True, False]
+
+
+def test_calls_of_nothing_come_after_those_of_elements(corpus: Corpus) -> None:
+    order = [job.case for job in plan(corpus, Selection(ops=("clamp", "softmax")))]
+    places = [(one.op, one.is_error, one.has_no_element) for one in order]
+    assert places == sorted(places, key=lambda one: (one[0] != "clamp", *one[1:])) and len(set(places)) == 8
+
+
 def test_what_a_drawn_call_cites_is_not_the_reason_of_others(corpus: Corpus) -> None:
     """It cites the first clause of its operator, whatever is special about the call: here it is along dimension 0."""
     blamed, refusal = Blame(corpus), Finding("forward", "refused", "", "RuntimeError: not along the batch")
@@ -185,7 +215,10 @@ def test_nan_and_infinity_are_about_the_clause_that_names_them(corpus: Corpus) -
         ("ok", True, "accepted"),
         ("value", True, "refused"),  # a result, if not the right one: what refuses it is the placement
         ("dtype", True, "refused"),
+        ("corrupt", True, "refused"),
         ("value", False, "value"),
+        ("value", False, "shape"),  # another wrong result: the operator is wrong wherever its operand lies
+        ("shape", False, "corrupt"),
         ("refused", False, "refused"),
         ("refused", False, "value"),
         ("missing", False, "refused"),
@@ -195,8 +228,29 @@ def test_nan_and_infinity_are_about_the_clause_that_names_them(corpus: Corpus) -
 )
 def test_what_placement_alone_makes(packed: str, placed: bool, verdict: str) -> None:
     found = {"packed": [Finding("forward", packed)], "holes-nan": [Finding("forward", verdict)]}
-    assert only_placed(found, Finding("forward", verdict)) is placed
-    assert only_placed({"holes-nan": found["holes-nan"]}, Finding("forward", verdict)) is False
+    finding = found["holes-nan"][0]
+    assert only_placed(found, finding, ["bare", "holes-nan"]) is placed
+    assert only_placed({"holes-nan": found["holes-nan"]}, finding, ["holes-nan"]) is False
+
+
+@pytest.mark.parametrize(
+    ("placements", "placed"),
+    [(["bare"], False), (["apart", "packed+bare"], False), (["packed+view"], True), (["bare", "reversed"], True)],
+)
+def test_how_packed_components_are_described_is_no_placement(placements: list[str], placed: bool) -> None:
+    """Nothing lies otherwise where the longest length is not told: the clause on placement says nothing of it."""
+    finding = Finding("forward", "value")
+    found = {"packed": [Finding("forward", "ok")], **{one: [finding] for one in placements}}
+    assert only_placed(found, finding, placements) is placed
+
+
+@pytest.mark.parametrize("placed", [False, True])
+@pytest.mark.parametrize(("verdict", "got"), [("refused", f"RuntimeError: no{SECOND}"), ("corrupt", TWICE)])
+def test_what_comes_once_and_not_twice_is_about_passes(corpus: Corpus, verdict: str, got: str, placed: bool) -> None:
+    """The second pass is asked for in some placements only, and of leaves of another kind in each."""
+    one = case(corpus, "squeeze/float32/several/4")
+    assert blame(one, "strided", Finding("gradient", verdict, "", got), corpus, placed).id == "TAPE-1"
+    assert blame(one, "strided", Finding("gradient", "refused", "", "RuntimeError: no"), corpus).id == "SQUEEZE-6"
 
 
 @pytest.mark.parametrize("want", ["nan (7fc00000)", "inf (7f800000)", "-inf (ff800000)"])

@@ -81,6 +81,7 @@ def test_a_loss_in_the_backward_pass_is_one_of_the_gradient(
     first = run.results[0]["findings"][0]
     assert (first["part"], first["verdict"], first["placements"]) == ("gradient", verdict, ["packed"])
     assert "backward" in first["snippet"] and run.exit_code == 1
+    assert ("    process.start()" in first["snippet"]) is (verdict == "crashed")  # damaged memory ends it or not
 
 
 def test_what_a_sanitizer_found_is_said(in_child: InChild, hostile: Hostile) -> None:
@@ -100,7 +101,10 @@ def test_what_a_library_logs_is_not_what_a_process_died_of(words: str) -> None:
 def test_a_process_that_dies_of_an_earlier_call_is_said_to(in_child: InChild, hostile: Hostile) -> None:
     run, _ = in_child(hostile("CrashesLater"))
     assert run.exit_code == 1
-    assert any("alone in a fresh process it is answered" in text for text in got(run))
+    lost = [one for result in run.results for one in result["findings"] if "alone in a fresh process" in one["got"]]
+    assert lost and {(one["verdict"], one["kind"]) for one in lost} == {("crashed", "unsteady")}
+    assert all(one["snippet"].endswith(f"\n# seen: {one['got']}") for one in lost)
+    assert all("for _ in range(20):" in one["snippet"] for one in lost)
 
 
 def test_a_signal_without_a_name_is_a_crash_like_others(in_child: InChild, hostile: Hostile, lock: Path) -> None:

@@ -116,6 +116,10 @@ MIXED = "RuntimeError: expected m1 and m2 to have the same dtype, but got: int !
         (PARSER, "RuntimeError: no argument will do", "signature", ""),
         (MIXED, "RuntimeError: expected scalar type Half but found Float", "promotion signature", "promotion"),
         (MIXED, "RuntimeError: sizes differ", "promotion", ""),
+        ("RuntimeError: both must be nested", MIXED, "promotion", "promotion"),  # no operator takes it anyhow
+        ("AttributeError: no attribute 'dim'", MIXED, "promotion", "promotion"),
+        ("RuntimeError: both must be nested", MIXED, "signature", ""),
+        ("RuntimeError: both must be nested", "AssertionError: dtype", "promotion", ""),
         ("RuntimeError: only contiguous ones", "RuntimeError: only contiguous ones", "promotion signature", ""),
     ],
 )
@@ -123,7 +127,7 @@ def test_what_the_dense_operator_refuses_for_its_dtypes_or_arguments_is_a_conven
     nested: str, dense: str, declared: str, word: str
 ) -> None:
     found = as_declared(of("refused", nested), Second(dense=of("refused", dense)), declared)
-    assert found == (Finding("forward", "convention", "x", f"{word}: {nested}") if word else of("refused", nested))
+    assert found == (Finding("forward", "convention", "x", f"{word}: {dense}") if word else of("refused", nested))
 
 
 def test_a_refusal_of_nested_arrays_alone_is_no_convention() -> None:

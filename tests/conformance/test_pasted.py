@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from pynested.cli import main
+from pynested.conformance import pasted
 from pynested.conformance.judge import DAMAGED
 from pynested.conformance.pasted import findings, mismatches, replay
+from pynested.conformance.pasting import in_processes
 from pynested.conformance.records import Run, read
 from pynested.conformance.wording import normal
 
@@ -66,8 +68,29 @@ len(log.read_text()) == 3 and os.abort()"""
     assert list(mismatches(recorded("crashed", code, "SIGABRT"))) == []
 
 
+def test_what_a_snippet_does_now_and_then_it_does_in_processes_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = f"""import pathlib
+
+log = pathlib.Path({str(tmp_path / "log")!r})
+log.write_text((log.read_text() if log.exists() else "") + "x")
+print(-len(log.read_text()))
+len(log.read_text()) % 10 == 3 and __import__("os").abort()"""
+    crashes = in_processes(code)
+    assert crashes.startswith("from multiprocessing import get_context\nimport pathlib\n\n\ndef call():\n    log =")
+    ends = [-6 if number % 10 == 3 else 0 for number in range(1, 21)]
+    ended, steady = replay([crashes, in_processes("import math\n\nprint(-1)")])
+    assert (ended, steady) == ((0, f"ended with {ends}"), (0, f"ended with {[0] * 20}"))
+    finding = {"verdict": "crashed", "snippet": crashes, "got": "SIGABRT", "kind": "crash"}
+    for end, shown in ((ended, True), (steady, False)):
+        monkeypatch.setattr(pasted, "replay", lambda codes, end=end: [end] * len(codes))
+        assert (list(mismatches(Run({}, [{"id": "a", "findings": [finding]}]))) == []) is shown
+
+
 def test_what_cannot_be_compared_is_left_alone() -> None:
-    unsteady, earlier = recorded("value", "1 +", kind="unsteady"), recorded("crashed", "1", f"SIGSEGV; {DAMAGED}")
+    unsteady = recorded("value", "1 +", kind="unsteady")
+    earlier = recorded("crashed", "1", f"SIGSEGV; {DAMAGED}", kind="unsteady")
     for run in (unsteady, earlier, recorded("corrupt", "1 +"), recorded("hung", "1 +")):
         assert list(mismatches(run)) == [] and len(list(findings(run))) == 1
 

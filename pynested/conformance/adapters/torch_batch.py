@@ -26,6 +26,8 @@ class Absent(list[Any]):
 
 def gathered(found: Sequence[Any], absent: bool) -> Parts:
     """Return results as parts; of what stands for none only the number of dimensions is known."""
+    if len({one.ndim for one in found}) > 1:
+        raise NotImplementedError("the results of the components have different numbers of dimensions")
     shape = [0 if absent else len(found), *([None] * found[0].ndim)]
     return Parts(Absent(found) if absent else found, shape)
 

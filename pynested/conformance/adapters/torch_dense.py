@@ -16,6 +16,7 @@ import numpy as np
 from pynested.spec.encoding import Components
 from pynested.spec.table import Operator, load_table
 
+from ..kinds import is_of_dtypes
 from ..messages import Message
 from ..placements import Array
 from ..spelling import OF_RESULT, defaults
@@ -81,7 +82,9 @@ class DenseTorch(Target):
         operator = load_table()[op]
         if op in OF_BATCH:
             return OF_BATCH[op](self._torch, *args, **kwargs)
-        if op in _JOIN:
+        if (
+            op in _JOIN or operator.chapter == "products"
+        ):  # which looks at dtypes where there are elements, and only there
             self._takes(op, _named(operator, args, kwargs))
         if op in _JOIN or (operator.chapter not in _CHAPTERS and op not in _OPERATORS):
             raise NotImplementedError(f"{op} is not said component by component")
@@ -121,7 +124,7 @@ class DenseTorch(Target):
         try:
             self._called(op, {name: _stand_in(value) for name, value in given.items()})
         except (RuntimeError, IndexError, ValueError) as error:
-            if "dtype" in str(error):  # of all else it is the stand-in that is refused
+            if is_of_dtypes(str(error)):  # of all else it is the stand-in that is refused
                 raise
 
     def _of_all(self, op: str, given: Mapping[str, Any], dims: int) -> Any:
@@ -159,8 +162,10 @@ class DenseTorch(Target):
 
 
 def _stand_in(value: Any) -> Any:
-    """Return a dense tensor for an operand: with as many dimensions, and of its dtype."""
-    return value.tensors[0].new_ones([1] * value.dims) if isinstance(value, Parts) and value.tensors else value
+    """Return a dense tensor of one element for an operand: with as many dimensions, and of its dtype."""
+    one = value.tensors[0] if isinstance(value, Parts) and value.tensors else value
+    dims = getattr(value, "dims", getattr(value, "ndim", None))
+    return value if dims is None else one.new_ones([1] * dims)
 
 
 def _flat(values: Any) -> list[Any]:
