@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import numpy as cpu
@@ -61,6 +61,11 @@ def register_kernel(verb: str, device: str, function: Callable[..., Any]) -> Non
     _kernels.setdefault(device, {})[verb] = function
     if device in _by_device:
         setattr(_by_device[device], verb, function)
+
+
+def registered_kernels(device: str) -> Mapping[str, Callable[..., Any]]:
+    """The functions that came later for a device, by verb."""
+    return _kernels.get(device, {})
 
 
 register_backend(cpu)

@@ -32,6 +32,7 @@ THOROUGH = {
     "faults": "faults",
     "fuzz": "fuzz",
     "fuzzing": "campaign programs workers",
+    "graph": "kernels wrong_kernels",
     "operators": "attention flex_attention",
     "spec": "bounds bounds_fuzz check designed generator gradients reader vector_schema vectors",
     "structure": "malformed views",

@@ -1,4 +1,7 @@
-"""Every instantiation that the host side can ask for: those of a file are emulated together, and NVRTC takes all."""
+"""Every instantiation that the host side can ask for: those of a file are emulated together, and NVRTC takes all.
+
+Kernels that are written for a chain of operators (pynested/graph/cuda) are not among them.
+"""
 
 from __future__ import annotations
 

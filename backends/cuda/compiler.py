@@ -16,6 +16,7 @@ from pathlib import Path
 
 from ..errors import DeviceError, MissingDependency
 from .cache import cached_file
+from .generated import is_generated, text_of
 from .signatures import KERNELS
 from .sources import inlined
 
@@ -71,15 +72,22 @@ def library(file: str, names: Sequence[str], mode: str = "", kernels: Path = KER
     key = _digest(unit, inlined(file, kernels), version, *flags, *emulator)
 
     def make(target: Path, place: Path) -> None:
-        text = place / "unit.cpp"
-        text.touch()
-        text.chmod(0o600)  # whatever the umask says
-        text.write_text(unit, encoding="utf-8")
+        text = _written(place / "unit.cpp", unit)
         headers: list[str | Path] = ["-include", EMULATOR / "language.hpp", "-I", EMULATOR / "include", "-I", kernels]
+        if is_generated(file):
+            headers += ["-I", _written(place / file, text_of(file, kernels)).parent]
         source: list[str | Path] = ["-x", "c++", text, "-x", "none", _runtime(path, version)]
         _compile([path, *flags, *headers, "-shared", *source, "-o", target, "-pthread"], file)
 
     return cached_file(f"{Path(file).stem}-{key}.so", make)
+
+
+def _written(file: Path, text: str) -> Path:
+    """A file that nobody else can write to, whatever the umask says."""
+    file.touch()
+    file.chmod(0o600)
+    file.write_text(text, encoding="utf-8")
+    return file
 
 
 def _runtime(path: str, version: str) -> Path:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DeviceError
+from .generated import text_of
 from .naming import DTYPES, WORDS, wide_dtype
 
 KERNELS = Path(__file__).resolve().parent.parent / "kernels"
@@ -79,7 +80,7 @@ def signature(folder: Path, file: str, name: str) -> tuple[Parameter, ...]:
 
 @cache
 def _templates_of(folder: Path, file: str) -> dict[str, Template]:
-    return templates((folder / file).read_text(encoding="utf-8"))
+    return templates(text_of(file, folder))
 
 
 def _parameter(written: str, types: dict[str, str]) -> Parameter:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from .generated import text_of
 from .signatures import KERNELS
 
 _INCLUDE = re.compile(r'^#include "(?P<file>[\w.]+)"$', re.MULTILINE)
@@ -16,7 +17,7 @@ def inlined(file: str, kernels: Path = KERNELS) -> str:
 
 
 def _inlined(file: str, kernels: Path, seen: set[str]) -> str:
-    text = (kernels / file).read_text(encoding="utf-8").replace("#pragma once", "")
+    text = text_of(file, kernels).replace("#pragma once", "")
 
     def replaced(match: re.Match[str]) -> str:
         header = match["file"]

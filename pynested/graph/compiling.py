@@ -214,8 +214,10 @@ def compile(function: Callable[..., Any]) -> Compiled:
 
     Notes
     -----
-    Chains of elementwise operators on the CPU become one pass over the values, block by block, and one line of the
-    tape. A line saves what went into its chain: a write into that, between forward and backward pass, is refused there.
+    Chains of elementwise operators become one pass over the values and one line of the tape: on the CPU block by block,
+    on a device with kernels by one that is written for the chain. That one rounds after each operator too; its exp, sin
+    and so on are the compiler's, and differ from those of the array module within the bounds of the specification. A
+    line saves what went into its chain: a write into that, between forward and backward pass, is refused there.
 
     Examples
     --------

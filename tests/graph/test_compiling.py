@@ -184,11 +184,12 @@ def test_refusals_are_those_of_a_trace_and_a_compiled_function_can_be_recorded()
         assert_same(outer(x), ((x + 1) * 2).sin())
 
 
-def test_devices_run_their_own_operators() -> None:
+def test_devices_run_their_own_kernels() -> None:
     x = jagged(2, 3).to("emulated")
     compiled = pn.compile(lambda x: (x + 1) * 2)
     assert_same(compiled(x).to("cpu"), (x.to("cpu") + 1) * 2)
-    assert compiled.graphs[0].notes == []
+    assert compiled.graphs[0].notes == ["chains: 2 operators in 1"]
+    assert "chain of add, mul(x)  # (2, j1, 2) float64 jagged on emulated" in compiled.explain()
 
 
 def test_random_numbers_are_drawn_as_otherwise() -> None:

@@ -25,7 +25,7 @@ _ANSWERS = frozenset({"equal", "allclose", "create_nested_block_mask"})
 
 
 class Recompiled(Exception):
-    """Another ragged structure has led to another graph."""
+    """Another ragged structure has led to another graph, or no graph has given the result."""
 
 
 class CompiledTarget(PynestedTarget):
@@ -47,11 +47,17 @@ def _replayed(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """``function`` of the arguments, by a graph that was made for components in the opposite order if there is one."""
     compiled = pn.compile(function)
     _record_elsewhere(compiled, args, kwargs)
-    before = len(compiled.graphs)
+    before, calls = len(compiled.graphs), _calls(compiled)
     result = compiled(*args, **kwargs)
+    if compiled.graphs and _calls(compiled) == calls:
+        raise Recompiled(f"a graph has failed where the function itself does not:\n{compiled.explain()}")
     if before and len(compiled.graphs) > before:
         raise Recompiled(f"another graph was made for another ragged structure:\n{compiled.explain()}")
     return result
+
+
+def _calls(compiled: Any) -> int:
+    return sum(graph.calls for graph in compiled.graphs)
 
 
 def _record_elsewhere(compiled: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:

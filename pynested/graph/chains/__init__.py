@@ -11,6 +11,8 @@ The way from a chain to its numbers, a file for each step::
     places      where the registers of a block lie
     kernels     what computes a register that no ufunc computes
     rule        the one line of the tape that a chain writes
+
+On devices `pynested.graph.cuda` takes the place of program, places and kernels.
 """
 
 from .chain import Chain

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .program import Program
-from .registers import RECORDER, Register, in_order, operands_of, registers_of
+from .forward import run_of
+from .registers import Place, Recorder, Register, in_order, operands_of, recorder_for, registers_of
 from .steps import Step, Steps, kept
 
 _CHEAP = frozenset({"add", "sub", "mul", "neg", "abs", "maximum", "minimum", "relu", "square", "sgn"})
@@ -48,21 +48,22 @@ class Passes(NamedTuple):
 
 
 @kept
-def backward(steps: Steps, dtype: np.dtype[Any], passes: Passes) -> Backward:
-    """What pulls through ``steps``."""
-    registers = registers_of(steps, dtype, passes.kept)
-    given = {i: Register(dtype) for i in (*passes.arrived, *passes.begun)}
-    found, parts = _pulled(steps, passes, registers, dict(given))
+def backward(steps: Steps, place: Place, passes: Passes) -> Backward:
+    """What pulls through ``steps``; on a device it keeps nothing, where to read is slower than to compute."""
+    registers = registers_of(steps, place, passes.kept)
+    given = {i: Register(place[1]) for i in (*passes.arrived, *passes.begun)}
+    found, parts = _pulled(steps, passes, registers, dict(given), recorder_for(place[0]))
     sums = tuple(i for i in sorted(passes.wanted - passes.spread) if i in found)
     results = [*[found[i] for i in sums], *[part for _, part in parts]]
     parameters = [*registers[: steps.inputs], *[registers[i] for i in passes.kept], *given.values()]
-    program = Program(parameters, results)
-    looks = frozenset(i for i in program.takes if i < steps.inputs)
-    return Backward(program, sums, tuple(i for i, _ in parts), looks, _keeps(steps, _looked_at(results, registers)))
+    run = run_of(steps, place, parameters, results, "pull through the ")
+    looks = frozenset(i for i in run.takes if i < steps.inputs)
+    keeps = _keeps(steps, _looked_at(results, registers)) if place[0] == "cpu" else ()
+    return Backward(run, sums, tuple(i for i, _ in parts), looks, keeps)
 
 
 def _pulled(
-    steps: Steps, passes: Passes, registers: list[Register], cotangents: dict[int, Register]
+    steps: Steps, passes: Passes, registers: list[Register], cotangents: dict[int, Register], recorder: Recorder
 ) -> tuple[dict[int, Register], list[tuple[int, Register]]]:
     """The cotangents of all registers, and contributions to inputs that are spread."""
     parts: list[tuple[int, Register]] = []
@@ -76,7 +77,7 @@ def _pulled(
         for slope, one in zip(step.rule.partials, step.operands, strict=True):
             if type(one) is not int or one not in reached:
                 continue
-            part = _part(step, slope, cotangents[step.register], registers)
+            part = _part(step, slope, cotangents[step.register], registers, recorder)
             if one in passes.spread:
                 parts.append((one, part))
             else:
@@ -84,14 +85,16 @@ def _pulled(
     return cotangents, parts
 
 
-def _part(step: Step, slope: Callable[..., Any] | int, cotangent: Register, registers: list[Register]) -> Register:
+def _part(
+    step: Step, slope: Callable[..., Any] | int, cotangent: Register, registers: list[Register], recorder: Recorder
+) -> Register:
     """What a step sends to one of its operands."""
     if slope == 0:
         return Register(cotangent.dtype, np.zeros_like, (cotangent,))
     if slope == 1:
         return cotangent
     operands, output = operands_of(step, registers), registers[step.register]
-    pull: Any = slope if step.rule.fused is None else partial(step.rule.fused, RECORDER)
+    pull: Any = slope if step.rule.fused is None else partial(step.rule.fused, recorder)
     made: Register = pull(cotangent, output, *operands)
     return made
 

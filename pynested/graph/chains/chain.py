@@ -11,6 +11,7 @@ from pynested.backends.memory import once_more
 from pynested.backends.numpy.running import another_quiet_context
 from pynested.nested.array import NestedArray, around
 
+from ..cuda import has_others
 from ..forms import Value
 from ..nodes import Fact, Node
 from ..replay import runner
@@ -32,6 +33,7 @@ class Chain:
     ) -> None:
         self.name = f"chain of {', '.join(node.name for node in nodes)}"
         self.nodes, self.__name__ = nodes, "chain"
+        self.device = facts[outputs[0].number].device
         self.steps = steps_of(nodes, inputs, outputs, facts)
         self.tracked = [facts[value.number].tracked for value in outputs]
         self.one_by_one = runner(inputs, nodes, tuple(outputs))
@@ -45,14 +47,14 @@ class Chain:
         arrays = [x._buffer if type(x) is NestedArray else x for x in operands]
         recorded = state.mode and any(self.tracked) and any(x.tracked for x in arrays)
         found = None if self.mixed or (recorded and _met_twice(arrays)) else lined_up(operands, self.steps)
-        if found is None:
+        if found is None or (self.device != "cpu" and has_others(self.device)):
             results = self.one_by_one(*operands)
             return results if len(results) > 1 else results[0]
         lined, structure = found
         outputs = self.steps.outputs
         kept = self.rule.kept(arrays, lined) if recorded else ()
         wanted = outputs + tuple([one for one in kept if one not in outputs])
-        made = [Array(data) for data in self._computed([x._bare for x in arrays], lined, wanted)]
+        made = [Array(data, self.device) for data in self._computed([x._bare for x in arrays], lined, wanted)]
         if recorded:
             registers = dict(zip(wanted, made, strict=True))
             made = made[: len(outputs)]
@@ -72,9 +74,9 @@ class Chain:
 
     def _computed(self, datas: list[Any], lined: Lined, wanted: tuple[int, ...]) -> Any:
         """The registers ``wanted``."""
-        program = forward(self.steps, datas[0].dtype, wanted)
+        run = forward(self.steps, (self.device, datas[0].dtype), wanted)
         try:
-            return another_quiet_context().run(program, lined.shape, datas)
+            return another_quiet_context().run(run, lined.shape, datas)
         except MemoryError as error:
             return once_more(error, self._computed, datas, lined, wanted)
 

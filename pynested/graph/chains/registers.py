@@ -1,7 +1,7 @@
 """Registers: arrays without numbers, with which rules write down what they compute.
 
-A rule computes with the verbs of a backend and with arrays. Given `RECORDER` and registers in their place it does what
-it always does, call by call, and each call leaves a register::
+A rule computes with the verbs of a backend and with arrays. Given a `Recorder` and registers in their place it does
+what it always does, call by call, and each call leaves a register::
 
     x = Register(np.dtype("float32"))
     1 - x * x           # a register made by np.subtract of 1 and of one that np.multiply made of x and x
@@ -9,7 +9,7 @@ it always does, call by call, and each call leaves a register::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,9 +17,12 @@ from typing import Any
 import numpy as np
 
 from pynested.backends import get_backend
-from pynested.backends.numpy.elementwise import relu, sgn
+from pynested.backends.dtypes import is_bfloat16
+from pynested.backends.numpy.elementwise import cast, relu, sgn
 
 from .steps import Step, Steps
+
+Place = tuple[str, np.dtype[Any]]  # a device, and a dtype there: of all that a chain computes
 
 # Verbs of the backend that come to one of NumPy's functions, for floats.
 _PLAIN: dict[Any, Callable[..., Any]] = {relu: lambda x: np.maximum(x, 0), sgn: np.sign, np.where: np.where}
@@ -55,6 +58,10 @@ class Register(np.lib.mixins.NDArrayOperatorsMixin):
             return NotImplemented
         return Register(resolved(np.maximum, args[1:])[-1], function, args)
 
+    def astype(self, dtype: np.dtype[Any], **options: Any) -> Register:
+        """The same numbers in another dtype."""
+        return self if dtype == self.dtype else Register(dtype, cast, (self,))
+
     @property
     def reads(self) -> list[Register]:
         """The registers that go in."""
@@ -64,38 +71,61 @@ class Register(np.lib.mixins.NDArrayOperatorsMixin):
 def resolved(ufunc: np.ufunc, operands: Iterable[Any]) -> tuple[np.dtype[Any], ...]:
     """The dtypes of operands, in which NumPy computes, and of the result."""
     kinds = [one.dtype if hasattr(one, "dtype") else type(one) for one in operands]
+    half = next((one for one in kinds if isinstance(one, np.dtype) and is_bfloat16(one)), None)
+    if half is not None:  # which meets Python's numbers as other floats do, but NumPy does not know it
+        kinds = [half if one in (int, float) else one for one in kinds]
     return ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))
 
 
 class Recorder:
-    """In the place of the CPU's backend: its verbs make registers of registers."""
+    """In the place of the CPU's backend: its verbs make registers of registers.
+
+    With ``plain`` a verb that comes to one of NumPy's functions is recorded as that.
+    """
 
     device = "cpu"
 
+    def __init__(self, plain: Mapping[Any, Callable[..., Any]]) -> None:
+        self._plain = plain
+
     def __getattr__(self, verb: str) -> Callable[..., Any]:
         function = getattr(get_backend("cpu"), verb)
-        return getattr(function, "quiet_of", None) or _PLAIN.get(function) or partial(_made_by, function)
+        return getattr(function, "quiet_of", None) or self._plain.get(function) or partial(_made_by, function)
+
+    def cast(self, x: Register, dtype: np.dtype[Any], /) -> Register:
+        """The same numbers in another dtype."""
+        return x.astype(dtype)
+
+    def copy(self, x: Register, /) -> Register:
+        """The register itself: nobody writes into one."""
+        return x
 
 
 def _made_by(function: Callable[..., Any], *operands: Any) -> Register:
     return Register(operands[0].dtype, function, operands)
 
 
-RECORDER = Recorder()
+ON_CPU, ON_DEVICES = Recorder(_PLAIN), Recorder({np.where: np.where})
 
 
-def registers_of(steps: Steps, dtype: np.dtype[Any], given: Iterable[int] = ()) -> list[Register]:
+def recorder_for(device: str) -> Recorder:
+    """What writes down the verbs of a device."""
+    return ON_CPU if device == "cpu" else ON_DEVICES
+
+
+def registers_of(steps: Steps, place: Place, given: Iterable[int] = ()) -> list[Register]:
     """All registers of a chain of one dtype; the inputs, and those that are ``given``, are parameters."""
+    device, dtype = place
     registers = [Register(dtype) for _ in range(steps.inputs)]
-    known = frozenset(given)
+    known, recorder = frozenset(given), recorder_for(device)
     for step in steps.steps:
-        registers.append(Register(dtype) if step.register in known else _computed(step, registers))
+        registers.append(Register(dtype) if step.register in known else _computed(step, registers, recorder))
     return registers
 
 
-def _computed(step: Step, registers: list[Register]) -> Register:
+def _computed(step: Step, registers: list[Register], recorder: Recorder) -> Register:
     verb: Any = step.rule.verb
-    compute = getattr(RECORDER, verb) if isinstance(verb, str) else partial(verb, RECORDER)
+    compute = getattr(recorder, verb) if isinstance(verb, str) else partial(verb, recorder)
     made: Register = compute(*operands_of(step, registers))
     return made
 

@@ -30,12 +30,12 @@ class ChainRule(Rule):
         return self._planned(operands, lined.cut).keeps
 
     def _planned(self, operands: list[Any], cut: frozenset[int]) -> Backward:
-        tracked, dtype = tuple([one.tracked for one in operands]), operands[0].dtype
+        tracked, place = tuple([one.tracked for one in operands]), (self.chain.device, operands[0].dtype)
         plan = self.plans.get((tracked, cut))
         if plan is None:
             wanted = frozenset(i for i, one in enumerate(tracked) if one)
-            first = backward(self.steps, dtype, Passes(self.steps.outputs, (), wanted, wanted - cut, ()))
-            again = backward(self.steps, dtype, Passes(self.steps.outputs, (), wanted, wanted - cut, first.keeps))
+            first = backward(self.steps, place, Passes(self.steps.outputs, (), wanted, wanted - cut, ()))
+            again = backward(self.steps, place, Passes(self.steps.outputs, (), wanted, wanted - cut, first.keeps))
             plan = self.plans[tracked, cut] = replace(again, keeps=first.keeps)
         return plan
 
@@ -59,7 +59,7 @@ class ChainRule(Rule):
         cotangents = cotangent if line.parts else [cotangent]
         arrived = {i: one for i, one in zip(self.steps.outputs, cotangents, strict=True) if one is not None}
         wanted = self._wanted(line, needed)
-        if any(type(one) is Array for one in arrived.values()):
+        if pending.graph:
             self._pull_recorded(line, arrived, pending, wanted)
         else:
             self._pull_blocks(line, arrived, pending, wanted)
@@ -70,13 +70,16 @@ class ChainRule(Rule):
 
     def _pull_blocks(self, line: Line, arrived: dict[int, Any], pending: Pending, wanted: list[int]) -> None:
         lined: Lined = line.static[0]
-        inputs = [raw(one) for one in line.saved()[0]]
-        there = pending.cotangents
+        inputs = line.saved()[0]
+        there, device = pending.cotangents, self.chain.device
         begun = {i: there[line.sources[i]] for i in wanted if i in lined.cut and line.sources[i] in there}
         goal = frozenset(wanted)
         passes = Passes(tuple(arrived), tuple(begun), goal, goal - lined.cut, line.static[2])
-        pull = backward(self.steps, line.dtype, passes)
-        found = _computed(pull.function, lined.shape, [*inputs, *arrived.values(), *begun.values()])
+        pull = backward(self.steps, (device, line.dtype), passes)
+        given = [raw(one) for one in (*inputs, *arrived.values(), *begun.values())]
+        found = _computed(pull.function, lined.shape, given)
+        if device != "cpu":  # where a pass is one of arrays
+            found = [Array(one, device) for one in found]
         for i, total in zip(pull.sums, found[: len(pull.sums)], strict=True):
             if i in begun:
                 pending.cotangents[line.sources[i]] = total

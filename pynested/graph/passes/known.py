@@ -7,6 +7,7 @@ from pynested.autograd.rules.pairs import PAIRS
 
 from ..chains import Chain
 from ..chains.steps import BEFORE, IN_CHAINS, parts_of
+from ..cuda import can_fuse
 from ..forms import CONTAINERS, Same, Value, values_in
 from ..nodes import ATTRIBUTE, FUNCTION, NUMBER, Node, Recording
 
@@ -69,7 +70,7 @@ def cannot_fail(node: Node) -> bool:
 
 
 def is_elementwise(node: Node, recording: Recording) -> bool:
-    """Whether it is what chains have, of arrays of one floating dtype, on the CPU, and of numbers."""
+    """Whether it is what chains have, of arrays of one floating dtype on one device, and of numbers."""
     if node.kind != FUNCTION or node.mode is not None or node.effect or type(node.results) is not Value:
         return False
     given = [one for _, operands in parts_of(node) for one in operands if one is not BEFORE]
@@ -78,7 +79,7 @@ def is_elementwise(node: Node, recording: Recording) -> bool:
     if not given or len(numbers) == len(given):
         return False
     alike = {(one.dtype, one.device) for one in facts}
-    return alike in ({("float32", "cpu")}, {("float64", "cpu")}) and all(type(one) in (int, float) for one in numbers)
+    return len(alike) == 1 and can_fuse(*alike.pop()) and all(type(one) in (int, float) for one in numbers)
 
 
 def escaping(recording: Recording) -> set[Value]:

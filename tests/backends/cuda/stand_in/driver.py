@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pynested.backends.cuda import generated
 from pynested.backends.cuda.catalogue import catalogue
 from pynested.backends.cuda.emulated import Emulator
 from pynested.backends.cuda.sources import inlined
@@ -37,14 +38,18 @@ class RawModule:
 
     def __init__(self, code: str, *, options: tuple[str, ...] = (), name_expressions: Sequence[str]) -> None:
         assert all(option.startswith("-") for option in options)
-        for name in name_expressions:
-            assert code == inlined(FILES[name]), f"this is not the text of {FILES[name]}"
-        self._names = name_expressions
+        self._files = {name: FILES.get(name) or _generated(code) for name in name_expressions}
+        for file in self._files.values():
+            assert code == inlined(file), f"this is not the text of {file}"
 
     def get_function(self, name: str) -> RawKernel:
         """One of the instantiations."""
-        assert name in self._names
-        return RawKernel(name)
+        return RawKernel(self._files[name], name)
+
+
+def _generated(code: str) -> str:
+    """The name of a kernel without a file, which has this text."""
+    return next(file for file in generated._TEXTS if inlined(file) == code)
 
 
 class RawKernel:
@@ -52,8 +57,8 @@ class RawKernel:
 
     max_dynamic_shared_size_bytes = SHARED_BY_DEFAULT  # to be raised before a launch takes more
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, file: str, name: str) -> None:
+        self._file, self._name = file, name
 
     def __call__(self, grid: Any, block: Any, args: tuple[Any, ...], *, shared_mem: int = 0) -> None:
         if shared_mem > self.max_dynamic_shared_size_bytes:
@@ -62,4 +67,4 @@ class RawKernel:
             if not isinstance(one, ndarray | np.generic):
                 raise TypeError(f"Unsupported type {type(one)}")
         given = [one._memory if isinstance(one, ndarray) else one for one in args]
-        emulator.run(FILES[self._name], self._name, grid, block, given, shared_mem)
+        emulator.run(self._file, self._name, grid, block, given, shared_mem)

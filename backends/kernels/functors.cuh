@@ -1,0 +1,178 @@
+// Functions of elements: each is a struct whose `of` takes numbers in the accumulator's type and gives one, or a bool.
+//
+// A generated kernel is written in them (pynested/graph/cuda), by the names of the verbs: `less_equal` is LessEqual.
+// Sums, differences, products and quotients are rounded one by one, whatever the compiler would like to contract.
+#pragma once
+#include "common.cuh"
+
+// A number as it is after it was stored as a T.
+template <class T> __device__ __forceinline__ acc<T> rounded(acc<T> v) { return up(down<T>(v)); }
+
+// ---- arithmetic
+struct Add {
+  static __device__ __forceinline__ float of(float a, float b) { return __fadd_rn(a, b); }
+  static __device__ __forceinline__ double of(double a, double b) { return __dadd_rn(a, b); }
+};
+struct Subtract {
+  static __device__ __forceinline__ float of(float a, float b) { return __fsub_rn(a, b); }
+  static __device__ __forceinline__ double of(double a, double b) { return __dsub_rn(a, b); }
+};
+struct Multiply {
+  static __device__ __forceinline__ float of(float a, float b) { return __fmul_rn(a, b); }
+  static __device__ __forceinline__ double of(double a, double b) { return __dmul_rn(a, b); }
+};
+struct Divide {
+  static __device__ __forceinline__ float of(float a, float b) { return __fdiv_rn(a, b); }
+  static __device__ __forceinline__ double of(double a, double b) { return __ddiv_rn(a, b); }
+};
+struct Negative { template <class A> static __device__ __forceinline__ A of(A x) { return -x; } };
+struct Maximum {  // NaN wins
+  template <class A> static __device__ __forceinline__ A of(A a, A b) { return a >= b || a != a ? a : b; }
+};
+struct Minimum {
+  template <class A> static __device__ __forceinline__ A of(A a, A b) { return a <= b || a != a ? a : b; }
+};
+
+// ---- comparisons, and what is done with their answers
+struct Less { template <class A> static __device__ __forceinline__ bool of(A a, A b) { return a < b; } };
+struct LessEqual { template <class A> static __device__ __forceinline__ bool of(A a, A b) { return a <= b; } };
+struct Greater { template <class A> static __device__ __forceinline__ bool of(A a, A b) { return a > b; } };
+struct GreaterEqual { template <class A> static __device__ __forceinline__ bool of(A a, A b) { return a >= b; } };
+struct Equal { template <class A> static __device__ __forceinline__ bool of(A a, A b) { return a == b; } };
+struct NotEqual { template <class A> static __device__ __forceinline__ bool of(A a, A b) { return a != b; } };
+struct ZerosLike { template <class A> static __device__ __forceinline__ A of(A) { return A(0); } };
+struct Invert { static __device__ __forceinline__ bool of(bool a) { return !a; } };
+struct BitwiseAnd { static __device__ __forceinline__ bool of(bool a, bool b) { return a && b; } };
+struct Where { template <class A> static __device__ __forceinline__ A of(bool c, A a, A b) { return c ? a : b; } };
+
+// ---- the functions of the language's own library, in either precision
+#define PYNESTED_FUNCTION(NAME, FLOAT, DOUBLE)                                         \
+  struct NAME {                                                                        \
+    static __device__ __forceinline__ float of(float x) { return FLOAT(x); }           \
+    static __device__ __forceinline__ double of(double x) { return DOUBLE(x); }        \
+  };
+#define PYNESTED_FUNCTION_OF_TWO(NAME, FLOAT, DOUBLE)                                       \
+  struct NAME {                                                                             \
+    static __device__ __forceinline__ float of(float a, float b) { return FLOAT(a, b); }    \
+    static __device__ __forceinline__ double of(double a, double b) { return DOUBLE(a, b); } \
+  };
+PYNESTED_FUNCTION(Absolute, fabsf, fabs)
+PYNESTED_FUNCTION(Sqrt, sqrtf, sqrt)
+PYNESTED_FUNCTION(Cbrt, cbrtf, cbrt)
+PYNESTED_FUNCTION(Exp, expf, exp)
+PYNESTED_FUNCTION(Exp2, exp2f, exp2)
+PYNESTED_FUNCTION(Expm1, expm1f, expm1)
+PYNESTED_FUNCTION(Log, logf, log)
+PYNESTED_FUNCTION(Log2, log2f, log2)
+PYNESTED_FUNCTION(Log10, log10f, log10)
+PYNESTED_FUNCTION(Log1p, log1pf, log1p)
+PYNESTED_FUNCTION(Sin, sinf, sin)
+PYNESTED_FUNCTION(Cos, cosf, cos)
+PYNESTED_FUNCTION(Tan, tanf, tan)
+PYNESTED_FUNCTION(Arcsin, asinf, asin)
+PYNESTED_FUNCTION(Arccos, acosf, acos)
+PYNESTED_FUNCTION(Arctan, atanf, atan)
+PYNESTED_FUNCTION(Sinh, sinhf, sinh)
+PYNESTED_FUNCTION(Cosh, coshf, cosh)
+PYNESTED_FUNCTION(Tanh, tanhf, tanh)
+PYNESTED_FUNCTION(Arcsinh, asinhf, asinh)
+PYNESTED_FUNCTION(Arccosh, acoshf, acosh)
+PYNESTED_FUNCTION(Arctanh, atanhf, atanh)
+PYNESTED_FUNCTION(Floor, floorf, floor)
+PYNESTED_FUNCTION(Ceil, ceilf, ceil)
+PYNESTED_FUNCTION(Rint, rintf, rint)
+PYNESTED_FUNCTION(Trunc, truncf, trunc)
+PYNESTED_FUNCTION_OF_TWO(Power, powf, pow)
+PYNESTED_FUNCTION_OF_TWO(Fmod, fmodf, fmod)
+PYNESTED_FUNCTION_OF_TWO(Copysign, copysignf, copysign)
+struct Deg2rad {
+  template <class A> static __device__ __forceinline__ A of(A x) { return Multiply::of(x, A(0.01745329251994329577)); }
+};
+
+struct Remainder {  // with the sign of the divisor, rounded once
+  template <class A> static __device__ __forceinline__ A of(A a, A b) {
+    A rest = Fmod::of(a, b);
+    if (rest != A(0) && (rest < A(0)) != (b < A(0))) rest += b;
+    return rest == A(0) ? Copysign::of(A(0), b) : rest;
+  }
+};
+struct FloorDivide {  // rounded down: 1.0 // 0.1 is 9, since 0.1 is a little more than a tenth
+  template <class A> static __device__ __forceinline__ A of(A a, A b) {
+    const A rest = Fmod::of(a, b), whole = Divide::of(a, b);
+    if (b == A(0)) return whole;
+    const A quotient = Divide::of(a - rest, b) - A(rest != A(0) && (rest < A(0)) != (b < A(0)));
+    if (quotient == A(0)) return Copysign::of(A(0), whole);
+    const A below = Floor::of(quotient);
+    return quotient - below > A(0.5) ? below + A(1) : below;
+  }
+};
+struct Logaddexp {
+  template <class A> static __device__ __forceinline__ A of(A a, A b) {
+    const A apart = a == b ? A(0) : Absolute::of(a - b);  // of two infinities too
+    return Maximum::of(a, b) + Log1p::of(Exp::of(-apart));
+  }
+};
+
+// ---- functions with kernels of their own, and their adjoints
+__device__ __forceinline__ float erf_(float x) { return erff(x); }
+__device__ __forceinline__ double erf_(double x) { return erf(x); }
+__device__ __forceinline__ float erfc_(float x) { return erfcf(x); }
+__device__ __forceinline__ double erfc_(double x) { return erfc(x); }
+__device__ __forceinline__ float tanh_(float x) { return tanhf(x); }
+__device__ __forceinline__ double tanh_(double x) { return tanh(x); }
+
+// Below, exp(-x) overflows or soon will, though x exp(x) is still a number.
+template <class A> struct Tail;
+template <> struct Tail<float> { static __device__ __forceinline__ float below() { return -80.f; } };
+template <> struct Tail<double> { static __device__ __forceinline__ double below() { return -700.; } };
+
+// The normal distribution function; erfc keeps its small values accurate.
+template <class A> __device__ __forceinline__ A normal(A x) { return A(0.5) * erfc_(x * A(-0.70710678118654752440)); }
+
+// tanh(sqrt(2 / pi) (x + 0.044715 x^3)), for gelu's approximation.
+template <class A> __device__ __forceinline__ A gelu_tanh(A x) {
+  return tanh_(x * (A(0.79788456080286535588) * (A(1) + A(0.044715) * x * x)));
+}
+
+struct Relu {
+  template <class A> static __device__ __forceinline__ A of(A x) { return x > A(0) || x != x ? x : A(0); }
+};
+struct Sgn {
+  template <class A> static __device__ __forceinline__ A of(A x) {
+    return x > A(0) ? A(1) : x < A(0) ? A(-1) : x == A(0) ? A(0) : x;
+  }
+};
+struct Erf { template <class A> static __device__ __forceinline__ A of(A x) { return erf_(x); } };
+struct Erfc { template <class A> static __device__ __forceinline__ A of(A x) { return erfc_(x); } };
+struct Gelu { template <class A> static __device__ __forceinline__ A of(A x) { return x * normal(x); } };
+struct GeluTanh {
+  template <class A> static __device__ __forceinline__ A of(A x) { return (A(1) + gelu_tanh(x)) * (A(0.5) * x); }
+};
+struct Silu {
+  template <class A> static __device__ __forceinline__ A of(A x) {
+    if (x >= Tail<A>::below() || x != x) return x / (A(1) + exp_(-x));
+    const A root = exp_(A(0.5) * x);
+    return x * root * root;
+  }
+};
+
+struct ReluBackward {  // of the output y
+  template <class A> static __device__ __forceinline__ A of(A g, A y) { return y > A(0) || y != y ? g : A(0); }
+};
+struct GeluBackward {
+  template <class A> static __device__ __forceinline__ A of(A g, A x) {
+    return (exp_(A(-0.5) * x * x) * A(0.39894228040143267794) * x + normal(x)) * g;
+  }
+};
+struct GeluTanhBackward {  // x multiplies the slope, which vanishes for large x, and never itself, which would overflow
+  template <class A> static __device__ __forceinline__ A of(A g, A x) {
+    const A t = gelu_tanh(x), slope = (A(1) - t * t) * A(0.39894228040143267794) * x;
+    return (A(0.5) + A(0.5) * t + slope + slope * x * x * A(3 * 0.044715)) * g;
+  }
+};
+struct SiluBackward {
+  template <class A> static __device__ __forceinline__ A of(A g, A x) {
+    const A s = A(1) / (A(1) + exp_(-x));
+    return s * (A(1) + x * (A(1) - s)) * g;
+  }
+};
