@@ -11,8 +11,9 @@ from typing import Any
 
 from pynested.autograd.tape import ANOMALY, state
 from pynested.backends.errors import ArgumentError
-from pynested.surface.passing import watchers
+from pynested.surface.passing import all_see, step, unwatched, watchers
 
+from .chains import Chain
 from .forms import values_in
 from .nodes import Node, Recording
 from .passes import optimized
@@ -24,6 +25,7 @@ from .text import as_text
 from .tracing import recorded
 
 _OTHERWISE = object()  # a graph holds other calls than those that the function would make
+CHAIN = step("chain", Chain.__call__)  # by which those who watch see a chain; the others see its operators
 MANY = 8  # graphs; more of them say that something differs at each call that need not be an argument of Python's
 
 
@@ -79,7 +81,7 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the function gives."""
-        if watchers() or state.mode == ANOMALY:
+        if (watchers() and not all_see(CHAIN)) or state.mode == ANOMALY:
             return self.function(*args, **kwargs)
         arrays: list[Any] = []
         key: Key = (state.mode, *[key_of(one, arrays) for one in args])
@@ -125,7 +127,9 @@ class Compiled:
         if signature.uncompiled:
             return self.function(*args, **kwargs)
         why = "another answer to what the function asks of sizes" if signature.graphs else _said(key, len(args), kwargs)
-        graph = self._made(why, recorded(self.function, args, kwargs), list(objects((args, kwargs))))
+        with unwatched():
+            recording = recorded(self.function, args, kwargs)
+        graph = self._made(why, recording, list(objects((args, kwargs))))
         late = _late_check(graph.program.nodes)
         if late is not None:
             signature.uncompiled = (

@@ -100,6 +100,22 @@ def watchers() -> list[Watcher]:
     return [eye.watcher for eye in _here.now]
 
 
+def all_see(point: Point) -> bool:
+    """Whether everybody who watches this thread asked for a step, and so sees what happens in the place of it."""
+    return all(point in eye.steps for eye in _here.now)
+
+
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """Let nobody who watches this thread see what it calls, but who begins inside."""
+    with _watched_by(()):
+        before, _here.all = _here.all, ()
+        try:
+            yield
+        finally:
+            _here.all = before
+
+
 @contextmanager
 def watching(watcher: Watcher, steps: Iterable[Point] = ()) -> Iterator[None]:
     """Let every public call of this thread pass by ``watcher``, which comes before those that watch already.

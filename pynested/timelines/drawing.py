@@ -17,7 +17,7 @@ ROW, TEXT, LANE, INDENT = 19.0, 11.5, 13.0, 14.0  # pixels: height of a row, siz
 LONGEST = 88  # characters of a row, its indent included; what is longer goes on in the next one
 BARS = 190.0  # pixels that the whole time takes
 SHOWN = 120  # rows; of a longer timeline the first and the last
-_COLORS = {"call": 0, "backend": 5, "lineup": 1, "rule": 2, "verb": 3, "kernel": 3, "pull": 4, "grad": 4}
+_COLORS = {"call": 0, "chain": 0, "backend": 5, "lineup": 1, "rule": 2, "verb": 3, "kernel": 3, "pull": 4, "grad": 4}
 
 
 def drawn(events: Sequence[Event]) -> Picture:

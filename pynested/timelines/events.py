@@ -13,10 +13,10 @@ class Event:
     Attributes
     ----------
     kind : str
-        ``call``, ``backend``, ``random``, ``lineup``, ``rule``, ``plan``, ``verb``, ``kernel``, ``memory``, ``new``,
-        ``write``, ``view``, ``tape``, ``pull``, ``grad``, ``gone``, ``dies`` or ``alive``.
+        ``call``, ``chain``, ``backend``, ``random``, ``lineup``, ``rule``, ``plan``, ``verb``, ``kernel``, ``memory``,
+        ``new``, ``write``, ``view``, ``tape``, ``pull``, ``grad``, ``gone``, ``dies`` or ``alive``.
     name : str
-        Of the operator, the rule, the verb, the kernel or the storage.
+        Of the operator, the chain, the rule, the verb, the kernel or the storage.
     depth : int
         Inside how many others it happened.
     at : float

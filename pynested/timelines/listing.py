@@ -66,6 +66,11 @@ def _rule(name: str, facts: dict[str, Any]) -> str:
     return text + (f" -> {', '.join(facts['result'])}" if "result" in facts else "")
 
 
+def _chain(name: str, facts: dict[str, Any]) -> str:
+    text = f"{name}({', '.join(facts['operands'])}) on {facts['device']}"
+    return text + (f", {facts['way']} -> {', '.join(facts['result'])}" if "way" in facts else "")
+
+
 def _plan(name: str, facts: dict[str, Any]) -> str:
     if "strides" not in facts:
         return f"plan: {facts['shape']}"
@@ -107,6 +112,7 @@ def _pull(name: str, facts: dict[str, Any]) -> str:
 
 _SENTENCES: dict[str, Callable[[str, dict[str, Any]], str]] = {
     "call": _call,
+    "chain": _chain,
     "rule": _rule,
     "plan": _plan,
     "lineup": _lineup,

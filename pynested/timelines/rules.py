@@ -1,4 +1,4 @@
-"""Rules, the verbs that they choose, the kernels that these launch, and the lines of the tape."""
+"""Rules and chains of them, the verbs that they choose, the kernels that these launch, and the lines of the tape."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pynested.autograd.rules.rule import PART, Rule
 from pynested.autograd.tape import Line, state
 from pynested.backends.dtypes import is_float
 from pynested.backends.host import address
+from pynested.nested.array import NestedArray
 from pynested.surface.passing import Call
 
 from .dispatch import choice
@@ -72,7 +73,7 @@ def _taped(seen: Recorder, rule: Rule, arrays: Sequence[Any], result: Array) -> 
         saved = [i for i, one in enumerate(whole.inputs or ()) if one is not None]
         seen.note(
             "tape", seen.names.line(whole), rule=rule.name, sources=[seen.names.source(one) for one in whole.sources],
-            saved=[f"operand {i}" for i in saved] + ["the result"] * (whole.output is not None),
+            saved=[_saved(i, whole) for i in saved] + ["the result"] * (whole.output is not None),
         )  # fmt: skip
         return
     wanted = [one for one in arrays if type(one) is Array and one.tracked]
@@ -83,6 +84,34 @@ def _taped(seen: Recorder, rule: Rule, arrays: Sequence[Any], result: Array) -> 
     else:
         why = f"{result.dtype} has no gradient" if not is_float(result.dtype) else "the rule has none"
     seen.note("tape", "", why_not=why)
+
+
+def _saved(i: int, line: Line) -> str:
+    """What a line has saved in place i; chains keep some of what they compute on the way."""
+    return f"operand {i}" if i < len(line.sources) else "a value inside"
+
+
+def chained(seen: Recorder, call: Call) -> Any:
+    """A chain of operators in a compiled function: `Chain.__call__`."""
+    chain, *operands = call.args
+    facts = {"operators": [node.name for node in chain.nodes], "operands": [seen.names.words(one) for one in operands]}
+    with seen.span("chain", chain.name, device=chain.device, **facts) as event:
+        before = len(seen.events)
+        result = call.run()
+        results = result if isinstance(result, tuple) else (result,)
+        event.facts["result"] = [seen.names.words(one) for one in results]
+        if any(one.kind == "call" for one in seen.events[before:]):
+            event.facts["way"] = "one by one, as the operands do not line up"
+        else:
+            event.facts["way"] = "block by block" if chain.device == "cpu" else "one kernel"
+            _taped(seen, chain.rule, [_buffer(one) for one in operands], _buffer(results[0]))
+    if not seen.inside:
+        seen.mourn(chain.name, result)
+    return result
+
+
+def _buffer(x: Any) -> Any:
+    return x.data if type(x) is NestedArray else x
 
 
 def verb(seen: Recorder, call: Call) -> Any:

@@ -19,6 +19,7 @@ from pynested.backends.cuda.device import Device
 from pynested.backends.interface import Backend
 from pynested.backends.storage import Storage
 from pynested.components import broadcasting, mapping, packing
+from pynested.graph.chains import Chain
 from pynested.surface.passing import Point, step
 
 from . import calls, memory, plans, rules
@@ -33,7 +34,7 @@ HANDLERS: dict[str, Handler] = {
     "gathered": plans.way("each operand gathered into packed components"), "dim": calls.canonical_dim,
     "shape": calls.canonical_shape, "dtype": calls.canonical_dtype, "operand": calls.operand,
     "device": calls.chosen_device,
-    "backend": calls.begun_backend, "random": calls.drawn,
+    "chain": rules.chained, "backend": calls.begun_backend, "random": calls.drawn,
 }  # fmt: skip
 
 _FUNCTIONS: dict[str, Any] = {
@@ -42,7 +43,7 @@ _FUNCTIONS: dict[str, Any] = {
     "gathered": broadcasting.strided_operands, "spread": broadcasting.dense_rows, "repacked": packing.repacked,
     "dim": shapes.canonical_dim, "shape": shapes.canonical_shape, "dtype": canonical.canonical_dtype,
     "operand": canonical.as_array, "device": default_device.chosen_device, "large": pieces._kept_or_new,
-    "backend": registry.get_backend, "random": random.default,
+    "chain": Chain.__call__, "backend": registry.get_backend, "random": random.default,
 }  # fmt: skip
 
 

@@ -25,8 +25,8 @@ class timeline:
 
     Each call as it is bound against its signature, the rule and the verb that it comes to on its layout and device, how
     operands meet, kernels, memory as it begins and as it dies, views, and the lines of the tape. Composite operators
-    show what they are made of, backward passes the lines that they pull. Other threads are not seen, and nothing is
-    paid by those who do not watch.
+    show what they are made of, compiled functions the chains that they run, backward passes the lines that they pull.
+    Other threads are not seen, and nothing is paid by those who do not watch.
 
     Attributes
     ----------

@@ -35,12 +35,25 @@ def nested(opened: pn.timeline, device: str, layout: Any) -> pn.timeline:
     return t
 
 
+def compiled(opened: pn.timeline, device: str, layout: Any) -> pn.timeline:
+    """A chain of operators that is one call, and its line of the tape."""
+    x = pn.nested_array([[1.0, 2.0], [], [3.0]], layout=layout, device=device, requires_grad=True)
+    bias = pn.array(0.5, device=device)
+    function = pn.compile(lambda x, bias: ((x + 1).tanh() * bias - x).sum(dim=1))
+    with opened as t:
+        y = function(x, bias)
+        y.sum().backward()
+    assert x.grad is not None
+    return t
+
+
 FOLDER, PICTURES = Path(__file__).parent / "listings", Path(__file__).parent / "pictures"
 DEVICES = ("cpu", "emulated")
 STORIES: dict[str, tuple[Story, Any]] = {
     "dense": (dense, None),
     "jagged": (nested, pn.jagged),
     "strided": (nested, pn.strided),
+    "compiled": (compiled, pn.jagged),
 }
 
 

@@ -207,15 +207,36 @@ def test_timelines_within_each_other_and_in_other_threads() -> None:
     assert [event.name for event in of_kind(inner, "rule")] == ["exp"]
 
 
-def test_a_function_that_is_compiled_shows_what_runs() -> None:
-    x = ragged()
+@pytest.mark.parametrize(("device", "way"), [("cpu", "block by block"), ("emulated", "one kernel")])
+def test_a_function_that_is_compiled_shows_the_chains_that_run(device: str, way: str) -> None:
+    x = ragged().to(device)
     compiled = pn.compile(lambda a: (a * 2 + a).relu())
     plain = (x * 2 + x).relu()
+    for _ in range(2):  # recorded, which nobody sees, and from the graph that was recorded
+        with pn.timeline() as t:
+            made = compiled(x)
+        assert pn.equal(made, plain)
+        (chain,) = of_kind(t, "chain")
+        assert chain.facts["operators"] == ["mul", "add", "relu"] and chain.facts["way"] == way
+        assert not of_kind(t, "call") and not of_kind(t, "rule") and len(of_kind(t, "new")) == 1
+        kernels = [event.name for event in of_kind(t, "kernel")]
+        assert kernels == ([] if device == "cpu" else ["chain<double>"])
+
+
+def test_a_chain_whose_operands_do_not_line_up_shows_its_operators() -> None:
+    x, function = ragged(), pn.compile(lambda a, b: (a + b) * 2)
+    apart = pn.as_nested_array(x.unbind(), layout=pn.strided)
+    assert pn.equal(function(x, apart), (x + x) * 2)
     with pn.timeline() as t:
-        made = compiled(x)
-    with pn.timeline() as again:
-        assert pn.equal(compiled(x), made) and pn.equal(made, plain)
-    assert of_kind(t, "new") and of_kind(again, "new")
+        function(x, apart)
+    assert of_kind(t, "chain")[0].facts["way"].startswith("one by one")
+    assert [event.name for event in of_kind(t, "call") if event.depth == 1] == ["add", "mul"]
+
+
+def test_other_watchers_see_the_operators_of_a_compiled_function() -> None:
+    x, compiled = ragged(), pn.compile(lambda a: (a * 2).exp())
+    compiled(x)
+    assert [node.name for node in pn.trace(compiled, x).nodes] == ["mul", "exp"]
 
 
 def test_events_are_plain_data_and_a_trace_for_browsers(tmp_path: Path) -> None:
