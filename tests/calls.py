@@ -164,6 +164,15 @@ def _per_key(b: Batch) -> Operand:
     return Operand(Components(made, (b.count, 1, b.lengths[0] if b.kind is DENSE else None), np.float64), 2)
 
 
+def _layer(weights: tuple[Numbers, ...], *attentions: str) -> dict[str, Numbers]:
+    """The parameters of a layer of a transformer, two wide, with these attentions."""
+    names = ("in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias")
+    made = {"linear1.weight": distinct((3, 2)), "linear2.weight": distinct((2, 3), 1)}
+    for attention in attentions:
+        made |= {f"{attention}.{name}": one for name, one in zip(names, weights, strict=True)}
+    return made | {f"norm{number + 1}.weight": distinct((2,), number) for number in range(len(attentions) + 1)}
+
+
 def _attention() -> Iterator[Call]:
     op = "scaled_dot_product_attention"
     yield Call(op, "", lambda b: (b.x(), b.x(1), b.x(2)), kinds=ROWS)
@@ -177,6 +186,9 @@ def _attention() -> Iterator[Call]:
     weights = distinct((6, 2)) / 8, distinct((6,), 1), distinct((2, 2), 2), distinct((2,), 3)
     yield Call("multi_head_attention", "", lambda b: (b.x(), b.x(1), b.x(2), 2, *weights), kinds=ROWS)
     yield Call(op, "dense query", lambda b: (distinct((3, 2)), b.x(1), b.x(2)), kinds=ROWS)
+    own, across = _layer(weights, "self_attn"), _layer(weights, "self_attn", "multihead_attn")
+    yield Call("transformer_encoder_layer", "", lambda b: (b.x(), own, 2), {"norm_first": True}, ROWS)
+    yield Call("transformer_decoder_layer", "", lambda b: (b.x(), b.x(1), across, 2), {"norm_first": True}, ROWS)
     op = "flex_attention"
     yield Call(op, "", lambda b: (b.x(), b.x(1), b.x(2)), kinds=ROWS)
     mod = {"score_mod": lambda score, b, h, q_idx, kv_idx: score * score * 0.5 - score}

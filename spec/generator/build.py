@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -65,6 +64,7 @@ class Run:
         self.result = self._shaped(self.define(**self.arguments) if case.result is None else case.result)
         self.dtype = case.dtype or self._dtype()
         self.is_float = np.dtype(self.dtype).kind == "f"
+        self._found: dict[str, Any] = {}
 
     def _shaped(self, result: Any) -> Any:
         """Return the result as Components, one array, or a list of these, as the case says."""
@@ -84,18 +84,29 @@ class Run:
             return str(computed)
         return str(np.result_type(*dtypes) if self.case.op in _PROMOTING else (floats or dtypes)[0])
 
-    @functools.cached_property
+    @property
     def exact(self) -> Any:
         """The result in exact numbers that know their slopes, or None where there is no float to be exact."""
+        return self._once("exact", self._find_exact)
+
+    @property
+    def unshaped(self) -> Any:
+        """What the definition gives of exact numbers."""
+        return self._once("unshaped", self._find_unshaped)
+
+    def _once(self, name: str, find: Callable[[], Any]) -> Any:
+        if name not in self._found:
+            self._found[name] = find()
+        return self._found[name]
+
+    def _find_exact(self) -> Any:
         if not self.is_float:
             return None
         if self.case.result is not None:
             return None if any(leaf.size for leaf in leaves(self.result)) else self.result
         return self._shaped(self.unshaped)
 
-    @functools.cached_property
-    def unshaped(self) -> Any:
-        """What the definition gives of exact numbers."""
+    def _find_unshaped(self) -> Any:
         first, lifted = 0, dict(self.arguments)
         differentiable = () if self.case.gradient is None else load_table()[self.case.op].differentiable
         for name, value in self.arguments.items():

@@ -38,7 +38,9 @@ def test_a_seed_and_a_number_say_everything(mode: str) -> None:
 
 
 def test_every_operator_of_the_table_is_drawn_and_judged() -> None:
-    operators = {name for name, entry in TABLE.items() if entry.signature} - {"create_nested_block_mask"}  # no array
+    operators = {name for name, entry in TABLE.items() if entry.signature}
+    operators -= {"create_nested_block_mask"}  # gives no array
+    operators -= {"transformer_encoder_layer", "transformer_decoder_layer"}  # made of operators; parameters have names
     assert not operators - set(OPERATORS), f"drawn nowhere in tests/fuzz/draw: {sorted(operators - set(OPERATORS))}"
     assert not operators - set(RULES), f"judged nowhere in tests/fuzz/oracle: {sorted(operators - set(RULES))}"
 
@@ -81,7 +83,7 @@ def _random_numbers_are_for_the_main_thread(patch: pytest.MonkeyPatch) -> None:
 # The fault of a mode, a pattern of what the program that shows it calls, and how many lines that has at most.
 PLANTED: dict[str, tuple[Plant, str, int]] = {
     "forward": (_sums_are_one_too_much, rf"(pn|np)\.({'|'.join(('sum', 'mean', *REDUCTIONS, *RUNWISE))})\(", 9),
-    "gradient": (_sine_is_its_own_derivative, r"(sin|cos)\(", 16),
+    "gradient": (_sine_is_its_own_derivative, r"(sin|cos)\(", 18),
     "writes": (_writes_forget_the_sign, r"_\(", 9),
     "structures": (_strides_are_those_of_packed_components, "nested_array_from_strided", 5),
     "tampering": (_values_can_be_set, "n.data = ", 8),

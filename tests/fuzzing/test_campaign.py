@@ -203,7 +203,7 @@ def test_no_verdict_rests_on_an_answer_that_was_wrong() -> None:
 
 def test_every_question_of_a_number_is_another_call() -> None:
     orders = set()
-    for number in range(12):
+    for number in range(24):
         questions = list(asking.asked_of(drawn(5, number), Settings(5), "kind", asking.Counter()))
         keys = [(one.plan.order, one.job.layout, one.placement) for one in questions]
         assert len(set(keys)) == len(keys)

@@ -32,6 +32,7 @@ CASES = Draft202012Validator({"$ref": "#/$defs/case", "$defs": SCHEMA["$defs"]})
 # What a schema cannot say: it needs counting, numbers, or another part of the case.
 BEYOND = (
     *("decode: shape", "nested: shape", "is no component of shape", "the components do not add up", "begins with 0"),
+    "jagged holds one irregular dimension",
     *(
         "but gradients are given of",
         "entries for 3 arguments",

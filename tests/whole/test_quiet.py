@@ -99,4 +99,4 @@ def test_no_operator_warns(form: str, dtype: str) -> None:
                 pulled(result, kind)
             except (FloatingPointError, Warning) as warning:
                 pytest.fail(f"the gradient of {call}: {warning}")
-    assert len(refused) < (11 if kind.kind == "f" else 36), sorted(refused)
+    assert len(refused) < (11 if kind.kind == "f" else 38), sorted(refused)

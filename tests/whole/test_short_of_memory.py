@@ -88,6 +88,15 @@ def overlapping(x: Any) -> Any:
     return pn.nested_array_from_strided(x.detach().values().reshape(-1), [[9], [5]], None, [0, 4])
 
 
+def layer_of(*attentions: str) -> dict[str, pn.Array]:
+    """The parameters of a layer of a transformer that is two wide."""
+    shapes = {"linear1.weight": (2000, 2), "linear2.weight": (2, 2000)}
+    for name in attentions:
+        shapes |= {f"{name}.in_proj_weight": (6, 2), f"{name}.out_proj.weight": (2, 2)}
+    shapes |= {f"norm{number + 1}.weight": (2,) for number in range(len(attentions) + 1)}
+    return {name: pn.ones(*sizes, dtype=pn.float32) for name, sizes in shapes.items()}
+
+
 OF_FLOATS = ("pow", "floor_divide", "remainder", "logaddexp")
 OPERATORS: dict[str, Callable[[Any], Any]] = {
     "add": lambda x: x + x,
@@ -160,6 +169,10 @@ OPERATORS: dict[str, Callable[[Any], Any]] = {
     "create_nested_block_mask": lambda x: pn.create_nested_block_mask(lambda b, h, i, j: i >= j, x, x[:, :900], 4096),
     "multi_head_attention": lambda x: pn.multi_head_attention(
         x[..., :2], x[:, :9, :2], x[:, :9, :2], 2, pn.ones(6, 2, dtype=x.dtype), None, pn.ones(2, 2, dtype=x.dtype)
+    ),
+    "transformer_encoder_layer": lambda x: pn.transformer_encoder_layer(x[:, :9, :2], layer_of("self_attn"), 2),
+    "transformer_decoder_layer": lambda x: pn.transformer_decoder_layer(
+        x[:, :9, :2], x[:, :9, :2], layer_of("self_attn", "multihead_attn"), 2
     ),
 }
 OTHERS: dict[str, Callable[[Any], Any]] = {

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
+from pynested.components.mapping import check_devices
 from pynested.nested.array import NestedArray
 
 from ..elementwise import gelu, relu
@@ -135,7 +136,7 @@ def transformer_encoder_layer(
     """
     op = "transformer_encoder_layer"
     (rows,) = rows_of(op, src=src)
-    layer = _layer(op, parameters, ["self_attn"], width_of(rows), num_heads, norm_first, activation, dropout_p,
+    layer = _layer(op, [rows, src_mask], parameters, ["self_attn"], num_heads, norm_first, activation, dropout_p,
                    layer_norm_eps, generator)  # fmt: skip
     made: Rows = layer.run(rows, [lambda x: layer.attended("self_attn", x, x, src_mask, is_causal), layer.onwards])
     return made
@@ -209,8 +210,9 @@ def transformer_decoder_layer(
     if other != width:
         kind = StructureError if type(remembered) is NestedArray else ShapeError
         raise kind(f"{op}: rows of memory have {other} elements, and those of tgt {width}; they must have as many.")
-    layer = _layer(op, parameters, ["self_attn", "multihead_attn"], width, num_heads, norm_first, activation, dropout_p,
-                   layer_norm_eps, generator)  # fmt: skip
+    operands, attentions = [rows, remembered, tgt_mask, memory_mask], ["self_attn", "multihead_attn"]
+    layer = _layer(op, operands, parameters, attentions, num_heads, norm_first, activation, dropout_p, layer_norm_eps,
+                   generator)  # fmt: skip
     made: Rows = layer.run(
         rows,
         [
@@ -223,10 +225,10 @@ def transformer_decoder_layer(
 
 
 def _layer(
-    name: str, parameters: Any, attentions: list[str], width: int, num_heads: int, norm_first: bool, activation: Any,
-    *others: Any,
+    name: str, operands: list[Any], parameters: Any, attentions: list[str], num_heads: int, norm_first: bool,
+    activation: Any, *others: Any,
 ) -> Layer:  # fmt: skip
-    """The layer, its parameters complete and of shapes that fit, and the activation one that there is."""
+    """The layer, its parameters complete, of shapes that fit the first operand, and on the device of all of them."""
     if not isinstance(activation, str) or activation not in ACTIVATIONS:
         raise ArgumentError(f"{name}: activation must be 'relu' or 'gelu', not {activation!r}.")
     if not isinstance(parameters, Mapping):
@@ -234,7 +236,7 @@ def _layer(
             f"{name}: parameters must be a mapping of names to arrays, not {type(parameters).__name__}."
         )
     given = {one: value for one, value in parameters.items() if value is not None}
-    due = _shapes(attentions, width, (*shape_of(given.get("linear1.weight")), 0)[0])
+    due = _shapes(attentions, width_of(operands[0]), (*shape_of(given.get("linear1.weight")), 0)[0])
     missing = [one for one in due if one.endswith("weight") and one not in given]
     strange = [one for one in parameters if one not in due]
     if missing or strange:
@@ -244,6 +246,7 @@ def _layer(
         raise ArgumentError(f"{name}: the parameters {what}. Its names are {', '.join(due)}.")
     for one, value in given.items():
         check_shape(name, one, value, due[one])
+    check_devices(name, [*operands, *given.values()])
     return Layer(given, num_heads, norm_first, ACTIVATIONS[activation], *others)
 
 
