@@ -21,7 +21,8 @@ import numpy as np
 from . import attention_bounds, composed_bounds, flex_bounds
 from .bounds import Arguments, Nested, cross_entropy_divisor, layer_norm_error, layer_norm_parts, trailing_axes
 from .components import each
-from .functions import FUNCTIONS, Function
+from .function import Function
+from .functions import FUNCTIONS
 from .numerics import NDArray, mean_along, sum_along, wide
 from .pair_bounds import logaddexp_error, pow_error, pow_lost
 from .run_bounds import RUN_BOUNDS, of_gradient, softmax_factor

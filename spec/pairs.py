@@ -72,7 +72,7 @@ class Pair:
     together: bool = True  # operands are promoted first
     precision: str = "exact"
     cmp: str = "exact"
-    since: str = "0.2"
+    since: str = "0.1"
     chapter: str = "elementwise"
 
     @property

@@ -68,7 +68,7 @@ class Reduction:
     peers: Mapping[str, str] = field(default_factory=dict)
     cases: tuple[Case, ...] = ()
     errors: tuple[tuple[str, str, Any], ...] = ()  # group, clause, value
-    since: str = "0.2"
+    since: str = "0.1"
 
     @property
     def definition(self) -> Callable[..., Any]:

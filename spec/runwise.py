@@ -39,7 +39,7 @@ class RunWise:
     precision: str = ""
     peers: Mapping[str, str] = field(default_factory=dict)
     follows: bool = True
-    since: str = "0.2"
+    since: str = "0.1"
 
     @property
     def definition(self) -> Callable[..., Any]:

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .functions import FUNCTIONS, Function
+from .function import Function
+from .functions import FUNCTIONS
 from .pairs import Pair, pairs_of
 from .reductions import REDUCTIONS, Reduction
 from .runwise import RUNWISE, RunWise

@@ -12,7 +12,7 @@ from pynested import spec
 from pynested.spec.compare import expected_components
 from pynested.spec.definitions import ENTRIES
 from pynested.spec.encoding import decode_value, show
-from pynested.spec.functions import Function
+from pynested.spec.function import Function
 from pynested.spec.pairs import Pair
 from pynested.spec.reductions import Reduction
 from pynested.spec.runwise import RunWise

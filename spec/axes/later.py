@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..functions import FUNCTIONS
 from .family import BATCH, FLOATS, MET, ONE_DIM, REDUCED, SHAPE, Family, by_name
-from .first import THEN
+from .first import FIRST, THEN
 
 __all__ = ["JOINED", "LATER", "SMALL"]
 
@@ -81,8 +82,7 @@ _CARVED: tuple[Mapping[str, str], ...] = (
     {"layout": "jagged", "ragged": "last middle"},
     {"extent": "number", "lengths": "mixed late long full"},
 )
-# Functions of one element like others, which are drawn in every shape; each is the only one of its family.
-MORE = ("deg2rad", "erfc", "cbrt", "asin", "acos", "atanh")
+# Of one more operator like others, which are drawn in every shape.
 _ONE_MORE = {"dtype": FLOATS, "lengths": "mixed empty", "rank": "2 3", "sizes": "other", "batch": "three none many"}
 _LATER = (
     Family("alone", ("asinh", "acosh", "exp2", "contiguous", "clone", "detach", "unbind"),
@@ -180,8 +180,13 @@ _LATER = (
            chosen={"dtype": FLOATS, "cotangent": "whole fine", "sizes": "other zero"}, never=(*SHAPE, *ONE_DIM)),
     Family("like logaddexp", ("logaddexp",), (*BATCH, "dtype", "other", "side", "second", "tracked"), chosen=_ONE_MORE,
            never=(*SHAPE, *MET)),
-    *(Family(f"like {op}", (op,), (*BATCH, "dtype"), chosen=_ONE_MORE, never=SHAPE) for op in MORE),
 )
+_HAVE_ONE = {op for family in (*FIRST.values(), *_LATER) for op in family.operators}
+# Functions of one element that are in none of these: each is the only one of its family.
+_EACH = [
+    Family(f"like {op}", (op,), (*BATCH, "dtype"), chosen=_ONE_MORE, never=SHAPE)
+    for op in FUNCTIONS if op not in _HAVE_ONE
+]
 # fmt: on
 
-LATER: Mapping[str, Family] = by_name(_LATER, SMALL)
+LATER: Mapping[str, Family] = by_name((*_LATER, *_EACH), SMALL)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from pynested.spec.functions import FUNCTIONS, Function
+from pynested.spec.function import Function
+from pynested.spec.functions import FUNCTIONS
 from pynested.spec.pairs import PAIRS, Pair
 from pynested.spec.reductions import REDUCTIONS, Reduction
 from pynested.spec.runwise import RUNWISE, RunWise

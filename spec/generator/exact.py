@@ -18,7 +18,7 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from ..functions import Function
+from ..function import Function
 from ..numerics import NDArray
 from ..ordered import Ordered, value_of
 from .nearest import round_to

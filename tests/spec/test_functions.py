@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pynested.spec.functions import FUNCTIONS, Function
+from pynested.spec.function import Function
+from pynested.spec.functions import FUNCTIONS
 from pynested.spec.generator.exact import MP, Exact, lift, plain
 
 POINTS = np.array([0.3, 1.7, -2.6])

@@ -10,7 +10,8 @@ import numpy as np
 
 from ...bounds import NO_TOLERANCE
 from ...components import each
-from ...functions import FUNCTIONS, Function
+from ...function import Function
+from ...functions import FUNCTIONS
 from ...numerics import NDArray
 from ..author import Book
 from ..draws import floats, integers, nest

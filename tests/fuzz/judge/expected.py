@@ -68,7 +68,9 @@ class Expected:
 def _with_reals(value: Any, real: Any) -> Any:
     """The slopes of ``value`` beside the numbers of ``real``: products of steps are tiny but not 0, where kinks are."""
     if isinstance(value, Nest):
-        return value.like([a + 1j * np.imag(b) if np.iscomplexobj(b) else b for a, b in zip(real, value, strict=True)])
+        if not any(map(np.iscomplexobj, value)):
+            return value
+        return value.like([a + 1j * np.imag(b) for a, b in zip(real, value, strict=True)])  # of no keys there are reals
     return [_with_reals(a, b) for a, b in zip(value, real, strict=True)] if isinstance(value, list) else value
 
 
