@@ -8,23 +8,23 @@
 // A number as it is after it was stored as a T.
 template <class T> __device__ __forceinline__ acc<T> rounded(acc<T> v) { return up(down<T>(v)); }
 
+// A function of the language, in either precision.
+#define PYNESTED_FUNCTION(NAME, FLOAT, DOUBLE)                                         \
+  struct NAME {                                                                        \
+    static __device__ __forceinline__ float of(float x) { return FLOAT(x); }           \
+    static __device__ __forceinline__ double of(double x) { return DOUBLE(x); }        \
+  };
+#define PYNESTED_FUNCTION_OF_TWO(NAME, FLOAT, DOUBLE)                                       \
+  struct NAME {                                                                             \
+    static __device__ __forceinline__ float of(float a, float b) { return FLOAT(a, b); }    \
+    static __device__ __forceinline__ double of(double a, double b) { return DOUBLE(a, b); } \
+  };
+
 // ---- arithmetic
-struct Add {
-  static __device__ __forceinline__ float of(float a, float b) { return __fadd_rn(a, b); }
-  static __device__ __forceinline__ double of(double a, double b) { return __dadd_rn(a, b); }
-};
-struct Subtract {
-  static __device__ __forceinline__ float of(float a, float b) { return __fsub_rn(a, b); }
-  static __device__ __forceinline__ double of(double a, double b) { return __dsub_rn(a, b); }
-};
-struct Multiply {
-  static __device__ __forceinline__ float of(float a, float b) { return __fmul_rn(a, b); }
-  static __device__ __forceinline__ double of(double a, double b) { return __dmul_rn(a, b); }
-};
-struct Divide {
-  static __device__ __forceinline__ float of(float a, float b) { return __fdiv_rn(a, b); }
-  static __device__ __forceinline__ double of(double a, double b) { return __ddiv_rn(a, b); }
-};
+PYNESTED_FUNCTION_OF_TWO(Add, __fadd_rn, __dadd_rn)
+PYNESTED_FUNCTION_OF_TWO(Subtract, __fsub_rn, __dsub_rn)
+PYNESTED_FUNCTION_OF_TWO(Multiply, __fmul_rn, __dmul_rn)
+PYNESTED_FUNCTION_OF_TWO(Divide, __fdiv_rn, __ddiv_rn)
 struct Negative { template <class A> static __device__ __forceinline__ A of(A x) { return -x; } };
 struct Maximum {  // NaN wins
   template <class A> static __device__ __forceinline__ A of(A a, A b) { return a >= b || a != a ? a : b; }
@@ -45,17 +45,7 @@ struct Invert { static __device__ __forceinline__ bool of(bool a) { return !a; }
 struct BitwiseAnd { static __device__ __forceinline__ bool of(bool a, bool b) { return a && b; } };
 struct Where { template <class A> static __device__ __forceinline__ A of(bool c, A a, A b) { return c ? a : b; } };
 
-// ---- the functions of the language's own library, in either precision
-#define PYNESTED_FUNCTION(NAME, FLOAT, DOUBLE)                                         \
-  struct NAME {                                                                        \
-    static __device__ __forceinline__ float of(float x) { return FLOAT(x); }           \
-    static __device__ __forceinline__ double of(double x) { return DOUBLE(x); }        \
-  };
-#define PYNESTED_FUNCTION_OF_TWO(NAME, FLOAT, DOUBLE)                                       \
-  struct NAME {                                                                             \
-    static __device__ __forceinline__ float of(float a, float b) { return FLOAT(a, b); }    \
-    static __device__ __forceinline__ double of(double a, double b) { return DOUBLE(a, b); } \
-  };
+// ---- the functions of the language's own library
 PYNESTED_FUNCTION(Absolute, fabsf, fabs)
 PYNESTED_FUNCTION(Sqrt, sqrtf, sqrt)
 PYNESTED_FUNCTION(Cbrt, cbrtf, cbrt)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .transformer_encoder_layer import Layer, plus
+from .transformer_encoder_layer import Layer
 
 
 def transformer_decoder_layer(
@@ -32,10 +32,4 @@ def transformer_decoder_layer(
     def recalled(x: Any) -> Any:
         return layer.attended("multihead_attn", x, memory, memory_mask, memory_is_causal)
 
-    if norm_first:
-        x = plus(tgt, met(layer.normed(1, tgt)))
-        x = plus(x, recalled(layer.normed(2, x)))
-        return plus(x, layer.onwards(layer.normed(3, x)))
-    x = layer.normed(1, plus(tgt, met(tgt)))
-    x = layer.normed(2, plus(x, recalled(x)))
-    return layer.normed(3, plus(x, layer.onwards(x)))
+    return layer.run(tgt, [met, recalled, layer.onwards], norm_first)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pynested.spec.components import each
@@ -34,11 +34,7 @@ def transformer_encoder_layer(
     def met(x: Any) -> Any:
         return layer.attended("self_attn", x, x, src_mask, is_causal)
 
-    if norm_first:
-        x = plus(src, met(layer.normed(1, src)))
-        return plus(x, layer.onwards(layer.normed(2, x)))
-    x = layer.normed(1, plus(src, met(src)))
-    return layer.normed(2, plus(x, layer.onwards(x)))
+    return layer.run(src, [met, layer.onwards], norm_first)
 
 
 def plus(x: Any, y: Any) -> Any:
@@ -55,6 +51,12 @@ class Layer(NamedTuple):
     dropout_p: float
     eps: float
     generator: Any
+
+    def run(self, x: Any, steps: Sequence[Callable[[Any], Any]], norm_first: bool) -> Any:
+        """What each step makes of rows is added to them, with a norm before the step or after the sum."""
+        for number, step in enumerate(steps, 1):
+            x = plus(x, step(self.normed(number, x))) if norm_first else self.normed(number, plus(x, step(x)))
+        return x
 
     def attended(self, name: str, x: Any, memory: Any, mask: Any, is_causal: bool) -> Any:
         """What rows take from those of the memory."""

@@ -19,9 +19,7 @@ from pynested.tables.dtypes import floating
 
 def operands_of(op: str, query: Any, key: Any, value: Any, mask: Any) -> tuple[list[Any], Any]:
     """Nested and dense arrays, on one device, of floats, and the mask of floats or bools."""
-    given = [query, key, value, *([] if mask is None else [mask])]
-    device = next((x.device for x in given if type(x) is NestedArray), None) or device_of(*given)
-    found = [x if type(x) is NestedArray else operand(op, x, device) for x in given]
+    found = _as_ours(op, [query, key, value, *([] if mask is None else [mask])])
     for name, x in zip(("query", "key", "value", "attn_mask"), found, strict=False):
         if type(x) not in (NestedArray, Array):
             raise ArgumentError(f"{op}: {name} must be an array, not {in_words(x)}.")
@@ -39,9 +37,7 @@ def operands_of(op: str, query: Any, key: Any, value: Any, mask: Any) -> tuple[l
 
 def rows_of(op: str, **operands: Any) -> list[NestedArray | Array]:
     """The operands, dense ones as arrays: matrices of rows, of each component one."""
-    given = operands.values()
-    device = next((x.device for x in given if type(x) is NestedArray), None) or device_of(*given)
-    found: list[Any] = [x if type(x) is NestedArray else operand(op, x, device) for x in given]
+    found = _as_ours(op, list(operands.values()))
     for name, x in zip(operands, found, strict=True):
         if type(x) is NestedArray:
             if x.ndim != 3 or x.regular_size(2) is None:
@@ -51,6 +47,12 @@ def rows_of(op: str, **operands: Any) -> list[NestedArray | Array]:
         elif type(x) is not Array or x.ndim not in (2, 3):
             raise ShapeError(f"{op}: {name} must be an array (B, L, E) or (L, E), not {in_words(x)}.")
     return found
+
+
+def _as_ours(op: str, given: list[Any]) -> list[Any]:
+    """What is given, arrays of other libraries as ours: on the device of the first nested one, if there is one."""
+    device = next((x.device for x in given if type(x) is NestedArray), None) or device_of(*given)
+    return [x if type(x) is NestedArray else operand(op, x, device) for x in given]
 
 
 def width_of(x: NestedArray | Array) -> int:
