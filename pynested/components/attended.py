@@ -49,14 +49,17 @@ def wrapped_scores(flat: Array, outline: Ints, count: int, ragged: Any) -> Neste
     return of_elements(flat, outline, count, ragged)
 
 
-def wrapped(flat: Array, outline: Ints, count: int, ragged: Any) -> NestedArray | Array:
-    """The result of components of these sizes: jagged rows lie row by row, all else component by component."""
+def wrapped(flat: Array, outline: Ints, count: int, ragged: Any, query: Any) -> NestedArray | Array:
+    """The result of components of these sizes: jagged rows lie row by row, all else component by component.
+
+    Jagged rows are those of the query, whose structure this is: None of a dense one.
+    """
     sizes = tuple(np.maximum(outline[0], 0).tolist())
     if ragged == "dense":
         return moves.reshape(flat, (count, *sizes))
     at = len(sizes) - 2
     if ragged != at + 1:
         return of_elements(flat, outline, count, ragged)
-    rows = Jagged.of_lengths(outline[:count, at], ragged)
+    rows: Jagged = query.packed
     values = moves.reshape(flat, (rows.rows, *sizes[:at], sizes[-1]))
     return NestedArray(moves.transpose(values, inverse(lead(at, len(sizes)))) if at else values, rows)

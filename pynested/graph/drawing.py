@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pynested.pictures import palette
+from pynested.pictures.memory import PAGE
 from pynested.pictures.picture import Picture
 from pynested.pictures.strip import lanes
 from pynested.pictures.svg import Sheet, text_width
@@ -22,7 +23,7 @@ from .text import Names, line, text
 
 _STEP, _SIZE, _LANE, _BAR = 30.0, 13.0, 11.0, 5.0
 _GREY = "currentColor"
-_LONGEST = 96  # characters of one line
+_LEAST = 24  # characters of a call that are shown, however many arrows there are
 
 
 def picture_of(function: Callable[..., Any], recording: Recording) -> Picture:
@@ -38,11 +39,12 @@ def picture_of(function: Callable[..., Any], recording: Recording) -> Picture:
         y = 20 + i * _STEP
         sheet.rect(left, y - 12, _BAR, 18, colour, round=2, opacity="0.35" if colour == _GREY else "1")
         call, _, about = said.partition("  # ")
-        short = call if len(call) <= _LONGEST else f"{call[:_LONGEST]}…"
+        about = f"   {about}" if about else ""
+        short = _cut(call, PAGE - left - 14 - text_width(about, _SIZE))
         sheet.text(left + 14, y, short, size=_SIZE, anchor="start", title=call)
         if about:
             after = left + 14 + text_width(f"{short}   ", _SIZE)
-            sheet.text(after, y, about, size=_SIZE, anchor="start", opacity=0.62)
+            sheet.text(after, y, about.strip(), size=_SIZE, anchor="start", opacity=0.62)
     for (value, start, end), lane in zip(arrows, places, strict=True):
         _draw(sheet, left - 4, lane, 16 + start * _STEP, 16 + end * _STEP, _colour([value], recording.shown))
     return Picture(sheet)
@@ -59,6 +61,12 @@ def _rows(recording: Recording, names: Names) -> list[Row]:
         rows.append((_said(node, names, recording.shown), list(node.makes), list(node.reads)))
     rows.append((f"return {text(recording.outputs, names)}", [], list(values_in(recording.outputs))))
     return rows
+
+
+def _cut(call: str, room: float) -> str:
+    """As much of a call as there is room for."""
+    longest = max(_LEAST, int(room / text_width("m", _SIZE)))
+    return call if len(call) <= longest else f"{call[: longest - 1]}…"
 
 
 def _said(node: Node, names: Names, shown: Mapping[int, str]) -> str:

@@ -153,8 +153,7 @@ class Jagged(Immutable):
             return self
         moved = Jagged.__new__(Jagged)
         facts = moved.__dict__
-        facts.update(self.__dict__)
-        facts["ragged_dim"] = ragged_dim
+        facts.update(self.__dict__, segments=self.segments, ragged_dim=ragged_dim)
         facts.pop("tight", None)
         return moved
 

@@ -30,12 +30,13 @@ class Met(NamedTuple):
     shape: tuple[int, ...] | None  # of a dense result of dense operands
     scores: Ints  # their sizes in each component
     ragged_scores: Any
+    query: Any  # the structure of a nested one
 
     def wrapped(self, flat: Array) -> NestedArray | Array:
         """The result around its values."""
         if self.shape is not None:
             return moves.reshape(flat, self.shape)
-        return wrapped(flat, self.outline, self.components, self.ragged)
+        return wrapped(flat, self.outline, self.components, self.ragged, self.query)
 
     def wrapped_scores(self, flat: Array) -> NestedArray | Array:
         """What there is one of for each score, around its values."""
@@ -165,7 +166,8 @@ def _met(
     if not any(one.nested for one in (*sides, *([] if mask is None else [mask]))):
         shape = tuple(outline[0].tolist()) if outer is None else (outer, *outline[0].tolist())
     buffers = *[one.flat for one in placed], None if own is None else own.flat
-    return Met(buffers, heads, outline, count, ragged, shape, scores, ragged_of_scores(arrays))
+    structure = arrays[0].structure if type(arrays[0]) is NestedArray else None
+    return Met(buffers, heads, outline, count, ragged, shape, scores, ragged_of_scores(arrays), structure)
 
 
 def _made(sizes: Ints, width: int, rows_first: bool) -> Ints:
