@@ -13,8 +13,9 @@ from .check import gradcheck
 from .checkpoint import checkpoint
 from .containers import flatten, register_container
 from .counted import arange
-from .create import array, empty, full, ones, rand, randint, randn, zeros
+from .create import array, empty, full, ones, zeros
 from .default_device import get_default_device, set_default_device
+from .drawn import rand, randint, randn
 from .exchange import from_dlpack
 from .function import Function
 from .modes import anomaly, enable_grad, is_grad_enabled, no_grad

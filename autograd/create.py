@@ -1,11 +1,9 @@
-"""New arrays: from data, filled, random; and, in `pynested.autograd.counted`, evenly spaced.
+"""New arrays: from data, and filled. `pynested.autograd.counted` has evenly spaced ones, and `drawn` random ones.
 
 The dtype is one of nine, and bfloat16 on devices with kernels; float64 unless something else is said, and DTypeError
 for every other. A shape is given as numbers or as one tuple; ArgumentError for a negative size, ShapeError for more
 dimensions or elements than an array can have. The device is that of `set_default_device` unless one is named;
-DeviceError for one that is not there. With ``requires_grad`` operations on the array, a leaf, are recorded. Random
-numbers come from ``generator``, a `numpy.random.Generator`, or from the default one, which `manual_seed` restarts; they
-are the same on every device.
+DeviceError for one that is not there. With ``requires_grad`` operations on the array, a leaf, are recorded.
 """
 
 from __future__ import annotations
@@ -17,22 +15,21 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from pynested.backends import allocate, get_backend, transfer
-from pynested.backends.dtypes import is_bfloat16, is_float
+from pynested.backends.dtypes import is_bfloat16
 from pynested.backends.errors import ArgumentError, DTypeError, PynestedError
-from pynested.backends.memory import with_room
 
-from . import random
 from .arguments.canonical import canonical_dtype, numpy_array
-from .arguments.shapes import canonical_int, canonical_shape, possible_shape
+from .arguments.shapes import canonical_shape, possible_shape
 from .array import Array
 from .default_device import chosen_device
-from .numbers import canonical_number, check_fits, dtype_of, in_words, scalar
+from .numbers import canonical_number, check_fits, dtype_of, scalar
 from .rules.devices import converted
 
-_DEFAULT, _INTEGER = np.dtype(np.float64), np.dtype(np.int64)
+_DEFAULT = np.dtype(np.float64)
 
 
-def _finished(array: Array, requires_grad: bool) -> Array:
+def finished(array: Array, requires_grad: bool) -> Array:
+    """The array, a leaf of the tape if a gradient is wanted."""
     return array.requires_grad_() if requires_grad else array
 
 
@@ -86,7 +83,7 @@ def array(
     made = converted(given, place, kind)
     if made is given and copy:
         made = Array(transfer(given.data, place), place)
-    return _finished(made, requires_grad)
+    return finished(made, requires_grad)
 
 
 def _as_numpy(data: Any) -> np.ndarray[Any, Any]:
@@ -113,13 +110,13 @@ def empty(
     >>> pn.empty(2, 3).shape
     (2, 3)
     """
-    return _finished(_new("empty", shape, dtype, device), requires_grad)
+    return finished(_new("empty", shape, dtype, device), requires_grad)
 
 
 def _new(name: str, shape: Any, dtype: DTypeLike | None, device: str | None) -> Array:
     """An array of this shape, of the dtype and on the device that are named, or of the default ones."""
     place = chosen_device(device)
-    return Array(allocate(place, _sizes(name, shape), _kind(dtype, place)), place)
+    return Array(allocate(place, sizes_of(name, shape), kind_of(dtype, place)), place)
 
 
 def _filled(name: str, shape: Any, value: Any, dtype: DTypeLike | None, device: str | None) -> Array:
@@ -128,11 +125,13 @@ def _filled(name: str, shape: Any, value: Any, dtype: DTypeLike | None, device: 
     return made
 
 
-def _kind(dtype: DTypeLike | None, place: str) -> np.dtype[Any]:
+def kind_of(dtype: DTypeLike | None, place: str) -> np.dtype[Any]:
+    """The dtype that is named, or the default one."""
     return canonical_dtype(_DEFAULT if dtype is None else dtype, place)
 
 
-def _sizes(name: str, shape: tuple[Any, ...]) -> tuple[int, ...]:
+def sizes_of(name: str, shape: tuple[Any, ...]) -> tuple[int, ...]:
+    """The sizes of a new array for the function ``name``."""
     sizes = canonical_shape(name, shape)
     if min(sizes, default=0) < 0:
         raise ArgumentError(f"{name}: shape {sizes} has a negative size.")
@@ -156,7 +155,7 @@ def full(
     >>> pn.full((2,), 7)
     array([7, 7])
     """
-    return _finished(filled("full", shape, fill_value, dtype, device), requires_grad)
+    return finished(filled("full", shape, fill_value, dtype, device), requires_grad)
 
 
 def filled(name: str, shape: Any, fill_value: Any, dtype: DTypeLike | None, device: str | None) -> Array:
@@ -176,7 +175,7 @@ def zeros(
     >>> pn.zeros(2, dtype=pn.int8)
     array([0, 0], dtype=int8)
     """
-    return _finished(_filled("zeros", shape, 0, dtype, device), requires_grad)
+    return finished(_filled("zeros", shape, 0, dtype, device), requires_grad)
 
 
 def ones(
@@ -189,105 +188,4 @@ def ones(
     >>> pn.ones(2)
     array([1., 1.])
     """
-    return _finished(_filled("ones", shape, 1, dtype, device), requires_grad)
-
-
-def rand(
-    *shape: int | Sequence[int],
-    dtype: DTypeLike | None = None,
-    device: str | None = None,
-    requires_grad: bool = False,
-    generator: np.random.Generator | None = None,
-) -> Array:
-    """Uniform random numbers from [0, 1): ``rand(2, 3)`` or ``rand((2, 3))``.
-
-    DTypeError for a dtype that is not floating. 1 itself is never drawn, whatever the dtype.
-
-    Examples
-    --------
-    >>> drawn = pn.rand(1000, dtype=pn.float16).numpy()
-    >>> bool((0 <= drawn).all() and (drawn < 1).all())
-    True
-    """
-    return _finished(uniform("rand", shape, dtype, device, generator), requires_grad)
-
-
-def uniform(name: str, shape: tuple[Any, ...], dtype: DTypeLike | None, device: str | None, generator: Any) -> Array:
-    """`rand` for the function ``name``."""
-    kind = _floating(name, dtype, device)
-    drawn = with_room(random.default(generator).random)(_sizes(name, shape))
-    below_one = float(np.nextafter(kind.type(1), kind.type(0)))  # a narrower dtype would round some of them to 1
-    return array(np.minimum(drawn, below_one), dtype=kind, device=device)
-
-
-def randn(
-    *shape: int | Sequence[int],
-    dtype: DTypeLike | None = None,
-    device: str | None = None,
-    requires_grad: bool = False,
-    generator: np.random.Generator | None = None,
-) -> Array:
-    """Random numbers with the standard normal distribution: ``randn(2, 3)`` or ``randn((2, 3))``.
-
-    DTypeError for a dtype that is not floating.
-
-    Examples
-    --------
-    >>> x, y = [pn.randn(3, generator=np.random.default_rng(0)) for _ in range(2)]
-    >>> pn.equal(x, y)
-    True
-    """
-    return _finished(normal("randn", shape, dtype, device, generator), requires_grad)
-
-
-def normal(name: str, shape: tuple[Any, ...], dtype: DTypeLike | None, device: str | None, generator: Any) -> Array:
-    """`randn` for the function ``name``."""
-    drawn = with_room(random.default(generator).standard_normal)(_sizes(name, shape))
-    return array(drawn, dtype=_floating(name, dtype, device), device=device)
-
-
-def _floating(name: str, dtype: Any, device: str | None) -> np.dtype[Any]:
-    kind = _kind(dtype, chosen_device(device))
-    if not is_float(kind):
-        raise DTypeError(f"{name}: random real numbers need a floating point dtype, not {kind}.")
-    return kind
-
-
-def randint(
-    low: int,
-    high: int | Sequence[int] | None = None,
-    size: int | Sequence[int] = (),
-    *,
-    dtype: DTypeLike | None = None,
-    device: str | None = None,
-    generator: np.random.Generator | None = None,
-) -> Array:
-    """Random integers from ``low`` (0 if only one limit is given) to ``high`` - 1, int64 by default.
-
-    ``randint(5, (3,))`` is ``randint(0, 5, (3,))``. ArgumentError where there is no such integer, OverflowError for a
-    dtype that has not all of them.
-
-    Examples
-    --------
-    >>> pn.randint(5, 6, size=(2,))
-    array([5, 5])
-    """
-    shape: Any = size
-    if isinstance(high, Sequence) and size == ():
-        high, shape = None, high
-    return integers("randint", low, high, shape, dtype, device, generator)
-
-
-def integers(
-    name: str, low: Any, high: Any, shape: Any, dtype: DTypeLike | None, device: str | None, generator: Any
-) -> Array:
-    """`randint` for the function ``name``."""
-    least, end = (0, low) if high is None else (low, high)
-    least, end = canonical_int(name, "low", least), canonical_int(name, "high", end)
-    if least >= end:
-        ends = f"{in_words(least)} to {in_words(end)} - 1"
-        raise ArgumentError(f"{name}: there is no integer from {ends}; high must be above low.")
-    kind = _INTEGER if dtype is None else canonical_dtype(dtype, chosen_device(device))
-    check_fits(name, numpy_array(name, [least, end - 1]), kind)  # whichever of them will be drawn
-    drawn = with_room(random.default(generator).integers)(least, end, _sizes(name, (shape,)), dtype=np.int64)
-    return array(drawn, dtype=kind, device=device)
+    return finished(_filled("ones", shape, 1, dtype, device), requires_grad)

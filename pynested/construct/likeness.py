@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd import Array, create
+from pynested.autograd import Array, create, drawn
 from pynested.autograd.arguments.canonical import as_array, canonical_dtype
 from pynested.autograd.default_device import chosen_device
 from pynested.backends.errors import StructureError
@@ -122,7 +122,7 @@ def rand_like(
     >>> drawn.shape, bool((drawn.values() < 1).numpy().all())
     ((2, j1), True)
     """
-    return _like("rand_like", x, dtype, requires_grad, lambda s, k, d: create.uniform("rand_like", s, k, d, generator))
+    return _like("rand_like", x, dtype, requires_grad, lambda s, k, d: drawn.uniform("rand_like", s, k, d, generator))
 
 
 def randn_like(
@@ -139,7 +139,7 @@ def randn_like(
     >>> pn.equal(*again)
     True
     """
-    return _like("randn_like", x, dtype, requires_grad, lambda s, k, d: create.normal("randn_like", s, k, d, generator))
+    return _like("randn_like", x, dtype, requires_grad, lambda s, k, d: drawn.normal("randn_like", s, k, d, generator))
 
 
 def randint_like(
@@ -161,5 +161,5 @@ def randint_like(
     (array([5., 5.]), array([5.]))
     """
     return _like(
-        "randint_like", x, dtype, False, lambda s, k, d: create.integers("randint_like", low, high, s, k, d, generator)
+        "randint_like", x, dtype, False, lambda s, k, d: drawn.integers("randint_like", low, high, s, k, d, generator)
     )

@@ -114,8 +114,10 @@ def test_random() -> None:
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_random_numbers_stay_below_one(dtype: str) -> None:
     class Almost(np.random.Generator):
-        def random(self, size: Any = None) -> Any:  # type: ignore[override]
-            return np.full(size, 1 - 2.0**-53)
+        def random(self, size: Any = None, out: Any = None) -> Any:  # type: ignore[override]
+            out = np.empty(size) if out is None else out
+            out[...] = 1 - 2.0**-53
+            return out
 
     x = pn.rand(4, dtype=dtype, generator=Almost(np.random.PCG64()))
     assert x.dtype == dtype
