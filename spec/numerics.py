@@ -21,6 +21,7 @@ __all__ = [
     "Axis",
     "NDArray",
     "cbrt",
+    "constant",
     "deviations",
     "erf",
     "erfc",
@@ -45,6 +46,7 @@ _erf_float64 = np.frompyfunc(math.erf, 1, 1)
 _erfc_float64 = np.frompyfunc(math.erfc, 1, 1)
 _of_rounded = np.frompyfunc(lambda number: number.shift(), 1, 1)
 _erf_exact = np.frompyfunc(lambda number: number.erf(), 1, 1)
+_real_exact = np.frompyfunc(lambda number: number.real, 1, 1)
 _greater = np.frompyfunc(lambda a, b: a if a != a or a >= b else b, 2, 1)
 _greater_of_two = np.frompyfunc(lambda a, b: (a + b) / 2 if a == b else a if a != a or a > b else b, 2, 1)
 _lesser = np.frompyfunc(lambda a, b: a if a != a or a <= b else b, 2, 1)
@@ -70,6 +72,12 @@ def real(x: Any) -> NDArray:
     """Return the part of `x` that decides order and sign: the real part of complex numbers, otherwise `x` itself."""
     array = np.asarray(x)
     return array.real if array.dtype.kind == "c" else array
+
+
+def constant(x: Any) -> NDArray:
+    """Return `x` as numbers that depend on nothing: what follows from them has no slope."""
+    array = np.asarray(x)
+    return np.asarray(_real_exact(array), dtype=object) if array.dtype == object else array.real
 
 
 def is_nan(x: Any) -> NDArray:

@@ -183,6 +183,12 @@ def log_sums_of_seen(scores: Any, seen: Any, runs: Segments) -> Any:
     return where(log(where(total, total.dtype.type(1), some)) + Array(base, scores.device), lowest, some)
 
 
+def greatest_of_seen(scores: Any, seen: Any, runs: Segments) -> Any:
+    """The greatest of each run of scores, of those that are seen; -inf without any. A constant in every derivative."""
+    scores = scores.detach() if seen is None else where(scores.detach(), scores.dtype.type(-np.inf), seen)
+    return Array(get_backend(scores.device).segment_max(raw(scores), runs), scores.device)
+
+
 def _along(weights: Any, steps: Any, heads: Heads) -> Any:
     """What a step of the scores says of the weights, and the other way round: the Jacobian is symmetric."""
     runs = _of_queries(heads)

@@ -10,7 +10,7 @@ import numpy as np
 from pynested.spec.components import Components, each, stacked
 from pynested.spec.mods import mask_mod as met_by
 from pynested.spec.mods import score_mod as changed_by
-from pynested.spec.numerics import NDArray, real, shift_along, sum_along, wide
+from pynested.spec.numerics import NDArray, constant, maximum_along, real, shift_along, sum_along, wide
 
 from .scaled_dot_product_attention import lead_of
 
@@ -24,10 +24,12 @@ def flex_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
     return_lse: bool = False,
+    *,
+    return_aux: tuple[bool, bool] | None = None,
 ) -> Any:
     """FLEX_ATTENTION: softmax(mod(scale * q @ k.T)) @ v, query by query, of the keys that mask and function leave."""
 
-    def one(number: NDArray, queries: NDArray, keys: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
+    def one(number: NDArray, queries: NDArray, keys: NDArray, values: NDArray) -> tuple[NDArray, NDArray, NDArray]:
         queries, keys, values = wide(queries), wide(keys), wide(values)
         if enable_gqa and keys.shape[-3]:
             group = queries.shape[-3] // keys.shape[-3]
@@ -37,12 +39,14 @@ def flex_attention(
         factor = scale if scale is not None else 1 / math.sqrt(queries.shape[-1]) if queries.shape[-1] else 1.0
         dtype = np.result_type(queries, keys, values, score_mod if isinstance(score_mod, np.ndarray) else np.float64)
         out, sums = np.zeros((*lead, queries.shape[-2], values.shape[-1]), dtype), np.zeros(queries.shape[:-1], dtype)
+        greatest = np.full(sums.shape, -np.inf, constant(sums).dtype)
         for place in np.ndindex(*sums.shape):
             head = place[:-1]
             h = int(np.ravel_multi_index(head, lead)) if lead else 0
             scores, meets = _scores(queries[place] * factor, keys[head], (int(number), h, place[-1]))
             out[place], sums[place] = _average(scores, values[head][meets])
-        return out, sums
+            greatest[place] = maximum_along(constant(scores), 0, keepdims=True)[0] if scores.size else -np.inf
+        return out, sums, greatest
 
     def _scores(row: NDArray, keys: NDArray, at: tuple[int, int, int]) -> tuple[NDArray, NDArray]:
         """The scores of one query, and of which keys they are."""
@@ -57,11 +61,12 @@ def flex_attention(
     changes, met = changed_by(score_mod), met_by(block_mask)
     shape = *lead_of(query.shape, key.shape, value.shape, enable_gqa), query.shape[-2], value.shape[-1]
     operands = numbered(query, key, value)
-    both = [each(lambda *parts, at=at: one(*parts)[at], *operands, shape=own)
-            for at, own in enumerate((shape, shape[:-1]))]  # fmt: skip
+    asked = (return_lse, False) if return_aux is None else return_aux
+    found = [each(lambda *parts, at=at: one(*parts)[at], *operands, shape=own)
+             for at, own in enumerate((shape, shape[:-1], shape[:-1])) if not at or asked[at - 1]]  # fmt: skip
     if isinstance(operands[0], Components) and not any(isinstance(x, Components) for x in (query, key, value)):
-        both = [stacked(one) for one in both]
-    return both if return_lse else both[0]
+        found = [stacked(one) for one in found]
+    return found if return_lse or return_aux is not None else found[0]
 
 
 def numbered(*operands: Any) -> tuple[Any, ...]:
@@ -91,4 +96,5 @@ def _average(scores: NDArray, values: NDArray) -> tuple[Any, Any]:
     top = shift_along(scores, 0)[0]
     powers = np.exp(scores - top)
     total = sum_along(powers, 0)
-    return sum_along((powers / total)[:, None] * values, 0), top + np.log(total)
+    base = top if abs(real(top)) < np.inf else 0.0  # a difference of infinities would be NaN
+    return sum_along((powers / total)[:, None] * values, 0), base + np.log(sum_along(np.exp(scores - base), 0))

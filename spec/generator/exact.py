@@ -214,6 +214,11 @@ class Exact(Ordered):
             slope = _real((above - below) / (2 * step))
         return +slope
 
+    @property
+    def real(self) -> Exact:
+        """The number without its slopes, as a complex one without its imaginary part."""
+        return Exact(self.value)
+
     def conjugate(self) -> Exact:
         """Return the number itself; NumPy asks for it in inner products."""
         return self

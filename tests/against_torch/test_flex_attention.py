@@ -38,12 +38,13 @@ def flexed(mod: Any, mask_mod: Any, i: int) -> list[Any]:
     if mask_mod is not None:
         sizes = q.shape[2], k.shape[2]
         mask = theirs.create_block_mask(lambda b, h, i_, j: mask_mod(b + i, h, i_, j), 1, 4, *sizes, device="cpu")
-    out, sums = theirs.flex_attention(q, k, v, own, mask, enable_gqa=True, return_lse=True)
-    return [out[0], sums[0]]
+    asked = theirs.AuxRequest(lse=True)  # on the CPU it has no greatest scores
+    out, found = theirs.flex_attention(q, k, v, own, mask, enable_gqa=True, return_aux=asked)
+    return [out[0], found.lse[0]]
 
 
 def differentiated(mod: Any, mask_mod: Any, i: int) -> tuple[list[Any], Any]:
-    """The gradients of component ``i`` by PyTorch, of all scores at once, and that of the slopes."""
+    """The greatest scores and the gradients of component ``i``, of all scores at once, and that of the slopes."""
     q, k, v = (torch.tensor(x[i], requires_grad=True) for x in (Q, K, V))
     slopes = torch.tensor(SLOPES, requires_grad=True)
     b, h = torch.tensor(i), torch.arange(4)[:, None, None]
@@ -55,8 +56,10 @@ def differentiated(mod: Any, mask_mod: Any, i: int) -> tuple[list[Any], Any]:
         scores = scores.masked_fill(~mask_mod(b, h, at, kv), -np.inf)
     out = torch.where((scores > -np.inf).any(-1, keepdim=True), scores, 0).softmax(-1) @ values
     out = torch.where((scores > -np.inf).any(-1, keepdim=True), out, 0)
-    (out.sum() * 2 + out.square().sum()).backward()
-    return [x.grad for x in (q, k, v)], slopes.grad
+    meets = (scores > -np.inf).any(-1)
+    sums = torch.where(meets.unsqueeze(-1), scores, 0).logsumexp(-1)
+    (out.sum() * 2 + out.square().sum() + torch.where(meets, sums, 0).square().sum()).backward()
+    return [scores.detach().amax(-1), *[x.grad for x in (q, k, v)]], slopes.grad
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -67,14 +70,15 @@ def test_each_component(mod: Any, mask_mod: Any, layout: Any) -> None:
     slopes = pn.array(SLOPES, requires_grad=True)
     mask = None if mask_mod is None else pn.create_nested_block_mask(mask_mod, q, k, 2)
     own = None if mod is None else lambda s, b, h, i, j: mod(s, b, h, i, j, slopes)
-    out, sums = pn.flex_attention(q, k, v, own, mask, enable_gqa=True, return_lse=True)
-    (out.sum() * 2 + (out * out).sum()).backward()
-    found = [plain(one) for one in (out, sums, q.grad, k.grad, v.grad)]
+    asked = pn.AuxRequest(lse=True, max_scores=True)
+    out, (sums, greatest) = pn.flex_attention(q, k, v, own, mask, enable_gqa=True, return_aux=asked)
+    (out.sum() * 2 + (out * out).sum() + pn.where(pn.isinf(sums), 0.0, sums).square().sum()).backward()
+    found = [plain(one) for one in (out, sums, greatest, q.grad, k.grad, v.grad)]
     to_slopes: Any = 0
     for i in range(len(SIZES)):
-        gradients, of_slopes = differentiated(mod, mask_mod, i)
+        own_found, of_slopes = differentiated(mod, mask_mod, i)
         to_slopes = None if mod is None else to_slopes + of_slopes
-        for ours, other in zip(found, flexed(mod, mask_mod, i) + gradients, strict=True):
+        for ours, other in zip(found, flexed(mod, mask_mod, i) + own_found, strict=True):
             np.testing.assert_allclose(ours[i], other.numpy(), rtol=1e-10, atol=1e-12)
     if to_slopes is not None:
         assert slopes.grad is not None

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import GradientError
+from pynested.backends.errors import ArgumentError, GradientError
 from pynested.spec.encoding import Components
 
 from ..nests import assert_same, batch, distinct, nest, place, plain
@@ -164,6 +164,83 @@ class TestLogSums:
         pn.gradcheck(lambda q: flex(q, x.to(q.dtype), q, block_mask=mask, return_lse=True)[1][:, :, 1:], (x,))
         out, sums = flex(*[x.to(pn.float16)] * 3, return_lse=True)
         assert (out.dtype, sums.dtype, sums.shape) == (pn.float16, pn.float32, (1, 2, 3))
+
+
+EACH_WAY: tuple[tuple[Any, Any], ...] = (
+    (None, None),
+    (lambda s, b, h, i, j: s * (1 + h) - b, None),
+    (lambda s, b, h, i, j: pn.where(j != 1, s, -np.inf), lambda b, h, i, j: (i + j + h) % 2 == 0),
+    (None, lambda b, h, i, j: i < b),
+)
+
+
+class TestWhatIsAskedForBesides:
+    @pytest.mark.parametrize(("mod", "mask_mod"), EACH_WAY, ids=("plain", "function", "both", "no keys"))
+    def test_of_every_query_by_its_own_loop(self, mod: Any, mask_mod: Any, layout: Any) -> None:
+        q, k = (nest(plain(x), layout, ragged=2) for x in (Q, K))
+        mask = None if mask_mod is None else pn.create_nested_block_mask(mask_mod, q, k, 2)
+        own = None if mod is None else lambda *given: mod(*given).to(given[0].dtype)
+        both = pn.AuxRequest(lse=True, max_scores=True)
+        out, found = flex(q, k, k, own, mask, scale=0.5, return_aux=both)
+        assert found.lse.layout is found.max_scores.layout is layout
+        assert_same(out, plain(flex(q, k, k, own, mask, scale=0.5)), 1e-15)
+        for n, (a, b) in enumerate(zip(plain(q), plain(k), strict=True)):
+            for h, i in np.ndindex(a.shape[:2]):
+                pairs = [j for j in range(b.shape[1]) if mask_mod is None or mask_mod(n, h, i, j)]
+                scores = [0.5 * float(a[h, i] @ b[h, j]) for j in pairs]
+                if mod is not None:
+                    given = zip(scores, pairs, strict=True)
+                    scores = [float(np.asarray(mod(pn.array(s), n, h, i, j))) for s, j in given]
+                top = max(scores, default=-np.inf)
+                total = np.log(sum(np.exp(s) for s in scores)) if top > -np.inf else top
+                np.testing.assert_allclose(found.lse[n][h, i].item(), total, rtol=1e-12, atol=1e-12)
+                np.testing.assert_allclose(found.max_scores[n][h, i].item(), top, rtol=1e-12, atol=1e-12)
+
+    def test_none_for_what_was_not(self) -> None:
+        for lse, greatest in product((False, True), repeat=2):
+            _, found = flex(Q, K, K, return_aux=pn.AuxRequest(lse, greatest))
+            assert type(found) is pn.AuxOutput
+            assert (found.lse is not None, found.max_scores is not None) == (lse, greatest)
+
+    def test_no_gradient_flows_through_the_greatest(self) -> None:
+        """Neither backwards nor forwards; those of the others are what they are without it."""
+        x, tangent = (pn.array(distinct((1, 2, 3, 2), seed)) for seed in range(2))
+
+        def asked(q: Any, lse: bool, greatest: bool) -> Any:
+            out, found = flex(q, x, x, lambda s, b, h, i, j: s * s, return_aux=pn.AuxRequest(lse, greatest))
+            return out.sum() + (found.lse.sum() if lse else 0) + (found.max_scores.sum() if greatest else 0)
+
+        q = x.detach().requires_grad_()
+        _, found = flex(q, x, x, return_aux=pn.AuxRequest(True, True))
+        assert found.lse.requires_grad and not found.max_scores.requires_grad
+        for lse in (False, True):
+            with_it, without = (pn.grad(asked(q, lse, one), q).numpy() for one in (True, False))
+            np.testing.assert_array_equal(with_it, without)
+            with_it, without = (pn.jvp(lambda q: asked(q, lse, one), (x,), (tangent,))[1].item()  # noqa: B023
+                                for one in (True, False))  # fmt: skip
+            assert with_it == without
+
+    def test_dtypes_and_nothing(self) -> None:
+        x = pn.array(distinct((1, 2, 3, 2)), dtype=pn.float16)
+        out, found = flex(x, x, x, return_aux=pn.AuxRequest(True, True))
+        assert [one.dtype for one in (out, *found)] == [pn.float16, pn.float32, pn.float32]
+        for rows, size in product((0, 2), (0, 3)):
+            q, k = pn.zeros(1, 1, rows, 2), pn.zeros(1, 1, size, 2)
+            _, found = flex(q, k, k, return_aux=pn.AuxRequest(True, True))
+            due = np.full((1, 1, rows), np.log(size) if size else -np.inf)
+            np.testing.assert_allclose(found.lse.numpy(), due, rtol=1e-6)
+            np.testing.assert_array_equal(found.max_scores.numpy(), np.minimum(due, 0))
+        _, found = flex(Q[:0], K[:0], K[:0], return_aux=pn.AuxRequest(True, True))
+        assert found.lse.shape[:2] == found.max_scores.shape[:2] == (0, 2)
+
+    @pytest.mark.parametrize("given", [True, "lse", (True, True), {"lse": True}, pn.AuxOutput()])
+    def test_other_than_a_request_is_refused(self, given: Any) -> None:
+        with pytest.raises(ArgumentError, match=r"return_aux must be an AuxRequest, not .*pn\.AuxRequest\(lse=True"):
+            flex(Q, K, K, return_aux=given)
+
+    def test_two_ways_to_ask_at_once_are_refused(self) -> None:
+        with pytest.raises(ArgumentError, match="return_lse=True .* and return_aux .*; give one of them"):
+            flex(Q, K, K, return_lse=True, return_aux=pn.AuxRequest())
 
 
 class TestDerivatives:

@@ -31,7 +31,7 @@ BLOCK_SIZE = 2  # of masks that a call names
 
 
 def flex_attention(*args: Any, **kwargs: Any) -> Any:
-    """`pn.flex_attention` with functions by name, and a vector of slopes that one captures."""
+    """`pn.flex_attention` with functions by name, or a vector of slopes that one captures; its results as a list."""
     given = dict(inspect.signature(pn.flex_attention).bind(*args, **kwargs).arguments)
     score, mask = given.get("score_mod"), given.get("block_mask")
     if isinstance(score, str):
@@ -41,7 +41,10 @@ def flex_attention(*args: Any, **kwargs: Any) -> Any:
     if isinstance(mask, str):
         keys = None if mask == "alone" else given["key"]
         given["block_mask"] = pn.create_nested_block_mask(MASK_MODS[mask], given["query"], keys, BLOCK_SIZE=BLOCK_SIZE)
-    return pn.flex_attention(**given)
+    if given.get("return_aux") is None:
+        return pn.flex_attention(**given)
+    out, found = pn.flex_attention(**(given | {"return_aux": pn.AuxRequest(*given["return_aux"])}))
+    return [out, *[one for one in found if one is not None]]
 
 
 def create_nested_block_mask(mask_mod: str, q_nt: Any, *args: Any, **kwargs: Any) -> Any:

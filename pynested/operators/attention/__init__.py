@@ -11,6 +11,7 @@ from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dense, Operand
 
 from .attended import Asked, attended
+from .besides import AuxOutput, AuxRequest
 from .block_mask import BlockMask
 from .flex import flex_attention
 from .layers import transformer_decoder_layer, transformer_encoder_layer
@@ -19,6 +20,8 @@ from .mods import and_masks, or_masks
 from .projected import multi_head_attention
 
 __all__ = [
+    "AuxOutput",
+    "AuxRequest",
     "BlockMask",
     "and_masks",
     "create_block_mask",

@@ -27,6 +27,7 @@ from pynested.backends.heads import Placed
 from pynested.backends.memory import with_room
 from pynested.structure import Ints
 
+from .besides import AuxRequest
 from .block_mask import PARTIAL, BlockMask
 from .mods import Block, ScoreMod, modified
 
@@ -40,13 +41,13 @@ class Call(NamedTuple):
     mod: ScoreMod | None
     mask: BlockMask | None
     scale: float
-    with_sums: bool
+    asked: AuxRequest
 
 
-def by_blocks(call: Call, q: Array, k: Array, v: Array, heads: Heads) -> tuple[Array, Array | None, Ints]:
-    """Flat buffers -> the result of each head, one after the other, and of each query the logarithm of its sum.
+def by_blocks(call: Call, q: Array, k: Array, v: Array, heads: Heads) -> tuple[list[Array], Ints]:
+    """Flat buffers -> the result of each head, one after the other, and what there is of each query that is asked for.
 
-    The components come in the order that is the third: those that are computed together follow each other.
+    The components come in the order that is the second: those that are computed together follow each other.
     """
     groups = _together(call, heads)
     order = np.array([i for group in groups for i in group], np.int64)
@@ -60,13 +61,14 @@ def by_blocks(call: Call, q: Array, k: Array, v: Array, heads: Heads) -> tuple[A
     queries = _components(q, heads.queries, [(n * g, rows, heads.width) for n, g, rows, _ in shapes])
     keys = _components(k, own.keys, [(n, size, heads.width) for n, _, _, size in shapes])
     values = _components(v, own.values, [(n, size, heads.value_width) for n, _, _, size in shapes])
-    results, sums = [_nothing(q, k, v)], [to_dtype(_nothing(q, k), computing_dtype(q.dtype))]
+    found = [[_nothing(q, k, v)]]
+    found += [[to_dtype(_nothing(q, k), computing_dtype(q.dtype))] for one in call.asked if one]
     for group, *operands in zip(groups, queries, keys, values, strict=True):
         for of_heads_together in _of_group(call, group, *operands):
             made = zip(*of_heads_together, strict=True)
-            for total, parts in zip((results, sums), made, strict=False):
+            for total, parts in zip(found, made, strict=True):
                 total.append(moves.reshape(moves.concatenate(parts, 1), (-1,)))
-    return moves.concatenate(results, 0), moves.concatenate(sums, 0) if call.with_sums else None, order
+    return [moves.concatenate(total, 0) for total in found], order
 
 
 def _together(call: Call, heads: Heads) -> list[list[int]]:
@@ -158,7 +160,7 @@ def _attending(call: Call, each: list[Block], partial: list[range]) -> Callable[
         half = len(blocks) // 2
         keys, values = (moves.concatenate(some, 1) for some in (blocks[:half], blocks[half:]))
         seen = _seen(call, each, partial, q.device)
-        if call.mod is None and not call.with_sums:
+        if call.mod is None and not any(call.asked):
             return (_plain(call, q, keys, values, seen),)
         return _scored(call, each, q, keys, values, seen)
 
@@ -209,7 +211,7 @@ def _plain(call: Call, q: Array, k: Array, v: Array, seen: Any) -> Array:
 
 
 def _scored(call: Call, each: list[Block], q: Array, k: Array, v: Array, seen: Any) -> tuple[Array, ...]:
-    """Results and logarithms of sums, of scores that a function has looked at."""
+    """Results, and what is asked for besides, of scores that a function has looked at."""
     (heads, rows, _), (own, size, _), dtype = q.shape, k.shape, computing_dtype(q.dtype)
     if seen is not None:
         seen = with_room(get_backend(q.device).xp.broadcast_to(seen, (heads, rows, size)).reshape)(-1)
@@ -225,10 +227,10 @@ def _scored(call: Call, each: list[Block], q: Array, k: Array, v: Array, seen: A
         Matrices.of_sizes(of_keys, np.full(own, v.shape[2])),
         seen,
     )
-    result = moves.reshape(to_dtype(made, q.dtype), (heads, rows, v.shape[2]))
-    if not call.with_sums:
-        return (result,)
-    return result, moves.reshape(of_heads.log_sums_of_seen(scores, seen, runs), (heads, rows))
+    found = moves.reshape(to_dtype(made, q.dtype), (heads, rows, v.shape[2]))
+    besides = (of_heads.log_sums_of_seen, of_heads.greatest_of_seen)
+    each_asked = [of for of, asked in zip(besides, call.asked, strict=True) if asked]
+    return found, *[moves.reshape(of(scores, seen, runs), (heads, rows)) for of in each_asked]
 
 
 def _modified(call: Call, each: list[Block], q: Array, k: Array, seen: Any) -> tuple[Array, Any]:

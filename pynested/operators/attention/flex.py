@@ -16,6 +16,7 @@ from pynested.nested.operands import Dense, Operand
 from pynested.operators.movement import squeeze
 from pynested.structure import Ints
 
+from .besides import AuxOutput, AuxRequest
 from .block_mask import BlockMask
 from .by_blocks import Call, by_blocks
 from .given import operands_of, scale_of
@@ -35,6 +36,8 @@ def flex_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
     return_lse: Literal[False] = False,
+    *,
+    return_aux: None = None,
 ) -> Array: ...
 @overload
 def flex_attention(
@@ -46,6 +49,8 @@ def flex_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
     return_lse: Literal[False] = False,
+    *,
+    return_aux: None = None,
 ) -> NestedArray: ...
 @overload
 def flex_attention(
@@ -56,7 +61,22 @@ def flex_attention(
     block_mask: BlockMask | None = None,
     scale: float | None = None,
     enable_gqa: bool = False,
+    return_lse: Literal[False] = False,
+    *,
+    return_aux: AuxRequest,
+) -> tuple[Any, AuxOutput]: ...
+@overload
+def flex_attention(
+    query: Operand,
+    key: Operand,
+    value: Operand,
+    score_mod: ScoreMod | None = None,
+    block_mask: BlockMask | None = None,
+    scale: float | None = None,
+    enable_gqa: bool = False,
     return_lse: bool = False,
+    *,
+    return_aux: None = None,
 ) -> Any: ...
 def flex_attention(
     query: Operand,
@@ -67,6 +87,8 @@ def flex_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
     return_lse: bool = False,
+    *,
+    return_aux: AuxRequest | None = None,
 ) -> Any:
     """`scaled_dot_product_attention` with scores that a function changes: ``3 x (B, H, *, E) -> (B, H, *, E)``.
 
@@ -87,7 +109,10 @@ def flex_attention(
     enable_gqa : bool
         Whether several heads of queries share one of keys.
     return_lse : bool
-        Whether to return the logarithms of the sums of the exponentials of the scores too, ``(B, H, *)``.
+        Whether to return the logarithms of the sums of the exponentials of the scores too, ``(B, H, *)``: a pair.
+    return_aux : AuxRequest, optional
+        What to return besides: ``AuxRequest(lse=True, max_scores=True)`` asks for these logarithms and the greatest
+        score of each query, ``(B, H, *)``, and makes a pair of the result and an `AuxOutput`.
 
     Raises
     ------
@@ -96,19 +121,21 @@ def flex_attention(
     DTypeError, DeviceError
         For bools and integers; for a function that returns another dtype, or an array on another device.
     ArgumentError
-        For a function that is none, or returns no array; a block mask that is none; a ``scale`` that is not finite.
+        For a function that is none, or returns no array; a block mask that is none; a ``scale`` that is not finite;
+        a ``return_aux`` that is none, or beside ``return_lse``.
 
     Notes
     -----
     A score that the function makes -inf is left out, as a pair is that the mask leaves out: whatever its key and value
-    hold reaches neither the result nor the gradient. A query that meets no key becomes +0, and its log-sum -inf.
-    Scores are in the dtype that is computed in, float32 for halves, as are log-sums.
+    hold reaches neither the result nor the gradient. A query that meets no key becomes +0; its log-sum and its
+    greatest score are -inf. Scores are in the dtype that is computed in, float32 for halves, as is what is returned
+    besides. Log-sums are differentiable; through the greatest scores no gradient flows.
 
     The function is called on every block that is computed, and again in the backward pass: it must do the same again.
     Gradients of every order flow to all that it uses. It should look at each score alone; how scores are cut into
     blocks may change. Indices of several dimensions pick from a vector: ``bias[h]``, ``table[q_idx - kv_idx + n]``.
 
-    Clauses: FLEX_ATTENTION-1 to FLEX_ATTENTION-16. After `torch.nn.attention.flex_attention.flex_attention`.
+    Clauses: FLEX_ATTENTION-1 to FLEX_ATTENTION-19. After `torch.nn.attention.flex_attention.flex_attention`.
 
     Examples
     --------
@@ -132,6 +159,7 @@ def flex_attention(
             f"{NAME}: block_mask must be a BlockMask, not {in_words(block_mask)}. Make one: "
             "pn.create_nested_block_mask(mask_mod, query, key)."
         )
+    asked = _asked(return_lse, return_aux)
     arrays, _ = operands_of(NAME, query, key, value, None)
     met = meeting(NAME, arrays, None, False, scale_of(NAME, scale), enable_gqa, batched=True)
     if block_mask is not None:
@@ -139,12 +167,34 @@ def flex_attention(
         block_mask.check(NAME, met.heads.sizes[:, 2:], met.heads.counts, nested)
     dtype = promoted(*[x.dtype for x in arrays])
     q, k, v = (to_dtype(x, dtype) for x in met.buffers[:3])
-    if score_mod is None and block_mask is None and not return_lse:
-        return met.wrapped(of_heads.attended(q, k, v, None, met.heads))
-    call = Call(NAME, score_mod, block_mask, met.heads.scale, return_lse)
-    result, sums, order = by_blocks(call, q, k, v, met.heads)
+    if score_mod is None and block_mask is None and not any(asked):
+        made = met.wrapped(of_heads.attended(q, k, v, None, met.heads))
+        return made if return_aux is None else (made, AuxOutput())
+    call = Call(NAME, score_mod, block_mask, met.heads.scale, asked)
+    (result, *besides), order = by_blocks(call, q, k, v, met.heads)
     made = _placed(result, met, order)
-    return made if sums is None else (made, squeeze(_placed(sums, met.of_width(1), order), -1))
+    found = iter([squeeze(_placed(one, met.of_width(1), order), -1) for one in besides])
+    output = AuxOutput(*[next(found) if one else None for one in asked])
+    if output.max_scores is not None:
+        output = output._replace(max_scores=output.max_scores.detach())
+    return (made, output) if return_aux is not None else (made, output.lse) if return_lse else made
+
+
+def _asked(return_lse: bool, return_aux: Any) -> AuxRequest:
+    """What is wanted besides the result."""
+    if return_aux is None:
+        return AuxRequest(lse=return_lse)
+    if not isinstance(return_aux, AuxRequest):
+        raise ArgumentError(
+            f"{NAME}: return_aux must be an AuxRequest, not {in_words(return_aux)}. Make one: "
+            "pn.AuxRequest(lse=True, max_scores=True)."
+        )
+    if return_lse:
+        raise ArgumentError(
+            f"{NAME}: return_lse=True returns a pair with the log-sums, and return_aux one with an AuxOutput; give one "
+            "of them, such as return_aux=pn.AuxRequest(lse=True)."
+        )
+    return return_aux
 
 
 def _placed(flat: Array, met: Met, order: Ints) -> Any:

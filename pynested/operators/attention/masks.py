@@ -101,10 +101,10 @@ def create_nested_block_mask(
     -----
     The function is asked once about every pair. Empty components have no blocks.
 
-    PyTorch asks for ``B`` and ``H`` too, which follow from the arrays here.
+    PyTorch 2.13 has none of this name, as its `flex_attention` takes no nested tensors.
 
     Clauses: CREATE_NESTED_BLOCK_MASK-1 to CREATE_NESTED_BLOCK_MASK-8.
-    After `torch.nn.attention.flex_attention.create_nested_block_mask`.
+    After `torch.nn.attention.flex_attention.create_block_mask`, which makes one of given sizes.
 
     Examples
     --------

@@ -62,6 +62,15 @@ def _sums(book: Book) -> None:
     for kw in ({}, {"score_mod": "marked"}, {"score_mod": "marked", "block_mask": "checkered"}):
         options = {"scale": 2.0, "return_lse": True, **kw}
         book.value("float32/log-sums", "1 2 6 7 9", single, kw=options, several=True, zeros="either")
+    both = {"scale": 2.0, "score_mod": "marked", "block_mask": "checkered", "return_aux": (True, True)}
+    book.value("float32/besides", "7 9 17 18", single, kw=both, several=True, zeros="either")
+    # So far apart that the greatest score has all the weight; the third component has scores of -inf, +inf and NaN.
+    q = nest("float32", [[[16.0], [-16.0]], np.zeros((0, 1)), [[-INF], [INF], [NAN]]], 1)
+    k = nest("float32", [[[16.0], [-8.0], [32.0]], [[1.0]], [[1.0], [2.0]]], 1)
+    v = nest("float32", [[[1.0], [2.0], [3.0]], [[4.0]], [[5.0], [6.0]]], 1)
+    for asked in ((False, True), (True, True)):
+        book.value("float32/greatest", "17", [q, k, v], kw={"return_aux": asked}, several=True, gradient=None)
+    book.value("float32/nothing-besides", "17", single, kw={**both, "return_aux": (False, False)}, several=True)
 
 
 def _edges(book: Book) -> None:
@@ -104,6 +113,7 @@ def _errors(book: Book) -> None:
     inside("no-array", "15", "ArgumentError", near, [q, k, v], kw={"score_mod": "forgotten"})
     inside("mask-of-others", "16", "StructureError", near, [q, *[_rows(x, (3, 1, 2)) for x in "kv"]], kw=_ALONE)
     refuse("scale", "15", "ArgumentError", near, [q, k, v], kw={"scale": NAN})
+    refuse("both", "19", "ArgumentError", near, [q, k, v], kw={"return_lse": True, "return_aux": (True, False)})
 
 
 def _blocks(book: Book) -> None:
