@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pynested.backends.dtypes import is_float
-from pynested.backends.errors import ArgumentError, DeviceError, GradientError
+from pynested.backends.errors import ArgumentError, DeviceError, GradientError, named_type
 from pynested.backends.host import from_host
 
 from .array import Array, new_zeros, owner, zeros_like
@@ -129,7 +129,7 @@ def jvp(function: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any,
     if not isinstance(primals, tuple | list):
         primals, tangents = (primals,), (tangents,)
     if not isinstance(tangents, tuple | list):
-        raise ArgumentError(f"jvp: the primals are a {type(primals).__name__}, so the tangents must be one, too.")
+        raise ArgumentError(f"jvp: the primals are {named_type(primals)}, so the tangents must be one, too.")
     return _pushed("jvp", function, tuple(primals), tuple(tangents))
 
 
@@ -191,7 +191,7 @@ def jacobian(function: Callable[[Any], Any], x: Array) -> Array:
 def _jacobian_for(name: str, function: Callable[[Any], Any], x: Array) -> Array:
     """The Jacobian for the function ``name``, by a pull for each element of the result."""
     if not isinstance(x, Array):
-        raise ArgumentError(f"{name}: x must be one dense array, not a {type(x).__name__}: pn.array(x), or use vjp.")
+        raise ArgumentError(f"{name}: x must be one dense array, not {named_type(x)}: pn.array(x), or use vjp.")
     output, pull = vjp(function, x)
     if not isinstance(output, Array):
         what = type(output).__name__
@@ -254,7 +254,7 @@ def _gradient(name: str, function: Callable[[Any], Any]) -> Callable[[Any], Any]
     def gradient(x: Any) -> Any:
         output, pull = vjp(function, x)
         if not isinstance(output, Array) or output.numel() != 1:
-            what = f"an array of shape {output.shape}" if isinstance(output, Array) else f"a {type(output).__name__}"
+            what = f"an array of shape {output.shape}" if isinstance(output, Array) else named_type(output)
             raise GradientError(f"{name}: the function must return one element, not {what}.")
         return pull(ones_like(output))
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
-from pynested.backends.errors import DeviceError, DTypeError, GradientError
+from pynested.backends.errors import DeviceError, DTypeError, GradientError, named_type
 from pynested.backends.forking import Lock
 from pynested.backends.host import as_bare, writable
 from pynested.backends.memory import with_room
@@ -143,9 +143,7 @@ class Array(Protocols):
     @grad.setter
     def grad(self, value: Array | None) -> None:
         if value is not None and type(value) is not Array:
-            raise GradientError(
-                f"grad: a gradient is a pn.Array, not a {type(value).__name__}. Make one: pn.array(value)."
-            )
+            raise GradientError(f"grad: a gradient is a pn.Array, not {named_type(value)}. Make one: pn.array(value).")
         if value is not None and (value.shape != self.shape or value.dtype != self.dtype):
             raise GradientError(
                 f"grad: a gradient of shape {value.shape} and dtype {value.dtype} does not fit an array of shape "

@@ -10,7 +10,7 @@ import numpy as np
 
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
-from pynested.backends.errors import DeviceError, GradientError
+from pynested.backends.errors import DeviceError, GradientError, named_type
 from pynested.backends.host import from_host
 from pynested.backends.memory import with_room
 
@@ -96,7 +96,7 @@ class Function:
             return outputs
         if not flatten(outputs)[0]:
             raise GradientError(
-                f"{cls.__name__}.forward returned a {type(outputs).__name__}, which no gradient flows through. Return "
+                f"{cls.__name__}.forward returned {named_type(outputs)}, which no gradient flows through. Return "
                 "arrays: pn.array(value)."
             )
         return _Call(cls, context, arguments, outputs).recorded(arrays)
@@ -189,7 +189,7 @@ class _Call(Rule):
         arrays = flatten(answer)[0]
         if len(arrays) != len(devices):
             raise GradientError(
-                f"{self.name}.backward returned a {type(answer).__name__} for argument {i}, a {kind.__name__}. "
+                f"{self.name}.backward returned {named_type(answer)} for argument {i}, a {kind.__name__}. "
                 "Return a gradient of the same form."
             )
         return arrays if kind is Array else matched(f"{self.name}.backward", rebuild(arrays), answer)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pynested.backends.errors import ArgumentError, DeviceError, GradientError
+from pynested.backends.errors import ArgumentError, DeviceError, GradientError, named_type
 
 from .array import READ_ONLY, Array, owner
 from .pending import Pending
@@ -26,7 +26,7 @@ def read_only(gradient: Array) -> Array:
 def registered(array: Array, hook: Hook) -> Callable[[], None]:
     """Let every later pass call ``hook`` with the gradient of ``array``; what is returned takes it off again."""
     if not callable(hook):
-        raise ArgumentError(f"register_hook: a hook is a function of one gradient, not a {type(hook).__name__}.")
+        raise ArgumentError(f"register_hook: a hook is a function of one gradient, not {named_type(hook)}.")
     if not array.requires_grad:
         raise GradientError("register_hook: this array requires no gradient, so the hook would never be called.")
     if array.line is None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
-from pynested.backends.errors import ArgumentError, DeviceError, GradientError
+from pynested.backends.errors import ArgumentError, DeviceError, GradientError, named_type
 
 from .array import Array, is_writable, owner, raw, wrapped
 from .containers import flatten, matched
@@ -178,7 +178,7 @@ def grad(
     """
     wrt, rebuild = flatten(inputs)
     if not wrt and not isinstance(inputs, tuple | list | dict):
-        raise ArgumentError(f"grad: inputs must be arrays that require grad, not a {type(inputs).__name__}.")
+        raise ArgumentError(f"grad: inputs must be arrays that require grad, not {named_type(inputs)}.")
     if callable(outputs):
         raise ArgumentError(
             f"grad: outputs are arrays, not the {type(outputs).__name__} that gives them: pn.grad(f(x), x). Functions "

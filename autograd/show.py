@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pynested.backends.errors import ArgumentError
+from pynested.backends.errors import ArgumentError, named_type
 
 from .containers import flatten
 from .graph import lines_before
@@ -73,7 +73,7 @@ def tape(outputs: Any, **names: Any) -> Tape:
     2  sum(#1, 0)  float64 ()
     """
     if not flatten(outputs)[0]:
-        raise ArgumentError(f"tape: outputs must be arrays or containers of them, not a {type(outputs).__name__}.")
+        raise ArgumentError(f"tape: outputs must be arrays or containers of them, not {named_type(outputs)}.")
     ends = [node for node in map(source_of, flatten(outputs)[0]) if node is not None]
     lines = sorted(lines_before(ends), key=lambda line: line.number)
     nodes = [source for line in lines for source in line.sources] + ends

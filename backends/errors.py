@@ -68,3 +68,13 @@ class ReadOnlyError(PynestedError, AttributeError):
 
 class MissingDependency(PynestedError, ImportError):
     """An optional package that is not installed."""
+
+
+def named_type(value: object) -> str:
+    """What a message calls a value of a wrong type.
+
+    >>> named_type(3), named_type([])
+    ('an int', 'a list')
+    """
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import numpy as cpu
-from .errors import ArgumentError, DeviceError
+from .errors import ArgumentError, DeviceError, named_type
 from .interface import Backend
 
 _by_device: dict[str, Backend] = {}
@@ -51,7 +51,7 @@ def is_loaded(device: str) -> bool:
 def register_kernel(verb: str, device: str, function: Callable[..., Any]) -> None:
     """Let ``function`` compute ``verb`` on ``device``, from now on or from when the device is first used."""
     if not callable(function):
-        raise ArgumentError(f"kernel: a function is decorated, not a {type(function).__name__}.")
+        raise ArgumentError(f"kernel: a function is decorated, not {named_type(function)}.")
     if not isinstance(verb, str) or not hasattr(cpu, verb):
         raise ArgumentError(
             f"no verb {verb!r}: the verbs are those of pynested.backends.Backend, and NumPy's functions."

@@ -10,7 +10,7 @@ from types import MethodType
 from typing import Any
 
 from pynested.autograd.tape import ANOMALY, state
-from pynested.backends.errors import ArgumentError
+from pynested.backends.errors import ArgumentError, named_type
 from pynested.surface.passing import all_see, step, unwatched, watchers
 
 from .chains import Chain
@@ -232,7 +232,7 @@ def compile(function: Callable[..., Any]) -> Compiled:
     (array([1.]), array([1., 1.]))
     """
     if not callable(function):
-        raise ArgumentError(f"compile: a function is compiled, not a {type(function).__name__}: pn.compile(f).")
+        raise ArgumentError(f"compile: a function is compiled, not {named_type(function)}: pn.compile(f).")
     return Compiled(function)
 
 

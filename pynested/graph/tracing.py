@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array, random
-from pynested.backends.errors import ArgumentError, TraceError
+from pynested.backends.errors import ArgumentError, TraceError, named_type
 from pynested.nested.array import NestedArray
 from pynested.pictures.picture import Picture
 from pynested.surface.passing import watchers
@@ -84,7 +84,7 @@ def bound(form: Any, given: Any, path: str = "") -> Iterator[Any]:
     """What stands where values stand in ``form``; everything else has to be as it was."""
     if type(form) is Value:
         if not isinstance(given, Array | NestedArray | np.random.Generator):
-            raise ArgumentError(f"graph: an array was traced{path}, and this is a {type(given).__name__}.")
+            raise ArgumentError(f"graph: an array was traced{path}, and this is {named_type(given)}.")
         yield given
     elif isinstance(form, CONTAINERS):
         same = isinstance(given, CONTAINERS) and type(form) is type(given) and len(parts(form)) == len(parts(given))
@@ -145,7 +145,7 @@ def trace(function: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
 def recorded(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Recording:
     """The recording of ``function``, which runs twice to see that it does the same."""
     if not callable(function):
-        raise ArgumentError(f"trace: a function is recorded, not a {type(function).__name__}: pn.trace(f, *examples).")
+        raise ArgumentError(f"trace: a function is recorded, not {named_type(function)}: pn.trace(f, *examples).")
     if any(isinstance(getattr(watcher, "__self__", None), Recorder) for watcher in watchers()):
         raise refusal("trace")
     with random.drawn_again(random.get_state()):

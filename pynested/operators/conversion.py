@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array, canonical_dtype
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules.devices import converted
-from pynested.backends.errors import DeviceError, DTypeError, StructureError
+from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, StructureError
+from pynested.backends.registry import devices
 from pynested.components import packing
 from pynested.construct import as_nested_array, nested_array
 from pynested.construct.buffers import nested_array_from_jagged, nested_array_from_strided
@@ -82,6 +85,8 @@ def to(
     DTypeError
         For an unsupported dtype, and bfloat16 on the CPU, which only the devices have; ``to("cpu",
         pn.float32)`` takes its values there.
+    ArgumentError
+        For two dtypes or two devices.
 
     Notes
     -----
@@ -113,15 +118,29 @@ def to(
 
 def _placed(x: Array, *targets: Any, dtype: Any, device: str | None) -> Array:
     """The array in another dtype, on another device, or both; itself where nothing changes."""
-    place, kind = x.device, None
+    places: list[str] = []
+    kinds: list[Any] = []
     for target in (*targets, *[one for one in (device, dtype) if one is not None]):
-        if isinstance(target, str) and target in ("cpu", "cuda", "emulated"):
-            place = target
+        if isinstance(target, str) and target in devices():
+            places.append(target)
         elif target is None:
             raise DTypeError("to: None is neither a dtype nor a device.")
         else:
-            kind = target
-    return converted(x, place, canonical_dtype(x.dtype if kind is None else kind, place))
+            kinds.append(target)
+    for what, given in (("devices", places), ("dtypes", kinds)):
+        if len(given) > 1:
+            raise ArgumentError(f"to: two {what} are given, {given[0]!r} and {given[1]!r}; an array has one.")
+    place = places[0] if places else x.device
+    return converted(x, place, _kind(kinds[0], place) if kinds else canonical_dtype(x.dtype, place))
+
+
+def _kind(dtype: Any, place: str) -> np.dtype[Any]:
+    try:
+        return canonical_dtype(dtype, place)
+    except DTypeError as error:
+        if not isinstance(dtype, str):
+            raise
+        raise DTypeError(f"to: {error} Devices are {', '.join(map(repr, devices()))}.") from None
 
 
 def to_dense(self: NestedArray | Array) -> Array:

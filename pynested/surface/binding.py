@@ -25,7 +25,7 @@ from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
 from pynested.autograd import Array
-from pynested.backends.errors import ArgumentError
+from pynested.backends.errors import ArgumentError, named_type
 from pynested.nested.array import NestedArray
 from pynested.tables.functions import UNSAID
 
@@ -213,7 +213,7 @@ def _words(value: Any) -> str:
         layout = value.layout.name if isinstance(value, NestedArray) else "dense"
         return f"a {layout} array of shape {_shape(value)} and dtype {value.dtype}"
     text = reprlib.repr(value)
-    return text if " at 0x" not in text else f"a {type(value).__name__}"
+    return text if " at 0x" not in text else named_type(value)
 
 
 def _shape(value: Any) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from pynested import operators as ops
 from pynested.autograd import Array
 from pynested.autograd.arguments.shapes import several
-from pynested.backends.errors import ArgumentError, DTypeError
+from pynested.backends.errors import ArgumentError, DTypeError, named_type
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import DType, Index, IntsLike
 from pynested.operators.movement import views
@@ -43,8 +43,7 @@ def _refuse_list(name: str, value: Any) -> None:
     """Refuse to compare with a list, of which Python would say that it is another object."""
     if name in ("eq", "ne") and isinstance(value, list | tuple):
         raise ArgumentError(
-            f"{name}: a {type(value).__name__} is no array. Make one of it: pn.array(values), or "
-            "pn.nested_array(values)."
+            f"{name}: {named_type(value)} is no array. Make one of it: pn.array(values), or pn.nested_array(values)."
         )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.backends.errors import ArgumentError
+from pynested.backends.errors import ArgumentError, named_type
 from pynested.nested.array import NestedArray
 
 
@@ -71,7 +71,7 @@ def side_of(value: Any, weak: bool = False) -> Dense | Nest:
     if isinstance(value, (np.ndarray, np.generic)) and np.asarray(value).dtype.kind in "biufcV":
         array = np.asarray(value)
         return Dense(array, "" if weak else array.dtype.name)
-    given = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
+    given = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else named_type(value)
     raise ArgumentError(
         f"assert_close: compares arrays of pynested, NumPy and PyTorch, numbers and lists; not {given}."
     )

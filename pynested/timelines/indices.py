@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pynested.backends.errors import named_type
 from pynested.nested.array import NestedArray
 from pynested.operators.index_arrays import is_array
 
@@ -40,7 +41,7 @@ def _kind(entry: Any) -> tuple[str, str, int]:
         kind = "a mask" if is_mask else "a list" if isinstance(entry, list) else "an array"
         return kind, "take_rows of the places where it is true" if is_mask else "take_rows", dims if is_mask else 1
     if isinstance(entry, bool) or not hasattr(entry, "__index__"):
-        return f"a {type(entry).__name__}", "an error", 1
+        return named_type(entry), "an error", 1
     return "int", "select", 1
 
 

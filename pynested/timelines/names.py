@@ -13,6 +13,7 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.tape import Line
+from pynested.backends.errors import named_type
 from pynested.backends.storage import Storage
 from pynested.nested.array import NestedArray
 
@@ -84,9 +85,9 @@ class Names:
         try:
             text = repr(value)
         except Exception:  # which is no matter of the call that is watched
-            return f"a {type(value).__name__}"
+            return named_type(value)
         if " at 0x" in text:
-            return f"a {type(value).__name__}"
+            return named_type(value)
         return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 

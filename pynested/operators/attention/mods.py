@@ -11,7 +11,7 @@ import numpy as np
 from pynested.autograd import Array, no_grad
 from pynested.autograd.array import raw
 from pynested.autograd.numbers import in_words
-from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, ShapeError
+from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, ShapeError, named_type
 from pynested.backends.host import from_host
 from pynested.backends.memory import with_room
 from pynested.structure import Ints
@@ -85,7 +85,7 @@ def seen(op: str, mod: MaskMod, block: Block, device: str) -> Any:
 def _check_array(where: str, found: Any, device: str, block: Block) -> None:
     if type(found) is not Array:
         raise ArgumentError(
-            f"{where} a {type(found).__name__}, {_of(block)}. It must be an array; make it of operators of pynested."
+            f"{where} {named_type(found)}, {_of(block)}. It must be an array; make it of operators of pynested."
         )
     if found.device != device:
         raise DeviceError(
