@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import weakref
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, Self, TypeVar
 
 from pynested.autograd import Array
@@ -50,15 +50,20 @@ class leak_check:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._collects:
-            gc.enable()
-        results, self._results = self._results, []
-        if error is not None:
-            return
-        allowed = _reached(results)
-        results.clear()
+        try:
+            if error is None:
+                self._check(sys._getframe(1))
+        finally:
+            self._results.clear()
+            if self._collects:
+                gc.enable()
+
+    def _check(self, frame: FrameType) -> None:
+        """No collection runs before all is counted: it would free what only a collection frees."""
+        allowed = _reached(self._results)
+        self._results.clear()
         left = {id(one): weakref.ref(one) for one in Storage.living() if one not in self._before}
-        names = variables(sys._getframe(1))
+        names = variables(frame)
         found = [(link, names.get(key, [])) for key, link in left.items() if key not in allowed]
         if found:
             raise AssertionError(_told(found))

@@ -71,6 +71,16 @@ def test_what_else_stays_is_told() -> None:
     assert gc.isenabled()
 
 
+def test_a_cycle_is_told_however_much_was_made_in_the_block() -> None:
+    """Python collects garbage after some hundreds of new objects, as soon as it may."""
+    with pytest.raises(AssertionError, match="56 bytes on cpu, in a cycle"), pn.leak_check():
+        cycle = [pn.zeros(7)]
+        cycle.append(cycle)  # type: ignore[arg-type]
+        del cycle
+        many = [[i] for i in range(10_000)]
+    assert len(many) == 10_000 and gc.isenabled()
+
+
 def test_an_error_inside_a_leak_check_comes_through() -> None:
     kept = []
     with pytest.raises(ZeroDivisionError), pn.leak_check():
