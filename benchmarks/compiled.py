@@ -55,6 +55,7 @@ CHAINS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "tanh(x * 0.1 + y) * x + 1": lambda of, x, y: (x * 0.1 + y).tanh() * x + 1,
     "relu(x + y) * 2 - x, abs": lambda of, x, y: (of.relu(x + y) * 2 - x).abs(),
     "gelu(x + y) * y + x": lambda of, x, y: of.gelu(x + y) * y + x,
+    "where(x > y, x * 0.1, x + y) * y": lambda of, x, y: of.where(x > y, x * 0.1, x + y) * y,
     "ten products and sums": lambda of, x, y: ((((x + y) * 0.5 - y) * x + 1) * y - x) * 0.25 * (x - 1),
 }
 

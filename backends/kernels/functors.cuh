@@ -3,7 +3,7 @@
 // A generated kernel is written in them (pynested/graph/cuda), by the names of the verbs: `less_equal` is LessEqual.
 // Sums, differences, products and quotients are rounded one by one, whatever the compiler would like to contract.
 #pragma once
-#include "common.cuh"
+#include "cast.cuh"
 
 // A number as it is after it was stored as a T.
 template <class T> __device__ __forceinline__ acc<T> rounded(acc<T> v) { return up(down<T>(v)); }
@@ -40,9 +40,24 @@ struct Greater { template <class A> static __device__ __forceinline__ bool of(A 
 struct GreaterEqual { template <class A> static __device__ __forceinline__ bool of(A a, A b) { return a >= b; } };
 struct Equal { template <class A> static __device__ __forceinline__ bool of(A a, A b) { return a == b; } };
 struct NotEqual { template <class A> static __device__ __forceinline__ bool of(A a, A b) { return a != b; } };
+struct Isnan { template <class A> static __device__ __forceinline__ bool of(A a) { return a != a; } };
+struct Isinf { template <class A> static __device__ __forceinline__ bool of(A a) { return a == a && a - a != A(0); } };
+struct Isfinite { template <class A> static __device__ __forceinline__ bool of(A a) { return a - a == A(0); } };
+struct LogicalNot { template <class A> static __device__ __forceinline__ bool of(A a) { return !(a != A(0)); } };
+struct LogicalAnd {  // all numbers but zeros are true, and so is NaN
+  template <class A> static __device__ __forceinline__ bool of(A a, A b) { return a != A(0) && b != A(0); }
+};
+struct LogicalOr {
+  template <class A> static __device__ __forceinline__ bool of(A a, A b) { return a != A(0) || b != A(0); }
+};
+struct LogicalXor {
+  template <class A> static __device__ __forceinline__ bool of(A a, A b) { return (a != A(0)) != (b != A(0)); }
+};
 struct ZerosLike { template <class A> static __device__ __forceinline__ A of(A) { return A(0); } };
 struct Invert { static __device__ __forceinline__ bool of(bool a) { return !a; } };
 struct BitwiseAnd { static __device__ __forceinline__ bool of(bool a, bool b) { return a && b; } };
+struct BitwiseOr { static __device__ __forceinline__ bool of(bool a, bool b) { return a || b; } };
+struct BitwiseXor { static __device__ __forceinline__ bool of(bool a, bool b) { return a != b; } };
 struct Where { template <class A> static __device__ __forceinline__ A of(bool c, A a, A b) { return c ? a : b; } };
 
 // ---- the functions of the language's own library

@@ -39,9 +39,7 @@ def erfc(x: NDArray[Any], /) -> NDArray[Any]:
 @quiet
 def gelu(x: NDArray[Any], /, approximate: str = "none") -> NDArray[Any]:
     """``x Phi(x)``, with the normal distribution function (``"none"``) or its tanh approximation (``"tanh"``)."""
-    if approximate == "none":
-        return blockwise(_gelu_kernel, x, extra=1)
-    return blockwise(_gelu_tanh_kernel, x, extra=2)
+    return blockwise(_gelu_kernel, x, extra=1) if approximate == "none" else gelu_tanh(x)
 
 
 @quiet
@@ -49,6 +47,18 @@ def gelu_backward(cotangent: NDArray[Any], x: NDArray[Any], /, approximate: str 
     """``cotangent * gelu'(x)``."""
     if approximate == "none":
         return blockwise(_gelu_backward_kernel, cotangent, x, extra=1)
+    return gelu_tanh_backward(cotangent, x)
+
+
+@quiet
+def gelu_tanh(x: NDArray[Any], /) -> NDArray[Any]:
+    """`gelu`'s tanh approximation."""
+    return blockwise(_gelu_tanh_kernel, x, extra=2)
+
+
+@quiet
+def gelu_tanh_backward(cotangent: NDArray[Any], x: NDArray[Any], /) -> NDArray[Any]:
+    """``cotangent`` times the derivative of `gelu_tanh`."""
     return blockwise(_gelu_tanh_backward_kernel, cotangent, x, extra=2)
 
 
@@ -201,4 +211,5 @@ def _silu_backward_kernel(out: NDArray[Any], cotangent: NDArray[Any], x: NDArray
 KERNELS: dict[Callable[..., Any], tuple[Kernel, int]] = {
     erf: (_erf_kernel, 0), erfc: (_erfc_kernel, 0), gelu: (_gelu_kernel, 1), gelu_backward: (_gelu_backward_kernel, 1),
     relu_backward: (_relu_backward_kernel, 0), silu: (_silu_kernel, 0), silu_backward: (_silu_backward_kernel, 1),
+    gelu_tanh: (_gelu_tanh_kernel, 2), gelu_tanh_backward: (_gelu_tanh_backward_kernel, 2),
 }  # fmt: skip

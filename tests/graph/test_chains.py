@@ -30,6 +30,10 @@ CHAINS: dict[str, Callable[[Any, Any], Any]] = {
     "zeros": lambda x, y: [x * 0.0 + -0.0, x * -0.0 + -0.0, -(x * 0.0), (x - x) * -1],
     "a bias": lambda x, y: (x * y + BIAS).relu() * BIAS - y,
     "among others": lambda x, y: ((x + 1).sin() @ HELD["w"] + y * 2).tanh().sum(dim=1).exp() * 2 + 1,
+    "a choice": lambda x, y: pn.where(x > 0, x, 0.1 * x) * y + pn.where((x < y) | ~(y >= BIAS), 1.0, 0.0) * x,
+    "masks": lambda x, y: [(m := (x * 2 > y) & (y != 0)).to(x.dtype) * y, x * m, pn.where(m, -x, abs(y))],
+    "the tanh approximation": lambda x, y: pn.gelu(x + y, approximate="tanh") * y,
+    "dtypes": lambda x, y: (x.to(pn.float16) * y + BIAS).to(pn.float32) * pn.array([3, 4]) - x,
     "dense": lambda x, y: (x.values() * 2 + BIAS).tanh() * x.values() - BIAS * BIAS,
     "through views": lambda x, y: (x * 2).transpose(1, 2).exp().sin() + (y + y).transpose(1, 2).neg(),
 }  # fmt: skip

@@ -13,7 +13,6 @@ import pytest
 
 import pynested as pn
 from pynested.backends import registry
-from pynested.backends.cuda.catalogue import FLOAT_TYPES
 from pynested.backends.cuda.emulated import Emulator, emulated_backend
 from pynested.backends.cuda.generated import text_of
 from pynested.backends.cuda.nvrtc import Nvrtc
@@ -22,7 +21,7 @@ from pynested.backends.cuda.segment import BLOCK
 from pynested.backends.dtypes import bfloat16
 from pynested.backends.errors import DTypeError, MissingDependency, StructureError
 from pynested.graph.chains import Chain
-from pynested.graph.chains.steps import RULES
+from pynested.graph.chains.operations import OPERATIONS
 from pynested.graph.cuda import launching
 from pynested.graph.cuda.functors import functor_of, literal
 
@@ -41,6 +40,9 @@ EXACT: dict[str, Program] = {
     "read twice": lambda x, y, b: (x * x + x) * (x - y) * x,
     "steps": lambda x, y, b: (x * 3).floor() * y + pn.sgn(x) - (y * 2).round() * 0.1,
     "the greater": lambda x, y, b: pn.maximum(x, y) - pn.minimum(x * 2, y) + pn.maximum(x, x + 0),
+    "a choice": lambda x, y, b: pn.where(((x > y) & ~(x <= b)) | pn.logical_xor(x < 0, y != 0), x * y, 0.5) - b,
+    "judgements": lambda x, y, b: (x * y, (x * float("nan")).isnan() & (y == y), pn.logical_or(x, y), (x / 0).isinf()),
+    "dtypes": lambda x, y, b: (x.to(pn.float64) * y - b * 3).to(pn.float16) * (x + y).to(pn.float32) * (x > 0),
     "zeros and infinities": lambda x, y, b: (x * 0.0 + -0.0, x / 0.0, -(x * 0.0) / y, x * float("nan"), x * 1e30 * 9e9),
 }  # fmt: skip
 
@@ -120,7 +122,8 @@ def every_operator(x: Any, y: Any, b: Any) -> tuple[Any, ...]:
         "ceil": x * 7,
         "trunc": x * 9,
     }
-    given = {name: [first.get(name, x), y][: rule.arity] for name, rule in RULES.items()}
+    arity = {name: len(one.pulls) for name, one in OPERATIONS.items() if not one.judges}
+    given = {name: [first.get(name, x), y][:count] for name, count in arity.items()}
     beside = [pair for name, of in given.items() if len(of) == 2 for pair in ((name, (x, 3.0)), (name, (3.0, x)))]
     return tuple(getattr(pn, name)(*of) for name, of in (*given.items(), *beside))
 
@@ -142,9 +145,9 @@ def test_what_has_no_functor_is_refused() -> None:
 
 def test_numbers_are_rounded_as_they_meet_others() -> None:
     single, half, double = (np.dtype(one) for one in ("float32", "float16", "float64"))
-    assert [literal(0.1, one) for one in (single, half, double)] == ["A(0.1)", "A(0.099975586)", "A(0.1)"]
-    assert [literal(x, half) for x in (2, -0.0, 1e-30)] == ["A(2.0)", "A(-0.0)", "A(0.0)"]
-    assert literal(1e300, double) == "A(1e+300)" and "0x7ff0000000000000" in literal(1e300, single)
+    assert [literal(0.1, one) for one in (single, half, double)] == ["float(0.1)", "float(0.099975586)", "double(0.1)"]
+    assert [literal(x, half) for x in (2, -0.0, 1e-30)] == ["float(2.0)", "float(-0.0)", "float(0.0)"]
+    assert literal(1e300, double) == "double(1e+300)" and "0x7ff0000000000000" in literal(1e300, single)
 
 
 SHAPES = [(), (3,), (1,), (4, 3), (1, 3), (4, 1), (1, 1), (2, 4, 3), (2, 1, 3), (2, 4, 1), (2, 1, 1)]
@@ -241,13 +244,14 @@ def test_the_compiler_for_gpus_takes_every_operator(architecture: str) -> None:
         nvrtc = Nvrtc()
     except MissingDependency as error:
         pytest.skip(str(error))
-    results_and_gradients(compiled := pn.compile(every_operator), operands(pn.float32, 2, 3))
-    results_and_gradients(other := pn.compile(EXACT["a bias"]), operands(pn.float16, 2, 3))
-    for file in (*files_of(compiled), *files_of(other)):
-        places = (", unsigned int", ", long long") if "class I" in text_of(file, Path()) else ("",)
-        names = [f"chain<{kind}{place}>" for kind, place in product(FLOAT_TYPES, places)]
-        taken = nvrtc.compile(file, names, architecture)
-        assert list(taken) == names and all(one.registers * BLOCK <= 65536 for one in taken.values())
+    chains = [(every_operator, pn.float32)]
+    chains += [(EXACT[name], pn.float16) for name in ("a bias", "a choice", "judgements", "dtypes")]
+    names = ["chain<unsigned int>", "chain<long long>"]
+    for function, dtype in chains:
+        results_and_gradients(compiled := pn.compile(function), operands(dtype, 2, 3))
+        for file in files_of(compiled):
+            taken = nvrtc.compile(file, names, architecture)
+            assert list(taken) == names and all(one.registers * BLOCK <= 65536 for one in taken.values())
 
 
 def test_one_kernel_for_all_structures_and_for_all_chains_of_one_text() -> None:

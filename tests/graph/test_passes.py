@@ -64,6 +64,7 @@ def test_what_nobody_reads_is_left_out_unless_it_acts_or_may_fail() -> None:
     assert names(dead.run, function, jagged(2), jagged(2)) == ["add", "clamp", "neg_", "rand_like", "mul"]
 
 
+HELD = {"n": pn.array([1, 2])}
 CHAINS: dict[str, tuple[Callable[[Any], Any], list[int]]] = {
     "all": (lambda x: ((x + 1) * x).sin().relu(), [4]),
     "with bounds": (lambda x: ((x + 1).clamp(0) * x).clamp(max=x), [4]),
@@ -73,6 +74,12 @@ CHAINS: dict[str, tuple[Callable[[Any], Any], list[int]]] = {
     "around a write": (lambda x: [(x + 1) * 2, x.mul_(2), (x + 1) * 2], [2, 2]),
     "not across what may fail": (lambda x: (x.values() + 1) * 2 + x.values().sum(dim=0), [2]),
     "not of integers": (lambda x: (x.offsets() + 1) * 2, []),
+    "integers among floats": (lambda x: (x * HELD["n"] > 0).logical_not() & (x == HELD["n"]), [5]),
+    "a number that no element equals": (lambda x: (x.offsets().to(pn.int8) == 300) & (x.offsets() == 2), [2]),
+    "signs": (lambda x: abs(-x) * (~(x > 0)), [5]),
+    "another dtype": (lambda x: x.to(pn.float32) * 2, [2]),
+    "the same dtype": (lambda x: (x.to(pn.float64) * 2).to(dtype=pn.float64) + 1, []),
+    "not another layout or device": (lambda x: (x * 2).to(pn.strided).to("cpu") + 1, []),
     "not where gradients are off": (lambda x: _quietly(x) * 2 + 1, [2]),
 }
 

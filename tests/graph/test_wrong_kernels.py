@@ -28,10 +28,10 @@ def changed(pattern: str, by: Any) -> Change:
 
 def contracted(text: str) -> str:
     """A product that is not rounded before it is added to."""
-    made = re.search(r"const A (v\d+) = Multiply::of\((\S+), (\S+)\);", text)
+    made = re.search(r"const float (v\d+) = Multiply::of\((\S+), (\S+)\);", text)
     assert made is not None
     product, a, b = made.groups()
-    return re.sub(rf"Add::of\({product}, (\S+)\);", rf"(A)fma(double({a}), double({b}), double(\1));", text)
+    return re.sub(rf"Add::of\({product}, (\S+)\);", rf"(float)fma(double({a}), double({b}), double(\1));", text)
 
 
 COUNT = ", count, (i64)"
@@ -39,9 +39,9 @@ QUIET = '#pragma GCC diagnostic ignored "-Wunused-variable"\n'  # so that what i
 WRONG: dict[str, tuple[str, Any, Change]] = {
     "swapped operands": ("a bias", pn.float32, changed(r"Subtract::of\((\S+), (\S+)\);", r"Subtract::of(\2, \1);")),
     "a stale register": (
-        "read twice", pn.float32, changed(r"down<T>\(v(\d+)\)", lambda m: f"down<T>(v{int(m[1]) - 1})"),
+        "read twice", pn.float32, changed(r"down<(\w+)>\(v(\d+)\)", lambda m: f"down<{m[1]}>(v{int(m[2]) - 1})"),
     ),
-    "a cast left out": ("a bias", pn.float16, changed("rounded<T>", "")),
+    "a cast left out": ("a bias", pn.float16, changed(r"rounded<\w+>", "")),
     "the last block left out": (
         "read twice", pn.float32, lambda text: text.replace(COUNT, ", count / 256 * 256, (i64)"),
     ),
@@ -52,6 +52,10 @@ WRONG: dict[str, tuple[str, Any, Change]] = {
     "a pull that reads an overwritten value": (
         "a bias", pn.float32, changed(r"ReluBackward::of\((\S+), v\d+\)", r"ReluBackward::of(\1, \1)"),
     ),
+    "a choice the other way round": (
+        "a choice", pn.float32, changed(r"Where::of\((\S+), (\S+), (\S+)\)", r"Where::of(\1, \3, \2)"),
+    ),
+    "a condition that is not turned": ("a choice", pn.float32, changed(r"LogicalNot::of\((\S+)\)", r"\1")),
     "a cotangent in the place of what was there": (
         "read twice", pn.float32, changed(r"Add::of\((v\d+), (v\d+)\);", r"\2;"),
     ),

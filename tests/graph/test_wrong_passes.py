@@ -6,10 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pynested as pn
 from pynested.graph import compiling, replay
+from pynested.graph.chains import kernels
+from pynested.graph.chains.operations import OPERATIONS
+from pynested.graph.chains.registers import Register
 from pynested.graph.chains.steps import Step
 from pynested.graph.forms import Value, renamed, values_in
 from pynested.graph.nodes import Recording
@@ -73,6 +77,14 @@ def scaled(x: Any, zero: float) -> Any:
     return x * zero + -0.0
 
 
+def choosing(x: Any) -> Any:
+    return pn.where(x > 0, x, 0.1 * x) * (x < 1)
+
+
+def narrower(x: Any) -> Any:
+    return (x.to(pn.float16) * 3).to(pn.float64) * x
+
+
 def inside(x: Any) -> Any:
     inner = (x * 2).sin()
     return pn.grad((inner * inner).exp().sum(), inner)
@@ -80,6 +92,7 @@ def inside(x: Any) -> Any:
 
 PROGRAMS: list[Program] = [
     kept_apart, written_between, drawn_twice, refused, acting, sized, branching, closed_over, long_lived, several,
+    choosing, narrower,
 ]  # fmt: skip
 
 
@@ -122,6 +135,7 @@ def check_all() -> None:
     """Everything."""
     for program in PROGRAMS:
         check(program)
+    check_gradients(lambda x: (choosing(x), narrower(x)))
     check_gradients(lambda x: (x.exp() * x, x.exp() * 3, x.exp() * 7.1))
     x = jagged(2, 3).requires_grad_()
     assert_same(pn.compile(inside)(x), inside(x))
@@ -209,6 +223,13 @@ WRONG: dict[str, Patch] = {
     "a check left out": lambda m: m.setattr(replay, "_taken", takes),
     "a closure's array as a constant": lambda m: m.setattr(Place, "find", found_once()),
     "a buffer used again too early": lambda m: m.setattr(Step, "reads", property(lambda step: [])),
+    "a dtype that stays": lambda m: m.setattr(Register, "astype", lambda register, dtype: register),
+    "a choice that is not pulled": lambda m: m.setitem(
+        OPERATIONS, "where", replace(OPERATIONS["where"], pulls=(None, 1, 1))
+    ),
+    "a choice the other way round": lambda m: m.setitem(
+        kernels.KERNELS, np.where, (lambda out, condition, a, b, _: np.copyto(out, np.where(condition, b, a)), 1)
+    ),
     "outputs in another order": lambda m: m.setitem(PASSES, "chains", with_outputs_turned(fused.run)),
     "0.0 and -0.0 in one graph": lambda m: m.setattr("pynested.graph.signature.constant", lambda x: ("constant", x)),
     "a gradient by what is inside of a chain": lambda m: m.setitem(PASSES, "chains", without_gradients(fused.run)),

@@ -220,7 +220,7 @@ def test_a_function_that_is_compiled_shows_the_chains_that_run(device: str, way:
         assert chain.facts["operators"] == ["mul", "add", "relu"] and chain.facts["way"] == way
         assert not of_kind(t, "call") and not of_kind(t, "rule") and len(of_kind(t, "new")) == 1
         kernels = [event.name for event in of_kind(t, "kernel")]
-        assert kernels == ([] if device == "cpu" else ["chain<double>"])
+        assert kernels == ([] if device == "cpu" else ["chain<unsigned int>"])
 
 
 def test_a_chain_whose_operands_do_not_line_up_shows_its_operators() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pynested as pn
 from pynested.autograd.containers import mapped
 from pynested.backends.errors import PynestedError
-from pynested.graph.chains.steps import IN_CHAINS
+from pynested.graph.chains.operations import IN_CHAINS
 
 from ..messages import Message
 from .base import PythonAdapter

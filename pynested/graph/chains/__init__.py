@@ -3,8 +3,9 @@
 The way from a chain to its numbers, a file for each step::
 
     chain       `Chain`, which looks whether its operands line up, and calls the operators themselves where they do not
-    steps       the operators of a chain, as rules of numbered registers
-    registers   what the rules compute, call by call, as they write it down themselves
+    operations  what operators come to: a rule, or a verb and what it pulls to each operand
+    steps       the operators of a chain, as operations of numbered registers
+    registers   what the operations compute, call by call, as they write it down themselves
     forward     what is made of the inputs
     backward    what is pulled from the outputs to the inputs
     program     either of them as a function of Python that goes through blocks

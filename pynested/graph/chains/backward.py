@@ -8,16 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from pynested.backends.dtypes import is_float, is_half
+
 from .forward import run_of
-from .registers import Place, Recorder, Register, in_order, operands_of, recorder_for, registers_of
+from .registers import Recorder, Register, in_order, operands_of, recorder_for, registers_of
 from .steps import Step, Steps, kept
 
-_CHEAP = frozenset({"add", "sub", "mul", "neg", "abs", "maximum", "minimum", "relu", "square", "sgn"})
+_CHEAP = frozenset({
+    "add", "sub", "mul", "neg", "abs", "maximum", "minimum", "relu", "square", "sgn", "where", "to float64",
+    "to float32", "eq", "ne", "lt", "le", "gt", "ge", "logical_not", "logical_and", "logical_or", "bitwise_and",
+    "bitwise_or",
+})  # fmt: skip
 _DEAR, _MEMORY = 10, 2  # operators of this kind, and writing and reading a value, in cheap operators
 
 
@@ -48,17 +53,17 @@ class Passes(NamedTuple):
 
 
 @kept
-def backward(steps: Steps, place: Place, passes: Passes) -> Backward:
+def backward(steps: Steps, device: str, passes: Passes) -> Backward:
     """What pulls through ``steps``; on a device it keeps nothing, where to read is slower than to compute."""
-    registers = registers_of(steps, place, passes.kept)
-    given = {i: Register(place[1]) for i in (*passes.arrived, *passes.begun)}
-    found, parts = _pulled(steps, passes, registers, dict(given), recorder_for(place[0]))
+    registers = registers_of(steps, device, passes.kept)
+    given = {i: Register(registers[i].dtype) for i in (*passes.arrived, *passes.begun)}
+    found, parts = _pulled(steps, passes, registers, dict(given), recorder_for(device))
     sums = tuple(i for i in sorted(passes.wanted - passes.spread) if i in found)
     results = [*[found[i] for i in sums], *[part for _, part in parts]]
-    parameters = [*registers[: steps.inputs], *[registers[i] for i in passes.kept], *given.values()]
-    run = run_of(steps, place, parameters, results, "pull through the ")
-    looks = frozenset(i for i in run.takes if i < steps.inputs)
-    keeps = _keeps(steps, _looked_at(results, registers)) if place[0] == "cpu" else ()
+    parameters = [*registers[: len(steps.inputs)], *[registers[i] for i in passes.kept], *given.values()]
+    run = run_of(steps, device, parameters, results, "pull through the ")
+    looks = frozenset(i for i in run.takes if i < len(steps.inputs))
+    keeps = _keeps(steps, _looked_at(results, registers), registers) if device == "cpu" else ()
     return Backward(run, sums, tuple(i for i, _ in parts), looks, keeps)
 
 
@@ -69,33 +74,30 @@ def _pulled(
     parts: list[tuple[int, Register]] = []
     reached = set(passes.wanted)  # the registers between the inputs and the outputs
     for step in steps.steps:
-        if reached.intersection(step.reads):
+        if is_float(registers[step.register].dtype) and reached.intersection(step.reads):
             reached.add(step.register)
     for step in reversed(steps.steps):
         if step.register not in cotangents:
             continue
-        for slope, one in zip(step.rule.partials, step.operands, strict=True):
-            if type(one) is not int or one not in reached:
+        for pull, one in zip(step.operation.pulls, step.operands, strict=True):
+            if type(one) is not int or one not in reached or pull is None:
                 continue
-            part = _part(step, slope, cotangents[step.register], registers, recorder)
+            part = _part(step, pull, cotangents[step.register], registers, recorder)
             if one in passes.spread:
                 parts.append((one, part))
             else:
+                part = part.astype(registers[one].dtype)
                 cotangents[one] = cotangents[one] + part if one in cotangents else part
     return cotangents, parts
 
 
-def _part(
-    step: Step, slope: Callable[..., Any] | int, cotangent: Register, registers: list[Register], recorder: Recorder
-) -> Register:
+def _part(step: Step, pull: Any, cotangent: Register, registers: list[Register], recorder: Recorder) -> Register:
     """What a step sends to one of its operands."""
-    if slope == 0:
+    if pull == 0:
         return Register(cotangent.dtype, np.zeros_like, (cotangent,))
-    if slope == 1:
+    if pull == 1:
         return cotangent
-    operands, output = operands_of(step, registers), registers[step.register]
-    pull: Any = slope if step.rule.fused is None else partial(step.rule.fused, recorder)
-    made: Register = pull(cotangent, output, *operands)
+    made: Register = pull(recorder, cotangent, registers[step.register], *operands_of(step, registers))
     return made
 
 
@@ -106,21 +108,22 @@ def _looked_at(results: list[Register], registers: list[Register]) -> set[int]:
     return {number[read] for one in pulls for read in one.reads if read in number}
 
 
-def _keeps(steps: Steps, looked: set[int]) -> tuple[int, ...]:
+def _keeps(steps: Steps, looked: set[int], registers: list[Register]) -> tuple[int, ...]:
     """The registers looked at that take more to compute than to write and to read."""
     there: set[int] = set()
     for step in steps.steps:
         free = step.register in steps.outputs  # it is written anyway
-        if step.register in looked and (free or _cost(steps, step, there) > _MEMORY):
+        if step.register in looked and (free or _cost(steps, step, there, registers) > _MEMORY):
             there.add(step.register)
     return tuple(sorted(there))
 
 
-def _cost(steps: Steps, step: Step, there: set[int]) -> int:
+def _cost(steps: Steps, step: Step, there: set[int], registers: list[Register]) -> int:
     """How much is to be computed for a step where some registers are there."""
     needed, cost = {step.register}, 0
     for one in reversed(steps.steps):
         if one.register in needed - there:
             needed.update(one.reads)
-            cost += 1 if one.rule.name in _CHEAP else _DEAR
+            cheap = one.operation.name in _CHEAP and not is_half(registers[one.register].dtype)
+            cost += 1 if cheap else _DEAR
     return cost

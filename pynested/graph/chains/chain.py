@@ -69,12 +69,12 @@ class Chain:
         registers = list(operands)
         for step in self.steps.steps:
             given: list[Any] = [registers[one] if isinstance(one, int) else one[0] for one in step.operands]
-            registers.append(step.rule(*given))
+            registers.append(step.operation.call(*given))
         return tuple(registers[one] for one in self.steps.outputs)
 
     def _computed(self, datas: list[Any], lined: Lined, wanted: tuple[int, ...]) -> Any:
         """The registers ``wanted``."""
-        run = forward(self.steps, (self.device, datas[0].dtype), wanted)
+        run = forward(self.steps, self.device, wanted)
         try:
             return another_quiet_context().run(run, lined.shape, datas)
         except MemoryError as error:

@@ -6,23 +6,24 @@ from collections.abc import Sequence
 
 from ..cuda import Kernel
 from .program import Program
-from .registers import Place, Register, registers_of
+from .registers import Register, registers_of
 from .steps import Steps, kept
 
 Run = Program | Kernel
 
 
 @kept
-def forward(steps: Steps, place: Place, wanted: tuple[int, ...]) -> Run:
+def forward(steps: Steps, device: str, wanted: tuple[int, ...]) -> Run:
     """What makes the registers ``wanted`` of all inputs."""
-    registers = registers_of(steps, place)
-    return run_of(steps, place, registers[: steps.inputs], [registers[i] for i in wanted])
+    registers = registers_of(steps, device)
+    return run_of(steps, device, registers[: len(steps.inputs)], [registers[i] for i in wanted])
 
 
 def run_of(
-    steps: Steps, place: Place, parameters: Sequence[Register], results: Sequence[Register], does: str = ""
+    steps: Steps, device: str, parameters: Sequence[Register], results: Sequence[Register], does: str = ""
 ) -> Run:
-    """What makes ``results`` of ``parameters`` at a place."""
-    if place[0] == "cpu":
+    """What makes ``results`` of ``parameters`` on a device."""
+    if device == "cpu":
         return Program(parameters, results)
-    return Kernel(f"{does}chain of {', '.join(step.rule.name for step in steps.steps)}", parameters, results, place)
+    names = ", ".join(step.operation.name for step in steps.steps)
+    return Kernel(f"{does}chain of {names}", parameters, results, device)

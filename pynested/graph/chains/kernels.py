@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pynested.backends.dtypes import is_half
 from pynested.backends.numpy import activations
+from pynested.backends.numpy.elementwise import cast
 
 from .registers import Register
 
-_WORDS: dict[int, np.dtype[Any]] = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}
+_WORDS: dict[int, np.dtype[Any]] = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}
 
 
 def _choose(out: NDArray[Any], condition: Any, a: Any, b: Any, apart: NDArray[Any]) -> None:
@@ -38,17 +40,22 @@ def _nothing(out: NDArray[Any], like: Any) -> None:
     out.fill(0)
 
 
+def _cast(out: NDArray[Any], x: Any, dtype: np.dtype[Any]) -> None:
+    np.copyto(out, x, casting="unsafe")  # of floats, or into floats, where all processors agree
+
+
 KERNELS: dict[Any, tuple[Callable[..., None], int]] = {
     **activations.KERNELS,
     np.where: (_choose, 1),
     np.zeros_like: (_nothing, 0),
+    cast: (_cast, 0),
 }
 
 
 def kernel_of(register: Register) -> Callable[..., None]:
-    """The kernel of what is no ufunc."""
+    """The kernel of what is no ufunc; for halves those of the backend, which compute in float32, take whole arrays."""
     function: Any = register.function
-    if function in KERNELS:
+    if _has_kernel(register):
         return KERNELS[function][0]
 
     def copied(out: NDArray[Any], *operands: Any) -> None:
@@ -59,4 +66,9 @@ def kernel_of(register: Register) -> Callable[..., None]:
 
 def scratch_of(register: Register) -> int:
     """How many scratch arrays what computes a register takes."""
-    return 0 if isinstance(register.function, np.ufunc) else KERNELS.get(register.function, (None, 0))[1]
+    return KERNELS[register.function][1] if _has_kernel(register) else 0
+
+
+def _has_kernel(register: Register) -> bool:
+    function = register.function
+    return function in KERNELS and not (function in activations.KERNELS and is_half(register.dtype))

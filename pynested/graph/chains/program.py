@@ -66,7 +66,7 @@ class Program:
 
     def __call__(self, shape: tuple[int, ...], given: Sequence[Any]) -> list[Any]:
         """The results, each of ``shape``, or what is given where that is a result."""
-        if not self.made or prod(shape) * self.made[0].dtype.itemsize <= LARGE:
+        if not self.made or prod(shape) * max(one.dtype.itemsize for one in self.made) <= LARGE:
             if self._whole is None:
                 self._whole = self._of_whole_arrays()
             return self._whole(*given)  # type: ignore[no-any-return]

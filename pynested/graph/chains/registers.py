@@ -18,14 +18,15 @@ import numpy as np
 
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_bfloat16
+from pynested.backends.numpy.activations import gelu, gelu_backward, gelu_tanh, gelu_tanh_backward
 from pynested.backends.numpy.elementwise import cast, relu, sgn
 
 from .steps import Step, Steps
 
-Place = tuple[str, np.dtype[Any]]  # a device, and a dtype there: of all that a chain computes
-
 # Verbs of the backend that come to one of NumPy's functions, for floats.
 _PLAIN: dict[Any, Callable[..., Any]] = {relu: lambda x: np.maximum(x, 0), sgn: np.sign, np.where: np.where}
+_TANH: dict[Any, Callable[..., Any]] = {gelu: gelu_tanh, gelu_backward: gelu_tanh_backward}  # where "tanh" is asked for
+_BOOL = np.dtype(bool)
 
 
 @dataclass(eq=False)
@@ -56,11 +57,13 @@ class Register(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
         if function is not np.where or len(args) != 3 or kwargs:
             return NotImplemented
-        return Register(resolved(np.maximum, args[1:])[-1], function, args)
+        dtype = resolved(np.maximum, args[1:])[-1]
+        a, b = (x.astype(dtype) if type(x) is Register else dtype.type(x) for x in args[1:])
+        return Register(dtype, function, (args[0], a, b))
 
     def astype(self, dtype: np.dtype[Any], **options: Any) -> Register:
         """The same numbers in another dtype."""
-        return self if dtype == self.dtype else Register(dtype, cast, (self,))
+        return self if dtype == self.dtype else Register(dtype, cast, (self, dtype))
 
     @property
     def reads(self) -> list[Register]:
@@ -70,7 +73,7 @@ class Register(np.lib.mixins.NDArrayOperatorsMixin):
 
 def resolved(ufunc: np.ufunc, operands: Iterable[Any]) -> tuple[np.dtype[Any], ...]:
     """The dtypes of operands, in which NumPy computes, and of the result."""
-    kinds = [one.dtype if hasattr(one, "dtype") else type(one) for one in operands]
+    kinds = [one.dtype if hasattr(one, "dtype") else _BOOL if type(one) is bool else type(one) for one in operands]
     half = next((one for one in kinds if isinstance(one, np.dtype) and is_bfloat16(one)), None)
     if half is not None:  # which meets Python's numbers as other floats do, but NumPy does not know it
         kinds = [half if one in (int, float) else one for one in kinds]
@@ -102,6 +105,8 @@ class Recorder:
 
 
 def _made_by(function: Callable[..., Any], *operands: Any) -> Register:
+    if operands[-1].__class__ is str and function in _TANH:
+        return Register(operands[0].dtype, _TANH[function], operands[:-1])
     return Register(operands[0].dtype, function, operands)
 
 
@@ -113,18 +118,18 @@ def recorder_for(device: str) -> Recorder:
     return ON_CPU if device == "cpu" else ON_DEVICES
 
 
-def registers_of(steps: Steps, place: Place, given: Iterable[int] = ()) -> list[Register]:
-    """All registers of a chain of one dtype; the inputs, and those that are ``given``, are parameters."""
-    device, dtype = place
-    registers = [Register(dtype) for _ in range(steps.inputs)]
+def registers_of(steps: Steps, device: str, given: Iterable[int] = ()) -> list[Register]:
+    """All registers of a chain; the inputs, and those that are ``given``, are parameters."""
+    registers = [Register(dtype) for dtype in steps.inputs]
     known, recorder = frozenset(given), recorder_for(device)
     for step in steps.steps:
-        registers.append(Register(dtype) if step.register in known else _computed(step, registers, recorder))
+        made = _computed(step, registers, recorder)
+        registers.append(Register(made.dtype) if step.register in known else made)
     return registers
 
 
 def _computed(step: Step, registers: list[Register], recorder: Recorder) -> Register:
-    verb: Any = step.rule.verb
+    verb: Any = step.operation.verb
     compute = getattr(recorder, verb) if isinstance(verb, str) else partial(verb, recorder)
     made: Register = compute(*operands_of(step, registers))
     return made

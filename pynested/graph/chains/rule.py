@@ -30,12 +30,12 @@ class ChainRule(Rule):
         return self._planned(operands, lined.cut).keeps
 
     def _planned(self, operands: list[Any], cut: frozenset[int]) -> Backward:
-        tracked, place = tuple([one.tracked for one in operands]), (self.chain.device, operands[0].dtype)
+        tracked, device = tuple([one.tracked for one in operands]), self.chain.device
         plan = self.plans.get((tracked, cut))
         if plan is None:
             wanted = frozenset(i for i, one in enumerate(tracked) if one)
-            first = backward(self.steps, place, Passes(self.steps.outputs, (), wanted, wanted - cut, ()))
-            again = backward(self.steps, place, Passes(self.steps.outputs, (), wanted, wanted - cut, first.keeps))
+            first = backward(self.steps, device, Passes(self.steps.outputs, (), wanted, wanted - cut, ()))
+            again = backward(self.steps, device, Passes(self.steps.outputs, (), wanted, wanted - cut, first.keeps))
             plan = self.plans[tracked, cut] = replace(again, keeps=first.keeps)
         return plan
 
@@ -75,7 +75,7 @@ class ChainRule(Rule):
         begun = {i: there[line.sources[i]] for i in wanted if i in lined.cut and line.sources[i] in there}
         goal = frozenset(wanted)
         passes = Passes(tuple(arrived), tuple(begun), goal, goal - lined.cut, line.static[2])
-        pull = backward(self.steps, (device, line.dtype), passes)
+        pull = backward(self.steps, device, passes)
         given = [raw(one) for one in (*inputs, *arrived.values(), *begun.values())]
         found = _computed(pull.function, lined.shape, given)
         if device != "cpu":  # where a pass is one of arrays
@@ -86,7 +86,9 @@ class ChainRule(Rule):
             else:
                 pending.add(line.sources[i], total)
         for i, part in zip(pull.spread, found[len(pull.sums) :], strict=True):
-            pending.add(line.sources[i], RULES["sum_to"](part, line.sources[i].shape))
+            source = line.sources[i]
+            total = RULES["sum_to"](part, source.shape)
+            pending.add(source, total if total.dtype == source.dtype else RULES["cast"](total, source.dtype))
 
     def _pull_recorded(self, line: Line, arrived: dict[int, Any], pending: Pending, wanted: list[int]) -> None:
         """By the steps themselves, each of which writes a line: for passes that are differentiated themselves."""

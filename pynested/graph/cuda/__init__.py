@@ -1,4 +1,4 @@
-"""One CUDA kernel for a chain of elementwise operators, written for it: on devices with kernels, of every float dtype.
+"""One CUDA kernel for a chain of elementwise operators, written for it, on devices with kernels.
 
 The registers of a chain (`chains.registers`) say what its rules compute, call by call; on the CPU a program makes them,
 block by block, and here a kernel::

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from pynested.backends.cuda.naming import ctype, wide_dtype
 from pynested.backends.cuda.signatures import KERNELS
-from pynested.backends.dtypes import is_half
+from pynested.backends.dtypes import is_float, is_half
 from pynested.backends.errors import DTypeError
 
 FUNCTORS = "functors.cuh"
@@ -42,11 +43,18 @@ def _camel(verb: str) -> str:
     return "".join(word.capitalize() for word in verb.split("_"))
 
 
+def type_of(dtype: np.dtype[Any]) -> str:
+    """The type in which a kernel computes with numbers of a dtype; half precision is for storage."""
+    return ctype(wide_dtype(dtype)) if is_float(dtype) else ctype(dtype)
+
+
 def literal(number: Any, dtype: np.dtype[Any]) -> str:
     """A number, rounded to ``dtype``, as text; of bool, whether it is true."""
     if dtype == np.bool_:
         return "true" if number else "false"
+    if not is_float(dtype):
+        return f"({type_of(dtype)}){int(number)}ll"
     with np.errstate(all="ignore"):
         rounded = dtype.type(float(number))
     text = str(np.float32(rounded) if is_half(dtype) else rounded)
-    return f"A(__longlong_as_double({_BITS[text]}ll))" if text in _BITS else f"A({text})"
+    return f"{type_of(dtype)}({f'__longlong_as_double({_BITS[text]}ll)' if text in _BITS else text})"

@@ -12,22 +12,20 @@ from pynested.backends import get_backend
 from pynested.backends.cuda.backend import KernelBackend
 from pynested.backends.cuda.elementwise import ELEMENTS_OF_A_BLOCK, MOST_BLOCKS
 from pynested.backends.cuda.generated import entered
-from pynested.backends.cuda.naming import FLOATS, ctype, instance
+from pynested.backends.cuda.naming import instance
 from pynested.backends.cuda.segment import BLOCK
 from pynested.backends.registry import registered_kernels
 
-from ..chains.registers import Place, Register, in_order
+from ..chains.registers import Register, in_order
 from .functors import computes
 from .text import text_of_kernel
 
 _POSITIONS = ("unsigned int", "long long")  # in which places are worked out; the first is quick, the second is enough
 
 
-def can_fuse(dtype: str, device: str) -> bool:
-    """Whether chains of a dtype are one call on a device: float32 and float64 on the CPU, all floats with kernels."""
-    if device == "cpu":
-        return dtype in ("float32", "float64")
-    return dtype in FLOATS and isinstance(get_backend(device), KernelBackend)
+def can_fuse(device: str) -> bool:
+    """Whether chains are one call on a device: on the CPU, and where there are kernels."""
+    return device == "cpu" or isinstance(get_backend(device), KernelBackend)
 
 
 def has_others(device: str) -> bool:
@@ -36,7 +34,7 @@ def has_others(device: str) -> bool:
 
 
 class Kernel:
-    """A kernel that makes ``results`` of those ``parameters`` that they need, on one device, of one dtype.
+    """A kernel that makes ``results`` of those ``parameters`` that they need, on one device, of whatever dtypes.
 
     Attributes
     ----------
@@ -46,26 +44,26 @@ class Kernel:
         The names of its texts, one for each way in which operands are spread.
     """
 
-    def __init__(self, title: str, parameters: Sequence[Register], results: Sequence[Register], place: Place) -> None:
+    def __init__(self, title: str, parameters: Sequence[Register], results: Sequence[Register], device: str) -> None:
         needed = frozenset(in_order(results))
         self.takes = tuple(k for k, one in enumerate(parameters) if one in needed)
         self.files: dict[tuple[tuple[int, ...], int], str] = {}
         self._title, self._results = title, results
         self._parameters = [parameters[k] for k in self.takes]
-        self.device, self.dtype = place
+        self.device = device
 
     def __call__(self, shape: tuple[int, ...], given: Sequence[Any]) -> list[Any]:
         """The results, which have ``shape``, of something for each parameter; what it does not need may be None."""
         backend: Any = get_backend(self.device)
         operands = [given[k] for k in self.takes]
-        results = [backend.empty(shape, self.dtype) for _ in self._results]
+        results = [backend.empty(shape, one.dtype) for one in self._results]
         count = prod(shape)
         if not count:
             return results
         spread = tuple(k for k, x in enumerate(operands) if x.shape != shape)
         sizes, steps = merged(shape, [operands[k].shape for k in spread])
         numbers = [*[step for each in steps for step in each], *(sizes[1:] if spread else ()), count]
-        name = instance("chain", ctype(self.dtype), *([_POSITIONS[count >= 2**32]] if spread else ()))
+        name = instance("chain", _POSITIONS[bool(spread) and count >= 2**32])
         grid = (min(MOST_BLOCKS, -(-count // ELEMENTS_OF_A_BLOCK)),)
         args = [*map(backend.own, operands), *map(np.int64, numbers), *results]
         backend.launch(self._file(spread, len(sizes)), name, grid, (BLOCK,), args)

@@ -1,27 +1,26 @@
 """The text of a kernel: its parameters, a line for each register that a result needs, and the results.
 
-The chain ``(x + y).tanh() * bias`` becomes::
+The chain ``(x + y).tanh() * bias`` of float32 becomes::
 
     // chain of add, tanh, mul
     #include "functors.cuh"
 
-    template <class A> struct Loaded { A r0, r1, r2; };
+    struct Loaded { float r0; float r1; float r2; };
 
-    template <class T, class I>
+    template <class I>
     __global__ void __launch_bounds__(256)
-    chain(const T *__restrict__ x0, const T *__restrict__ x1, const T *__restrict__ x2, i64 step2_0, i64 step2_1,
-          i64 size1, i64 count, T *__restrict__ y0) {
-      typedef acc<T> A;
+    chain(const float *__restrict__ x0, const float *__restrict__ x1, const float *__restrict__ x2, i64 step2_0,
+          i64 step2_1, i64 size1, i64 count, float *__restrict__ y0) {
       each((i64)blockIdx.x * 256 + threadIdx.x, count, (i64)gridDim.x * 256,
            [&](i64 i) {
              const I i0 = (I)i / (I)size1, i1 = (I)i - i0 * (I)size1;
-             return Loaded<A>{up(x0[i]), up(x1[i]), up(x2[i0 * step2_0 + i1 * step2_1])};
+             return Loaded{up(x0[i]), up(x1[i]), up(x2[i0 * step2_0 + i1 * step2_1])};
            },
-           [&](i64 i, const Loaded<A> &x) {
-             const A v0 = Add::of(x.r0, x.r1);
-             const A v1 = Tanh::of(v0);
-             const A v2 = Multiply::of(v1, x.r2);
-             y0[i] = down<T>(v2);
+           [&](i64 i, const Loaded &x) {
+             const float v0 = Add::of(x.r0, x.r1);
+             const float v1 = Tanh::of(v0);
+             const float v2 = Multiply::of(v1, x.r2);
+             y0[i] = down<float>(v2);
            });
     }
 
@@ -32,14 +31,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import fill
+from typing import Any
 
 import numpy as np
 
-from pynested.backends.dtypes import is_half, promoted
+from pynested.backends.cuda.naming import ctype
+from pynested.backends.dtypes import is_float, is_half
 from pynested.backends.numpy.elementwise import cast
 
-from ..chains.registers import Register, in_order
-from .functors import FUNCTORS, functor_of, literal
+from ..chains.registers import Register, in_order, resolved
+from .functors import FUNCTORS, functor_of, literal, type_of
 
 _BOOL = np.dtype(bool)
 
@@ -49,27 +50,30 @@ def text_of_kernel(
 ) -> str:
     """The kernel that makes ``results`` of ``parameters``, of which some are spread over so many dimensions."""
     lines = _body(parameters, results)
-    given = [f"const T *__restrict__ x{k}" for k in range(len(parameters))]
+    types = [ctype(one.dtype) for one in parameters]
+    given = [f"const {type_} *__restrict__ x{k}" for k, type_ in enumerate(types)]
     given += [f"i64 step{k}_{d}" for k in spread for d in range(dims)]
     given += [f"i64 size{d}" for d in range(1, dims)] if spread else []
-    given += ["i64 count", *[f"T *__restrict__ y{k}" for k in range(len(results))]]
-    loads = ", ".join(f"up(x{k}[{_place(k, dims) if k in spread else 'i'}])" for k in range(len(parameters)))
-    fields = ", ".join(f"r{k}" for k in range(len(parameters)))
+    given += ["i64 count", *[f"{ctype(one.dtype)} *__restrict__ y{k}" for k, one in enumerate(results)]]
+    places = [_place(k, dims) if k in spread else "i" for k in range(len(parameters))]
+    loads = [
+        f"up(x{k}[{places[k]}])" if is_float(one.dtype) else f"x{k}[{places[k]}]" for k, one in enumerate(parameters)
+    ]
+    fields = " ".join(f"{type_of(one.dtype)} r{k};" for k, one in enumerate(parameters))
     start = [*_positions(dims)] if spread else []
     return f"""{fill(title, 116, initial_indent="// ", subsequent_indent="//     ")}
 #include "{FUNCTORS}"
 
-template <class A> struct Loaded {{ A {fields}; }};
+struct Loaded {{ {fields} }};
 
-template <class T{", class I" if spread else ""}>
+template <class I>
 __global__ void __launch_bounds__(256)
 {_head(given)}
-  typedef acc<T> A;
   each((i64)blockIdx.x * 256 + threadIdx.x, count, (i64)gridDim.x * 256,
        [&](i64 i) {{
-{_indented([*start, f"return Loaded<A>{{{loads}}};"])}
+{_indented([*start, f"return Loaded{{{', '.join(loads)}}};"])}
        }},
-       [&](i64 i, const Loaded<A> &x) {{
+       [&](i64 i, const Loaded &x) {{
 {_indented(lines)}
        }});
 }}
@@ -93,27 +97,43 @@ def _body(parameters: Sequence[Register], results: Sequence[Register]) -> list[s
     for one in in_order(results):
         if one.function is not None:
             names[one] = f"v{len(lines)}"
-            kind = "bool" if one.dtype == _BOOL else "A"
-            lines.append(f"const {kind} {names[one]} = {_computed(one, names)};")
-    return lines + [f"y{k}[i] = down<T>({names[one]});" for k, one in enumerate(results)]
+            lines.append(f"const {type_of(one.dtype)} {names[one]} = {_computed(one, names)};")
+    stored = [f"down<{ctype(one.dtype)}>({names[one]})" if is_float(one.dtype) else names[one] for one in results]
+    return lines + [f"y{k}[i] = {text};" for k, text in enumerate(stored)]
 
 
 def _computed(one: Register, names: dict[Register, str]) -> str:
     """A call of a functor; rounded, where the register has a dtype of fewer digits than it is computed in."""
-    given = _operands(one, names)
-    made = given[0] if one.function is cast else f"{functor_of(one.function)}::of({', '.join(given)})"
-    return f"rounded<T>({made})" if is_half(one.dtype) else made
+    if one.function is cast:
+        (x,) = one.reads
+        return _as(names[x], x.dtype, one.dtype)
+    made = f"{functor_of(one.function)}::of({', '.join(_operands(one, names))})"
+    return f"rounded<{ctype(one.dtype)}>({made})" if is_half(one.dtype) else made
+
+
+def _as(text: str, dtype: np.dtype[Any], wanted: np.dtype[Any]) -> str:
+    """A number of one dtype in another one, rounded once."""
+    if dtype == wanted:
+        return text
+    if np.dtype(np.float64) in (dtype, wanted) or not is_float(dtype) or not is_float(wanted):
+        exact = type_of(wanted) == "double" or not is_float(wanted)
+        return f"{type_of(wanted)}({text})" if exact else f"up(converted<{type_of(dtype)}, {ctype(wanted)}>({text}))"
+    return f"rounded<{ctype(wanted)}>({text})" if is_half(wanted) else text  # both are computed in float
 
 
 def _operands(one: Register, names: dict[Register, str]) -> list[str]:
-    """Operands as text; numbers, and bools beside numbers, in the dtype in which they meet the others."""
-    condition = one.operands[:1] if one.function is np.where else ()
-    numbers = one.operands[len(condition) :]
-    dtypes = [x.dtype for x in numbers if hasattr(x, "dtype")]
-    dtype = promoted(*dtypes)
-    texts = [literal(x, dtype) if type(x) is not Register else names[x] for x in numbers]
-    apart = [type(x) is Register and x.dtype == _BOOL != dtype for x in numbers]
-    return [names[x] for x in condition] + [f"A({t})" if a else t for t, a in zip(texts, apart, strict=True)]
+    """Operands as text, in the dtypes in which they meet."""
+    return [
+        _as(names[x], x.dtype, dtype) if type(x) is Register else literal(x, dtype)
+        for x, dtype in zip(one.operands, _met(one), strict=True)
+    ]
+
+
+def _met(one: Register) -> Sequence[np.dtype[Any]]:
+    """The dtypes in which a function takes its operands."""
+    if isinstance(one.function, np.ufunc):
+        return resolved(one.function, one.operands)[: len(one.operands)]
+    return [_BOOL if one.function is np.where and not i else one.dtype for i in range(len(one.operands))]
 
 
 def _positions(dims: int) -> Iterator[str]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from pynested.autograd.rules.functions import FUNCTIONS
 from pynested.autograd.rules.pairs import PAIRS
+from pynested.backends.cuda.naming import FLOATS, INTEGERS
 
 from ..chains import Chain
-from ..chains.steps import BEFORE, IN_CHAINS, parts_of
+from ..chains.operations import IN_CHAINS, numbers_of, parts_of, values_of
 from ..cuda import can_fuse
 from ..forms import CONTAINERS, Same, Value, values_in
-from ..nodes import ATTRIBUTE, FUNCTION, NUMBER, Node, Recording
+from ..nodes import ATTRIBUTE, FUNCTION, METHOD, NUMBER, Fact, Node, Recording
 
 # What follows from dtypes, layouts, ranks, devices and from who wants gradients.
 _STATIC = frozenset({"dtype", "ndim", "device", "is_nested", "layout", "requires_grad", "dim"})
@@ -22,6 +27,8 @@ FRESH = frozenset({
     *FUNCTIONS, *PAIRS, *IN_CHAINS, "softmax", "log_softmax", "logsumexp", "sum", "mean", "prod", "amax", "amin", "var",
     "std", "cumsum", "layer_norm", "matmul", "zeros_like", "ones_like",
 })  # fmt: skip
+_ENDS = {name: (int(np.iinfo(name).min), int(np.iinfo(name).max)) for name in INTEGERS if name != "bool"}
+_OF_FLOATS = _ENDS["int64"]
 
 
 def _last(node: Node) -> str:
@@ -70,16 +77,28 @@ def cannot_fail(node: Node) -> bool:
 
 
 def is_elementwise(node: Node, recording: Recording) -> bool:
-    """Whether it is what chains have, of arrays of one floating dtype on one device, and of numbers."""
-    if node.kind != FUNCTION or node.mode is not None or node.effect or type(node.results) is not Value:
+    """Whether it is what chains have, of arrays on one device, and of numbers; what it makes are floats, or bools."""
+    if node.kind not in (FUNCTION, METHOD) or node.mode is not None or node.effect or type(node.results) is not Value:
         return False
-    given = [one for _, operands in parts_of(node) for one in operands if one is not BEFORE]
-    facts = [recording.facts[one.number] for one in (*given, node.results) if type(one) is Value]
-    numbers = [one for one in given if type(one) is not Value]
-    if not given or len(numbers) == len(given):
+    parts = parts_of(node)
+    values = values_of(parts)
+    if not values:
         return False
-    alike = {(one.dtype, one.device) for one in facts}
-    return len(alike) == 1 and can_fuse(*alike.pop()) and all(type(one) in (int, float) for one in numbers)
+    made, given = recording.facts[node.results.number], [recording.facts[one.number] for one in values]
+    if {one.device for one in given} != {made.device} or not can_fuse(made.device):
+        return False
+    if not (made.dtype in FLOATS or (made.dtype == "bool" and all(part.judges for part, _ in parts))):
+        return False
+    if node.name == "to" and made.dtype == given[0].dtype:  # which gives what it was given
+        return False
+    return all(_meets(number, given) for number in numbers_of(parts))
+
+
+def _meets(number: Any, given: list[Fact]) -> bool:
+    """Whether it is a number that arrays of these dtypes meet as one of theirs, however they are compared."""
+    if type(number) is not int:
+        return isinstance(number, float)
+    return all(least <= number <= greatest for least, greatest in (_ENDS.get(one.dtype, _OF_FLOATS) for one in given))
 
 
 def escaping(recording: Recording) -> set[Value]:
