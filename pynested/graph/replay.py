@@ -23,6 +23,7 @@ from pynested.backends.errors import TraceError
 from .forms import CONTAINERS, Same, Value, alike, filled, parts, values_in
 from .nodes import Node, Spot
 
+_RECORDED = "In the function that was recorded,"
 _LITERALS = (int, bool, str, type(None), type(...))
 Run = Callable[..., Any]
 
@@ -172,12 +173,14 @@ def _fits(form: Any, result: Any, back: list[Any], found: list[Any]) -> bool:
 
 
 def _say_where(error: Exception, file: str, spots: Sequence[Spot | None]) -> None:
-    """Add the line of the user's code to an error of a replay."""
+    """Add the line of the user's code to an error of a replay, if one inside of it has not done so."""
+    if any(note.startswith(_RECORDED) for note in getattr(error, "__notes__", ())):
+        return
     trace: TracebackType | None = error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == file:
             where = spots[trace.tb_lineno - 1]
             if where is not None and not isinstance(error, Changed):
                 text = linecache.getline(where.file, where.line).strip()
-                error.add_note(f"In the function that was recorded, at {where}:\n    {text}")
+                error.add_note(f"{_RECORDED} at {where}:\n    {text}")
         trace = trace.tb_next

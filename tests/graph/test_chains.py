@@ -159,3 +159,58 @@ def test_a_result_to_which_no_gradient_flows_wants_none() -> None:
         compiled = pn.compile(function)
         assert_same(compiled(x, y), function(x, y))
         assert_same(compiled(y, x), function(y, x))
+
+
+DROPPING: dict[str, Callable[[Any, Any], Any]] = {
+    "once": lambda x, y: pn.dropout(x * y, 0.2) + x,
+    "twice, and others between": lambda x, y: pn.dropout(pn.dropout(x, 0.5) * pn.rand_like(x) + y, 0.1, True) * y,
+    "all": lambda x, y: pn.dropout(x * 2, 1.0) + pn.dropout(y, p=1),
+    "nobody reads it": lambda x, y: [pn.dropout(x, 0.5), pn.dropout(y * 2, 0.5) + 1][1],
+    "none": lambda x, y: pn.dropout(x * y, 0.2, False) + pn.dropout(x, 0) * 2,
+    "dense": lambda x, y: (pn.dropout(x.values() * 2, 0.25) * y.values() + BIAS) * 2,
+    "dense, among nested": lambda x, y: x * pn.dropout(y.values()[0] * 2, 0.5) + x,
+}
+
+
+@pytest.mark.usefixtures("blocks")
+@pytest.mark.parametrize("dtype", [pn.float16, pn.float32, pn.float64], ids=str)
+@pytest.mark.parametrize("function", DROPPING.values(), ids=DROPPING)
+def test_dropouts_draw_what_they_draw_otherwise(function: Callable[[Any, Any], Any], dtype: Any) -> None:
+    compiled = pn.compile(function)
+
+    def drawn(f: Callable[[Any, Any], Any], *given: Any) -> Any:
+        pn.manual_seed(5)
+        return f(*given)
+
+    for lengths in ((3, 2, 0, 5), (40, 1, 9)):
+        x = jagged(*lengths).to(dtype)
+        y = pn.nested_array_from_jagged(pn.randn(*x.values().shape, dtype=dtype), x.offsets())
+        placed = holed(3, 2).to(dtype)
+        for a, b in ((x, y), (placed, placed)):  # the second do not line up
+            found = [(drawn(f, a, b), pn.rand(2)) for f in (compiled, function)]
+            assert_same(*found)
+        assert_same(*[gradients(lambda *given, f=f: drawn(f, *given), x, y) for f in (compiled, function)])
+    assert all(graph.calls for graph in compiled.graphs) and "operators in" in compiled.explain()
+
+
+def test_derivatives_of_derivatives_keep_what_was_drawn() -> None:
+    x, found = jagged(3, 2).requires_grad_(), []
+    function: Callable[[Any], Any] = lambda x: (pn.dropout(x * x, 0.5) * x).exp()  # noqa: E731
+    for f in (pn.compile(function), function):
+        pn.manual_seed(1)
+        slope = pn.grad(f(x).sum(), x, create_graph=True)
+        found.append(pn.grad((slope * slope).sum(), x))
+    assert pn.allclose(*found, rtol=1e-12, atol=0)
+
+
+def test_what_is_refused_beside_a_dropout_is_said_once_with_its_line() -> None:
+    def function(x: Any, y: Any) -> Any:
+        z = x + y
+        return pn.dropout(z, 0.5) * 2
+
+    compiled, x = pn.compile(function), jagged(2, 3)
+    compiled(x, x)
+    with pytest.raises(StructureError, match="add: the operands differ at component 1") as caught:
+        compiled(x, jagged(2, 4))
+    (note,) = caught.value.__notes__
+    assert note.endswith("z = x + y")

@@ -100,6 +100,18 @@ def test_what_is_exact_is_the_same_bit_for_bit_and_so_are_gradients(function: Pr
     assert len(compiled.graphs) == 2 and fused(compiled)
 
 
+@pytest.mark.parametrize("dtype", [pn.float32, pn.float64, pn.float16], ids=str)
+def test_dropouts_draw_what_they_draw_otherwise(dtype: Any) -> None:
+    def function(x: Any, y: Any, b: Any) -> Any:
+        pn.manual_seed(3)
+        return pn.dropout(pn.dropout(x * y, 0.3) + b, 0.5) * y, pn.dropout(x, 1)
+
+    compiled, given = pn.compile(function), operands(dtype, 3, 0, 30)
+    for found, expected in zip(*map(results_and_gradients, (compiled, function), (given, given)), strict=True):
+        assert_same(found, expected)
+    assert fused(compiled)
+
+
 def test_bfloat16_is_rounded_after_each_operator() -> None:
     pytest.importorskip("ml_dtypes")
     function, given = EXACT["a bias"], operands(bfloat16(), 3, 40)

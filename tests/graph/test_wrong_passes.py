@@ -11,7 +11,7 @@ import pytest
 
 import pynested as pn
 from pynested.graph import compiling, replay
-from pynested.graph.chains import kernels
+from pynested.graph.chains import Chain, kernels
 from pynested.graph.chains.operations import OPERATIONS
 from pynested.graph.chains.registers import Register
 from pynested.graph.chains.steps import Step
@@ -85,6 +85,11 @@ def narrower(x: Any) -> Any:
     return (x.to(pn.float16) * 3).to(pn.float64) * x
 
 
+def dropping(x: Any) -> Any:
+    pn.dropout(x, 0.5)
+    return pn.dropout(pn.dropout(x * 2, 0.5) + 1, 0.25), pn.rand_like(x)
+
+
 def inside(x: Any) -> Any:
     inner = (x * 2).sin()
     return pn.grad((inner * inner).exp().sum(), inner)
@@ -92,7 +97,7 @@ def inside(x: Any) -> Any:
 
 PROGRAMS: list[Program] = [
     kept_apart, written_between, drawn_twice, refused, acting, sized, branching, closed_over, long_lived, several,
-    choosing, narrower,
+    choosing, narrower, dropping,
 ]  # fmt: skip
 
 
@@ -207,6 +212,7 @@ def takes(node: Any, result: Any, back: Any) -> Iterator[Any]:
     return iter(found)
 
 
+mask = Chain._mask
 Patch = Callable[[pytest.MonkeyPatch], None]
 WRONG: dict[str, Patch] = {
     "fusing across a write": lambda m: m.setattr(fused, "cannot_fail", lambda node: True),
@@ -230,6 +236,11 @@ WRONG: dict[str, Patch] = {
     "a choice the other way round": lambda m: m.setitem(
         kernels.KERNELS, np.where, (lambda out, condition, a, b, _: np.copyto(out, np.where(condition, b, a)), 1)
     ),
+    "one share for all dropouts": lambda m: m.setattr(Chain, "_mask", lambda chain, shape, _: mask(chain, shape, 0.5)),
+    "a mask that is drawn twice": lambda m: m.setattr(
+        Chain, "_mask", lambda *given: [mask(*given), mask(*given)][0]
+    ),
+    "a dropout that nobody reads left out": lambda m: m.setattr(dead, "_harmless", known.is_elementwise),
     "outputs in another order": lambda m: m.setitem(PASSES, "chains", with_outputs_turned(fused.run)),
     "0.0 and -0.0 in one graph": lambda m: m.setattr("pynested.graph.signature.constant", lambda x: ("constant", x)),
     "a gradient by what is inside of a chain": lambda m: m.setitem(PASSES, "chains", without_gradients(fused.run)),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pynested.autograd import Array
+from pynested.autograd import Array, random
 from pynested.autograd.tape import state
-from pynested.backends.memory import once_more
+from pynested.backends.host import from_host
+from pynested.backends.memory import once_more, with_room
 from pynested.backends.numpy.running import another_quiet_context
 from pynested.nested.array import NestedArray, around
 
@@ -51,6 +52,10 @@ class Chain:
             results = self.one_by_one(*operands)
             return results if len(results) > 1 else results[0]
         lined, structure = found
+        if self.steps.shares:
+            masks = [self._mask(lined.shape, share) for share in self.steps.shares]
+            lined = Lined(lined.shape, lined.cut.union(range(len(arrays), len(arrays) + len(masks))))
+            arrays += masks
         outputs = self.steps.outputs
         kept = self.rule.kept(arrays, lined) if recorded else ()
         wanted = outputs + tuple([one for one in kept if one not in outputs])
@@ -63,6 +68,10 @@ class Chain:
             nested = [around(one, structure) for one in made]
             return nested[0] if len(nested) == 1 else tuple(nested)
         return made[0] if len(made) == 1 else tuple(made)
+
+    def _mask(self, shape: tuple[int, ...], share: float) -> Array:
+        """Which elements a dropout keeps, by the next random numbers."""
+        return Array(from_host(with_room(random.default().random)(shape) >= share, self.device), self.device)
 
     def of_dense(self, operands: Sequence[Any]) -> tuple[Any, ...]:
         """The steps one by one, of dense arrays that broadcast; each writes a line of its own."""

@@ -31,6 +31,8 @@ from ..forms import Value
 from ..nodes import Node
 
 BEFORE = object()  # in the place of an operand: what the operation before has made
+MASK = object()  # in the place of an operand: which elements a dropout keeps, drawn for each call
+_WIDE = np.dtype(np.float64)
 Part = tuple["Operation", tuple[Any, ...]]  # an operation, and what it takes
 
 
@@ -51,6 +53,8 @@ class Operation:
         ``pull(k, g, y, *operands)``, with the backend k and the result y.
     judges : bool
         Whether it is made for bools, or makes them.
+    share : float
+        Which share of the elements a dropout drops; 0 of everything else.
     """
 
     name: str
@@ -58,6 +62,7 @@ class Operation:
     verb: Verb
     pulls: tuple[Callable[..., Any] | int | None, ...]
     judges: bool = False
+    share: float = 0.0
 
 
 def _of_rule(rule: Elementwise) -> Operation:
@@ -92,6 +97,18 @@ def _choose(condition: Any, a: Any, b: Any) -> Array:
 
 def _cast_to(dtype: np.dtype[Any]) -> Operation:
     return Operation(f"to {dtype}", lambda x: to_dtype(x, dtype), lambda k, x: k.cast(x, dtype), (1,))
+
+
+def _dropping(share: float) -> Operation:
+    def dropped(k: Any, x: Any, mask: Any) -> Any:
+        if share == 1:
+            return x * x.dtype.type(0)
+        return k.cast(k.multiply(k.cast(x, _WIDE), mask) / (1 - share), x.dtype)
+
+    return Operation(
+        "dropout", lambda x, mask: rules.dropout(x, raw(mask), share), dropped,
+        (lambda k, g, y, x, mask: dropped(k, g, mask), None), share=share,
+    )  # fmt: skip
 
 
 # What an operator computes, by its name; and the names under which methods come to some of them.
@@ -140,8 +157,15 @@ def _to(self: Any, *targets: Any, **named: Any) -> list[Part]:
     return [(_cast_to(found), (self,))] if is_float(found) else []
 
 
+def _dropout(self: Any, p: Any = 0.5, training: Any = True, *, generator: Any = None) -> list[Part]:
+    """By the default stream of random numbers; where nothing is dropped there is nothing to do."""
+    if generator is not None or type(p) not in (int, float) or type(training) is not bool or not p * training:
+        return []
+    return [(_dropping(float(p)), (self, MASK))]
+
+
 _PARTS: dict[str, Callable[..., list[Part]]] = {
-    "clamp": _clamp, "gelu": _gelu, "where": _where, "to": _to,
+    "clamp": _clamp, "gelu": _gelu, "where": _where, "to": _to, "dropout": _dropout,
 }  # fmt: skip
 IN_CHAINS = frozenset({*OPERATIONS, *_PARTS})
 
@@ -162,4 +186,6 @@ def values_of(parts: list[Part]) -> list[Value]:
 
 def numbers_of(parts: list[Part]) -> list[Any]:
     """What they take besides."""
-    return [one for _, given in parts for one in given if type(one) is not Value and one is not BEFORE]
+    return [
+        one for _, given in parts for one in given if type(one) is not Value and one is not BEFORE and one is not MASK
+    ]

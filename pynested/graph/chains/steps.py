@@ -12,7 +12,7 @@ from pynested.autograd.arguments.canonical import canonical_dtype
 
 from ..forms import Value
 from ..nodes import Fact, Node
-from .operations import BEFORE, Operation, parts_of
+from .operations import BEFORE, MASK, Operation, parts_of
 
 Made = TypeVar("Made")
 
@@ -38,17 +38,20 @@ class Steps:
     Attributes
     ----------
     inputs : tuple of dtype
-        Those of the inputs.
+        Those of the inputs, the last of which are the masks of dropouts.
     outputs : tuple of int
         The registers that come out.
     nested : frozenset of int
         The registers that belong to nested arrays; the others to dense ones.
+    shares : tuple of float
+        How many elements each dropout drops.
     """
 
     steps: tuple[Step, ...]
     inputs: tuple[np.dtype[Any], ...]
     outputs: tuple[int, ...]
     nested: frozenset[int]
+    shares: tuple[float, ...]
     made: dict[Any, Any] = field(default_factory=dict)  # what `kept` has made of them
 
 
@@ -68,19 +71,22 @@ def steps_of(
     nodes: Sequence[Node], inputs: Sequence[Value], outputs: Sequence[Value], facts: Mapping[int, Fact]
 ) -> Steps:
     """The steps of ``nodes``."""
+    parts = [(node, *part) for node in nodes for part in parts_of(node)]
+    shares = tuple([operation.share for _, operation, _ in parts if operation.share])
     registers = {value: i for i, value in enumerate(inputs)}
     nested = {i for value, i in registers.items() if facts[value.number].kind == "nested"}
+    masks = iter(range(len(inputs), len(inputs) + len(shares)))
     steps: list[Step] = []
-    for node in nodes:
-        for operation, given in parts_of(node):
-            register = len(inputs) + len(steps)
-            operands = tuple([_operand(one, registers, register - 1) for one in given])
-            steps.append(Step(operation, operands, register))
-            if facts[node.results.number].kind == "nested":
-                nested.add(register)
-        registers[node.results] = len(inputs) + len(steps) - 1
+    for node, operation, given in parts:
+        register = len(inputs) + len(shares) + len(steps)
+        operands = tuple([next(masks) if one is MASK else _operand(one, registers, register - 1) for one in given])
+        steps.append(Step(operation, operands, register))
+        registers[node.results] = register
+        if facts[node.results.number].kind == "nested":
+            nested.add(register)
     dtypes = [canonical_dtype(fact.dtype, fact.device) for fact in (facts[value.number] for value in inputs)]
-    return Steps(tuple(steps), tuple(dtypes), tuple(registers[one] for one in outputs), frozenset(nested))
+    dtypes += [np.dtype(bool)] * len(shares)
+    return Steps(tuple(steps), tuple(dtypes), tuple(registers[one] for one in outputs), frozenset(nested), shares)
 
 
 def _operand(one: Any, registers: Mapping[Value, int], before: int) -> int | tuple[float]:

@@ -24,4 +24,5 @@ def run(recording: Recording) -> tuple[Recording, str]:
 
 def _harmless(node: Node, recording: Recording) -> bool:
     """Whether nothing would be noticed: no effect, and no error, as that of two operands that do not meet."""
-    return cannot_fail(node) or (is_elementwise(node, recording) and len(set(node.reads)) == 1)
+    alone = is_elementwise(node, recording) and len(set(node.reads)) == 1
+    return cannot_fail(node) or (alone and not node.effect)

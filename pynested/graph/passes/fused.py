@@ -91,4 +91,5 @@ def _closed(nodes: list[Node], recording: Recording, outside: set[Value], sizes:
     chain = Chain(nodes, inputs, outputs, recording.facts)
     sizes.append(len(nodes))
     results = outputs[0] if len(outputs) == 1 else tuple(outputs)
-    return [Node(chain.name, FUNCTION, chain, tuple(inputs), {}, results, None, False, nodes[-1].spot)]
+    effect = any(node.effect for node in nodes)
+    return [Node(chain.name, FUNCTION, chain, tuple(inputs), {}, results, None, effect, nodes[-1].spot)]

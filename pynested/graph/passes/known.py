@@ -78,9 +78,11 @@ def cannot_fail(node: Node) -> bool:
 
 def is_elementwise(node: Node, recording: Recording) -> bool:
     """Whether it is what chains have, of arrays on one device, and of numbers; what it makes are floats, or bools."""
-    if node.kind not in (FUNCTION, METHOD) or node.mode is not None or node.effect or type(node.results) is not Value:
+    if node.kind not in (FUNCTION, METHOD) or node.mode is not None or type(node.results) is not Value:
         return False
     parts = parts_of(node)
+    if node.effect and not any(part.share for part, _ in parts):  # a dropout draws, and does nothing else
+        return False
     values = values_of(parts)
     if not values:
         return False
