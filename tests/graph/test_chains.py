@@ -110,6 +110,19 @@ def test_one_array_given_twice_has_its_gradients_added_in_order() -> None:
     assert_same(compiled(x, x), function(x, x))
 
 
+def test_one_array_given_twice_to_branches_that_never_meet() -> None:
+    def function(x: Any, y: Any) -> Any:
+        a, b = x * 1.1, y * 0.7
+        c, d = a.sin() * x, b.exp() * y
+        return c * 1.3 + x * a, d * 0.3 - y * b
+
+    x, found = jagged(30, 40).requires_grad_(), []
+    for f in (pn.compile(function), function):
+        first, second = f(x, x)
+        found.append(pn.grad((first * 0.1).sum() + (second * 3).sum(), x))
+    assert_same(*found)
+
+
 def test_gradients_by_what_lies_inside_a_chain() -> None:
     def function(x: Any) -> Any:
         inner = (x * 2).sin()

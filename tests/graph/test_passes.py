@@ -64,11 +64,15 @@ def test_what_nobody_reads_is_left_out_unless_it_acts_or_may_fail() -> None:
     assert names(dead.run, function, jagged(2), jagged(2)) == ["add", "clamp", "neg_", "rand_like", "mul"]
 
 
-HELD = {"n": pn.array([1, 2])}
+HELD = {"n": pn.array([1, 2]), "w": pn.array([0.5, 2.0]), "x": jagged(2, 3)}
 CHAINS: dict[str, tuple[Callable[[Any], Any], list[int]]] = {
     "all": (lambda x: ((x + 1) * x).sin().relu(), [4]),
     "with bounds": (lambda x: ((x + 1).clamp(0) * x).clamp(max=x), [4]),
     "without a bound": (lambda x: pn.clamp(x) * 2 + 1, [2]),
+    "branches that meet": (lambda x: pn.where((HELD["x"] > 0) | (HELD["x"] < -9), (x * 2).exp(), (x - 3).sin()), [8]),
+    "branches that do not": (lambda x: [(a := x * 2), (b := HELD["x"] * 3), a + 1, b + 1], [2, 2]),
+    "branches that draw": (lambda x: [(a := pn.dropout(x)), (b := pn.dropout(HELD["x"])), a + 1, b + 1], [4]),
+    "what is dense comes before": (lambda x: x * 2 + HELD["w"] * 3, [2]),
     "one alone is none": (lambda x: x.sum(dim=1) + 1, []),
     "around others": (lambda x: ((x + 1).sin() @ pn.ones(2, 2) * 2).exp(), [2, 2]),
     "around a write": (lambda x: [(x + 1) * 2, x.mul_(2), (x + 1) * 2], [2, 2]),

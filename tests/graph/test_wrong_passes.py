@@ -17,7 +17,7 @@ from pynested.graph.chains.registers import Register
 from pynested.graph.chains.steps import Step
 from pynested.graph.forms import Value, renamed, values_in
 from pynested.graph.nodes import Recording
-from pynested.graph.passes import PASSES, common, dead, fused, known
+from pynested.graph.passes import PASSES, common, dead, fused, groups, known
 from pynested.graph.places import Place
 
 from .arrays import assert_same, jagged
@@ -90,6 +90,11 @@ def dropping(x: Any) -> Any:
     return pn.dropout(pn.dropout(x * 2, 0.5) + 1, 0.25), pn.rand_like(x)
 
 
+def drawn_in_turn(x: Any) -> Any:
+    a, b = pn.dropout(x, 0.5), pn.dropout(x.values() * 2, 0.5)
+    return pn.dropout(a * 2, 0.5), b + 1
+
+
 def inside(x: Any) -> Any:
     inner = (x * 2).sin()
     return pn.grad((inner * inner).exp().sum(), inner)
@@ -97,7 +102,7 @@ def inside(x: Any) -> Any:
 
 PROGRAMS: list[Program] = [
     kept_apart, written_between, drawn_twice, refused, acting, sized, branching, closed_over, long_lived, several,
-    choosing, narrower, dropping,
+    choosing, narrower, dropping, drawn_in_turn,
 ]  # fmt: skip
 
 
@@ -240,6 +245,7 @@ WRONG: dict[str, Patch] = {
     "a mask that is drawn twice": lambda m: m.setattr(
         Chain, "_mask", lambda *given: [mask(*given), mask(*given)][0]
     ),
+    "branches that draw in another order": lambda m: m.setattr(groups._Group, "minds", lambda one, other: False),
     "a dropout that nobody reads left out": lambda m: m.setattr(dead, "_harmless", known.is_elementwise),
     "outputs in another order": lambda m: m.setitem(PASSES, "chains", with_outputs_turned(fused.run)),
     "0.0 and -0.0 in one graph": lambda m: m.setattr("pynested.graph.signature.constant", lambda x: ("constant", x)),

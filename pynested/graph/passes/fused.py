@@ -7,46 +7,36 @@ that anybody differentiates by, is not inside of a chain: there it has no line o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from ..chains import Chain
 from ..forms import Value, values_in
 from ..nodes import FUNCTION, Node, Recording
+from .groups import grouped
 from .known import cannot_fail, is_elementwise
 
 
-@dataclass
-class _Open:
-    """A chain that still grows, and the values that it reads and makes."""
-
-    nodes: list[Node] = field(default_factory=list)
-    reads: set[Value] = field(default_factory=set)
-    makes: set[Value] = field(default_factory=set)
-
-    def add(self, node: Node) -> None:
-        self.nodes.append(node)
-        self.reads.update(node.reads)
-        self.makes.update(node.makes)
-
-
 def run(recording: Recording) -> tuple[Recording, str]:
-    """Let each chain of two or more operators be one node, where the last of them stood."""
+    """Let each chain of two or more operators be one node, where the last of them may stand."""
     outside = _read_outside(recording)
     done: list[Node] = []
-    chain = _Open()
+    row: list[Node] = []  # elementwise operators between which nothing has to stay where it is
+    makes: set[Value] = set()
     sizes: list[int] = []
 
     def close() -> None:
-        nonlocal chain
-        done.extend(_closed(chain.nodes, recording, outside, sizes))
-        chain = _Open()
+        for nodes in grouped(row, recording):
+            done.extend(_closed(nodes, recording, outside, sizes))
+        row.clear()
+        makes.clear()
 
     for node in recording.nodes:
         if is_elementwise(node, recording):
-            if not _joins(node, chain, recording, outside):
+            if _asked_for(makes.intersection(node.reads), recording, outside):
                 close()
-            chain.add(node)
-        elif cannot_fail(node) and chain.makes.isdisjoint(node.reads) and not _recorded(node, recording):
+            row.append(node)
+            makes.update(node.makes)
+        elif cannot_fail(node) and makes.isdisjoint(node.reads) and not _recorded(node, recording):
             done.append(node)
         else:
             close()
@@ -69,14 +59,9 @@ def _recorded(node: Node, recording: Recording) -> bool:
     return any(recording.facts[value.number].tracked for value in node.makes)
 
 
-def _joins(node: Node, chain: _Open, recording: Recording, outside: set[Value]) -> bool:
-    """Whether a chain can take a node in: they meet, and nobody asks for the gradient of what would be inside."""
-    reads = set(node.reads)
-    inner = reads & chain.makes
-    if any(value in outside and recording.facts[value.number].tracked for value in inner):
-        return False
-    nested = {recording.facts[value.number].kind == "nested" for value in (*reads, *chain.reads)}
-    return bool(not chain.nodes or inner or reads & chain.reads) and (len(nested) == 1 or True in nested)
+def _asked_for(values: Iterable[Value], recording: Recording, outside: set[Value]) -> bool:
+    """Whether somebody may ask for the gradient of what would be inside of a chain."""
+    return any(value in outside and recording.facts[value.number].tracked for value in values)
 
 
 def _closed(nodes: list[Node], recording: Recording, outside: set[Value], sizes: list[int]) -> Iterable[Node]:
