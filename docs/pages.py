@@ -205,7 +205,8 @@ def belongs(value: Callable[..., Any]) -> str:
     for part, name in {
         "interchange": "interchange", "exchange": "interchange", "training": "training", "construct": "making",
         "create": "making", "random": "making", "default_device": "making", "autograd.array": "classes",
-        "nested.array": "classes", "structure": "classes", "block_mask": "classes", "autograd": "gradients",
+        "nested.array": "classes", "structure": "classes", "attention.block_mask": "classes",
+        "attention.besides": "classes", "autograd": "gradients",
     }.items():  # fmt: skip
         if part in module:
             return name

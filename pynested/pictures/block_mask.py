@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pynested.operators.attention.block_mask import EMPTY, FULL, BlockMask, States, reduced
+from pynested.operators.attention.block_mask import BlockMask
+from pynested.operators.attention.lists import EMPTY, FULL, States
+from pynested.operators.attention.pictured import reduced
 
 from .memory import PAGE
 from .palette import fill, tint

@@ -55,7 +55,7 @@ def test_every_block_is_what_its_pairs_are(
     monkeypatch.setattr(masks, "MOST_PAIRS", most)
     sizes = block_size if isinstance(block_size, tuple) else (block_size, block_size)
     mask = pn.create_nested_block_mask(mod, Q, K, block_size)
-    assert mask.shape == (3, 1 if alike else 2, None, None) and sizes == mask.BLOCK_SIZE
+    assert mask.shape == (3, 2, None, None) and mask.of_all_heads(0) == alike and sizes == mask.BLOCK_SIZE
     for i, (found, (rows, keys)) in enumerate(zip(mask.blocks, ((5, 3), (0, 2), (2, 6)), strict=True)):
         np.testing.assert_array_equal(
             found, states(by_pairs(mod, i, 1 if alike else 2, rows, keys), *sizes)[: len(found)]
@@ -98,7 +98,7 @@ class TestPictures:
     def test_nothing(self) -> None:
         mask = pn.create_nested_block_mask(lambda b, h, i, j: i >= j, Q[:0], K[:0])
         assert repr(mask).startswith(
-            "BlockMask(shape=(0, 1, None, None), BLOCK_SIZE=(128, 128), 0 full, 0 partial and 0 "
+            "BlockMask(shape=(0, 2, None, None), BLOCK_SIZE=(128, 128), 0 full, 0 partial and 0 "
         )
         assert mask.to_string() == "" and mask.sparsity() == 0
 

@@ -15,8 +15,8 @@ from .besides import AuxOutput, AuxRequest
 from .block_mask import BlockMask
 from .flex import flex_attention
 from .layers import transformer_decoder_layer, transformer_encoder_layer
-from .masks import create_block_mask, create_nested_block_mask
-from .mods import and_masks, or_masks
+from .masks import create_block_mask, create_mask, create_nested_block_mask
+from .mods import and_masks, noop_mask, or_masks
 from .projected import multi_head_attention
 
 __all__ = [
@@ -25,9 +25,11 @@ __all__ = [
     "BlockMask",
     "and_masks",
     "create_block_mask",
+    "create_mask",
     "create_nested_block_mask",
     "flex_attention",
     "multi_head_attention",
+    "noop_mask",
     "or_masks",
     "scaled_dot_product_attention",
     "transformer_decoder_layer",

@@ -28,7 +28,8 @@ from pynested.backends.memory import with_room
 from pynested.structure import Ints
 
 from .besides import AuxRequest
-from .block_mask import PARTIAL, BlockMask
+from .block_mask import BlockMask
+from .lists import PARTIAL
 from .mods import Block, ScoreMod, modified
 
 MOST_SCORES = 1 << 20  # of a block, unless a single query has more

@@ -21,7 +21,7 @@ from .block_mask import BlockMask
 from .by_blocks import Call, by_blocks
 from .given import operands_of, scale_of
 from .meeting import Met, meeting
-from .mods import ScoreMod, callable_or_refused
+from .mods import SCORE, ScoreMod, function_of
 
 NAME = "flex_attention"
 
@@ -153,7 +153,7 @@ def flex_attention(
     array([0.375])
     """
     if score_mod is not None:
-        callable_or_refused(NAME, "score_mod", score_mod)
+        function_of(NAME, "score_mod", score_mod, SCORE)
     if block_mask is not None and not isinstance(block_mask, BlockMask):
         raise ArgumentError(
             f"{NAME}: block_mask must be a BlockMask, not {in_words(block_mask)}. Make one: "

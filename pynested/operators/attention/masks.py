@@ -7,18 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd.arguments.shapes import canonical_int
+from pynested.autograd import Array, no_grad
+from pynested.autograd.array import raw
 from pynested.autograd.default_device import chosen_device
 from pynested.autograd.numbers import in_words
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, StructureError
 from pynested.backends.host import to_host
+from pynested.backends.memory import with_room
 from pynested.components.sides import side
 from pynested.nested.array import NestedArray
 from pynested.structure import Ints
 
-from .block_mask import EMPTY, FULL, PARTIAL, BlockMask, States
-from .mods import Block, MaskMod, callable_or_refused, seen
+from .block_mask import BlockMask
+from .lists import EMPTY, FULL, PARTIAL, States, size_of, sizes_of_blocks
+from .mods import PAIR, Block, MaskMod, ScoreMod, function_of, is_of_scores, modified, seen
 
 MOST_PAIRS = 1 << 20  # that a function is asked about at a time
 
@@ -66,9 +69,70 @@ def create_block_mask(
     BlockMask(shape=(1, 1, 512, 512), BLOCK_SIZE=(128, 128), 6 full, 4 partial and 6 empty blocks, sparsity=37.50%)
     """
     op = "create_block_mask"
-    count, heads = (1 if one is None else _size(op, name, one) for name, one in (("B", B), ("H", H)))
-    sizes = np.tile(np.array([_size(op, "Q_LEN", Q_LEN), _size(op, "KV_LEN", KV_LEN)], np.int64), (count, 1))
-    return _made(op, mask_mod, sizes, np.full(count, heads), chosen_device(device), BLOCK_SIZE, count == 1)
+    count, *sizes = _sizes(op, B=B, H=H, Q_LEN=Q_LEN, KV_LEN=KV_LEN)
+    outline = np.tile(np.array(sizes, np.int64), (max(count, 1), 1))
+    return _made(op, mask_mod, outline, count, chosen_device(device), BLOCK_SIZE, False)
+
+
+def _sizes(op: str, **given: int | None) -> list[int]:
+    """The sizes that are given, 1 for those that are None."""
+    return [1 if one is None and name in "BH" else size_of(op, name, one) for name, one in given.items()]
+
+
+def create_mask(
+    mod_fn: ScoreMod | MaskMod, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: str | None = None
+) -> Array:
+    """Which pairs of queries and keys a function of pairs leaves, as bools: ``(B, H, Q_LEN, KV_LEN)``.
+
+    Parameters
+    ----------
+    mod_fn : callable
+        A function of masks, of four arguments, as of `create_block_mask`; or one of scores, of five, as of
+        `flex_attention`, which gets scores of 0 and leaves out a pair by -inf.
+    B, H : int or None
+        Components and heads; None for 1.
+    Q_LEN, KV_LEN : int
+        Queries and keys.
+    device : str, optional
+        Where the mask is; by default the default device.
+
+    Raises
+    ------
+    ArgumentError
+        For a function that is none, takes other arguments or gives no array, and sizes below 0.
+    DTypeError, ShapeError, DeviceError
+        For a function of masks that gives other than bools, or a shape that does not broadcast, one of scores that
+        gives another dtype or shape than theirs, float32, or either if it gives an array on another device.
+
+    Notes
+    -----
+    It is what `scaled_dot_product_attention` takes as a mask. All pairs are there at once; `create_block_mask` keeps a
+    number for each block of them.
+
+    After `torch.nn.attention.flex_attention.create_mask`.
+
+    Examples
+    --------
+    >>> pn.create_mask(lambda b, h, i, j: i >= j, None, None, 2, 3)
+    array([[[[ True, False, False],
+             [ True,  True, False]]]])
+    """
+    op = "create_mask"
+    count, *sizes = _sizes(op, B=B, H=H, Q_LEN=Q_LEN, KV_LEN=KV_LEN)
+    device = chosen_device(device)
+    left: Any = _left if is_of_scores(op, mod_fn) else seen
+    found = with_room(get_backend(device).xp.zeros)((count, *sizes), np.bool_)
+    for i in range(count):
+        whole = Block(i, range(sizes[0]), range(sizes[1]), np.arange(sizes[2]))
+        found[i] = left(op, mod_fn, whole, device)
+    return Array(found, device)
+
+
+def _left(op: str, mod: Any, block: Block, device: str) -> Any:
+    """Which scores of a block a function leaves, as a bare array of bools."""
+    with no_grad():
+        scores = Array(get_backend(device).xp.zeros(block.shape, np.float32), device)
+        return raw(modified(op, mod, scores, block)) != -np.inf
 
 
 def create_nested_block_mask(
@@ -130,31 +194,20 @@ def create_nested_block_mask(
     if len(q_nt) != len(kv_nt):
         raise StructureError(f"{op}: q_nt and kv_nt have {len(q_nt)} and {len(kv_nt)} components.")
     count = len(q_nt)
-    of_queries, of_keys = (side(op, "", x, count, x.ndim - 1, False).outline[:count] for x in (q_nt, kv_nt))
-    sizes = np.stack([of_queries[:, -2], of_keys[:, -2]], axis=1)
-    heads = of_queries[:, :-2].prod(axis=1)
-    return _made(op, mask_mod, sizes, heads, q_nt.device, BLOCK_SIZE, False)
+    of_queries, of_keys = (side(op, "", x, count, x.ndim - 1, False).outline for x in (q_nt, kv_nt))
+    outline = np.stack([of_queries[:, :-2].prod(axis=1), of_queries[:, -2], of_keys[:, -2]], axis=1)
+    return _made(op, mask_mod, outline, count, q_nt.device, BLOCK_SIZE, True)
 
 
-def _size(op: str, name: str, given: Any, least: int = 0) -> int:
-    found = canonical_int(op, name, given)
-    if found < least:
-        raise ArgumentError(f"{op}: {name} must be {least} or more, not {found}.")
-    return found
-
-
-def _made(op: str, mod: Any, sizes: Ints, heads: Any, device: str, block_size: Any, shared: bool) -> BlockMask:
-    """A mask for components of so many queries and keys, int64 (B, 2), and so many heads."""
-    callable_or_refused(op, "mask_mod", mod)
-    given = block_size if isinstance(block_size, tuple | list) else (block_size, block_size)
-    if len(given) != 2:
-        raise ArgumentError(f"{op}: BLOCK_SIZE must be one size or two, not {block_size}.")
-    q_size, kv_size = (_size(op, "BLOCK_SIZE", one, 1) for one in given)
-    blocks = tuple(
-        _states(op, mod, Block(i, range(count), range(pair[0]), np.arange(pair[1])), device, (q_size, kv_size))
-        for i, (pair, count) in enumerate(zip(sizes.tolist(), heads.tolist(), strict=True))
-    )
-    return BlockMask(mod, sizes, (q_size, kv_size), blocks, shared)
+def _made(op: str, mod: Any, outline: Ints, count: int, device: str, block_size: Any, nested: bool) -> BlockMask:
+    """A mask for so many components of so many heads, queries and keys, int64 (B, 3)."""
+    function_of(op, "mask_mod", mod, PAIR)
+    sizes = sizes_of_blocks(op, block_size)
+    blocks = [
+        _states(op, mod, Block(i, range(heads), range(queries), np.arange(keys)), device, sizes)
+        for i, (heads, queries, keys) in enumerate(outline[:count].tolist())
+    ]
+    return BlockMask(mod, outline, sizes, blocks, nested)
 
 
 def _states(op: str, mod: MaskMod, whole: Block, device: str, block_size: tuple[int, int]) -> States:

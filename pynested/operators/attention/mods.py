@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from operator import and_, eq, ne, or_
 from typing import Any, NamedTuple
 
@@ -18,6 +19,8 @@ from pynested.structure import Ints
 
 ScoreMod = Callable[[Array, Array, Array, Array, Array], Array]
 MaskMod = Callable[[Array, Array, Array, Array], Array]
+PAIR = ("b", "h", "q_idx", "kv_idx")
+SCORE = ("score", *PAIR)
 
 
 class Block(NamedTuple):
@@ -41,11 +44,31 @@ class Block(NamedTuple):
         return tuple(Array(from_host(one, device), device) for one in found)
 
 
-def callable_or_refused(op: str, name: str, given: Any) -> Any:
-    """A function of users."""
+def function_of(op: str, name: str, given: Any, parameters: tuple[str, ...]) -> Any:
+    """A function of users that can be called with these."""
     if not callable(given):
         raise ArgumentError(f"{op}: {name} must be a function, not {in_words(given)}.")
+    try:
+        signature(given).bind(*parameters)
+    except TypeError as error:
+        raise ArgumentError(f"{op}: {name} must be a function of ({', '.join(parameters)}): {error}.") from None
+    except ValueError:
+        return given  # one that does not say what it takes
     return given
+
+
+def is_of_scores(op: str, given: Any) -> bool:
+    """Whether a function of users is one of scores, and not of masks: its parameters without a default say so."""
+    if not callable(given):
+        raise ArgumentError(f"{op}: mod_fn must be a function, not {in_words(given)}.")
+    each = signature(given).parameters.values()
+    count = sum(one.default is one.empty and one.kind <= one.POSITIONAL_OR_KEYWORD for one in each)
+    if count not in (len(PAIR), len(SCORE)):
+        raise ArgumentError(
+            f"{op}: mod_fn must be a function of ({', '.join(PAIR)}), or of ({', '.join(SCORE)}); this one has {count} "
+            "parameters without a default."
+        )
+    return count == len(SCORE)
 
 
 def modified(op: str, mod: ScoreMod, scores: Array, block: Block) -> Array:
@@ -99,6 +122,27 @@ def _of(block: Block) -> str:
     first, last = (int(block.keys[0]), int(block.keys[-1])) if len(block.keys) else (0, -1)
     queries = block.queries
     return f"in component {block.component}, queries {queries.start} to {queries.stop - 1}, keys {first} to {last}"
+
+
+def noop_mask(b: Array, h: Array, q_idx: Array, kv_idx: Array) -> Array:
+    """The function of masks by which all pairs meet.
+
+    Parameters
+    ----------
+    b, h, q_idx, kv_idx : Array
+        Integers, as every function of masks gets them.
+
+    Notes
+    -----
+    After `torch.nn.attention.flex_attention.noop_mask`.
+
+    Examples
+    --------
+    >>> pn.create_block_mask(pn.noop_mask, None, None, 4, 4, BLOCK_SIZE=2)
+    BlockMask(shape=(1, 1, 4, 4), BLOCK_SIZE=(2, 2), 4 full, 0 partial and 0 empty blocks, sparsity=0.00%)
+    """
+    found: Array = eq(b, b)
+    return found
 
 
 def and_masks(*mask_mods: MaskMod) -> MaskMod:
@@ -163,7 +207,7 @@ def or_masks(*mask_mods: MaskMod) -> MaskMod:
 
 def _joined(op: str, mask_mods: tuple[MaskMod, ...], join: Any, none: Any) -> MaskMod:
     """A function that joins what all of these say; what it says of none, a comparison of a number with itself says."""
-    mods = [callable_or_refused(op, "each argument", one) for one in mask_mods]
+    mods = [function_of(op, "each argument", one, PAIR) for one in mask_mods]
 
     def joined(b: Array, h: Array, q_idx: Array, kv_idx: Array) -> Array:
         found: Array = none(b, b)
