@@ -25,6 +25,7 @@ _ROUNDS_TO_INFINITY = {
 }
 _OF_BFLOAT16 = 2**128 - 2**119
 _LONGEST_SHOWN = 64  # bits; Python refuses to write out integers of thousands of digits
+_LONGEST_TEXT = 120
 
 
 def canonical_number(name: str, what: str, value: Any) -> Number:
@@ -71,10 +72,18 @@ def nearest_float(number: Number) -> float:
         return math.inf if number > 0 else -math.inf
 
 
-def in_words(number: Any) -> str:
-    """A number as text; an integer that nobody could read by its length."""
-    long = isinstance(number, int) and number.bit_length() > _LONGEST_SHOWN
-    return f"an integer of {number.bit_length()} bits" if long else repr(number)
+def in_words(thing: Any) -> str:
+    """What was given as text, for messages: what nobody could read by its length is described."""
+    if isinstance(thing, int) and thing.bit_length() > _LONGEST_SHOWN:
+        return f"an integer of {thing.bit_length()} bits"
+    text = repr(thing)
+    if len(text) <= _LONGEST_TEXT and "\n" not in text:
+        return text
+    if hasattr(thing, "shape") and hasattr(thing, "dtype"):
+        kind = "a nested array" if getattr(thing, "is_nested", False) else "an array"
+        return f"{kind} of shape {tuple(thing.shape)} and dtype {thing.dtype}"
+    many = isinstance(thing, list | tuple | dict | set)
+    return f"a {type(thing).__name__} of {len(thing)}" if many else f"a {type(thing).__name__}"
 
 
 def dtype_of(number: Number) -> np.dtype[Any]:

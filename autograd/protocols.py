@@ -60,7 +60,10 @@ class Protocols(Methods):
 
     def _one(self: Any, name: str) -> Any:
         if self.numel() != 1:
-            raise ArgumentError(f"{name}: an array of shape {self.shape} has {self.numel()} elements, not one.")
+            instead = " Ask any() or all(); of each element: & for and, | for or, pn.where for if." * (name == "bool")
+            raise ArgumentError(
+                f"{name}: an array of shape {self.shape} has {self.numel()} elements, not one.{instead}"
+            )
         return self.data.item()
 
     def tolist(self: Any) -> Any:

@@ -147,6 +147,8 @@ def text(form: Any, names: Names) -> str:
         return f"{start}:{stop}" + f":{step}" * bool(step)
     if isinstance(form, tuple | list):
         inner = ", ".join(text(one, names) for one in form)
+        if hasattr(form, "_fields") and not any(type(one) is Value for one in form):
+            return f"{type(form).__name__}({inner})"  # an option that is given by its class
         return f"[{inner}]" if isinstance(form, list) else f"({inner}{',' * (len(form) == 1)})"
     if isinstance(form, np.ndarray):
         return repr(form.tolist()) if form.size <= _SHORT else f"<{form.dtype} array of shape {form.shape}>"

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import numpy_array
-from pynested.autograd.arguments.shapes import several
+from pynested.autograd.arguments.shapes import index_entry, several
 from pynested.autograd.rules.kinds import same_device
-from pynested.backends.errors import ArgumentError, IndexOutOfRange, StructureError
+from pynested.backends.errors import ArgumentError, IndexOutOfRange, ShapeError, StructureError
 from pynested.backends.host import to_host
 
 _PLAIN_ENTRIES = frozenset((int, slice, NoneType, EllipsisType))
@@ -21,6 +21,11 @@ _PLAIN_ENTRIES = frozenset((int, slice, NoneType, EllipsisType))
 def is_array(entry: Any) -> bool:
     """Whether an entry of an index is a list or an array of places, or a mask."""
     return type(entry) not in _PLAIN_ENTRIES and several(entry)
+
+
+def has_arrays(index: Any) -> bool:
+    """Whether any entry of an index is one of these."""
+    return any(map(is_array, index)) if isinstance(index, tuple) else is_array(index)
 
 
 def first_entry(index: Any) -> Any:
@@ -67,3 +72,24 @@ def places(what: str, chosen: NDArray[Any], size: int) -> NDArray[np.int64]:
         )
     given = chosen.astype(np.int64)
     return np.where(given < 0, given + size, given)
+
+
+def places_together(entries: list[Any], indexed: Array) -> NDArray[np.int64]:
+    """Integers and arrays of them, one for each of the first dimensions: broadcast, the places in these in C order."""
+    if len(entries) > indexed.ndim:
+        raise IndexOutOfRange(f"index: {len(entries)} entries are too many for an array of shape {indexed.shape}.")
+    given, sizes = [], indexed.shape[: len(entries)]
+    for dim, (entry, size) in enumerate(zip(entries, sizes, strict=True)):
+        one = entry_array(entry, indexed) if is_array(entry) else np.array(index_entry(entry))
+        if one.dtype == np.bool_:
+            raise ArgumentError("index: a mask in an index stands alone, or before slices; pick with integers instead.")
+        given.append(places(f"dimension {dim} of an array", one.reshape(-1), size).reshape(one.shape))
+    try:
+        together = np.broadcast_arrays(*given)
+    except ValueError:
+        shapes = " and ".join(str(one.shape) for one in given)
+        raise ShapeError(f"index: arrays of shapes {shapes} do not broadcast against each other.") from None
+    found = np.zeros(together[0].shape, np.int64)
+    for one, size in zip(together, sizes, strict=True):
+        found = found * size + one
+    return found

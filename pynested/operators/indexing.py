@@ -17,7 +17,7 @@ from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dense, Index, Operand
 
 from .choosing import chosen_of, components_at
-from .index_arrays import entry_array, first_entry, is_array, places
+from .index_arrays import entry_array, first_entry, is_array, places, places_together
 from .movement import select, unsqueeze
 
 
@@ -53,8 +53,9 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     -----
     An integer along the ragged dimension of a jagged array gives a dense array, as `select` does; what keeps the batch
     keeps the layout otherwise, but for a mask that leaves a ragged dimension behind the chosen elements: strided. A
-    slice that names nothing gives empty components. Gradient: the cotangent goes to what was picked, added up where
-    that was picked twice, all other elements get +0.
+    slice that names nothing gives empty components. Of a dense array several entries at the beginning may be arrays of
+    integers, which broadcast and pick together, as in NumPy: ``x[rows, columns]``. Gradient: the cotangent goes to what
+    was picked, added up where that was picked twice, all other elements get +0.
 
     The result is a view, into which a write is seen in ``self``, except in four cases, which are copies: by a list, an
     array or a mask, along the ragged dimension of a jagged array an integer, or a slice whose step is not 1, and of a
@@ -90,10 +91,11 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
 
 
 def _of_dense(x: Array, index: Any) -> Array:
-    """A view by integers, slices, ``...`` and None, as in NumPy; a copy where a list, an array or a mask is first."""
+    """A view by integers, slices, ``...`` and None, as in NumPy; a copy where lists, arrays or a mask are first."""
     items = list(index) if isinstance(index, tuple) else [index]
-    if items and is_array(items[0]):
-        chosen, dims = _taken(x, items[0])
+    if count := _leading(items):
+        chosen, dims = _taken(x, items[0]) if count == 1 else _taken_together(x, items[:count])
+        items = items[count - 1 :]
         return _of_dense(chosen, (*(slice(None),) * dims, *items[1:])) if items[1:] else chosen
     for i, item in enumerate(items):
         if isinstance(item, slice):
@@ -104,6 +106,25 @@ def _of_dense(x: Array, index: Any) -> Array:
         return moves.slice_(x, tuple(items))
     except IndexError as error:
         raise IndexOutOfRange(f"index: {error} (the array has shape {x.shape}).") from None
+
+
+def _leading(items: list[Any]) -> int:
+    """How many entries at the beginning are integers and arrays, up to the last array; 0 without any."""
+    count = 0
+    for i, item in enumerate(items):
+        if is_array(item):
+            count = i + 1
+        elif isinstance(item, slice) or item is None or item is Ellipsis:
+            break
+    return count
+
+
+def _taken_together(x: Array, entries: list[Any]) -> tuple[Array, int]:
+    """What lies at places of the first dimensions that arrays, which broadcast, name together; as `_taken` gives it."""
+    at = places_together(entries, x)
+    sizes, rest = x.shape[: len(entries)], x.shape[len(entries) :]
+    result: Array = moves.take_rows(moves.reshape(x, (prod(sizes), *rest)), at.reshape(-1))
+    return moves.reshape(result, (*at.shape, *rest)), at.ndim
 
 
 def _taken(x: Array, entry: Any) -> tuple[Array, int]:

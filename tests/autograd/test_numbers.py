@@ -191,3 +191,25 @@ def test_numbers_beyond_everything(name: str) -> None:
             except (PynestedError, OverflowError) as error:
                 assert "to convert" not in str(error) and "limit (" not in str(error), error
                 assert len(str(error)) < 300 and ":" in str(error)
+
+
+GIVEN: tuple[tuple[Any, str], ...] = (
+    (3, "3"), ("x", "'x'"), ([1, 2], "[1, 2]"), (1 << 90, "an integer of 91 bits"), (None, "None"),
+    (DENSE, "an array of shape (2, 2) and dtype float64"), (np.zeros(3), "array([0., 0., 0.])"),
+    (np.zeros((40, 2), np.int8), "an array of shape (40, 2) and dtype int8"), (list(range(99)), "a list of 99"),
+    (NESTED["jagged"].detach(), "a nested array of shape"), ("x" * 200, "a str"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "words"), GIVEN, ids=[words for _, words in GIVEN])
+def test_what_nobody_could_read_is_described(given: Any, words: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        pn.create_block_mask(given, 1, 1, 2, 2)
+    assert f"mask_mod must be a function, not {words}" in str(caught.value)
+
+
+def test_a_condition_on_many_elements_says_what_to_write() -> None:
+    with pytest.raises(ArgumentError, match=r"not one. Ask any\(\) or all\(\); .* & for and, .* pn.where for if"):
+        bool(DENSE > 0)
+    with pytest.raises(ArgumentError, match="4 elements, not one.$"):
+        DENSE.item()

@@ -169,3 +169,9 @@ def function(x, y):
     h = b * 2  # 10
     return {'z': g, 'rows': h}"""
     )
+
+
+def test_an_option_that_has_a_class_is_written_with_it() -> None:
+    x = pn.nested_array([np.ones((1, 2, 2)), np.ones((1, 1, 2))], layout=pn.jagged)
+    text = str(pn.trace(lambda x: pn.flex_attention(x, x, x, return_aux=pn.AuxRequest(True, False)), x))
+    assert "(a, (b, None)) = flex_attention(x, x, x, return_aux=AuxRequest(True, False))" in text

@@ -65,6 +65,22 @@ def test_every_block_is_what_its_pairs_are(
         np.testing.assert_array_equal(found, states(by_pairs(mod, i, 1 if alike else 2, 5, 3), *sizes))
 
 
+@pytest.mark.parametrize("keys", [(3, 2, 4, 1), (1, 2, 4, 1), (2, 4, 1), (4, 1)], ids=str)
+def test_dense_keys_of_nested_queries_and_the_other_way_round(keys: tuple[int, ...]) -> None:
+    mod, dense = FUNCTIONS[2][0], pn.zeros(*keys)
+    for args, sizes in (((Q, dense), [(5, 4), (0, 4), (2, 4)]), ((dense, Q), [(4, 5), (4, 0), (4, 2)])):
+        mask = pn.create_nested_block_mask(mod, *args, BLOCK_SIZE=2)
+        heads = 2 if len(keys) > 2 or args[0] is Q else 1
+        assert mask.shape[:2] == (3, heads)
+        for i, (found, pair) in enumerate(zip(mask.blocks, sizes, strict=True)):
+            np.testing.assert_array_equal(found, states(by_pairs(mod, i, heads, *pair), 2, 2)[: len(found)])
+    x, met = Q.to(pn.float64), pn.create_nested_block_mask(lambda b, h, i, j: i >= j, Q, dense, 2)
+    own = pn.array(np.arange(np.prod(keys)) / 8).reshape(keys)
+    due = pn.scaled_dot_product_attention(x, own, own, is_causal=True)
+    for one, other in zip(pn.flex_attention(x, own, own, block_mask=met).unbind(), due.unbind(), strict=True):
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-13)
+
+
 def test_masks_together() -> None:
     causal, near = (lambda b, h, i, j: i >= j), (lambda b, h, i, j: abs(i - j) < 2)
     for together, both in ((pn.and_masks, np.logical_and), (pn.or_masks, np.logical_or)):
@@ -121,7 +137,7 @@ def test_what_a_function_must_not_return_is_named(mod: Any, kind: Any, text: str
 
 def test_what_does_not_fit_is_named() -> None:
     causal = FUNCTIONS[0][0]
-    with pytest.raises(ArgumentError, match="q_nt must be a nested array, not 1. For dense ones"):
+    with pytest.raises(ArgumentError, match="q_nt must be a nested array, or kv_nt, not 1. For dense ones"):
         pn.create_nested_block_mask(causal, 1, 1)  # type: ignore[arg-type]
     with pytest.raises(StructureError, match="the components of q_nt have 1 dimensions"):
         pn.create_nested_block_mask(causal, pn.nested_array([[1.0]]))

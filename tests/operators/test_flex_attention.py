@@ -123,6 +123,17 @@ class TestWhatAFunctionUses:
         bias = pn.nested_array([table.numpy()[np.stack([one, one + 7])] for one in apart])
         assert_same(found, plain(pn.scaled_dot_product_attention(Q, K, K, bias)), 1e-15)
 
+    def test_a_bias_of_every_pair(self) -> None:
+        """As programs for PyTorch write it, by all four indices at once; it gets the gradient of a mask of floats."""
+        x, bias = pn.array(distinct((2, 2, 3, 2))), distinct((2, 2, 3, 3), 1)
+        mine, theirs = (pn.array(bias, requires_grad=True) for _ in range(2))
+        found = flex(x, x, x, lambda s, b, h, i, j: s + mine[b, h, i, j])
+        due = pn.scaled_dot_product_attention(x, x, x, theirs)
+        np.testing.assert_allclose(found.detach().numpy(), due.detach().numpy(), rtol=1e-14)
+        for one in (found, due):
+            (one * one).sum().backward()
+        np.testing.assert_allclose(mine.grad.numpy(), theirs.grad.numpy(), rtol=1e-12, atol=1e-14)
+
     def test_documents_in_a_nested_array(self) -> None:
         documents = pn.nested_array([[0, 0, 1], [0], [0, 1, 1]], layout=pn.jagged)
         mask = pn.create_nested_block_mask(lambda b, h, i, j: documents[b][i] == documents[b][j], K, BLOCK_SIZE=2)

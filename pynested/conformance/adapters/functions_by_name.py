@@ -50,10 +50,11 @@ def flex_attention(*args: Any, **kwargs: Any) -> Any:
 def create_nested_block_mask(mask_mod: str, q_nt: Any, *args: Any, **kwargs: Any) -> Any:
     """`pn.create_nested_block_mask` of a function by name, as an array: blocks of all heads of ``q_nt``."""
     mask = pn.create_nested_block_mask(MASK_MODS[mask_mod], q_nt, *args, **kwargs)
-    heads = [int(np.prod(one.shape[:-2])) for one in q_nt.unbind()]
-    sizes = [q_nt.regular_size(dim) for dim in range(1, q_nt.ndim - 2)]
+    nested = isinstance(q_nt, pn.NestedArray)
+    sizes = [q_nt.regular_size(dim) for dim in range(1, q_nt.ndim - 2)] if nested else [mask.shape[1]]
     lead = None if None in sizes else int(np.prod([size or 0 for size in sizes]))
-    blocks = [np.broadcast_to(one, (count, *one.shape[1:])) for one, count in zip(mask.blocks, heads, strict=True)]
+    pairs = zip(mask.blocks, mask.outline.tolist(), strict=False)
+    blocks = [np.broadcast_to(one, (heads, *one.shape[1:])) for one, (heads, _, _) in pairs]
     return Components(blocks, (len(blocks), lead, None, None), np.int8)
 
 

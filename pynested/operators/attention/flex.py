@@ -133,7 +133,8 @@ def flex_attention(
 
     The function is called on every block that is computed, and again in the backward pass: it must do the same again.
     Gradients of every order flow to all that it uses. It should look at each score alone; how scores are cut into
-    blocks may change. Indices of several dimensions pick from a vector: ``bias[h]``, ``table[q_idx - kv_idx + n]``.
+    blocks may change. Indices of several dimensions pick from arrays: ``bias[h]``, ``table[q_idx - kv_idx + n]``,
+    ``pairs[b, h, q_idx, kv_idx]``; of a nested array ``documents[b][q_idx]``.
 
     Clauses: FLEX_ATTENTION-1 to FLEX_ATTENTION-19. After `torch.nn.attention.flex_attention.flex_attention`.
 
@@ -156,8 +157,8 @@ def flex_attention(
         function_of(NAME, "score_mod", score_mod, SCORE)
     if block_mask is not None and not isinstance(block_mask, BlockMask):
         raise ArgumentError(
-            f"{NAME}: block_mask must be a BlockMask, not {in_words(block_mask)}. Make one: "
-            "pn.create_nested_block_mask(mask_mod, query, key)."
+            f"{NAME}: block_mask must be a BlockMask, not {in_words(block_mask)}. Make one of a function: "
+            "pn.create_nested_block_mask(mask_mod, query, key), or pn.create_block_mask for dense operands."
         )
     asked = _asked(return_lse, return_aux)
     arrays, _ = operands_of(NAME, query, key, value, None)

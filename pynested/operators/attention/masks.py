@@ -12,14 +12,16 @@ from pynested.autograd.array import raw
 from pynested.autograd.default_device import chosen_device
 from pynested.autograd.numbers import in_words
 from pynested.backends import get_backend
-from pynested.backends.errors import ArgumentError, StructureError
+from pynested.backends.errors import ArgumentError, ShapeError, StructureError
 from pynested.backends.host import to_host
 from pynested.backends.memory import with_room
 from pynested.components.sides import side
 from pynested.nested.array import NestedArray
+from pynested.nested.operands import Operand
 from pynested.structure import Ints
 
 from .block_mask import BlockMask
+from .given import shape_of
 from .lists import EMPTY, FULL, PARTIAL, States, size_of, sizes_of_blocks
 from .mods import PAIR, Block, MaskMod, ScoreMod, function_of, is_of_scores, modified, seen
 
@@ -136,7 +138,7 @@ def _left(op: str, mod: Any, block: Block, device: str) -> Any:
 
 
 def create_nested_block_mask(
-    mask_mod: MaskMod, q_nt: NestedArray, kv_nt: NestedArray | None = None, BLOCK_SIZE: int | tuple[int, int] = 128
+    mask_mod: MaskMod, q_nt: Operand, kv_nt: Operand | None = None, BLOCK_SIZE: int | tuple[int, int] = 128
 ) -> BlockMask:
     """Which blocks of queries and keys a function of pairs leaves empty, for each component: ``(B, H, *, E)``.
 
@@ -145,10 +147,11 @@ def create_nested_block_mask(
     mask_mod : callable
         As of `create_block_mask`; ``b`` is the number of the component, and ``q_idx`` and ``kv_idx`` count within it.
         A function that ignores ``h`` makes one mask for all heads.
-    q_nt : NestedArray
+    q_nt : NestedArray or Array
         Queries, or anything of their shape: each component has so many heads, in all dimensions before its matrices.
-    kv_nt : NestedArray, optional
-        Keys; by default ``q_nt``.
+    kv_nt : NestedArray or Array, optional
+        Keys; by default ``q_nt``. One of the two may be dense: each component gets its slice, or all of it, as in
+        `flex_attention`.
     BLOCK_SIZE : int or tuple of int
         Queries and keys of a block. Blocks begin anew in each component.
 
@@ -157,9 +160,10 @@ def create_nested_block_mask(
     StructureError
         For nested arrays of different numbers of components, or whose components are not matrices at least.
     ArgumentError
-        For dense arrays, a function that is none, or gives no array, and blocks of less than 1.
+        For dense arrays alone, a function that is none, or gives no array, and blocks of less than 1.
     DTypeError, ShapeError, DeviceError
-        For a function that gives other than bools, a shape that does not broadcast, or an array on another device.
+        For a function that gives other than bools, a shape that does not broadcast, or an array on another device; for
+        a dense array of other dimensions, or with slices for others.
 
     Notes
     -----
@@ -167,7 +171,7 @@ def create_nested_block_mask(
 
     PyTorch 2.13 has none of this name, as its `flex_attention` takes no nested tensors.
 
-    Clauses: CREATE_NESTED_BLOCK_MASK-1 to CREATE_NESTED_BLOCK_MASK-8.
+    Clauses: CREATE_NESTED_BLOCK_MASK-1 to CREATE_NESTED_BLOCK_MASK-10.
     After `torch.nn.attention.flex_attention.create_block_mask`, which makes one of given sizes.
 
     Examples
@@ -182,21 +186,34 @@ def create_nested_block_mask(
     (1, 0)
     ░
     """
-    op, kv_nt = "create_nested_block_mask", q_nt if kv_nt is None else kv_nt
-    for name, x in (("q_nt", q_nt), ("kv_nt", kv_nt)):
-        if type(x) is not NestedArray:
-            raise ArgumentError(
-                f"{op}: {name} must be a nested array, not {in_words(x)}. For dense ones there is create_block_mask; "
-                "numbers of components and heads follow from the arrays."
-            )
+    op, given = "create_nested_block_mask", {"q_nt": q_nt, "kv_nt": q_nt if kv_nt is None else kv_nt}
+    nested = [x for x in given.values() if type(x) is NestedArray]
+    if not nested:
+        raise ArgumentError(
+            f"{op}: q_nt must be a nested array, or kv_nt, not {in_words(q_nt)}. For dense ones alone there is "
+            "create_block_mask; numbers of components and heads follow from the arrays."
+        )
+    counts = [len(x) for x in nested]
+    if counts[0] != counts[-1]:
+        raise StructureError(f"{op}: q_nt and kv_nt have {counts[0]} and {counts[1]} components.")
+    of_queries, of_keys = (_outline(op, name, x, nested[0]) for name, x in given.items())
+    outline = np.stack([of_queries[:, :-2].prod(axis=1), of_queries[:, -2], of_keys[:, -2]], axis=1)
+    return _made(op, mask_mod, outline, counts[0], nested[0].device, BLOCK_SIZE, True)
+
+
+def _outline(op: str, name: str, x: Any, nested: NestedArray) -> Ints:
+    """The sizes of the components of an operand, of which a dense one gives each its slice, or itself to all."""
+    if type(x) is NestedArray:
         if x.ndim < 3:
             raise StructureError(f"{op}: the components of {name} have {x.ndim - 1} dimensions; they must be matrices.")
-    if len(q_nt) != len(kv_nt):
-        raise StructureError(f"{op}: q_nt and kv_nt have {len(q_nt)} and {len(kv_nt)} components.")
-    count = len(q_nt)
-    of_queries, of_keys = (side(op, "", x, count, x.ndim - 1, False).outline for x in (q_nt, kv_nt))
-    outline = np.stack([of_queries[:, :-2].prod(axis=1), of_queries[:, -2], of_keys[:, -2]], axis=1)
-    return _made(op, mask_mod, outline, count, q_nt.device, BLOCK_SIZE, True)
+        return side(op, name, x, len(x), x.ndim - 1, False).outline
+    shape, count = shape_of(x), len(nested)
+    if not 2 <= len(shape) <= nested.ndim or (len(shape) == nested.ndim and shape[0] not in (1, count)):
+        raise ShapeError(
+            f"{op}: {name} has shape {shape} beside {count} nested components; it must have from 2 to {nested.ndim} "
+            f"dimensions, of which the first of {nested.ndim} is {count}, or 1."
+        )
+    return np.tile(np.array(shape[len(shape) == nested.ndim :], np.int64), (max(count, 1), 1))
 
 
 def _made(op: str, mod: Any, outline: Ints, count: int, device: str, block_size: Any, nested: bool) -> BlockMask:

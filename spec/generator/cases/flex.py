@@ -124,9 +124,15 @@ def _blocks(book: Book) -> None:
     book.value("blocks", "1 2", ["near", q, k], kw={"BLOCK_SIZE": (1, 3)})
     book.value("blocks", "1 3", ["near", q], kw={"BLOCK_SIZE": 2})
     book.value("blocks", "1 2", ["causal", q, k])
+    few, dense = _rows("blocks few", (3, 0), 1), np.zeros((2, 1, 2, 1), "float32")
+    for other in (dense, dense[:1], dense[0], dense[0, 0]):
+        book.value("dense", "4 9", ["near", few, other], kw={"BLOCK_SIZE": 2})
+    book.value("dense", "4 9", ["checkered", dense, few], kw={"BLOCK_SIZE": 2})
     nothing = nest("float32", [], shape=(0, 2, None, 2))
     book.value("batch0", "4 5", ["causal", nothing])
     book.error_inside("components", "6", "StructureError", one, ["causal", q, _rows("k", (3, 2), 1)])
     book.error("vectors", "6", "StructureError", one, ["causal", floats("float32", [(2,), (1,)], "vectors", 1)])
+    for name, wrong in (("slices", dense[[0, 1, 0]]), ("dense-vector", dense[0, 0, 0]), ("rank", dense[None])):
+        book.error_inside(name, "10", "ShapeError", one, ["causal", few, wrong])
     book.error("block-size", "7", "ArgumentError", one, ["causal", q, k], kw={"BLOCK_SIZE": 0})
     book.error_inside("numbers", "8", "DTypeError", one, ["distance", q, k], kw={"BLOCK_SIZE": 2})
