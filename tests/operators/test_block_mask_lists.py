@@ -84,6 +84,8 @@ def test_sizes() -> None:
     none = pn.create_block_mask(causal, 0, 2, 5, 7, BLOCK_SIZE=4)
     assert none.shape == (0, 2, 5, 7) and none.to_dense().shape == none.kv_indices.shape == (0, 2, 2, 2)
     assert none.numel() == 0 and none.kv_num_blocks.shape == (0, 2, 2)
+    lists = [getattr(none, name) for name in LISTS]
+    assert len(pn.BlockMask.from_kv_blocks(*lists, BLOCK_SIZE=4).to_dense()) == 0
     empty = pn.create_nested_block_mask(causal, Q[:0], K[:0])
     assert len(empty.to_dense()) == len(empty.kv_num_blocks) == empty.numel() == 0
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, IndexOutOfRange
+from pynested.backends.errors import ArgumentError, IndexOutOfRange, ShapeError
 
 from ..nests import batch, distinct, nest, plain
 from .test_block_mask import states
@@ -127,6 +127,22 @@ def test_a_function_in_its_place() -> None:
     found = pn.flex_attention(x[:, :, 4:], x, x, block_mask=row)
     due = pn.scaled_dot_product_attention(x, x, x, is_causal=True)[:, :, 4:]
     np.testing.assert_allclose(found.numpy(), due.numpy(), rtol=1e-14)
+
+
+def test_lengths_in_their_place() -> None:
+    """One query of a block, as programs that decode have it: its place is the fifth."""
+    mask = pn.create_block_mask(causal, None, None, 6, 6, BLOCK_SIZE=2)
+    row = mask[:, :, 2]
+    row.mask_mod, row.seq_lengths = (lambda b, h, i, j: mask.mask_mod(b, h, i + 4, j)), (1, 6)
+    assert row.shape == (1, 1, 1, 6) and mask.shape == (1, 1, 6, 6)
+    x = pn.array(distinct((2, 3, 6, 2)))
+    due = pn.scaled_dot_product_attention(x, x, x, is_causal=True)[:, :, 4:5]
+    np.testing.assert_allclose(pn.flex_attention(x[:, :, 4:5], x, x, block_mask=row).numpy(), due.numpy(), rtol=1e-14)
+    nested = pn.create_nested_block_mask(causal, Q, K, 2)
+    nested.seq_lengths = [5, 0, 3], (3, 2, 6)
+    assert nested.outline[:, 1:].tolist() == [[5, 3], [0, 2], [3, 6]]
+    with pytest.raises(ShapeError, match="seq_lengths: 4 queries are 2 blocks of 2, and component 0 has 1"):
+        row.seq_lengths = (4, 6)
 
 
 def test_a_function_in_its_place_that_looks_at_heads() -> None:

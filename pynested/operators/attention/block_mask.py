@@ -47,7 +47,8 @@ class BlockMask:
     shape : tuple
         Components, heads, queries, keys; None where these differ.
     seq_lengths : tuple
-        Queries and keys; None where these differ.
+        Queries and keys; None where these differ. Others may be assigned that are as many blocks: then only so many
+        queries of the last block, and so many keys, are meant.
     blocks : tuple of int8 arrays
         For each component (heads, blocks of queries, blocks of keys): 0 where empty, 1 partial, 2 full. There is one
         head where all are alike.
@@ -138,7 +139,7 @@ class BlockMask:
         mod = noop_mask if mask_mod is None else function_of(op, "mask_mod", mask_mod, PAIR)
         sizes = sizes_of_blocks(op, BLOCK_SIZE)
         states, nested = states_of((kv_num_blocks, kv_indices), (full_kv_num_blocks, full_kv_indices))
-        return cls(mod, outline_of(states, sizes, seq_lengths), sizes, states, nested)
+        return cls(mod, outline_of(op, states, sizes, seq_lengths), sizes, states, nested)
 
     def __getitem__(self, index: Any) -> BlockMask:
         found = picked(index, Whole(self.mask_mod, self.outline, self.BLOCK_SIZE[0], self.blocks))
@@ -159,6 +160,12 @@ class BlockMask:
     def seq_lengths(self) -> tuple[int | None, int | None]:
         """Queries and keys."""
         return self.shape[2], self.shape[3]
+
+    @seq_lengths.setter
+    def seq_lengths(self, lengths: Any) -> None:
+        states = [self._of_each_head(i, one) for i, one in enumerate(self.blocks)]
+        self.outline = outline_of("seq_lengths", states, self.BLOCK_SIZE, lengths)
+        self.outline.setflags(write=False)
 
     def numel(self) -> int:
         """How many pairs of queries and keys there are, of all heads of all components."""

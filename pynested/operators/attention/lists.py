@@ -66,35 +66,37 @@ def states_of(partial: tuple[Any, Any], full: tuple[Any, Any]) -> tuple[list[Sta
     return [np.where(other, FULL, one * PARTIAL).astype(np.int8) for one, other in pairs], nested
 
 
-def outline_of(states: list[States], block_size: tuple[int, int], seq_lengths: Any) -> Ints:
+def outline_of(op: str, states: Sequence[States], block_size: tuple[int, int], seq_lengths: Any) -> Ints:
     """The heads, queries and keys of each component, int64; lengths are those of whole blocks where none are given."""
-    blocks = np.array([one.shape for one in states], np.int64).reshape(-1, 3)
+    if not states:
+        return np.zeros((1, 3), np.int64)
+    blocks = np.array([one.shape for one in states], np.int64)
     if seq_lengths is None:
         whole: Ints = blocks * np.array([1, *block_size])
         return whole
     if not isinstance(seq_lengths, Sequence) or len(seq_lengths) != 2:
         raise ArgumentError(
-            f"{OP}: seq_lengths must be a pair, of queries and of keys, not {in_words(seq_lengths)}; for nested lists "
+            f"{op}: seq_lengths must be a pair, of queries and of keys, not {in_words(seq_lengths)}; for nested lists "
             "each of the two may have a number for each component."
         )
     found = blocks.copy()
     for at, name in ((0, "queries"), (1, "keys")):
-        found[:, at + 1] = _lengths(seq_lengths[at], len(blocks))
+        found[:, at + 1] = _lengths(op, seq_lengths[at], len(blocks))
         for i, (length, count) in enumerate(zip(found[:, at + 1].tolist(), blocks[:, at + 1].tolist(), strict=True)):
             due = -(-length // block_size[at])
             if length < 0 or due != count:
                 raise ShapeError(
-                    f"{OP}: {length} {name} are {due} blocks of {block_size[at]}, and component {i} has {count}."
+                    f"{op}: {length} {name} are {due} blocks of {block_size[at]}, and component {i} has {count}."
                 )
     return found
 
 
-def _lengths(given: Any, count: int) -> Any:
+def _lengths(op: str, given: Any, count: int) -> Any:
     if not np.ndim(_bare(given)):
-        return canonical_int(OP, "a length of seq_lengths", given)
-    found = _integers("seq_lengths", given)
+        return canonical_int(op, "a length of seq_lengths", given)
+    found = _integers(op, "seq_lengths", given)
     if found.shape != (count,):
-        raise ShapeError(f"{OP}: seq_lengths has shape {found.shape} for {count} components.")
+        raise ShapeError(f"{op}: seq_lengths has shape {found.shape} for {count} components.")
     return found
 
 
@@ -102,10 +104,10 @@ def _bare(given: Any) -> Any:
     return to_host(raw(given)) if type(given) is Array else given
 
 
-def _integers(name: str, given: Any) -> Ints:
+def _integers(op: str, name: str, given: Any) -> Ints:
     found = np.asarray(_bare(given))
     if found.dtype.kind not in "iu" and found.size:
-        raise DTypeError(f"{OP}: {name} is {found.dtype}; it must hold integers.")
+        raise DTypeError(f"{op}: {name} is {found.dtype}; it must hold integers.")
     return found.astype(np.int64)
 
 
@@ -118,9 +120,11 @@ def _read(names: tuple[str, ...], lists: tuple[Any, Any]) -> tuple[list[Bools], 
         parts = [one.unbind() for one in lists]
         if len(parts[0]) != len(parts[1]):
             raise ShapeError(f"{OP}: {names[0]} and {names[1]} have {len(parts[0])} and {len(parts[1])} components.")
-        pairs = [tuple(_integers(*pair) for pair in zip(names, one, strict=True)) for one in zip(*parts, strict=True)]
+        pairs = [
+            tuple(_integers(OP, *pair) for pair in zip(names, one, strict=True)) for one in zip(*parts, strict=True)
+        ]
     else:
-        counts, indices = (_integers(*pair) for pair in zip(names, lists, strict=True))
+        counts, indices = (_integers(OP, *pair) for pair in zip(names, lists, strict=True))
         if not 2 <= indices.ndim <= 4:
             raise ShapeError(f"{OP}: {names[1]} has shape {indices.shape}; it must be (B, H, rows, columns).")
         lead = (1,) * (4 - indices.ndim)
