@@ -17,11 +17,14 @@ SILU_TAIL = {np.dtype(np.float32): -80.0, np.dtype(np.float64): -700.0}  # below
 
 # In float32, erf(x / sqrt 2) = tanh(C x (s + K + D1 / (s + E1 + D2 / (s + E2)))) with s = x * x, to 3e-7 everywhere:
 # np.tanh is vectorised and scipy.special.erf is not, and a continued fraction takes the fewest passes.
-C, K = 0.018138638785613056, 65.23510487637967
-D1, E1 = -146.969813681375, -23.606133102222024
-D2, E2 = 1383.4133779479805, 45.32311438965074
+# The numbers are arrays, which NumPy takes as they are; it would look at Python's anew in every call.
+C, K, D1, E1, D2, E2, HALF = (np.asarray(number, np.float32) for number in (
+    0.018138638785613056, 65.23510487637967, -146.969813681375, -23.606133102222024, 1383.4133779479805,
+    45.32311438965074, 0.5,
+))  # fmt: skip
 TANH_SCALE, TANH_CUBIC = sqrt(2 / pi), 0.044715  # gelu's tanh approximation
-WORDS = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
+WORDS: dict[int, np.dtype[Any]] = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}  # integers of so many bytes
+_ONE = np.asarray(1, np.int8)
 
 
 @quiet
@@ -112,8 +115,8 @@ def _normal_distribution(out: NDArray[Any], x: NDArray[Any], square: NDArray[Any
     """``out <- Phi(x) = (1 + erf(x / sqrt 2)) / 2``, and ``square <- x * x``."""
     if out.dtype == np.float32:
         _erf_of_root(out, x, square)
-        np.multiply(out, 0.5, out)
-        np.add(out, 0.5, out)
+        np.multiply(out, HALF, out)
+        np.add(out, HALF, out)
     else:
         np.multiply(x, x, square)
         scipy.special.ndtr(x, out)
@@ -174,10 +177,10 @@ def _gelu_tanh_backward_kernel(
 
 def _relu_backward_kernel(out: NDArray[Any], cotangent: NDArray[Any], y: NDArray[Any]) -> None:
     """Bits and a mask of bits: np.where guesses at each element which way the next one goes, and signs are random."""
-    words: Any = WORDS[out.dtype]
-    flat = np.less_equal(y, 0).view(np.int8)
-    np.subtract(flat, 1, out=out.view(words))  # all bits where y is above 0
-    np.bitwise_and(out.view(words), cotangent.view(words), out=out.view(words))
+    words = WORDS[out.itemsize]
+    mask, flat = out.view(words), np.less_equal(y, 0).view(np.int8)
+    np.copyto(mask, np.subtract(flat, _ONE, flat))  # all bits where y is above 0
+    np.bitwise_and(mask, cotangent.view(words), mask)
 
 
 def _silu_kernel(out: NDArray[Any], x: NDArray[Any]) -> None:

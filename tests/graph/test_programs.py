@@ -13,7 +13,7 @@ import pytest
 
 import pynested as pn
 from pynested.backends.numpy import running
-from pynested.graph.chains import places, program
+from pynested.graph.chains import Chain, places, program
 from pynested.graph.chains.operations import OPERATIONS
 from pynested.graph.chains.program import Program
 from pynested.graph.chains.registers import Register
@@ -115,6 +115,57 @@ def check_programs() -> None:
         for one, other in zip(found[:-1], expected[:-1], strict=True):
             assert one.tobytes() == np.broadcast_to(other, (40, 7)).tobytes()
         assert found[-1] is x
+
+
+def test_a_sum_with_a_negative_is_one_call_of_the_same_bits() -> None:
+    a, b = (Register(np.dtype(np.float64)) for _ in range(2))
+    x, y = (np.array(one) for one in zip(*product(EDGES, EDGES), strict=True))
+    with np.errstate(all="ignore"):
+        expected = {(-a) + b: (1, (-x) + y), a + (-b): (1, x + (-y)), (-a) + (-b): (2, (-x) + (-y)), a + b: (1, x + y)}
+        for made, (calls, sums) in expected.items():
+            program = Program([a, b], [made])
+            found = np.asarray(program(x.shape, (x, y))[0])
+            assert len(program.order) == calls
+            assert np.where(np.isnan(found), 0, found).tobytes() == np.where(np.isnan(sums), 0, sums).tobytes()
+            assert np.array_equal(np.isnan(found), np.isnan(sums))
+    narrow, wide = Register(np.dtype(np.int8)), Register(np.dtype(np.int32))
+    least, one = np.array([-128], np.int8), np.array([1], np.int32)
+    assert Program([narrow, wide], [-narrow + wide])((1,), (least, one))[0].tolist() == [-127]  # -(-128) is -128 there
+
+
+KEPT: dict[str, tuple[Any, list[str]]] = {
+    "what takes long is kept": (lambda x, y: (x * 0.5 + y).tanh() * x, ["tanh"]),
+    "three sums are computed again": (lambda x, y: ((x + y) * 0.5 - y) * x, []),
+    "two steps more than relu asks for anyway": (lambda x, y: ((x + y).relu() * 2 - x).abs(), []),
+    "what takes long, twice": (lambda x, y: ((x + y).exp() + 1).exp() * y, ["exp", "exp"]),
+    "little that follows from what is kept": (lambda x, y: (x.exp() + y).sgn() * x, ["exp"]),
+    "nothing that is not looked at": (lambda x, y: (x * y).sin() + y, []),
+    "a result, which is there anyway": (lambda x, y: (x + y).relu(), ["relu"]),
+}
+
+
+@pytest.mark.parametrize(("function", "expected"), KEPT.values(), ids=KEPT)
+def test_a_line_keeps_what_takes_more_to_compute_than_to_write_and_to_read(function: Any, expected: list[str]) -> None:
+    compiled = pn.compile(function)
+    compiled(*[x.requires_grad_() for x in edges(pn.float64)])
+    chain = next(node.function for node in compiled.graphs[0].program.nodes if isinstance(node.function, Chain))
+    (plan,) = chain.rule.plans.values()
+    names = {step.register: step.operation.name for step in chain.steps.steps}
+    assert [names[one] for one in plan.keeps] == expected
+
+
+def test_signs_do_not_lie_where_their_operand_lay() -> None:
+    """There NumPy's loop takes a branch at each element."""
+    a = Register(np.dtype(np.float64))
+    for result in (np.sign(a * 2), np.sign(a * 2) * a, np.tanh(np.sign(a * 2)) * np.sign(a + 1)):
+        program = Program([a], [result])
+        text = program._of_blocks((0,)).function.__doc__ or ""
+        signs = [name for name, one in program._of_blocks((0,)).function.__globals__.items() if one is np.sign]
+        calls = [line.strip() for line in text.splitlines() if line.strip().startswith(tuple(signs))]
+        assert calls
+        for call in calls:
+            given, out = call.partition("(")[2].rstrip(")").split(", out=")
+            assert given != out
 
 
 def test_threads_and_blocks_meet_without_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:

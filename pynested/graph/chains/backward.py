@@ -23,7 +23,7 @@ _CHEAP = frozenset({
     "to float32", "eq", "ne", "lt", "le", "gt", "ge", "logical_not", "logical_and", "logical_or", "bitwise_and",
     "bitwise_or",
 })  # fmt: skip
-_DEAR, _MEMORY = 10, 2  # operators of this kind, and writing and reading a value, in cheap operators
+_DEAR, _MEMORY = 10, 5  # operators of this kind, and writing and reading a value, in cheap operators
 
 
 @dataclass(frozen=True)
@@ -109,18 +109,19 @@ def _looked_at(results: list[Register], registers: list[Register]) -> set[int]:
 
 
 def _keeps(steps: Steps, looked: set[int], registers: list[Register]) -> tuple[int, ...]:
-    """The registers looked at that take more to compute than to write and to read."""
-    there: set[int] = set()
-    for step in steps.steps:
-        free = step.register in steps.outputs  # it is written anyway
-        if step.register in looked and (free or _cost(steps, step, there, registers) > _MEMORY):
-            there.add(step.register)
+    """The registers looked at that take more to compute, besides what is computed anyway, than to write and to read."""
+    free = looked.intersection(steps.outputs)  # these are written anyway
+    there = {step.register for step in steps.steps if step.register in looked}
+    for one in sorted(there - free):
+        without = there - {one}
+        if _cost(steps, looked, without, registers) - _cost(steps, looked, there, registers) <= _MEMORY:
+            there = without
     return tuple(sorted(there))
 
 
-def _cost(steps: Steps, step: Step, there: set[int], registers: list[Register]) -> int:
-    """How much is to be computed for a step where some registers are there."""
-    needed, cost = {step.register}, 0
+def _cost(steps: Steps, looked: set[int], there: set[int], registers: list[Register]) -> int:
+    """How much is to be computed for the registers looked at where some are there."""
+    needed, cost = set(looked), 0
     for one in reversed(steps.steps):
         if one.register in needed - there:
             needed.update(one.reads)

@@ -10,25 +10,24 @@ from numpy.typing import NDArray
 
 from pynested.backends.dtypes import is_half
 from pynested.backends.numpy import activations
+from pynested.backends.numpy.activations import WORDS
 from pynested.backends.numpy.elementwise import cast
 
 from .registers import Register
 
-_WORDS: dict[int, np.dtype[Any]] = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}
-
 
 def _choose(out: NDArray[Any], condition: Any, a: Any, b: Any, apart: NDArray[Any]) -> None:
     """`numpy.where` by bits; that one guesses at each element which way the next one goes, wrong half of the time."""
-    words = _WORDS[out.itemsize]
+    words = WORDS[out.itemsize]
     mask, ours, theirs = out.view(words), _bits(a, out.dtype, words), _bits(b, out.dtype, words)
-    np.negative(condition.view(np.int8), out=mask)  # all bits where it holds
+    np.copyto(mask, np.negative(condition.view(np.int8)))  # all bits where it holds
     if type(theirs) is not np.ndarray and not theirs:
-        np.bitwise_and(mask, ours, out=mask)
+        np.bitwise_and(mask, ours, mask)
         return
     difference = apart.view(words)
-    np.bitwise_xor(ours, theirs, out=difference)
-    np.bitwise_and(mask, difference, out=mask)
-    np.bitwise_xor(mask, theirs, out=mask)
+    np.bitwise_xor(ours, theirs, difference)
+    np.bitwise_and(mask, difference, mask)
+    np.bitwise_xor(mask, theirs, mask)
 
 
 def _bits(x: Any, dtype: np.dtype[Any], words: np.dtype[Any]) -> Any:

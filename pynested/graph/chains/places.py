@@ -14,6 +14,8 @@ import numpy as np
 from .kernels import scratch_of
 from .registers import Register
 
+_SLOW_IN_PLACE = (np.sign,)  # NumPy's loop guesses at each sign there: twelve times slower, where signs are random
+
 
 class Place(NamedTuple):
     """One array of a block, as the text calls it: ``x0`` a parameter, ``y0`` a result, ``s0`` scratch memory."""
@@ -50,7 +52,8 @@ class Places:
 
     def _lay(self, one: Register, gone: list[Place], result: Place | None) -> None:
         """Find the place of ``one``, where those that are ``gone`` may be used by a ufunc at once."""
-        there = [place for place in gone if place.dtype == one.dtype and _reads_before_it_writes(one)]
+        in_place = _reads_before_it_writes(one) and one.function not in _SLOW_IN_PLACE
+        there = [place for place in gone if place.dtype == one.dtype and in_place]
         if result is None:
             self.of[one] = there[0] if there else self._any(one.dtype)
         else:

@@ -27,7 +27,7 @@ from .kernels import kernel_of
 from .places import Place, Places
 from .registers import Register, in_order, resolved
 
-BLOCK_BYTES = 768 * 1024  # of all arrays of a block together: they stay in a second-level cache of 1 MiB
+BLOCK_BYTES = 1280 * 1024  # of all arrays of a block together; those of a call, three at most, stay in a cache
 _ALIGNMENT = 64
 _OF_ARRAYS = (np.maximum, np.minimum)  # vectorised for two arrays, not for a number beside one
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from pynested.backends import get_backend
-from pynested.backends.dtypes import is_bfloat16
+from pynested.backends.dtypes import is_bfloat16, is_float
 from pynested.backends.numpy.activations import gelu, gelu_backward, gelu_tanh, gelu_tanh_backward
 from pynested.backends.numpy.elementwise import cast, relu, sgn
 
@@ -52,6 +52,8 @@ class Register(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
         if method != "__call__" or options:
             return NotImplemented
+        if ufunc is np.add:
+            ufunc, operands = _added(*operands)
         return Register(resolved(ufunc, operands)[-1], ufunc, operands)
 
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
@@ -69,6 +71,14 @@ class Register(np.lib.mixins.NDArrayOperatorsMixin):
     def reads(self) -> list[Register]:
         """The registers that go in."""
         return [one for one in self.operands if type(one) is Register]
+
+
+def _added(a: Any, b: Any) -> tuple[np.ufunc, tuple[Any, Any]]:
+    """What adds: of floats ``a + -b`` is ``a - b`` bit for bit, by a call less."""
+    for one, other in ((a, b), (b, a)):
+        if type(other) is Register and other.function is np.negative and is_float(other.dtype):
+            return np.subtract, (one, *other.operands)
+    return np.add, (a, b)
 
 
 def resolved(ufunc: np.ufunc, operands: Iterable[Any]) -> tuple[np.dtype[Any], ...]:
