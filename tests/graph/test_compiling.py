@@ -11,6 +11,7 @@ import pytest
 
 import pynested as pn
 from pynested.backends.errors import ArgumentError, TraceError
+from pynested.backends.memory import tally
 
 from .arrays import assert_same, jagged
 from .functions import FUNCTIONS, Layer
@@ -205,3 +206,23 @@ def test_numbers_are_not_mixed_up_with_those_that_equal_them() -> None:
     for scale in (0.0, -0.0, 1, True, 1.0):
         compiled = pn.compile(lambda x, scale=scale: x * scale + -0.0 if scale is not True else x)
         assert_same(compiled(x), x * scale + -0.0 if scale is not True else x)
+
+
+def test_memory_is_used_again_as_soon_as_nothing_reads_it() -> None:
+    x = pn.nested_array_from_jagged(pn.randn(4000, 100, dtype=pn.float64), pn.array([0, 1500, 4000]))
+
+    def function(x: Any) -> Any:
+        a = pn.softmax(x, 2)
+        b = pn.softmax(a, 2)
+        c = pn.softmax(b, 2)
+        return pn.softmax(c, 2)
+
+    compiled = pn.compile(function)
+    compiled(x)  # this one records
+    peaks = []
+    for call in (function, compiled):
+        before = tally.peak = tally.out
+        y = call(x)
+        peaks.append((tally.peak - before) / (tally.out - before))
+        del y
+    assert peaks == [4, 2]  # arrays as large as the result: all of them, and one beside that which is made of it
