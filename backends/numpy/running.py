@@ -86,14 +86,14 @@ def run(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]], nbytes: int)
         for job in jobs:
             work(*job)
         return
-    left = [jobs[start:stop] for start, stop in _cut(len(jobs), parts)]
+    left = [(work, jobs[start:stop]) for start, stop in _cut(len(jobs), parts)]
     ended: SimpleQueue[BaseException | None] = SimpleQueue()
 
     def take() -> None:
-        """Work through what no other thread has taken; a thread that comes late finds nothing, and does no harm."""
+        """Work through what no other thread has taken; who comes late finds nothing, and has kept no array waiting."""
         while left:
             with suppress(IndexError):
-                ended.put(_error_in(work, left.pop()))
+                ended.put(_error_in(*left.pop()))
 
     with one_thread_each():
         try:

@@ -131,6 +131,22 @@ def test_work_that_no_thread_could_be_started_for_is_done_once(monkeypatch: pyte
     assert sorted(done) == [0, 1, 2, 3]
 
 
+def test_a_thread_that_has_not_come_yet_keeps_nothing_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "THREADS", 2)
+    with ThreadPoolExecutor(1) as pool:
+        monkeypatch.setattr(running, "_pool", pool)
+        free, out = threading.Event(), np.zeros(2)
+        pool.submit(free.wait)
+        held = weakref.ref(out)
+        running.run(lambda start, stop, out=out: out[start:stop].fill(1), [(0, 1), (1, 2)], running.THREAD_BYTES)
+        done = out.tolist()
+        del out
+        left = held()
+        free.set()
+    assert done == [1, 1]
+    assert left is None
+
+
 def test_scratch_is_kept_by_its_thread_and_slot(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "KEPT_BYTES", (16, 64))
     kind = np.dtype(np.float32)
