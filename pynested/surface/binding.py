@@ -112,12 +112,19 @@ def code_of(parameters: str, body: str, like: CodeType, **objects: Any) -> CodeT
     first = "; ".join(f"{name} = {name!r}" for name in objects)
     made = _compiled(f"def words({parameters}): {first}; {body}", like.co_freevars)
     constants = tuple(objects.get(one, one) if isinstance(one, str) else one for one in made.co_consts)
-    places = bytes([0b1_1101_111, 0]) * (
-        len(made.co_code) // 16 + 1
-    )  # of 8 words each: in the first line, in no column
     return made.replace(
-        co_consts=constants, co_name=like.co_name, co_qualname=like.co_qualname, co_linetable=places
-    )  # fmt: skip
+        co_consts=constants, co_name=like.co_name, co_qualname=like.co_qualname, co_linetable=_in_first_line(made)
+    )
+
+
+def _in_first_line(code: CodeType) -> bytes:
+    """The table of lines of a code that lies in its first line, in no column.
+
+    An entry is for up to 8 words of 2 bytes. Python writes past its own memory where a table is longer than its code.
+    """
+    whole, rest = divmod(len(code.co_code) // 2, 8)
+    sizes = [8] * whole + [rest] * bool(rest)
+    return b"".join(bytes([0b1_1101_000 | size - 1, 0]) for size in sizes)
 
 
 @cache

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import inspect
 import operator
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -168,3 +171,31 @@ def test_what_is_public_passes() -> None:
         with watching(Seen()):
             assert function.__code__ is not plain, name
             assert function.__code__.co_freevars == plain.co_freevars
+
+
+@pytest.mark.parametrize("gated", [False, True])
+def test_the_lines_of_what_is_written_for_a_function_end_where_its_code_ends(gated: bool) -> None:
+    """Where a tracer looks at lines Python 3.11 writes one number for each word of the table, into memory of the code."""
+    with watching(lambda call: call.run()) if gated else nullcontext():
+        codes = [function.__code__ for function in PUBLIC.values()]
+    assert codes
+    for code in codes:
+        spans = [(start, end) for start, end, _ in code.co_lines()]
+        assert spans[0][0] == 0 and spans[-1][1] == len(code.co_code), code
+        assert len([*code.co_positions()]) == len(code.co_code) // 2
+
+
+def test_a_tracer_sees_a_timeline_a_graph_and_a_compiled_function() -> None:
+    """Debuggers and what measures coverage are tracers; a crash would end the process, so it has one of its own."""
+    program = (
+        "import sys, pynested as pn\n"
+        "sys.settrace(tracer := lambda frame, event, arg: tracer)\n"
+        "x = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)\n"
+        "for _ in range(20):\n"
+        "    with pn.timeline():\n"
+        "        (x * 2 + 1).exp()\n"
+        "    pn.trace(lambda x: (x * 2 + 1).exp().tanh(), x)\n"
+        "    assert pn.equal(pn.compile(lambda x: x.exp() - x)(x), x.exp() - x)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
