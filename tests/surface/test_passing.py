@@ -175,7 +175,7 @@ def test_what_is_public_passes() -> None:
 
 @pytest.mark.parametrize("gated", [False, True])
 def test_the_lines_of_what_is_written_for_a_function_end_where_its_code_ends(gated: bool) -> None:
-    """Python 3.11 writes a number for each word of the table, where a tracer looks at lines, into memory of the code."""
+    """Where a tracer looks at lines, Python 3.11 writes a number for each word of the table into memory of the code."""
     with watching(lambda call: call.run()) if gated else nullcontext():
         codes = [function.__code__ for function in PUBLIC.values()]
     assert codes
