@@ -2,13 +2,14 @@
 
 A call that differs leads to two more: the same call once more, for an answer that changes is no answer; and the dense
 operator of the target, where it offers one. They join the stream of requests as soon as it is known that they are
-needed, while the calls of later cases are already under way.
+needed, while the calls of later cases are already under way. And it is asked in other processes, for there memory that
+nobody wrote holds something else.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pynested.backends.cached import cached_property
@@ -20,7 +21,7 @@ from .kinds import Second
 from .messages import Message
 from .placements import OVERLAPPING, PACKED, is_one_description
 from .programs import judged
-from .replies import LOST, Reply
+from .replies import GARBLED, HUNG, LOST, Reply
 from .session import Identity, Session
 from .wording import normal
 
@@ -53,11 +54,12 @@ class Job:
 
 @dataclass
 class Asked:
-    """A job with its answers: the findings of each placement, of some of them once more, and of the dense operator."""
+    """A job with its answers: the findings of each placement, of some once more, also elsewhere, and when dense."""
 
     job: Job
     found: dict[str, list[Finding]] = field(default_factory=dict)
     again: dict[str, list[Finding]] = field(default_factory=dict)
+    elsewhere: dict[str, dict[str, list[Finding]]] = field(default_factory=dict)
     dense: list[Finding] = field(default_factory=list)
     waiting: int = 0
 
@@ -68,14 +70,16 @@ class Asked:
 
     def second(self, placement: str, part: str) -> Second:
         """Return what the further questions brought about a part."""
-        return Second(_of(self.again.get(placement, []), part), _of(self.dense, part))
+        elsewhere = {words: _of(found, part) for words, found in self.elsewhere.get(placement, {}).items()}
+        others = {words: one for words, one in elsewhere.items() if one is not None}
+        return Second(_of(self.again.get(placement, []), part), _of(self.dense, part), others)
 
-    def doubtful(self) -> list[str]:
-        """Return the placements to ask again: the first of each way to differ that has left the process alive."""
+    def doubtful(self, without: Collection[str] = LOST) -> list[str]:
+        """Return the placements to ask again: of each way to differ the first, but of those that are left out."""
         first: dict[tuple[str, str], str] = {}
         for placement, findings in self.found.items():
             for one in findings:
-                if one.verdict in DIFFERS and one.verdict not in LOST:
+                if one.verdict in DIFFERS and one.verdict not in without:
                     first.setdefault((one.part, one.verdict), placement)
         return list(dict.fromkeys(first.values()))
 
@@ -115,6 +119,7 @@ class Questions:
         for reply in session.answers(self):
             self._take(*self._sent.popleft(), reply)
             while self._open and self._open[0].answered:
+                self._ask_elsewhere(self._open[0], session)
                 yield self._open.popleft()
 
     def _take(self, asked: Asked, placement: str, form: str, reply: Reply) -> None:
@@ -148,6 +153,12 @@ class Questions:
             questions.append((asked, asked.job.placements[0], _DENSE))
         asked.waiting = len(questions)
         self._ready.extend(questions)
+
+    def _ask_elsewhere(self, asked: Asked, session: Session) -> None:
+        """Ask what differs in other processes too; a process is lost once more there, but time is not."""
+        for placement in asked.doubtful(without=(HUNG, GARBLED)):
+            replies = session.elsewhere(asked.job.request(placement))
+            asked.elsewhere[placement] = {words: self._judged(asked, reply, True) for words, reply in replies}
 
 
 def is_of_descriptions(asked: Asked, placement: str, finding: Finding) -> bool:

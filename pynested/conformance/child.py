@@ -25,6 +25,7 @@ from pynested.spec.grammar import parse
 
 from . import messages
 from .capabilities import Within
+from .filled import Filled
 from .fork_server import ForkServer
 from .messages import Message
 from .pipes import LONGEST_LINE, Overlong
@@ -63,6 +64,7 @@ class Child:
         self._command, self._device, self._environment = list(command), device, environment
         self._server = ForkServer(command, environment, patience) if forks else None
         self._timeout, self._patience = timeout, patience
+        self._filled = Filled(lambda other: Child(command, device, other, timeout, patience, forks=forks), environment)
         self._wire = wire or Wire()
         self._process: Process | None = None
         self._reader = Reader()
@@ -94,6 +96,10 @@ class Child:
         """Yield one reply for each request, in order; a crash, a hang or garbage is a reply too."""
         within = Within(self.identity.capabilities, requests)
         yield from within.answers(self._answers(_Line(within)))
+
+    def elsewhere(self, request: Message) -> Iterator[tuple[str, Reply]]:
+        """Yield the replies of processes whose new memory is filled, with words for what it is filled with."""
+        return self._filled.replies(request)
 
     def _answers(self, line: _Line) -> Iterator[Reply]:
         died = ""  # how the child died of the request that is now asked once more, alone
@@ -148,8 +154,7 @@ class Child:
     def _of_its_gradient(self, request: Message, lost: Reply) -> tuple[Reply, str]:
         """Ask, in a child that has just started, for the value alone of a request that was lost.
 
-        Return the value, with the loss as its gradient, or the loss where the value is lost too; and why no child could
-        be started after that.
+        Return the value, with the loss as its gradient, or the loss alone; and why no child could be started after.
         """
         bare = messages.without_gradient(request)
         self._send(bare)
@@ -223,6 +228,7 @@ class Child:
     def _end(self) -> None:
         """End the child, and what it may be a fork of."""
         self._kill()
+        self._filled.close()
         if self._server is not None:
             self._server.close()
 

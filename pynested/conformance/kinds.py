@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .judge import ADAPTER, CONVENTION, CORRUPT, DAMAGED, GRADIENT, OK, UNREACHED, Finding
 from .replies import CRASHED, GARBLED, HUNG, MISSING, UNASKED
@@ -60,15 +60,25 @@ _OPERANDS = re.compile(r"cannot call .* function|expected \w+ to be an? (?!conti
 # How errors say that a dtype does not fit, and that the arguments do not.
 _DTYPE = re.compile(r"\bdtypes?\b|scalar type", re.IGNORECASE)
 _ARGUMENTS = re.compile(r"arguments?\b", re.IGNORECASE)
+_NO_ANSWER = {UNASKED, UNREACHED, ADAPTER}
 _ASKS_ANYTHING = {MISSING, UNASKED, UNREACHED, ADAPTER}
 
 
 @dataclass(frozen=True)
 class Second:
-    """What further questions about one part of a call brought: the call once more, and the dense operator."""
+    """What further questions about one part of a call brought.
+
+    They are the call once more, in this process and, by what new memory holds there, in others; and the dense operator.
+    """
 
     again: Finding | None = None
     dense: Finding | None = None
+    elsewhere: Mapping[str, Finding] = field(default_factory=dict)
+
+    def other(self, finding: Finding) -> tuple[str, Finding] | None:
+        """Return another answer to the same call, and what new memory held then, or None."""
+        asked = [*([] if self.again is None else [("", self.again)]), *self.elsewhere.items()]
+        return next((pair for pair in asked if pair[1].verdict not in _NO_ANSWER and _differ(finding, pair[1])), None)
 
 
 def is_internal(text: str) -> bool:
@@ -87,10 +97,10 @@ def kind_of(finding: Finding, second: Second) -> str:
     """Return the kind of a difference."""
     if finding.got.endswith(DAMAGED):
         return UNSTEADY
+    if second.other(finding) is not None:
+        return UNSTEADY
     if finding.verdict in (CRASHED, HUNG, GARBLED):
         return CRASH
-    if second.again is not None and _differ(finding, second.again):
-        return UNSTEADY
     if finding.verdict == CORRUPT:
         return CORRUPTED
     dense = None if second.dense is None or second.dense.verdict in _ASKS_ANYTHING else second.dense.verdict
@@ -104,8 +114,8 @@ def kind_of(finding: Finding, second: Second) -> str:
 
 def _differ(first: Finding, second: Finding) -> bool:
     """Return whether two answers to one call differ; of an error only the class counts, for it may say an address."""
-    if first.verdict != second.verdict:
-        return True
+    if first.verdict != second.verdict or first.verdict == CRASHED:
+        return first.verdict != second.verdict
     if first.verdict in ("refused", "error-kind", CORRUPT):
         return first.got.partition(":")[0] != second.got.partition(":")[0]
     return first.got != second.got

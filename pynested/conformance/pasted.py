@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import itertools
 import json
 import os
 import re
@@ -20,13 +19,16 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 
 from .contradictions import SECOND, is_shown
+from .filled import WHERE
+from .judge import CORRUPT
+from .kinds import UNSTEADY
 from .pasting import ENDED
 from .problems import KitError
 from .records import Record, Run
 from .replies import CRASHED
 from .wording import normal
 
-_PATIENCE = 20  # seconds for one snippet
+_PATIENCE = 120  # seconds for one snippet, which may start twenty processes
 _TRIES = 5  # of what crashed: memory that is damaged does not end a process each time
 _LONGEST = 300  # characters of a message, as adapters cut it
 _UNSAID = {"hung", "garbled"}  # what a snippet need not show
@@ -34,14 +36,16 @@ _UNSAID = {"hung", "garbled"}  # what a snippet need not show
 
 def mismatches(run: Run) -> Iterator[tuple[Record, Record, str]]:
     """Yield each result and finding whose snippet does something else than was recorded, and what it does."""
-    pairs = [pair for pair in findings(run) if _comparable(pair[1])]
-    tries = [_TRIES if one["verdict"] == CRASHED else 1 for _, one in pairs]
-    ended = iter(replay([one["snippet"] for (_, one), times in zip(pairs, tries, strict=True) for _ in range(times)]))
-    for (result, finding), times in zip(pairs, tries, strict=True):
-        ends = list(itertools.islice(ended, times))
-        if not any(_shows(finding, *end) for end in ends):
-            code, said = ends[0]
-            yield result, finding, said or f"exit code {code}"
+    left = [pair for pair in findings(run) if _comparable(pair[1])]
+    for more in range(_TRIES)[::-1]:
+        ends = replay([finding["snippet"] for _, finding in left])
+        unshown = [(pair, end) for pair, end in zip(left, ends, strict=True) if not _shows(pair[1], *end)]
+        left = [pair for pair, _ in unshown if more and pair[1]["verdict"] == CRASHED]
+        for (result, finding), (code, said) in unshown:
+            if not more or finding["verdict"] != CRASHED:
+                yield result, finding, said or f"exit code {code}"
+        if not left:
+            return
 
 
 def findings(run: Run) -> Iterator[tuple[Record, Record]]:
@@ -51,14 +55,24 @@ def findings(run: Run) -> Iterator[tuple[Record, Record]]:
 
 def _comparable(finding: Record) -> bool:
     """Return whether a snippet must show its record; of what cannot be read nobody knows what printing it does."""
-    unreadable = finding["verdict"] == "corrupt" and not is_shown(finding["got"])
-    return finding["kind"] != "unsteady" and finding["verdict"] not in _UNSAID and not unreadable
+    if finding["kind"] == UNSTEADY:  # by what lies in memory, and not after what was asked before
+        other = finding.get("again", "")
+        return WHERE.format("") in other and _is_error(finding["verdict"]) != _is_error(other.partition(":")[0])
+    unreadable = finding["verdict"] == CORRUPT and not is_shown(finding["got"])
+    return finding["verdict"] not in _UNSAID and not unreadable
+
+
+def _is_error(verdict: str) -> bool:
+    """Return whether a process that comes to this verdict ends with an error."""
+    return verdict in ("refused", "error-kind", CORRUPT, CRASHED)
 
 
 def _shows(finding: Record, code: int, said: str) -> bool:
-    """Return whether a snippet ended as its record says: in the same error, by a signal, or with a result."""
+    """Return whether a snippet ended as its record says: now so and now so, in the same error, by a signal, or not."""
+    if finding["kind"] == UNSTEADY:
+        return code == 0 and said.startswith(ENDED) and len(set(re.findall(r"-?\d+", said))) > 1
     if finding["verdict"] == CRASHED:
-        return code < 0 or (said.startswith(ENDED) and "-" in said)
+        return (code < 0 and code != -signal.SIGALRM) or (said.startswith(ENDED) and "-" in said)
     if finding["verdict"] in ("refused", "error-kind"):
         recorded = re.sub(r" \(while building the operand\)$", "", finding["got"]).removesuffix(SECOND)
         return code == 1 and normal(said) == normal(recorded)

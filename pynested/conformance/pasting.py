@@ -8,14 +8,19 @@ from types import MappingProxyType
 from typing import Any
 
 from . import literals
+from .filled import FILLS
 from .placements import Steps
 
+_PERTURB = -6  # M_PERTURB of glibc
 ENDED = "ended with"  # what a snippet says that asks several times, before the exit codes
-_TIMES = 20
+_TIMES = 21
+_FILLING = f"""    if hasattr(CDLL(None), "mallopt"):
+        CDLL(None).mallopt({_PERTURB}, fill)  # new memory is not filled, or with the bits that the number lacks
+"""
 _IN_PROCESSES = f"""
 ends = []
-for _ in range({_TIMES}):  # in a process of its own each time, for damaged memory does not end it each time
-    process = get_context("fork").Process(target=call)
+for number in range({_TIMES}):  # in a process of its own each time, for what lies in memory is not the same each time
+    process = get_context("fork").Process(target=call, args=({(0, *FILLS.values())}[number % {1 + len(FILLS)}],))
     process.start()
     process.join()
     ends.append(process.exitcode)
@@ -53,7 +58,8 @@ def in_processes(code: str) -> str:
     """Return code that runs a snippet several times, each in a process of its own, and says how these ended."""
     head, _, body = code.partition("\n\n")
     lines = [f"    {line}" for line in body.splitlines()]
-    return "\n".join(["from multiprocessing import get_context", head, "\n\ndef call():", *lines, _IN_PROCESSES])
+    imports = ["from ctypes import CDLL", "from multiprocessing import get_context", head]
+    return "\n".join([*imports, f"\n\ndef call(fill):\n{_FILLING}", *lines, _IN_PROCESSES])
 
 
 def steps(indices: Steps) -> str:

@@ -12,8 +12,9 @@ from .arranging import Placed, arranged
 from .asking import Asked, Job, Questions, forward_of, is_of_descriptions
 from .blame import Blame, only_placed
 from .corpus import Case, Corpus, Program, Selection
+from .filled import WHERE
 from .judge import ADAPTER, CONVENTION, DIFFERS, ERROR, GRADIENT, OK, UNREACHED, Finding
-from .kinds import UNSTEADY, as_declared, is_internal, kind_of
+from .kinds import UNSTEADY, Second, as_declared, is_internal, kind_of
 from .literals import call_in_words
 from .messages import Message
 from .pasting import in_processes
@@ -171,14 +172,23 @@ def _finding(
         "text": clause.text,
         **_shown(job.case, request, finding, operator, identity.dialect),
     }
-    again = {} if second.again is None else {"again": _in_words(second.again, second.again)}
+    again = _again(finding, second)
     if record["kind"] == UNSTEADY or (finding.verdict == CRASHED and finding.part == GRADIENT):
         seen = "; ".join([finding.got, *again.values()])
         record["snippet"] = in_processes(record["snippet"]) + f"\n# seen: {seen}"
     if finding.verdict == HUNG:  # said to whoever pastes it, and waits
         record["snippet"] += f"\n# {finding.got}"
     record |= {} if second.dense is None else {"dense": _in_words(second.dense, asked.dense[0])}
-    return record | (again if record["kind"] == UNSTEADY else {})
+    return record | again
+
+
+def _again(finding: Finding, second: Second) -> Record:
+    """Return what else was answered to the same call, if anything was, and what new memory held then."""
+    other = second.other(finding)
+    if other is None:
+        return {}
+    words, answer = other
+    return {"again": _in_words(answer, answer) + (words and WHERE.format(words))}
 
 
 def _shown(case: Case, request: Message, finding: Finding, operator: Operator, dialect: str) -> Record:

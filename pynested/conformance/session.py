@@ -100,6 +100,9 @@ class Session(Protocol):
     def answers(self, requests: Iterable[Message]) -> Iterator[Reply]:
         """Yield one reply for each request, in order."""
 
+    def elsewhere(self, request: Message) -> Iterable[tuple[str, Reply]]:
+        """Return the replies of other processes, in which memory that nobody wrote holds what the words say."""
+
 
 class InProcess:
     """A session with an adapter in this process: fastest, and a debugger can step into it."""
@@ -122,6 +125,10 @@ class InProcess:
         """Yield one reply for each request, in order; an adapter that raises has failed itself."""
         within = Within(self.identity.capabilities, requests)
         yield from within.answers(map(self._answer, within))
+
+    def elsewhere(self, request: Message) -> Iterable[tuple[str, Reply]]:
+        """Return nothing: there is no other process."""
+        return ()
 
     def _answer(self, request: Message) -> Reply:
         self._wire.sent(request)

@@ -5,6 +5,8 @@ Run as a program it is an adapter: `python miniature.py NAME` answers on stdin a
 
 from __future__ import annotations
 
+import ctypes
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -166,6 +168,42 @@ class PackedOnly(Right):
 class RefusesAsNotImplemented(Right):
     def refuse(self, dim: int) -> None:
         raise NotImplementedError("no kernel for this dim")
+
+
+def unwritten() -> int:
+    """Return a byte of new memory, which nobody wrote."""
+    malloc = ctypes.CDLL(None).malloc
+    malloc.restype = ctypes.c_void_p
+    return int.from_bytes((ctypes.c_char * 4096).from_address(malloc(4096))[2048])
+
+
+class Unwritten(Right):
+    def one(self, number: int) -> Any:
+        return super().one(number) + np.float32(1 + unwritten())
+
+
+class UnwrittenRefuses(Right):
+    def one(self, number: int) -> Any:
+        if unwritten():
+            raise ValueError("out of bounds")
+        return super().one(number)
+
+
+class UnwrittenCrashes(Right):
+    def one(self, number: int) -> Any:
+        if unwritten():
+            os.abort()
+        return super().one(number)
+
+
+class WritesFirst(Right):
+    def one(self, number: int) -> Any:
+        return super().one(number) + np.float32(1)
+
+
+class AlwaysCrashes(Right):
+    def one(self, number: int) -> Any:
+        os.abort()
 
 
 class BrokenAdapter(Right):

@@ -104,7 +104,7 @@ def test_a_process_that_dies_of_an_earlier_call_is_said_to(in_child: InChild, ho
     lost = [one for result in run.results for one in result["findings"] if "alone in a fresh process" in one["got"]]
     assert lost and {(one["verdict"], one["kind"]) for one in lost} == {("crashed", "unsteady")}
     assert all(one["snippet"].endswith(f"\n# seen: {one['got']}") for one in lost)
-    assert all("for _ in range(20):" in one["snippet"] for one in lost)
+    assert all("for number in range(21):" in one["snippet"] for one in lost)
 
 
 def test_a_signal_without_a_name_is_a_crash_like_others(in_child: InChild, hostile: Hostile, lock: Path) -> None:

@@ -87,6 +87,13 @@ def test_what_complains_about_operands_is_internal_where_nobody_gave_any(text: s
         (of("corrupt", "E: at 0x1"), Second(again=of("corrupt", "E: at 0x2")), "corrupt"),
         (of("refused", "E: at 0x1"), Second(again=of("refused", "E: at 0x2")), "limit"),
         (of("refused", "E: a"), Second(again=of("crashed", "SIGSEGV")), "unsteady"),
+        (of("corrupt", "E: a"), Second(again=of("corrupt", "E: b"), elsewhere={"zeros": of("ok")}), "unsteady"),
+        (of("value", "1.0"), Second(elsewhere={"zeros": of("value", "1.0"), "ones": of("value", "2.0")}), "unsteady"),
+        (of("value", "1.0"), Second(elsewhere={"zeros": of("value", "1.0")}), "differs"),
+        (of("crashed", "SIGABRT"), Second(elsewhere={"zeros": of("ok")}), "unsteady"),
+        (of("crashed", "SIGABRT"), Second(elsewhere={"zeros": of("crashed", "SIGSEGV")}), "crash"),
+        (of("crashed", "SIGABRT"), Second(elsewhere={"zeros": of("unasked", "given up")}), "crash"),
+        (of("value", "1.0"), Second(elsewhere={"zeros": of("unreached")}), "differs"),
     ],
 )
 def test_kinds(finding: Finding, second: Second, kind: str) -> None:

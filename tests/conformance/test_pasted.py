@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -12,12 +13,14 @@ import pytest
 
 from pynested.cli import main
 from pynested.conformance import pasted
+from pynested.conformance.filled import WHERE
 from pynested.conformance.judge import DAMAGED
 from pynested.conformance.pasted import findings, mismatches, replay
 from pynested.conformance.pasting import in_processes
 from pynested.conformance.records import Run, read
 from pynested.conformance.wording import normal
 
+glibc = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc fills memory")
 HEAD = "import math\n\n"
 
 
@@ -53,6 +56,7 @@ def test_what_a_snippet_imports_late_is_there_for_the_next() -> None:
         ("value", "raise ValueError('no')", "1.0", False),
         ("crashed", "import os; os.abort()", "SIGABRT", True),
         ("crashed", "print(1)", "SIGABRT", False),
+        ("crashed", "import os, signal; os.kill(os.getpid(), signal.SIGALRM)", "SIGABRT", False),  # it took too long
         ("accepted", "import os; os.abort()", "a result", False),
     ],
 )
@@ -78,14 +82,28 @@ log.write_text((log.read_text() if log.exists() else "") + "x")
 print(-len(log.read_text()))
 len(log.read_text()) % 10 == 3 and __import__("os").abort()"""
     crashes = in_processes(code)
-    assert crashes.startswith("from multiprocessing import get_context\nimport pathlib\n\n\ndef call():\n    log =")
-    ends = [-6 if number % 10 == 3 else 0 for number in range(1, 21)]
+    head = "from ctypes import CDLL\nfrom multiprocessing import get_context\nimport pathlib\n\n\ndef call(fill):\n"
+    assert crashes.startswith(head) and "\n    log =" in crashes
+    ends = [-6 if number % 10 == 3 else 0 for number in range(1, 22)]
     ended, steady = replay([crashes, in_processes("import math\n\nprint(-1)")])
-    assert (ended, steady) == ((0, f"ended with {ends}"), (0, f"ended with {[0] * 20}"))
+    assert (ended, steady) == ((0, f"ended with {ends}"), (0, f"ended with {[0] * 21}"))
     finding = {"verdict": "crashed", "snippet": crashes, "got": "SIGABRT", "kind": "crash"}
     for end, shown in ((ended, True), (steady, False)):
         monkeypatch.setattr(pasted, "replay", lambda codes, end=end: [end] * len(codes))
         assert (list(mismatches(Run({}, [{"id": "a", "findings": [finding]}]))) == []) is shown
+
+
+@glibc
+def test_what_hangs_on_memory_that_nobody_wrote_is_shown_by_filling_it() -> None:
+    """Of a block as large as this the byte in the middle is what the allocator left there."""
+    read = "import ctypes\n\nbyte = (ctypes.c_char * 4096).from_address(ctypes.CDLL(None).malloc(4096))[2048][0]\n"
+    read = read.replace("ctypes.CDLL(None).malloc(4096)", "malloc(4096)")
+    read = read.replace("\n\n", "\n\nmalloc = ctypes.CDLL(None).malloc\nmalloc.restype = ctypes.c_void_p\n", 1)
+    unsteady, steady = (in_processes(read + last) for last in ("assert byte != 0x5a", "assert byte < 256"))
+    for code, shown in ((unsteady, True), (steady, False)):
+        found = {"verdict": "value", "snippet": code, "got": "1", "kind": "unsteady"}
+        found["again"] = f"refused: AssertionError{WHERE.format('the byte 0x5a')}"
+        assert (list(mismatches(Run({}, [{"id": "a", "findings": [found]}]))) == []) is shown
 
 
 def test_what_cannot_be_compared_is_left_alone() -> None:
