@@ -55,8 +55,9 @@ _CLASSES: Mapping[str, Sequence[str]] = {
 }
 # A clause on shapes is about sizes or about layouts, and a clause on an edge about what it names.
 _ABOUT = {"shape": re.compile("size|shape"), "kind": re.compile("dense|nested|layout|jagged|strided")}
-_ABOUT |= {"nan": re.compile("NaN"), "inf": re.compile(r"\binf")}
+_ABOUT |= {"nan": re.compile("NaN"), "inf": re.compile(r"\binf"), "zero": re.compile(r"\bzero\b.*\bsign\b")}
 _SPECIAL = re.compile(r"^(?:any |-)?(nan|inf)\b", re.IGNORECASE)
+_ZERO = re.compile(r"^-?0\.0\b")  # where one zero is wanted, and another came, the sign is what differs
 
 # How the refusal of an index names an entry after the first one; a step may be that of the first.
 _LATER = re.compile(r"\bstep\b(?!:)|\bragged dim")
@@ -164,13 +165,21 @@ def _fitting(cited: Sequence[Clause], own: Sequence[Clause], finding: Finding) -
     classes, about = _CLASSES.get(finding.verdict, ("error",)), _ABOUT.get(finding.verdict)
     if finding.part == GRADIENT:
         classes, about = ("gradient",), None
-    elif finding.verdict == "value" and (special := _SPECIAL.search(finding.want)):
-        classes, about = ("edge", "value"), _ABOUT[special[1].lower()]
+    elif finding.verdict == "value" and (special := _special(finding)):
+        classes, about = ("edge", "value"), _ABOUT[special]
     if about is not None:
         named = [*cited, *own] if finding.verdict == "value" else cited
         yield from (clause for clause in _of(classes, named) if about.search(clause.text))
         classes = [one for one in classes if one != "shape"]
     yield from (*_of(classes, cited), *_of(classes, own))
+
+
+def _special(finding: Finding) -> str:
+    """Return what is special about a value that is wanted, or nothing; a zero is where the other zero came."""
+    if _ZERO.search(finding.want) and _ZERO.search(finding.got):
+        return "zero"
+    special = _SPECIAL.search(finding.want)
+    return special[1].lower() if special else ""
 
 
 def _of(classes: Sequence[str], clauses: Sequence[Clause]) -> Iterator[Clause]:

@@ -201,7 +201,7 @@ def compared(part: str, got: Any, wanted: Mapping[str, Any], layout: str, kinds:
         return Finding(part, *misfit)
     difference = compare(got, wanted)
     if difference is not None:
-        want, came = map(_cut, _texts(difference))
+        want, came = map(_cut, in_words(difference))
         return Finding(part, _ASPECTS[difference.aspect], want, came, near=difference.near)
     mismatch = _kind_mismatch(got, wanted, layout) if kinds else None
     return Finding(part, "kind", *mismatch) if mismatch else Finding(part, OK)
@@ -219,17 +219,19 @@ def _misfit(got: Any, wanted: Mapping[str, Any]) -> tuple[str, str, str] | None:
     return ("kind", f"a {form_of(wanted)} result", describe(got)) if is_list(got) else None
 
 
-def _texts(difference: Difference) -> tuple[str, str]:
+def in_words(difference: Difference) -> tuple[str, str]:
     """Return what was wanted and what came, with the place."""
     place = "" if difference.component is None else f"component {difference.component}"
     if difference.index:
         place += f"{' ' if place else ''}[{', '.join(map(str, difference.index))}]"
     wanted = f"{difference.expected}" + (f"  at {place}" if place else "")
-    if difference.allowed is not None:
-        wanted += f"  within {difference.allowed:.2g}"
+    allowed, error = difference.allowed, difference.error
+    digits = next((one for one in range(2, 17) if error is None or f"{error:.{one}g}" != f"{allowed or 0:.{one}g}"), 17)
+    if allowed is not None:
+        wanted += f"  within {allowed:.{digits}g}"
     got = difference.got
-    if difference.error is not None and np.isfinite(difference.error):
-        got += f"  off by {difference.error:.2g}"
+    if error is not None and np.isfinite(error):
+        got += f"  off by {error:.{digits}g}"
     if difference.wrong > 1:
         got += f"  ({difference.wrong} of {difference.total} elements differ)"
     return wanted, got

@@ -45,9 +45,13 @@ class Operand:
 
 
 class Common:
-    """What a dialect has where it says nothing else; ``uses`` are the operators that show a result ``out`` again."""
+    """What a dialect has where it says nothing else.
+
+    ``uses`` are the operators that show a result ``out`` again; after the line ``precise`` all digits are shown.
+    """
 
     uses: Mapping[str, str] = MappingProxyType({})
+    precise = ""
 
     def shown(self, name: str) -> str:
         """Return a line that prints the components of an array."""

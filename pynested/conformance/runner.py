@@ -195,6 +195,7 @@ def _shown(case: Case, request: Message, finding: Finding, operator: Operator, d
     """Return a call in words and as code, or a program up to the step that differs."""
     if not isinstance(case, Program):
         how = {"gradient": finding.part == GRADIENT, "nested": _is_nested(case, request["layout"], finding)}
+        how["precise"] = finding.near
         return {
             "call": _explained(lambda: call_in_words(request, operator)),
             "snippet": _explained(lambda: snippet(request, operator, dialect, **how, got=finding.got)),

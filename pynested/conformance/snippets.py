@@ -32,6 +32,7 @@ class Dialect(Protocol):
     """How one library spells arrays, layouts and calls."""
 
     head: str
+    precise: str
     uses: Mapping[str, str]
 
     def operand(self, name: str, value: Any, place: Place, tracked: bool) -> Operand:
@@ -54,6 +55,7 @@ class PynestedDialect(Common):
     """pynested itself: dense operands are `pn.array`."""
 
     head = "import numpy as np\nfrom numpy import inf, nan\nimport pynested as pn\n"
+    precise = "np.set_printoptions(precision=17)"
     uses: Mapping[str, str] = MappingProxyType({"to_padded_array": "pn.to_padded_array(out, 0)"})
 
     def operand(self, name: str, value: Any, place: Place, tracked: bool) -> Operand:
@@ -150,10 +152,12 @@ def snippet(
     gradient: bool = False,
     nested: bool = False,
     got: str = "",
+    precise: bool = False,
 ) -> str:
     """Return the request as code: operands, call, and the gradients where they are what differs.
 
-    A ``nested`` result is printed by its components. Where what was ``got`` contradicts itself, it is asked twice.
+    A ``nested`` result is printed by its components, and a ``precise`` one with all digits. Where what was ``got``
+    contradicts itself, it is asked twice.
     """
     speak = DIALECTS.get(dialect, DIALECTS["pynested"])
     names = literals.Names()
@@ -161,7 +165,8 @@ def snippet(
     tracked = _tracked(request) if gradient else [False] * len(names.found)
     operands = laid(speak, request["layout"], request["placement"], dict(names.found), tracked)
     more = [line for start, line in _IMPORTS.items() if call.startswith(start)]
-    lines = [*more, speak.head, *(line for one in operands for line in one.lines), f"out = {call}"]
+    digits = [speak.precise] if precise and speak.precise else []
+    lines = [*more, speak.head, *digits, *(line for one in operands for line in one.lines), f"out = {call}"]
     lines.append(speak.shown("out") if nested else "print(out)")
     if (use := used_by(got)) in speak.uses:
         lines.append(f"print({speak.uses[use]})")

@@ -28,6 +28,7 @@ class TorchDialect(Common):
     """PyTorch: jagged operands of equal lengths share their offsets, which PyTorch compares by identity."""
 
     head = "import torch\nfrom torch import inf, nan\n"
+    precise = "torch.set_printoptions(precision=17)"
     uses: Mapping[str, str] = MappingProxyType({"to_padded_tensor": "torch.nested.to_padded_tensor(out, 0.0)"})
 
     def operand(self, name: str, value: Any, place: Place, tracked: bool) -> Operand:

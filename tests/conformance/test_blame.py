@@ -208,6 +208,22 @@ def test_nan_and_infinity_are_about_the_clause_that_names_them(corpus: Corpus) -
 
 
 @pytest.mark.parametrize(
+    ("want", "got", "clause"),
+    [
+        ("0.0 (00000000)", "-0.0 (80000000)", "REMAINDER-3"),
+        ("-0.0 (80000000)  at component 0 [1]", "0.0 (00000000)  (2 of 3 elements differ)", "REMAINDER-3"),
+        ("0.0 (00000000)", "1.0 (3f800000)", "REMAINDER-1"),
+        ("0.01 (3c23d70a)", "0.0 (00000000)", "REMAINDER-1"),
+    ],
+)
+def test_a_zero_of_the_other_sign_is_about_the_clause_on_signs(
+    corpus: Corpus, want: str, got: str, clause: str
+) -> None:
+    plain = case(corpus, "remainder/float32/regular-one/1")
+    assert blame(plain, "jagged", Finding("forward", "value", want, got), corpus).id == clause
+
+
+@pytest.mark.parametrize(
     ("packed", "placed", "verdict"),
     [
         ("ok", True, "value"),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pynested.conformance.adapters.torch_adapter import TorchTarget
 from pynested.conformance.adapters.values import encode_result
 from pynested.conformance.blame import blame
-from pynested.conformance.contradictions import OUTSIDE, TRACKED, TWICE, USED, is_shown, told, used_by
+from pynested.conformance.contradictions import OUTSIDE, TRACKED, TWICE, USED, Contradiction, is_shown, told, used_by
 from pynested.conformance.corpus import Corpus, load_corpus
 from pynested.conformance.judge import Finding, judge
 from pynested.conformance.pasted import mismatches
@@ -84,6 +87,26 @@ def test_a_snippet_uses_the_result_where_that_is_what_differs() -> None:
 def test_a_jagged_result_of_torch_is_printed_with_its_numbers() -> None:
     assert code("torch", nested=True).splitlines()[-1] == "print(*out.unbind())"
     assert code("torch").splitlines()[-1] == code("pynested", nested=True).splitlines()[-1] == "print(out)"
+
+
+@pytest.mark.parametrize("dialect", ["torch", "pynested"])
+def test_a_number_that_is_off_by_a_rounding_is_printed_with_all_digits(dialect: str) -> None:
+    line = {"torch": "torch.set_printoptions(precision=17)", "pynested": "np.set_printoptions(precision=17)"}[dialect]
+    assert line in code(dialect, precise=True).splitlines() and line not in code(dialect)
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed here")
+@pytest.mark.parametrize(
+    ("offsets", "lengths", "agrees"),
+    [([0, 2, 3], None, True), ([0, 2], None, False), ([1, 3], None, False), ([1, 3], [1], True)],
+)
+def test_offsets_of_torch_that_leave_values_out_contradict_them(offsets: Any, lengths: Any, agrees: bool) -> None:
+    import torch
+
+    parts = [None if one is None else torch.tensor(one) for one in (offsets, lengths)]
+    made = torch.nested.nested_tensor_from_jagged(torch.zeros(3), *parts)
+    with contextlib.nullcontext() if agrees else pytest.raises(Contradiction, match="do not run from 0 to 3"):
+        assert len(TorchTarget(torch).read(made)) == len(offsets) - 1
 
 
 def test_a_snippet_that_ends_in_an_error_shows_no_contradiction() -> None:

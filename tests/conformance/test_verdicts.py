@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from pynested.conformance.corpus import load_corpus
-from pynested.conformance.judge import DIFFERS, judge
+from pynested.conformance.judge import DIFFERS, in_words, judge
 from pynested.conformance.records import Record, Run
 from pynested.conformance.replies import VALUE, Reply
 from pynested.conformance.report import Report
+from pynested.spec.compare import Difference
 from pynested.spec.components import Components
 
 Runs = Callable[..., Run]
@@ -33,6 +34,17 @@ WRONG = {
 
 def differing(run: Run) -> list[Record]:
     return [finding for one in run.results for finding in one["findings"] if finding["verdict"] in DIFFERS]
+
+
+@pytest.mark.parametrize(
+    ("error", "allowed", "off", "within"),
+    [(0.5, 0.25, "0.5", "0.25"), (0.00012408, 0.00012213, "0.000124", "0.000122"), (1.0000001, 1.0, "1.0000001", "1")],
+)
+def test_what_is_off_by_little_more_than_is_allowed_is_told_with_enough_digits(
+    error: float, allowed: float, off: str, within: str
+) -> None:
+    want, got = in_words(Difference("value", "2.0", "1.0", error=error, allowed=allowed))
+    assert (want, got) == (f"1.0  within {within}", f"2.0  off by {off}")
 
 
 def test_a_wrong_gradient_of_a_mapping_goes_by_its_name() -> None:

@@ -222,6 +222,8 @@ class TorchTarget(Target):
         ends = starts + lengths
         if (lengths < 0).any() or (starts < 0).any() or (ends > values.shape[dim]).any():
             raise Contradiction(f"offsets {offsets} and lengths {lengths} do not lie in {values.shape[dim]} values")
+        if result.lengths() is None and (offsets[0] != 0 or offsets[-1] != values.shape[dim]):
+            raise Contradiction(f"offsets {offsets} without lengths do not run from 0 to {values.shape[dim]}")
         runs = [values.take(range(*pair), axis=dim) for pair in zip(starts, ends, strict=True)]
         return Components(runs, shape, values.dtype)
 
