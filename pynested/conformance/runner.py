@@ -13,7 +13,7 @@ from .asking import Asked, Job, Questions, forward_of, is_of_descriptions
 from .blame import Blame, only_placed
 from .corpus import Case, Corpus, Program, Selection
 from .filled import WHERE
-from .judge import ADAPTER, CONVENTION, DIFFERS, ERROR, GRADIENT, OK, UNREACHED, Finding
+from .judge import ADAPTER, CONVENTION, DAMAGED, DIFFERS, ERROR, GRADIENT, OK, UNREACHED, Finding
 from .kinds import UNSTEADY, Second, as_declared, is_internal, kind_of
 from .literals import call_in_words
 from .messages import Message
@@ -185,7 +185,7 @@ def _finding(
 def _again(finding: Finding, second: Second) -> Record:
     """Return what else was answered to the same call, if anything was, and what new memory held then."""
     other = second.other(finding)
-    if other is None:
+    if other is None or finding.got.endswith(DAMAGED):  # which says itself what was answered then
         return {}
     words, answer = other
     return {"again": _in_words(answer, answer) + (words and WHERE.format(words))}
