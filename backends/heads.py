@@ -61,6 +61,17 @@ class Heads:
     scale: float
     causal: bool
 
+    def __post_init__(self) -> None:
+        """Let equal tables be one, so that what follows from them is worked out once."""
+        known: list[Ints] = []
+        for name in ("query", "key", "value", "made"):
+            own = getattr(self, name)
+            same = next((one for one in known if np.array_equal(one, own)), None)
+            if same is None:
+                known.append(own)
+            else:
+                object.__setattr__(self, name, same)
+
     def of(self, which: Ints) -> Heads:
         """The heads of these components, in this order."""
         every = (self.sizes, self.query, self.key, self.value, self.made)
@@ -82,13 +93,15 @@ class Heads:
 
     @cached_property
     def alike(self) -> list[Ints]:
-        """The components in groups of equal sizes, each alone where there are few, those without queries left out."""
+        """The components in groups of equal sizes and steps, each alone where there are few; none without queries."""
         if len(self.sizes) <= FEW:
             return [np.array([i]) for i, one in enumerate(self.sizes.tolist()) if 0 not in one[:3]]
-        order = np.lexsort(self.sizes.T)
-        own = self.sizes[order]
-        starts = np.flatnonzero((own[1:] != own[:-1]).any(axis=1)) + 1
-        return [group for group in np.split(order, starts) if group.size and self.sizes[group[0], :3].all()]
+        placed = [one[:, 1:] for one in (self.query, self.key, self.value, self.made, self.mask) if one is not None]
+        every = np.concatenate([*placed, self.sizes], axis=1)
+        own = every[:, (every != every[0]).any(axis=0)]
+        order = np.lexsort(own.T) if own.size else np.arange(len(own))
+        starts = np.flatnonzero((own[order[1:]] != own[order[:-1]]).any(axis=1)) + 1
+        return [group for group in np.split(order, starts) if self.sizes[group[0], :3].all()]
 
     @property
     def rows(self) -> int:
@@ -99,6 +112,13 @@ class Heads:
     def pairs(self) -> int:
         """The number of all scores."""
         return int((self.counts * self.sizes[:, 2] * self.sizes[:, 3]).sum())
+
+    @cached_property
+    def elements(self) -> tuple[int, int, int]:
+        """How many elements of queries, keys and values there are in components that have queries."""
+        shared, group, queries, keys = self.sizes[self.sizes[:, :3].all(axis=1)].T
+        pairs = int((shared * keys).sum())
+        return int((shared * group * queries).sum()) * self.width, pairs * self.width, pairs * self.value_width
 
     @cached_property
     def _component(self) -> tuple[Ints, Ints]:

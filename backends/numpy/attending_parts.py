@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ..heads import Heads, Ints
+from .attending_places import Place
 from .running import THREADS
 
 Array = NDArray[Any]
@@ -29,8 +29,7 @@ class Part(NamedTuple):
     values: Array
     mask: Array | None
     results: Array
-    maxima: Array  # (K, C, G, L, 1), as are the totals
-    totals: Array
+    saved: Array  # (K, 2, C, G, L, 1): maxima and totals
 
 
 class Taken(NamedTuple):
@@ -48,7 +47,7 @@ def jobs(heads: Heads, with_mask: bool = False) -> list[tuple[Taken]]:
     for group in heads.alike:
         count, shared, queries, keys = heads.sizes[group[0]].tolist()
         scores = shared * queries * keys
-        if len(group) > 1 and scores * count <= SMALL_SCORES and not with_mask and _in_step(heads, group):
+        if len(group) > 1 and scores * count <= SMALL_SCORES and not with_mask:
             rows = shared * queries * heads.width + keys * heads.value_width
             step = max(1, TOGETHER // (count * max(1, scores, rows)))
             found += [(Taken(group[at : at + step], 0, count),) for at in range(0, len(group), step)]
@@ -59,45 +58,6 @@ def jobs(heads: Heads, with_mask: bool = False) -> list[tuple[Taken]]:
     return found
 
 
-def _in_step(heads: Heads, group: Ints) -> bool:
-    """Whether the heads and rows of these components are equally far apart."""
-    every = heads.query, heads.key, heads.value, heads.made, heads.mask
-    return all((one[group, 1:] == one[group[0], 1:]).all() for one in every if one is not None)
-
-
-class Place(NamedTuple):
-    """Arrays of one shape in a flat buffer, equally strided: what is taken of each component, and where it begins."""
-
-    starts: Any  # Ints, or the only one
-    shape: tuple[int, ...]
-    steps: tuple[int, ...]
-
-    def everywhere(self, buffer: Array) -> Array:
-        """A view of such an array at each element up to the last start."""
-        count = self.starts.max().item() + 1 if 0 not in self.shape else len(buffer) + 1
-        strides = [step * buffer.itemsize for step in (1, *self.steps)]
-        return np.ndarray((count, *self.shape), buffer.dtype, buffer, 0, strides)
-
-    def taken(self, buffer: Array) -> Array:
-        """The arrays that begin at the starts: a view of a single one, a copy of several."""
-        if self.copied:
-            return np.asarray(self.everywhere(buffer)[self.starts])
-        start = 0 if 0 in self.shape else self.starts * buffer.itemsize
-        strides = [step * buffer.itemsize for step in (0, *self.steps)]
-        return np.ndarray((1, *self.shape), buffer.dtype, buffer, start, strides)
-
-    @property
-    def copied(self) -> bool:
-        """Whether there are several."""
-        return type(self.starts) is not int
-
-    def zeros(self, dtype: np.dtype[Any]) -> Array:
-        """As many zeros, in the order in which the arrays lie: they are put back as they come."""
-        axes = sorted(range(len(self.shape)), key=lambda axis: -self.steps[axis])
-        made = np.zeros((len(self.starts), *[self.shape[axis] for axis in axes]), dtype)
-        return made.transpose(0, *[axes.index(axis) + 1 for axis in range(len(axes))])
-
-
 Places = tuple[Place | None, ...]  # of the fields of a part
 
 
@@ -106,37 +66,43 @@ def places_of(heads: Heads, taken: Taken) -> Places:
     which, i = taken.components, taken.components.item(0)
     count, (_, group, queries, keys) = taken.last - taken.first, heads.sizes[i].tolist()
 
-    def place(starts: Any, each: int, shape: tuple[int, int], head: int, *steps: int) -> Place:
-        apart = each * head
-        return Place(starts + taken.first * apart, (count, each, *shape), (apart, head, *steps))
+    known: dict[Any, Place] = {}
 
-    def of_rows(where: Ints, each: int, shape: tuple[int, int], *last: int) -> Place:
-        start, *steps = where[i].tolist()
-        return place(where[which, 0] if len(which) > 1 else start, each, shape, *steps, *last)
+    def place(where: Ints, each: int, shape: tuple[int, int], *last: int) -> Place:
+        """Rows where a table says, (C, each, *shape): the same place for all of whom it says the same."""
+        key = id(where), each, shape
+        if key not in known:
+            start, head, *steps = where[i].tolist()
+            starts = where[which, 0] if len(which) > 1 else start
+            apart = each * head
+            known[key] = Place(starts + taken.first * apart, (count, each, *shape), (apart, head, *steps, *last))
+        return known[key]
 
     rows = heads.first_row[which] if len(which) > 1 else heads.first_row.item(i)
-    saved = place(rows, group, (queries, 1), queries, 1, 1)
+    apart = group * queries
     return (
-        of_rows(heads.query, group, (queries, heads.width), 1),
-        of_rows(heads.key, 1, (keys, heads.width), 1),
-        of_rows(heads.value, 1, (keys, heads.value_width), 1),
-        None if heads.mask is None else of_rows(heads.mask, group, (queries, keys)),
-        of_rows(heads.made, group, (queries, heads.value_width), 1),
-        saved,
-        saved,
+        place(heads.query, group, (queries, heads.width), 1),
+        place(heads.key, 1, (keys, heads.width), 1),
+        place(heads.value, 1, (keys, heads.value_width), 1),
+        None if heads.mask is None else place(heads.mask, group, (queries, keys)),
+        place(heads.made, group, (queries, heads.value_width), 1),
+        Place(rows + taken.first * apart, (2, count, group, queries, 1), (heads.rows, apart, queries, 1, 1)),
     )
 
 
-def parted(buffers: tuple[Any, ...], places: Places, written: Names = ()) -> Part:
+def parted(buffers: tuple[Any, ...], places: Places, slot: str, written: Names = ()) -> Part:
     """The fields of a part in these buffers, copies or views; of no buffer there is none.
 
-    Copies of what will be written are zeros, as the buffers are where something is added to it.
+    Copies are in slots of this name, and hold what happens to be there where all of it will be written.
     """
 
     def found(name: str, place: Any, buffer: Any) -> Any:
         if buffer is None or place is None:
             return None
-        return place.zeros(buffer.dtype) if name in written and place.copied else place.taken(buffer)
+        if not place.copied:
+            return place.view(buffer)
+        own = f"{slot} {name}"
+        return place.room(buffer.dtype, own) if name in written else place.copy(buffer, own)
 
     return Part(*map(found, Part._fields, places, buffers))
 
@@ -144,5 +110,5 @@ def parted(buffers: tuple[Any, ...], places: Places, written: Names = ()) -> Par
 def put_back(part: Part, buffers: tuple[Any, ...], places: Places, written: Names) -> None:
     """What was written to copies goes where they are from; views are there already."""
     for name, own, place, buffer in zip(Part._fields, part, places, buffers, strict=True):
-        if place is not None and name in written and place.copied:
-            place.everywhere(buffer)[place.starts] = own
+        if name in written and own is not None and place is not None and place.copied:
+            place.put(own, buffer)

@@ -31,6 +31,7 @@ BLOCK_BYTES = 768 * 1024
 KEPT_BYTES = 64 * 1024, 4 * 1024 * 1024  # scratch memory of sizes between is kept: malloc would fetch it page by page
 THREAD_BYTES = 1024 * 1024  # below this, handing work to another thread costs more than it saves
 SHARED_ONES = 4096  # so many wait for whoever needs some
+STRETCHES = 4  # of jobs for each thread: whoever is through with one takes the next
 MOST_THREADS = 4  # by default; more of them wait for the interpreter lock between the passes of a kernel
 
 
@@ -76,7 +77,7 @@ def quiet(function: Callable[P, Result]) -> Callable[P, Result]:
 
 
 def run(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]], nbytes: int) -> None:
-    """``work(*job)`` for each job; on all threads, a stretch of jobs each, where ``nbytes`` are enough to pay.
+    """``work(*job)`` for each job; on all threads, by stretches of jobs, where ``nbytes`` are enough to pay.
 
     Worth it because NumPy, SciPy and BLAS let go of the interpreter inside their loops. Jobs must not call ``run``. All
     of them are over when it returns, or raises what one of them raised.
@@ -86,7 +87,8 @@ def run(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]], nbytes: int)
         for job in jobs:
             work(*job)
         return
-    left = [(work, jobs[start:stop]) for start, stop in _cut(len(jobs), parts)]
+    cuts = _cut(len(jobs), min(len(jobs), STRETCHES * parts))
+    left = [(work, jobs[start:stop]) for start, stop in cuts]
     ended: SimpleQueue[BaseException | None] = SimpleQueue()
 
     def take() -> None:
@@ -102,7 +104,7 @@ def run(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]], nbytes: int)
         except RuntimeError:  # no thread can be started: the interpreter is ending, or the system has no more of them
             _forget_threads()  # and with them what waits for one
         take()
-        found = [ended.get() for _ in range(parts)]
+        found = [ended.get() for _ in cuts]
     errors = [error for error in found if error is not None]
     if errors:
         raise errors.pop()  # a name for it would be a cycle: it holds this frame

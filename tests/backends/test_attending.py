@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pynested.backends import Heads
-from pynested.backends.numpy import attending, attending_parts, plain_attention
+from pynested.backends.numpy import attending, attending_parts, attending_places, plain_attention
 from pynested.backends.numpy.running import quiet
 
 from .cuda.agreement_attention import places
@@ -45,9 +45,14 @@ def drawn(rng: np.random.Generator, mask: str | None, gaps: float) -> tuple[list
 @pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize(("scores", "keys"), [(4, 2), (30, 3), (1 << 18, 1024)])
 def test_blocks_are_of_no_matter(monkeypatch: pytest.MonkeyPatch, mask: Any, scores: int, keys: int) -> None:
+    """Nor is what new memory holds: all of it is written before it is read."""
     for name in ("BLOCK_SCORES", "TOGETHER"):
         monkeypatch.setattr(attending_parts, name, scores)
     monkeypatch.setattr(attending, "BLOCK_KEYS", keys)
+    monkeypatch.setattr(attending, "CAUSAL_ROWS", keys)
+    monkeypatch.setattr(attending, "empty", lambda shape, dtype: np.full(shape, np.nan, dtype))
+    for module in (attending, attending_places):
+        monkeypatch.setattr(module, "scratch", lambda slot, shape, dtype: np.full(shape, np.nan, dtype))
     rng = np.random.default_rng([scores, keys, MASKS.index(mask)])
     for number in range(20):
         (q, k, v, added, g), heads = drawn(rng, mask, gaps=0.1 * (number % 3))
@@ -81,6 +86,10 @@ def test_small_components_that_are_alike_are_taken_together() -> None:
     heads = Heads(sizes, at, at, at, at, None, 4, 4, 0.5, False)
     (first,), (second,) = attending_parts.jobs(heads)
     assert [first.components.tolist(), second.components.tolist()] == [[*range(0, 200, 4)], [*range(1, 200, 4)]]
+    halves = at + np.arange(200)[:, None] // 100 * np.array([0, 0, 4])  # rows farther apart in half of them
+    two = Heads(sizes, halves, at, at, at, None, 4, 4, 0.5, False)
+    due = [range(start + first, start + 100, 4) for start in (0, 100) for first in (0, 1)]
+    assert sorted(one.components.tolist() for (one,) in attending_parts.jobs(two)) == sorted(map(list, due))
     other = at + np.arange(200)[:, None] // 4 * np.array([0, 0, 4])  # no two of a size have rows equally far apart
     mask = np.tile([0, 0, 4, 1], (200, 1))  # the same for all of them
     masked = Heads(sizes, at, at, at, at, mask, 4, 4, 0.5, False)

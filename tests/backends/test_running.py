@@ -78,6 +78,22 @@ def test_run_does_every_job_once(threads: int, count: int, monkeypatch: pytest.M
     assert sorted(done) == list(range(count))
 
 
+def test_who_is_through_takes_what_others_have_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "THREADS", 2)
+    done: list[int] = []
+    over = threading.Event()
+
+    def work(job: int) -> None:
+        if job == 4:
+            assert over.wait(60)  # for all the others, 5 to 7 among them
+        done.append(job)
+        if len(done) == 7:
+            over.set()
+
+    running.run(work, [(job,) for job in range(8)], running.THREAD_BYTES)
+    assert sorted(done) == list(range(8))
+
+
 @pytest.mark.parametrize("bad", [0, 3])
 def test_an_error_in_a_job_comes_out(bad: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "THREADS", 2)
