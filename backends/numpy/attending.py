@@ -24,7 +24,6 @@ from .running import ones, quiet, run, scratch, widened
 Array = NDArray[Any]
 
 BLOCK_KEYS = 1024
-CAUSAL_ROWS = 96  # queries of a block at least: the fewer there are, the fewer scores are beyond the diagonal
 SHORT = 64  # keys, of which a maximum is taken column by column
 
 
@@ -38,7 +37,7 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None, heads: Heads, /)
     def work(taken: Taken) -> None:
         places = places_of(heads, taken)
         part = parted(buffers, places, "given", written)
-        for start, stop in _row_blocks(part, heads):
+        for start, stop in _row_blocks(part):
             _attend(part, heads, start, stop)
         put_back(part, buffers, places, written)
 
@@ -112,7 +111,7 @@ def attention_backward(
         places = places_of(heads, taken)
         part, slopes = parted(buffers, places, "given"), parted(towards, places, "pulled", written)
         _clear_unmet(slopes, heads)
-        for start, stop in reversed([*_row_blocks(part, heads)]):  # the last queries meet all keys that any meets
+        for start, stop in reversed([*_row_blocks(part)]):  # the last queries meet all keys that any meets
             _pull(part, slopes, heads, start, stop)
         put_back(slopes, towards, places, written)
 
@@ -264,13 +263,11 @@ def _contiguous(*buffers: Array | None) -> tuple[Any, ...]:
     return tuple([None if x is None else np.ascontiguousarray(x) for x in buffers])
 
 
-def _row_blocks(part: Part, heads: Heads) -> Iterator[tuple[int, int]]:
+def _row_blocks(part: Part) -> Iterator[tuple[int, int]]:
     """(first query, query after the last) of each block."""
     *every, queries, _ = part.queries.shape
     keys = min(max(part.keys.shape[-2], 1), BLOCK_KEYS)
     step = max(1, 2 * parts.BLOCK_SCORES // (prod(every) * keys))
-    if heads.causal:
-        step = min(step, max(CAUSAL_ROWS, queries // 4))
     yield from ((start, min(start + step, queries)) for start in range(0, queries, step))
 
 

@@ -49,7 +49,6 @@ def test_blocks_are_of_no_matter(monkeypatch: pytest.MonkeyPatch, mask: Any, sco
     for name in ("BLOCK_SCORES", "TOGETHER"):
         monkeypatch.setattr(attending_parts, name, scores)
     monkeypatch.setattr(attending, "BLOCK_KEYS", keys)
-    monkeypatch.setattr(attending, "CAUSAL_ROWS", keys)
     monkeypatch.setattr(attending, "empty", lambda shape, dtype: np.full(shape, np.nan, dtype))
     for module in (attending, attending_places):
         monkeypatch.setattr(module, "scratch", lambda slot, shape, dtype: np.full(shape, np.nan, dtype))
