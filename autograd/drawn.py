@@ -82,12 +82,17 @@ def normal(name: str, shape: tuple[Any, ...], dtype: DTypeLike | None, device: s
 
 
 def _drawn(
-    draw: Callable[..., Any], sizes: tuple[int, ...], kind: np.dtype[Any], device: str | None, most: float = np.inf
+    draw: Callable[..., Any],
+    sizes: tuple[int, ...],
+    kind: np.dtype[Any],
+    device: str | None,
+    most: float | None = None,
 ) -> Array:
     """Numbers of float64, drawn where the array will lie if it can hold them, and otherwise made ``kind``."""
     place = chosen_device(device)
     if place != "cpu" or kind != np.float64:
-        return array(np.minimum(with_room(draw)(sizes), most), dtype=kind, device=place)
+        drawn = with_room(draw)(sizes)
+        return array(drawn if most is None else np.minimum(drawn, most), dtype=kind, device=place)
     made = Array(allocate(place, sizes, kind), place)
     with_room(draw)(out=made.data)
     return made

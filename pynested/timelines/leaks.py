@@ -61,7 +61,6 @@ class leak_check:
     def _check(self, frame: FrameType) -> None:
         """No collection runs before all is counted: it would free what only a collection frees."""
         allowed = _reached(self._results)
-        self._results.clear()
         left = {id(one): weakref.ref(one) for one in Storage.living() if one not in self._before}
         names = variables(frame)
         found = [(link, names.get(key, [])) for key, link in left.items() if key not in allowed]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,8 @@ import pytest
 
 import pynested as pn
 from pynested.pictures import Picture
-from pynested.pictures.svg import Sheet
+
+from ..sheets import golden_sheet
 
 GOLDEN = Path(__file__).parent / "pictures"
 WEIGHT, BIAS = pn.ones(4, 4), pn.zeros(4)
@@ -86,13 +86,7 @@ def drawn(name: str) -> Picture:
 def test_a_picture_is_the_golden_one_fits_the_page_and_no_text_lies_on_another(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sheets: list[Sheet] = []
-    finish = Sheet.finish
-    monkeypatch.setattr(Sheet, "finish", lambda sheet: sheets.append(sheet) or finish(sheet))
-    assert drawn(name).svg == (GOLDEN / f"{name}.svg").read_text(encoding="utf-8")
-    (sheet,) = sheets
-    assert sheet.width < 1000
-    assert not [(a.text, b.text) for a, b in combinations(sheet.boxes, 2) if a.overlaps(b)]
+    golden_sheet(lambda: drawn(name), GOLDEN / f"{name}.svg", monkeypatch)
 
 
 def test_there_are_no_golden_pictures_of_nothing() -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import pytest
 
 import pynested as pn
-from pynested.pictures.svg import Sheet
 
+from ..sheets import golden_sheet
 from .stories import DEVICES, FOLDER, PICTURES, STORIES, dense, drawn, told
 
 
@@ -22,13 +20,8 @@ def test_a_listing_is_what_it_was(name: str, device: str) -> None:
 def test_a_picture_is_what_it_was_fits_the_page_and_no_text_lies_on_another(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sheets: list[Sheet] = []
-    finish = Sheet.finish
-    monkeypatch.setattr(Sheet, "finish", lambda sheet: sheets.append(sheet) or finish(sheet))
-    assert drawn(name).svg == (PICTURES / f"{name}.svg").read_text(encoding="utf-8")
-    (sheet,) = sheets
-    assert sheet.width < 1000 and all("…" not in box.text for box in sheet.boxes)
-    assert not [(a.text, b.text) for a, b in combinations(sheet.boxes, 2) if a.overlaps(b)]
+    sheet = golden_sheet(lambda: drawn(name), PICTURES / f"{name}.svg", monkeypatch)
+    assert all("…" not in box.text for box in sheet.boxes)
 
 
 def test_there_are_no_listings_of_nothing() -> None:
