@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import GradientError, StructureError
+from pynested.backends.errors import GradientError, ShapeError, StructureError
 from pynested.graph.chains import program
 
 from .arrays import assert_same, holed, jagged
@@ -33,6 +34,8 @@ CHAINS: dict[str, Callable[[Any, Any], Any]] = {
     "a choice": lambda x, y: pn.where(x > 0, x, 0.1 * x) * y + pn.where((x < y) | ~(y >= BIAS), 1.0, 0.0) * x,
     "masks": lambda x, y: [(m := (x * 2 > y) & (y != 0)).to(x.dtype) * y, x * m, pn.where(m, -x, abs(y))],
     "the tanh approximation": lambda x, y: pn.gelu(x + y, approximate="tanh") * y,
+    "filled": lambda x, y: (x * 2).masked_fill(y > 0, 0.5) - pn.masked_fill(x, BIAS > 0, -1).masked_fill(y != y, 3) * y,
+    "what is there already": lambda x, y: -(x.to(x.dtype) * y).to(dtype=x.dtype).astype(pn.float16) + y.to(y.dtype),
     "dtypes": lambda x, y: (x.to(pn.float16) * y + BIAS).to(pn.float32) * pn.array([3, 4]) - x,
     "dense": lambda x, y: (x.values() * 2 + BIAS).tanh() * x.values() - BIAS * BIAS,
     "through views": lambda x, y: (x * 2).transpose(1, 2).exp().sin() + (y + y).transpose(1, 2).neg(),
@@ -182,7 +185,13 @@ DROPPING: dict[str, Callable[[Any, Any], Any]] = {
     "none": lambda x, y: pn.dropout(x * y, 0.2, False) + pn.dropout(x, 0) * 2,
     "dense": lambda x, y: (pn.dropout(x.values() * 2, 0.25) * y.values() + BIAS) * 2,
     "dense, among nested": lambda x, y: x * pn.dropout(y.values()[0] * 2, 0.5) + x,
+    "by generators": lambda x, y: (
+        pn.dropout(pn.dropout(x * y, 0.5, generator=OWN) + 1, 0.5) * pn.dropout(y, p=0.2, generator=OTHER)
+        + pn.dropout(x, 0.5, generator=OWN)
+    ),
 }
+OWN, OTHER = np.random.default_rng(1), np.random.default_rng(2)
+STATES = [one.bit_generator.state for one in (OWN, OTHER)]
 
 
 @pytest.mark.usefixtures("blocks")
@@ -193,6 +202,7 @@ def test_dropouts_draw_what_they_draw_otherwise(function: Callable[[Any, Any], A
 
     def drawn(f: Callable[[Any, Any], Any], *given: Any) -> Any:
         pn.manual_seed(5)
+        OWN.bit_generator.state, OTHER.bit_generator.state = STATES
         return f(*given)
 
     for lengths in ((3, 2, 0, 5), (40, 1, 9)):
@@ -200,10 +210,55 @@ def test_dropouts_draw_what_they_draw_otherwise(function: Callable[[Any, Any], A
         y = pn.nested_array_from_jagged(pn.randn(*x.values().shape, dtype=dtype), x.offsets())
         placed = holed(3, 2).to(dtype)
         for a, b in ((x, y), (placed, placed)):  # the second do not line up
-            found = [(drawn(f, a, b), pn.rand(2)) for f in (compiled, function)]
+            found = [
+                (drawn(f, a, b), pn.rand(2), *[pn.rand(2, generator=g) for g in (OWN, OTHER)])
+                for f in (compiled, function)
+            ]
             assert_same(*found)
         assert_same(*[gradients(lambda *given, f=f: drawn(f, *given), x, y) for f in (compiled, function)])
     assert all(graph.calls for graph in compiled.graphs) and "operators in" in compiled.explain()
+
+
+def test_a_generator_is_read_anew_in_each_call() -> None:
+    held = {"generator": np.random.default_rng(1)}
+    compiled, x = pn.compile(lambda x: pn.dropout(x * 2, 0.5, generator=held["generator"]) + 1), jagged(20, 30)
+    given = pn.compile(lambda x, generator: pn.dropout(x * 2, 0.5, generator=generator) + 1)
+    for seed in (1, 2, 2):
+        held["generator"] = np.random.default_rng(seed)
+        expected = pn.dropout(x * 2, 0.5, generator=np.random.default_rng(seed)) + 1
+        assert_same(compiled(x), expected)
+        assert_same(given(x, np.random.default_rng(seed)), expected)
+    assert len(compiled.graphs) == len(given.graphs) == 1
+
+
+def test_a_cast_to_the_dtype_that_is_there_gives_what_it_was_given() -> None:
+    def function(x: Any) -> Any:
+        same, copied = x.to(x.dtype), x.astype(x.dtype)
+        with pn.no_grad():
+            x.mul_(2)
+        return same, copied, (same.to(x.dtype) + copied).exp() * 2
+
+    x = jagged(2, 3)
+    again = x.clone()
+    for one, other in zip(pn.compile(function)(x), function(again), strict=True):
+        assert_same(one, other)
+    assert_same(x, again)
+    tracked = jagged(2, 3).requires_grad_()
+    compiled = pn.compile(lambda x: pn.grad(((y := x.to(x.dtype)) * y).sum(), y))
+    assert_same(compiled(tracked), (tracked * 2).detach())
+
+
+@pytest.mark.parametrize("mask", [pn.array([[True, False]]), pn.array([True, False])], ids=["larger", "as large"])
+def test_a_mask_that_would_enlarge_what_it_fills_is_refused(mask: Any) -> None:
+    compiled = pn.compile(lambda x, mask: (x * 2).masked_fill(mask, 0.0) + 1)
+    assert_same(
+        compiled(x := pn.array([1.0, 2.0]), same := pn.array([True, False])), (x * 2).masked_fill(same, 0.0) + 1
+    )
+    nested = pn.nested_array([[[1.0], [2.0]]], layout=pn.jagged)
+    assert_same(compiled(nested, pn.array([True])), (nested * 2).masked_fill(pn.array([True]), 0.0) + 1)
+    for given in (nested, pn.array([1.0])):
+        with pytest.raises(ShapeError, match="would enlarge"):
+            compiled(given, mask)
 
 
 def test_derivatives_of_derivatives_keep_what_was_drawn() -> None:

@@ -29,6 +29,11 @@ lines = st.one_of(
     st.tuples(st.sampled_from(JUDGES), st.tuples(st.integers(0, 9), st.integers(0, 9))),
     st.tuples(st.just("where"), st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9))),
     st.tuples(st.just("to"), st.tuples(st.integers(0, 9), st.sampled_from(DTYPES[:3]).map(lambda dtype: (dtype,)))),
+    st.tuples(st.just("astype"), st.tuples(st.integers(0, 9), st.sampled_from(DTYPES[:3]).map(lambda dtype: (dtype,)))),
+    st.tuples(
+        st.just("masked_fill"),
+        st.tuples(st.integers(0, 9), st.integers(0, 9), st.sampled_from(NUMBERS[:-2]).map(lambda n: (n,))),
+    ),
     st.tuples(st.just("clamp"), st.tuples(st.integers(0, 9), st.just((-0.5,)), st.integers(0, 9))),
 )
 
@@ -37,15 +42,16 @@ def run(program: list[Line], *given: Any) -> list[Any]:
     """What the lines make of what is given; an operand is one of the last ten arrays that an operator takes."""
     known = list(given)
     for name, operands in program:
-        kinds = "f" if name in (*ONE, *TWO, "clamp") else "fbiu"
+        kinds = "f" if name in (*ONE, *TWO, "clamp", "masked_fill") else "fbiu"
         chosen: list[Any] = []
         for i, one in enumerate(operands):
-            taken = [x for x in known if x.dtype.kind in ("b" if name == "where" and not i else kinds)]
+            kind = "b" if (name, i) in (("where", 0), ("masked_fill", 1)) else kinds
+            taken = [x for x in known if x.dtype.kind in kind and (x.is_nested or (name, i) != ("masked_fill", 0))]
             if type(one) is int and not taken:
                 break
             chosen.append(taken[-1 - one % len(taken)] if type(one) is int else one[0])
         else:
-            known.append(getattr(pn, name)(*chosen))
+            known.append(getattr(pn if hasattr(pn, name) else chosen.pop(0), name)(*chosen))
     return known[len(given) :][-3:]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import pynested as pn
 from pynested.graph import compiling, replay
-from pynested.graph.chains import Chain, kernels
+from pynested.graph.chains import Chain, kernels, operations
 from pynested.graph.chains.operations import OPERATIONS
 from pynested.graph.chains.registers import Register
 from pynested.graph.chains.steps import Step
@@ -90,6 +90,14 @@ def dropping(x: Any) -> Any:
     return pn.dropout(pn.dropout(x * 2, 0.5) + 1, 0.25), pn.rand_like(x)
 
 
+def filling(x: Any) -> Any:
+    return (x * 2).masked_fill(x > 0, 0.5) + x.to(x.dtype)
+
+
+def drawn_by_two(x: Any) -> Any:
+    return pn.dropout(x * 2, 0.5, generator=HELD["generator"]) + pn.dropout(x, 0.5)
+
+
 def drawn_in_turn(x: Any) -> Any:
     a, b = pn.dropout(x, 0.5), pn.dropout(x.values() * 2, 0.5)
     return pn.dropout(a * 2, 0.5), b + 1
@@ -102,7 +110,7 @@ def inside(x: Any) -> Any:
 
 PROGRAMS: list[Program] = [
     kept_apart, written_between, drawn_twice, refused, acting, sized, branching, closed_over, long_lived, several,
-    choosing, narrower, dropping, drawn_in_turn,
+    choosing, narrower, filling, dropping, drawn_by_two, drawn_in_turn,
 ]  # fmt: skip
 
 
@@ -122,8 +130,10 @@ def check(program: Program) -> None:
         x = jagged(*lengths)
         again = x.clone()
         pn.manual_seed(turn)
+        HELD["generator"] = np.random.default_rng(7)
         expected = outcome(lambda: program(again))  # noqa: B023
         pn.manual_seed(turn)
+        HELD["generator"] = np.random.default_rng(7)
         found = outcome(lambda: compiled(x))  # noqa: B023
         assert_same(found, expected)
         assert_same(x, again)
@@ -145,7 +155,7 @@ def check_all() -> None:
     """Everything."""
     for program in PROGRAMS:
         check(program)
-    check_gradients(lambda x: (choosing(x), narrower(x)))
+    check_gradients(lambda x: (choosing(x), narrower(x), filling(x)))
     check_gradients(lambda x: (x.exp() * x, x.exp() * 3, x.exp() * 7.1))
     x = jagged(2, 3).requires_grad_()
     assert_same(pn.compile(inside)(x), inside(x))
@@ -241,7 +251,16 @@ WRONG: dict[str, Patch] = {
     "a choice the other way round": lambda m: m.setitem(
         kernels.KERNELS, np.where, (lambda out, condition, a, b, _: np.copyto(out, np.where(condition, b, a)), 1)
     ),
-    "one share for all dropouts": lambda m: m.setattr(Chain, "_mask", lambda chain, shape, _: mask(chain, shape, 0.5)),
+    "one share for all dropouts": lambda m: m.setattr(
+        Chain, "_mask", lambda chain, shape, _, generator: mask(chain, shape, 0.5, generator)
+    ),
+    "one generator for all dropouts": lambda m: m.setattr(
+        Chain, "_mask", lambda chain, shape, share, _: mask(chain, shape, share, None)
+    ),
+    "a fill that is pulled": lambda m: m.setattr(operations, "_FILL", replace(operations._FILL, pulls=(None, None, 1))),
+    "a cast to fewer digits left out": lambda m: m.setattr(
+        common, "changes_nothing", lambda node, recording: node.name == "to"
+    ),
     "a mask that is drawn twice": lambda m: m.setattr(
         Chain, "_mask", lambda *given: [mask(*given), mask(*given)][0]
     ),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from numpy.random import Generator
+
 from pynested.autograd import Array, random
 from pynested.autograd.tape import state
 from pynested.backends.host import from_host
@@ -23,7 +25,7 @@ from .steps import steps_of
 
 
 class Chain:
-    """The operators of ``nodes``, from ``inputs`` to ``outputs``.
+    """The operators of ``nodes``, from ``inputs``, arrays and then generators of random numbers, to ``outputs``.
 
     A call looks whether the operands line up: nested ones in one structure without holes, dense ones that broadcast
     behind the ragged dimension. Otherwise it calls the operators one by one, which know what to do, or what to refuse.
@@ -35,7 +37,9 @@ class Chain:
         self.name = f"chain of {', '.join(node.name for node in nodes)}"
         self.nodes, self.__name__ = nodes, "chain"
         self.device = facts[outputs[0].number].device
-        self.steps = steps_of(nodes, inputs, outputs, facts)
+        arrays = [value for value in inputs if facts[value.number].kind != "other"]
+        self.steps = steps_of(nodes, arrays, outputs, facts)
+        self.generators = {value: i for i, value in enumerate(inputs) if value not in arrays}
         self.tracked = [facts[value.number].tracked for value in outputs]
         self.one_by_one = runner(inputs, nodes, tuple(outputs))
         self.rule = ChainRule(self)
@@ -45,15 +49,17 @@ class Chain:
 
     def __call__(self, *operands: Any) -> Any:
         """One result, or a tuple of them."""
+        given, operands = operands, operands[: len(operands) - len(self.generators)]
         arrays = [x._buffer if type(x) is NestedArray else x for x in operands]
         recorded = state.mode and any(self.tracked) and any(x.tracked for x in arrays)
         found = None if self.mixed or (recorded and _met_twice(arrays)) else lined_up(operands, self.steps)
         if found is None or (self.device != "cpu" and has_others(self.device)):
-            results = self.one_by_one(*operands)
+            results = self.one_by_one(*given)
             return results if len(results) > 1 else results[0]
         lined, structure = found
-        if self.steps.shares:
-            masks = [self._mask(lined.shape, share) for share in self.steps.shares]
+        if self.steps.drops:
+            drops = [(share, None if one is None else given[self.generators[one]]) for share, one in self.steps.drops]
+            masks = [self._mask(lined.shape, *drop) for drop in drops]
             lined = Lined(lined.shape, lined.cut.union(range(len(arrays), len(arrays) + len(masks))))
             arrays += masks
         outputs = self.steps.outputs
@@ -69,9 +75,9 @@ class Chain:
             return nested[0] if len(nested) == 1 else tuple(nested)
         return made[0] if len(made) == 1 else tuple(made)
 
-    def _mask(self, shape: tuple[int, ...], share: float) -> Array:
+    def _mask(self, shape: tuple[int, ...], share: float, generator: Generator | None) -> Array:
         """Which elements a dropout keeps, by the next random numbers."""
-        return Array(from_host(with_room(random.default().random)(shape) >= share, self.device), self.device)
+        return Array(from_host(with_room(random.default(generator).random)(shape) >= share, self.device), self.device)
 
     def of_dense(self, operands: Sequence[Any]) -> tuple[Any, ...]:
         """The steps one by one, of dense arrays that broadcast; each writes a line of its own."""

@@ -6,7 +6,7 @@ An operation is a rule, or a verb without one, in the form that all steps of a c
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,8 @@ class Operation:
         Whether it is made for bools, or makes them.
     share : float
         Which share of the elements a dropout drops; 0 of everything else.
+    generator : Value or None
+        By whose random numbers, where that is not the default one.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Operation:
     pulls: tuple[Callable[..., Any] | int | None, ...]
     judges: bool = False
     share: float = 0.0
+    generator: Value | None = None
 
 
 def _of_rule(rule: Elementwise) -> Operation:
@@ -99,7 +102,7 @@ def _cast_to(dtype: np.dtype[Any]) -> Operation:
     return Operation(f"to {dtype}", lambda x: to_dtype(x, dtype), lambda k, x: k.cast(x, dtype), (1,))
 
 
-def _dropping(share: float) -> Operation:
+def _dropping(share: float, generator: Value | None) -> Operation:
     def dropped(k: Any, x: Any, mask: Any) -> Any:
         if share == 1:
             return x * x.dtype.type(0)
@@ -107,7 +110,7 @@ def _dropping(share: float) -> Operation:
 
     return Operation(
         "dropout", lambda x, mask: rules.dropout(x, raw(mask), share), dropped,
-        (lambda k, g, y, x, mask: dropped(k, g, mask), None), share=share,
+        (lambda k, g, y, x, mask: dropped(k, g, mask), None), share=share, generator=generator,
     )  # fmt: skip
 
 
@@ -130,6 +133,7 @@ OPERATIONS: dict[str, Operation] = {
     ),
 }  # fmt: skip
 _METHODS = {"__neg__": "neg", "__abs__": "abs", "__invert__": "logical_not"}
+_FILL = replace(OPERATIONS["where"], name="masked_fill", judges=False)
 _CLAMP_MIN, _CLAMP_MAX, _GELU_TANH = map(_of_rule, (rules.clamp_min, rules.clamp_max, rules.gelu_tanh))
 
 
@@ -148,6 +152,10 @@ def _where(condition: Any, self: Any, other: Any) -> list[Part]:
     return [(OPERATIONS["where"], (condition, self, other))]
 
 
+def _masked_fill(self: Any, mask: Any, value: Any) -> list[Part]:
+    return [(_FILL, (mask, value, self))]
+
+
 def _to(self: Any, *targets: Any, **named: Any) -> list[Part]:
     """To another dtype of floats; not to other devices and layouts."""
     try:
@@ -158,14 +166,16 @@ def _to(self: Any, *targets: Any, **named: Any) -> list[Part]:
 
 
 def _dropout(self: Any, p: Any = 0.5, training: Any = True, *, generator: Any = None) -> list[Part]:
-    """By the default stream of random numbers; where nothing is dropped there is nothing to do."""
-    if generator is not None or type(p) not in (int, float) or type(training) is not bool or not p * training:
+    """By a generator, or the default stream of random numbers; where nothing is dropped there is nothing to do."""
+    known = generator is None or type(generator) is Value
+    if not known or type(p) not in (int, float) or type(training) is not bool or not p * training:
         return []
-    return [(_dropping(float(p)), (self, MASK))]
+    return [(_dropping(float(p), generator), (self, MASK))]
 
 
 _PARTS: dict[str, Callable[..., list[Part]]] = {
-    "clamp": _clamp, "gelu": _gelu, "where": _where, "to": _to, "dropout": _dropout,
+    "clamp": _clamp, "gelu": _gelu, "where": _where, "masked_fill": _masked_fill, "to": _to, "astype": _to,
+    "dropout": _dropout,
 }  # fmt: skip
 IN_CHAINS = frozenset({*OPERATIONS, *_PARTS})
 

@@ -43,15 +43,15 @@ class Steps:
         The registers that come out.
     nested : frozenset of int
         The registers that belong to nested arrays; the others to dense ones.
-    shares : tuple of float
-        How many elements each dropout drops.
+    drops : tuple of (float, Value or None)
+        Which share of the elements each dropout drops, and by which generator.
     """
 
     steps: tuple[Step, ...]
     inputs: tuple[np.dtype[Any], ...]
     outputs: tuple[int, ...]
     nested: frozenset[int]
-    shares: tuple[float, ...]
+    drops: tuple[tuple[float, Value | None], ...]
     made: dict[Any, Any] = field(default_factory=dict)  # what `kept` has made of them
 
 
@@ -72,21 +72,21 @@ def steps_of(
 ) -> Steps:
     """The steps of ``nodes``."""
     parts = [(node, *part) for node in nodes for part in parts_of(node)]
-    shares = tuple([operation.share for _, operation, _ in parts if operation.share])
+    drops = tuple([(operation.share, operation.generator) for _, operation, _ in parts if operation.share])
     registers = {value: i for i, value in enumerate(inputs)}
     nested = {i for value, i in registers.items() if facts[value.number].kind == "nested"}
-    masks = iter(range(len(inputs), len(inputs) + len(shares)))
+    masks = iter(range(len(inputs), len(inputs) + len(drops)))
     steps: list[Step] = []
     for node, operation, given in parts:
-        register = len(inputs) + len(shares) + len(steps)
+        register = len(inputs) + len(drops) + len(steps)
         operands = tuple([next(masks) if one is MASK else _operand(one, registers, register - 1) for one in given])
         steps.append(Step(operation, operands, register))
         registers[node.results] = register
         if facts[node.results.number].kind == "nested":
             nested.add(register)
     dtypes = [canonical_dtype(fact.dtype, fact.device) for fact in (facts[value.number] for value in inputs)]
-    dtypes += [np.dtype(bool)] * len(shares)
-    return Steps(tuple(steps), tuple(dtypes), tuple(registers[one] for one in outputs), frozenset(nested), shares)
+    dtypes += [np.dtype(bool)] * len(drops)
+    return Steps(tuple(steps), tuple(dtypes), tuple(registers[one] for one in outputs), frozenset(nested), drops)
 
 
 def _operand(one: Any, registers: Mapping[Value, int], before: int) -> int | tuple[float]:

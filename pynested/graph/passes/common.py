@@ -1,27 +1,31 @@
 """Common subexpressions: what was computed already is not computed again.
 
 Not where gradients flow, for there two calls give two gradients, which are rounded and added; and not of what somebody
-else may hold, for two calls give two arrays.
+else may hold, for two calls give two arrays. What gives the array that it was given, with its history, gives way to it.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from ..forms import Value, alike, renamed
+from ..forms import Value, alike, renamed, values_in
 from ..nodes import FUNCTION, Node, Recording
-from .known import FRESH, cannot_fail, escaping, is_size
+from .known import FRESH, cannot_fail, changes_nothing, escaping, is_size
 
 
 def run(recording: Recording) -> tuple[Recording, str]:
     """Let each call that was made before, with the same arguments and no write between, give way to the first."""
     held = escaping(recording)
+    seen = {value for node in recording.nodes if node.effect for value in node.reads} | {*values_in(recording.outputs)}
     names: dict[Value, Value] = {}
     before: list[Node] = []
     kept: list[Node] = []
     for node in recording.nodes:
         args, kwargs = renamed((node.args, dict(node.kwargs)), names)
         node = replace(node, args=args, kwargs=kwargs)
+        if changes_nothing(node, recording) and seen.isdisjoint(node.makes):
+            names[node.results] = node.args[0]
+            continue
         first = next((one for one in before if _same(one, node)), None) if _mergeable(node, recording, held) else None
         if first is not None:
             names.update(zip(node.makes, first.makes, strict=True))

@@ -70,7 +70,8 @@ def _closed(nodes: list[Node], recording: Recording, outside: set[Value], sizes:
     made = [value for node in nodes for value in node.makes]
     later = {value for node in recording.nodes if node not in nodes for value in node.reads}
     outputs = [value for value in made if value in outside or value in later]
-    inputs = [value for value in dict.fromkeys(value for node in nodes for value in node.reads) if value not in made]
+    read = dict.fromkeys(value for node in nodes for value in node.reads if value not in made)
+    inputs = sorted(read, key=lambda value: recording.facts[value.number].kind == "other")  # generators at the end
     if not outputs or len(set(made)) != len(made):
         return nodes
     chain = Chain(nodes, inputs, outputs, recording.facts)

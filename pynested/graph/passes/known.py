@@ -28,6 +28,7 @@ FRESH = frozenset({
     "std", "cumsum", "layer_norm", "matmul", "zeros_like", "ones_like",
 })  # fmt: skip
 _ENDS = {name: (int(np.iinfo(name).min), int(np.iinfo(name).max)) for name in INTEGERS if name != "bool"}
+_CASTS = ("to", "astype")
 _OF_FLOATS = _ENDS["int64"]
 
 
@@ -91,9 +92,19 @@ def is_elementwise(node: Node, recording: Recording) -> bool:
         return False
     if not (made.dtype in FLOATS or (made.dtype == "bool" and all(part.judges for part, _ in parts))):
         return False
-    if node.name == "to" and made.dtype == given[0].dtype:  # which gives what it was given
+    if node.name in _CASTS and made.dtype == given[0].dtype:  # which gives what it was given, or a copy
+        return False
+    if node.name == "masked_fill" and made.kind != "nested":  # a dense mask may be larger, which is refused
         return False
     return all(_meets(number, given) for number in numbers_of(parts))
+
+
+def changes_nothing(node: Node, recording: Recording) -> bool:
+    """Whether it gives the array that it was given: `to` the dtype that this has."""
+    if node.name != "to" or type(node.results) is not Value or type(node.args[0]) is not Value or not parts_of(node):
+        return False
+    made, given = (recording.facts[value.number] for value in (node.results, node.args[0]))
+    return (made.kind, made.dtype) == (given.kind, given.dtype)
 
 
 def _meets(number: Any, given: list[Fact]) -> bool:
