@@ -43,8 +43,8 @@ def index_entry(value: Any) -> int:
     """``value``, an entry of an index, as an int; lists, arrays and masks are none."""
     if several(value):
         raise ArgumentError(
-            "index: a list, an array or a mask is the first entry of an index, which picks along dimension 0: "
-            "x[[0, 2], 1:], x[mask]. Pick along others component by component: pn.map_components(function, x)."
+            "index: in the index of a nested array a list, an array or a mask is the first entry, x[[0, 2], 1:], or "
+            "stands behind an integer, x[0, [1, 2]]. Pick in every component: pn.map_components(function, x)."
         )
     place = canonical_int("index", "an index", value)
     if not -(2**63) <= place < 2**63:

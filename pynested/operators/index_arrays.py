@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import numpy_array
-from pynested.autograd.arguments.shapes import index_entry, several
+from pynested.autograd.arguments.shapes import several
 from pynested.autograd.rules.kinds import same_device
 from pynested.backends.errors import ArgumentError, IndexOutOfRange, ShapeError, StructureError
 from pynested.backends.host import to_host
@@ -26,6 +26,23 @@ def is_array(entry: Any) -> bool:
 def has_arrays(index: Any) -> bool:
     """Whether any entry of an index is one of these."""
     return any(map(is_array, index)) if isinstance(index, tuple) else is_array(index)
+
+
+def is_place(entry: Any) -> bool:
+    """Whether an entry of an index is, or should be, an integer."""
+    return not (isinstance(entry, slice) or entry is None or entry is Ellipsis or is_array(entry))
+
+
+def is_read(entry: Any) -> bool:
+    """Whether an entry of an index is an array that `entry_array` has read."""
+    return isinstance(entry, np.ndarray) and entry.ndim > 0
+
+
+def span(entry: Any) -> int:
+    """How many dimensions an entry of an index is about; 0 for ``...``, which takes what is left."""
+    if is_read(entry) and entry.dtype == np.bool_:
+        return int(entry.ndim)
+    return int(entry is not None and entry is not Ellipsis)
 
 
 def first_entry(index: Any) -> Any:
@@ -74,16 +91,22 @@ def places(what: str, chosen: NDArray[Any], size: int) -> NDArray[np.int64]:
     return np.where(given < 0, given + size, given)
 
 
-def places_together(entries: list[Any], indexed: Array) -> NDArray[np.int64]:
-    """Integers and arrays of them, one for each of the first dimensions: broadcast, the places in these in C order."""
-    if len(entries) > indexed.ndim:
-        raise IndexOutOfRange(f"index: {len(entries)} entries are too many for an array of shape {indexed.shape}.")
-    given, sizes = [], indexed.shape[: len(entries)]
-    for dim, (entry, size) in enumerate(zip(entries, sizes, strict=True)):
-        one = entry_array(entry, indexed) if is_array(entry) else np.array(index_entry(entry))
-        if one.dtype == np.bool_:
-            raise ArgumentError("index: a mask in an index stands alone, or before slices; pick with integers instead.")
-        given.append(places(f"dimension {dim} of an array", one.reshape(-1), size).reshape(one.shape))
+def places_together(arrays: list[NDArray[Any]], sizes: tuple[int, ...], dims: list[int]) -> NDArray[np.int64]:
+    """What arrays name together of dimensions ``dims`` of such sizes: broadcast, the places in these in C order.
+
+    One array of bools is of all these dimensions, and names the places where it is True.
+    """
+    first = arrays[0]
+    if len(arrays) > 1 and any(one.dtype == np.bool_ for one in arrays):
+        raise ArgumentError("index: a mask in an index stands alone, beside slices; pick with integers instead.")
+    if first.dtype == np.bool_ and first.ndim > 1:
+        if first.shape != sizes:
+            raise IndexOutOfRange(f"index: a mask of shape {first.shape} picks from sizes {sizes} of an array.")
+        return np.flatnonzero(first)
+    given = []
+    for one, size, dim in zip(arrays, sizes, dims, strict=True):
+        named = places(f"dimension {dim} of an array", one.reshape(-1), size)
+        given.append(named if one.dtype == np.bool_ else named.reshape(one.shape))
     try:
         together = np.broadcast_arrays(*given)
     except ValueError:

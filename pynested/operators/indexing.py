@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any, overload
-
-import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array
 from pynested.autograd.arguments.shapes import canonical_slice, index_entry
-from pynested.autograd.rules import movement as moves
-from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange
+from pynested.backends.errors import ArgumentError, DimensionError
 from pynested.components.views import picked, sliced
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dense, Index, Operand
 
 from .choosing import chosen_of, components_at
-from .index_arrays import entry_array, first_entry, is_array, places, places_together
+from .dense_indexing import of_dense
+from .index_arrays import entry_array, first_entry, has_arrays, is_array, is_place, places
 from .movement import select, unsqueeze
 
 
@@ -47,22 +44,23 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     StructureError
         For a nested mask whose components do not have the first sizes of those of ``self``; one is named.
     ArgumentError
-        For a bool, a float or any other entry, and a slice of step 0.
+        For a bool, a float or any other entry, a slice of step 0, and a list behind an entry that keeps the batch.
 
     Notes
     -----
     An integer along the ragged dimension of a jagged array gives a dense array, as `select` does; what keeps the batch
     keeps the layout otherwise, but for a mask that leaves a ragged dimension behind the chosen elements: strided. A
-    slice that names nothing gives empty components. Of a dense array several entries at the beginning may be arrays of
-    integers, which broadcast and pick together, as in NumPy: ``x[rows, columns]``. Gradient: the cotangent goes to what
-    was picked, added up where that was picked twice, all other elements get +0.
+    slice that names nothing gives empty components. Of a dense array, and of the one component that an integer leaves,
+    any entries may be lists or arrays, which broadcast and pick together, as in NumPy: ``x[rows, :, columns]``. Where
+    NumPy and PyTorch order the dimensions of the result differently, such an index is refused. Gradient: the cotangent
+    goes to what was picked, added up where that was picked twice, all other elements get +0.
 
     The result is a view, into which a write is seen in ``self``, except in four cases, which are copies: by a list, an
     array or a mask, along the ragged dimension of a jagged array an integer, or a slice whose step is not 1, and of a
     strided array a slice of negative step behind the batch. Assignment, ``self[index] = value``, writes into ``self``
     in all cases.
 
-    Clauses: GETITEM-1 to GETITEM-18. After `torch.Tensor.__getitem__`.
+    Clauses: GETITEM-1 to GETITEM-19. After `torch.Tensor.__getitem__`.
 
     Examples
     --------
@@ -77,9 +75,12 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     (array([2, 3]), array([4]))
     """
     if type(self) is not NestedArray:
-        return _of_dense(as_array("index", self), index)
+        return of_dense(as_array("index", self), index)
     first = first_entry(index)
     if not is_array(first):
+        if type(index) is tuple and is_place(first) and has_arrays(index):
+            component: Any = select(self, 0, first)
+            return of_dense(component, index[1:])
         return _indexed(self, index)
     if type(first) is NestedArray:
         if type(index) is tuple:
@@ -88,63 +89,6 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     rest = tuple(_expanded((slice(None), *index[1:]), self.ndim)) if isinstance(index, tuple) else ()
     chosen = components_at(self, places("a batch of components", entry_array(first, self.data), len(self)))
     return _indexed(chosen, rest) if rest else chosen
-
-
-def _of_dense(x: Array, index: Any) -> Array:
-    """A view by integers, slices, ``...`` and None, as in NumPy; a copy where lists, arrays or a mask are first."""
-    items = list(index) if isinstance(index, tuple) else [index]
-    if count := _leading(items):
-        chosen, dims = _taken(x, items[0]) if count == 1 else _taken_together(x, items[:count])
-        items = items[count - 1 :]
-        return _of_dense(chosen, (*(slice(None),) * dims, *items[1:])) if items[1:] else chosen
-    for i, item in enumerate(items):
-        if isinstance(item, slice):
-            items[i] = canonical_slice(item)
-        elif item is not None and item is not Ellipsis:
-            items[i] = index_entry(item)
-    try:
-        return moves.slice_(x, tuple(items))
-    except IndexError as error:
-        raise IndexOutOfRange(f"index: {error} (the array has shape {x.shape}).") from None
-
-
-def _leading(items: list[Any]) -> int:
-    """How many entries at the beginning are integers and arrays, up to the last array; 0 without any."""
-    count = 0
-    for i, item in enumerate(items):
-        if is_array(item):
-            count = i + 1
-        elif isinstance(item, slice) or item is None or item is Ellipsis:
-            break
-    return count
-
-
-def _taken_together(x: Array, entries: list[Any]) -> tuple[Array, int]:
-    """What lies at places of the first dimensions that arrays, which broadcast, name together; as `_taken` gives it."""
-    at = places_together(entries, x)
-    sizes, rest = x.shape[: len(entries)], x.shape[len(entries) :]
-    result: Array = moves.take_rows(moves.reshape(x, (prod(sizes), *rest)), at.reshape(-1))
-    return moves.reshape(result, (*at.shape, *rest)), at.ndim
-
-
-def _taken(x: Array, entry: Any) -> tuple[Array, int]:
-    """The entries along dimension 0 at the places of ``entry``, and how many dimensions these have there.
-
-    Places are in an array of any shape, which stands for dimension 0 then; a mask of m dimensions is of the first m.
-    """
-    chosen = entry_array(entry, x)
-    if chosen.dtype == np.bool_ and chosen.ndim > 1:
-        sizes = x.shape[: chosen.ndim]
-        if chosen.shape != sizes:
-            raise IndexOutOfRange(f"index: a mask of shape {chosen.shape} picks from an array of shape {x.shape}.")
-        x = moves.reshape(x, (prod(sizes), *x.shape[chosen.ndim :]))
-        chosen = chosen.reshape(-1)
-    if not x.ndim:
-        raise IndexOutOfRange("index: an array without dimensions has nothing to pick from.")
-    result: Array = moves.take_rows(x, places("an array", chosen.reshape(-1), x.shape[0]))
-    if chosen.ndim > 1:
-        result = moves.reshape(result, (*chosen.shape, *x.shape[1:]))
-    return result, chosen.ndim
 
 
 def _indexed(x: NestedArray, index: Any) -> NestedArray | Array:
@@ -193,4 +137,4 @@ def _new_dimension(x: NestedArray, dim: int) -> NestedArray:
 def _in_dense(x: Array, item: Any, dim: int) -> tuple[Array, int]:
     """One item of the index, once an integer has left a dense array."""
     before = (slice(None),) * dim
-    return _of_dense(x, (*before, item)), dim + (item is None or isinstance(item, slice))
+    return of_dense(x, (*before, item)), dim + (item is None or isinstance(item, slice))

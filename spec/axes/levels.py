@@ -155,7 +155,7 @@ AXES: Mapping[str, Axis] = {axis.name: axis for axis in (
     Axis("entry", "What an index takes of the first regular dimension.", {
         "missing": "what is there by default", "tail": "from 1 on", "end": "the last place",
         "backwards": "every second, the last first",
-        "list": "a list, which is refused"}),
+        "list": "a list, which is refused where the batch is kept"}),
     Axis("dots", "Whether an index has an ellipsis, and where.", {
         "absent": "none", "behind": "at the end", "instead": "for all that is whole",
         "twice": "two of them"}),

@@ -1,16 +1,26 @@
-"""Dense arrays by several arrays of integers, which pick together: NumPy says what."""
+"""Dense arrays, and single components, by lists, arrays and masks among other entries: NumPy says what."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, IndexOutOfRange, ShapeError, StructureError
+from pynested.backends.errors import (
+    ArgumentError,
+    DimensionError,
+    IndexOutOfRange,
+    PynestedError,
+    ShapeError,
+    StructureError,
+)
 
-from ..nests import assert_same, distinct, nest
+from ..nests import LAYOUTS, PLACEMENTS, assert_same, distinct, nest
 
 AT, BY = np.array([[0, -1], [2, 1]]), np.array([1, -2])
 TOGETHER: tuple[Any, ...] = (
@@ -56,14 +66,112 @@ class TestSeveralArrays:
         for index, kind, text in (
             (([0], [2]), IndexOutOfRange, "2, at place 0 of the index, is out of bounds for dimension 1 of an array"),
             (([0, 1], [0, 1, 0]), ShapeError, r"shapes \(2,\) and \(3,\) do not broadcast"),
-            (([0],) * 4, IndexOutOfRange, r"4 entries are too many for an array of shape \(4, 2, 3\)"),
+            (([0],) * 4, DimensionError, r"too many indices .* \(the array has shape \(4, 2, 3\)\)"),
             (([True, False, True, False], [0, 1]), ArgumentError, "a mask in an index stands alone"),
             (([0], [0.5]), ArgumentError, "not float64"),
-            ((slice(None), [0]), ArgumentError, "is the first entry of an index"),
+            ((slice(None), 0, ..., [0]), ArgumentError, r"index twice: x\[0\]\[:, \[1, 2\]\]"),
+            ((..., [0], ...), DimensionError, "single ellipsis"),
+            ((slice(None), np.eye(2) > 0), IndexOutOfRange, r"mask of shape \(2, 2\) picks from sizes \(2, 3\)"),
         ):  # fmt: skip
             with pytest.raises(kind, match=text):
                 x[index]
 
     def test_a_nested_array_takes_one(self, layout: Any) -> None:
-        with pytest.raises(ArgumentError, match="is the first entry of an index"):
+        with pytest.raises(ArgumentError, match="is the first entry, "):
             nest([np.ones((2, 2))], layout)[[0], [0]]
+
+
+ENTRIES: tuple[Any, ...] = (
+    slice(None), slice(1, None), slice(None, None, -1), None, ..., 0, -1, [0, 1], [1], [[0, 1], [1, 0]], [],
+    np.array([True, False]), np.array([True, False, True]), np.eye(3, 4) > 0, np.ones((3, 4), np.bool_),
+)  # fmt: skip
+REFUSED = "a mask in an index stands alone|stands apart from the lists"
+
+
+def by_numpy(bare: np.ndarray[Any, Any], index: tuple[Any, ...]) -> np.ndarray[Any, Any] | None:
+    """What NumPy picks, None where it refuses."""
+    try:
+        return bare[tuple(np.array(one, np.int64) if isinstance(one, list) else one for one in index)]
+    except IndexError:
+        return None
+
+
+class TestAnywhere:
+    """Lists, arrays and masks among slices, None, ``...`` and integers."""
+
+    @given(index=st.lists(st.sampled_from(ENTRIES), min_size=1, max_size=5).map(tuple))
+    @settings(max_examples=300)
+    def test_as_numpy_or_refused(self, index: tuple[Any, ...]) -> None:
+        bare = distinct((2, 3, 4, 2))
+        due = by_numpy(bare, index)
+        if due is None:
+            with pytest.raises(PynestedError):
+                pn.array(bare)[index]
+            return
+        x = pn.array(bare, requires_grad=True)
+        try:
+            found = x[index]
+        except ArgumentError as error:
+            assert re.search(REFUSED, str(error))
+            return
+        np.testing.assert_array_equal(found.detach().numpy(), due)
+        found.sum().backward()
+        counts = np.zeros(bare.size)
+        numbered = by_numpy(np.arange(bare.size).reshape(bare.shape), index)
+        assert numbered is not None
+        np.add.at(counts, numbered.ravel(), 1.0)
+        np.testing.assert_array_equal(x.grad.numpy(), counts.reshape(bare.shape))
+
+    @pytest.mark.parametrize(
+        ("index", "shape"),
+        [
+            ((slice(None), [0, 1]), (2, 2, 4, 2)),
+            ((slice(None), 0, [0, 1, 2]), (2, 3, 2)),
+            (([0, 1, 0], slice(None), [1, 2, 3]), (3, 3, 2)),
+            ((slice(None), [[0], [1]], slice(None), [0, 1]), (2, 2, 2, 4)),
+            ((..., [1]), (2, 3, 4, 1)),
+            ((slice(None), np.eye(3, 4) > 0), (2, 3, 2)),
+        ],
+        ids=str,
+    )
+    def test_what_is_picked_lies_where_they_stand_or_in_front(
+        self, index: tuple[Any, ...], shape: tuple[int, ...]
+    ) -> None:
+        assert pn.zeros(2, 3, 4, 2)[index].shape == shape
+
+    @pytest.mark.parametrize("index", [(slice(None), 0, slice(None), [1]), (None, 0, slice(None), [1])], ids=str)
+    def test_an_integer_apart_from_them_is_refused(self, index: tuple[Any, ...]) -> None:
+        with pytest.raises(ArgumentError, match="stands apart"):
+            pn.zeros(2, 3, 4, 2)[index]
+
+    @given(
+        number=st.integers(-2, 1),
+        index=st.lists(st.sampled_from(ENTRIES), min_size=1, max_size=4).map(tuple),
+        layout=st.sampled_from(LAYOUTS),
+        placement=st.sampled_from(PLACEMENTS),
+    )
+    def test_behind_an_integer_as_of_that_component(
+        self, number: int, index: tuple[Any, ...], layout: Any, placement: str
+    ) -> None:
+        components = [distinct((3, 4, 2)), distinct((1, 4, 2), 5)]
+        x = nest(components, layout, placement)
+        due = by_numpy(components[number], index)
+        if due is None:
+            with pytest.raises(PynestedError):
+                x[(number, *index)]
+            return
+        try:
+            found = x[(number, *index)]
+        except ArgumentError as error:
+            assert re.search(REFUSED, str(error))
+            return
+        np.testing.assert_array_equal(found.numpy(), due)
+
+    def test_of_a_component_they_get_the_cotangent_and_are_assigned(self, layout: Any) -> None:
+        components = [distinct((3, 2)), distinct((1, 2), 5)]
+        x = nest(components, layout).requires_grad_()
+        (x[0, [2, 0, 2], 1] * pn.array([1.0, 10.0, 100.0])).sum().backward()
+        assert_same(x.grad, [np.array([[0.0, 10.0], [0.0, 0.0], [0.0, 101.0]]), np.zeros((1, 2))])
+        y = nest(components, layout)
+        y[0, :, [1]] = 7.0
+        assert_same(y, [np.stack([components[0][:, 0], np.full(3, 7.0)], -1), components[1]])

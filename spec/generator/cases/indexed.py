@@ -43,12 +43,13 @@ def indexed(book: Book, row: Row, key: str) -> None:
     args, near = [x, Index(tuple(_written(row, entries)))], "getitem/float32/batch/1"
     if row["dots"] == "twice":
         book.error_inside("axes-dots", "GETITEM-7", "DimensionError", near, args)
-    elif row["entry"] == "list":
+    elif row["entry"] == "list" and not isinstance(entries[0], int):
         book.error_inside("axes-list", "GETITEM-17", "ArgumentError", near, args)
     elif _misses(form, entries):
         book.error_inside("axes", "GETITEM-6", "IndexOutOfRange", near, args)
     else:
-        add(book, row, args, "shape", "gradient", kind=_kind(form, entries))
+        about = "GETITEM-19" if row["entry"] == "list" else None
+        add(book, row, args, "shape", "gradient", value=about, kind=_kind(form, entries))
 
 
 def _batch(level: str, count: int) -> Any:
@@ -82,7 +83,7 @@ def _misses(form: Outline, entries: Sequence[Any]) -> bool:
         size == 0
         for shape in (picked or [form.shape[1:]])
         for size, entry in zip(shape, inside, strict=True)
-        if isinstance(entry, int)
+        if isinstance(entry, int | list)
     )
 
 

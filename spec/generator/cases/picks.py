@@ -27,6 +27,12 @@ def picks() -> Book:
     flags = book.value("float32/bools", "12 10", [x, np.array([True, False, False, True])])
     book.value("float32/bools", "12", [x, np.zeros(4, "bool")])
     book.value("float32/bools-list", "12 2", [x, Index(([False, True, True, True], slice(None, 1)))])
+    book.value("float32/in-component", "19 10", [x, Index((0, [1, 0, 1]))])
+    book.value("float32/in-component", "19 10", [x, Index((-1, slice(1, None), [2, 0]))])
+    book.value("float32/in-component", "19 10", [x, Index((3, [0, -1, 2, 2], 1))])
+    book.value("float32/in-component", "19 10", [x, Index((0, ..., [True, False, True]))])
+    book.value("float32/in-component", "19 4 10", [x, Index((3, [3, 1], None, [0, 0]))])
+    book.value("float32/in-component", "19", [x, Index((1, []))])
     irregular = integers("float32", IRREGULAR, "picks i")
     book.value("float32/vector-irregular", "11 18 10", [irregular, np.array([1, 0, 1])])
     for dtype in ("bool", "int8", "int64", "float16", "float64"):
@@ -42,6 +48,8 @@ def picks() -> Book:
     refuse("floats", "17", "ArgumentError", vector, [x, np.array([0.0, 2.0])])
     refuse("floats", "17", "ArgumentError", listed, [x, Index(([0.5],))])
     refuse("behind", "17", "ArgumentError", listed, [x, Index((ALL, [0]))])
+    book.error_inside("floats-inside", "17", "ArgumentError", listed, [x, Index((0, [0.5]))])
+    book.error_inside("range-inside", "6", "IndexOutOfRange", listed, [x, Index((2, [0, 1]))])
     _masks(book, x)
     return book
 

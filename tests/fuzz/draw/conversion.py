@@ -29,7 +29,9 @@ def index(d: Draft, x: Nest) -> Any:
     entries: list[Any] = []
     for dim in range(d.chance.between(0, x.rank)):
         least = min(sizes_along(x, dim))
-        if d.chance.happens(0.3):
+        if (x.dense or (entries and type(entries[0]) is int)) and d.chance.happens(0.08):
+            entries.append(picks(d, least))
+        elif d.chance.happens(0.3):
             entries.append(d.integer(-least, least - 1) if least else _slice(d))
         else:
             entries.append(_slice(d) if d.chance.happens(0.7) else slice(None))
@@ -38,7 +40,7 @@ def index(d: Draft, x: Nest) -> Any:
     if d.chance.happens(0.2):
         entries.insert(d.chance.below(len(entries) + 1), ...)
     if x.rank and d.chance.happens(0.12):
-        entries[:1] = [picks(d, x.shape[0] or 0)]
+        entries = [picks(d, x.shape[0] or 0), *(one for one in entries[1:] if type(one) is not list)]
     if d.wild(0.02):
         entries.insert(d.chance.below(len(entries) + 1), d.chance.one(WILD_ENTRIES))
     return entries[0] if len(entries) == 1 and d.chance.happens(0.7) else tuple(entries)

@@ -28,9 +28,9 @@ def _picks(item: Any, size: int) -> Any:
     return array
 
 
-def _entry(item: Any, first: bool = False) -> Any:
+def _entry(item: Any, may_pick: bool = False) -> Any:
     """One entry of an index, checked."""
-    if isinstance(item, list | np.ndarray) and first:
+    if isinstance(item, list | np.ndarray) and may_pick:
         return item
     if item is None or item is Ellipsis:
         return item
@@ -47,8 +47,12 @@ def getitem(self: Nest, index: Any) -> Answer:
         return _masked(self, index) if not index.dense else getitem(self, index[0])
     try:
         items = index if isinstance(index, tuple) else (index,)
-        entries = both(*[lambda item=item, i=i: _entry(item, not i) for i, item in enumerate(items)])  # type: ignore[misc]
-        return _dense_getitem(self, entries) if self.dense else _nested_getitem(self, _expanded(self, entries))
+        free = self.dense or (bool(items) and type(items[0]) is int)
+        entries = both(*[lambda item=item, i=i: _entry(item, free or not i) for i, item in enumerate(items)])  # type: ignore[misc]
+        if self.dense:
+            return _dense_getitem(self, entries)
+        expanded = _expanded(self, entries)
+        return _component_getitem(self, entries) if free else _nested_getitem(self, expanded)
     except Refused as refusal:
         huge = any(type(item) is int and abs(item) >= 2**63 for item in (index if isinstance(index, tuple) else ()))
         either = DENSE_KINDS if self.dense else ("IndexOutOfRange",) if huge else ()
@@ -78,16 +82,27 @@ def _masked(x: Nest, mask: Nest) -> Answer:
 def _dense_getitem(x: Nest, entries: list[Any]) -> Answer:
     if sum(item is Ellipsis for item in entries) > 1:
         raise Refused(*DENSE_KINDS)
-    if entries and isinstance(entries[0], list | np.ndarray):
-        array = np.asarray(entries[0])
-        if array.size and (array.dtype.kind not in "biu" or (array.ndim > 1 and array.dtype.kind != "b")):
-            raise Refused("ArgumentError", *DENSE_KINDS)
-        entries = [array if array.size or isinstance(entries[0], np.ndarray) else [], *entries[1:]]
-    try:
-        picked = x[0][tuple(entries) if any(item is Ellipsis for item in entries) else (*entries, ...)]
-    except IndexError:
-        raise Refused(*DENSE_KINDS) from None
+    picked = _of_component(x[0], entries)
     return Answer("clone", {"self": shaped(dense(picked))}, lambda raw: dense(np.asarray(raw[0]), x.dtype))
+
+
+def _of_component(x: Any, entries: list[Any]) -> Any:
+    """What NumPy picks, where it is settled what that is."""
+    arrays = [np.asarray(item) for item in entries if isinstance(item, list | np.ndarray)]
+    if any(array.size and array.dtype.kind not in "biu" for array in arrays):
+        raise Refused("ArgumentError", *DENSE_KINDS)
+    flags = any(array.dtype.kind == "b" for array in arrays)
+    numbered = [np.zeros(0, np.int64) if isinstance(item, list) and not item else item for item in entries]
+    try:
+        picked = x[tuple(numbered) if any(item is Ellipsis for item in entries) else (*numbered, ...)]
+    except IndexError:
+        raise Refused("ArgumentError", "ShapeError", *DENSE_KINDS) from None
+    if len(arrays) > 1 and flags:
+        raise Refused("ArgumentError")
+    named = [i for i, item in enumerate(entries) if isinstance(item, int | list | np.ndarray)]
+    if arrays and len(named) <= named[-1] - named[0]:
+        raise Silent  # NumPy and PyTorch have different orders of dimensions
+    return picked
 
 
 def _expanded(x: Nest, entries: list[Any]) -> list[Any]:
@@ -103,23 +118,27 @@ def _expanded(x: Nest, entries: list[Any]) -> list[Any]:
     return expanded
 
 
+def _component_getitem(x: Nest, entries: list[Any]) -> Answer:
+    batch, *rest = entries
+    if not -x.count <= batch < x.count:
+        raise Refused("IndexOutOfRange")
+    _of_component(x[batch], rest)
+    return Answer("getitem", {"self": shaped(x), "index": tuple(entries)}, lambda raw: dense(np.asarray(raw), x.dtype))
+
+
 def _nested_getitem(x: Nest, entries: list[Any]) -> Answer:
     batch, *rest = entries
-    if isinstance(batch, int) and not -x.count <= batch < x.count:
-        raise Refused("IndexOutOfRange")
     if isinstance(batch, list | np.ndarray):
         batch = entries[0] = _picks(batch, x.count)
         chosen: list[Any] = [x[i] for i in batch]
     else:
-        chosen = [x[batch]] if isinstance(batch, int) else x[batch]
+        chosen = x[batch]
     for component in chosen:
         try:
             component[tuple(rest)]
         except IndexError:
             raise Refused("IndexOutOfRange") from None
     arguments = {"self": shaped(x), "index": tuple(entries)}
-    if isinstance(batch, int):
-        return Answer("getitem", arguments, lambda raw: dense(np.asarray(raw), x.dtype))
     if not chosen and any(isinstance(item, int) for item in rest):
         raise Silent  # nobody has that index, and nobody lacks it
     return Answer("getitem", arguments, lambda raw: _indexed(x, rest, raw))
