@@ -103,6 +103,15 @@ class Heads:
         starts = np.flatnonzero((own[order[1:]] != own[order[:-1]]).any(axis=1)) + 1
         return [group for group in np.split(order, starts) if self.sizes[group[0], :3].all()]
 
+    @cached_property
+    def first_pair(self) -> Ints:
+        """Where the scores of each component begin, if those of a group of `alike` follow each other: int64 (B,)."""
+        order = np.concatenate([np.zeros(0, np.int64), *self.alike])
+        pairs = (self.counts * self.sizes[:, 2] * self.sizes[:, 3])[order]
+        starts = np.zeros(len(self.sizes), np.int64)
+        starts[order] = np.cumsum(pairs) - pairs
+        return starts
+
     @property
     def rows(self) -> int:
         """The number of all queries of all heads."""

@@ -181,12 +181,14 @@ class Backend(Protocol):
 
     # attention
 
-    def attention(self, q: Array, k: Array, v: Array, mask: Array | None, heads: Heads, /) -> tuple[Array, Array]:
-        """Flat buffers -> softmax(scale q k^T + mask) v of each head, flat, and what is saved of each query: (2, rows).
+    def attention(
+        self, q: Array, k: Array, v: Array, mask: Array | None, heads: Heads, recorded: bool = True, /
+    ) -> tuple[Array, Array | None]:
+        """Flat buffers -> softmax(scale q k^T + mask) v of each head, flat, and what this backend's adjoint needs.
 
         The mask is bool, true where a key counts, or added, of the dtype of the others, and -inf where none counts. A
-        key that does not count for a query takes no part, whatever it holds; a query without keys gives +0. Saved
-        are the maximum of the scores and the total of their exponentials above it, NaN where all scores are -inf.
+        key that does not count for a query takes no part, whatever it holds; a query without keys gives +0. Of a call
+        that is not recorded nothing needs to be saved.
         """
 
     def attention_backward(

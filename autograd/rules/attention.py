@@ -20,6 +20,7 @@ from pynested.backends.host import from_host
 from pynested.backends.numpy.running import quiet
 
 from ..array import Array, raw
+from ..tape import state
 from .elementwise import exp, log, where
 from .kinds import Custom, Multilinear
 from .movement import gather, scatter, to_dtype
@@ -252,7 +253,7 @@ def _push(tangents: list[Any], y: Any, inputs: Any, heads: Heads, with_mask: boo
 
 
 def _attention(k: Any, q: Any, keys: Any, v: Any, mask: Any, heads: Heads, with_mask: bool, saved: Any) -> Any:
-    return (saved or k.attention(q, keys, v, mask, heads))[0]
+    return (saved or k.attention(q, keys, v, mask, heads, False))[0]
 
 
 def _without_result(heads: Heads, with_mask: bool, saved: Any) -> tuple[Any, ...]:
@@ -260,7 +261,7 @@ def _without_result(heads: Heads, with_mask: bool, saved: Any) -> tuple[Any, ...
 
 
 def _fused(k: Any, g: Any, y: Any, inputs: Any, heads: Heads, with_mask: bool, saved: Any) -> Any:
-    _, rows = saved or k.attention(*inputs, heads)
+    _, rows = saved or k.attention(*inputs, heads, True)
     return k.attention_backward(g, *inputs, y, rows, heads, with_mask)
 
 
@@ -283,5 +284,6 @@ attention = Custom(
 
 def attended(q: Any, k: Any, v: Any, mask: Any, heads: Heads) -> Any:
     """The rule, with what the kernel has saved."""
-    saved = get_backend(q.device).attention(raw(q), raw(k), raw(v), raw(mask), heads)
+    recorded = bool(state.mode) and any(x is not None and x.tracked for x in (q, k, v, mask))
+    saved = get_backend(q.device).attention(raw(q), raw(k), raw(v), raw(mask), heads, recorded)
     return attention(q, k, v, mask, heads, mask is not None and mask.tracked, saved)

@@ -15,7 +15,9 @@ from .segment import BLOCK
 QUERIES, KEYS, WIDE, THREADS = 16, 32, 64, 128  # a tile: see attention.cuh
 
 
-def attention(device: Device, q: Array, k: Array, v: Array, mask: Array | None, heads: Heads, /) -> tuple[Array, Array]:
+def attention(
+    device: Device, q: Array, k: Array, v: Array, mask: Array | None, heads: Heads, recorded: bool = True, /
+) -> tuple[Array, Array]:
     """Flat buffers -> the result, flat, and of each query the maximum of its scores and the total of its weights."""
     out = device.empty((heads.rows * heads.value_width,), q.dtype)
     saved = device.empty((2, heads.rows), wide_dtype(q.dtype))

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from .activations import erf, erfc, gelu, gelu_backward, relu_backward, silu, silu_backward
-from .attending import attention, attention_backward
+from .attending import attention
+from .attending_backward import attention_backward
 from .elementwise import cast, exp, log, quiet_ufunc, relu, sgn, sin, tanh
 from .losses import cross_entropy, cross_entropy_backward
 from .movement import add_rows, concatenate, pack_list, pad, take_rows, unpad

@@ -29,7 +29,8 @@ class Part(NamedTuple):
     values: Array
     mask: Array | None
     results: Array
-    saved: Array  # (K, 2, C, G, L, 1): maxima and totals
+    log_sums: Array | None  # (K, C, G, L, 1)
+    weights: Array | None  # (K, C, G, L, S)
 
 
 class Taken(NamedTuple):
@@ -86,8 +87,19 @@ def places_of(heads: Heads, taken: Taken) -> Places:
         place(heads.value, 1, (keys, heads.value_width), 1),
         None if heads.mask is None else place(heads.mask, group, (queries, keys)),
         place(heads.made, group, (queries, heads.value_width), 1),
-        Place(rows + taken.first * apart, (2, count, group, queries, 1), (heads.rows, apart, queries, 1, 1)),
+        Place(rows + taken.first * apart, (count, group, queries, 1), (apart, queries, 1, 1)),
+        _of_weights(heads, taken),
     )
+
+
+def _of_weights(heads: Heads, taken: Taken) -> Place:
+    """Where weights are kept: those of components that are taken together follow each other, and are never copied."""
+    i = taken.components.item(0)
+    _, group, queries, keys = heads.sizes[i].tolist()
+    shape = taken.last - taken.first, group, queries, keys
+    pairs = queries * keys
+    start = heads.first_pair.item(i) + taken.first * group * pairs
+    return Place(start, shape, (group * pairs, pairs, keys, 1), len(taken.components))
 
 
 def parted(buffers: tuple[Any, ...], places: Places, slot: str, written: Names = ()) -> Part:

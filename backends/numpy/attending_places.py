@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from math import gcd
+from math import gcd, prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,17 +44,17 @@ def _lying(shape: Numbers, steps: Numbers) -> Lying:
 class Place:
     """Arrays of one shape in a flat buffer: what is taken of each component, and where it begins."""
 
-    def __init__(self, starts: Any, shape: Numbers, steps: Numbers) -> None:
-        self.starts: Any = starts  # Ints, or the only one
-        self.shape, self.steps = shape, steps
+    def __init__(self, starts: Any, shape: Numbers, steps: Numbers, count: int = 1) -> None:
+        self.starts: Any = starts  # Ints, or that of the first of so many that follow each other
+        self.shape, self.steps, self.count = shape, steps, count
         self.copied = type(starts) is not int  # there are several
         self._lying = _lying(shape, steps)
 
     def view(self, buffer: Array) -> Array:
-        """The only array, (1, ...)."""
+        """The only array, (1, ...), or those that follow each other."""
         start = 0 if 0 in self.shape else self.starts * buffer.itemsize
-        strides = [step * buffer.itemsize for step in (0, *self.steps)]
-        return np.ndarray((1, *self.shape), buffer.dtype, buffer, start, strides)
+        strides = [step * buffer.itemsize for step in (prod(self.shape), *self.steps)]
+        return np.ndarray((self.count, *self.shape), buffer.dtype, buffer, start, strides)
 
     def room(self, dtype: np.dtype[Any], slot: str) -> Array:
         """Memory for copies of K arrays, (K, ...), that lie as these do."""

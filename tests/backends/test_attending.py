@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 
 from pynested.backends import Heads
-from pynested.backends.numpy import attending, attending_parts, attending_places, plain_attention
+from pynested.backends.numpy import (
+    attending,
+    attending_backward,
+    attending_blocks,
+    attending_parts,
+    attending_places,
+    attending_products,
+    plain_attention,
+)
+from pynested.backends.numpy.attending_backward import attention_backward
 from pynested.backends.numpy.running import quiet
 
 from .cuda.agreement_attention import places
@@ -48,9 +57,11 @@ def test_blocks_are_of_no_matter(monkeypatch: pytest.MonkeyPatch, mask: Any, sco
     """Nor is what new memory holds: all of it is written before it is read."""
     for name in ("BLOCK_SCORES", "TOGETHER"):
         monkeypatch.setattr(attending_parts, name, scores)
-    monkeypatch.setattr(attending, "BLOCK_KEYS", keys)
-    monkeypatch.setattr(attending, "empty", lambda shape, dtype: np.full(shape, np.nan, dtype))
-    for module in (attending, attending_places):
+    monkeypatch.setattr(attending_blocks, "BLOCK_KEYS", keys)
+    monkeypatch.setattr(attending_blocks, "STRIP", keys)
+    for module in (attending, attending_backward):
+        monkeypatch.setattr(module, "empty", lambda shape, dtype: np.full(shape, np.nan, dtype))
+    for module in (attending_backward, attending_blocks, attending_places, attending_products):
         monkeypatch.setattr(module, "scratch", lambda slot, shape, dtype: np.full(shape, np.nan, dtype))
     rng = np.random.default_rng([scores, keys, MASKS.index(mask)])
     for number in range(20):
@@ -58,12 +69,14 @@ def test_blocks_are_of_no_matter(monkeypatch: pytest.MonkeyPatch, mask: Any, sco
         with_mask = mask == "float"
         due = quiet(plain_attention.attention)(q, k, v, added, heads)
         pulled = quiet(plain_attention.attention_backward)(g, q, k, v, added, *due, heads, with_mask)
-        got = attending.attention(q, k, v, added, heads)
-        found = attending.attention_backward(g, q, k, v, added, *got, heads, with_mask)
-        for one, other in zip((*got, *found), (*due, *pulled), strict=True):
-            assert (one is None) == (other is None)
-            if one is not None and other is not None:
-                np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
+        for kept in (0, 1 << 20):
+            monkeypatch.setattr(attending, "KEPT_WEIGHTS", kept)
+            got = attending.attention(q, k, v, added, heads)
+            found = attention_backward(g, q, k, v, added, *got, heads, with_mask)
+            for one, other in zip((got[0], *found), (due[0], *pulled), strict=True):
+                assert (one is None) == (other is None)
+                if one is not None and other is not None:
+                    np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
 
 
 def test_copies_of_small_components_stay_in_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,12 +118,12 @@ def test_nothing_but_minus_infinity_makes_nan_of_what_is_seen_only() -> None:
     seen = np.array([True, False, False, True])
     saved = attending.attention(q, k, v, seen, heads)
     assert [str(x) for x in saved[0]] == ["nan", "5.0"]
-    slopes = attending.attention_backward(g, q, k, v, seen, *saved, heads, False)
+    slopes = attention_backward(g, q, k, v, seen, *saved, heads, False)
     assert [[str(y) for y in x] for x in slopes[:3]] == [["nan", "0.0"], ["nan", "0.0"], ["nan", "1.0"]]
     nothing, none = np.zeros(0), np.zeros((1, 3), np.int64)
     heads = replace(heads, value=none, made=none, value_width=0)
     saved = attending.attention(q, k, nothing, seen, heads)
-    slopes = attending.attention_backward(nothing, q, k, nothing, seen, *saved, heads, False)
+    slopes = attention_backward(nothing, q, k, nothing, seen, *saved, heads, False)
     assert [[str(y) for y in x] for x in slopes[:2]] == [["nan", "0.0"], ["nan", "0.0"]]
 
 
@@ -120,7 +133,52 @@ def test_scores_are_never_there_as_a_whole() -> None:
     heads = Heads(np.array([[1, 1, 4096, 4096]]), rows, rows, rows, rows, None, 64, 64, 0.125, False)
     x = np.random.default_rng(0).standard_normal(4096 * 64).astype(np.float32)
     tracemalloc.start()
-    attending.attention_backward(x, x, x, x, None, *attending.attention(x, x, x, None, heads), heads, False)
+    attention_backward(x, x, x, x, None, *attending.attention(x, x, x, None, heads), heads, False)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 24 * 1024 * 1024
+
+
+def test_weights_are_kept_where_they_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is saved changes no result, and the adjoint does not change what is saved: it may be asked again."""
+    (q, k, v, _, g), heads = drawn(np.random.default_rng(5), "causal", gaps=0)
+    assert heads.pairs > heads.rows > 0
+    results = []
+    for kept, keys, size in [
+        (8 * heads.pairs, 8, heads.pairs),
+        (8 * heads.pairs - 1, 8, heads.rows),
+        (1 << 20, 2, heads.rows),
+    ]:
+        monkeypatch.setattr(attending, "KEPT_WEIGHTS", kept)
+        monkeypatch.setattr(attending_blocks, "BLOCK_KEYS", keys)
+        out, saved = attending.attention(q, k, v, None, heads)
+        bare, nothing = attending.attention(q, k, v, None, heads, False)
+        assert nothing is None
+        assert saved is not None
+        assert saved.shape == (size,)
+        before = saved.copy()
+        first, again = (attention_backward(g, q, k, v, None, out, saved, heads, False) for _ in range(2))
+        np.testing.assert_array_equal(saved, before)
+        np.testing.assert_array_equal(np.concatenate(first[:3]), np.concatenate(again[:3]))
+        np.testing.assert_array_equal(out, bare)
+        results.append(out)
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_allclose(results[0], results[2], rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_strips_of_long_causal_components(dtype: Any) -> None:
+    """Of several strips, the last of them short, more queries than keys and the other way round."""
+    rng = np.random.default_rng(7)
+    for queries, keys in [(150, 150), (200, 70), (70, 200)]:
+        sizes = np.array([[2, 2, queries, keys]])
+        (query, n), (key, m) = (places(sizes[:, 0] * group, sizes[:, at], 3, 0, True) for group, at in ((2, 2), (1, 3)))
+        heads = Heads(sizes, query, key, key, query, None, 3, 3, 0.5, True)
+        q, k, v, g = (rng.standard_normal(size).astype(dtype) for size in (n, m, m, n))
+        wide = [x.astype(float) for x in (q, k, v)]
+        due = quiet(plain_attention.attention)(*wide, None, heads)
+        pulled = quiet(plain_attention.attention_backward)(g.astype(float), *wide, None, *due, heads, False)
+        got = attending.attention(q, k, v, None, heads)
+        found = attention_backward(g, q, k, v, None, *got, heads, False)
+        for one, other in zip((got[0], *found[:3]), (due[0], *pulled[:3]), strict=True):
+            np.testing.assert_allclose(one, other, rtol=0, atol=32 * np.finfo(dtype).eps * np.abs(other).max())
