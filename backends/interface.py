@@ -187,8 +187,8 @@ class Backend(Protocol):
         """Flat buffers -> softmax(scale q k^T + mask) v of each head, flat, and what this backend's adjoint needs.
 
         The mask is bool, true where a key counts, or added, of the dtype of the others, and -inf where none counts. A
-        key that does not count for a query takes no part, whatever it holds; a query without keys gives +0. Of a call
-        that is not recorded nothing needs to be saved.
+        key that does not count for a query takes no part, whatever it holds; a query without keys gives +0. Nothing
+        is saved of a call that is not recorded.
         """
 
     def attention_backward(

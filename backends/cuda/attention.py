@@ -17,15 +17,15 @@ QUERIES, KEYS, WIDE, THREADS = 16, 32, 64, 128  # a tile: see attention.cuh
 
 def attention(
     device: Device, q: Array, k: Array, v: Array, mask: Array | None, heads: Heads, recorded: bool = True, /
-) -> tuple[Array, Array]:
-    """Flat buffers -> the result, flat, and of each query the maximum of its scores and the total of its weights."""
+) -> tuple[Array, Array | None]:
+    """Flat buffers -> the result, flat, and of each query its greatest score and total, where recorded."""
     out = device.empty((heads.rows * heads.value_width,), q.dtype)
     saved = device.empty((2, heads.rows), wide_dtype(q.dtype))
     if heads.rows:
         made = out, saved[0], saved[1]
         given = tuple(device.own(x) for x in (q, k, v))
         _launch(device, "attention.cu", "attention", heads, q.dtype, (*given, *_masks(device, mask)), made)
-    return out, saved
+    return out, saved if recorded else None
 
 
 def attention_backward(

@@ -163,7 +163,7 @@ NO_HEADS = Heads(*[none(0, size, dtype=np.int64) for size in (4, 3, 3, 3, 3)], N
         ("cross_entropy_backward", (none(0), none(0, 3), none(0, dtype=np.int64), None, -100, 0.0, none(2, 0))),
         ("gelu", (none(0, 3),)),
         ("silu_backward", (none(0), none(0))),
-        ("attention", (*[none(0)] * 3, None, NO_HEADS)),
+        ("attention", (*[none(0)] * 3, None, NO_HEADS, False)),
         ("attention_backward", (*[none(0)] * 4, None, none(0), none(2, 0), NO_HEADS, False)),
     ],
 )
