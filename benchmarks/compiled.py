@@ -59,6 +59,8 @@ CHAINS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "relu(x + y) * 2 - x, abs": lambda of, x, y: (of.relu(x + y) * 2 - x).abs(),
     "gelu(x + y) * y + x": lambda of, x, y: of.gelu(x + y) * y + x,
     "where(x > y, x * 0.1, x + y) * y": lambda of, x, y: of.where(x > y, x * 0.1, x + y) * y,
+    "((x - y) ** 2).sum(-1)": lambda of, x, y: ((x - y) ** 2).sum(-1),
+    "((x + y) * y - x).amax(-1)": lambda of, x, y: ((x + y) * y - x).amax(-1),
     "ten products and sums": lambda of, x, y: ((((x + y) * 0.5 - y) * x + 1) * y - x) * 0.25 * (x - 1),
 }
 
@@ -84,12 +86,16 @@ def _chains(dtype: str, clock: Callable[[], float], with_torch: bool) -> None:
         function = partial(chain, pn)
         compiled = pn.compile(lambda x, y, f=function: f(x, y))
         once = partial(np.add, x.data.data, y.data.data, out=out)
+        if function(x, y).ndim < x.ndim:
+            once = partial(np.vecdot, x.data.data, y.data.data)  # reads both, and writes a number for each row
         calls = [lambda f=f: f(x, y) for f in (function, compiled)]  # type: ignore[misc]
         made = _of_chain(f"{name}, {dtype}, forward", calls, [once], clock)
         if with_torch:
             _torch(chain, (lengths, values, ()), made, clock)
         calls = [_backward(f, x, y) for f in (function, compiled)]
-        backwards = [once, partial(np.copyto, other, y.data.data)]  # both and a cotangent are read, two gradients made
+        # Both are read, and a cotangent as large as the result; two gradients are made.
+        backwards = [partial(np.copyto, other, y.data.data)]
+        backwards.append(once if function(x, y).ndim == x.ndim else partial(np.copyto, out, x.data.data))
         made = _of_chain(f"{name}, {dtype}, forward and backward", calls, [once, *backwards], clock)
         if with_torch:
             _torch(chain, (lengths, values, ()), made, clock, back=True)
@@ -124,7 +130,7 @@ def _in_cache(call: Callable[[], Any]) -> None:
 def _backward(function: Callable[..., Any], x: Any, y: Any) -> Callable[[], Any]:
     import pynested as pn
 
-    a, b, cotangent = x.detach().requires_grad_(), y.detach().requires_grad_(), pn.ones_like(x)
+    a, b, cotangent = x.detach().requires_grad_(), y.detach().requires_grad_(), pn.ones_like(function(x, y))
     return lambda: pn.grad(function(a, b), [a, b], cotangent)
 
 

@@ -98,13 +98,20 @@ def sum_last(x: NDArray[Any], /) -> NDArray[Any]:
         return np.asarray(sums.astype(x.dtype, copy=False) if x.dtype.kind == "f" else sums)
     rows = np.ascontiguousarray(x).reshape(prod(x.shape[:-1]), x.shape[-1])
     totals = np.empty(len(rows), computing_dtype(x.dtype))
-    row_of_ones = ones(rows.shape[1], totals.dtype)
 
     def work(start: int, stop: int) -> None:
-        np.vecdot(widened(rows[start:stop]), row_of_ones, out=totals[start:stop])
+        add_rows(widened(rows[start:stop]), totals[start:stop])
 
     run(work, blocks(len(rows), rows[:1].nbytes), rows.nbytes)
     return totals.astype(x.dtype, copy=False).reshape(x.shape[:-1])
+
+
+def add_rows(rows: NDArray[Any], totals: NDArray[Any]) -> None:
+    """``totals <- `` the sum of each of some contiguous rows of float32 or float64, as `sum_last` adds it up."""
+    if rows.shape[1] > LONGEST_DOT:
+        np.add.reduce(rows, axis=1, out=totals)
+    else:
+        np.vecdot(rows, ones(rows.shape[1], totals.dtype), out=totals)
 
 
 @quiet

@@ -223,6 +223,9 @@ def compile(function: Callable[..., Any]) -> Compiled:
     and so on are the compiler's, and differ from those of the array module within the bounds of the specification. A
     line saves what went into its chain: a write into that, between forward and backward pass, is refused there.
 
+    On the CPU a `sum`, `mean`, `amax` or `amin` of floats over the last dimension, where that is regular, may end a
+    chain: what it reduces is written nowhere, and neither is its gradient. On a device a chain ends before it.
+
     Examples
     --------
     >>> @pn.compile

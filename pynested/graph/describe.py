@@ -65,7 +65,11 @@ def _fact(x: Any) -> Fact:
     if not isinstance(x, AnyArray):
         return Fact("other")
     one: Any = x
-    return Fact("nested" if one.is_nested else "dense", str(one.dtype), one.device, one.requires_grad)
+    kind = "nested" if one.is_nested else "dense"
+    rows = one.ndim > 1
+    if one.is_nested:
+        rows = isinstance(one.structure, Jagged) and one.structure.ragged_dim < one.ndim - 1
+    return Fact(kind, str(one.dtype), one.device, one.requires_grad, one.ndim, rows)
 
 
 def _in_words(thing: Any, names: _Names) -> str:

@@ -102,12 +102,18 @@ class Fact:
         Of an array, empty otherwise.
     tracked : bool
         Whether gradients flow through it.
+    ndim : int
+        How many dimensions an array has.
+    rows : bool
+        Whether the last of several dimensions is regular: a dense array, or a jagged one that is not ragged there.
     """
 
     kind: str
     dtype: str = ""
     device: str = ""
     tracked: bool = False
+    ndim: int = 0
+    rows: bool = False
 
 
 @dataclass

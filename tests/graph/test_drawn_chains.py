@@ -19,6 +19,8 @@ TWO = ["add", "sub", "mul", "div", "maximum", "minimum", "logaddexp", "remainder
 JUDGES = ["eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor"]
 DTYPES = [pn.float16, pn.float32, pn.float64, pn.int8, pn.int64, pn.bool]
 NUMBERS = [0.0, -0.0, 2, -3, 0.1, 1e30, float("inf")]
+REDUCTIONS = ["sum", "mean", "amax", "amin"]
+WIDTH = 5
 Line = tuple[str, tuple[Any, ...]]
 OFFSETS = pn.array([0, 3, 3, 40, 64])
 
@@ -34,15 +36,19 @@ lines = st.one_of(
         st.just("masked_fill"),
         st.tuples(st.integers(0, 9), st.integers(0, 9), st.sampled_from(NUMBERS[:-2]).map(lambda n: (n,))),
     ),
+    st.tuples(st.sampled_from(REDUCTIONS), st.tuples(st.integers(0, 9), st.booleans().map(lambda keepdim: (keepdim,)))),
     st.tuples(st.just("clamp"), st.tuples(st.integers(0, 9), st.just((-0.5,)), st.integers(0, 9))),
 )
 
 
 def run(program: list[Line], *given: Any) -> list[Any]:
-    """What the lines make of what is given; an operand is one of the last ten arrays that an operator takes."""
-    known = list(given)
+    """What the lines make of what is given; an operand is one of the last ten arrays that an operator takes.
+
+    Of a reduction that keeps the dimension it is the difference that later lines may take.
+    """
+    known, ends = list(given), []
     for name, operands in program:
-        kinds = "f" if name in (*ONE, *TWO, "clamp", "masked_fill") else "fbiu"
+        kinds = "f" if name in (*ONE, *TWO, *REDUCTIONS, "clamp", "masked_fill") else "fbiu"
         chosen: list[Any] = []
         for i, one in enumerate(operands):
             kind = "b" if (name, i) in (("where", 0), ("masked_fill", 1)) else kinds
@@ -51,14 +57,20 @@ def run(program: list[Line], *given: Any) -> list[Any]:
                 break
             chosen.append(taken[-1 - one % len(taken)] if type(one) is int else one[0])
         else:
-            known.append(getattr(pn if hasattr(pn, name) else chosen.pop(0), name)(*chosen))
-    return known[len(given) :][-3:]
+            if name in REDUCTIONS:
+                reduced = getattr(pn, name)(chosen[0], -1, keepdim=chosen[1])
+                known.append(chosen[0] - reduced) if chosen[1] else ends.append(reduced)
+            else:
+                known.append(getattr(pn if hasattr(pn, name) else chosen.pop(0), name)(*chosen))
+    return known[len(given) :][-3:] + ends[-3:]
 
 
 def values(dtype: Any, seed: int) -> Any:
     """Numbers of all kinds in a dtype."""
     chance = np.random.default_rng(seed)
-    drawn = np.where(chance.random((64, 2)) < 0.7, chance.normal(size=(64, 2)) * 3, chance.choice(EDGES, (64, 2)))
+    drawn = np.where(
+        chance.random((64, WIDTH)) < 0.7, chance.normal(size=(64, WIDTH)) * 3, chance.choice(EDGES, (64, WIDTH))
+    )
     with np.errstate(all="ignore"):
         return pn.array(np.nan_to_num(drawn, posinf=9, neginf=-9) if dtype.kind in "biu" else drawn).to(dtype)
 
@@ -69,9 +81,11 @@ def gradients(function: Any, operands: list[Any]) -> list[bytes]:
     tracked = [fresh[id(x)] for x in operands]
     results = [one for one in function(*tracked) if one.requires_grad]
     wanted = [x for x in fresh.values() if x.requires_grad]
-    weight = (pn.arange(128).reshape(64, 2) * 0.25 - 7).to(pn.float64)
+    weight = (pn.arange(64 * WIDTH).reshape(64, WIDTH) * 0.25 - 7).to(pn.float64)
+    weights = [weight[:, 0] if one.is_nested and one.ndim == 2 else weight for one in results]
     sums = [
-        (one.to(pn.float64) * pn.nested_array_from_jagged(weight + i, OFFSETS)).sum() for i, one in enumerate(results)
+        (one.to(pn.float64) * pn.nested_array_from_jagged(weights[i] + i, OFFSETS)).sum()
+        for i, one in enumerate(results)
     ]
     found = [pn.grad(one, wanted, allow_unused=True, retain_graph=True) for one in sums]
     found += [pn.grad(sum(sums[1:], start=sums[0]), wanted, allow_unused=True)] if sums else []

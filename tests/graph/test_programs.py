@@ -110,7 +110,7 @@ def check_programs() -> None:
         made = some_program(chance, count)
         x, y, row = (chance.normal(size=size) for size in ((40, 7), (40, 7), (7,)))
         with np.errstate(all="ignore"):
-            expected = made._of_whole_arrays()(x, y, row)
+            expected = made._of_whole_arrays()((40, 7), x, y, row)
             found = made((40, 7), (x, y, row))
         for one, other in zip(found[:-1], expected[:-1], strict=True):
             assert one.tobytes() == np.broadcast_to(other, (40, 7)).tobytes()

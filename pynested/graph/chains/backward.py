@@ -56,7 +56,7 @@ class Passes(NamedTuple):
 def backward(steps: Steps, device: str, passes: Passes) -> Backward:
     """What pulls through ``steps``; on a device it keeps nothing, where to read is slower than to compute."""
     registers = registers_of(steps, device, passes.kept)
-    given = {i: Register(registers[i].dtype) for i in (*passes.arrived, *passes.begun)}
+    given = {i: registers[i].parameter() for i in (*passes.arrived, *passes.begun)}
     found, parts = _pulled(steps, passes, registers, dict(given), recorder_for(device))
     sums = tuple(i for i in sorted(passes.wanted - passes.spread) if i in found)
     results = [*[found[i] for i in sums], *[part for _, part in parts]]

@@ -40,6 +40,7 @@ class Chain:
         arrays = [value for value in inputs if facts[value.number].kind != "other"]
         self.steps = steps_of(nodes, arrays, outputs, facts)
         self.generators = {value: i for i, value in enumerate(inputs) if value not in arrays}
+        self.dtypes = [facts[value.number].dtype for value in outputs]
         self.tracked = [facts[value.number].tracked for value in outputs]
         self.one_by_one = runner(inputs, nodes, tuple(outputs))
         self.rule = ChainRule(self)
@@ -70,6 +71,8 @@ class Chain:
             registers = dict(zip(wanted, made, strict=True))
             made = made[: len(outputs)]
             self.rule.record(made, arrays, lined, {one: registers[one].detach() for one in kept})
+        if self.steps.ends:
+            made = self._finished(made, lined.shape)
         if structure is not None:
             nested = [around(one, structure) for one in made]
             return nested[0] if len(nested) == 1 else tuple(nested)
@@ -78,6 +81,14 @@ class Chain:
     def _mask(self, shape: tuple[int, ...], share: float, generator: Generator | None) -> Array:
         """Which elements a dropout keeps, by the next random numbers."""
         return Array(from_host(with_room(random.default(generator).random)(shape) >= share, self.device), self.device)
+
+    def _finished(self, made: list[Array], shape: tuple[int, ...]) -> list[Array]:
+        """The results, where those that end in a reduction have a number for each row yet."""
+        ends = [self.steps.ends.get(one) for one in self.steps.outputs]
+        return [
+            one if end is None else end.finished(one, shape, dtype)
+            for one, end, dtype in zip(made, ends, self.dtypes, strict=True)
+        ]
 
     def of_dense(self, operands: Sequence[Any]) -> tuple[Any, ...]:
         """The steps one by one, of dense arrays that broadcast; each writes a line of its own."""

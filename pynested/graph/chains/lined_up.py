@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from pynested.autograd import Array
 from pynested.components.broadcasting import behind_runs
 from pynested.nested.array import NestedArray
+from pynested.structure import Jagged
 
 from .steps import Steps
 
@@ -21,6 +22,19 @@ class Lined(NamedTuple):
 
 def lined_up(operands: Sequence[Any], steps: Steps) -> tuple[Lined, Any] | None:
     """How operands line up, and the structure of nested ones; None where the operators have to see to it."""
+    found = _lined_up(operands, steps)
+    return None if found is None or (steps.ends and not _has_rows(*found)) else found
+
+
+def _has_rows(lined: Lined, structure: Any) -> bool:
+    """Whether the last dimension is one of rows that hold something."""
+    shape = lined.shape
+    if structure is not None and (type(structure) is not Jagged or structure.ragged_dim == len(shape)):
+        return False
+    return len(shape) > 1 and shape[-1] > 0
+
+
+def _lined_up(operands: Sequence[Any], steps: Steps) -> tuple[Lined, Any] | None:
     first = next((x for x in operands if type(x) is NestedArray), None)
     if first is None:
         return _dense(operands, steps)

@@ -18,10 +18,18 @@ _SLOW_IN_PLACE = (np.sign,)  # NumPy's loop guesses at each sign there: twelve t
 
 
 class Place(NamedTuple):
-    """One array of a block, as the text calls it: ``x0`` a parameter, ``y0`` a result, ``s0`` scratch memory."""
+    """One array of a block, as the text calls it: ``x0`` a parameter, ``y0`` a result, ``s0`` scratch memory.
+
+    Where it is narrow it has a number for each row of the block.
+    """
 
     name: str
     dtype: np.dtype[Any]
+    narrow: bool = False
+
+    def fits(self, register: Register) -> bool:
+        """Whether a register may lie here."""
+        return (self.dtype, self.narrow) == (register.dtype, register.narrow)
 
 
 class Places:
@@ -53,22 +61,22 @@ class Places:
     def _lay(self, one: Register, gone: list[Place], result: Place | None) -> None:
         """Find the place of ``one``, where those that are ``gone`` may be used by a ufunc at once."""
         in_place = _reads_before_it_writes(one) and one.function not in _SLOW_IN_PLACE
-        there = [place for place in gone if place.dtype == one.dtype and in_place]
+        there = [place for place in gone if place.fits(one) and in_place]
         if result is None:
-            self.of[one] = there[0] if there else self._any(one.dtype)
+            self.of[one] = there[0] if there else self._any(one)
         else:
             self.of[one] = result
             if there:
                 self._give(there[0], result)
-        self.beside[one] = [self._any(one.dtype) for _ in range(scratch_of(one))]
+        self.beside[one] = [self._any(one) for _ in range(scratch_of(one))]
         self._free += self.beside[one]
 
-    def _any(self, dtype: np.dtype[Any]) -> Place:
+    def _any(self, register: Register) -> Place:
         """A scratch array that is free, or a new one."""
         for i, place in enumerate(self._free):
-            if place.dtype == dtype:
+            if place.fits(register):
                 return self._free.pop(i)
-        made = Place(f"s{self._count}", dtype)
+        made = Place(f"s{self._count}", register.dtype, register.narrow)
         self._count += 1
         self.scratch.append(made)
         return made

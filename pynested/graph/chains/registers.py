@@ -41,11 +41,14 @@ class Register(np.lib.mixins.NDArrayOperatorsMixin):
         A ufunc, `numpy.where`, or a verb of the backend.
     operands : tuple of Register or number
         What that takes.
+    narrow : bool
+        Whether it has one number for each row, which is what the last dimension holds.
     """
 
     dtype: np.dtype[Any]
     function: Callable[..., Any] | None = None
     operands: tuple[Any, ...] = ()
+    narrow: bool = False
 
     __hash__ = object.__hash__
 
@@ -66,6 +69,10 @@ class Register(np.lib.mixins.NDArrayOperatorsMixin):
     def astype(self, dtype: np.dtype[Any], **options: Any) -> Register:
         """The same numbers in another dtype."""
         return self if dtype == self.dtype else Register(dtype, cast, (self, dtype))
+
+    def parameter(self) -> Register:
+        """What may be given in its place."""
+        return Register(self.dtype, narrow=self.narrow)
 
     @property
     def reads(self) -> list[Register]:
@@ -109,6 +116,10 @@ class Recorder:
         """The same numbers in another dtype."""
         return x.astype(dtype)
 
+    def over_rows(self, kernel: Callable[..., None], /, *operands: Register, narrow: bool = False) -> Register:
+        """What a kernel of `rows` makes, rows or with ``narrow`` a number for each."""
+        return Register(operands[0].dtype, kernel, operands, narrow)
+
     def copy(self, x: Register, /) -> Register:
         """The register itself: nobody writes into one."""
         return x
@@ -134,7 +145,7 @@ def registers_of(steps: Steps, device: str, given: Iterable[int] = ()) -> list[R
     known, recorder = frozenset(given), recorder_for(device)
     for step in steps.steps:
         made = _computed(step, registers, recorder)
-        registers.append(Register(made.dtype) if step.register in known else made)
+        registers.append(made.parameter() if step.register in known else made)
     return registers
 
 

@@ -12,7 +12,8 @@ from pynested.autograd.arguments.canonical import canonical_dtype
 
 from ..forms import Value
 from ..nodes import Fact, Node
-from .operations import BEFORE, MASK, Operation, parts_of
+from .ends import End, end_of
+from .operations import BEFORE, MASK, Operation, Part, parts_of
 
 Made = TypeVar("Made")
 
@@ -43,6 +44,8 @@ class Steps:
         The registers that come out.
     nested : frozenset of int
         The registers that belong to nested arrays; the others to dense ones.
+    ends : mapping of int to End
+        The registers, among the outputs, that have a number for each row, and what becomes of these.
     drops : tuple of (float, Value or None)
         Which share of the elements each dropout drops, and by which generator.
     """
@@ -51,6 +54,7 @@ class Steps:
     inputs: tuple[np.dtype[Any], ...]
     outputs: tuple[int, ...]
     nested: frozenset[int]
+    ends: Mapping[int, End]
     drops: tuple[tuple[float, Value | None], ...]
     made: dict[Any, Any] = field(default_factory=dict)  # what `kept` has made of them
 
@@ -71,7 +75,8 @@ def steps_of(
     nodes: Sequence[Node], inputs: Sequence[Value], outputs: Sequence[Value], facts: Mapping[int, Fact]
 ) -> Steps:
     """The steps of ``nodes``."""
-    parts = [(node, *part) for node in nodes for part in parts_of(node)]
+    ended = {node.results: end for node in nodes if (end := end_of(node)) is not None}
+    parts = [(node, *part) for node in nodes for part in _parts(node, ended)]
     drops = tuple([(operation.share, operation.generator) for _, operation, _ in parts if operation.share])
     registers = {value: i for i, value in enumerate(inputs)}
     nested = {i for value, i in registers.items() if facts[value.number].kind == "nested"}
@@ -86,7 +91,13 @@ def steps_of(
             nested.add(register)
     dtypes = [canonical_dtype(fact.dtype, fact.device) for fact in (facts[value.number] for value in inputs)]
     dtypes += [np.dtype(bool)] * len(drops)
-    return Steps(tuple(steps), tuple(dtypes), tuple(registers[one] for one in outputs), frozenset(nested), drops)
+    ends = {registers[value]: end for value, end in ended.items()}
+    return Steps(tuple(steps), tuple(dtypes), tuple(registers[one] for one in outputs), frozenset(nested), ends, drops)
+
+
+def _parts(node: Node, ended: Mapping[Value, End]) -> list[Part]:
+    end = ended.get(node.results)
+    return parts_of(node) if end is None else [(end.operation, (end.operand,))]
 
 
 def _operand(one: Any, registers: Mapping[Value, int], before: int) -> int | tuple[float]:

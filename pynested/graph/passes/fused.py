@@ -1,5 +1,7 @@
 """Chains: elementwise operators that read each other become one call, which computes them block by block.
 
+On the CPU a reduction of rows may be the last of them, which nothing of the chain reads.
+
 A chain ends where something else reads what it makes. Where gradients flow, a value that the function gives away, or
 that anybody differentiates by, is not inside of a chain: there it has no line of the tape of its own.
 """
@@ -13,7 +15,7 @@ from ..chains import Chain
 from ..forms import Value, values_in
 from ..nodes import FUNCTION, Node, Recording
 from .groups import grouped
-from .known import cannot_fail, is_elementwise
+from .known import cannot_fail, is_elementwise, is_end
 
 
 def run(recording: Recording) -> tuple[Recording, str]:
@@ -22,6 +24,7 @@ def run(recording: Recording) -> tuple[Recording, str]:
     done: list[Node] = []
     row: list[Node] = []  # elementwise operators between which nothing has to stay where it is
     makes: set[Value] = set()
+    ended: set[Value] = set()
     sizes: list[int] = []
 
     def close() -> None:
@@ -29,13 +32,16 @@ def run(recording: Recording) -> tuple[Recording, str]:
             done.extend(_closed(nodes, recording, outside, sizes))
         row.clear()
         makes.clear()
+        ended.clear()
 
     for node in recording.nodes:
-        if is_elementwise(node, recording):
-            if _asked_for(makes.intersection(node.reads), recording, outside):
+        end = is_end(node, recording) and _of_one_kind([*row, node], recording)
+        if end or is_elementwise(node, recording):
+            if _asked_for(makes.intersection(node.reads), recording, outside) or not ended.isdisjoint(node.reads):
                 close()
             row.append(node)
             makes.update(node.makes)
+            ended.update(node.makes if end else ())
         elif cannot_fail(node) and makes.isdisjoint(node.reads) and not _recorded(node, recording):
             done.append(node)
         else:
@@ -45,11 +51,16 @@ def run(recording: Recording) -> tuple[Recording, str]:
     return replace(recording, nodes=done), f"{sum(sizes)} operators in {len(sizes)}" if sizes else ""
 
 
+def _of_one_kind(nodes: Iterable[Node], recording: Recording) -> bool:
+    """Whether all of them make nested arrays, or all of them dense ones."""
+    return len({recording.facts[value.number].kind for node in nodes for value in node.makes}) == 1
+
+
 def _read_outside(recording: Recording) -> set[Value]:
-    """The values that something else than elementwise operators reads."""
+    """The values that something else reads than what chains have."""
     found = set(values_in(recording.outputs))
     for node in recording.nodes:
-        if not is_elementwise(node, recording):
+        if not is_elementwise(node, recording) and not is_end(node, recording):
             found.update(node.reads)
     return found
 

@@ -11,6 +11,7 @@ from pynested.autograd.rules.pairs import PAIRS
 from pynested.backends.cuda.naming import FLOATS, INTEGERS
 
 from ..chains import Chain
+from ..chains.ends import end_of
 from ..chains.operations import IN_CHAINS, numbers_of, parts_of, values_of
 from ..cuda import can_fuse
 from ..forms import CONTAINERS, Same, Value, values_in
@@ -97,6 +98,15 @@ def is_elementwise(node: Node, recording: Recording) -> bool:
     if node.name == "masked_fill" and made.kind != "nested":  # a dense mask may be larger, which is refused
         return False
     return all(_meets(number, given) for number in numbers_of(parts))
+
+
+def is_end(node: Node, recording: Recording) -> bool:
+    """Whether it may end a chain: a reduction of the rows of an array of floats, on the CPU."""
+    end = end_of(node) if node.kind == FUNCTION and node.mode is None and type(node.results) is Value else None
+    if end is None:
+        return False
+    given, made = (recording.facts[value.number] for value in (end.operand, node.results))
+    return given.rows and end.of_rows(given.ndim) and made.device == "cpu" and made.dtype == given.dtype in FLOATS
 
 
 def changes_nothing(node: Node, recording: Recording) -> bool:
