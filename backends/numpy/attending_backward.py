@@ -67,8 +67,7 @@ def _clear_unmet(slopes: Part, heads: Heads) -> None:
 def _pull(part: Part, slopes: Part, heads: Heads, start: int, stop: int) -> None:
     """Add what a block of queries says of all that it met; the cotangent is in the place of the result."""
     rows, first_of_all = slice(start, stop), stop == part.queries.shape[-2]
-    g = widened(slopes.results[..., rows, :])
-    queries = scaled(widened(part.queries[..., rows, :]), heads)
+    g, queries = widened(slopes.results[..., rows, :]), widened(part.queries[..., rows, :])
     products = np.multiply(g, widened(part.results[..., rows, :]), out=alike("products", g, g.dtype))
     own = sums(products)
     for block in blocks(part, heads, start, stop):
@@ -84,11 +83,11 @@ def _pull(part: Part, slopes: Part, heads: Heads, start: int, stop: int) -> None
             np.copyto(steps, 0, where=~seen)
         if slopes.mask is not None:
             _add(slopes.mask, steps, rows, columns)
+        steps *= steps.dtype.type(heads.scale)
         turned = None if seen is None else seen.swapaxes(-1, -2)
         _add_mixed(slopes.queries[..., rows, :], steps, keys, seen, ahead, block.first == 0)
         _add_mixed(slopes.keys[..., columns, :], steps.swapaxes(-1, -2), queries, turned, back, first_of_all)
         _add_mixed(slopes.values[..., columns, :], weights.swapaxes(-1, -2), g, turned, back, first_of_all)
-    slopes.queries[..., rows, :] *= slopes.queries.dtype.type(heads.scale)  # the queries were scaled for the keys
 
 
 def _weights(queries: Array, part: Part, heads: Heads, block: Block) -> Array:
@@ -96,7 +95,7 @@ def _weights(queries: Array, part: Part, heads: Heads, block: Block) -> Array:
     if part.weights is not None:
         return part.weights[..., block.rows, block.columns]
     assert part.log_sums is not None
-    scores = scores_of(queries, part, heads, block)
+    scores = scores_of(scaled(queries, heads), part, heads, block)
     return np.asarray(np.exp(np.subtract(scores, part.log_sums[..., block.rows, :], out=scores), out=scores))
 
 
