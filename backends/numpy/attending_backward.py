@@ -38,7 +38,8 @@ def attention_backward(
         if covered < x.size:
             x.fill(0)
     of_mask = np.zeros(mask.shape, saved.dtype) if with_mask and mask is not None else None
-    buffers = *given[:4], *contiguous(out), *read(saved, heads)
+    log_sums, weights = read(saved, heads)
+    buffers = *given[:4], contiguous(out)[0] if weights is None else None, log_sums, weights
     towards, written = (*pulled, of_mask, given[4], None, None), ("queries", "keys", "values")
 
     def work(taken: Taken) -> None:
@@ -65,21 +66,27 @@ def _clear_unmet(slopes: Part, heads: Heads) -> None:
 
 
 def _pull(part: Part, slopes: Part, heads: Heads, start: int, stop: int) -> None:
-    """Add what a block of queries says of all that it met; the cotangent is in the place of the result."""
-    rows, first_of_all = slice(start, stop), stop == part.queries.shape[-2]
+    """Add what a block of queries says of all that it met; the cotangent is in the place of the result.
+
+    What a step of a score says of its weight is lowered by the mean of these with the weights: where all are there at
+    once, that is worked out of them, otherwise it is the product of cotangent and result.
+    """
+    rows, first_of_all, kept = slice(start, stop), stop == part.queries.shape[-2], part.weights is not None
     g, queries = widened(slopes.results[..., rows, :]), widened(part.queries[..., rows, :])
-    products = np.multiply(g, widened(part.results[..., rows, :]), out=alike("products", g, g.dtype))
-    own = sums(products)
+    mean = None if kept else _summed(g, widened(part.results[..., rows, :]))
     for block in blocks(part, heads, start, stop):
         columns, ahead, back = block.columns, strips(block, heads), strips(block, heads, turned=True)
         keys, values = widened(part.keys[..., columns, :]), widened(part.values[..., columns, :])
         weights, seen = _weights(queries, part, heads, block), None
         steps = meeting(g, values, ahead, scratch("slopes", weights.shape, weights.dtype))
-        steps -= own
-        steps *= weights
-        if masked(part, heads) and not finite(queries, keys, steps):  # otherwise weights of 0 leave out what is to be
+        own = _summed(steps, weights) if mean is None else mean
+        if masked(part, heads) and not finite(queries, keys, steps, own):  # or weights of 0 leave out what is to be
             seen = np.broadcast_to(seen_of(part, block), weights.shape)
             weights = np.where(seen, weights, 0)
+            own = _summed(np.where(seen, steps, 0), weights) if mean is None else mean
+        steps -= own
+        steps *= weights
+        if seen is not None:
             np.copyto(steps, 0, where=~seen)
         if slopes.mask is not None:
             _add(slopes.mask, steps, rows, columns)
@@ -88,6 +95,11 @@ def _pull(part: Part, slopes: Part, heads: Heads, start: int, stop: int) -> None
         _add_mixed(slopes.queries[..., rows, :], steps, keys, seen, ahead, block.first == 0)
         _add_mixed(slopes.keys[..., columns, :], steps.swapaxes(-1, -2), queries, turned, back, first_of_all)
         _add_mixed(slopes.values[..., columns, :], weights.swapaxes(-1, -2), g, turned, back, first_of_all)
+
+
+def _summed(a: Array, b: Array) -> Array:
+    """The sum of the products in each row."""
+    return sums(np.multiply(a, b, out=alike("products", a, a.dtype)))
 
 
 def _weights(queries: Array, part: Part, heads: Heads, block: Block) -> Array:

@@ -28,7 +28,7 @@ class Part(NamedTuple):
     keys: Array
     values: Array
     mask: Array | None
-    results: Array
+    results: Any  # of the adjoint only where log sums are given
     log_sums: Array | None  # (K, C, G, L, 1)
     weights: Array | None  # (K, C, G, L, S)
 
