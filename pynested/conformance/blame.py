@@ -6,6 +6,7 @@ A case cites the clauses that it shows, and a call can break one of them and kee
 - a cotangent that can be pulled back once, and not again, breaks the clause on passes that add up;
 - what is there only because of where the components lie breaks LAYOUTS-4, whatever the call is;
 - a number that is off by a rounding breaks the clause on precision, and not the one that says which number it is;
+- a call on a batch of no components that should be refused, and crashes, breaks the clause that keeps such batches;
 - a refusal breaks the clause that says what the operator gives, the first that the case names, or, where there is no
   element at all, the edge that says what becomes of nothing: dtypes, signs and infinities are not what is refused;
 - a clause that begins with one value of an argument, `dim=None` say, is not broken by a call without it;
@@ -26,7 +27,7 @@ from pynested.spec.table import Clause
 from .conditions import gives, speaks_of
 from .contradictions import is_outside, is_second
 from .corpus import Case, Corpus
-from .judge import CORRUPT, FORWARD, GRADIENT, OK, Finding
+from .judge import CORRUPT, ERROR, FORWARD, GRADIENT, OK, Finding
 from .placements import APART, BARE, PACKED, words
 from .replies import LOST
 from .wording import normal
@@ -35,7 +36,7 @@ PLACEMENT = "LAYOUTS-4"  # placement has no influence
 _PASSES = "TAPE-1"  # passes add up
 _KEPT, _SIZES = "VALUES-6", "VALUES-7"  # that a batch of no components is kept, and has its sizes
 _SAID = "output_size"  # the argument that says which sizes a result has, whatever components would have
-_NOTHING = re.compile(r"\bempty\b|\bno (component|element)|\bwithout\b|\bnothing\b", re.IGNORECASE)
+_NOTHING = re.compile(r"\bempty\b|\bno (component|element|quer|key)|\bwithout\b|\bnothing\b", re.IGNORECASE)
 # What a buffer receives where no component lies.
 _OUTSIDE = {"jagged": "NESTED_ARRAY_FROM_JAGGED-11", "strided": "NESTED_ARRAY_FROM_STRIDED-7"}
 _REFUSED = {"refused", CORRUPT, *LOST}
@@ -73,7 +74,8 @@ class Blame:
     A call that is refused in the same words as one before it is refused for the same reason, and not for what is
     special about it: the cases of an operator begin with the plainest. What becomes of nothing, or which sizes a result
     has, is never the reason of others; nor is what a drawn case cites, which is all that its family may show. But it is
-    the reason of calls that have no element at all, which come last: that there is none is not what is refused.
+    the reason of calls that have no element at all, which come last: that there is none is not what is refused,
+    unless that reason is a special one, which those calls do not have.
     """
 
     def __init__(self, corpus: Corpus) -> None:
@@ -92,7 +94,10 @@ class Blame:
         if not case.has_no_element:
             self._of_elements.setdefault(key, found)
         first = self._refused.get(key) or (self._of_elements.get(key, found) if case.has_no_element else found)
-        return first if speaks_of(first, case, self._corpus.table[case.op]) else found
+        operator = self._corpus.table[case.op]
+        if case.has_no_element and first.id not in (operator.clauses[0].id, *case.clauses):
+            return found
+        return first if speaks_of(first, case, operator) else found
 
 
 def only_placed(found: Mapping[str, Sequence[Finding]], finding: Finding, placements: Sequence[str]) -> bool:
@@ -120,6 +125,8 @@ def blame(case: Case, layout: str, finding: Finding, corpus: Corpus, placed: boo
     if placed and PLACEMENT in corpus.clauses:
         return corpus.clauses[PLACEMENT]
     nothing = [not fields["shapes"] for fields in case.nested]
+    if finding.part == ERROR and finding.verdict in LOST and nothing and all(nothing) and _KEPT in corpus.clauses:
+        return corpus.clauses[_KEPT]
     said = gives(case, corpus.table[case.op], _SAID)
     if finding.verdict == "shape" and any(nothing) and _SIZES in corpus.clauses and not said:
         return corpus.clauses[_SIZES]

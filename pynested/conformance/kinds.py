@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from .judge import ADAPTER, CONVENTION, CORRUPT, DAMAGED, GRADIENT, OK, UNREACHED, Finding
 from .replies import CRASHED, GARBLED, HUNG, MISSING, UNASKED
+from .wording import normal
 
 NESTED, DIFFERENT, DENSE, LIMIT, INTERNAL, CRASH, CORRUPTED, UNSTEADY = (
     "nested",
@@ -33,7 +34,7 @@ KINDS: Mapping[str, str] = {
     LIMIT: "refuses, and says so",
     INTERNAL: "refuses by an internal error",
     CRASH: "crashes, hangs, or writes no reply",
-    CORRUPTED: "hands out what contradicts itself or cannot be read",
+    CORRUPTED: "hands out what contradicts itself, cannot be read, or lies in a hole",
     UNSTEADY: "gives different answers to the same call",
 }
 
@@ -51,12 +52,17 @@ _INTERNAL = re.compile(
     r"file an issue|report a bug|internal assert|internal error|doesn't support (sizes|strides)|unsupported layout.*bug"
     r"|object has no attribute|symint|(missing|unexpected|multiple values for) .*argument|invalid gradient"
     r"|cannot (view|expand) shape|reshape tensor of 0 elements|non-empty tensorlist|should match total_l"
-    r"|dimension out of range|out of bounds for storage|no longer allowed|error message be improved"
+    r"|dimension out of range|out of bounds for storage|no longer allowed|expected cond to be|size of tensor a"
     r"|split_with_sizes expects split_sizes|operator \S+ does not exist|expected out type|target_size:",
     re.IGNORECASE,
 )
+# What says that a call was foreseen, and is not taken.
+_FORESEEN = re.compile(r"(not|n't) (yet )?support|not implemented|cannot reduce", re.IGNORECASE)
 # What complains about the operands of a call; in a backward pass nobody else made that call.
-_OPERANDS = re.compile(r"cannot call .* function|expected \w+ to be an? (?!contiguous)|directly calling", re.IGNORECASE)
+_OPERANDS = re.compile(
+    r"cannot call .* function|expected \w+ to be an? (?!contiguous)|directly calling|requires offsets to match",
+    re.IGNORECASE,
+)
 # How errors say that a dtype does not fit, and that the arguments do not.
 _DTYPE = re.compile(r"\bdtypes?\b|scalar type", re.IGNORECASE)
 _ARGUMENTS = re.compile(r"arguments?\b", re.IGNORECASE)
@@ -90,7 +96,8 @@ def is_internal(text: str) -> bool:
     False
     """
     kind, _, message = text.partition(":")
-    return kind in _UNFORESEEN or _INTERNAL.search(message) is not None
+    unforeseen = kind in _UNFORESEEN and not _FORESEEN.search(message)
+    return unforeseen or _INTERNAL.search(message) is not None
 
 
 def kind_of(finding: Finding, second: Second) -> str:
@@ -106,7 +113,10 @@ def kind_of(finding: Finding, second: Second) -> str:
     dense = None if second.dense is None or second.dense.verdict in _ASKS_ANYTHING else second.dense.verdict
     if finding.verdict == "refused":
         own = finding.part == GRADIENT and not finding.op and _OPERANDS.search(finding.got) is not None
-        return DENSE if dense == "refused" else INTERNAL if own or is_internal(finding.got) else LIMIT
+        internal = own or is_internal(finding.got)
+        if second.dense is not None and dense == "refused" and (internal or _same_words(finding, second.dense)):
+            return DENSE
+        return INTERNAL if internal else LIMIT
     if finding.verdict == "error-kind" and is_internal(finding.got):
         return INTERNAL
     return DIFFERENT if dense is None else NESTED if dense == OK else DENSE
@@ -119,6 +129,11 @@ def _differ(first: Finding, second: Finding) -> bool:
     if first.verdict in ("refused", "error-kind", CORRUPT):
         return first.got.partition(":")[0] != second.got.partition(":")[0]
     return first.got != second.got
+
+
+def _same_words(first: Finding, second: Finding) -> bool:
+    """Return whether two refusals are worded alike; a limit of nested operands is none of dense ones."""
+    return normal(first.got) == normal(second.got)
 
 
 def as_declared(finding: Finding, second: Second, conventions: str, apart: bool = False) -> Finding:

@@ -178,8 +178,15 @@ def _finding(
         record["snippet"] = in_processes(record["snippet"]) + f"\n# seen: {seen}"
     if finding.verdict == HUNG:  # said to whoever pastes it, and waits
         record["snippet"] += f"\n# {finding.got}"
-    record |= {} if second.dense is None else {"dense": _in_words(second.dense, asked.dense[0])}
+    if second.dense is not None:
+        record["dense"] = _in_words(second.dense, asked.dense[0]) + _of_what(job.case)
     return record | again
+
+
+def _of_what(case: Case) -> str:
+    """Return what the dense operator was asked about where there is no component."""
+    nested = case.nested
+    return "" if any(fields["shapes"] for fields in nested) or not nested else ", of one component that might be there"
 
 
 def _again(finding: Finding, second: Second) -> Record:

@@ -65,6 +65,8 @@ def test_what_differs_only_where_not_packed_is_about_placement(corpus: Corpus) -
         ("mul/float32/dense-batch-1/1", "value", "MUL-1"),  # cites BROADCASTING-2, which other numbers may keep
         ("layer_norm/float32/small/1", "value", "LAYER_NORM-10"),  # the rarer one of two
         ("amax/error/all/1", "accepted", "AMAX-5"),
+        ("softmin/error/batch-batch0/2", "crashed", "VALUES-6"),  # whichever dimension is wrong
+        ("softmin/error/batch-batch0/2", "accepted", "SOFTMIN-4"),
         ("nested_array_from_jagged/error/decrease/1", "corrupt", "NESTED_ARRAY_FROM_JAGGED-5"),
     ],
 )
@@ -120,6 +122,15 @@ def test_a_refusal_in_the_same_words_has_the_same_reason(corpus: Corpus) -> None
     assert clause(special, "RuntimeError: no backend for 2 heads", verdict="crashed") == "2"
     assert clause(special, "RuntimeError: no backend for 2 heads", placed=True) == "4"  # that of LAYOUTS
     assert Blame(corpus).clause(special, "jagged", Finding("forward", "refused", "", "no backend"), False).id[-1] == "2"
+
+
+def test_a_special_reason_is_none_of_calls_without_elements(corpus: Corpus) -> None:
+    """Heads that are shared are one reason, that there is no row is another, also where both hear the same words."""
+    blamed = Blame(corpus)
+    for name, last in (("grouped", "5"), ("all-empty", "10")):
+        one = case(corpus, f"scaled_dot_product_attention/float32/{name}/1")
+        clause = blamed.clause(one, "strided", Finding("forward", "refused", "", "RuntimeError: no"), False)
+        assert clause.id.rpartition("-")[2] == last
 
 
 def test_what_becomes_of_nothing_is_not_the_reason_of_other_refusals(corpus: Corpus) -> None:

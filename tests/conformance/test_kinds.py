@@ -16,6 +16,10 @@ LIMITS = [
     "NotImplementedError: layer_norm requires weight and bias",
     "RuntimeError: split_with_sizes for nested tensors is currently only supported for the last dimension.",
     "ValueError: NestedTensor split_with_sizes_default(self: jt): expected self to be a contiguous jagged layout",
+    "AssertionError: NJT with ragged_idx != 1 not supported for contiguous clone",
+    "AssertionError: MultiheadAttention does not support NestedTensor outside of its fast path",
+    "AssertionError: Cannot reduce on both ragged and non-batch dimensions without also reducing on batch",
+    "RuntimeError: Expected indices.dim() < 3 to be true, but got false.  (Could this error message be improved?)",
 ]
 INTERNAL = [
     "RuntimeError: Internal error: NestedTensorImpl doesn't support sizes. Please file an issue.",
@@ -31,12 +35,16 @@ INTERNAL = [
     "RuntimeError: operator aten::stride does not exist",
     "RuntimeError: Expected out type to be Float but got Half",
     "RuntimeError: dim: 0target_size: 2",
+    "RuntimeError: The size of tensor a (7) must match the size of tensor b (2) at non-singleton dimension 1",
+    "AssertionError: _wrap_jagged_dims(): cannot iterate over dimensions of type <class 'NoneType'>",
+    "AttributeError: not supported. Please file an issue.",
 ]
 # In a backward pass nobody but the target itself has called what is refused.
 OPERANDS = [
     "ValueError: NestedTensor where_self(condition: jt_all): expected condition to be a jagged layout NestedTensor",
     "RuntimeError: cannot call binary pointwise function eq.Tensor with inputs of shapes (2, j3) and (2, 1)",
     "RuntimeError: NestedTensor does not support directly calling torch.ops.aten.size",
+    "RuntimeError: mul requires offsets to match when given NestedTensors",
 ]
 
 
@@ -74,7 +82,14 @@ def test_what_complains_about_operands_is_internal_where_nobody_gave_any(text: s
         (of("value"), Second(dense=of("ok")), "nested"),
         (of("value"), Second(dense=of("value")), "dense"),
         (of("dtype"), Second(dense=of("refused")), "dense"),
-        (of("refused", LIMITS[0]), Second(dense=of("refused")), "dense"),
+        (of("refused", LIMITS[0]), Second(dense=of("refused", LIMITS[0])), "dense"),
+        (
+            of("refused", "IndexError: amax(): Expected dim 1"),
+            Second(dense=of("refused", "IndexError: Expected dim 0")),
+            "dense",
+        ),
+        (of("refused", LIMITS[0]), Second(dense=of("refused", "ValueError: step must be positive")), "limit"),
+        (of("refused", INTERNAL[0]), Second(dense=of("refused", "ValueError: step must be positive")), "dense"),
         (of("refused", LIMITS[0]), Second(dense=of("ok")), "limit"),
         (of("refused", INTERNAL[0]), Second(dense=of("value")), "internal"),
         (of("crashed"), Second(dense=of("ok")), "crash"),

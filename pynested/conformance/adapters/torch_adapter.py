@@ -53,7 +53,8 @@ _SYMBOLS: Mapping[str, Callable[[Any, Any], Any]] = {
 # What it does not document for its jagged layout.
 _OUT_OF_ORDER = (REVERSED, OVERLAPPING)
 
-_OF_OTHER_ARGUMENTS = {"multi_head_attention"}  # tests/against_torch asks it about these
+# What PyTorch wants otherwise than it is written here; tests/against_torch asks it about these.
+_OF_OTHER_ARGUMENTS = {"multi_head_attention": "the batch second", "cross_entropy": "the classes second"}
 
 # How PyTorch says that it has no kernel, where it does not raise NotImplementedError.
 _NO_KERNEL = (
@@ -179,7 +180,7 @@ class TorchTarget(Target):
         if op in BY_NAME:
             raise NotImplementedError(f"PyTorch has {op} for dense tensors only; functions of pairs have no name here")
         if op in _OF_OTHER_ARGUMENTS:
-            raise NotImplementedError(f"PyTorch's function for {op} wants its arguments otherwise, the batch second")
+            raise NotImplementedError(f"PyTorch's function for {op} wants {_OF_OTHER_ARGUMENTS[op]}")
         if op in LAYERS:
             return LAYERS[op]
         name = getattr(load_table().get(op), "torch", "")

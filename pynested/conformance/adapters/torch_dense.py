@@ -26,7 +26,7 @@ from .values import Plain
 
 _CHAPTERS = {"elementwise", "comparison", "reduction", "normalization", "products", "scan", "attention"}
 _OPERATORS = {"transpose", "unsqueeze", "unflatten", "select", "chunk", "split", "clone", "embedding"}
-_OPERATORS |= {"to", "contiguous", "detach", "squeeze", "flatten", "permute", "cat", "stack"}
+_OPERATORS |= {"to", "contiguous", "detach", "squeeze", "flatten", "permute", "cat", "stack", "reshape_as"}
 _JOIN = {"equal", "allclose"}  # one answer about all components
 _DIMS = {"dim", "dim0", "dim1", "dims", "start_dim", "end_dim"}
 _WHOLE = {"weight", "bias"}  # the same for every component
