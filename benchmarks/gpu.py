@@ -50,7 +50,8 @@ def pieces(device: str) -> Iterator[Piece]:
         chosen = [word for name in operators[part::PARTS] for word in ("--op", name)]
         yield Piece(f"conform-{part + 1}", "Does every operator do what the specification says?", [*conform, *chosen])
     asks = "Do short programs of calls give what they say: views, writes, the tape?"
-    yield Piece("conform-programs", asks, [*conform, "--match", "program*"])
+    with_programs = [word for name, idea in load_table().items() if idea.has_programs for word in ("--op", name)]
+    yield Piece("conform-programs", asks, [*conform, *with_programs])
     if toys:
         for sanitizer in ("address", "thread"):
             asks = f"Does the {sanitizer} sanitizer of the C++ compiler find anything?"
