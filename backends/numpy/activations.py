@@ -7,7 +7,6 @@ from math import pi, sqrt
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from .elementwise import Kernel, blockwise
@@ -84,16 +83,20 @@ def silu_backward(cotangent: NDArray[Any], x: NDArray[Any], /) -> NDArray[Any]:
 
 
 def _erf_kernel(out: NDArray[Any], x: NDArray[Any]) -> None:
-    scipy.special.erf(x, out)
+    from scipy import special  # which an import of pynested does not wait for
+
+    special.erf(x, out)
 
 
 def _erfc_kernel(out: NDArray[Any], x: NDArray[Any]) -> None:
-    scipy.special.erfc(x, out)
+    from scipy import special
+
+    special.erfc(x, out)
     if out.dtype == np.float64:  # where SciPy's loses x * x times the roundoff: exp(-x * x) of an x * x that is rounded
         tail = np.flatnonzero(x > 0.5)
         right = np.minimum(x[tail], 30)  # from there on it is 0
         near = np.rint(right * 2**20) / 2**20  # whose square is exact
-        out[tail] = np.exp(-near * near) * np.exp((near - right) * (near + right)) * scipy.special.erfcx(right)
+        out[tail] = np.exp(-near * near) * np.exp((near - right) * (near + right)) * special.erfcx(right)
 
 
 def _erf_of_root(out: NDArray[Any], x: NDArray[Any], square: NDArray[Any]) -> None:
@@ -118,8 +121,10 @@ def _normal_distribution(out: NDArray[Any], x: NDArray[Any], square: NDArray[Any
         np.multiply(out, HALF, out)
         np.add(out, HALF, out)
     else:
+        from scipy import special
+
         np.multiply(x, x, square)
-        scipy.special.ndtr(x, out)
+        special.ndtr(x, out)
 
 
 def _gelu_kernel(out: NDArray[Any], x: NDArray[Any], square: NDArray[Any]) -> None:

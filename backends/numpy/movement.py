@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from ..dtypes import computing_dtype
@@ -81,10 +80,12 @@ def add_rows(x: NDArray[Any], index: NDArray[np.int64], rows: int, /) -> NDArray
     if terms.shape[1] == 1:
         sums = np.bincount(index, terms[:, 0], rows)
     else:
+        from scipy import sparse  # which an import of pynested does not wait for
+
         # Column j of the selector has its one at the index of term j; so described, no sorting is needed.
         columns = np.arange(len(index) + 1)
         ones = np.ones(len(index), terms.dtype)
-        sums = scipy.sparse.csc_array((ones, index, columns), shape=(rows, len(index))) @ terms
+        sums = sparse.csc_array((ones, index, columns), shape=(rows, len(index))) @ terms
     return sums.astype(x.dtype, copy=False).reshape(shape)
 
 

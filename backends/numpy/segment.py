@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from ..dtypes import computing_dtype
@@ -225,11 +224,13 @@ def _selector(segments: Segments, first: int, last: int, dtype: np.dtype[Any]) -
     """A CSR matrix (last - first, rows) of ones that adds up the rows of each run; the offsets are its indptr."""
 
     def make() -> Any:
+        from scipy import sparse  # which an import of pynested does not wait for
+
         ends = segments.offsets[first : last + 1] - segments.offsets[first]
         rows = ends.item(-1)
         columns = np.arange(rows, dtype=np.int32 if rows < 2**31 else np.int64)
         ones = np.ones(rows, dtype)
-        return scipy.sparse.csr_array((ones, columns, ends.astype(columns.dtype)), shape=(last - first, rows))
+        return sparse.csr_array((ones, columns, ends.astype(columns.dtype)), shape=(last - first, rows))
 
     return segments.remember(("selector", first, last, dtype), make)
 

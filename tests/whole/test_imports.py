@@ -218,6 +218,19 @@ def test_what_draws_is_imported_when_it_is_asked_for() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_scipy_is_imported_when_it_is_needed() -> None:
+    code = """if True:
+        import math
+        import sys
+        import pynested as pn
+        early = [name for name in sys.modules if name.split(".")[0] in {"scipy", "zoneinfo", "unittest"}]
+        assert not early, early
+        assert abs(pn.erf(pn.array([0.5])).item() - math.erf(0.5)) < 1e-15
+        assert "scipy.special" in sys.modules
+    """
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_the_floors_can_be_broken(tmp_path: Path) -> None:
     upward = tmp_path / "storage.py"
     upward.write_text("def f():\n    from pynested.autograd import tape\n", encoding="utf-8")
