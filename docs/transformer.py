@@ -4,7 +4,8 @@
     python docs/transformer.py --steps 600 --width 64
 
 Two layers of causal attention, and nothing in them pads or masks: a batch is a nested array (B, *) of characters, and
-every operator works on what is there. The text comes with Python; the model is trained on the CPU in a minute.
+every operator works on what is there. The text comes with Python. The 300 steps take one to two minutes of processor
+time, and end with the first short words; more steps and a greater width write better ones.
 """
 
 from __future__ import annotations
