@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.backends.errors import ArgumentError
+from pynested.nested.array import NestedArray
 from pynested.structure.metadata import check_lengths, integers
 
 Ints = NDArray[np.int64]
@@ -46,7 +47,7 @@ def batches(
     Raises
     ------
     ArgumentError
-        For neither limit, and one below 1.
+        For neither limit, one below 1, a seed below 0, and an array in place of its lengths.
     StructureError
         For negative lengths.
     DTypeError
@@ -58,6 +59,8 @@ def batches(
     >>> [chosen.tolist() for chosen in pn.training.batches(lengths, most_elements=9)]
     [[1, 3, 2], [0], [4]]
     """
+    if isinstance(lengths, NestedArray):
+        raise ArgumentError("batches: takes the lengths of the components, not the array: x.lengths_along(1).")
     counted = integers("batches", "lengths", lengths, 1)
     check_lengths("batches", counted)
     limits = {"most_elements": most_elements, "most_components": most_components}
@@ -67,6 +70,9 @@ def batches(
             f"batches: give most_elements or most_components, or both, 1 or above, not {most_elements!r} and "
             f"{most_components!r}."
         )
+    seed = None if seed is None else canonical_int("batches", "seed", seed)
+    if seed is not None and seed < 0:
+        raise ArgumentError(f"batches: seed must be 0 or above, not {seed}.")
     return _drawn(counted, given.get("most_elements"), given.get("most_components"), seed)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pynested.autograd import Array
-from pynested.backends.errors import ArgumentError
+from pynested.backends.errors import ArgumentError, named_type
 from pynested.interchange import from_torch
 
 
@@ -24,7 +24,7 @@ def from_state_dict(state: Mapping[str, Any], *, requires_grad: bool = True) -> 
     Raises
     ------
     ArgumentError
-        For a value that is no tensor, naming it.
+        For a value that is no tensor, naming it, and what is no mapping.
     DTypeError
         For a dtype that pynested does not have, as bfloat16 on the CPU.
     MissingDependency
@@ -37,6 +37,8 @@ def from_state_dict(state: Mapping[str, Any], *, requires_grad: bool = True) -> 
     >>> sorted(weights)  # doctest: +SKIP
     ['bias', 'weight']
     """
+    if not isinstance(state, Mapping):
+        raise ArgumentError(f"from_state_dict: takes what module.state_dict() gives, not {named_type(state)}.")
     found: dict[str, Array] = {}
     for name, tensor in state.items():
         if not hasattr(tensor, "detach"):

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pynested import operators as ops
 from pynested.autograd import Array, no_grad
-from pynested.autograd.containers import flatten
 from pynested.backends.errors import ArgumentError
 from pynested.backends.host import to_host
 
-from .trees import opened, stepped
+from .checks import check_betas, check_numbers, check_state
+from .trees import arrays_of, opened, stepped
 
 
 class Momentum(NamedTuple):
@@ -66,9 +67,11 @@ def sgd(
     Raises
     ------
     ArgumentError
-        For numbers that make no sense, and trees of other sizes.
-    ShapeError
-        For a gradient of another shape.
+        For numbers that make no sense, trees of another form, and the state of another step or of other parameters.
+    ShapeError, StructureError
+        For a gradient of another shape; a nested one lies in memory as its parameter does.
+    DTypeError
+        For a parameter that is not of floats.
 
     Notes
     -----
@@ -82,10 +85,11 @@ def sgd(
     >>> w
     array([0.5, 1. ], requires_grad=True)
     """
-    _check("sgd", learning_rate=learning_rate, momentum=momentum, weight_decay=weight_decay)
+    check_numbers("sgd", learning_rate=learning_rate, momentum=momentum, weight_decay=weight_decay)
     if nesterov and not momentum:
         raise ArgumentError("sgd: nesterov looks ahead along the velocity, so momentum must be above 0.")
     arrays, slopes, rebuild = opened("sgd", parameters, gradients)
+    check_state("sgd", state, Momentum, arrays)
     velocities: list[Array] = []
 
     def step(i: int, p: Array) -> Array:
@@ -130,9 +134,11 @@ def adam(
     Raises
     ------
     ArgumentError
-        For numbers that make no sense, and trees of other sizes.
-    ShapeError
-        For a gradient of another shape.
+        For numbers that make no sense, trees of another form, and the state of another step or of other parameters.
+    ShapeError, StructureError
+        For a gradient of another shape; a nested one lies in memory as its parameter does.
+    DTypeError
+        For a parameter that is not of floats.
 
     Notes
     -----
@@ -185,10 +191,10 @@ def _adam(
     eps: float,
     weight_decay: float,
 ) -> tuple[Any, Moments]:
-    _check(name, learning_rate=learning_rate, eps=eps, weight_decay=weight_decay)
-    if len(betas) != 2 or not all(0 <= beta < 1 for beta in betas):
-        raise ArgumentError(f"{name}: betas are two numbers from 0 to below 1, not {betas!r}.")
+    check_numbers(name, learning_rate=learning_rate, eps=eps, weight_decay=weight_decay)
+    check_betas(name, betas)
     arrays, slopes, rebuild = opened(name, parameters, gradients)
+    check_state(name, state, Moments, arrays)
     (first, second), steps = betas, 1 if state is None else state.steps + 1
     means: list[Array] = []
     squares: list[Array] = []
@@ -227,16 +233,16 @@ def clip_by_norm(gradients: Any, most: float) -> tuple[Any, float]:
     Raises
     ------
     ArgumentError
-        For ``most`` not above 0.
+        For ``most`` not above 0, and where there is no array.
 
     Examples
     --------
     >>> pn.training.clip_by_norm({"w": pn.array([3.0, 4.0])}, 1.0)
     ({'w': array([0.6, 0.8])}, 5.0)
     """
-    if not most > 0:
+    if not (isinstance(most, Real) and most > 0):
         raise ArgumentError(f"clip_by_norm: most must be above 0, not {most!r}.")
-    arrays, rebuild = flatten(gradients)
+    arrays, rebuild = arrays_of("clip_by_norm", "gradients", gradients)
     norm = math.hypot(*[_norm(array) for array in arrays])
     if not most < norm < math.inf:
         return gradients, norm
@@ -251,9 +257,3 @@ def _norm(array: Array) -> float:
     if not 0 < largest < math.inf:
         return largest
     return largest * math.sqrt(float(np.square(values / largest).sum()))
-
-
-def _check(name: str, **numbers: float) -> None:
-    for what, number in numbers.items():
-        if not 0 <= number < math.inf:
-            raise ArgumentError(f"{name}: {what} must be 0 or above, and finite, not {number!r}.")

@@ -44,6 +44,12 @@ def test_what_makes_no_sense_is_refused() -> None:
         pn.training.batches([1])
     with pytest.raises(ArgumentError, match="1 or above, not 0 and None"):
         pn.training.batches([1], most_elements=0)
+    with pytest.raises(ArgumentError, match="takes the lengths of the components, not the array"):
+        pn.training.batches(pn.nested_array([[1.0], []]), most_elements=1)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="seed must be an integer, not 'a'"):
+        pn.training.batches([1], most_elements=1, seed="a")  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="seed must be 0 or above, not -1"):
+        pn.training.batches([1], most_elements=1, seed=-1)
     with pytest.raises(StructureError):
         pn.training.batches([-1], most_elements=1)
     with pytest.raises(DTypeError):

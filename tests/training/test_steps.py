@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, ShapeError
+from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
 
 NESTEROV = {"momentum": 0.9, "nesterov": True, "weight_decay": 0.01}
 WIDE = {"betas": (0.5, 0.9), "weight_decay": 0.1, "eps": 1e-3}
@@ -95,12 +95,60 @@ def test_what_makes_no_sense_is_refused() -> None:
         (lambda: pn.training.adam(w, g, betas=(0.9, 1.0)), "betas are two numbers from 0 to below 1"),
         (lambda: pn.training.adam({}, {}), "there is no array among the parameters"),
         (lambda: pn.training.adam([w, w], [g]), "there are 2 parameters and 1 gradients"),
+        (lambda: pn.training.adam({"a": w}, {"b": g}), "'a' is a parameter without a gradient"),
+        (lambda: pn.training.adam({"a": w}, {"a": g, "b": g}), "'b' is a gradient without a parameter"),
+        (lambda: pn.training.adam([w], g), "a list is among the parameters where an Array is among the gradients"),
+        (lambda: pn.training.adam([w], [None]), "an Array is among the parameters where a NoneType is"),
+        (lambda: pn.training.sgd([w, np.ones(1)], [g, g], learning_rate=1.0), r"NumPy is .*: pn\.array\(x\)"),
+        (lambda: pn.training.sgd(w, g, learning_rate="0.1"), "learning_rate is a number, not a str"),  # type: ignore[arg-type]
+        (
+            lambda: pn.training.sgd(w, g, learning_rate=pn.training.constant(1.0)),  # type: ignore[arg-type]
+            r"not a function\. Call the schedule: learning_rate=rate\(step\)",
+        ),
+        (lambda: pn.training.adam(w, g, betas=0.9), "betas are two numbers"),  # type: ignore[arg-type]
+        (lambda: pn.training.adam(w, g, lr=0.1), "there is no argument 'lr'"),  # type: ignore[call-arg]
         (lambda: pn.training.clip_by_norm(g, 0.0), "most must be above 0"),
+        (lambda: pn.training.clip_by_norm(g, "1"), "most must be above 0"),  # type: ignore[arg-type]
+        (lambda: pn.training.clip_by_norm({"a": None}, 1.0), "there is no array among the gradients"),
     ):
         with pytest.raises(ArgumentError, match=says):
             call()
     with pytest.raises(ShapeError, match=r"parameter 1 has shape \(1,\), and its gradient \(2,\)"):
         pn.training.adam([w, w], [g, pn.ones(2)])
+    with pytest.raises(DTypeError, match="parameter 1 has dtype int64, and steps are made of floats"):
+        pn.training.adam([w, pn.array([1])], [g, pn.array([1])])
+
+
+def test_a_state_is_that_of_this_step_and_of_these_parameters() -> None:
+    w, g = pn.array([1.0]), pn.array([1.0])
+    momentum = pn.training.sgd(w, g, learning_rate=0.1)[1]
+    moments = pn.training.adam(w, g)[1]
+    wrong: Any
+    for wrong, says in ((momentum, "not a Momentum"), ({}, "not a dict")):
+        with pytest.raises(ArgumentError, match=f"the state is Moments, which the step before gave.*{says}"):
+            pn.training.adam(w, g, wrong)
+    with pytest.raises(ArgumentError, match="the state is Momentum.*not a Moments"):
+        pn.training.sgd(w, g, moments, learning_rate=0.1)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match=r"the state is that of parameters of shapes \[\(1,\)\]"):
+        pn.training.adam([w, w], [g, g], moments)
+
+
+def test_gradients_stand_beside_parameters_by_their_names() -> None:
+    tree = {"a": pn.array([1.0]), "b": pn.array([2.0])}
+    slopes = {"b": pn.array([10.0]), "a": pn.array([1.0])}
+    made, _ = pn.training.sgd(tree, slopes, learning_rate=0.5)
+    assert {name: one.tolist() for name, one in made.items()} == {"a": [0.5], "b": [-3.0]}
+
+
+def test_a_nested_gradient_has_the_components_of_its_parameter_in_the_same_places() -> None:
+    w = pn.nested_array([[1.0], [2.0, 3.0]], layout=pn.jagged)
+    with pytest.raises(StructureError, match="component 0"):
+        pn.training.adam(w, pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged))
+    values, lengths = pn.ones(3), [1, 2]
+    first = pn.nested_array_from_jagged(values, [0, 1, 3], lengths)
+    swapped = pn.nested_array_from_jagged(values, [2, 0, 3], lengths)
+    with pytest.raises(StructureError, match="does not lie in memory as its parameter does"):
+        pn.training.adam(first, swapped)
 
 
 class TestClipping:
@@ -132,3 +180,8 @@ def test_state_dicts() -> None:
     assert module.weight.tolist() == [1, 1]
     with pytest.raises(ArgumentError, match="'x' is int, not a tensor"):
         pn.training.from_state_dict({"x": 1})
+
+
+def test_what_is_no_state_dict_is_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"what module\.state_dict\(\) gives, not a list"):
+        pn.training.from_state_dict([])  # type: ignore[arg-type]
