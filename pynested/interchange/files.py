@@ -7,13 +7,14 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import own_class
-from pynested.backends.errors import ArgumentError, ExchangeError
+from pynested.backends.errors import ArgumentError, ExchangeError, named_type
 from pynested.nested.array import NestedArray
 from pynested.structure import Jagged, Strided
 
@@ -59,10 +60,16 @@ def save(path: str | os.PathLike[str], arrays: Value | Mapping[str, Value]) -> N
     """
     write = _by_ending("save", path)[0]
     named = {_ONE: arrays} if isinstance(arrays, Array | NestedArray) else arrays
-    if not isinstance(named, Mapping) or not all(
-        isinstance(name, str) and isinstance(one, Array | NestedArray) for name, one in named.items()
-    ):
-        raise ArgumentError("save: takes an array, or a mapping from names (str) to arrays.")
+    if not isinstance(named, Mapping):
+        raise ArgumentError(f"save: takes an array, or a mapping from names (str) to arrays, not {named_type(named)}.")
+    for name, one in named.items():
+        if not isinstance(name, str):
+            raise ArgumentError(f"save: takes an array, or a mapping from names (str) to arrays; {name!r} is no text.")
+        if not isinstance(one, Array | NestedArray):
+            raise ArgumentError(
+                f"save: takes an array, or a mapping from names (str) to arrays; {name!r} is {named_type(one)}. Make "
+                "an array of it: pn.array(x), or pn.nested_array(x)."
+            )
     head: dict[str, Any] = {"version": VERSION, "arrays": {}}
     parts: Parts = {}
     for name, one in named.items():
@@ -91,7 +98,7 @@ def load(path: str | os.PathLike[str]) -> Value | dict[str, Value]:
     Raises
     ------
     ExchangeError
-        For a file that `save` did not write, of a newer version, or whose parts are missing.
+        For a file that `save` did not write, that is damaged, of a newer version, or whose parts are missing.
     StructureError
         For parts that do not fit each other.
 
@@ -101,12 +108,13 @@ def load(path: str | os.PathLike[str]) -> Value | dict[str, Value]:
     Traceback (most recent call last):
     FileNotFoundError: [Errno 2] No such file or directory: 'missing.npz'
     """
-    head, parts = _by_ending("load", path)[1](Path(path))
+    read = _by_ending("load", path)[1]
     try:
+        head, parts = read(Path(path))
         told = json.loads(head)
         version, arrays = told["version"], told["arrays"]
-    except (ValueError, KeyError, TypeError):
-        raise ExchangeError(f"load: {path} was not written by pynested.save.") from None
+    except (ValueError, KeyError, TypeError, EOFError, BadZipFile):
+        raise ExchangeError(f"load: {path} was not written by pynested.save, or it is damaged.") from None
     if version != VERSION:
         raise ExchangeError(f"load: {path} has version {version}, and this pynested reads {VERSION}. Take a newer one.")
     try:
@@ -134,6 +142,8 @@ Read = Callable[[Path], tuple[str, Parts]]
 
 
 def _by_ending(name: str, path: str | os.PathLike[str]) -> tuple[Write, Read]:
+    if isinstance(path, Array | NestedArray):
+        raise ArgumentError(f"{name}: the path comes first, and is text or a Path, not {named_type(path)}.")
     ending = Path(path).suffix
     if ending not in _FORMATS:
         raise ArgumentError(f"{name}: {os.fspath(path)!r} ends in {ending!r}. Take one of {', '.join(_FORMATS)}.")
@@ -146,7 +156,7 @@ def _write_npz(path: Path, head: str, parts: Parts) -> None:
 
 
 def _read_npz(path: Path) -> tuple[str, Parts]:
-    with np.load(path, allow_pickle=False) as file:
+    with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
         if _HEAD not in file.files:
             return "", {}
         return file[_HEAD].tobytes().decode(), {name: file[name] for name in file.files if name != _HEAD}

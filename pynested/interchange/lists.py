@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.backends.errors import ExchangeError, GradientError, MissingDependency
+from pynested.backends.errors import ArgumentError, ExchangeError, GradientError, MissingDependency, named_type
 from pynested.nested.array import NestedArray
 from pynested.structure import Ints
 
@@ -80,7 +80,12 @@ def must_copy(name: str, copy: bool | None, why: str) -> None:
 
 
 def untracked(name: str, x: Array | NestedArray) -> None:
-    """Refuse an array whose gradients would be lost."""
+    """Refuse what is no array, and an array whose gradients would be lost."""
+    if not isinstance(x, Array | NestedArray):
+        raise ArgumentError(
+            f"{name}: takes an array of pynested, not {named_type(x)}. Make one of it: pn.array(x), or "
+            "pn.nested_array(x)."
+        )
     if x.requires_grad:
         raise GradientError(
             f"{name}: this array requires grad, and gradients do not cross to another library. Say so: "

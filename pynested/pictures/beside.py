@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.backends.errors import ArgumentError
+from pynested.backends.errors import ArgumentError, named_type
 from pynested.backends.host import to_host
 from pynested.components.views import component_data
 from pynested.nested.array import NestedArray
@@ -71,6 +71,11 @@ class Column:
 
 def draw_beside(arrays: Mapping[str, Any], padded: Collection[str] = (), stretched: Collection[str] = ()) -> Sheet:
     """Draw arrays side by side; `padded` and `stretched` name dense ones, the others' lengths say how far."""
+    if not isinstance(arrays, Mapping) or not all(isinstance(name, str) for name in arrays):
+        raise ArgumentError(
+            f"beside: takes arrays by their names (str), as in beside({{'x': x, 'y': y}}), not {named_type(arrays)}"
+            f"{' with other keys' if isinstance(arrays, Mapping) else ''}."
+        )
     nested = [x for x in arrays.values() if type(x) is NestedArray]
     if not nested:
         raise ArgumentError("beside: none of the arrays is nested. Draw a dense array alone: picture(x).")

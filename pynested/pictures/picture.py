@@ -11,7 +11,7 @@ from pathlib import Path
 from pynested.autograd import Array
 from pynested.autograd.show import Tape
 from pynested.backends import get_backend
-from pynested.backends.errors import ArgumentError, MissingDependency
+from pynested.backends.errors import ArgumentError, MissingDependency, named_type
 from pynested.nested.array import NestedArray
 from pynested.operators.attention.block_mask import BlockMask
 from pynested.structure import Jagged
@@ -110,6 +110,8 @@ def picture(x: NestedArray | Array | BlockMask | Tape, name: str | None = None) 
     >>> picture(pn.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).transpose(0, 1), name="w")
     <Picture: A dense array: shape (3, 2), strides (1, 3), in 6 values of memory>
     """
+    if not isinstance(name, str | None):
+        raise ArgumentError(f"picture: name is text, not {named_type(name)}.")
     called = {} if name is None else {"name": name}
     for kind, draw in _DRAWN.items():
         if isinstance(x, kind):

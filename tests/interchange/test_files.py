@@ -78,6 +78,12 @@ def test_what_is_no_such_file_is_refused(tmp_path: Path) -> None:
     np.savez(changed, pynested=np.frombuffer(json.dumps(head).encode(), np.uint8), **parts)  # type: ignore[arg-type]
     with pytest.raises(pn.errors.StructureError):
         pn.load(changed)
+    for damage, text in (("empty", b""), ("text", b"hello"), ("cut short", newer.read_bytes()[:-9])):
+        (tmp_path / f"{damage}.npz").write_bytes(text)
+        with pytest.raises(ExchangeError, match=r"was not written by pynested\.save, or it is damaged"):
+            pn.load(tmp_path / f"{damage}.npz")
+    with pytest.raises(ArgumentError, match="the path comes first, and is text or a Path, not an Array"):
+        pn.save(pn.ones(1), "x.npz")  # type: ignore[arg-type]
     for wrong in ({1: pn.ones(1)}, {"x": np.ones(1)}, [pn.ones(1)]):
         with pytest.raises(ArgumentError, match="save: takes an array, or a mapping"):
             pn.save(tmp_path / "x.npz", wrong)  # type: ignore[arg-type]

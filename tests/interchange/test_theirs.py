@@ -10,6 +10,7 @@ import pytest
 
 import pynested as pn
 from pynested.backends.errors import (
+    ArgumentError,
     DTypeError,
     ExchangeError,
     GradientError,
@@ -245,6 +246,12 @@ class TestOthers:
                 pn.from_numpy(wrong)  # type: ignore[arg-type]
         with pytest.raises(DTypeError):
             pn.from_numpy(np.array(["a"]))
+
+
+def test_what_is_no_array_of_ours_does_not_go_out() -> None:
+    for given in ([[1.0]], np.ones(2), None):
+        with pytest.raises(ArgumentError, match="to_numpy: takes an array of pynested, not a"):
+            pn.to_numpy(given)  # type: ignore[arg-type]
 
 
 def test_a_library_that_is_not_there_is_named() -> None:

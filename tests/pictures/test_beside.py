@@ -154,6 +154,8 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "another batch": ({"x": ragged(), "y": ragged()[:2]}, {}, "y has 2 components, the first nested array 4"),
     "no row each": ({"x": ragged(), "y": pn.zeros((3, 2))}, {}, r"y is \(3, 2\), which has not one row for each"),
     "a list": ({"x": ragged(), "y": [1, 2]}, {}, "y is list"),
+    "arrays without names": ([ragged()], {}, "takes arrays by their names .*, not a list"),  # type: ignore[dict-item]
+    "names that are no text": ({1: ragged()}, {}, "not a dict with other keys"),  # type: ignore[dict-item]
     "no such name": ({"x": ragged()}, {"padded": ["y"]}, "no 'y' among the arrays, which are x"),
 }
 
@@ -168,6 +170,10 @@ def test_what_cannot_stand_side_by_side_is_refused(name: str) -> None:
 def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(ArgumentError, match="are drawn, not list"):
         picture([1.0])  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="name is text, not an int"):
+        picture(ragged(), name=3)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="there is no argument 'color'"):
+        picture(ragged(), color="red")  # type: ignore[call-arg]
 
 
 def test_the_picture_of_a_tape_says_what_its_text_says() -> None:
