@@ -74,6 +74,11 @@ class Asked:
         others = {words: one for words, one in elsewhere.items() if one is not None}
         return Second(_of(self.again.get(placement, []), part), _of(self.dense, part), others)
 
+    def differs_elsewhere(self, placement: str) -> bool:
+        """Return whether other processes have given another answer, while this one repeats its own."""
+        others = (self.second(placement, one.part).other(one) for one in self.found[placement])
+        return any(pair is not None and pair[0] for pair in others)
+
     def doubtful(self, without: Collection[str] = LOST) -> list[str]:
         """Return the placements to ask again: of each way to differ the first, but of those that are left out."""
         first: dict[tuple[str, str], str] = {}
@@ -157,8 +162,11 @@ class Questions:
     def _ask_elsewhere(self, asked: Asked, session: Session) -> None:
         """Ask what differs in other processes too; a process is lost once more there, but time is not."""
         for placement in asked.doubtful(without=(HUNG, GARBLED)):
-            replies = session.elsewhere(asked.job.request(placement))
-            asked.elsewhere[placement] = {words: self._judged(asked, reply, True) for words, reply in replies}
+            for fresh in (False, True):  # another answer counts if no earlier call can have made it
+                replies = session.elsewhere(asked.job.request(placement), fresh)
+                asked.elsewhere[placement] = {words: self._judged(asked, reply, True) for words, reply in replies}
+                if not asked.differs_elsewhere(placement):
+                    break
 
 
 def is_of_descriptions(asked: Asked, placement: str, finding: Finding) -> bool:

@@ -9,6 +9,7 @@ A case cites the clauses that it shows, and a call can break one of them and kee
 - a call on a batch of no components that should be refused, and crashes, breaks the clause that keeps such batches;
 - a refusal breaks the clause that says what the operator gives, the first that the case names, or, where there is no
   element at all, the edge that says what becomes of nothing: dtypes, signs and infinities are not what is refused;
+- a clause on the gradients of some operands is not broken where those of others are asked for;
 - a clause that begins with one value of an argument, `dim=None` say, is not broken by a call without it;
 - a program that ends at the call of an operator, since that is refused, breaks such a clause of the operator: what the
   program is about was never asked;
@@ -22,12 +23,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from pynested.spec.encoding import decode_value
-from pynested.spec.table import Clause
+from pynested.spec.table import Clause, Operator
 
-from .conditions import gives, speaks_of
+from .conditions import gives, is_of_some_calls, speaks_of
 from .contradictions import is_outside, is_second
-from .corpus import Case, Corpus
+from .corpus import Case, Corpus, Program
 from .judge import CORRUPT, ERROR, FORWARD, GRADIENT, OK, Finding
+from .messages import differentiated
 from .placements import APART, BARE, PACKED, words
 from .replies import LOST
 from .wording import normal
@@ -60,6 +62,10 @@ _ABOUT |= {"nan": re.compile("NaN"), "inf": re.compile(r"\binf"), "zero": re.com
 _SPECIAL = re.compile(r"^(?:any |-)?(nan|inf)\b", re.IGNORECASE)
 _ZERO = re.compile(r"^-?0\.0\b")  # where one zero is wanted, and another came, the sign is what differs
 
+# A clause on the gradients of the operands that it names.
+_GRADIENTS_OF = re.compile(r"The gradients? of ((?:`\w+`(?:, | and )?)+)")
+_NAME = re.compile(r"`(\w+)`")
+
 # How the refusal of an index names an entry after the first one; a step may be that of the first.
 _LATER = re.compile(r"\bstep\b(?!:)|\bragged dim")
 
@@ -74,8 +80,8 @@ class Blame:
     A call that is refused in the same words as one before it is refused for the same reason, and not for what is
     special about it: the cases of an operator begin with the plainest. What becomes of nothing, or which sizes a result
     has, is never the reason of others; nor is what a drawn case cites, which is all that its family may show. But it is
-    the reason of calls that have no element at all, which come last: that there is none is not what is refused,
-    unless that reason is a special one, which those calls do not have.
+    the reason of calls that have no element at all, which come last: that there is none is not what is refused.
+    A reason that is special, which is not the first clause, has to be one that a call cites, or that speaks of it.
     """
 
     def __init__(self, corpus: Corpus) -> None:
@@ -95,9 +101,8 @@ class Blame:
             self._of_elements.setdefault(key, found)
         first = self._refused.get(key) or (self._of_elements.get(key, found) if case.has_no_element else found)
         operator = self._corpus.table[case.op]
-        if case.has_no_element and first.id not in (operator.clauses[0].id, *case.clauses):
-            return found
-        return first if speaks_of(first, case, operator) else found
+        fits = first.id in (operator.clauses[0].id, *case.clauses) or is_of_some_calls(first)
+        return first if fits and speaks_of(first, case, operator) else found
 
 
 def only_placed(found: Mapping[str, Sequence[Finding]], finding: Finding, placements: Sequence[str]) -> bool:
@@ -139,7 +144,8 @@ def _first(case: Case, finding: Finding, corpus: Corpus) -> Clause:
     operator = corpus.table[called or case.op]
 
     def can_be_broken(clause: Clause) -> bool:
-        return clause.kind_class != _UNSPECIFIED and speaks_of(clause, case, operator, finding.step)
+        asked = clause.kind_class != _UNSPECIFIED and speaks_of(clause, case, operator, finding.step)
+        return asked and not (finding.part == GRADIENT and _of_others(clause, case, operator))
 
     own = list(filter(can_be_broken, operator.clauses))
     cited = [corpus.clauses[id_] for id_ in (() if called else finding.clauses) or case.clauses]
@@ -152,6 +158,16 @@ def _first(case: Case, finding: Finding, corpus: Corpus) -> Clause:
     cited.sort(key=lambda clause: (clause not in own, corpus.witnesses[clause.id]))
     default = corpus.clauses.get(_DEFAULTS.get(GRADIENT if finding.part == GRADIENT else finding.verdict, ""))
     return next(_fitting(cited, own, finding), default or (cited or own)[0])
+
+
+def _of_others(clause: Clause, case: Case, operator: Operator) -> bool:
+    """Return whether a clause is on the gradients of operands by name, of which this case asks none."""
+    named = _GRADIENTS_OF.match(clause.text)
+    if named is None or isinstance(case, Program):
+        return False
+    names = list(operator.call.parameters)
+    asked = {names[min(one, len(names) - 1)] if isinstance(one, int) else one for one in differentiated(case, operator)}
+    return asked.isdisjoint(_NAME.findall(named[1]))
 
 
 def _refused(

@@ -97,9 +97,9 @@ class Child:
         within = Within(self.identity.capabilities, requests)
         yield from within.answers(self._answers(_Line(within)))
 
-    def elsewhere(self, request: Message) -> Iterator[tuple[str, Reply]]:
+    def elsewhere(self, request: Message, fresh: bool = False) -> Iterator[tuple[str, Reply]]:
         """Yield the replies of processes whose new memory is filled, with words for what it is filled with."""
-        return self._filled.replies(request)
+        return self._filled.replies(request, fresh)
 
     def _answers(self, line: _Line) -> Iterator[Reply]:
         died = ""  # how the child died of the request that is now asked once more, alone

@@ -35,6 +35,11 @@ _OPENINGS = {
 }
 
 
+def is_of_some_calls(clause: Clause) -> bool:
+    """Return whether a clause begins with what the calls are like that it speaks of."""
+    return bool(_opening(clause.text)[0])
+
+
 def speaks_of(clause: Clause, case: Case, operator: Operator, step: int | None = None) -> bool:
     """Return whether a clause of an operator speaks of a call of it: the one of a case, or of a step of a program.
 

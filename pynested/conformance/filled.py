@@ -42,8 +42,13 @@ class Filled:
         self._start, self._environment = start, environment
         self._sessions: dict[str, Session | None] = {}
 
-    def replies(self, request: Message) -> Iterator[tuple[str, Reply]]:
-        """Yield what memory is filled with, and the reply; a loss that does not come again is one of earlier calls."""
+    def replies(self, request: Message, fresh: bool = False) -> Iterator[tuple[str, Reply]]:
+        """Yield what memory is filled with, and the reply; a loss that does not come again is one of earlier calls.
+
+        An earlier call may also have spoilt the memory of a process: a ``fresh`` one has answered none.
+        """
+        if fresh:
+            self.close()
         for words, number in FILLS.items():
             if words not in self._sessions:
                 self._sessions[words] = self._started(number)

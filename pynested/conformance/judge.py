@@ -74,41 +74,45 @@ def judge(case: Case, layout: str, reply: Reply, errors_are: str = "kind", kinds
     """
     part = ERROR if case.is_error else FORWARD
     if reply.unsteady:
-        return _once_lost(case, part, judge(case, layout, replace(reply, unsteady=""), errors_are, kinds), reply)
+        return _once_lost(
+            case, layout, part, judge(case, layout, replace(reply, unsteady=""), errors_are, kinds), reply
+        )
     if reply.refusal is not None:
-        findings = [_refused(case, reply.refusal, errors_are)]
+        findings = [_refused(case, layout, reply.refusal, errors_are)]
     elif reply.outcome == VALUE:
         findings = list(_answered(case, layout, reply, kinds))
     else:
         verdict = ADAPTER if reply.outcome == ERRORED else reply.outcome
-        findings = [Finding(part, verdict, _wanted(case), reply.text)]
+        findings = [Finding(part, verdict, _wanted(case, layout), reply.text)]
     if case.gradient_expected and len(findings) == 1:
         findings.append(Finding(GRADIENT, UNREACHED))
     return findings
 
 
-def _once_lost(case: Case, part: str, answered: Sequence[Finding], reply: Reply) -> list[Finding]:
+def _once_lost(case: Case, layout: str, part: str, answered: Sequence[Finding], reply: Reply) -> list[Finding]:
     """Put a loss that did not come again on the last part that was asked for; what was answered before it counts."""
-    lost = Finding(part, CRASHED, _wanted(case), f"{reply.unsteady}; {DAMAGED}")
+    lost = Finding(part, CRASHED, _wanted(case, layout), f"{reply.unsteady}; {DAMAGED}")
     if len(answered) == 1 or answered[1].verdict == UNREACHED:
         return [lost, *answered[1:]]
     return [answered[0], replace(lost, part=GRADIENT, want="a gradient")]
 
 
-def _wanted(case: Case) -> str:
+def _wanted(case: Case, layout: str) -> str:
     """Return in a few words what the case must give."""
     if case.is_error:
         return f"{case.expect['error']['kind']}"
+    if case.expect.get("kind", {}).get(layout) == "dense":
+        return "a dense result"
     return {"list": "a list", "python": "a Python value"}.get(form := form_of(case.expect), f"a {form} result")
 
 
-def _refused(case: Case, refusal: Refusal, errors_are: str) -> Finding:
+def _refused(case: Case, layout: str, refusal: Refusal, errors_are: str) -> Finding:
     got = str(refusal)
     if refusal.phase == "read":  # the target did not refuse: it answered, and the answer is none
-        return Finding(ERROR if case.is_error else FORWARD, CORRUPT, _wanted(case), told(got))
+        return Finding(ERROR if case.is_error else FORWARD, CORRUPT, _wanted(case, layout), told(got))
     if not case.is_error or refusal.phase == "construct":
         where = " (while building the operand)" if refusal.phase == "construct" else ""
-        return Finding(ERROR if case.is_error else FORWARD, "refused", _wanted(case), got + where)
+        return Finding(ERROR if case.is_error else FORWARD, "refused", _wanted(case, layout), got + where)
     return refusal_of(str(case.expect["error"]["kind"]), refusal, errors_are)
 
 
@@ -138,7 +142,7 @@ def builtins_of(kind: str) -> tuple[str, ...]:
 
 def _answered(case: Case, layout: str, reply: Reply, kinds: bool) -> Iterator[Finding]:
     if case.is_error:
-        yield Finding(ERROR, "accepted", _wanted(case), "a result: " + describe(reply.value))
+        yield Finding(ERROR, "accepted", _wanted(case, layout), "a result: " + describe(reply.value))
         return
     forward = compared(FORWARD, reply.value, case.expect, layout, kinds)
     yield forward

@@ -100,8 +100,11 @@ class Session(Protocol):
     def answers(self, requests: Iterable[Message]) -> Iterator[Reply]:
         """Yield one reply for each request, in order."""
 
-    def elsewhere(self, request: Message) -> Iterable[tuple[str, Reply]]:
-        """Return the replies of other processes, in which memory that nobody wrote holds what the words say."""
+    def elsewhere(self, request: Message, fresh: bool = False) -> Iterable[tuple[str, Reply]]:
+        """Return the replies of other processes, in which memory that nobody wrote holds what the words say.
+
+        Those that are ``fresh`` have answered no other request.
+        """
 
 
 class InProcess:
@@ -126,7 +129,7 @@ class InProcess:
         within = Within(self.identity.capabilities, requests)
         yield from within.answers(map(self._answer, within))
 
-    def elsewhere(self, request: Message) -> Iterable[tuple[str, Reply]]:
+    def elsewhere(self, request: Message, fresh: bool = False) -> Iterable[tuple[str, Reply]]:
         """Return nothing: there is no other process."""
         return ()
 

@@ -89,7 +89,8 @@ def _others(x: Array, items: list[Any]) -> tuple[Array, list[int]]:
         else:
             plain.append(item)
             here += not is_place(item)
-    return of_dense(x, tuple(plain)), dims
+    whole = len(plain) <= x.ndim and all(entry == _ALL for entry in plain)
+    return x if whole else of_dense(x, tuple(plain)), dims
 
 
 def _apart(items: list[Any]) -> bool:

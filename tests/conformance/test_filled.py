@@ -22,10 +22,10 @@ ONE_CASE = Selection(layouts=("jagged",), match="*/ragged/2")
 pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc fills memory")
 
 
-def findings(vectors: Path, command: str, fill: str) -> list[dict[str, Any]]:
+def findings(vectors: Path, command: str, fill: str, selection: Selection = ONE_CASE) -> list[dict[str, Any]]:
     """Run a miniature whose own memory is filled too, so that what it answers is the same in every run of this test."""
     session = Child(shlex.split(command), environment=filled(None, FILLS[fill]))
-    run = conform(load_corpus(vectors), ONE_CASE, lambda: session, None, io.StringIO())
+    run = conform(load_corpus(vectors), selection, lambda: session, None, io.StringIO())
     return [one for row in run.results for one in row["findings"] if "kind" in one]
 
 
@@ -45,6 +45,12 @@ def test_what_hangs_on_unwritten_memory_is_unsteady(
 def test_what_is_wrong_everywhere_is_steady(vectors: Path, command: Callable[[str], str], name: str, kind: str) -> None:
     found = findings(vectors, command(name), "zeros")
     assert found and {one["kind"] for one in found} == {kind} and not any("again" in one for one in found)
+
+
+def test_what_an_earlier_call_has_spoilt_there_is_no_other_answer(vectors: Path, command: Callable[[str], str]) -> None:
+    several = Selection(layouts=("jagged",), match="*/ragged/*")
+    found = findings(vectors, command("SpoiltByEarlierCalls"), "zeros", several)
+    assert len(found) > 1 and {one["kind"] for one in found} == {"differs"}
 
 
 def test_other_tunings_of_the_allocator_stay() -> None:
@@ -79,5 +85,7 @@ def test_each_session_is_started_once_and_ended() -> None:
         assert {words: int(one.value) for words, one in replies.items()} == FILLS
         assert not any(one.unsteady for one in replies.values())  # that is of calls before this one
     assert len(started) == len(FILLS)
+    assert len(dict(sessions.replies({}, fresh=True))) == len(FILLS) and len(started) == 2 * len(FILLS)
+    assert [one.ended for one in started] == [True, True, False, False]
     sessions.close()
     assert all(one.ended for one in started)

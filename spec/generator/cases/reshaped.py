@@ -78,6 +78,8 @@ def reshaped(book: Book, row: Row, key: str) -> None:
     if not pairs and book.op != "reshape_as":  # an irregular dimension keeps its size; of another array it has any
         pairs = [(_known(target), _known(form))]
     wrong = any(math.prod(new) != math.prod(old) for new, old in pairs)
+    if wrong and not form.shapes:
+        return  # nothing says that there is no component which fits
     args: list[Any] = [x, _written(row["counted"], form, target)]
     if book.op == "reshape_as":
         args = [x, drawn(target, "int8", f"{key} y")]
