@@ -23,6 +23,7 @@ REDUCTIONS = ["sum", "mean", "amax", "amin"]
 WIDTH = 5
 Line = tuple[str, tuple[Any, ...]]
 OFFSETS = pn.array([0, 3, 3, 40, 64])
+LENGTHS = pn.array([3, 0, 37, 24])  # said, an array counts as one with holes
 
 lines = st.one_of(
     st.tuples(st.sampled_from(ONE), st.tuples(st.integers(0, 9))),
@@ -98,10 +99,15 @@ def gradients(function: Any, operands: list[Any]) -> list[bytes]:
     st.integers(0, 99),
     st.booleans(),
     st.booleans(),
+    st.booleans(),
 )
 @settings(max_examples=150, deadline=None, phases=[one for one in Phase if one is not Phase.explain])  # which traces
-def test_programs_give_the_same_bits(drawn: list[Line], dtypes: Any, seed: int, in_blocks: bool, twice: bool) -> None:
+def test_programs_give_the_same_bits(
+    drawn: list[Line], dtypes: Any, seed: int, in_blocks: bool, twice: bool, holes: bool
+) -> None:
     x, y = (pn.nested_array_from_jagged(values(dtypes[i], seed + i), OFFSETS) for i in (0, 1))
+    if holes:
+        x = pn.nested_array_from_jagged(x.values(), OFFSETS, LENGTHS)
     operands = [x, x if twice else y, values(dtypes[2], seed + 2)[0]]
     compiled = pn.compile(lambda *given: run(drawn, *given))
     with patch.multiple(program, LARGE=0 if in_blocks else 1 << 20, BLOCK_BYTES=2048):

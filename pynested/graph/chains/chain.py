@@ -19,7 +19,7 @@ from ..forms import Value
 from ..nodes import Fact, Node
 from ..replay import runner
 from .forward import forward
-from .lined_up import Lined, lined_up
+from .lined_up import Lined, lined_up_or_packed
 from .rule import ChainRule
 from .steps import steps_of
 
@@ -27,8 +27,9 @@ from .steps import steps_of
 class Chain:
     """The operators of ``nodes``, from ``inputs``, arrays and then generators of random numbers, to ``outputs``.
 
-    A call looks whether the operands line up: nested ones in one structure without holes, dense ones that broadcast
-    behind the ragged dimension. Otherwise it calls the operators one by one, which know what to do, or what to refuse.
+    A call looks whether the operands line up: nested ones in one structure, packed where they have holes, dense ones
+    that broadcast behind the ragged dimension. Otherwise it calls the operators one by one, which know what to do, or
+    what to refuse.
     """
 
     def __init__(
@@ -53,7 +54,10 @@ class Chain:
         given, operands = operands, operands[: len(operands) - len(self.generators)]
         arrays = [x._buffer if type(x) is NestedArray else x for x in operands]
         recorded = state.mode and any(self.tracked) and any(x.tracked for x in arrays)
-        found = None if self.mixed or (recorded and _met_twice(arrays)) else lined_up(operands, self.steps)
+        found = None
+        if not self.mixed and not (recorded and _met_twice(arrays)):
+            packed, found = lined_up_or_packed(operands, self.steps, bool(recorded))
+            arrays = [x._buffer if type(x) is NestedArray else x for x in packed]
         if found is None or (self.device != "cpu" and has_others(self.device)):
             results = self.one_by_one(*given)
             return results if len(results) > 1 else results[0]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from pynested.autograd import Array
 from pynested.components.broadcasting import behind_runs
+from pynested.components.packing import packed
 from pynested.nested.array import NestedArray
 from pynested.structure import Jagged
 
@@ -18,6 +20,27 @@ class Lined(NamedTuple):
 
     shape: tuple[int, ...]
     cut: frozenset[int]
+
+
+def lined_up_or_packed(
+    operands: Sequence[Any], steps: Steps, recorded: bool
+) -> tuple[Sequence[Any], tuple[Lined, Any] | None]:
+    """Operands as they line up, and how; those with holes are packed once, and not by each operator."""
+    found = lined_up(operands, steps)
+    if found is None and any(_holed(x) for x in operands) and not (recorded and _told_apart(operands, steps)):
+        operands = [packed(x) if _holed(x) else x for x in operands]
+        found = lined_up(operands, steps)
+    return operands, found
+
+
+def _holed(x: Any) -> bool:
+    return type(x) is NestedArray and type(x._structure) is Jagged and not x._structure.tiles
+
+
+def _told_apart(operands: Sequence[Any], steps: Steps) -> bool:
+    """Whether it is seen in a gradient that one is packed once: by two operators, it gets two parts of it."""
+    readers = Counter(register for step in steps.steps for register in step.reads)
+    return any(_holed(x) and x._buffer.tracked and readers[i] > 1 for i, x in enumerate(operands))
 
 
 def lined_up(operands: Sequence[Any], steps: Steps) -> tuple[Lined, Any] | None:
