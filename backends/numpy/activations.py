@@ -53,6 +53,18 @@ def gelu_backward(cotangent: NDArray[Any], x: NDArray[Any], /, approximate: str 
 
 
 @quiet
+def normal_distribution(x: NDArray[Any], /) -> NDArray[Any]:
+    """``Phi(x)`` of float32 or float64, of which `gelu` is x times as much."""
+    return blockwise(_normal_distribution, x, extra=1)
+
+
+@quiet
+def gelu_backward_of(cotangent: NDArray[Any], x: NDArray[Any], distribution: NDArray[Any], /) -> NDArray[Any]:
+    """`gelu_backward`, where ``Phi(x)`` is known."""
+    return blockwise(_gelu_backward_of_kernel, cotangent, x, distribution, extra=1)
+
+
+@quiet
 def gelu_tanh(x: NDArray[Any], /) -> NDArray[Any]:
     """`gelu`'s tanh approximation."""
     return blockwise(_gelu_tanh_kernel, x, extra=2)
@@ -135,11 +147,25 @@ def _gelu_kernel(out: NDArray[Any], x: NDArray[Any], square: NDArray[Any]) -> No
 def _gelu_backward_kernel(out: NDArray[Any], cotangent: NDArray[Any], x: NDArray[Any], density: NDArray[Any]) -> None:
     """``gelu' = Phi(x) + x exp(-x * x / 2) / sqrt(2 pi)``."""
     _normal_distribution(out, x, density)
+    _times_slope(out, cotangent, x, out, density)
+
+
+def _gelu_backward_of_kernel(
+    out: NDArray[Any], cotangent: NDArray[Any], x: NDArray[Any], distribution: NDArray[Any], density: NDArray[Any]
+) -> None:
+    np.multiply(x, x, density)
+    _times_slope(out, cotangent, x, distribution, density)
+
+
+def _times_slope(
+    out: NDArray[Any], cotangent: NDArray[Any], x: NDArray[Any], distribution: NDArray[Any], density: NDArray[Any]
+) -> None:
+    """``out <- cotangent * gelu'(x)``, where ``density`` is x * x yet."""
     np.multiply(density, -0.5, density)
     np.exp(density, density)
     np.multiply(density, 1 / sqrt(2 * pi), density)
     np.multiply(density, x, density)
-    np.add(out, density, out)
+    np.add(distribution, density, out)
     np.multiply(out, cotangent, out)
 
 
@@ -219,5 +245,6 @@ def _silu_backward_kernel(out: NDArray[Any], cotangent: NDArray[Any], x: NDArray
 KERNELS: dict[Callable[..., Any], tuple[Kernel, int]] = {
     erf: (_erf_kernel, 0), erfc: (_erfc_kernel, 0), gelu: (_gelu_kernel, 1), gelu_backward: (_gelu_backward_kernel, 1),
     relu_backward: (_relu_backward_kernel, 0), silu: (_silu_kernel, 0), silu_backward: (_silu_backward_kernel, 1),
+    normal_distribution: (_normal_distribution, 1), gelu_backward_of: (_gelu_backward_of_kernel, 1),
     gelu_tanh: (_gelu_tanh_kernel, 2), gelu_tanh_backward: (_gelu_tanh_backward_kernel, 2),
 }  # fmt: skip

@@ -139,6 +139,7 @@ KEPT: dict[str, tuple[Any, list[str]]] = {
     "two steps more than relu asks for anyway": (lambda x, y: ((x + y).relu() * 2 - x).abs(), []),
     "what takes long, twice": (lambda x, y: ((x + y).exp() + 1).exp() * y, ["exp", "exp"]),
     "little that follows from what is kept": (lambda x, y: (x.exp() + y).sgn() * x, ["exp"]),
+    "of gelu what takes long": (lambda x, y: pn.gelu(x + y) * y + x, ["normal distribution"]),
     "nothing that is not looked at": (lambda x, y: (x * y).sin() + y, []),
     "a result, which is there anyway": (lambda x, y: (x + y).relu(), ["relu"]),
 }

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
+from pynested.backends.numpy.activations import gelu_backward_of, normal_distribution
 from pynested.graph import compiling, replay
 from pynested.graph.chains import Chain, kernels, operations
 from pynested.graph.chains.operations import OPERATIONS
@@ -90,6 +91,10 @@ def dropping(x: Any) -> Any:
     return pn.dropout(pn.dropout(x * 2, 0.5) + 1, 0.25), pn.rand_like(x)
 
 
+def activated(x: Any) -> Any:
+    return pn.gelu(x * 2 + 1) * x
+
+
 def filling(x: Any) -> Any:
     return (x * 2).masked_fill(x > 0, 0.5) + x.to(x.dtype)
 
@@ -110,7 +115,7 @@ def inside(x: Any) -> Any:
 
 PROGRAMS: list[Program] = [
     kept_apart, written_between, drawn_twice, refused, acting, sized, branching, closed_over, long_lived, several,
-    choosing, narrower, filling, dropping, drawn_by_two, drawn_in_turn,
+    choosing, narrower, filling, activated, dropping, drawn_by_two, drawn_in_turn,
 ]  # fmt: skip
 
 
@@ -155,7 +160,7 @@ def check_all() -> None:
     """Everything."""
     for program in PROGRAMS:
         check(program)
-    check_gradients(lambda x: (choosing(x), narrower(x), filling(x)))
+    check_gradients(lambda x: (choosing(x), narrower(x), filling(x), activated(x)))
     check_gradients(lambda x: (x.exp() * x, x.exp() * 3, x.exp() * 7.1))
     x = jagged(2, 3).requires_grad_()
     assert_same(pn.compile(inside)(x), inside(x))
@@ -256,6 +261,12 @@ WRONG: dict[str, Patch] = {
     ),
     "one generator for all dropouts": lambda m: m.setattr(
         Chain, "_mask", lambda chain, shape, share, _: mask(chain, shape, share, None)
+    ),
+    "a distribution of something else": lambda m: m.setitem(
+        kernels.KERNELS, normal_distribution, (lambda out, x, _: np.copyto(out, np.tanh(x)), 1)
+    ),
+    "a slope without its density": lambda m: m.setitem(
+        kernels.KERNELS, gelu_backward_of, (lambda out, g, x, known, _: np.multiply(g, known, out=out), 1)
     ),
     "a fill that is pulled": lambda m: m.setattr(operations, "_FILL", replace(operations._FILL, pulls=(None, None, 1))),
     "a cast to fewer digits left out": lambda m: m.setattr(

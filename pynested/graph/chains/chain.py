@@ -57,7 +57,8 @@ class Chain:
         found = None
         if not self.mixed and not (recorded and _met_twice(arrays)):
             packed, found = lined_up_or_packed(operands, self.steps, bool(recorded))
-            arrays = [x._buffer if type(x) is NestedArray else x for x in packed]
+            if packed is not operands:
+                arrays = [x._buffer if type(x) is NestedArray else x for x in packed]
         if found is None or (self.device != "cpu" and has_others(self.device)):
             results = self.one_by_one(*given)
             return results if len(results) > 1 else results[0]

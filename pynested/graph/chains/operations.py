@@ -24,11 +24,12 @@ from pynested.autograd.rules.pair_verbs import met
 from pynested.autograd.rules.pairs import PAIRS
 from pynested.autograd.rules.pairs import RULES as OF_TWO
 from pynested.autograd.rules.rule import Verb, bound, same_device
-from pynested.backends.dtypes import is_float
+from pynested.backends.dtypes import is_float, is_half
 from pynested.backends.errors import DTypeError
+from pynested.backends.numpy import activations
 
 from ..forms import Value
-from ..nodes import Node
+from ..nodes import Fact, Node
 
 BEFORE = object()  # in the place of an operand: what the operation before has made
 MASK = object()  # in the place of an operand: which elements a dropout keeps, drawn for each call
@@ -135,6 +136,28 @@ OPERATIONS: dict[str, Operation] = {
 _METHODS = {"__neg__": "neg", "__abs__": "abs", "__invert__": "logical_not"}
 _FILL = replace(OPERATIONS["where"], name="masked_fill", judges=False)
 _CLAMP_MIN, _CLAMP_MAX, _GELU_TANH = map(_of_rule, (rules.clamp_min, rules.clamp_max, rules.gelu_tanh))
+
+
+_DISTRIBUTION = Operation(
+    "normal distribution", lambda x: x, lambda k, x: k.made_by(activations.normal_distribution, x), (None,)
+)
+_OF_DISTRIBUTION = Operation(
+    "mul", lambda distribution, x: rules.gelu(x), lambda k, distribution, x: distribution * x,
+    (None, lambda k, g, y, distribution, x: k.made_by(activations.gelu_backward_of, g, x, distribution)),
+)  # fmt: skip
+
+
+def apart(parts: list[Part], made: Fact) -> list[Part]:
+    """The operations of a call, `gelu` on the CPU as two of them: the first takes long, and both passes look at it."""
+    if (
+        len(parts) != 1
+        or parts[0][0] is not OPERATIONS["gelu"]
+        or made.device != "cpu"
+        or is_half(np.dtype(made.dtype))
+    ):
+        return parts
+    ((_, (x,)),) = parts
+    return [(_DISTRIBUTION, (x,)), (_OF_DISTRIBUTION, (BEFORE, x))]
 
 
 def _clamp(self: Any, min: Any = None, max: Any = None) -> list[Part]:

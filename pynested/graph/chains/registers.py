@@ -116,6 +116,10 @@ class Recorder:
         """The same numbers in another dtype."""
         return x.astype(dtype)
 
+    def made_by(self, function: Callable[..., Any], /, *operands: Register) -> Register:
+        """What a function of the CPU makes that is no verb."""
+        return Register(operands[0].dtype, function, operands)
+
     def over_rows(self, kernel: Callable[..., None], /, *operands: Register, narrow: bool = False) -> Register:
         """What a kernel of `rows` makes, rows or with ``narrow`` a number for each."""
         return Register(operands[0].dtype, kernel, operands, narrow)

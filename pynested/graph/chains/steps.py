@@ -13,7 +13,7 @@ from pynested.autograd.arguments.canonical import canonical_dtype
 from ..forms import Value
 from ..nodes import Fact, Node
 from .ends import End, end_of
-from .operations import BEFORE, MASK, Operation, Part, parts_of
+from .operations import BEFORE, MASK, Operation, Part, apart, parts_of
 
 Made = TypeVar("Made")
 
@@ -76,7 +76,7 @@ def steps_of(
 ) -> Steps:
     """The steps of ``nodes``."""
     ended = {node.results: end for node in nodes if (end := end_of(node)) is not None}
-    parts = [(node, *part) for node in nodes for part in _parts(node, ended)]
+    parts = [(node, *part) for node in nodes for part in apart(_parts(node, ended), facts[node.results.number])]
     drops = tuple([(operation.share, operation.generator) for _, operation, _ in parts if operation.share])
     registers = {value: i for i, value in enumerate(inputs)}
     nested = {i for value, i in registers.items() if facts[value.number].kind == "nested"}
