@@ -67,7 +67,7 @@ _GRADIENTS_OF = re.compile(r"The gradients? of ((?:`\w+`(?:, | and )?)+)")
 _NAME = re.compile(r"`(\w+)`")
 
 # How the refusal of an index names an entry after the first one; a step may be that of the first.
-_LATER = re.compile(r"\bstep\b(?!:)|\bragged dim")
+_LATER = re.compile(r"\bstep\b(?!:)|\bragged dim|\bof the \d+th constituent")
 
 # What holds for every operator, where none of its own clauses says it.
 _DEFAULTS = {"dtype": "DTYPES-3", "kind": "LAYOUTS-5", "gradient": "GRADIENTS-1"}
@@ -177,7 +177,8 @@ def _refused(
     nested = case.nested
     if case.has_no_element:
         yield from (clause for clause in _of(("edge",), cited) if _NOTHING.search(clause.text))
-    if nested and "nested" in case.expect and not any(fields["shapes"] for fields in nested):
+    made = case.expect.get("nested", {"shapes": [()]})
+    if not any(fields["shapes"] for fields in nested or [made]) and "nested" in case.expect:
         yield from no_components
     yield from _of(("value", "shape"), cited)
     yield from (clause for clause in own if clause.kind_class != "error")

@@ -119,6 +119,8 @@ def kind_of(finding: Finding, second: Second) -> str:
         return INTERNAL if internal else LIMIT
     if finding.verdict == "error-kind" and is_internal(finding.got):
         return INTERNAL
+    if finding.verdict == "error-kind" and _FORESEEN.search(finding.got):  # of a limit, before what is wrong is seen
+        return LIMIT
     return DIFFERENT if dense is None else NESTED if dense == OK else DENSE
 
 

@@ -49,6 +49,7 @@ def test_what_differs_only_where_not_packed_is_about_placement(corpus: Corpus) -
         ("narrow/float32/nested-none/1", "refused", "NARROW-2"),
         ("relu/float32/batch0/1", "crashed", "VALUES-6"),  # that each element becomes something is not what is broken
         ("softmin/float32/batch0/1", "crashed", "SOFTMIN-6"),
+        ("narrow/bool/axes/8", "refused", "VALUES-6"),  # of a dense array that has no row, so there is no component
         ("dropout/float64/axes/11", "crashed", "VALUES-6"),  # cites what becomes of dropped elements
         ("narrow/float32/strided/1", "refused", "NARROW-1"),  # of a dense array: it is not about nothing
         ("getitem/float32/batch/1", "refused", "GETITEM-1"),  # x[1:] cites what missing entries stand for, too
@@ -99,6 +100,11 @@ def test_a_program_that_ends_at_a_call_is_about_that_operator(
         ("getitem/float32/axes/35", "ValueError: step must be greater than zero", "GETITEM-2"),  # x[[1, 0, -1], ::-1]
         ("getitem/float32/axes/35", "RuntimeError: slice(): not supported on ragged dim", "GETITEM-2"),
         ("getitem/float32/axes/35", "ValueError: slice(self: jt, start: any?, step: any?): expected ...", "GETITEM-1"),
+        (
+            "getitem/int32/axes/4",
+            "IndexError: index -1 is out of bounds for dimension 1 of the 0th constituent",
+            "GETITEM-2",
+        ),
         ("getitem/float32/batch/6", "ValueError: step must be greater than zero", "GETITEM-1"),  # x[3:0:-2]
     ],
 )

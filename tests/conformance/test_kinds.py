@@ -92,6 +92,8 @@ def test_what_complains_about_operands_is_internal_where_nobody_gave_any(text: s
         (of("refused", INTERNAL[0]), Second(dense=of("refused", "ValueError: step must be positive")), "dense"),
         (of("refused", LIMITS[0]), Second(dense=of("ok")), "limit"),
         (of("refused", INTERNAL[0]), Second(dense=of("value")), "internal"),
+        (of("error-kind", LIMITS[0]), Second(dense=of("ok")), "limit"),
+        (of("error-kind", "RuntimeError: sizes differ"), Second(dense=of("ok")), "nested"),
         (of("crashed"), Second(dense=of("ok")), "crash"),
         (of("hung"), Second(), "crash"),
         (of("garbled"), Second(), "crash"),
