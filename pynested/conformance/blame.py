@@ -129,11 +129,11 @@ def blame(case: Case, layout: str, finding: Finding, corpus: Corpus, placed: boo
         return corpus.clauses[precise]
     if placed and PLACEMENT in corpus.clauses:
         return corpus.clauses[PLACEMENT]
-    nothing = [not fields["shapes"] for fields in case.nested]
-    if finding.part == ERROR and finding.verdict in LOST and nothing and all(nothing) and _KEPT in corpus.clauses:
+    if finding.part == ERROR and finding.verdict in LOST and case.has_no_component and _KEPT in corpus.clauses:
         return corpus.clauses[_KEPT]
     said = gives(case, corpus.table[case.op], _SAID)
-    if finding.verdict == "shape" and any(nothing) and _SIZES in corpus.clauses and not said:
+    nothing = any(not fields["shapes"] for fields in case.nested)
+    if finding.verdict == "shape" and nothing and _SIZES in corpus.clauses and not said:
         return corpus.clauses[_SIZES]
     return _first(case, finding, corpus)
 
@@ -174,11 +174,10 @@ def _refused(
     case: Case, own: Sequence[Clause], cited: Sequence[Clause], no_components: Sequence[Clause]
 ) -> Iterator[Clause]:
     """Yield what says that there is a result: of nothing by its edge, else by its value, else by the first clause."""
-    nested = case.nested
     if case.has_no_element:
         yield from (clause for clause in _of(("edge",), cited) if _NOTHING.search(clause.text))
-    made = case.expect.get("nested", {"shapes": [()]})
-    if not any(fields["shapes"] for fields in nested or [made]) and "nested" in case.expect:
+    made = case.expect.get("nested")
+    if made is not None and (case.has_no_component or not (case.nested or made["shapes"])):
         yield from no_components
     yield from _of(("value", "shape"), cited)
     yield from (clause for clause in own if clause.kind_class != "error")

@@ -66,6 +66,11 @@ class Case:
         return bool(self.nested) and not any(all(shape) for fields in self.nested for shape in fields["shapes"])
 
     @property
+    def has_no_component(self) -> bool:
+        """True where there are nested operands, and none of them has a component."""
+        return bool(self.nested) and not any(fields["shapes"] for fields in self.nested)
+
+    @property
     def refuses(self) -> bool:
         """True where something must be refused."""
         return self.is_error

@@ -185,8 +185,7 @@ def _finding(
 
 def _of_what(case: Case) -> str:
     """Return what the dense operator was asked about where there is no component."""
-    nested = case.nested
-    return "" if any(fields["shapes"] for fields in nested) or not nested else ", of one component that might be there"
+    return ", of one component that might be there" if case.has_no_component else ""
 
 
 def _again(finding: Finding, second: Second) -> Record:

@@ -8,11 +8,10 @@ from typing import Any
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.shapes import canonical_slice, index_entry
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange
 
-from .index_arrays import entry_array, is_array, is_place, is_read, places_together, span
+from .index_arrays import checked, entry_array, filled, has_arrays, is_array, is_place, is_read, places_together, span
 
 __all__ = ["of_dense"]
 
@@ -21,14 +20,10 @@ _ALL = slice(None)
 
 def of_dense(x: Array, index: Any) -> Array:
     """A view by integers, slices, ``...`` and None, as in NumPy; a copy where lists, arrays or a mask pick."""
-    items = list(index) if isinstance(index, tuple) else [index]
-    if any(map(is_array, items)):
-        return _picked(x, [entry_array(item, x) if is_array(item) else item for item in items])
-    for i, item in enumerate(items):
-        if isinstance(item, slice):
-            items[i] = canonical_slice(item)
-        elif is_place(item):
-            items[i] = index_entry(item)
+    if has_arrays(index):
+        entries = index if isinstance(index, tuple) else (index,)
+        return _picked(x, [entry_array(item, x) if is_array(item) else item for item in entries])
+    items = checked(index)
     try:
         return moves.slice_(x, tuple(items))
     except IndexError as error:
@@ -42,7 +37,8 @@ def _picked(x: Array, items: list[Any]) -> Array:
 
     It lies where the first array stands if there is no slice between the arrays, and in front if there is one.
     """
-    view, dims = _others(x, _expanded(items, x.ndim))
+    fits = sum(map(span, items)) <= x.ndim and sum(item is ... for item in items) <= 1
+    view, dims = _others(x, filled(items, x.ndim) if fits else items)
     beside = dims == [*range(dims[0], dims[-1] + 1)]
     place = dims[0] if beside else 0
     if place and _apart(items):
@@ -66,14 +62,6 @@ def _taken(view: Array, dims: list[int], arrays: list[NDArray[Any]]) -> tuple[Ar
     rows = front if len(dims) == 1 else moves.reshape(front, (prod(sizes), *left))
     chosen: Array = moves.take_rows(rows, at.reshape(-1))
     return chosen if at.ndim == 1 else moves.reshape(chosen, (*at.shape, *left)), at.ndim
-
-
-def _expanded(items: list[Any], ndim: int) -> list[Any]:
-    """The items with ``...`` as the slices it stands for, if there are not too many."""
-    missing = ndim - sum(map(span, items))
-    if missing < 0 or sum(item is ... for item in items) > 1:
-        return items
-    return [entry for item in items for entry in ([_ALL] * missing if item is ... else [item])]
 
 
 def _others(x: Array, items: list[Any]) -> tuple[Array, list[int]]:

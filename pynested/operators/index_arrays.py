@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import numpy_array
-from pynested.autograd.arguments.shapes import several
+from pynested.autograd.arguments.shapes import canonical_slice, index_entry, several
 from pynested.autograd.rules.kinds import same_device
 from pynested.backends.errors import ArgumentError, IndexOutOfRange, ShapeError, StructureError
 from pynested.backends.host import to_host
@@ -43,6 +43,23 @@ def span(entry: Any) -> int:
     if is_read(entry) and entry.dtype == np.bool_:
         return int(entry.ndim)
     return int(entry is not None and entry is not Ellipsis)
+
+
+def checked(index: Any) -> list[Any]:
+    """The entries of ``index``; slices and integers are checked, and lists and arrays are refused."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    for i, item in enumerate(items):
+        if isinstance(item, slice):
+            items[i] = canonical_slice(item)
+        elif item is not None and item is not Ellipsis:
+            items[i] = index_entry(item)
+    return items
+
+
+def filled(items: list[Any], ndim: int) -> list[Any]:
+    """The entries with ``...`` as the slices it stands for; there is one at most."""
+    missing = ndim - sum(map(span, items))
+    return [entry for item in items for entry in ([slice(None)] * missing if item is ... else [item])]
 
 
 def first_entry(index: Any) -> Any:

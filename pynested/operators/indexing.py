@@ -6,7 +6,6 @@ from typing import Any, overload
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array
-from pynested.autograd.arguments.shapes import canonical_slice, index_entry
 from pynested.backends.errors import ArgumentError, DimensionError
 from pynested.components.views import picked, sliced
 from pynested.nested.array import NestedArray
@@ -14,7 +13,7 @@ from pynested.nested.operands import Dense, Index, Operand
 
 from .choosing import chosen_of, components_at
 from .dense_indexing import of_dense
-from .index_arrays import entry_array, first_entry, has_arrays, is_array, is_place, places
+from .index_arrays import checked, entry_array, filled, first_entry, has_arrays, is_array, is_place, places, span
 from .movement import select, unsqueeze
 
 
@@ -110,20 +109,14 @@ def _indexed(x: NestedArray, index: Any) -> NestedArray | Array:
 
 def _expanded(index: Any, ndim: int) -> list[Any]:
     """The items of ``index``, checked, with ``...`` as the slices it stands for."""
-    items = list(index) if isinstance(index, tuple) else [index]
-    for i, item in enumerate(items):
-        if isinstance(item, slice):
-            items[i] = canonical_slice(item)
-        elif item is not None and item is not Ellipsis:
-            items[i] = index_entry(item)
-    named = len([item for item in items if item is not None and item is not Ellipsis])
+    items = checked(index)
+    named = sum(map(span, items))
     if named > ndim:
         raise DimensionError(f"index: {named} indices are too many for a nested array of {ndim} dimensions.")
     dots = [i for i, item in enumerate(items) if item is Ellipsis]
     if len(dots) > 1:
         raise DimensionError("index: an index can hold one ellipsis (...) only.")
-    fill = [slice(None)] * (ndim - named)
-    return items[: dots[0]] + fill + items[dots[0] + 1 :] if dots else items
+    return filled(items, ndim)
 
 
 def _new_dimension(x: NestedArray, dim: int) -> NestedArray:

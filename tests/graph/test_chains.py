@@ -10,7 +10,6 @@ import pytest
 
 import pynested as pn
 from pynested.backends.errors import GradientError, ShapeError, StructureError
-from pynested.graph.chains import program
 
 from .arrays import assert_same, holed, jagged
 from .functions import HELD
@@ -40,14 +39,6 @@ CHAINS: dict[str, Callable[[Any, Any], Any]] = {
     "dense": lambda x, y: (x.values() * 2 + BIAS).tanh() * x.values() - BIAS * BIAS,
     "through views": lambda x, y: (x * 2).transpose(1, 2).exp().sin() + (y + y).transpose(1, 2).neg(),
 }  # fmt: skip
-
-
-@pytest.fixture(params=["whole", "in blocks"])
-def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also with blocks of a few elements."""
-    if request.param == "in blocks":
-        monkeypatch.setattr(program, "BLOCK_BYTES", 256)
-        monkeypatch.setattr("pynested.graph.chains.program.LARGE", 0)
 
 
 def gradients(function: Callable[[Any, Any], Any], x: Any, y: Any, *, twice: bool = False) -> list[Any]:

@@ -92,14 +92,6 @@ def check(function: Program, given: tuple[Any, ...]) -> str:
     return compiled.graphs[0].notes[-1] if compiled.graphs[0].notes else ""
 
 
-@pytest.fixture(params=["whole", "in blocks"])
-def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also with blocks of a few rows."""
-    if request.param == "in blocks":
-        monkeypatch.setattr(program, "BLOCK_BYTES", 256)
-        monkeypatch.setattr(program, "LARGE", 0)
-
-
 @pytest.mark.usefixtures("blocks")
 @pytest.mark.parametrize("dtype", [pn.float16, pn.float32, pn.float64], ids=str)
 @pytest.mark.parametrize(("function", "said"), [*ENDS.values(), *OTHERS.values()], ids=[*ENDS, *OTHERS])
@@ -236,13 +228,6 @@ def check_all() -> None:
             assert said in check(function, operands(dtype, 33, 3, 2, 0, 9))
     test_rows_of_nothing()
     test_gradients_by_what_lies_inside()
-
-
-@pytest.fixture
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that chains go block by block."""
-    monkeypatch.setattr(program, "BLOCK_BYTES", 256)
-    monkeypatch.setattr(program, "LARGE", 0)
 
 
 @pytest.mark.usefixtures("small_blocks")

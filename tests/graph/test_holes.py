@@ -11,7 +11,7 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import StructureError
 from pynested.components.packing import packed
-from pynested.graph.chains import chain, lined_up, program
+from pynested.graph.chains import chain, lined_up
 from pynested.nested.array import around
 
 from .arrays import assert_same, jagged
@@ -74,14 +74,6 @@ def noted(calls: list[bool], *given: Any) -> Any:
     found = lined_up.lined_up_or_packed(*given)
     calls.append(found[1] is None)
     return found
-
-
-@pytest.fixture(params=["whole", "in blocks"])
-def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also with blocks of a few elements."""
-    if request.param == "in blocks":
-        monkeypatch.setattr(program, "BLOCK_BYTES", 256)
-        monkeypatch.setattr(program, "LARGE", 0)
 
 
 @pytest.mark.usefixtures("blocks")
