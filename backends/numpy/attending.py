@@ -15,9 +15,9 @@ from ..dtypes import computing_dtype
 from ..heads import Heads
 from ..memory import empty
 from . import attending_blocks as blockwise
-from .attending_blocks import Block, blocks, masked, row_blocks, scaled, scores_of, seen_of, strips
+from .attending_blocks import Block, all_scores, blocks, hide, masked, row_blocks, scaled, scores_of, seen_of, strips
 from .attending_parts import Part, Taken, jobs, parted, places_of, put_back
-from .attending_products import alike, finite, greatest, mixed, sums
+from .attending_products import alike, calm, finite, greatest, mixed, sums
 from .running import quiet, run, widened
 
 Array = NDArray[Any]
@@ -84,9 +84,13 @@ def _attend(part: Part, heads: Heads, start: int, stop: int) -> None:
 
 def _attend_at_once(queries: Array, results: Array, part: Part, heads: Heads, block: Block) -> Array | None:
     """The results of queries that meet one block of keys, and log sums where they are saved."""
-    scores = scores_of(queries, part, heads, block)
-    base = _base(greatest(scores))
-    weights = np.exp(np.subtract(scores, base, out=scores), out=scores)
+    scores, base = all_scores(queries, part, heads, block), np.asarray(0, queries.dtype)
+    lowered = not calm(scores)
+    hide(scores, part, heads, block)
+    if lowered:
+        base = _base(greatest(scores))
+        scores -= base
+    weights = np.exp(scores, out=scores)
     total = _divisor(sums(weights), part, heads, block)
     weights /= total
     same = results.dtype == weights.dtype
@@ -125,9 +129,8 @@ def _attend_by_blocks(queries: Array, results: Array, part: Part, heads: Heads, 
 
 
 def _base(top: Array) -> Array:
-    """What scores are lowered by before they are exponentiated: their maximum, 0 where nothing counts so far."""
-    low = top == -np.inf
-    return np.where(low, 0, top) if low.any() else top
+    """What scores are lowered by before they are exponentiated: their maximum, a number where nothing counts so far."""
+    return np.asarray(np.maximum(top, np.finfo(top.dtype).min))
 
 
 def _divisor(total: Array, part: Part, heads: Heads, block: Block) -> Array:

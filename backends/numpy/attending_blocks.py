@@ -18,7 +18,7 @@ from .running import scratch, widened
 Array = NDArray[Any]
 
 BLOCK_KEYS = 1024
-STRIP = 64  # queries, or keys, of which a product leaves out those that none of them meets
+STRIP = 192  # queries, or keys, of which a product leaves out those that none of them meets: few of them cost more
 
 
 class Block(NamedTuple):
@@ -67,23 +67,33 @@ def scaled(queries: Array, heads: Heads) -> Array:
 
 def scores_of(queries: Array, part: Part, heads: Heads, block: Block) -> Array:
     """The scores of scaled queries, -inf where a key is not seen; in the memory of weights where these are kept."""
+    scores = all_scores(queries, part, heads, block)
+    hide(scores, part, heads, block)
+    return scores
+
+
+def all_scores(queries: Array, part: Part, heads: Heads, block: Block) -> Array:
+    """The scores, a mask of floats added, before any is hidden."""
     keys, (rows, columns) = widened(part.keys[..., block.columns, :]), (block.rows, block.columns)
     if part.weights is None:
         out = scratch("scores", (*queries.shape[:-1], block.last - block.first), queries.dtype)
     else:
         out = part.weights[..., rows, columns]
     scores = meeting(queries, keys, strips(block, heads), out)
+    if part.mask is not None and part.mask.dtype != np.bool_:
+        scores += part.mask[..., rows, columns]
+    return scores
+
+
+def hide(scores: Array, part: Part, heads: Heads, block: Block) -> None:
+    """Lower the scores of keys that are not seen to -inf."""
     if part.mask is not None:
-        mask = part.mask[..., rows, columns]
-        if mask.dtype != np.bool_:
-            scores += mask
-            mask = mask != -np.inf
-        if not mask.all():
-            np.copyto(scores, -np.inf, where=~mask)
+        seen = seen_of(part, block)
+        if not seen.all():
+            np.copyto(scores, -np.inf, where=~seen)
     elif heads.causal and block.last > block.start + 1:
         most = scores.dtype.type(np.inf)
         np.fmin(scores, triangle(block, most, -most), out=scores)  # -most wins over a NaN
-    return scores
 
 
 def masked(part: Part, heads: Heads) -> bool:

@@ -14,6 +14,7 @@ from .running import ones, scratch
 Array = NDArray[Any]
 Strips = list[tuple[slice, slice]]  # rows of a result, and what else they are made of: columns, or rows of the other
 
+CALM = 60.0  # scores up to here, and down to its negative: e^60 is about 1e26
 SHORT = 64  # keys, of which a maximum is taken column by column
 
 
@@ -69,6 +70,12 @@ def greatest(scores: Array) -> Array:
     for j in range(1, scores.shape[-1]):
         np.maximum(found, scores[..., j : j + 1], out=found)
     return found
+
+
+def calm(scores: Array) -> bool:
+    """Whether all scores are small, so that their exponentials can be added as they are; False if there is a NaN."""
+    lying = scores.transpose(_order(scores.strides)[0])
+    return bool(lying.min(initial=0) > -CALM and lying.max(initial=0) < CALM)
 
 
 def finite(*arrays: Array) -> bool:

@@ -167,8 +167,9 @@ def test_weights_are_kept_where_they_are_few(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
-def test_strips_of_long_causal_components(dtype: Any) -> None:
+def test_strips_of_long_causal_components(monkeypatch: pytest.MonkeyPatch, dtype: Any) -> None:
     """Of several strips, the last of them short, more queries than keys and the other way round."""
+    monkeypatch.setattr(attending_blocks, "STRIP", 64)
     rng = np.random.default_rng(7)
     for queries, keys in [(150, 150), (200, 70), (70, 200)]:
         sizes = np.array([[2, 2, queries, keys]])
@@ -182,3 +183,34 @@ def test_strips_of_long_causal_components(dtype: Any) -> None:
         found = attention_backward(g, q, k, v, None, *got, heads, False)
         for one, other in zip((got[0], *found[:3]), (due[0], *pulled[:3]), strict=True):
             np.testing.assert_allclose(one, other, rtol=0, atol=32 * np.finfo(dtype).eps * np.abs(other).max())
+
+
+@pytest.mark.parametrize("kept", [0, 1 << 20], ids=["log sums", "weights"])
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("ends", [[-1.0, 1.0], [1.0], [-1.0]], ids=["both", "great", "low"])
+@pytest.mark.parametrize("most", [1, 59, 61, 80, 400])
+def test_scores_of_any_size(
+    monkeypatch: pytest.MonkeyPatch, kept: int, mask: Any, ends: list[float], most: float
+) -> None:
+    """Small ones need no greatest to begin with, e^89 is beyond float32; all may lie at one end."""
+    monkeypatch.setattr(attending, "KEPT_WEIGHTS", kept)
+    rng = np.random.default_rng([int(most), MASKS.index(mask)])
+    sizes = np.array([[1, 2, 5, 6]])
+    (query, n), (key, m) = (places(sizes[:, 0] * group, sizes[:, at], 1, 0, True) for group, at in ((2, 2), (1, 3)))
+    seen = rng.random(60) < 0.7
+    given = {"bool": seen, "float": np.where(seen, 0, -np.inf)}.get(mask or "")
+    where = None if given is None else np.array([[0, 30, 6, 1]])
+    heads = Heads(sizes, query, key, key, query, where, 1, 1, 1.0, mask == "causal")
+    q, k = rng.choice(ends, n) * rng.choice([0.25, 1.0], n), np.sort(rng.uniform(0.9, 1, m)) * most
+    v, g = rng.standard_normal(m), rng.standard_normal(n)
+    due = quiet(plain_attention.attention)(q, k, v, given, heads)
+    pulled = quiet(plain_attention.attention_backward)(g, q, k, v, given, *due, heads, False)
+    for dtype in (np.float64, np.float32):
+        narrow = [x.astype(dtype) for x in (q, k, v)]
+        added = given.astype(dtype) if mask == "float" and given is not None else given
+        got = attending.attention(*narrow, added, heads)
+        found = attention_backward(g.astype(dtype), *narrow, added, *got, heads, False)
+        for one, other in zip((got[0], *found[:3]), (due[0], *pulled[:3]), strict=True):
+            assert one.dtype == dtype
+            largest = max(1.0, np.abs(other).max())  # of what may cancel in a sum
+            np.testing.assert_allclose(one, other, rtol=0, atol=32 * most * np.finfo(dtype).eps * largest)
