@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,9 @@ from pynested.spec.axes import FAMILIES
 from pynested.spec.definitions import definition
 from pynested.spec.encoding import Components
 from pynested.spec.generator.batches import outline
-from pynested.spec.generator.cases.designed import rows
+from pynested.spec.generator.cases.designed import empty_book, rows
+from pynested.spec.generator.cases.indexed import indexed
+from pynested.spec.generator.cases.joined import join
 
 from .test_vectors import accepted, answer
 
@@ -66,6 +69,61 @@ def test_every_row_has_components_of_its_shape(name: str) -> None:
         for one in form.shapes:
             assert all(size in (None, own) for size, own in zip(form.shape[1:], one, strict=True))
         assert form.shape.count(None) == {"two": 2, "regular": 0}.get(row["ragged"], 1)
+
+
+@pytest.mark.parametrize("op", ["cat", "stack"])
+def test_arrays_that_are_refused_as_unlike_are_unlike(op: str) -> None:
+    """Of no components there is nothing to be longer, or fewer."""
+    levels = {
+        "batch": ("none", "one", "two"), "rank": ("2", "3"), "dim": ("batch", "ragged", "regular"),
+        "unlike": ("along", "across", "fewer", "deeper"), "odd": ("first", "middle"),
+    }  # fmt: skip
+    said = {"ragged": "first", "lengths": "mixed", "sizes": "other", "dtype": "float32", "cotangent": "whole"}
+    said |= {"sign": "front", "spelled": "keyword", "arrays": "three", "second": "same"}
+    verdicts = set()
+    for words in itertools.product(*levels.values()):
+        row = said | dict(zip(levels, words, strict=True))
+        regular = [row["dim"] == "regular", row["unlike"] == "across"]
+        if sum(regular) > int(row["rank"]) - 2:
+            continue  # there are not so many regular dimensions
+        book = empty_book(op)
+        join(book, row, "key")
+        (case,) = book.cases
+        outlines = [(one.shape, [part.shape for part in one]) for one in case.args[0]]
+        verdicts.add((case.error, row["batch"]))
+        assert case.error != "StructureError" or any(one != outlines[0] for one in outlines), row
+    assert {(None, "none"), ("StructureError", "none"), ("StructureError", "two")} <= verdicts
+
+
+def test_an_index_is_refused_where_numpy_refuses_it() -> None:
+    """Of components of one size in the strided layout, also where none of them is left."""
+    levels = {
+        "batch": ("none", "one", "two"), "rank": ("2", "3"), "lengths": ("empty", "ones"), "sizes": ("zero", "one"),
+        "picked": ("all", "first", "tail", "none", "list"), "sliced": ("all", "number", "end"),
+        "entry": ("tail", "end"),
+    }  # fmt: skip
+    said = {"ragged": "first", "dtype": "float32", "cotangent": "whole", "dots": "absent", "new": "absent"}
+    verdicts = set()
+    for words in itertools.product(*levels.values()):
+        row = said | dict(zip(levels, words, strict=True))
+        if row["batch"] == "none" and row["sliced"] != "all":
+            continue  # whose ragged dimension has no size
+        book = empty_book("getitem")
+        indexed(book, row, "key")
+        (case,) = book.cases
+        x, index = case.args
+        sizes = {part.shape for part in x} or {tuple(1 if size is None else size for size in x.shape[1:])}
+        (size,) = sizes
+        try:
+            np.zeros((len(x), *size))[index.items]
+        except IndexError:
+            assert case.error == "IndexOutOfRange" or "strided" not in case.layouts, row
+            verdicts.add(("refused", case.error))
+        else:
+            assert case.error is None, row
+            assert "strided" in case.layouts, row
+            verdicts.add(("allowed", case.error))
+    assert verdicts == {("refused", "IndexOutOfRange"), ("refused", None), ("allowed", None)}
 
 
 def test_vectors_reach_what_an_author_forgets() -> None:

@@ -41,6 +41,7 @@ def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
     ------
     IndexOutOfRange
         For an index outside the batch, or outside some component: all such are named. An empty component has no index.
+        Without components, for one outside the size that they would have.
     DimensionError
         For a dimension out of range.
 

@@ -131,6 +131,8 @@ def _more_getitem(book: Book) -> None:
     book.value("float32/all-empty", "9", [all_empty("float32"), Index((slice(None), slice(0, 2)))])
     empty = no_components("float32", None, 4)
     book.value("float32/batch0", "9 VALUES-6", [empty, Index((slice(None),))])
+    inner = book.value("float32/batch0", "2 VALUES-6", [empty, Index((slice(None), ..., 3))], kind="nested")
+    book.error("batch0", "6", "IndexOutOfRange", inner, [empty, Index((slice(None), ..., 4))])
 
 
 def _refused_getitem(book: Book, x: Components, nears: dict[str, str]) -> None:

@@ -45,11 +45,11 @@ def indexed(book: Book, row: Row, key: str) -> None:
         book.error_inside("axes-dots", "GETITEM-7", "DimensionError", near, args)
     elif row["entry"] == "list" and not isinstance(entries[0], int):
         book.error_inside("axes-list", "GETITEM-17", "ArgumentError", near, args)
-    elif _misses(form, entries):
+    elif not (able := tuple(layout for layout in form.able if not _misses(form, entries, layout))):
         book.error_inside("axes", "GETITEM-6", "IndexOutOfRange", near, args)
     else:
         about = "GETITEM-19" if row["entry"] == "list" else None
-        add(book, row, args, "shape", "gradient", value=about, kind=_kind(form, entries))
+        add(book, row, args, "shape", "gradient", value=about, kind=_kind(form, entries), layouts=able)
 
 
 def _batch(level: str, count: int) -> Any:
@@ -73,15 +73,19 @@ def _written(row: Row, entries: Sequence[Any]) -> list[Any]:
     return {"absent": written, "inside": [*written[:1], None, *written[1:]], "end": [*written, None]}[row["new"]]
 
 
-def _misses(form: Outline, entries: Sequence[Any]) -> bool:
-    """Say whether an integer names a place that is not there: in the batch, or in a component that is picked."""
+def _misses(form: Outline, entries: Sequence[Any], layout: str) -> bool:
+    """Say whether an integer names a place that is not there: in the batch, or in a component that is picked.
+
+    Where none is picked, in one that might be there: it has the sizes that all have, in the strided layout by chance.
+    """
     batch, *inside = entries
     if isinstance(batch, int) and not form.shapes:
         return True
     picked = [form.shapes[n] for n in np.atleast_1d(np.arange(len(form.shapes))[batch])] if form.shapes else []
+    left = [form.size(dim, 1) if layout == "strided" else size for dim, size in enumerate(form.shape)][1:]
     return any(
         size == 0
-        for shape in (picked or [form.shape[1:]])
+        for shape in (picked or [left])
         for size, entry in zip(shape, inside, strict=True)
         if isinstance(entry, int | list)
     )

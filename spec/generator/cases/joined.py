@@ -60,7 +60,7 @@ def join(book: Book, row: Row, key: str) -> None:
     near = f"{book.op}/float32/{'ragged' if book.op == 'stack' else 'batch'}/1"
     if book.op == "stack" and dim == 0:
         book.error_inside("axes-batch", refusal("stack", "DimensionError"), "DimensionError", near, args, kw=kw)
-    elif row["unlike"] not in _joins(book.op, dim, form):
+    elif row["unlike"] not in _joins(book.op, dim, form) and any(one != form for one in forms):
         clause = refusal(book.op, "StructureError")
         book.error_inside("axes-unlike", clause, "StructureError", near, args, kw=kw)
     else:
