@@ -14,7 +14,7 @@ from ..components import Components, is_several, of_parts, parts_of
 from ..encoding import encode_value
 from ..gradient_bounds import GRADIENT_BOUNDS, GRADIENT_LOST
 from ..numerics import NDArray
-from ..overflow import GRADIENT_ADDED, beyond
+from ..overflow import GRADIENT_ADDED, LARGEST, beyond
 from ..table import load_table
 from .author import Case
 from .draws import word
@@ -155,7 +155,8 @@ def _field(
     errors, lost, added = (column if own is None else leaves(own) for column, own in zip(columns, special, strict=True))
     places = zip(errors, sums, lost, strict=True)
     allowed = like(value, iter([_allowed(error, exact, dtype, computing, lost) for error, exact, lost in places]))
-    open_places = like(value, iter([beyond(_floats(one), dtype) for one in added]))
+    narrower = min(dtype, computing, key=LARGEST.__getitem__)  # it passes through both
+    open_places = like(value, iter([beyond(_floats(one), narrower) for one in added]))
     return bound_fields(gradient, gradient, allowed, dtype, open_places)
 
 

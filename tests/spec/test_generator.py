@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pynested.spec.compare import compare
+from pynested.spec.encoding import decode_value
 from pynested.spec.functions import FUNCTIONS as ENTRIES
 from pynested.spec.generator import write as writing
 from pynested.spec.generator.__main__ import main
@@ -166,6 +167,20 @@ def test_a_value_that_may_round_to_an_infinity_is_open() -> None:
     assert fields["dense"]["open"] == "10"
     for number, right in ((largest, True), (np.inf, True), (largest * (1 - 2**-20), False)):
         assert (compare(np.array([number, largest / 2], "float32"), fields) is None) is right
+
+
+@pytest.mark.parametrize(("largest", "may_overflow"), [(400.0, True), (4.0, False)])
+def test_a_gradient_that_passes_through_a_narrower_dtype_may_overflow_there(largest: float, may_overflow: bool) -> None:
+    """Of 200 * 400 * 3 in float16 the slope of 3 is 80,000, which is no float16; of 200 * 4 * 3 all are."""
+    book = Book("prod")
+    x, words = nest("float32", [[200.0, largest], [3.0]]), {"dtype": "float16"}
+    book.value("float32/narrower", "1", [x, (0, 1)], kw=words, cmp="bound", dtype="float16")
+    vector = build(book.cases[0])
+    due, cotangent = vector["gradient"][0], decode_value(vector["cotangent"]).astype(np.float32)
+    right = [np.array([largest * 3, 600], np.float32) * cotangent, np.array([200 * largest], np.float32) * cotangent]
+    assert compare(right, due) is None
+    assert (compare([right[0], right[1] * np.float32(np.inf)], due) is None) is may_overflow
+    assert compare([right[0], right[1] * np.float32(1.5)], due) is not None
 
 
 def test_cases_are_numbered_within_their_group() -> None:

@@ -82,10 +82,10 @@ def _misses(form: Outline, entries: Sequence[Any], layout: str) -> bool:
     if isinstance(batch, int) and not form.shapes:
         return True
     picked = [form.shapes[n] for n in np.atleast_1d(np.arange(len(form.shapes))[batch])] if form.shapes else []
-    left = [form.size(dim, 1) if layout == "strided" else size for dim, size in enumerate(form.shape)][1:]
+    left = tuple(form.size(dim, 1) if layout == "strided" else size for dim, size in enumerate(form.shape) if dim)
     return any(
         size == 0
-        for shape in (picked or [left])
+        for shape in (picked or (left,))
         for size, entry in zip(shape, inside, strict=True)
         if isinstance(entry, int | list)
     )
