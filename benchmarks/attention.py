@@ -6,8 +6,8 @@
 The tables are read as those of `benchmarks.operators`: our median, and how many times as long the others take. What
 `torch dense` computes component by component has no structure to look after. Two layers are two times
 `pynested.transformer_encoder_layer`, with hidden rows twice as wide; of these, too, ``torch jagged`` and the others are
-written in PyTorch's functions. ``flex causal`` is `pynested.flex_attention` with a block mask, and the others' causal
-attention.
+written in PyTorch's functions. ``flex causal`` is `pynested.flex_attention` with a block mask; PyTorch's own is that of
+padded operands, compiled where a C++ compiler is at hand, and has no gradient on the CPU.
 
 At last one long component: how long it takes, and the memory that it needs above operands and results, what the tape
 holds included; by both operators, of flex attention also where each query meets the last 1,024 keys only, and with a

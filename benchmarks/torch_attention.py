@@ -1,7 +1,13 @@
-"""Attention and two layers of a transformer in PyTorch: nested jagged, padded with a mask, component by component."""
+"""Attention and two layers of a transformer in PyTorch: nested jagged, padded with a mask, component by component.
+
+Its flex attention takes padded operands alone, has no gradient on the CPU, and is compiled where a C++ compiler is at
+hand: without one it takes several times as long.
+"""
 
 from __future__ import annotations
 
+import functools
+import shutil
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch.nn import functional
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 warnings.filterwarnings("ignore", message=".*nested tensors is in prototype stage.*")
 
@@ -16,7 +23,14 @@ Calls = dict[str, Callable[[], Any]]
 Attend = Callable[[Any, Any, Any, bool], Any]
 
 
-def calls(parts: list[Any], attend: Attend, layers: list[dict[str, Any]], heads: int, backward: bool) -> Calls:
+def calls(
+    parts: list[Any],
+    attend: Attend,
+    layers: list[dict[str, Any]],
+    heads: int,
+    backward: bool,
+    flex: Callable[..., Any] | None = None,
+) -> Calls:
     """What is measured of queries, keys and values (B, *, W), or lists of them; the first goes through the layers."""
     sets = [list(one) for one in zip(*parts, strict=True)] if isinstance(parts[0], list) else [parts]
     split = [[_heads(x, heads).requires_grad_() for x in one] for one in sets]
@@ -36,9 +50,11 @@ def calls(parts: list[Any], attend: Attend, layers: list[dict[str, Any]], heads:
     made = {
         "attention": _pulled(lambda: attention(False), [x for one in split for x in one], backward),
         "causal attention": _pulled(lambda: attention(True), [x for one in split for x in one], backward),
-        "flex causal": _pulled(lambda: attention(True), [x for one in split for x in one], backward),
         "two layers": _pulled(two_layers, every, backward),
     }
+    if flex is not None and not backward:
+        ((q, k, v),) = ([x.detach() for x in one] for one in split)
+        made["flex causal"] = torch.no_grad()(lambda: flex(q, k, v))
     return {name: call for name, call in made.items() if call is not None}
 
 
@@ -91,8 +107,13 @@ def contenders(given: list[list[Any]], layers: list[dict[str, Any]], heads: int,
     def masked(q: Any, k: Any, v: Any, causal: bool) -> Any:
         return functional.scaled_dot_product_attention(q, k, v, attn_mask=both if causal else inside)
 
+    def seen(b: Any, h: Any, i: Any, j: Any) -> Any:
+        return (i >= j) & (j < lengths[b])
+
+    blocks = create_block_mask(seen, len(lengths), None, longest, longest, device="cpu")
+    fast = torch.compile(flex_attention, dynamic=False) if shutil.which("g++") else flex_attention
     return {
         "torch jagged": calls(nested, _plain, layers, heads, backward),
-        "torch padded": calls(padded, masked, layers, heads, backward),
+        "torch padded": calls(padded, masked, layers, heads, backward, functools.partial(fast, block_mask=blocks)),
         "torch dense": calls([[one[None] for one in parts] for parts in tensors], _plain, layers, heads, backward),
     }
