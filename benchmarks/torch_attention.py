@@ -6,7 +6,6 @@ hand: without one it takes several times as long.
 
 from __future__ import annotations
 
-import functools
 import shutil
 import warnings
 from collections.abc import Callable
@@ -23,14 +22,7 @@ Calls = dict[str, Callable[[], Any]]
 Attend = Callable[[Any, Any, Any, bool], Any]
 
 
-def calls(
-    parts: list[Any],
-    attend: Attend,
-    layers: list[dict[str, Any]],
-    heads: int,
-    backward: bool,
-    flex: Callable[..., Any] | None = None,
-) -> Calls:
+def calls(parts: list[Any], attend: Attend, layers: list[dict[str, Any]], heads: int, backward: bool) -> Calls:
     """What is measured of queries, keys and values (B, *, W), or lists of them; the first goes through the layers."""
     sets = [list(one) for one in zip(*parts, strict=True)] if isinstance(parts[0], list) else [parts]
     split = [[_heads(x, heads).requires_grad_() for x in one] for one in sets]
@@ -52,9 +44,6 @@ def calls(
         "causal attention": _pulled(lambda: attention(True), [x for one in split for x in one], backward),
         "two layers": _pulled(two_layers, every, backward),
     }
-    if flex is not None and not backward:
-        ((q, k, v),) = ([x.detach() for x in one] for one in split)
-        made["flex causal"] = torch.no_grad()(lambda: flex(q, k, v))
     return {name: call for name, call in made.items() if call is not None}
 
 
@@ -107,13 +96,23 @@ def contenders(given: list[list[Any]], layers: list[dict[str, Any]], heads: int,
     def masked(q: Any, k: Any, v: Any, causal: bool) -> Any:
         return functional.scaled_dot_product_attention(q, k, v, attn_mask=both if causal else inside)
 
+    found = {
+        "torch jagged": calls(nested, _plain, layers, heads, backward),
+        "torch padded": calls(padded, masked, layers, heads, backward),
+        "torch dense": calls([[one[None] for one in parts] for parts in tensors], _plain, layers, heads, backward),
+    }
+    if not backward:
+        found["torch padded"]["flex causal"] = _flex([_heads(x, heads) for x in padded], lengths)
+    return found
+
+
+def _flex(operands: list[Any], lengths: Any) -> Callable[[], Any]:
+    """Flex attention of padded operands, each query of which meets no key after it, and none of the padding."""
+
     def seen(b: Any, h: Any, i: Any, j: Any) -> Any:
         return (i >= j) & (j < lengths[b])
 
+    longest = operands[0].shape[-2]
     blocks = create_block_mask(seen, len(lengths), None, longest, longest, device="cpu")
-    fast = torch.compile(flex_attention, dynamic=False) if shutil.which("g++") else flex_attention
-    return {
-        "torch jagged": calls(nested, _plain, layers, heads, backward),
-        "torch padded": calls(padded, masked, layers, heads, backward, functools.partial(fast, block_mask=blocks)),
-        "torch dense": calls([[one[None] for one in parts] for parts in tensors], _plain, layers, heads, backward),
-    }
+    flex = torch.compile(flex_attention, dynamic=False) if shutil.which("g++") else flex_attention
+    return torch.no_grad()(lambda: flex(*operands, block_mask=blocks))

@@ -17,7 +17,7 @@ from ..memory import empty
 from . import attending_blocks as blockwise
 from .attending_blocks import Block, all_scores, blocks, hide, masked, row_blocks, scaled, scores_of, seen_of, strips
 from .attending_parts import Part, Taken, jobs, parted, places_of, put_back
-from .attending_products import alike, calm, finite, greatest, mixed, sums
+from .attending_products import alike, finite, greatest, mild, mixed, sums
 from .running import quiet, run, widened
 
 Array = NDArray[Any]
@@ -85,7 +85,7 @@ def _attend(part: Part, heads: Heads, start: int, stop: int) -> None:
 def _attend_at_once(queries: Array, results: Array, part: Part, heads: Heads, block: Block) -> Array | None:
     """The results of queries that meet one block of keys, and log sums where they are saved."""
     scores, base = all_scores(queries, part, heads, block), np.asarray(0, queries.dtype)
-    lowered = not calm(scores)
+    lowered = not mild(scores)
     hide(scores, part, heads, block)
     if lowered:
         base = _base(greatest(scores))

@@ -14,7 +14,7 @@ from .running import ones, scratch
 Array = NDArray[Any]
 Strips = list[tuple[slice, slice]]  # rows of a result, and what else they are made of: columns, or rows of the other
 
-CALM = 60.0  # scores up to here, and down to its negative: e^60 is about 1e26
+MILD = 60.0  # scores up to here, and down to its negative: e^60 is about 1e26
 SHORT = 64  # keys, of which a maximum is taken column by column
 
 
@@ -72,22 +72,26 @@ def greatest(scores: Array) -> Array:
     return found
 
 
-def calm(scores: Array) -> bool:
+def mild(scores: Array) -> bool:
     """Whether all scores are small, so that their exponentials can be added as they are; False if there is a NaN."""
-    lying = scores.transpose(_order(scores.strides)[0])
-    return bool(lying.min(initial=0) > -CALM and lying.max(initial=0) < CALM)
+    lying = _lying(scores)
+    return bool(lying.min(initial=0) > -MILD and lying.max(initial=0) < MILD)
 
 
 def finite(*arrays: Array) -> bool:
     """Whether all numbers are finite, so that the sum of their squares is; False also where that is too large."""
-    lying = [x.transpose(_order(x.strides)[0]) for x in arrays]
-    return all(np.isfinite(np.vdot(x, x)) for x in lying)
+    return all(np.isfinite(np.vdot(x, x)) for x in map(_lying, arrays))
 
 
 def alike(slot: str, x: Array, dtype: np.dtype[Any]) -> Array:
     """Memory for an array that lies as x does, so that one pass through both is straight."""
     axes, back = _order(x.strides)
     return scratch(slot, tuple(x.shape[axis] for axis in axes), dtype).transpose(back)
+
+
+def _lying(x: Array) -> Array:
+    """The array with its axes as they lie, so that one pass through it is straight."""
+    return x.transpose(_order(x.strides)[0])
 
 
 @lru_cache(1024)

@@ -11,7 +11,18 @@ from pynested.autograd import Array
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange
 
-from .index_arrays import checked, entry_array, filled, has_arrays, is_array, is_place, is_read, places_together, span
+from .index_arrays import (
+    checked,
+    entries,
+    entry_array,
+    filled,
+    has_arrays,
+    is_array,
+    is_place,
+    is_read,
+    places_together,
+    span,
+)
 
 __all__ = ["of_dense"]
 
@@ -21,15 +32,18 @@ _ALL = slice(None)
 def of_dense(x: Array, index: Any) -> Array:
     """A view by integers, slices, ``...`` and None, as in NumPy; a copy where lists, arrays or a mask pick."""
     if has_arrays(index):
-        entries = index if isinstance(index, tuple) else (index,)
-        return _picked(x, [entry_array(item, x) if is_array(item) else item for item in entries])
+        return _picked(x, [entry_array(item, x) if is_array(item) else item for item in entries(index)])
     items = checked(index)
     try:
         return moves.slice_(x, tuple(items))
     except IndexError as error:
-        many = sum(map(span, items)) > x.ndim or items.count(...) > 1
-        kind = DimensionError if many else IndexOutOfRange
+        kind = DimensionError if _too_many(items, x.ndim) else IndexOutOfRange
         raise kind(f"index: {error} (the array has shape {x.shape}).") from None
+
+
+def _too_many(items: list[Any], ndim: int) -> bool:
+    """Whether there are more entries than dimensions, or a second ``...``."""
+    return sum(map(span, items)) > ndim or sum(item is ... for item in items) > 1
 
 
 def _picked(x: Array, items: list[Any]) -> Array:
@@ -37,8 +51,7 @@ def _picked(x: Array, items: list[Any]) -> Array:
 
     It lies where the first array stands if there is no slice between the arrays, and in front if there is one.
     """
-    fits = sum(map(span, items)) <= x.ndim and sum(item is ... for item in items) <= 1
-    view, dims = _others(x, filled(items, x.ndim) if fits else items)
+    view, dims = _others(x, items if _too_many(items, x.ndim) else filled(items, x.ndim))
     beside = dims == [*range(dims[0], dims[-1] + 1)]
     place = dims[0] if beside else 0
     if place and _apart(items):

@@ -45,9 +45,14 @@ def span(entry: Any) -> int:
     return int(entry is not None and entry is not Ellipsis)
 
 
+def entries(index: Any) -> list[Any]:
+    """The entries of an index, which may be one alone."""
+    return list(index) if isinstance(index, tuple) else [index]
+
+
 def checked(index: Any) -> list[Any]:
     """The entries of ``index``; slices and integers are checked, and lists and arrays are refused."""
-    items = list(index) if isinstance(index, tuple) else [index]
+    items = entries(index)
     for i, item in enumerate(items):
         if isinstance(item, slice):
             items[i] = canonical_slice(item)

@@ -23,6 +23,8 @@ from pynested.graph.places import Place
 
 from .arrays import assert_same, jagged
 
+pytestmark = pytest.mark.usefixtures("small_blocks")
+
 HELD = {"w": pn.array([1.0, 2.0]), "x": jagged(2, 3)}
 Program = Callable[[Any], Any]
 
@@ -167,13 +169,6 @@ def check_all() -> None:
     compiled = pn.compile(scaled)
     for zero in (0.0, -0.0):
         assert_same(compiled(x := jagged(2, 3), zero), scaled(x, zero))
-
-
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that chains go block by block."""
-    monkeypatch.setattr("pynested.graph.chains.program.LARGE", 0)
-    monkeypatch.setattr("pynested.graph.chains.program.BLOCK_BYTES", 256)
 
 
 def without_effects(run: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,12 @@ def test_every_row_has_components_of_its_shape(name: str) -> None:
         assert form.shape.count(None) == {"two": 2, "regular": 0}.get(row["ragged"], 1)
 
 
+def every(levels: dict[str, tuple[str, ...]], said: dict[str, str]) -> Iterator[dict[str, str]]:
+    """A row for each way to choose of the levels, beside what is said of the other axes."""
+    for words in itertools.product(*levels.values()):
+        yield said | dict(zip(levels, words, strict=True))
+
+
 @pytest.mark.parametrize("op", ["cat", "stack"])
 def test_arrays_that_are_refused_as_unlike_are_unlike(op: str) -> None:
     """Of no components there is nothing to be longer, or fewer."""
@@ -81,8 +87,7 @@ def test_arrays_that_are_refused_as_unlike_are_unlike(op: str) -> None:
     said = {"ragged": "first", "lengths": "mixed", "sizes": "other", "dtype": "float32", "cotangent": "whole"}
     said |= {"sign": "front", "spelled": "keyword", "arrays": "three", "second": "same"}
     verdicts = set()
-    for words in itertools.product(*levels.values()):
-        row = said | dict(zip(levels, words, strict=True))
+    for row in every(levels, said):
         regular = [row["dim"] == "regular", row["unlike"] == "across"]
         if sum(regular) > int(row["rank"]) - 2:
             continue  # there are not so many regular dimensions
@@ -104,8 +109,7 @@ def test_an_index_is_refused_where_numpy_refuses_it() -> None:
     }  # fmt: skip
     said = {"ragged": "first", "dtype": "float32", "cotangent": "whole", "dots": "absent", "new": "absent"}
     verdicts = set()
-    for words in itertools.product(*levels.values()):
-        row = said | dict(zip(levels, words, strict=True))
+    for row in every(levels, said):
         if row["batch"] == "none" and row["sliced"] != "all":
             continue  # whose ragged dimension has no size
         book = empty_book("getitem")

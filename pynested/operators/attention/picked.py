@@ -14,6 +14,7 @@ from pynested.backends.errors import ArgumentError, IndexOutOfRange
 from pynested.backends.host import from_host, to_host
 from pynested.structure import Ints
 
+from ..index_arrays import entries
 from .lists import States
 from .mods import MaskMod
 
@@ -31,12 +32,12 @@ class Whole(NamedTuple):
 
 def picked(index: Any, of: Whole) -> Whole:
     """What an index picks, one entry after the other; an integer keeps its dimension, of size 1."""
-    entries = index if isinstance(index, tuple) else (index,)
-    if len(entries) > 3:
+    items = entries(index)
+    if len(items) > 3:
         raise ArgumentError(
-            f"a block mask is indexed by components, heads and blocks of queries, not by {len(entries)} entries."
+            f"a block mask is indexed by components, heads and blocks of queries, not by {len(items)} entries."
         )
-    components, heads, rows = (*entries, WHOLE, WHOLE)[:3]
+    components, heads, rows = (*items, WHOLE, WHOLE)[:3]
     chosen = _places(components, len(of.blocks), "components")
     if not len(chosen):
         return of._replace(blocks=(), outline=of.outline[:1])
