@@ -13,7 +13,7 @@ import numpy as np
 from .activations import erf, erfc, gelu, gelu_backward, relu_backward, silu, silu_backward
 from .attending import attention
 from .attending_backward import attention_backward
-from .elementwise import cast, exp, log, quiet_ufunc, relu, sgn, sin, tanh
+from .elementwise import cast, exp, log, quiet_ufunc, relu, sgn, sin, tanh, where
 from .losses import cross_entropy, cross_entropy_backward
 from .movement import add_rows, concatenate, pack_list, pad, take_rows, unpad
 from .normalization import (
@@ -88,6 +88,7 @@ __all__ = [
     "take_rows",
     "tanh",
     "unpad",
+    "where",
     "xp",
 ]
 

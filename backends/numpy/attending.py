@@ -18,6 +18,7 @@ from . import attending_blocks as blockwise
 from .attending_blocks import Block, all_scores, blocks, hide, masked, row_blocks, scaled, scores_of, seen_of, strips
 from .attending_parts import Part, Taken, jobs, parted, places_of, put_back
 from .attending_products import alike, finite, greatest, mild, mixed, sums
+from .elementwise import where
 from .running import quiet, run, widened
 
 Array = NDArray[Any]
@@ -138,7 +139,7 @@ def _divisor(total: Array, part: Part, heads: Heads, block: Block) -> Array:
     if total.all():
         return total
     met = not masked(part, heads) or seen_of(part, block).any(axis=-1, keepdims=True)
-    return np.where(total == 0, np.where(met, np.nan, 1).astype(total.dtype), total)
+    return where(total == 0, where(met, np.nan, 1).astype(total.dtype), total)
 
 
 def _mixed_values(weights: Array, part: Part, heads: Heads, block: Block, out: Array | None) -> Array:

@@ -13,6 +13,7 @@ from .attending import contiguous, read
 from .attending_blocks import Block, blocks, masked, met, row_blocks, scaled, scores_of, seen_of, strips
 from .attending_parts import Part, Taken, jobs, parted, places_of, put_back
 from .attending_products import Strips, alike, finite, meeting, mixed, sums
+from .elementwise import where
 from .running import quiet, run, scratch, widened
 
 Array = NDArray[Any]
@@ -82,8 +83,8 @@ def _pull(part: Part, slopes: Part, heads: Heads, start: int, stop: int) -> None
         own = _summed(steps, weights) if mean is None else mean
         if masked(part, heads) and not finite(queries, keys, steps, own):  # or weights of 0 leave out what is to be
             seen = np.broadcast_to(seen_of(part, block), weights.shape)
-            weights = np.where(seen, weights, 0)
-            own = _summed(np.where(seen, steps, 0), weights) if mean is None else mean
+            weights = where(seen, weights, 0)
+            own = _summed(where(seen, steps, 0), weights) if mean is None else mean
         steps -= own
         steps *= weights
         if seen is not None:

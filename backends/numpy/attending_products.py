@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .elementwise import where
 from .running import ones, scratch
 
 Array = NDArray[Any]
@@ -45,12 +46,12 @@ def mixed(weights: Array, rows: Array, seen: Array | None, strips: Strips | None
 def _mixed_of_wild(weights: Array, rows: Array, seen: Array, out: Array | None) -> Array:
     """The same of rows that hold infinities or NaN."""
     calm = np.isfinite(rows)
-    found: Array = np.matmul(weights, np.where(calm, rows, 0), out=out)
+    found: Array = np.matmul(weights, where(calm, rows, 0), out=out)
     seen = np.broadcast_to(seen, weights.shape)
     for j in np.flatnonzero(~calm.all(axis=(0, 1, 2, 4))).tolist():
-        wild = np.where(calm[..., j : j + 1, :], 0, rows[..., j : j + 1, :])
+        wild = where(calm[..., j : j + 1, :], 0, rows[..., j : j + 1, :])
         column = slice(j, j + 1)
-        found += np.where(seen[..., column] & (wild != 0), weights[..., column] * wild, 0)
+        found += where(seen[..., column] & (wild != 0), weights[..., column] * wild, 0)
     return found
 
 

@@ -133,6 +133,14 @@ def relu(x: NDArray[Any], /) -> NDArray[Any]:
     return out
 
 
+def where(condition: NDArray[Any], x: Any, y: Any, /) -> NDArray[Any]:
+    """numpy.where, which where it finds no memory may end with a SystemError that says nothing."""
+    try:
+        return np.where(condition, x, y)
+    except SystemError as error:
+        raise MemoryError("numpy.where found no memory for its result") from error
+
+
 def sgn(x: NDArray[Any], /) -> NDArray[Any]:
     """-1, 0 or 1 by the sign; NaN stays NaN; a bool is its own sign."""
     result: NDArray[Any] = x.copy() if x.dtype.kind == "b" else np.sign(x)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype
 from ..memory import empty
 from ..segments import Segments
+from .elementwise import where
 from .running import as_matrix, blocks, maximum_of, minimum_of, ones, quiet, run, scratch
 from .segment import max_runs, spans_of, sum_runs, with_runs
 
@@ -188,7 +189,7 @@ def _normalized_again(
     """
     root = ROOT[rows.dtype] ** 2
     small = (variances + eps < root) & (abs(rows[:, 0]) < 1)  # equal ones may be large
-    shrink = np.where(small, 1 / root, np.where(variances < np.inf, 1, root)).astype(rows.dtype)
+    shrink = where(small, 1 / root, where(variances < np.inf, 1, root)).astype(rows.dtype)
     centred = rows * shrink[:, None]
     first = centred[:, 0].copy()
     centred -= first[:, None]
@@ -263,7 +264,7 @@ def _centred_on_a_scale(
         np.subtract(block, means[:, None], out=out)
         return stds
     other = ((stds > large) & (stds < np.inf)) | (stds < small)
-    exponents = np.where(other, -np.frexp(stds)[1], 0)
+    exponents = where(other, -np.frexp(stds)[1], 0)
     shrink = np.ldexp(stds.dtype.type(1), np.minimum(exponents, 0))
     enlarge = np.ldexp(stds.dtype.type(1), np.clip(exponents, 0, np.finfo(stds.dtype).maxexp - 2))
     np.subtract(block * shrink[:, None], (means * shrink)[:, None], out=out)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pynested as pn
 from pynested.backends import memory
 from pynested.backends import numpy as cpu
 
@@ -156,6 +157,22 @@ def test_what_is_kept_is_given_up_where_memory_is_short(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(np, "empty", short)
     assert memory.empty((3000, 3000), np.float32).shape == (3000, 3000)
+
+
+def test_numpy_may_not_name_the_error_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = pn.array([1.0, -2.0])
+    memory.empty(SHAPE, np.float32)
+    plain, met = np.where, []
+
+    def short(*operands: Any) -> Any:
+        if memory.kept_bytes():
+            met.append(operands)
+            raise SystemError("<built-in function where> returned NULL without setting an exception")
+        return plain(*operands)
+
+    monkeypatch.setattr(np, "where", short)
+    assert pn.where(x > 0, x, 0.0).tolist() == [1.0, 0.0]
+    assert len(met) == 1
 
 
 def test_what_cannot_be_had_is_named() -> None:

@@ -15,7 +15,11 @@ from pynested.conformance.records import read
 
 Captured = pytest.CaptureFixture[str]
 Hostile = Callable[[str], list[str]]
-PROGRAM = f"{sys.executable} -c '{{}}'"
+
+
+def program(text: str) -> str:
+    """The command that runs this Python."""
+    return shlex.join([sys.executable, "-c", text])
 
 
 def conform(vectors: Path, command: Callable[[str], str], name: str, *more: str) -> int:
@@ -68,12 +72,12 @@ def test_a_kept_run_can_be_shown_again(
         (["conform", "--adapter", ""], "--adapter is empty"),
         (["conform", "--adapter", "'"], "is not a command: No closing quotation"),
         (["conform", "--adapter", "no-such-program"], "cannot start the adapter 'no-such-program'"),
-        (["conform", "--adapter", PROGRAM.format("print(1)")], "expected a JSON object"),
-        (["conform", "--adapter", PROGRAM.format("print([])")], "expected a JSON object"),
-        (["conform", "--adapter", PROGRAM.format("print(input())")], "expected protocol 2, name and version"),
-        (["conform", "--adapter", PROGRAM.format("print()")], "did not start"),
-        (["conform", "--adapter", PROGRAM.format("pass")], "did not start: exit code 0"),
-        (["conform", "--adapter", PROGRAM.format("input();input()"), "--timeout", "0.3"], "did not answer start"),
+        (["conform", "--adapter", program("print(1)")], "expected a JSON object"),
+        (["conform", "--adapter", program("print([])")], "expected a JSON object"),
+        (["conform", "--adapter", program("print(input())")], "expected protocol 2, name and version"),
+        (["conform", "--adapter", program("print()")], "did not start"),
+        (["conform", "--adapter", program("pass")], "did not start: exit code 0"),
+        (["conform", "--adapter", program("input();input()"), "--timeout", "0.3"], "did not answer start"),
     ],
 )
 def test_wrong_usage_ends_with_2_and_one_line(arguments: list[str], text: str, vectors: Path, capsys: Captured) -> None:

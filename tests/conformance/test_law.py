@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -75,5 +76,5 @@ def test_a_port_that_rounds_on_the_way_is_found(tmp_path: Path, capsys: pytest.C
         "serve(PythonAdapter(Port()))\n",
         encoding="utf-8",
     )
-    code = main(["conform", "--adapter", f"{sys.executable} {port}", "--match", "sum/float32/long/1"])
+    code = main(["conform", "--adapter", shlex.join([sys.executable, str(port)]), "--match", "sum/float32/long/1"])
     assert code == 1 and "another value" in capsys.readouterr().out

@@ -65,6 +65,13 @@ def test_no_error_is_swallowed_and_nothing_is_left_to_do(root: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_no_command_is_a_text_with_a_path_in_it(root: Path) -> None:
+    """A path may hold a space: a command is a list, or put together by shlex.join."""
+    path = "{sys." + "executable}"
+    python = [file for file in sources(root) if file.suffix == ".py"]
+    assert [str(file) for file in python if path in file.read_text(encoding="utf-8")] == []
+
+
 def implementation(operator: Operator) -> FunctionType:
     """Return the function that a user calls."""
     function = getattr(pn, operator.name)
