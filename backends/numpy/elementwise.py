@@ -133,7 +133,7 @@ def relu(x: NDArray[Any], /) -> NDArray[Any]:
     return out
 
 
-def where(condition: NDArray[Any], x: Any, y: Any, /) -> NDArray[Any]:
+def where(condition: Any, x: Any, y: Any, /) -> Any:
     """numpy.where, which where it finds no memory may end with a SystemError that says nothing."""
     try:
         return np.where(condition, x, y)
