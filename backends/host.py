@@ -112,8 +112,8 @@ def repeating(sizes: NDArray[np.int64], strides: NDArray[np.int64]) -> list[int]
     """
     if (strides[:, :-1] >= sizes[:, 1:] * strides[:, 1:]).all() and (strides[:, -1:] > 0).all():
         return []
-    order = np.argsort(strides, axis=1, kind="stable")
-    n, s = np.take_along_axis(sizes, order, 1), np.take_along_axis(strides, order, 1)
+    order, rows = strides.argsort(axis=1, kind="stable"), np.arange(len(strides))[:, None]
+    n, s = sizes[rows, order], strides[rows, order]
     extents = (n - 1) * s
     within = (n == 1) | (s > np.cumsum(extents, axis=1) - extents)
     live = (sizes > 0).all(axis=1)

@@ -27,7 +27,7 @@ class Matrices:
     def of_sizes(cls, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> Matrices:
         """Matrices of these sizes one after the other, row by row: the form of a product."""
         offsets = np.zeros(len(rows), np.int64)
-        np.cumsum(rows[:-1] * cols[:-1], out=offsets[1:])
+        np.add.accumulate(rows[:-1] * cols[:-1], out=offsets[1:])
         return cls(offsets, rows, cols)
 
     @cached_property

@@ -45,7 +45,7 @@ class Segments:
     def from_lengths(cls, lengths: NDArray[np.integer[Any]]) -> Segments:
         """Runs of the given lengths, which the caller has checked not to be negative."""
         offsets = np.zeros(lengths.size + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
+        np.add.accumulate(lengths, out=offsets[1:])
         return cls(offsets)
 
     @cached_property

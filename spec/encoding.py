@@ -23,6 +23,7 @@ as the same float64; the others are `NaN`, `Infinity` and `-Infinity`, which the
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -82,13 +83,19 @@ class Index:
 
 def encode(array: NDArray) -> str:
     """Return the words of `array` in C order."""
-    name = _NAMES.get(array.dtype.newbyteorder("="))
+    name, in_words = _in_words(array.dtype)
     if name is None:
         given = array.dtype.name
         raise TypeError(f"encode: dtype {given} has no words; the dtypes of the specification are {', '.join(WIDTHS)}")
     if name == "bool":
         return "".join("1" if flag else "0" for flag in array.ravel().tolist())
-    return array.astype(array.dtype.newbyteorder(">"), order="C", copy=False).tobytes().hex()
+    return array.astype(in_words, order="C", copy=False).tobytes().hex()
+
+
+@functools.cache
+def _in_words(dtype: np.dtype[Any]) -> tuple[str | None, np.dtype[Any]]:
+    """Return the name of a dtype, if the specification has it, and the dtype with the most significant byte first."""
+    return _NAMES.get(dtype.newbyteorder("=")), dtype.newbyteorder(">")
 
 
 def decode(bits: str, dtype: Any, shape: Sequence[int]) -> NDArray:
@@ -131,8 +138,8 @@ def _numbers(bits: str, name: str, shape: Sequence[int]) -> NDArray:
         if set(bits) - {"0", "1"}:
             raise ValueError(f"decode: a bool is 0 or 1, found {bits[:40]!r}")
         return np.array([word == "1" for word in bits], dtype=np.bool_).reshape(tuple(shape))
-    raw = np.frombuffer(bytes.fromhex(bits), dtype=np.dtype(name).newbyteorder(">"))
-    return raw.astype(np.dtype(name)).reshape(tuple(shape))
+    kind = np.dtype(name)
+    return np.frombuffer(bytes.fromhex(bits), _in_words(kind)[1]).astype(kind).reshape(tuple(shape))
 
 
 def _wanted(word: str) -> int:

@@ -139,7 +139,8 @@ def _divisor(total: Array, part: Part, heads: Heads, block: Block) -> Array:
     if total.all():
         return total
     met = not masked(part, heads) or seen_of(part, block).any(axis=-1, keepdims=True)
-    return where(total == 0, where(met, np.nan, 1).astype(total.dtype), total)
+    divisor: Array = where(total == 0, where(met, np.nan, 1).astype(total.dtype), total)
+    return divisor
 
 
 def _mixed_values(weights: Array, part: Part, heads: Heads, block: Block, out: Array | None) -> Array:

@@ -58,8 +58,8 @@ def _worth_a_call(outer_sizes: Integers) -> bool:
 def _common_rows(sizes: Integers, strides: Integers) -> tuple[int, Integers, Integers]:
     """The trailing dims that are equal and contiguous in all components, as one width, and the dims before them."""
     width, dims = 1, sizes.shape[1]
-    while dims and len(sizes) and (sizes[:, dims - 1] == sizes[0, dims - 1]).all():
-        if (strides[:, dims - 1] != width).any():
+    while dims and len(sizes) and not np.count_nonzero(sizes[:, dims - 1] != sizes[0, dims - 1]):
+        if np.count_nonzero(strides[:, dims - 1] != width):
             break
         dims -= 1
         width *= int(sizes[0, dims])

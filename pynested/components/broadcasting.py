@@ -19,6 +19,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import segment
+from pynested.backends import alike
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.nested.array import NestedArray
 from pynested.structure import Ints, Jagged, Strided
@@ -89,7 +90,7 @@ def _jagged_like(name: str, first: NestedArray, structure: Jagged, x: NestedArra
     else:
         at = structure.ragged_dim - 1
         regular = (*x.regular[:at], *x.regular[at + 1 :])
-        if None in regular or not np.array_equal(x.structure.sizes[:, at], structure.component_lengths):
+        if None in regular or not alike(x.structure.sizes[:, at], structure.component_lengths):
             return None
         x = to_jagged(x, structure.ragged_dim)
     if not structure.same_lengths(x.structure):  # type: ignore[arg-type]

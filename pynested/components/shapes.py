@@ -24,8 +24,11 @@ def describe(shape: Iterable[int]) -> str:
 
 def apart(a: Ints, b: Ints) -> tuple[int, int] | None:
     """Where two outlines first differ: a component, and an axis of it."""
-    differing = (a != b) & (a >= 0) & (b >= 0)
-    if not differing.any():
+    differing = a != b
+    if not np.count_nonzero(differing):
+        return None
+    differing &= (a >= 0) & (b >= 0)
+    if not np.count_nonzero(differing):
         return None
     component, axis = divmod(int(differing.argmax()), differing.shape[1])
     return component, axis

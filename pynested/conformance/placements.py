@@ -100,9 +100,9 @@ class Jagged:
 
     def parts(self, whole: Array) -> Iterator[Array]:
         """Yield each component as a view of such an array as `whole`."""
-        values = np.moveaxis(view(whole, self.steps), self.ragged_dim - 1, 0)
-        for start, length in zip(self.offsets, self.counts(), strict=False):
-            yield np.moveaxis(values[start : start + length], 0, self.ragged_dim - 1)
+        values, before = view(whole, self.steps), (slice(None),) * (self.ragged_dim - 1)
+        for start, length in zip(self.offsets.tolist(), self.counts().tolist(), strict=False):
+            yield values[(*before, slice(start, start + length))]
 
 
 @dataclass(frozen=True)
@@ -127,8 +127,10 @@ class Strided:
     def parts(self, whole: Array) -> Iterator[Array]:
         """Yield each component as a view of such an array as `whole`."""
         buffer = view(whole, self.steps)
-        for start, sizes, strides in zip(self.offsets, self.sizes, self.strides, strict=True):
-            yield np.lib.stride_tricks.as_strided(buffer[start:], sizes, strides * buffer.itemsize)
+        width, dtype = buffer.itemsize, buffer.dtype
+        places = self.offsets * width, self.sizes, self.strides * width
+        for start, sizes, strides in zip(*(one.tolist() for one in places), strict=True):
+            yield np.ndarray(sizes, dtype, buffer, min(start, buffer.nbytes), strides)
 
 
 def view(whole: Any, steps: Steps) -> Any:
@@ -142,10 +144,11 @@ def only_components(placed: Jagged | Strided, gradient: Array) -> list[Array]:
     A gradient that is not 0 where no component lies is a `Contradiction`: whoever made the buffer would have it.
     """
     rest = np.array(gradient)
-    found = [one.copy() for one in placed.parts(rest)]
-    for one in placed.parts(rest):
+    parts = list(placed.parts(rest))
+    found = [one.copy() for one in parts]
+    for one in parts:
         one[...] = 0
-    if np.any(rest != 0):
+    if np.count_nonzero(rest):
         raise Contradiction(OUTSIDE.format(rest[rest != 0].flat[0]))
     return found
 

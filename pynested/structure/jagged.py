@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd.arguments.shapes import canonical_int
-from pynested.backends import Matrices, Segments, strided_index
+from pynested.backends import Matrices, Segments, alike, strided_index
 from pynested.backends.cached import cached_property
 from pynested.backends.errors import DimensionError
 from pynested.backends.limits import MOST_DIMENSIONS
@@ -66,7 +66,7 @@ class Jagged(Immutable):
     def of_lengths(cls, lengths: Ints, ragged_dim: int = 1) -> Jagged:
         """Runs of these lengths one after the other."""
         offsets = np.zeros(len(lengths) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
+        np.add.accumulate(lengths, out=offsets[1:])
         return cls.derived(sealed(offsets), None, ragged_dim)
 
     @cached_property
@@ -228,7 +228,7 @@ class Jagged(Immutable):
         """Whether the components are as long as those of ``other``, by value."""
         if self is other or self._compared == other._compared:
             return True
-        return not (self.tiles and other.tiles) and np.array_equal(self.component_lengths, other.component_lengths)
+        return not (self.tiles and other.tiles) and alike(self.component_lengths, other.component_lengths)
 
     def same_placement(self, other: Any) -> bool:
         """Whether equal places mean equal elements."""

@@ -22,6 +22,7 @@ Ints: TypeAlias = NDArray[np.int64]
 
 # What float64 says is below this fits into int64, so that integer arithmetic may be trusted.
 _COUNTABLE = 2.0**62
+_LARGEST = np.iinfo(np.int64).max
 _EMPTY_LIST = np.dtype(np.float64)  # what NumPy makes of a list without entries
 
 
@@ -75,7 +76,7 @@ def integers(name: str, what: str, value: Any, ndim: int) -> Ints:
         raise DTypeError(f"{name}: {what} must be integers, these are {given.dtype}.")
     if given.ndim != ndim:
         raise StructureError(f"{name}: {what} must have {ndim} dimension{'s' if ndim > 1 else ''}, not {given.ndim}.")
-    if given.dtype == np.uint64 and given.size and int(given.max()) > np.iinfo(np.int64).max:
+    if given.dtype == np.uint64 and given.size and int(given.max()) > _LARGEST:
         raise StructureError(f"{name}: {what} holds {given.max()}, which is beyond int64.")
     return frozen(given.astype(np.int64, copy=False)[...])  # a view, so copied: the caller may unfreeze his own
 
@@ -90,12 +91,11 @@ def given_outline(name: str, dims: int, regular: Sequence[int | None] | None) ->
 
 def check_lengths(name: str, lengths: Ints) -> None:
     """No length is negative, and all together can be counted."""
-    negative = np.flatnonzero(lengths < 0)
-    if negative.size:
-        raise StructureError(
-            f"{name}: component {negative[0]} has length {lengths[negative[0]]}; no length is below 0."
-        )
-    if lengths.sum(dtype=np.float64) >= _COUNTABLE:
+    negative = lengths < 0
+    if np.count_nonzero(negative):
+        i = int(negative.argmax())
+        raise StructureError(f"{name}: component {i} has length {lengths[i]}; no length is below 0.")
+    if np.add.reduce(lengths, dtype=np.float64) >= _COUNTABLE:
         i = int(lengths.argmax())
         raise StructureError(f"{name}: component {i} of length {lengths[i]} is longer than anything in memory.")
 
@@ -105,9 +105,9 @@ def check_offsets(name: str, offsets: Ints, lengths: Ints | None) -> None:
     if not offsets.size:
         raise StructureError(f"{name}: offsets are empty; they have one entry more than there are components.")
     if lengths is None:
-        down = np.flatnonzero(offsets[1:] < offsets[:-1])
-        if down.size:
-            i = int(down[0])
+        down = offsets[1:] < offsets[:-1]
+        if np.count_nonzero(down):
+            i = int(down.argmax())
             raise StructureError(f"{name}: offsets decrease at component {i}: {offsets[i]} to {offsets[i + 1]}.")
         if offsets[0] != 0:
             raise StructureError(
@@ -121,9 +121,9 @@ def check_offsets(name: str, offsets: Ints, lengths: Ints | None) -> None:
             f"lengths.shape[0] = {lengths.size}."
         )
     check_lengths(name, lengths)
-    outside = np.flatnonzero((offsets[:-1] < 0) | (offsets[:-1] > np.iinfo(np.int64).max - lengths))
-    if outside.size:
-        i = int(outside[0])
+    outside = (offsets[:-1] < 0) | (offsets[:-1] > _LARGEST - lengths)
+    if np.count_nonzero(outside):
+        i = int(outside.argmax())
         raise StructureError(
             f"{name}: component {i} begins at {offsets[i]} and has length {lengths[i]}, which no values can hold."
         )
@@ -131,10 +131,10 @@ def check_offsets(name: str, offsets: Ints, lengths: Ints | None) -> None:
 
 def check_outline(name: str, outline: Ints, count: int) -> None:
     """Sizes of components that can be made and counted; of no components, -1 says unknown."""
-    negative = np.argwhere(outline < (0 if count else -1))
-    if negative.size:
-        i = negative[0][0]
-        raise StructureError(f"{name}: component {i} has the negative size {outline[tuple(negative[0])]}.")
+    negative = outline < (0 if count else -1)
+    if np.count_nonzero(negative):
+        i, axis = divmod(int(negative.argmax()), outline.shape[1])
+        raise StructureError(f"{name}: component {i} has the negative size {outline[i, axis]}.")
     check_possible(name, outline)
 
 
@@ -169,23 +169,33 @@ def placed_inside(name: str, sizes: Ints, strides: Ints, offsets: Ints, buffer_s
     numbers within the buffer, so that nothing that is computed with them can overflow.
     """
     live = np.logical_and.reduce(sizes > 0, axis=1)
-    _check_places(name, sizes[live], strides[live], offsets[live], buffer_size, np.flatnonzero(live))
+    if np.count_nonzero(live) == len(live):
+        _check_places(name, sizes, strides, offsets, buffer_size, live)
+    else:
+        _check_places(name, sizes[live], strides[live], offsets[live], buffer_size, live)
+        offsets = sealed(np.where(live, offsets, _within(offsets, buffer_size)))
     told = live[:, None] & (sizes > 1)
-    if told.all():
-        return strides, offsets
-    strides = np.where(told, strides, np.clip(strides, 0, buffer_size))
-    return frozen(strides), frozen(np.where(live, offsets, np.clip(offsets, 0, buffer_size)))
+    if np.count_nonzero(told) < told.size:
+        strides = sealed(np.where(told, strides, _within(strides, buffer_size)))
+    return strides, offsets
 
 
-def _check_places(name: str, sizes: Ints, strides: Ints, offsets: Ints, size: int, numbers: Ints) -> None:
-    """The first and the last element of each component (component ``numbers[i]``, not empty) are in the buffer."""
-    reach = ((sizes - 1.0) * strides).sum(axis=1) + offsets
-    last = offsets + ((sizes - 1) * strides).sum(axis=1)
-    wrong = np.flatnonzero((strides < 0).any(axis=1) | (offsets < 0) | (reach >= _COUNTABLE) | (last >= size))
-    if wrong.size:
-        i = int(wrong[0])
+def _within(places: Ints, size: int) -> Ints:
+    """The nearest numbers from 0 to ``size``."""
+    return np.minimum(np.maximum(places, 0), size)  # type: ignore[no-any-return]
+
+
+def _check_places(name: str, sizes: Ints, strides: Ints, offsets: Ints, size: int, live: Any) -> None:
+    """The first and the last element of each component, those that are ``live``, are in the buffer."""
+    before = sizes - 1
+    reach = np.add.reduce(before * strides.astype(np.float64), axis=1) + offsets
+    last = offsets + np.add.reduce(before * strides, axis=1)
+    below = np.logical_or.reduce(strides < 0, axis=1) | (offsets < 0)
+    wrong = below | (reach >= _COUNTABLE) | (last >= size)
+    if np.count_nonzero(wrong):
+        i = int(wrong.argmax())
+        number, shape, steps = np.flatnonzero(live)[i], sizes[i].tolist(), strides[i].tolist()
         raise StructureError(
-            f"{name}: component {numbers[i]} of sizes {sizes[i].tolist()}, strides {strides[i].tolist()} and offset "
-            f"{offsets[i]} leaves the buffer of {size} elements; strides and offsets are 0 or more, and its last "
-            f"element is at {reach[i]:.0f}."
+            f"{name}: component {number} of sizes {shape}, strides {steps} and offset {offsets[i]} leaves the buffer "
+            f"of {size} elements; strides and offsets are 0 or more, and its last element is at {reach[i]:.0f}."
         )

@@ -17,8 +17,8 @@ from .metadata import Ints, sealed
 def regular_sizes(outline: Ints) -> tuple[int | None, ...]:
     """The size of each dimension in which components do not differ, None for the others and where it is unknown."""
     first = outline[0]
-    alike = (outline == first).all(axis=0) & (first >= 0)
-    return tuple(size if one else None for size, one in zip(first.tolist(), alike.tolist(), strict=True))
+    equal = np.logical_and.reduce(outline == first, axis=0) & (first >= 0)
+    return tuple(size if one else None for size, one in zip(first.tolist(), equal.tolist(), strict=True))
 
 
 def outline_of(regular: Sequence[int | None]) -> Ints:

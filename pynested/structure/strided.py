@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd.arguments.shapes import canonical_int
-from pynested.backends import Matrices, packed_strides, strided_index
+from pynested.backends import Matrices, alike, packed_strides, strided_index
 from pynested.backends.cached import cached_property
 from pynested.backends.errors import StructureError
 from pynested.backends.limits import MOST_DIMENSIONS
@@ -129,7 +129,7 @@ class Strided(Immutable):
     def offsets(self) -> Ints:
         """Those of packed components; of others they are given."""
         offsets = np.zeros(self.count, np.int64)
-        np.cumsum(self.numels[:-1], out=offsets[1:])
+        np.add.accumulate(self.numels[:-1], out=offsets[1:])
         return sealed(offsets)
 
     @cached_property
@@ -169,10 +169,10 @@ class Strided(Immutable):
     def contiguous(self) -> bool:
         """Whether the components are row-major, in order, and fill the buffer."""
         numels = self.numels
-        if int(numels.sum()) != self.buffer_size:
+        ends = numels.cumsum()
+        if (ends.item(-1) if self.count else 0) != self.buffer_size:
             return False
-        live = numels > 0
-        if not np.array_equal(self.offsets[live], (np.cumsum(numels) - numels)[live]):
+        if np.count_nonzero((self.offsets != ends - numels) & (numels > 0)):
             return False
         return self._row_major()
 
@@ -180,7 +180,7 @@ class Strided(Immutable):
         """Whether the elements along ``axes`` of each component lie in C order, ``step`` apart."""
         sizes = self.sizes[:, axes]
         in_steps = (self.strides[:, axes] == packed_strides(sizes) * step) | (sizes == 1)
-        return bool((in_steps.all(axis=1) | (self.numels == 0)).all())
+        return bool((np.logical_and.reduce(in_steps, axis=1) | (self.numels == 0)).all())
 
     @cached_property
     def last_follows(self) -> bool:
@@ -203,6 +203,8 @@ class Strided(Immutable):
         if int(self.numels.sum()) > self.buffer_size:
             return False
         live = self.numels > 0
+        if np.count_nonzero(live) == self.count:
+            return disjoint(self.sizes, self.strides, self.offsets)
         return disjoint(self.sizes[live], self.strides[live], self.offsets[live])
 
     @cached_property
@@ -290,7 +292,7 @@ class Strided(Immutable):
         return (
             isinstance(other, Strided)
             and self.buffer_size == other.buffer_size
-            and np.array_equal(self.outline, other.outline)
-            and np.array_equal(self.offsets, other.offsets)
-            and np.array_equal(self.strides, other.strides)
+            and alike(self.outline, other.outline)
+            and alike(self.offsets, other.offsets)
+            and alike(self.strides, other.strides)
         )

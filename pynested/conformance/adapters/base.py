@@ -124,6 +124,7 @@ class PythonAdapter:
         self._dense = None if dense is None else PythonAdapter(dense)
         # The arguments of a call as they were sent, and decoded.
         self._last: tuple[Any, tuple[Sequence[Any], Mapping[str, Any]]] = None, ([], {})
+        self._laid: dict[Any, Any] = {}  # out for the call that is made
 
     def start(self, device: str) -> Message:
         """Answer the start message."""
@@ -143,20 +144,21 @@ class PythonAdapter:
 
     def _run(self, message: Message) -> Message:
         """Make the call without gradients, use the result, and call again with gradients where they are asked for."""
+        self._laid = {}
         made = self._forward(message, set())
         if message["placement"] in _USED_IN or len(words(message["placement"])) > 1:
             self._attempt("read", lambda: self._use(made))
         reply: Message = {"value": made.encoded}
         if "cotangent" in message:
             try:
-                reply["gradient"] = self._gradient(message, reply["value"])
+                reply["gradient"] = self._gradient(message, made)
             except Stopped as stopped:
                 reply["gradient"] = stopped.fields
         return reply
 
     def _program(self, message: Message) -> Message:
         """Carry out the steps of a program, as far as each has what it needs."""
-        layout, places = message["layout"], _places(message)
+        layout, places = message["layout"], _places(message, {})
         given = {name: decode_value(value) for name, value in message["inputs"].items()}
         inputs = {name: (value, _place_of(value, places)) for name, value in given.items()}
         program = self._attempt("construct", lambda: self._target.program(layout, inputs, message["tracked"]))
@@ -179,7 +181,7 @@ class PythonAdapter:
         return {"value": {"python": None} if found is None else encode_result(found)}
 
     def _forward(self, message: Message, wrt: set[int | str]) -> _Forward:
-        layout, places = message["layout"], _places(message)
+        layout, places = message["layout"], _places(message, self._laid)
         given, named = self._decoded(message)
         args = [self._build(one, places, number in wrt) for number, one in enumerate(given)]
         kwargs = {name: self._build(one, places, name in wrt) for name, one in named.items()}
@@ -215,10 +217,10 @@ class PythonAdapter:
         tracked = tracked and value.dtype.kind == "f"
         return self._attempt("construct", lambda: self._target.operand(value, _place_of(value, places), tracked))
 
-    def _gradient(self, message: Message, untracked: Message) -> Message:
+    def _gradient(self, message: Message, untracked: _Forward) -> Message:
         wrt = message["wrt"]
         made = self._forward(message, set(wrt))
-        if made.encoded != untracked:
+        if made.encoded != untracked.encoded:
             raise contradiction(TRACKED)
         cotangent = decode_value(message["cotangent"])
         results, cotangents = (list(made.result), cotangent) if is_several(cotangent) else ([made.result], [cotangent])
@@ -233,16 +235,16 @@ class PythonAdapter:
         if again and not all(map(same, map(doubled, once.values()), _again(pulled).values())):
             raise contradiction(TWICE)
         if message["placement"] in _PUSHED_IN:
-            self._push(message, once, cotangent)
+            self._push(message, untracked, once, cotangent)
         by_place = {place: encode_gradient(one) for place, one in once.items()}
         return {
             "args": [by_place.get(number) for number in range(len(made.args))],
             "kwargs": {name: by_place[name] for name in wrt if isinstance(name, str)},
         }
 
-    def _push(self, message: Message, gradients: Mapping[int | str, Any], cotangent: Any) -> None:
+    def _push(self, message: Message, made: _Forward, gradients: Mapping[int | str, Any], cotangent: Any) -> None:
         """Hold forward mode, where there is one, against the gradient."""
-        made, given = self._forward(message, set()), arguments(*self._decoded(message))
+        given = arguments(*self._decoded(message))
         built = arguments(made.args, made.kwargs)
         moved = Moved(made.args, made.kwargs, [(built[one], given[one], found) for one, found in gradients.items()])
         call = functools.partial(self._target.call, message["op"], message["layout"])
@@ -267,10 +269,10 @@ class PythonAdapter:
         return {"kind": kind, "message": first_line(error), "phase": phase, "bases": bases}
 
 
-def _places(message: Message) -> Iterator[Place]:
+def _places(message: Message, laid: dict[Any, Any]) -> Iterator[Place]:
     """Yield where the first nested operand of a request is to lie, the next, and so on."""
     shared = dict[Any, Any]()
-    return (Place(message["layout"], word, shared) for word in in_turn(message["placement"]))
+    return (Place(message["layout"], word, shared, laid) for word in in_turn(message["placement"]))
 
 
 def _place_of(value: Plain, places: Iterator[Place]) -> Place:

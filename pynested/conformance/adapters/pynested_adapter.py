@@ -78,7 +78,7 @@ class PynestedTarget(Target):
 
     def _strided(self, value: Components, place: Place, tracked: bool) -> Operand:
         """Build a nested array over a buffer that holds the components as the placement says."""
-        placed = place_strided(value, place.placement)
+        placed = place.once(place_strided, value)
         leaf = pn.array(placed.whole, device=self._device).requires_grad_(tracked)
         parts = [placed.sizes] if place.placement == BARE else [placed.sizes, placed.strides, placed.offsets]
         built = pn.nested_array_from_strided(view(leaf, placed.steps), *parts)
@@ -86,7 +86,7 @@ class PynestedTarget(Target):
 
     def _jagged(self, value: Components, place: Place, tracked: bool) -> Operand:
         """Build a nested array over values that hold the components as the placement says."""
-        placed = place_jagged(value, place.placement)
+        placed = place.once(place_jagged, value)
         leaf = pn.array(placed.whole, device=self._device).requires_grad_(tracked)
         values = view(leaf, placed.steps)
         made = pn.nested_array_from_jagged(values, placed.offsets, placed.lengths, jagged_dim=placed.ragged_dim)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from ..messages import Message
 from ..placements import Array
 
 Plain = Components | Array
+Laid = TypeVar("Laid")
 
 
 @dataclass(frozen=True)
@@ -34,11 +36,22 @@ class Described:
 
 @dataclass(frozen=True)
 class Place:
-    """How an operand of a call is to be stored; ``shared`` holds what its nested operands have in common."""
+    """How an operand of a call is to be stored.
+
+    ``shared`` holds what its nested operands have in common, ``laid`` what was laid out for the same call before.
+    """
 
     layout: str
     placement: str
     shared: dict[Any, Any] = field(default_factory=dict)
+    laid: dict[Any, Any] = field(default_factory=dict)
+
+    def once(self, lay: Callable[[Components, str], Laid], value: Components) -> Laid:
+        """Return how ``lay`` lays a value out here; a call that is made again finds what was laid out for it."""
+        asked = lay, self.placement, id(value)
+        if asked not in self.laid:
+            self.laid[asked] = lay(value, self.placement), value  # so that no other value has its id
+        return self.laid[asked][0]  # type: ignore[no-any-return]
 
 
 def encode_result(result: Any) -> Any:
@@ -71,8 +84,11 @@ def encode_gradient(gradient: Any) -> Any:
     return None if gradient is None else encode_result(gradient)
 
 
+_name_of = functools.cache(lambda dtype: dtype.name)  # which takes NumPy longer than all else here
+
+
 def _encode_array(array: Plain) -> Message:
-    name, shape = array.dtype.name, list(array.shape)
+    name, shape = _name_of(array.dtype), list(array.shape)
     if name not in WIDTHS:
         return {"other": f"{name} of shape {tuple(shape)}", "dtype": name}
     if not isinstance(array, Components):
@@ -111,7 +127,9 @@ def same(found: Any, wanted: Any) -> bool:
         return len(found) == len(wanted) and all(map(same, found, wanted))
     if wanted is None or found is None:
         return found is wanted
-    return found.dtype == wanted.dtype and np.array_equal(found, wanted, equal_nan=wanted.dtype.kind == "f")
+    if found.dtype != wanted.dtype or found.shape != wanted.shape:
+        return False
+    return found.tobytes() == wanted.tobytes() or np.array_equal(found, wanted, equal_nan=wanted.dtype.kind == "f")
 
 
 def freeze(value: Any) -> None:
