@@ -52,8 +52,8 @@ def surely_apart(sizes: Integers, strides: Integers, offsets: Integers) -> bool:
 @with_room
 def strided_index(sizes: Integers, strides: Integers, offsets: Integers) -> Integers:
     """Where each element of each component lies: int64, component by component, each in row-major order."""
-    (component,) = (sizes > 0).all(axis=1).nonzero()  # an empty one may be long in other dims
-    index = offsets[component]
+    (component,) = np.logical_and.reduce(sizes > 0, axis=1).nonzero()  # an empty one may be long in other dims
+    index: Integers = offsets[component]
     for dim in range(sizes.shape[1]):
         # Every place so far becomes the first of a run of sizes[component, dim] places, a stride apart.
         lengths = sizes[component, dim]

@@ -182,7 +182,7 @@ def placed_inside(name: str, sizes: Ints, strides: Ints, offsets: Ints, buffer_s
 
 def _within(places: Ints, size: int) -> Ints:
     """The nearest numbers from 0 to ``size``."""
-    return np.minimum(np.maximum(places, 0), size)  # type: ignore[no-any-return]
+    return np.minimum(np.maximum(places, 0), size)
 
 
 def _check_places(name: str, sizes: Ints, strides: Ints, offsets: Ints, size: int, live: Any) -> None:
