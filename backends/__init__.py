@@ -13,7 +13,7 @@ from .allocator import allocate, allocator, register_allocator, transfer
 from .heads import Heads
 from .interface import Backend
 from .matrices import Matrices
-from .places import alike, packed_strides, strided_index, surely_apart
+from .places import alike, packed_offsets, packed_strides, strided_index, surely_apart
 from .registry import devices, get_backend, is_loaded, register_backend, register_kernel
 from .segments import Segments
 from .storage import Storage
@@ -30,6 +30,7 @@ __all__ = [
     "devices",
     "get_backend",
     "is_loaded",
+    "packed_offsets",
     "packed_strides",
     "register_allocator",
     "register_backend",

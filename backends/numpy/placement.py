@@ -24,8 +24,10 @@ def gather_components(buffer: NDArray[Any], sizes: Integers, strides: Integers, 
     Component ``i`` has the shape ``sizes[i]`` and lies at ``offsets[i]`` with ``strides[i]``, in elements, none
     negative. Components may overlap and strides be 0.
     """
+    if len(sizes) <= FEW_COMPONENTS:
+        return _gather_one_by_one(buffer, sizes, strides, offsets)
     width, outer_sizes, outer_strides = _common_rows(sizes, strides)
-    if _worth_a_call(outer_sizes):
+    if _are_long(outer_sizes):
         return _gather_one_by_one(buffer, sizes, strides, offsets)
     if not width:
         return np.zeros(0, buffer.dtype)
@@ -39,8 +41,10 @@ def scatter_components(
     flat: NDArray[Any], sizes: Integers, strides: Integers, offsets: Integers, buffer_size: int, /
 ) -> NDArray[Any]:
     """Flat -> (buffer_size,): zeros, and each element added where it came from: gather_components' adjoint."""
+    if len(sizes) <= FEW_COMPONENTS:
+        return _scatter_one_by_one(flat, sizes, strides, offsets, buffer_size)
     width, outer_sizes, outer_strides = _common_rows(sizes, strides)
-    if _worth_a_call(outer_sizes):
+    if _are_long(outer_sizes):
         return _scatter_one_by_one(flat, sizes, strides, offsets, buffer_size)
     index = strided_index(outer_sizes, outer_strides, offsets)
     if width > 1 and buffer_size % width == 0 and not (index % width).any():
@@ -49,10 +53,9 @@ def scatter_components(
     return add_rows(flat, index, buffer_size)
 
 
-def _worth_a_call(outer_sizes: Integers) -> bool:
-    """Whether a Python call for each component beats an index of all their rows."""
-    count = len(outer_sizes)
-    return count <= FEW_COMPONENTS or int(outer_sizes.prod(axis=1).sum()) >= LONG_COMPONENT * count
+def _are_long(outer_sizes: Integers) -> bool:
+    """Whether components are so long that a Python call for each beats an index of all their rows."""
+    return int(outer_sizes.prod(axis=1).sum()) >= LONG_COMPONENT * len(outer_sizes)
 
 
 def _common_rows(sizes: Integers, strides: Integers) -> tuple[int, Integers, Integers]:
@@ -80,13 +83,14 @@ def _view(buffer: NDArray[Any], size: list[int], stride: list[int], offset: int)
 
 def _gather_one_by_one(buffer: NDArray[Any], sizes: Integers, strides: Integers, offsets: Integers) -> NDArray[Any]:
     buffer = np.ascontiguousarray(buffer)
-    flat = empty((int(sizes.prod(axis=1).sum()),), buffer.dtype)
+    shapes: list[list[int]] = sizes.tolist()
+    numels = list(map(prod, shapes))
+    flat = empty((sum(numels),), buffer.dtype)
     start = 0
-    for size, stride, offset in zip(sizes.tolist(), strides.tolist(), offsets.tolist(), strict=True):
-        stop = start + prod(size)
-        if stop > start:
-            flat[start:stop].reshape(size)[...] = _view(buffer, size, stride, offset)
-        start = stop
+    for size, numel, stride, offset in zip(shapes, numels, strides.tolist(), offsets.tolist(), strict=True):
+        if numel:
+            flat[start : start + numel].reshape(size)[...] = _view(buffer, size, stride, offset)
+            start += numel
     return flat
 
 

@@ -25,7 +25,7 @@ from pynested.nested.array import NestedArray
 from pynested.structure import Ints, Jagged, Strided
 from pynested.structure.metadata import check_possible
 
-from .packing import as_jagged_view, in_buffer, inverse, lead, packed, to_jagged
+from .packing import as_jagged_view, gathered, in_buffer, inverse, lead, packed, to_jagged, to_strided
 from .shapes import apart, broadcast_outlines, difference, stretching
 
 
@@ -176,6 +176,8 @@ class _Placed:
 
 def strided_operands(name: str, first: NestedArray, operands: Sequence[Any]) -> tuple[list[Any], Ints]:
     """Operands gathered into flat buffers of one packed strided structure, and the outline of its components."""
+    if all(_of_sizes(first, x) for x in operands):
+        return [gathered(to_strided(x)) if isinstance(x, NestedArray) else x for x in operands], first.outline
     arrays = [isinstance(x, NestedArray) or (type(x) is Array and x.ndim > 0) for x in operands]
     placed = [_placed(name, first, x) if array else None for x, array in zip(operands, arrays, strict=True)]
     outline, all_meet = broadcast_outlines([(x.outline, x.stretches) for x in placed if x is not None])
@@ -191,6 +193,13 @@ def strided_operands(name: str, first: NestedArray, operands: Sequence[Any]) -> 
         whole = Strided.derived(outline, strides, found.offsets, found.flat.numel())
         flats.append(found.flat if whole.contiguous else moves.gather(found.flat, whole.sizes, strides, found.offsets))
     return flats, outline
+
+
+def _of_sizes(first: NestedArray, x: Any) -> bool:
+    """Whether an operand is one number, or has the sizes of ``first``: nothing stretches."""
+    if isinstance(x, NestedArray):
+        return len(x) == len(first) and alike(x.outline, first.outline)
+    return type(x) is not Array or not x.ndim
 
 
 def _placed(name: str, first: NestedArray, x: Any) -> _Placed:

@@ -169,10 +169,8 @@ def placed_inside(name: str, sizes: Ints, strides: Ints, offsets: Ints, buffer_s
     numbers within the buffer, so that nothing that is computed with them can overflow.
     """
     live = np.logical_and.reduce(sizes > 0, axis=1)
-    if np.count_nonzero(live) == len(live):
-        _check_places(name, sizes, strides, offsets, buffer_size, live)
-    else:
-        _check_places(name, sizes[live], strides[live], offsets[live], buffer_size, live)
+    _check_places(name, sizes, strides, offsets, buffer_size, live)
+    if np.count_nonzero(live) < live.size:
         offsets = sealed(np.where(live, offsets, _within(offsets, buffer_size)))
     told = live[:, None] & (sizes > 1)
     if np.count_nonzero(told) < told.size:
@@ -186,16 +184,16 @@ def _within(places: Ints, size: int) -> Ints:
 
 
 def _check_places(name: str, sizes: Ints, strides: Ints, offsets: Ints, size: int, live: Any) -> None:
-    """The first and the last element of each component, those that are ``live``, are in the buffer."""
+    """The first and the last element of each component that is ``live``, for it has some, are in the buffer."""
     before = sizes - 1
     reach = np.add.reduce(before * strides.astype(np.float64), axis=1) + offsets
     last = offsets + np.add.reduce(before * strides, axis=1)
     below = np.logical_or.reduce(strides < 0, axis=1) | (offsets < 0)
-    wrong = below | (reach >= _COUNTABLE) | (last >= size)
+    wrong = live & (below | (reach >= _COUNTABLE) | (last >= size))
     if np.count_nonzero(wrong):
         i = int(wrong.argmax())
-        number, shape, steps = np.flatnonzero(live)[i], sizes[i].tolist(), strides[i].tolist()
         raise StructureError(
-            f"{name}: component {number} of sizes {shape}, strides {steps} and offset {offsets[i]} leaves the buffer "
-            f"of {size} elements; strides and offsets are 0 or more, and its last element is at {reach[i]:.0f}."
+            f"{name}: component {i} of sizes {sizes[i].tolist()}, strides {strides[i].tolist()} and offset "
+            f"{offsets[i]} leaves the buffer of {size} elements; strides and offsets are 0 or more, and its last "
+            f"element is at {reach[i]:.0f}."
         )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd.arguments.shapes import canonical_int
-from pynested.backends import Matrices, alike, packed_strides, strided_index
+from pynested.backends import Matrices, alike, packed_offsets, packed_strides, strided_index
 from pynested.backends.cached import cached_property
 from pynested.backends.errors import StructureError
 from pynested.backends.limits import MOST_DIMENSIONS
@@ -74,9 +74,8 @@ class Strided(Immutable):
         shapes, size = integers(name, "sizes", sizes, 2), canonical_int(name, "buffer_size", buffer_size)
         outline = shapes if len(shapes) else given_outline(name, shapes.shape[1], regular)
         check_outline(name, outline, len(shapes))
-        packed = Strided.of_packed(outline, len(shapes))
-        steps = packed.strides if strides is None else integers(name, "strides", strides, 2)
-        starts = packed.offsets if offsets is None else integers(name, "offsets", offsets, 1)
+        steps = sealed(packed_strides(shapes)) if strides is None else integers(name, "strides", strides, 2)
+        starts = sealed(packed_offsets(shapes)) if offsets is None else integers(name, "offsets", offsets, 1)
         if steps.shape != shapes.shape or starts.shape != shapes.shape[:1]:
             raise StructureError(
                 f"{name}: sizes {shapes.shape}, strides {steps.shape} and offsets {starts.shape} must be (B, d), "
@@ -190,7 +189,7 @@ class Strided(Immutable):
     @cached_property
     def tiles(self) -> bool:
         """Whether the components cover the buffer exactly once, in whatever order."""
-        return self._disjoint and int(self.numels.sum()) == self.buffer_size
+        return int(self.numels.sum()) == self.buffer_size and self._disjoint
 
     @cached_property
     def overlapping(self) -> bool:
