@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import mpmath
@@ -28,6 +28,7 @@ __all__ = ["MP", "Exact", "exactly", "lift", "plain", "slopes_of"]
 
 MP = mpmath.MPContext()
 MP.prec = 160
+_NUMBER = MP.mpf
 
 Slopes = dict[int, Any]
 _LEAST = 1074  # bits behind the point of the least number of float64
@@ -36,7 +37,7 @@ _LEAST = 1074  # bits behind the point of the least number of float64
 @functools.lru_cache(2**14)
 def _of_float(number: float) -> Any:
     """Return a float as an exact number, which it is in every precision; the same few come again and again."""
-    return MP.mpf(number)
+    return _NUMBER(number)
 
 
 class Exact(Ordered):
@@ -45,10 +46,10 @@ class Exact(Ordered):
     __slots__ = ("slopes", "value")
 
     def __init__(self, value: Any, slopes: Slopes | None = None) -> None:
-        if isinstance(value, MP.mpf):
-            self.value = value
+        if type(value) is float:
+            self.value = _of_float(value)
         else:
-            self.value = _of_float(value) if type(value) is float else MP.mpf(value_of(value))
+            self.value = value if isinstance(value, _NUMBER) else _NUMBER(value_of(value))
         self.slopes: Slopes = slopes if slopes is not None else {}
 
     def _chain(self, value: Any, partial: Any) -> Exact:
@@ -244,7 +245,8 @@ def _exact(number: Any) -> Exact:
 
 def lift(array: NDArray, first: int | None = None) -> NDArray:
     """Return `array` as exact numbers; with `first`, as inputs numbered from there, in C order."""
-    numbers = [Exact(number.item(), None if first is None else {first + k: MP.one}) for k, number in _elements(array)]
+    one, flat = MP.one, array.ravel().tolist()
+    numbers = [Exact(number, None if first is None else {first + k: one}) for k, number in enumerate(flat)]
     result = np.empty(len(numbers), dtype=object)
     result[:] = numbers
     return result.reshape(array.shape)
@@ -259,15 +261,11 @@ def exactly(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: map_leaves(one, value) for name, value in arguments.items()}
 
 
-def _elements(array: NDArray) -> Iterable[tuple[int, Any]]:
-    return enumerate(array.ravel())
-
-
 def plain(array: Any) -> NDArray:
     """Return the multi-precision values of an array of exact (or ordinary) numbers."""
     array = np.asarray(array, dtype=object)
     result = np.empty(array.size, dtype=object)
-    result[:] = [number if isinstance(number, MP.mpf) else _exact(number).value for number in array.ravel()]
+    result[:] = [number if isinstance(number, _NUMBER) else _exact(number).value for number in array.ravel()]
     return result.reshape(array.shape)
 
 

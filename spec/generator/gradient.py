@@ -118,8 +118,10 @@ def _contributions(exact: Any, cotangent: Any) -> dict[int, Pairs]:
     found: dict[int, Pairs] = {}
     for numbers, weights in zip(leaves(exact), leaves(cotangent), strict=True):
         for number, weight in zip(numbers.ravel(), weights.ravel().tolist(), strict=True):
-            for key, slope in slopes_of(number).items():
-                found.setdefault(key, []).append((slope, MP.mpf(weight)))
+            slopes = slopes_of(number)
+            factor = MP.mpf(weight) if slopes else None
+            for key, slope in slopes.items():
+                found.setdefault(key, []).append((slope, factor))
     return found
 
 
@@ -175,10 +177,10 @@ def _zip(columns: Sequence[Any], arrays: Sequence[NDArray]) -> Iterator[tuple[An
 
 def _reach_of_products(pairs: Pairs) -> tuple[Any, Any, Any]:
     """Return of slopes times cotangents the error in units of u, what is lost in floors, and what is the most."""
-    reach = MP.fsum(abs(s * c) for s, c in pairs)
-    lost = MP.fsum(1 + abs(s) + abs(c) for s, c in pairs)
-    steepest = max((abs(s) for s, _ in pairs), default=MP.zero)
-    return (len(pairs) + 4) * reach, lost, max(reach, steepest)
+    slopes, cotangents = [abs(s) for s, _ in pairs], [abs(c) for _, c in pairs]
+    reach = MP.fdot(slopes, cotangents)
+    lost = len(pairs) + MP.fsum(slopes) + MP.fsum(cotangents)
+    return (len(pairs) + 4) * reach, lost, max(reach, *slopes) if slopes else reach
 
 
 def _objects(numbers: list[Any], leaf: NDArray) -> NDArray:
