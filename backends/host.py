@@ -110,7 +110,8 @@ def repeating(sizes: NDArray[np.int64], strides: NDArray[np.int64]) -> list[int]
     Strides and extents tell at once which surely do, and which surely do not, row-major ones first. The places of the
     few that are left are fewer than those between their first and their last one, which lie in memory.
     """
-    if (strides[:, :-1] >= sizes[:, 1:] * strides[:, 1:]).all() and (strides[:, -1:] > 0).all():
+    inside = strides[:, :-1] < sizes[:, 1:] * strides[:, 1:]  # the one before steps inside of this dimension
+    if not np.count_nonzero(inside) and not np.count_nonzero(strides[:, -1:] <= 0):
         return []
     order, rows = strides.argsort(axis=1, kind="stable"), np.arange(len(strides))[:, None]
     n, s = sizes[rows, order], strides[rows, order]

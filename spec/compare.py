@@ -22,6 +22,8 @@ from .numerics import NDArray
 __all__ = ["Difference", "Expected", "compare", "compare_array", "expected_components"]
 
 _FLOAT64 = "float64"
+_COLUMNS = ("bits", "hi", "lo", "tol", "open")  # of an expectation: the words of each component
+_UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 _ASKED = {1: "any NaN", 2: "a zero of either sign", 3: "anything"}
 _NEAR, _OFTEN = 8, 100  # units in the last place, and how often a bound may be exceeded, for a difference to be near
 
@@ -110,16 +112,33 @@ def compare(got: Any, expected: Mapping[str, Any]) -> Difference | None:
         return _compare_list(got, expected["list"])
     if "dense" in expected:
         return _compare_dense(got, expected)
-    components = list(got) if isinstance(got, (list, tuple)) or np.ndim(got) > 0 else None
-    wanted = expected_components(expected)
-    if components is None:
-        return Difference("form", "a single number", f"{len(wanted)} components")
-    if len(components) != len(wanted):
-        return Difference("count", f"{len(components)} components", f"{len(wanted)} components")
-    if not wanted:
-        return _compare_nothing(got, expected["nested"])
-    pairs = enumerate(zip(components, wanted, strict=True))
+    return _compare_nested(got, expected)
+
+
+def _compare_nested(got: Any, expected: Mapping[str, Any]) -> Difference | None:
+    fields = expected["nested"]
+    count = len(fields["shapes"])
+    if not (isinstance(got, (list, tuple)) or np.ndim(got) > 0):
+        return Difference("form", "a single number", f"{count} components")
+    components = [np.asarray(one) for one in got]
+    if len(components) != count:
+        return Difference("count", f"{len(components)} components", f"{count} components")
+    if not count:
+        return _compare_nothing(got, fields)
+    if _all_meet(components, fields):
+        return None
+    pairs = enumerate(zip(components, expected_components(expected), strict=True))
     return _first(compare_array(mine, theirs, number) for number, (mine, theirs) in pairs)
+
+
+def _all_meet(components: Sequence[NDArray], fields: Mapping[str, Any]) -> bool:
+    """Return whether components meet their expectation, asked of all their elements at once."""
+    dtype = np.dtype(fields["dtype"])
+    if any(one.dtype != dtype for one in components) or [list(one.shape) for one in components] != fields["shapes"]:
+        return False
+    flat = np.concatenate([one.ravel() for one in components])
+    columns = {name: "".join(fields[name]) for name in _COLUMNS if name in fields}
+    return bool(_met(flat, Expected.from_words({**fields, **columns, "shape": flat.shape})).all())
 
 
 def _compare_nothing(got: Any, fields: Mapping[str, Any]) -> Difference | None:
@@ -181,7 +200,7 @@ def compare_array(got: Any, expected: Expected, component: int | None = None) ->
         return Difference("dtype", got.dtype.name, expected.dtype.name, component)
     if got.shape != expected.shape:
         return Difference("shape", str(got.shape), str(expected.shape), component)
-    met = _met_exactly(got, expected) if expected.tol is None else _met_within(got, expected)
+    met = _met(got, expected)
     if met.all():
         return None
     index = tuple(int(position) for position in np.argwhere(~met)[0])
@@ -189,9 +208,16 @@ def compare_array(got: Any, expected: Expected, component: int | None = None) ->
     return _at(got, expected, index, component, wrong)
 
 
+def _met(got: NDArray, expected: Expected) -> NDArray:
+    """Return which elements are right."""
+    return _met_exactly(got, expected) if expected.tol is None else _met_within(got, expected)
+
+
 def _met_exactly(got: NDArray, expected: Expected) -> NDArray:
     wanted = np.asarray(expected.wanted)
     met = _words(got) == _words(expected.values)
+    if not np.count_nonzero(wanted):  # all are to be EXACT
+        return met
     if got.dtype.kind == "f":
         met = np.where(wanted == ANY_NAN, np.isnan(got), met)
     met = np.where(wanted == ANY_ZERO, got == 0, met)
@@ -199,8 +225,9 @@ def _met_exactly(got: NDArray, expected: Expected) -> NDArray:
 
 
 def _words(array: NDArray) -> NDArray:
-    native = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("=")).reshape(array.shape)
-    return native.view(np.dtype(f"u{array.dtype.itemsize}"))
+    if not (array.dtype.isnative and array.flags.c_contiguous):
+        array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("=")).reshape(array.shape)
+    return array.view(_UNSIGNED[array.dtype.itemsize])
 
 
 def _met_within(got: NDArray, expected: Expected) -> NDArray:
@@ -208,8 +235,11 @@ def _met_within(got: NDArray, expected: Expected) -> NDArray:
     exact, wide = expected.values, got.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         near = np.abs((wide - exact) - expected.lo) <= expected.tol
+    finite = np.isfinite(exact)
+    if np.count_nonzero(finite & near) == exact.size:
+        return near
     special = np.where(np.isnan(exact), np.isnan(wide), wide == exact)
-    return np.where(np.isfinite(exact), near, special) | (expected.open & ~np.isfinite(wide))
+    return np.where(finite, near, special) | (expected.open & ~np.isfinite(wide))
 
 
 def _at(got: NDArray, expected: Expected, index: tuple[int, ...], component: int | None, wrong: int) -> Difference:

@@ -79,10 +79,10 @@ def strided_view(k: Any, flat: Any, sizes: Any, strides: Any, offset: int) -> An
     """A view of a flat array with sizes and strides of its own, in elements of that array, wherever these lie."""
     contiguous = flat.flags.c_contiguous
     item = flat.dtype.itemsize if contiguous else flat.strides[0]
-    steps = tuple(int(s) * item for s in strides)
+    steps = tuple([s * item for s in strides])
     if k.xp is np and contiguous:  # the quicker way
-        return np.ndarray(tuple(sizes), flat.dtype, flat, int(offset) * item if 0 not in sizes else 0, steps)
-    return k.xp.lib.stride_tricks.as_strided(flat[int(offset) :], tuple(sizes), steps)
+        return np.ndarray(sizes, flat.dtype, flat, offset * item if 0 not in sizes else 0, steps)
+    return k.xp.lib.stride_tricks.as_strided(flat[offset:], tuple(sizes), steps)
 
 
 def _strided(k: Any, x: Any, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:

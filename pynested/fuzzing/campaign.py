@@ -23,7 +23,7 @@ from .smaller import Kind, Spot, kind_of
 __all__ = ["Tally", "ask", "chunks"]
 
 _MOST = 500  # numbers of a chunk: a lost one costs seconds, and a child process is started for many calls
-_TURNS = 4  # chunks of each worker, at the least, so that none waits long for the last
+_TURNS = 8  # chunks of each worker, at the least, so that none waits long for the last
 
 # Whoever reckons in many digits says so to all of a process, so the threads of one take turns.
 _TURN = Lock()
@@ -101,8 +101,10 @@ def chunks(first: int, count: int | None, minutes: float | None, workers: int) -
 
     Examples
     --------
-    >>> list(chunks(10, 13, None, 2))
-    [(10, 12), (12, 14), (14, 16), (16, 18), (18, 20), (20, 22), (22, 23)]
+    >>> list(chunks(10, 13, None, 1))
+    [(10, 23)]
+    >>> list(chunks(10, 25, None, 2))[:3]
+    [(10, 12), (12, 14), (14, 16)]
     """
     size = _MOST if count is None or workers == 1 else min(_MOST, -(-count // (_TURNS * workers)))
     end = None if minutes is None else time.monotonic() + 60 * minutes

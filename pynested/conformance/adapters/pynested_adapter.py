@@ -123,7 +123,7 @@ class PynestedTarget(Target):
         if isinstance(result, (list, tuple)):
             return [self.read(one) for one in result]
         if isinstance(result, pn.NestedArray):
-            sizes = [result.regular_size(dim) for dim in range(result.ndim)]
+            sizes = len(result), *result.regular
             return Components(map(self._host, result.detach().unbind()), sizes, result.dtype)
         return self._host(result.detach()) if isinstance(result, pn.Array) else result
 
@@ -161,7 +161,7 @@ class PynestedTarget(Target):
             if not result.requires_grad:
                 continue
             if isinstance(result, pn.NestedArray):
-                sizes = [result.regular_size(dim) for dim in range(result.ndim)]
+                sizes = len(result), *result.regular
                 components = Components(cotangent, sizes, cotangent.dtype)
                 seed = self.operand(components, Place(result.layout.name, PACKED), False).value
             else:
