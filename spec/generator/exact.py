@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import mpmath
@@ -52,8 +52,12 @@ class Exact(Ordered):
             self.value = value if isinstance(value, _NUMBER) else _NUMBER(value_of(value))
         self.slopes: Slopes = slopes if slopes is not None else {}
 
-    def _chain(self, value: Any, partial: Any) -> Exact:
-        return Exact(value, {key: partial * slope for key, slope in self.slopes.items()})
+    def _chain(self, value: Any, partial: Callable[[], Any]) -> Exact:
+        """Return a function of this number that has this value; its derivative is asked for where there are slopes."""
+        if not self.slopes:
+            return Exact(value)
+        factor = partial()
+        return Exact(value, {key: factor * slope for key, slope in self.slopes.items()})
 
     def __repr__(self) -> str:
         return f"Exact({MP.nstr(self.value, 17)})"
@@ -70,13 +74,13 @@ class Exact(Ordered):
     # Arithmetic, each with its derivative.
 
     def __neg__(self) -> Exact:
-        return self._chain(-self.value, -1)
+        return self._chain(-self.value, lambda: -1)
 
     def __pos__(self) -> Exact:
         return self
 
     def __abs__(self) -> Exact:
-        return self._chain(abs(self.value), -1 if self.value < 0 else 1 if self.value > 0 else 0)
+        return self._chain(abs(self.value), lambda: -1 if self.value < 0 else int(self.value > 0))
 
     def __add__(self, other: Any) -> Exact:
         other = _exact(other)
@@ -113,11 +117,11 @@ class Exact(Ordered):
         other = _exact(other)
         base, exponent = self.value, other.value
         value = _power(base, exponent)
-        of_base = exponent * _power(base, exponent - 1) if self.slopes and exponent != 0 else 0
+        of_base = self._chain(value, lambda: exponent * _power(base, exponent - 1) if exponent != 0 else 0)
         if not other.slopes:
-            return self._chain(value, of_base)
+            return of_base
         log = MP.zero if base == 0 and exponent >= 0 else MP.nan if base < 0 else MP.log(base) if base else MP.ninf
-        return Exact(value, (self._chain(value, of_base) + other._chain(MP.zero, value * log)).slopes)
+        return Exact(value, (of_base + other._chain(MP.zero, lambda: value * log)).slopes)
 
     def __rpow__(self, other: Any) -> Exact:
         return _exact(other) ** self
@@ -147,38 +151,37 @@ class Exact(Ordered):
     def reciprocal(self) -> Exact:
         """Return 1/x; 1/0 is +inf, the sign of zero being unknown here."""
         inverse = 1 / self.value if self.value != 0 else MP.inf
-        return self._chain(inverse, -inverse * inverse)
+        return self._chain(inverse, lambda: -inverse * inverse)
 
     # What NumPy calls for np.exp, np.log, ... on arrays of dtype object.
 
     def exp(self) -> Exact:
         """Return e to the x."""
         value = MP.exp(self.value)
-        return self._chain(value, value)
+        return self._chain(value, lambda: value)
 
     def log(self) -> Exact:
         """Return the natural logarithm: -inf at 0, NaN below."""
         value = MP.nan if self.value < 0 else MP.log(self.value)
-        return self._chain(value, 1 / self.value if self.value != 0 else MP.inf)
+        return self._chain(value, lambda: 1 / self.value if self.value != 0 else MP.inf)
 
     def log1p(self) -> Exact:
         """Return log(1 + x) of a number above -1, with all digits where it is small."""
-        return self._chain(MP.log1p(self.value), 1 / (1 + self.value))
+        return self._chain(MP.log1p(self.value), lambda: 1 / (1 + self.value))
 
     def tanh(self) -> Exact:
         """Return the hyperbolic tangent."""
         value = MP.tanh(self.value)
-        return self._chain(value, 1 - value * value)
+        return self._chain(value, lambda: 1 - value * value)
 
     def sqrt(self) -> Exact:
         """Return the square root: NaN below 0."""
         value = MP.nan if self.value < 0 else MP.sqrt(self.value)
-        return self._chain(value, 1 / (2 * value) if value != 0 else MP.inf)
+        return self._chain(value, lambda: 1 / (2 * value) if value != 0 else MP.inf)
 
     def erf(self) -> Exact:
         """Return the error function."""
-        slope = 2 / MP.sqrt(MP.pi) * MP.exp(-self.value * self.value)
-        return self._chain(MP.erf(self.value), slope)
+        return self._chain(MP.erf(self.value), lambda: 2 / MP.sqrt(MP.pi) * MP.exp(-self.value * self.value))
 
     def function(self, entry: Function) -> Exact:
         """Return an entry's function, NaN where it is not real, with its derivative.
@@ -192,7 +195,7 @@ class Exact(Ordered):
             value = entry.value(MP, self.value)
         except ZeroDivisionError:
             value = MP.inf  # the sign of zero being unknown here
-        return self._chain(_real(value), self.slope(entry).value if self.slopes else MP.zero)
+        return self._chain(_real(value), lambda: self.slope(entry).value)
 
     def slope(self, entry: Function) -> Exact:
         """Return the derivative of an entry's function, by a difference in so many digits that none is lost."""
