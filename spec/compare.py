@@ -215,7 +215,7 @@ def _met(got: NDArray, expected: Expected) -> NDArray:
 
 def _met_exactly(got: NDArray, expected: Expected) -> NDArray:
     wanted = np.asarray(expected.wanted)
-    met = _words(got) == _words(expected.values)
+    met: NDArray = _words(got) == _words(expected.values)
     if not np.count_nonzero(wanted):  # all are to be EXACT
         return met
     if got.dtype.kind == "f":

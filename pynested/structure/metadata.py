@@ -180,7 +180,7 @@ def placed_inside(name: str, sizes: Ints, strides: Ints, offsets: Ints, buffer_s
 
 def _within(places: Ints, size: int) -> Ints:
     """The nearest numbers from 0 to ``size``."""
-    return np.minimum(np.maximum(places, 0), size)
+    return np.minimum(np.maximum(places, 0), min(size, _LARGEST))
 
 
 def _check_places(name: str, sizes: Ints, strides: Ints, offsets: Ints, size: int, live: Any) -> None:

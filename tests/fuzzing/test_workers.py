@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
@@ -55,6 +55,10 @@ class Pool:
         return future
 
 
+def in_pairs() -> Iterator[tuple[int, int]]:
+    return ((first, first + 2) for first in range(0, 16, 2))
+
+
 def numbered(settings: Settings, first: int, end: int) -> Tally:
     tally = Tally(numbers=end - first)
     tally.kinds[str(first), "", "", ""] += 1
@@ -65,7 +69,7 @@ def numbered(settings: Settings, first: int, end: int) -> Tally:
 def test_the_chunk_of_a_lost_process_is_asked_again(breaks: set[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "ProcessPoolExecutor", Pool(breaks))
     monkeypatch.setattr(workers, "ask", numbered)
-    parts = list(workers.on_processes(SETTINGS, chunks(0, 16, None, 2), 2))
+    parts = list(workers.on_processes(SETTINGS, in_pairs(), 2))
     assert [kind[0] for part in parts for kind in part.kinds] == ["0", "2", "4", "6", "8", "10", "12", "14"]
 
 
@@ -73,7 +77,7 @@ def test_a_chunk_that_ends_every_process_is_named(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(workers, "ProcessPoolExecutor", Pool(set(range(3, 99))))
     monkeypatch.setattr(workers, "ask", numbered)
     with pytest.raises(KitError, match="numbers from 4 to 5"):
-        list(workers.on_processes(SETTINGS, chunks(0, 16, None, 2), 2))
+        list(workers.on_processes(SETTINGS, in_pairs(), 2))
 
 
 def test_without_dask_a_cluster_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

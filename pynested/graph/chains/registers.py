@@ -19,12 +19,12 @@ import numpy as np
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_bfloat16, is_float
 from pynested.backends.numpy.activations import gelu, gelu_backward, gelu_tanh, gelu_tanh_backward
-from pynested.backends.numpy.elementwise import cast, relu, sgn
+from pynested.backends.numpy.elementwise import cast, relu, sgn, where
 
 from .steps import Step, Steps
 
 # Verbs of the backend that come to one of NumPy's functions, for floats.
-_PLAIN: dict[Any, Callable[..., Any]] = {relu: lambda x: np.maximum(x, 0), sgn: np.sign, np.where: np.where}
+_PLAIN: dict[Any, Callable[..., Any]] = {relu: lambda x: np.maximum(x, 0), sgn: np.sign, where: np.where}
 _TANH: dict[Any, Callable[..., Any]] = {gelu: gelu_tanh, gelu_backward: gelu_tanh_backward}  # where "tanh" is asked for
 _BOOL = np.dtype(bool)
 
@@ -135,7 +135,7 @@ def _made_by(function: Callable[..., Any], *operands: Any) -> Register:
     return Register(operands[0].dtype, function, operands)
 
 
-ON_CPU, ON_DEVICES = Recorder(_PLAIN), Recorder({np.where: np.where})
+ON_CPU, ON_DEVICES = Recorder(_PLAIN), Recorder({where: np.where})
 
 
 def recorder_for(device: str) -> Recorder:
