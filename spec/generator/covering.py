@@ -11,6 +11,7 @@ level covers what that level is in, and nothing else.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -33,7 +34,12 @@ def permits(row: Mapping[str, str], never: Never) -> bool:
 
 
 def _parsed(never: Never) -> list[Forbidden]:
-    return [[(axis, frozenset(levels.split())) for axis, levels in one.items()] for one in never]
+    return [[(axis, _words(levels)) for axis, levels in one.items()] for one in never]
+
+
+@functools.cache
+def _words(levels: str) -> frozenset[str]:
+    return frozenset(levels.split())
 
 
 def _forbidden(row: Mapping[str, str], never: Sequence[Forbidden]) -> bool:

@@ -10,6 +10,7 @@ float of p bits           ((word >> (64 - p)) - 2**(p - 1)) * 2**(3 - p), in [-4
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -26,6 +27,7 @@ _BITS = {"float16": 11, "float32": 24, "float64": 53}
 Shapes = Sequence[tuple[int, ...]]
 
 
+@functools.lru_cache(64)
 def _hash(key: str) -> int:
     state = 0xCBF29CE484222325
     for byte in key.encode():

@@ -99,11 +99,12 @@ class Exact(Ordered):
 
     def __mul__(self, other: Any) -> Exact:
         other = _exact(other)
-        slopes = {key: slope * other.value for key, slope in self.slopes.items()}
+        a, b, one = self.value, other.value, MP.one  # the slope of every input, by which nothing has to be multiplied
+        slopes = {key: b if slope is one else slope * b for key, slope in self.slopes.items()}
         for key, slope in other.slopes.items():
-            own = slope * self.value
+            own = a if slope is one else slope * a
             slopes[key] = slopes[key] + own if key in slopes else own
-        return Exact(self.value * other.value, slopes)
+        return Exact(a * b, slopes)
 
     __rmul__ = __mul__
 

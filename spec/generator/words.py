@@ -138,13 +138,16 @@ def _halves(sign: float, value: Any, tol: float, largest: float) -> tuple[float,
 
     Of a value that is beyond every float64, but may be off by anything, whatever comes is right.
     """
+    high, low = split(value)
+    if abs(high) + tol < largest / 2:  # far from all that follows
+        return high, low, False
     if not MP.isfinite(value):
         return sign, 0.0, False
     if tol < ANYTHING and abs(value) - tol > largest:
         return (-math.inf if value < 0 else math.inf), 0.0, False
     if abs(value) > ANYTHING:
         return 0.0, 0.0, True
-    return *split(value), bool(abs(value) + tol > largest)
+    return high, low, bool(abs(value) + tol > largest)
 
 
 def _float64(numbers: Sequence[float]) -> str:
