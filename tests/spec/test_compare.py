@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pynested.spec.compare import compare
 from pynested.spec.encoding import encode, encode_value
@@ -22,6 +25,7 @@ def pattern(word: str, dtype: str = "float32") -> np.ndarray:
     return np.array([int(word, 16)], dtype=f"u{np.dtype(dtype).itemsize}").view(dtype)
 
 
+FLOATS = st.sampled_from([0.0, 1.0, 1.5, -2.0, math.inf, -math.inf, math.nan])
 NANS = ["7fc00000", "ffc00000", "7f800001", "ff800001", "7fffffff", "7fc12345"]
 NOT_NANS = ["7f800000", "ff800000", "7f7fffff", "00000000", "3f800000"]
 
@@ -214,3 +218,53 @@ def test_a_difference_says_how_far_off_and_what_is_allowed() -> None:
 def test_an_unknown_comparison_is_refused() -> None:
     with pytest.raises(ValueError, match="about"):
         compare(np.zeros(1), {"dense": {"dtype": "float64", "shape": [1], "cmp": "about"}})
+
+
+# A word, its own letter of a wildcard perhaps, and what may come: itself, its neighbours, NaN, zeros, infinities.
+WANTED = st.sampled_from(
+    ["3f800000", "bf800000", "00000000", "80000000", "7f800000", "nnnnnnnn", "zzzzzzzz", "uuuuuuuu"]
+)
+CAME = st.sampled_from(["3f800000", "3f800001", "bf800000", "00000000", "80000000", "7f800000", "ff800000", "7fc00001"])
+
+
+@given(st.lists(st.lists(st.tuples(WANTED, CAME), max_size=3), min_size=1, max_size=4))
+def test_components_meet_together_what_each_meets_alone(rows: list[list[tuple[str, str]]]) -> None:
+    wanted = ["".join(word for word, _ in row) for row in rows]
+    got = [np.array([int(word, 16) for _, word in row], "u4").view("f4") for row in rows]
+    shapes = [[len(row)] for row in rows]
+    fields = {"dtype": "float32", "shape": [len(rows), None], "shapes": shapes, "bits": wanted, "cmp": "exact"}
+    alone = [compare(one, exact(bits, shape=(len(one),))) for one, bits in zip(got, wanted, strict=True)]
+    found = compare(got, {"nested": fields})
+    first = next((number for number, one in enumerate(alone) if one is not None), None)
+    assert (None if found is None else found.component) == first
+
+
+@given(
+    st.lists(
+        st.lists(st.tuples(FLOATS, st.sampled_from([0.0, 0.5]), FLOATS, st.booleans()), max_size=3),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_components_meet_bounds_together_as_each_alone(rows: list[list[tuple[float, float, float, bool]]]) -> None:
+    def words(row: list[Any], column: int) -> str:
+        return encode(np.array([entry[column] for entry in row], "?" if column == 3 else "f8"))
+
+    columns = {"hi": 0, "tol": 1, "open": 3}
+    shapes = [[len(row)] for row in rows]
+    fields: dict[str, Any] = {"dtype": "float32", "shape": [len(rows), None], "shapes": shapes, "cmp": "bound"}
+    fields |= {name: [words(row, column) for row in rows] for name, column in columns.items()}
+    fields["lo"] = [encode(np.zeros(len(row))) for row in rows]
+    got = [np.array([entry[2] for entry in row], np.float32) for row in rows]
+
+    def right(hi: float, tol: float, came: float, may: bool) -> bool:
+        """What the specification says of one element."""
+        if may and not math.isfinite(came):
+            return True
+        if math.isfinite(hi):
+            return abs(came - hi) <= tol
+        return came == hi or (math.isnan(came) and math.isnan(hi))
+
+    wrong = [number for number, row in enumerate(rows) if not all(right(*entry) for entry in row)]
+    found = compare(got, {"nested": fields})
+    assert (None if found is None else found.component) == (wrong[0] if wrong else None)
