@@ -125,16 +125,15 @@ def places_together(arrays: list[NDArray[Any]], sizes: tuple[int, ...], dims: li
         if first.shape != sizes:
             raise IndexOutOfRange(f"index: a mask of shape {first.shape} picks from sizes {sizes} of an array.")
         return np.flatnonzero(first)
-    given = []
+    try:
+        shape = np.broadcast_shapes(*[one.shape for one in arrays])
+    except ValueError:
+        shapes = " and ".join(str(one.shape) for one in arrays)
+        raise ShapeError(f"index: arrays of shapes {shapes} do not broadcast against each other.") from None
+    found = np.zeros((), np.int64)
+    if len(arrays) > 1 and 0 in shape:  # beside an empty one the others name nothing, so nothing that is not there
+        return np.zeros(shape, np.int64)
     for one, size, dim in zip(arrays, sizes, dims, strict=True):
         named = places(f"dimension {dim} of an array", one.reshape(-1), size)
-        given.append(named if one.dtype == np.bool_ else named.reshape(one.shape))
-    try:
-        together = np.broadcast_arrays(*given)
-    except ValueError:
-        shapes = " and ".join(str(one.shape) for one in given)
-        raise ShapeError(f"index: arrays of shapes {shapes} do not broadcast against each other.") from None
-    found = np.zeros(together[0].shape, np.int64)
-    for one, size in zip(together, sizes, strict=True):
-        found = found * size + one
+        found = found * size + (named if one.dtype == np.bool_ else named.reshape(one.shape))
     return found

@@ -139,6 +139,13 @@ class TestAnywhere:
     ) -> None:
         assert pn.zeros(2, 3, 4, 2)[index].shape == shape
 
+    def test_beside_an_empty_list_nothing_is_named_that_is_not_there(self) -> None:
+        x = np.zeros((1, 3, 2))
+        for index in (([1], []), ([[7], [9]], []), ([], slice(None), [-5])):
+            assert pn.array(x)[index].shape == x[index].shape
+        with pytest.raises(IndexOutOfRange):
+            pn.array(x)[[1], [0]]
+
     @pytest.mark.parametrize("index", [(slice(None), 0, slice(None), [1]), (None, 0, slice(None), [1])], ids=str)
     def test_an_integer_apart_from_them_is_refused(self, index: tuple[Any, ...]) -> None:
         with pytest.raises(ArgumentError, match="stands apart"):
