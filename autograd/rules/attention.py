@@ -36,7 +36,7 @@ def _multiplied(k: Any, a: Any, b: Any, left: Matrices, right: Matrices) -> Any:
 
 def _meeting(k: Any, a: Any, b: Any, left: Matrices, right: Matrices, seen: Any) -> Any:
     found = _multiplied(k, a, b, left, right.turned)
-    return found if seen is None else k.xp.where(seen, found, found.dtype.type(0))
+    return found if seen is None else k.where(seen, found, found.dtype.type(0))
 
 
 @quiet
@@ -44,16 +44,16 @@ def _mixed(k: Any, weights: Any, rows: Any, left: Matrices, right: Matrices, see
     if seen is None:
         return _multiplied(k, weights, rows, left, right)
     finite, zero = k.xp.isfinite(rows), rows.dtype.type(0)
-    weights = k.xp.where(seen, weights, zero)
+    weights = k.where(seen, weights, zero)
     if finite.all():
         return _multiplied(k, weights, rows, left, right)
-    found = _multiplied(k, weights, k.xp.where(finite, rows, zero), left, right)
+    found = _multiplied(k, weights, k.where(finite, rows, zero), left, right)
     product = Matrices.of_sizes(left.rows, right.cols)
-    wild = k.xp.where(finite, zero, rows)
+    wild = k.where(finite, zero, rows)
     for one, own, w, s in zip(*map(_each, (found, wild, weights, seen), (product, right, left, left)), strict=True):
         for j in range(len(own)):
             if own[j].any():  # as it is where it holds a NaN
-                one += k.xp.where(s[:, j : j + 1] & (own[j] != 0), w[:, j : j + 1] * own[j], zero)
+                one += k.where(s[:, j : j + 1] & (own[j] != 0), w[:, j : j + 1] * own[j], zero)
     return found
 
 
@@ -178,7 +178,7 @@ def log_sums_of_seen(scores: Any, seen: Any, runs: Segments) -> Any:
     if seen is not None:
         scores = where(scores, lowest, seen)
     top = k.segment_max(raw(scores), runs)
-    base = k.xp.where(k.xp.isfinite(top), top, top.dtype.type(0))
+    base = k.where(k.xp.isfinite(top), top, top.dtype.type(0))
     total = segment_sum(exp(scores - Array(k.spread(base, runs), scores.device)), runs)
     some = raw(total) != 0
     return where(log(where(total, total.dtype.type(1), some)) + Array(base, scores.device), lowest, some)
