@@ -13,7 +13,7 @@ from .allocator import allocate, allocator, register_allocator, transfer
 from .heads import Heads
 from .interface import Backend
 from .matrices import Matrices
-from .places import alike, packed_offsets, packed_strides, strided_index, surely_apart
+from .places import packed_offsets, packed_strides, same_integers, strided_index, surely_apart
 from .registry import devices, get_backend, is_loaded, register_backend, register_kernel
 from .segments import Segments
 from .storage import Storage
@@ -24,7 +24,6 @@ __all__ = [
     "Matrices",
     "Segments",
     "Storage",
-    "alike",
     "allocate",
     "allocator",
     "devices",
@@ -35,6 +34,7 @@ __all__ = [
     "register_allocator",
     "register_backend",
     "register_kernel",
+    "same_integers",
     "strided_index",
     "surely_apart",
     "transfer",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .cached import cached_property
 from .matrices import Matrices
-from .places import alike
+from .places import same_integers
 
 Ints = NDArray[np.int64]
 
@@ -67,7 +67,7 @@ class Heads:
         known: list[Ints] = []
         for name in ("query", "key", "value", "made"):
             own = getattr(self, name)
-            same = next((one for one in known if alike(one, own)), None)
+            same = next((one for one in known if same_integers(one, own)), None)
             if same is None:
                 known.append(own)
             else:

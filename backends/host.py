@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import ArgumentError
-from .places import strided_index
+from .places import by_stride, past_smaller, strided_index
 from .registry import get_backend
 
 
@@ -113,10 +113,9 @@ def repeating(sizes: NDArray[np.int64], strides: NDArray[np.int64]) -> list[int]
     inside = strides[:, :-1] < sizes[:, 1:] * strides[:, 1:]  # the one before steps inside of this dimension
     if not np.count_nonzero(inside) and not np.count_nonzero(strides[:, -1:] <= 0):
         return []
-    order, rows = strides.argsort(axis=1, kind="stable"), np.arange(len(strides))[:, None]
-    n, s = sizes[rows, order], strides[rows, order]
+    n, s = by_stride(sizes, strides)
     extents = (n - 1) * s
-    within = (n == 1) | (s > np.cumsum(extents, axis=1) - extents)
+    within = past_smaller(n, s, extents)
     live = (sizes > 0).all(axis=1)
     crowded = ((n > 1) & (s == 0)).any(axis=1) | (n.prod(axis=1) > extents.sum(axis=1) + 1)  # more elements than places
     surely, unsure = live & crowded, live & ~crowded & ~within.all(axis=1)

@@ -10,7 +10,7 @@ from .memory import with_room
 Integers = NDArray[np.int64]
 
 
-def alike(a: Integers, b: Integers) -> bool:
+def same_integers(a: Integers, b: Integers) -> bool:
     """Whether two arrays have one shape and hold the same integers, both int64."""
     return a is b or (a.shape == b.shape and a.tobytes() == b.tobytes())
 
@@ -31,18 +31,28 @@ def packed_offsets(sizes: Integers) -> Integers:
     return begins
 
 
+def by_stride(sizes: Integers, strides: Integers) -> tuple[Integers, Integers]:
+    """Sizes and strides of components, (B, d), those of each with the smallest stride first."""
+    if strides.shape[1] < 2:
+        return sizes, strides
+    order, rows = strides.argsort(axis=1, kind="stable"), np.arange(len(strides))[:, None]
+    return sizes[rows, order], strides[rows, order]
+
+
+def past_smaller(sizes: Integers, strides: Integers, extents: Integers) -> NDArray[np.bool_]:
+    """Where a stride reaches past what the smaller ones, before it, cover: (B, d); one of size 1 need not."""
+    past: NDArray[np.bool_] = (strides > np.add.accumulate(extents, axis=1) - extents) | (sizes == 1)
+    return past
+
+
 def surely_apart(sizes: Integers, strides: Integers, offsets: Integers) -> bool:
     """Whether sorted strides and extents show that components, which all have elements, use no place twice.
 
     False may also mean that it is not easy to see.
     """
-    if sizes.shape[1] > 1:
-        order = strides.argsort(axis=1, kind="stable")
-        rows = np.arange(len(order))[:, None]
-        strides, sizes = strides[rows, order], sizes[rows, order]
+    sizes, strides = by_stride(sizes, strides)
     extents = (sizes - 1) * strides
-    reach = np.add.accumulate(extents, axis=1)
-    if not ((strides > reach - extents) | (sizes == 1)).all():  # each has to reach past what the smaller ones cover
+    if not past_smaller(sizes, strides, extents).all():
         return False
     last = offsets + np.add.reduce(extents, axis=1)
     by_start = offsets.argsort(kind="stable")

@@ -19,7 +19,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import segment
-from pynested.backends import alike
+from pynested.backends import same_integers
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.nested.array import NestedArray
 from pynested.structure import Ints, Jagged, Strided
@@ -90,7 +90,7 @@ def _jagged_like(name: str, first: NestedArray, structure: Jagged, x: NestedArra
     else:
         at = structure.ragged_dim - 1
         regular = (*x.regular[:at], *x.regular[at + 1 :])
-        if None in regular or not alike(x.structure.sizes[:, at], structure.component_lengths):
+        if None in regular or not same_integers(x.structure.sizes[:, at], structure.component_lengths):
             return None
         x = to_jagged(x, structure.ragged_dim)
     if not structure.same_lengths(x.structure):  # type: ignore[arg-type]
@@ -198,7 +198,7 @@ def strided_operands(name: str, first: NestedArray, operands: Sequence[Any]) -> 
 def _of_sizes(first: NestedArray, x: Any) -> bool:
     """Whether an operand is one number, or has the sizes of ``first``: nothing stretches."""
     if isinstance(x, NestedArray):
-        return len(x) == len(first) and alike(x.outline, first.outline)
+        return len(x) == len(first) and same_integers(x.outline, first.outline)
     return type(x) is not Array or not x.ndim
 
 

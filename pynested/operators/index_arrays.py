@@ -130,9 +130,9 @@ def places_together(arrays: list[NDArray[Any]], sizes: tuple[int, ...], dims: li
     except ValueError:
         shapes = " and ".join(str(one.shape) for one in arrays)
         raise ShapeError(f"index: arrays of shapes {shapes} do not broadcast against each other.") from None
-    found = np.zeros((), np.int64)
     if len(arrays) > 1 and 0 in shape:  # beside an empty one the others name nothing, so nothing that is not there
         return np.zeros(shape, np.int64)
+    found = np.zeros((), np.int64)
     for one, size, dim in zip(arrays, sizes, dims, strict=True):
         named = places(f"dimension {dim} of an array", one.reshape(-1), size)
         found = found * size + (named if one.dtype == np.bool_ else named.reshape(one.shape))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd.arguments.shapes import canonical_int
-from pynested.backends import Matrices, Segments, alike, strided_index
+from pynested.backends import Matrices, Segments, same_integers, strided_index
 from pynested.backends.cached import cached_property
 from pynested.backends.errors import DimensionError
 from pynested.backends.limits import MOST_DIMENSIONS
@@ -228,7 +228,7 @@ class Jagged(Immutable):
         """Whether the components are as long as those of ``other``, by value."""
         if self is other or self._compared == other._compared:
             return True
-        return not (self.tiles and other.tiles) and alike(self.component_lengths, other.component_lengths)
+        return not (self.tiles and other.tiles) and same_integers(self.component_lengths, other.component_lengths)
 
     def same_placement(self, other: Any) -> bool:
         """Whether equal places mean equal elements."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd.arguments.shapes import canonical_int
-from pynested.backends import Matrices, alike, packed_offsets, packed_strides, strided_index
+from pynested.backends import Matrices, packed_offsets, packed_strides, same_integers, strided_index
 from pynested.backends.cached import cached_property
 from pynested.backends.errors import StructureError
 from pynested.backends.limits import MOST_DIMENSIONS
@@ -291,7 +291,7 @@ class Strided(Immutable):
         return (
             isinstance(other, Strided)
             and self.buffer_size == other.buffer_size
-            and alike(self.outline, other.outline)
-            and alike(self.offsets, other.offsets)
-            and alike(self.strides, other.strides)
+            and same_integers(self.outline, other.outline)
+            and same_integers(self.offsets, other.offsets)
+            and same_integers(self.strides, other.strides)
         )

@@ -124,7 +124,7 @@ class PythonAdapter:
         self._dense = None if dense is None else PythonAdapter(dense)
         # The arguments of a call as they were sent, and decoded.
         self._last: tuple[Any, tuple[Sequence[Any], Mapping[str, Any]]] = None, ([], {})
-        self._laid: dict[Any, Any] = {}  # out for the call that is made
+        self._laid: dict[Any, Any] = {}  # what is laid out for the call that is made
 
     def start(self, device: str) -> Message:
         """Answer the start message."""
