@@ -16,7 +16,7 @@ from pynested.pictures.picture import Picture
 from pynested.pictures.strip import lanes
 from pynested.pictures.svg import Sheet, text_width
 
-from .chains import Chain
+from .chains import Chain, Parted
 from .forms import Value, values_in
 from .nodes import Node, Recording
 from .text import Names, line, text
@@ -71,7 +71,7 @@ def _cut(call: str, room: float) -> str:
 
 def _said(node: Node, names: Names, shown: Mapping[int, str]) -> str:
     said = line(node, names, shown)
-    return f"{said}, in one pass" if isinstance(node.function, Chain) else said
+    return f"{said}, in one pass" if isinstance(node.function, Chain | Parted) else said
 
 
 def _arrows(rows: Iterable[Row]) -> list[tuple[Value, int, int]]:

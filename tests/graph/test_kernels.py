@@ -35,6 +35,7 @@ BIAS = pn.array([0.25, -0.5])
 
 # What is rounded as IEEE 754 says: no two implementations differ.
 EXACT: dict[str, Program] = {
+    "dtypes": lambda x, y, b: (x.to(pn.float64) * y - b * 3).to(pn.float16) * (x + y).to(pn.float32) * (x > 0),
     "a bias": lambda x, y, b: (x * y + b).relu() * b - y / (x + 3),
     "several results": lambda x, y, b: (x * 1.1 + y, (x - y).abs().sqrt() * 0.3),
     "read twice": lambda x, y, b: (x * x + x) * (x - y) * x,
@@ -42,7 +43,6 @@ EXACT: dict[str, Program] = {
     "the greater": lambda x, y, b: pn.maximum(x, y) - pn.minimum(x * 2, y) + pn.maximum(x, x + 0),
     "a choice": lambda x, y, b: pn.where(((x > y) & ~(x <= b)) | pn.logical_xor(x < 0, y != 0), x * y, 0.5) - b,
     "judgements": lambda x, y, b: (x * y, (x * float("nan")).isnan() & (y == y), pn.logical_or(x, y), (x / 0).isinf()),
-    "dtypes": lambda x, y, b: (x.to(pn.float64) * y - b * 3).to(pn.float16) * (x + y).to(pn.float32) * (x > 0),
     "filled": lambda x, y, b: (x * 2).masked_fill(y > 0, 0.1) - (y + 1).masked_fill(b > 0, -0.0).to(y.dtype) * x,
     "zeros and infinities": lambda x, y, b: (x * 0.0 + -0.0, x / 0.0, -(x * 0.0) / y, x * float("nan"), x * 1e30 * 9e9),
 }  # fmt: skip

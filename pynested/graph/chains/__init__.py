@@ -3,6 +3,7 @@
 The way from a chain to its numbers, a file for each step::
 
     chain       `Chain`, which looks whether its operands line up, and calls the operators themselves where they do not
+    parted      `Parted`, what is made of dense arrays alone before a chain of nested ones
     operations  what operators come to: a rule, or a verb and what it pulls to each operand
     steps       the operators of a chain, as operations of numbered registers
     registers   what the operations compute, call by call, as they write it down themselves
@@ -17,5 +18,6 @@ On devices `pynested.graph.cuda` takes the place of program, places and kernels.
 """
 
 from .chain import Chain
+from .parted import Parted
 
-__all__ = ["Chain"]
+__all__ = ["Chain", "Parted"]

@@ -27,9 +27,9 @@ from .steps import steps_of
 class Chain:
     """The operators of ``nodes``, from ``inputs``, arrays and then generators of random numbers, to ``outputs``.
 
-    A call looks whether the operands line up: nested ones in one structure, packed where they have holes, dense ones
-    that broadcast behind the ragged dimension. Otherwise it calls the operators one by one, which know what to do, or
-    what to refuse.
+    All of them make nested arrays, or all of them dense ones. A call looks whether the operands line up: nested ones in
+    one structure, packed where they have holes, dense ones that broadcast behind the ragged dimension. Otherwise it
+    calls the operators one by one, which know what to do, or what to refuse.
     """
 
     def __init__(
@@ -45,9 +45,6 @@ class Chain:
         self.tracked = [facts[value.number].tracked for value in outputs]
         self.one_by_one = runner(inputs, nodes, tuple(outputs))
         self.rule = ChainRule(self)
-        # A result of dense operands alone is smaller than the others; where it is one, the operators are called.
-        nested = self.steps.nested
-        self.mixed = bool(nested) and not all(step.register in nested for step in self.steps.steps)
 
     def __call__(self, *operands: Any) -> Any:
         """One result, or a tuple of them."""
@@ -55,7 +52,7 @@ class Chain:
         arrays = [x._buffer if type(x) is NestedArray else x for x in operands]
         recorded = state.mode and any(self.tracked) and any(x.tracked for x in arrays)
         found = None
-        if not self.mixed and not (recorded and _met_twice(arrays)):
+        if not (recorded and met_twice(arrays)):
             packed, found = lined_up_or_packed(operands, self.steps, bool(recorded))
             if packed is not operands:
                 arrays = [x._buffer if type(x) is NestedArray else x for x in packed]
@@ -112,7 +109,7 @@ class Chain:
             return once_more(error, self._computed, datas, lined, wanted)
 
 
-def _met_twice(arrays: Sequence[Any]) -> bool:
+def met_twice(arrays: Sequence[Any]) -> bool:
     """Whether two operands send their gradients to one place, where the order in which they arrive would be another."""
     sources = [id(x.line or x.stand_in()) for x in arrays if x.tracked]
     return len(set(sources)) < len(sources)

@@ -10,7 +10,7 @@ from pynested.autograd.rules.functions import FUNCTIONS
 from pynested.autograd.rules.pairs import PAIRS
 from pynested.backends.cuda.naming import FLOATS, INTEGERS
 
-from ..chains import Chain
+from ..chains import Chain, Parted
 from ..chains.ends import end_of
 from ..chains.operations import IN_CHAINS, numbers_of, parts_of, values_of
 from ..cuda import can_fuse
@@ -54,7 +54,7 @@ def may_raise(node: Node) -> bool:
 
 def can_differ(node: Node) -> bool:
     """Whether a replay may find another result than the recording, one that the function has acted on."""
-    if is_static(node) or node.name in _DERIVATIVES or isinstance(node.function, Chain):
+    if is_static(node) or node.name in _DERIVATIVES or isinstance(node.function, Chain | Parted):
         return False
     if node.kind == ATTRIBUTE and _last(node) == "shape":  # ranks follow from the signature
         return not all(type(one) is Value for one in node.results)
