@@ -60,9 +60,9 @@ def check(function: Program, runs: int) -> None:
         for one, other in zip(gradients(compiled, given), gradients(function, given), strict=True):
             assert_same(one.detach(), other.detach())
     assert chains_that_run(compiled, operands()) == runs
-    x, b, _ = operands()  # two operands are one
-    for one, other in zip(*[gradients(f, (x, b, b)) for f in (compiled, function)], strict=True):
-        assert_same(one.detach(), other.detach())
+    for x, b, _ in (operands() for _ in range(8)):  # two operands are one; rounding shows an order in most cases
+        for one, other in zip(*[gradients(f, (x, b, b)) for f in (compiled, function)], strict=True):
+            assert_same(one.detach(), other.detach())
     assert all(graph.calls for graph in compiled.graphs)
 
 

@@ -3,8 +3,9 @@
 On the CPU a reduction of rows may be the last of them, which nothing of the chain reads.
 
 What is made of dense arrays alone, for nested ones, is no part of a chain; it comes before, in the same node where both
-write lines of the tape. A chain ends where something else reads what it makes. Where gradients flow, a value that the function gives away, or
-that anybody differentiates by, is not inside of a chain: there it has no line of the tape of its own.
+write lines of the tape. A chain ends where something else reads what it makes. Where gradients flow, a value that the
+function gives away, or that anybody differentiates by, is not inside of a chain: there it has no line of the tape of
+its own.
 """
 
 from __future__ import annotations
