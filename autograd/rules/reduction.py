@@ -10,6 +10,7 @@ import numpy as np
 
 from pynested.backends import Segments
 from pynested.backends.dtypes import computing_dtype
+from pynested.backends.numpy.extremes import best_last
 
 from ..array import Array, raw
 from .elementwise import where
@@ -62,6 +63,8 @@ def _best(which: str, k: Any, x: Any, axes: tuple[int, ...]) -> Any:
         rest = tuple(size for i, size in enumerate(x.shape) if i not in axes)
         of_segments = getattr(k, f"segment_{which}")
         return of_segments(k.xp.empty((0, *rest), x.dtype), Segments(np.zeros(2, np.int64)))[0]
+    if axes == (x.ndim - 1,) and type(x) is np.ndarray:
+        return best_last(np.maximum if which == "max" else np.minimum, x)
     return getattr(k.xp, which)(x, axis=axes)
 
 

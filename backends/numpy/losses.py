@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..dtypes import computing_dtype
 from ..memory import empty
+from .extremes import best_of_rows
 from .running import blocks, quiet, run, scratch
 
 
@@ -39,12 +40,13 @@ def cross_entropy(
     def work(start: int, stop: int) -> None:
         block, valid = rows[start:stop].astype(dtype, copy=False), kept[start:stop]
         which = np.where(valid, target[start:stop], 0)
-        maximum = np.maximum.reduce(block, axis=1, initial=-np.inf)
+        maximum = scale[0, start:stop]
+        best_of_rows(np.maximum, block, maximum)
         below, powers = scratch("losses", (2, *block.shape), dtype)
         np.subtract(block, maximum[:, None], out=below)  # so that a likely class has an accurate small loss
         np.exp(below, out=powers)
         log_sum = np.log(np.vecdot(powers, ones))
-        scale[0, start:stop], scale[1, start:stop] = maximum, log_sum
+        scale[1, start:stop] = log_sum
         row_loss = log_sum - below[np.arange(stop - start), which]
         if weights is not None:
             row_loss *= weights[which]

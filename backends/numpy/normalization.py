@@ -14,6 +14,7 @@ from ..dtypes import computing_dtype
 from ..memory import empty
 from ..segments import Segments
 from .elementwise import where
+from .extremes import best_of_rows
 from .running import as_matrix, blocks, maximum_of, minimum_of, ones, quiet, run, scratch
 from .segment import max_runs, spans_of, sum_runs, with_runs
 
@@ -86,7 +87,9 @@ def softmax_last(x: NDArray[Any], /) -> NDArray[Any]:
         block = rows[start:stop].astype(dtype, copy=False)
         target = out[start:stop] if dtype == out.dtype else np.empty(block.shape, dtype)
         if not tame(block):
-            block = np.subtract(block, np.maximum.reduce(block, axis=1, keepdims=True), out=target)
+            greatest = np.empty(len(block), dtype)
+            best_of_rows(np.maximum, block, greatest)
+            block = np.subtract(block, greatest[:, None], out=target)
         np.exp(block, out=target)
         sums = np.vecdot(target, row_of_ones)
         np.divide(target, sums[:, None], out=out[start:stop], casting="same_kind")

@@ -10,7 +10,7 @@ from pynested.graph.chains import program
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of a few elements, and no array that is computed as a whole."""
-    monkeypatch.setattr(program, "BLOCK_BYTES", 256)
+    monkeypatch.setattr(program, "BLOCK_BYTES", 64)
     monkeypatch.setattr(program, "LARGE", 0)
 
 

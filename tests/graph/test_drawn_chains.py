@@ -110,7 +110,7 @@ def test_programs_give_the_same_bits(
         x = pn.nested_array_from_jagged(x.values(), OFFSETS, LENGTHS)
     operands = [x, x if twice else y, values(dtypes[2], seed + 2)[0]]
     compiled = pn.compile(lambda *given: run(drawn, *given))
-    with patch.multiple(program, LARGE=0 if in_blocks else 1 << 20, BLOCK_BYTES=2048):
+    with patch.multiple(program, LARGE=0 if in_blocks else 1 << 20, BLOCK_BYTES=512):
         assert list(map(bits, compiled(*operands))) == list(map(bits, run(drawn, *operands)))
         assert gradients(compiled, operands) == gradients(lambda *given: run(drawn, *given), operands)
     assert all(graph.calls for graph in compiled.graphs)

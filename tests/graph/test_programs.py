@@ -25,7 +25,7 @@ EDGES = [0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1e-40, -1e-310, 1.0, -1.0,
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that each call of a program goes through blocks, the last of them shorter."""
     monkeypatch.setattr(program, "LARGE", 0)
-    monkeypatch.setattr(program, "BLOCK_BYTES", 2048)
+    monkeypatch.setattr(program, "BLOCK_BYTES", 512)
 
 
 def edges(dtype: Any) -> list[pn.NestedArray]:

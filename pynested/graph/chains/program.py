@@ -29,7 +29,7 @@ from .places import Place, Places
 from .registers import Register, in_order, resolved
 from .rows import OF_ROWS, whole
 
-BLOCK_BYTES = 1280 * 1024  # of all arrays of a block together; those of a call, three at most, stay in a cache
+BLOCK_BYTES = 384 * 1024  # of an array of a block; those of a call, three at most, stay in a cache
 _ALIGNMENT = 64
 _OF_ARRAYS = (np.maximum, np.minimum)  # vectorised for two arrays, not for a number beside one
 
@@ -80,6 +80,7 @@ class Program:
         self.parameters, self.results = list(parameters), list(results)
         self.order = [one for one in order if one.function is not None]
         self.takes = tuple(i for i, one in enumerate(parameters) if one in needed)
+        self.itemsize = max(one.dtype.itemsize for one in (*parameters, *self.order))
         self.of_rows = any(one.function in OF_ROWS for one in order)
         self.made = [one for one in dict.fromkeys(results) if one.function is not None]
         self._whole: Callable[..., Any] | None = None
@@ -123,11 +124,8 @@ class Program:
         others = [i for i in self.takes if i not in cut]
         spread = [_Flat(_least(given[i]), shape[-1] if self.parameters[i].narrow else 1) for i in others]
         row = shape[1:] if any(one.data.ndim for one in spread) else _uncut(shape, self.of_rows)
-        nbytes = sum(one.data.itemsize / one.per for one in (*flat, *spread))
-        nbytes += sum(one.itemsize for one in text.fills)
-        nbytes += sum(one.dtype.itemsize for one in text.scratch if not one.narrow)
         size, width = prod(shape), prod(row)
-        step = min(max(1, int(BLOCK_BYTES / nbytes) // width) * width, size)
+        step = min(max(1, BLOCK_BYTES // self.itemsize // width) * width, size)
         beside = [_Flat(one.spread(step, row), one.per) for one in spread]
         beside += [_Flat(np.full(step, one), 1) for one in text.fills]
         count = size // step

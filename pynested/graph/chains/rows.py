@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd.rules.reduction import attained, by_count
+from pynested.backends.numpy.extremes import best_of_rows
 from pynested.backends.numpy.products import add_rows
 
 Kernel = Callable[..., None]
@@ -25,12 +26,12 @@ def add(totals: NDArray[Any], x: NDArray[Any]) -> None:
 
 def greatest(most: NDArray[Any], x: NDArray[Any]) -> None:
     """The greatest element of each row."""
-    np.maximum.reduce(x, axis=1, out=most)
+    best_of_rows(np.maximum, x, most)
 
 
 def least(fewest: NDArray[Any], x: NDArray[Any]) -> None:
     """The least element of each row."""
-    np.minimum.reduce(x, axis=1, out=fewest)
+    best_of_rows(np.minimum, x, fewest)
 
 
 def spread(out: NDArray[Any], numbers: NDArray[Any]) -> None:
