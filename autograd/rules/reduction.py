@@ -27,7 +27,10 @@ def keepdim_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, .
 def attained(x: Any, top: Any) -> Any:
     """Where x is the maximum, or minimum, ``top``, as a bare bool array; NaN attains NaN."""
     x, top = raw(x), raw(top)
-    return (x == top) | ((x != x) & (top != top))
+    found, lost = x == top, top != top
+    if type(lost) is np.ndarray and not lost.any():
+        return found
+    return found | ((x != x) & lost)
 
 
 def by_count(g: Any, count: Any, total: Callable[[Any], Any] = lambda g: g) -> Any:
@@ -44,7 +47,9 @@ def _amax_pull(g: Any, y: Any, inputs: Any, axes: tuple[int, ...]) -> tuple[Any]
     shape = inputs[0].shape
     lasting = keepdim_shape(shape, axes)
     ties = attained(inputs[0], raw(y).reshape(lasting))
-    share = by_count(reshape(g, lasting), ties.sum(axis=axes, keepdims=True))
+    share = reshape(g, lasting)
+    if not (type(ties) is np.ndarray and np.count_nonzero(ties) == y.size):  # as many as there are, one each
+        share = by_count(share, ties.sum(axis=axes, keepdims=True))
     return (where(broadcast_to(share, shape), g.dtype.type(0), ties),)
 
 

@@ -42,9 +42,12 @@ def spread(out: NDArray[Any], numbers: NDArray[Any]) -> None:
 def share(out: NDArray[Any], numbers: NDArray[Any], best: NDArray[Any], x: NDArray[Any]) -> None:
     """The number of each row, shared evenly by those of its elements that are ``best``; +0 elsewhere."""
     ties = attained(x, best[:, None])
-    shares = by_count(numbers[:, None], ties.sum(axis=1, keepdims=True))
+    places = np.flatnonzero(ties)
     out.fill(0)
-    np.copyto(out, shares, where=ties)
+    if len(places) == len(numbers):  # one in each row
+        out.reshape(-1)[places] = numbers
+        return
+    np.copyto(out, by_count(numbers[:, None], ties.sum(axis=1, keepdims=True)), where=ties)
 
 
 OF_ROWS = frozenset({add, greatest, least, spread, share})
