@@ -152,8 +152,16 @@ def mapped(change: Callable[[Any], Any], value: Any) -> Any:
     return [mapped(change, one) for one in value] if isinstance(value, list) else value
 
 
-def of_calls(calls: Iterable[Call], beside: Mapping[Kind, Kind] | None = None) -> Any:
-    """A test of every call on every kind of arrays that it takes, and on those ``beside`` one of these."""
-    more = beside or {}
-    pairs = [(call, kind) for call in calls for kind in (*call.forms, *[more[k] for k in call.kinds if k in more])]
-    return pytest.mark.parametrize(("call", "kind"), pairs, ids=[f"{call}-{kind}" for call, kind in pairs])
+def of_calls(calls: Iterable[Call], beside: Mapping[Kind, Kind] | None = None, turns: int = 1) -> Any:
+    """A test of every call on every kind of arrays that it takes, and on those ``beside`` one of these.
+
+    Of several kinds a call meets each that has its turn; to meet the others is exhaustive.
+    """
+    more, found = beside or {}, []
+    for first, call in enumerate(calls):
+        kinds = [*call.forms, *[more[kind] for kind in call.kinds if kind in more]]
+        for number, kind in enumerate(kinds, first):
+            waits = number % min(turns, len(kinds))
+            marks = pytest.mark.exhaustive if waits else ()
+            found.append(pytest.param(call, kind, marks=marks, id=f"{call}-{kind}"))
+    return pytest.mark.parametrize(("call", "kind"), found)

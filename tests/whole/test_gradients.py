@@ -3,6 +3,7 @@
 What is differentiated is the square of each result, so that a linear operator has a second derivative, too. It is seen
 along a few directions, in each of which every element of every operand moves: one that is wrong is off along all of
 them. Only where something is off the elements are asked one by one, so that the error names the one that is wrong.
+A call meets half of the kinds of arrays that it takes; `pytest -m exhaustive` makes it meet the others.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def differentiable(call: Call, kind: Kind, placement: str) -> Function:
     )
 
 
-@of_calls(DIFFERENTIABLE, {JAGGED_2: STRIDED_2})
+@of_calls(DIFFERENTIABLE, {JAGGED_2: STRIDED_2}, turns=2)
 def test_the_gradient_is_the_slope(call: Call, kind: Kind) -> None:
     placements = [one for one in PLACEMENTS if call.op != "view" or one != "transposed"]
     function = differentiable(call, kind, placements[CALLS.index(call) % len(placements)])
