@@ -57,9 +57,10 @@ def held_back() -> Iterator[None]:
 
 def leave_the_terminal_to_the_parent() -> None:
     """Pass over the interrupt of a terminal, which the process that forked this one hears too; default for others."""
-    for one in _ENDING:
-        if signal.getsignal(one) is not signal.SIG_IGN:
-            signal.signal(one, signal.SIG_IGN if one == signal.SIGINT else signal.SIG_DFL)
+    with _waiting():
+        for one in _ENDING:
+            if signal.getsignal(one) is not signal.SIG_IGN:
+                signal.signal(one, signal.SIG_IGN if one == signal.SIGINT else signal.SIG_DFL)
 
 
 @contextmanager
@@ -77,5 +78,25 @@ def _handling(handler: Handler) -> Iterator[None]:
             signal.signal(one, handler)
         yield
     finally:
-        for one, former in before.items():
-            signal.signal(one, former)
+        with _waiting():
+            for one, former in before.items():
+                signal.signal(one, former)
+
+
+@contextmanager
+def _waiting() -> Iterator[None]:
+    """Let signals wait while handlers change: of one that comes in between Python says that it is lost.
+
+    One that came before has its handler called here, whatever that raises.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    try:
+        try:
+            signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+        finally:
+            yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)

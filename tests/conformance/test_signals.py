@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,6 +51,40 @@ def test_a_signal_waits_while_something_is_being_started() -> None:
         signal.raise_signal(signal.SIGTERM)
         started = True
     assert started
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be made to wait here")
+def test_a_signal_that_comes_while_handlers_change_goes_to_the_former_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    came: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, frame: came.append(number))
+    change, changed = signal.signal, []
+
+    def late(number: int, handler: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGTERM)
+        changed.append(number)
+        return change(number, handler)
+
+    with raised():
+        monkeypatch.setattr(signal, "signal", late)
+    monkeypatch.undo()
+    assert came == [signal.SIGTERM] and changed == [*ENDING]
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be made to wait here")
+def test_a_signal_just_before_is_raised_and_leaves_everything_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = [signal.getsignal(one) for one in ENDING]
+    mask = signal.pthread_sigmask
+
+    def asked(how: int, which: Iterable[int]) -> Any:
+        if set(which) == set(ENDING):
+            monkeypatch.undo()
+            signal.raise_signal(signal.SIGTERM)
+        return mask(how, which)
+
+    with pytest.raises(Ended), raised():
+        monkeypatch.setattr(signal, "pthread_sigmask", asked)
+    assert [signal.getsignal(one) for one in ENDING] == before
+    assert not mask(signal.SIG_BLOCK, [])
 
 
 def test_a_signal_that_is_ignored_stays_so(monkeypatch: pytest.MonkeyPatch) -> None:
