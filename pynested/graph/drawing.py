@@ -16,9 +16,8 @@ from pynested.pictures.picture import Picture
 from pynested.pictures.strip import lanes
 from pynested.pictures.svg import Sheet, text_width
 
-from .chains import Chain, Parted
 from .forms import Value, values_in
-from .nodes import Node, Recording
+from .nodes import Recording
 from .text import Names, line, text
 
 _STEP, _SIZE, _LANE, _BAR = 30.0, 13.0, 11.0, 5.0
@@ -58,7 +57,7 @@ def _rows(recording: Recording, names: Names) -> list[Row]:
     given = [*values_in(recording.inputs), *(one.value for one in recording.captured)]
     rows: list[Row] = [(f"{names[value]}  # {recording.shown[value.number]}", [value], []) for value in given]
     for node in recording.nodes:
-        rows.append((_said(node, names, recording.shown), list(node.makes), list(node.reads)))
+        rows.append((line(node, names, recording.shown), list(node.makes), list(node.reads)))
     rows.append((f"return {text(recording.outputs, names)}", [], list(values_in(recording.outputs))))
     return rows
 
@@ -67,11 +66,6 @@ def _cut(call: str, room: float) -> str:
     """As much of a call as there is room for."""
     longest = max(_LEAST, int(room / text_width("m", _SIZE)))
     return call if len(call) <= longest else f"{call[: longest - 1]}…"
-
-
-def _said(node: Node, names: Names, shown: Mapping[int, str]) -> str:
-    said = line(node, names, shown)
-    return f"{said}, in one pass" if isinstance(node.function, Chain | Parted) else said
 
 
 def _arrows(rows: Iterable[Row]) -> list[tuple[Value, int, int]]:
