@@ -35,8 +35,7 @@ class Chain:
     def __init__(
         self, nodes: Sequence[Node], inputs: Sequence[Value], outputs: Sequence[Value], facts: Mapping[int, Fact]
     ) -> None:
-        self.name = f"chain of {', '.join(node.name for node in nodes)}"
-        self.nodes, self.__name__ = nodes, "chain"
+        self.name, self.nodes = name_of(nodes), nodes
         self.device = facts[outputs[0].number].device
         arrays = [value for value in inputs if facts[value.number].kind != "other"]
         self.steps = steps_of(nodes, arrays, outputs, facts)
@@ -107,6 +106,11 @@ class Chain:
             return another_quiet_context().run(run, lined.shape, datas)
         except MemoryError as error:
             return once_more(error, self._computed, datas, lined, wanted)
+
+
+def name_of(nodes: Sequence[Node]) -> str:
+    """What several operators are called as one."""
+    return f"chain of {', '.join(node.name for node in nodes)}"
 
 
 def met_twice(arrays: Sequence[Any]) -> bool:

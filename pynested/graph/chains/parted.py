@@ -25,8 +25,6 @@ class Parted:
     def __init__(
         self, nodes: Sequence[Node], parts: Sequence[Node], inputs: Sequence[Value], outputs: Sequence[Value]
     ) -> None:
-        self.name = f"chain of {', '.join(node.name for node in nodes)}"
-        self.__name__ = "chain"
         self.one_by_one = runner(inputs, nodes, tuple(outputs))
         self.parted = runner(inputs, parts, tuple(outputs))
 

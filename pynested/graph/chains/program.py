@@ -80,7 +80,7 @@ class Program:
         self.parameters, self.results = list(parameters), list(results)
         self.order = [one for one in order if one.function is not None]
         self.takes = tuple(i for i, one in enumerate(parameters) if one in needed)
-        self.itemsize = max(one.dtype.itemsize for one in (*parameters, *self.order))
+        self.itemsize = max(one.dtype.itemsize for one in order)
         self.of_rows = any(one.function in OF_ROWS for one in order)
         self.made = [one for one in dict.fromkeys(results) if one.function is not None]
         self._whole: Callable[..., Any] | None = None

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ..chains import Chain, Parted
+from ..chains.chain import name_of
 from ..forms import Value, values_in
 from ..nodes import FUNCTION, Node, Recording
 from .groups import grouped
@@ -125,4 +126,4 @@ def _dense_read_first(nodes: Sequence[Node], recording: Recording) -> bool:
 def _node(function: Chain | Parted, nodes: Sequence[Node], inputs: Sequence[Value], outputs: Sequence[Value]) -> Node:
     results = outputs[0] if len(outputs) == 1 else tuple(outputs)
     effect = any(node.effect for node in nodes)
-    return Node(function.name, FUNCTION, function, tuple(inputs), {}, results, None, effect, nodes[-1].spot)
+    return Node(name_of(nodes), FUNCTION, function, tuple(inputs), {}, results, None, effect, nodes[-1].spot)
