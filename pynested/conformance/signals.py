@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 _ENDING = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
@@ -51,13 +52,12 @@ def held_back() -> Iterator[None]:
         with _handling(lambda number, frame: came.append(number)):
             yield
     finally:
-        for number in came:
-            signal.raise_signal(number)
+        _raise(came)
 
 
 def leave_the_terminal_to_the_parent() -> None:
     """Pass over the interrupt of a terminal, which the process that forked this one hears too; default for others."""
-    with _waiting():
+    with _masked():
         for one in _ENDING:
             if signal.getsignal(one) is not signal.SIG_IGN:
                 signal.signal(one, signal.SIG_IGN if one == signal.SIGINT else signal.SIG_DFL)
@@ -67,27 +67,62 @@ def leave_the_terminal_to_the_parent() -> None:
 def _handling(handler: Handler) -> Iterator[None]:
     """Handle the signals that end a process so; one that is ignored, as under `nohup`, stays so.
 
-    Python runs handlers in the main thread only, so elsewhere there is nothing to handle.
+    Signals that come while the former handlers are set again wait until all are. Python runs handlers in the main
+    thread only, so elsewhere there is nothing to handle.
     """
-    before = {}
+    before: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
         before = {one: signal.getsignal(one) for one in _ENDING}
         before = {one: former for one, former in before.items() if former not in (signal.SIG_IGN, None)}
+    late: list[int] = []
+    leaving = False
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if leaving:
+            late.append(number)
+        else:
+            handler(number, frame)
+
     try:
         for one in before:
-            signal.signal(one, handler)
+            signal.signal(one, handle)
         yield
     finally:
-        with _waiting():
-            for one, former in before.items():
-                signal.signal(one, former)
+        leaving = True
+        try:
+            with _masked():
+                _set_again(before)
+        finally:
+            _raise(late)
+
+
+def _set_again(before: dict[int, Any]) -> None:
+    """Set handlers as they were: all, even where one that is set again is called at once and raises."""
+    try:
+        while before:
+            one, former = next(iter(before.items()))
+            signal.signal(one, former)
+            del before[one]
+    finally:
+        if before:
+            _set_again(before)
+
+
+def _raise(came: list[int]) -> None:
+    """Send this process the signals that came, in their order: all, even where the handler of one raises."""
+    try:
+        while came:
+            signal.raise_signal(came.pop(0))
+    finally:
+        if came:
+            _raise(came)
 
 
 @contextmanager
-def _waiting() -> Iterator[None]:
-    """Let signals wait while handlers change: of one that comes in between Python says that it is lost.
+def _masked() -> Iterator[None]:
+    """Block signals in this thread while handlers change: of one that comes in between Python says that it is lost.
 
-    One that came before has its handler called here, whatever that raises.
+    Another thread that blocks none takes it all the same, and Python calls its handler in this one.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield

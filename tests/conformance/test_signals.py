@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import signal
 import subprocess
@@ -53,25 +52,72 @@ def test_a_signal_waits_while_something_is_being_started() -> None:
     assert started
 
 
-@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be made to wait here")
-def test_a_signal_that_comes_while_handlers_change_goes_to_the_former_one(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(params=["masked", "seen at once"])
+def unmasked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether no mask keeps a signal back, as where another thread takes it or where there are no masks."""
+    if request.param == "seen at once":
+        monkeypatch.delattr(signal, "pthread_sigmask", raising=False)
+    elif not hasattr(signal, "pthread_sigmask"):
+        pytest.skip("signals cannot be masked here")
+    return request.param == "seen at once"
+
+
+@pytest.mark.parametrize("manager", [raised, held_back])
+def test_a_signal_that_comes_while_handlers_change_goes_to_the_former_one(
+    manager: Callable[[], Any], unmasked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     came: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, frame: came.append(number))
     change, changed = signal.signal, []
 
     def late(number: int, handler: Any) -> Any:
-        os.kill(os.getpid(), signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
         changed.append(number)
         return change(number, handler)
 
-    with raised():
+    with manager():
         monkeypatch.setattr(signal, "signal", late)
     monkeypatch.undo()
-    assert came == [signal.SIGTERM] and changed == [*ENDING]
+    assert changed == [*ENDING]
+    assert came == [signal.SIGTERM] * (len(ENDING) if unmasked else 1)  # those that wait for a mask come once
 
 
-@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be made to wait here")
-def test_a_signal_just_before_is_raised_and_leaves_everything_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("manager", [raised, held_back])
+@pytest.mark.parametrize("number", ENDING)
+@pytest.mark.parametrize("place", range(2 * len(ENDING)))
+def test_all_handlers_are_set_again_where_a_former_one_raises_meanwhile(
+    manager: Callable[[], Any], number: int, place: int, unmasked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal comes before or after any one of the changes."""
+    came: list[int] = []
+
+    def former(number: int, frame: Any) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    for one in ENDING:
+        signal.signal(one, former)
+    change, calls = signal.signal, []
+
+    def interrupted(which: int, handler: Any) -> None:
+        for step in (lambda: None, lambda: change(which, handler)):
+            step()
+            calls.append(which)
+            if len(calls) == place + 1:
+                signal.raise_signal(number)
+
+    with pytest.raises(KeyboardInterrupt), manager():
+        monkeypatch.setattr(signal, "signal", interrupted)
+    monkeypatch.undo()
+    assert came == [number] and all(signal.getsignal(one) is former for one in ENDING)
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be masked here")
+def test_a_signal_just_before_goes_to_the_former_one_and_leaves_everything_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    came: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, frame: came.append(number))
     before = [signal.getsignal(one) for one in ENDING]
     mask = signal.pthread_sigmask
 
@@ -81,9 +127,9 @@ def test_a_signal_just_before_is_raised_and_leaves_everything_as_it_was(monkeypa
             signal.raise_signal(signal.SIGTERM)
         return mask(how, which)
 
-    with pytest.raises(Ended), raised():
+    with raised():
         monkeypatch.setattr(signal, "pthread_sigmask", asked)
-    assert [signal.getsignal(one) for one in ENDING] == before
+    assert came == [signal.SIGTERM] and [signal.getsignal(one) for one in ENDING] == before
     assert not mask(signal.SIG_BLOCK, [])
 
 
