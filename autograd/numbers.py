@@ -64,6 +64,13 @@ def canonical_real(name: str, what: str, value: Any, least: float, greatest: flo
     return real
 
 
+def canonical_flag(name: str, what: str, value: Any) -> bool:
+    """``value``, True or False of Python or NumPy, as a bool; nothing else counts as true."""
+    if not isinstance(value, bool | np.bool_):
+        raise ArgumentError(f"{name}: {what} must be True or False, not {in_words(value)}.")
+    return bool(value)
+
+
 def nearest_float(number: Number) -> float:
     """The nearest float64, an infinity for an integer beyond the largest."""
     try:

@@ -13,7 +13,7 @@ from typing import Any
 
 from .bounds import BOUNDS, NO_TOLERANCE
 from .check_programs import lint_programs, witnessed
-from .corpus import Case, load_programs, load_vectors
+from .corpus import Case, load_programs, load_vectors, read_programs, read_vectors
 from .definitions import definition
 from .encoding import decode_value
 from .programs import Program
@@ -32,7 +32,7 @@ def lint() -> list[str]:
     table = load_table()
     problems = lint_texts(table)
     try:
-        return problems + lint_vectors(table, load_vectors(), load_programs())
+        return problems + lint_vectors(table, read_vectors(), read_programs())
     except ValueError as damaged:
         return [*problems, str(damaged)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import sys
@@ -98,6 +99,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if config.getoption("markexpr") == "quick" and _thorough(collection_path) else None
 
 
+@functools.cache
 def _thorough(path: Path) -> bool:
     if not path.is_relative_to(ROOT / "tests"):
         return False

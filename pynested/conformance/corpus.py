@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from pynested import spec
 from pynested.backends.cached import cached_property
 from pynested.spec.check import lint_cases, lint_table, lint_texts, lint_whole
 from pynested.spec.check_programs import lint_programs
-from pynested.spec.corpus import SPEC, load_programs, load_vectors, read_programs, read_vectors
+from pynested.spec.corpus import SPEC, digest_of, load_programs, load_vectors, read_programs, read_vectors
 from pynested.spec.table import Clause, Operator, load_table
 
 from .placements import LAYOUTS
@@ -177,7 +176,7 @@ def load_corpus(folder: Path = VECTORS, table: Mapping[str, Operator] | None = N
     try:
         files = load_vectors() if folder == VECTORS else read_vectors(folder)
         programs = load_programs() if folder == VECTORS else read_programs(folder)
-        digest = _digest(folder)
+        digest = digest_of(folder)
     except (ValueError, OSError) as damaged:
         raise KitError(f"{folder}: damaged vectors: {damaged}") from damaged
     _refuse([*lint_cases(table, files), *lint_programs(table, programs)])
@@ -202,14 +201,6 @@ def _refuse(problems: Sequence[str]) -> None:
     if problems:
         more = f" (and {len(problems) - 1} more; python -m pynested.spec.check)" if len(problems) > 1 else ""
         raise KitError(f"{problems[0]}{more}")
-
-
-def _digest(folder: Path) -> str:
-    """Return the digest of all vectors, by which two runs are known to be about the same."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.glob("*/*.json")):
-        digest.update(path.stem.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
 
 
 def case_of(op: str, entry: Mapping[str, Any]) -> Case:

@@ -20,7 +20,7 @@ from pynested.autograd.rules.devices import converted
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import get_backend, transfer
 from pynested.backends.dtypes import is_bfloat16, promoted
-from pynested.backends.errors import ArgumentError, DeviceError, StructureError
+from pynested.backends.errors import DeviceError, StructureError
 from pynested.backends.memory import with_room
 from pynested.components import packing
 from pynested.nested.array import NestedArray
@@ -96,8 +96,6 @@ def nested_array(
     entries = entries_of("nested_array", tensor_list, device)
     where = chosen_device(device, (tensor_list, *entries))
     get_backend(where)
-    if not isinstance(pin_memory, bool | np.bool_):
-        raise ArgumentError(f"nested_array: pin_memory must be True or False, not {pin_memory!r}.")
     if pin_memory:
         raise DeviceError("nested_array: pin_memory=True needs an accelerator, and none is in use. Leave it out.")
     arrays = bare_arrays("nested_array", entries, dtype, where)

@@ -43,6 +43,8 @@ class Made:
         What the passes did.
     calls : int
         How often it was used.
+    raised, error : int, str
+        How often it raised an error where the function itself then gave a result, and the last of these errors.
     """
 
     why: str
@@ -54,6 +56,8 @@ class Made:
     attributes: list[Place]  # numbers and flags of objects among the arguments, as of a method's self
     seen: Key
     calls: int = 0
+    raised: int = 0
+    error: str = ""
 
     @property
     def acts(self) -> bool:
@@ -115,11 +119,16 @@ class Compiled:
             result = graph.run(*arrays, *given)
         except Changed:
             return _OTHERWISE
-        except Exception:
+        except Exception as error:
             if graph.acts:
                 raise
-            return self.function(*args, **kwargs)  # which raises it where the user wrote it, or knows what to do
-        graph.calls += 1
+            raised = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        else:
+            graph.calls += 1
+            return result
+        # Outside of the handler, so that the error of the function is the only one that people read.
+        result = self.function(*args, **kwargs)
+        graph.raised, graph.error = graph.raised + 1, raised
         return result
 
     def _first(self, key: Key, signature: _Signature, args: Any, kwargs: Any, arrays: list[Any]) -> Any:
@@ -172,6 +181,9 @@ class Compiled:
     def explain(self) -> str:
         """Which graphs there are, why each was made, and what was done to it, as text.
 
+        A graph that raises is given up for that call, and the function itself is called; how often that gave a result,
+        as in a function that handles the error, is said too.
+
         Examples
         --------
         >>> g = pn.compile(lambda x: (x.sin() + 1) * 2)
@@ -188,6 +200,9 @@ class Compiled:
         lines: list[str] = []
         for i, graph in enumerate(self.graphs, 1):
             lines.append(f"graph {i}, used {graph.calls} times, made for {graph.why}")
+            if graph.raised:
+                times = "once" if graph.raised == 1 else f"{graph.raised} times, at last"
+                lines.append(f"    raised {times} {graph.error}; the function itself was called")
             text = [*graph.notes, *as_text(self.function, graph.program).splitlines()]
             lines += [f"    {line}" for line in text]
         for signature in self._known.values():

@@ -10,8 +10,9 @@ object. For ``softmax(self, dim, *, dtype=None)`` the words are
             refuse(own, locals())
         return own(self, dim, dtype=dtype)
 
-which costs about 60 ns more than a call without them. One thing only does not come this far: of an argument that is
-given twice Python says itself which one it is.
+which costs about 60 ns more than a call without them. A parameter that is a ``bool`` is looked at, too, where it is not
+left at its default: ``keepdim="no"`` would count as true. One thing only does not come this far: of an argument that
+is given twice Python says itself which one it is.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from difflib import get_close_matches
 from functools import cache
 from types import CodeType, FunctionType
 from typing import Any, NoReturn
+
+import numpy as np
 
 from pynested.autograd import Array
 from pynested.backends.errors import ArgumentError, named_type
@@ -40,6 +43,8 @@ class _Ungiven:
 
 
 UNGIVEN = _Ungiven()
+_BOOLS = (bool, np.bool_)
+_OBJECTS = frozenset(("own", "refuse", "ungiven", "bools", "unsaid"))  # of the words, beside the parameters
 _OWN: dict[FunctionType, FunctionType] = {}  # of each function the one that is as it is written
 
 
@@ -63,7 +68,7 @@ def take_whatever_comes(functions: Iterable[Any]) -> None:
     """Let each function among ``functions`` refuse by itself a call that does not fit it."""
     for function in functions:
         if isinstance(function, FunctionType) and function not in _OWN:
-            like = inspect.unwrap(function) if _takes_all(function.__code__) else function  # what a decorator is around
+            like = _like(function)
             if not _takes_all(like.__code__):
                 _take_whatever_comes(function, like)
 
@@ -72,7 +77,11 @@ def _take_whatever_comes(function: FunctionType, like: FunctionType) -> None:
     inner = copied(function)
     first, by_name = _needed(like)
     code = like.__code__
-    words = code_of(*_written(code, [*first, *by_name]), inner.__code__, own=inner, refuse=_refuse, ungiven=UNGIVEN)
+    objects = {"own": inner, "refuse": _refuse, "ungiven": UNGIVEN}
+    flags = _flags(like)
+    if flags:
+        objects |= {"bools": _BOOLS, "unsaid": UNSAID}
+    words = code_of(*_written(code, [*first, *by_name], flags), inner.__code__, **objects)
     # A traceback shows them as the first line of the function itself.
     function.__code__ = words.replace(
         co_name=function.__name__, co_filename=code.co_filename, co_firstlineno=code.co_firstlineno
@@ -95,12 +104,27 @@ def _takes_all(code: CodeType) -> bool:
     return bool(code.co_flags & inspect.CO_VARARGS and code.co_flags & inspect.CO_VARKEYWORDS)
 
 
+def _like(function: FunctionType) -> FunctionType:
+    """What has the parameters of a function: itself, or what a decorator is around."""
+    return inspect.unwrap(function) if _takes_all(function.__code__) else function  # type: ignore[return-value]
+
+
 def _needed(function: FunctionType) -> tuple[Sequence[str], Sequence[str]]:
     """The parameters without a default: those that have a place, and those that are given by name."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     by_name = [name for name in names[code.co_argcount :] if name not in (function.__kwdefaults__ or ())]
     return names[: code.co_argcount - len(function.__defaults__ or ())], by_name
+
+
+def _flags(function: FunctionType) -> dict[str, Any]:
+    """The parameters that are True or False, and their defaults; all have one."""
+    signature = getattr(function, "__signature__", None)
+    given = signature.parameters if signature else {}
+    types = {name: one.annotation for name, one in given.items()} or function.__annotations__
+    places = function.__code__.co_varnames[len(_needed(function)[0]) : function.__code__.co_argcount]
+    defaults = dict(zip(places, function.__defaults__ or (), strict=True)) | (function.__kwdefaults__ or {})
+    return {name: default for name, default in defaults.items() if types.get(name) in ("bool", "bool | None")}
 
 
 def code_of(parameters: str, body: str, like: CodeType, **objects: Any) -> CodeType:
@@ -142,11 +166,13 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(one)
 
 
-def _written(code: CodeType, needed: Iterable[str]) -> tuple[str, str]:
+def _written(code: CodeType, needed: Iterable[str], flags: Mapping[str, Any]) -> tuple[str, str]:
     """The parameters of the words, and what they do."""
     places, rest = code.co_varnames[: code.co_argcount], list(code.co_varnames[code.co_argcount :])
     by_name = [rest.pop(0) for _ in range(code.co_kwonlyargcount)]
     tests = [f"{name} is ungiven" for name in needed]
+    for name, default in flags.items():
+        tests.append(f"{name} is not {'unsaid' if default is UNSAID else default} and {name}.__class__ not in bools")
     more, unknown = "*_more", "**_unknown"
     handed = [*places, *(f"{name}={name}" for name in by_name)]
     if code.co_flags & inspect.CO_VARARGS:
@@ -168,12 +194,15 @@ def _written(code: CodeType, needed: Iterable[str]) -> tuple[str, str]:
 
 def _refuse(function: FunctionType, found: dict[str, Any]) -> NoReturn:
     """Raise what is wrong with a call of ``function``; ``found`` has its parameters, and what fits none of them."""
-    found = {name: one for name, one in found.items() if name not in ("own", "refuse", "ungiven")}
+    found = {name: one for name, one in found.items() if name not in _OBJECTS}
     more, unknown = found.pop("_more", ()), found.pop("_unknown", {})
     signature = inspect.signature(function)
     names = list(signature.parameters)
     missing = [name for name in names if _is_missing(found.get(name), signature.parameters[name])]
     wrong = [f"{name!r} is not given" for name in missing]
+    for name, default in _flags(_like(function)).items():
+        if found[name] is not default and not isinstance(found[name], _BOOLS):
+            wrong.append(f"{name!r} must be True or False, not {_words(found[name])}")
     wrong += [f"there is no argument {name!r}{_meant(name, names, found)}" for name in unknown]
     if more:
         wrong.append(_too_many(signature, len(more)))

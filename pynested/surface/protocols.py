@@ -79,7 +79,7 @@ _FUNCTIONS = {name: getattr(operators, name) for name in operators.__all__}
 # Python itself binds what it calls, and facts (``x.size(0)``) cost less than to take whatever comes would.
 for _methods in (Methods, NestedMethods, DenseMethods):
     take_whatever_comes(filter(is_called_by_name, vars(_methods).values()))
-take_whatever_comes([Array.backward, NestedArray.backward])
+take_whatever_comes([Array.backward, NestedArray.backward, Array.requires_grad_, NestedArray.requires_grad_])
 _UFUNCS = ufuncs(_FUNCTIONS)
 _WRITTEN = in_place(_FUNCTIONS, overwrite)
 

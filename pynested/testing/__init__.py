@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd.numbers import canonical_real
+from pynested.autograd.numbers import canonical_flag, canonical_real
 from pynested.backends.errors import ArgumentError
 
 from .differences import Tolerance, difference
@@ -79,7 +79,9 @@ def assert_close(
     """
     __tracebackhide__ = True
     allowed = _allowed(rtol, atol, tolerances)
-    found = difference(*_both(actual, expected), allowed, equal_nan, check_dtype)
+    flags = {"equal_nan": equal_nan, "check_dtype": check_dtype}
+    asked = [canonical_flag("assert_close", name, flag) for name, flag in flags.items()]
+    found = difference(*_both(actual, expected), allowed, *asked)
     if found is not None:
         raise AssertionError(f"assert_close: {found}")
 

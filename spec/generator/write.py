@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..corpus import FORMAT, SPEC
+from ..corpus import DIGEST, FORMAT, SPEC, digest_of
 from ..programs import FOLDER as PROGRAMS
 from ..table import FAMILIES
 from .author import Book
@@ -81,14 +81,20 @@ def _line(value: Any) -> str:
 
 
 def write(only: str | None = None) -> list[Path]:
-    """Write the files whose text differs and return their paths."""
+    """Write the files whose text differs, and the digest of all; return the paths of the former."""
     changed = []
     for path, content in texts(only):
         if not path.exists() or path.read_text(encoding="utf-8") != content:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content, encoding="utf-8", newline="\n")
             changed.append(path)
+    (FOLDER / DIGEST).write_text(_digest(), encoding="utf-8", newline="\n")
     return changed
+
+
+def _digest() -> str:
+    """Return the file of the digest."""
+    return f"{digest_of(FOLDER)}\n"
 
 
 def differences(only: str | None = None) -> list[str]:
@@ -100,6 +106,9 @@ def differences(only: str | None = None) -> list[str]:
             problems.append(f"{path.name} is missing")
         elif path.read_bytes() != content.encode():
             problems.append(f"{path.name} differs{_first_difference(path, content)}")
+    kept = FOLDER / DIGEST
+    if not only and (not kept.is_file() or kept.read_text(encoding="utf-8") != _digest()):
+        problems.append(f"{DIGEST} is not the digest of the files")
     stray = set() if only else set(FOLDER.glob("**/*.json")) - known
     return problems + [f"{path.name} has no authored cases" for path in sorted(stray)]
 

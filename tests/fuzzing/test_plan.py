@@ -13,38 +13,41 @@ from pynested.spec.axes import FAMILIES
 from pynested.spec.components import Components
 from pynested.spec.generator.covering import permits
 
-PLANS = [drawn(20, number) for number in range(5000)]
+
+@pytest.fixture(scope="module")
+def plans() -> list[Plan]:
+    return [drawn(20, number) for number in range(5000)]
 
 
 def nested(values: object) -> list[Components]:
     return [one for one in values if isinstance(one, Components)]  # type: ignore[attr-defined]
 
 
-def test_a_seed_and_a_number_say_everything() -> None:
+def test_a_seed_and_a_number_say_everything(plans: list[Plan]) -> None:
     again = [drawn(20, number) for number in reversed(range(300))][::-1]
-    assert again == PLANS[:300]
-    assert sum(drawn(21, number) == plan for number, plan in enumerate(PLANS[:300])) == 0
+    assert again == plans[:300]
+    assert sum(drawn(21, number) == plan for number, plan in enumerate(plans[:300])) == 0
 
 
-def test_every_operator_of_every_family_is_drawn() -> None:
-    assert {(plan.family, plan.op) for plan in PLANS} >= set(OFFERED)
+def test_every_operator_of_every_family_is_drawn(plans: list[Plan]) -> None:
+    assert {(plan.family, plan.op) for plan in plans} >= set(OFFERED)
 
 
-def test_a_row_is_one_that_its_family_permits() -> None:
-    for plan in PLANS:
+def test_a_row_is_one_that_its_family_permits(plans: list[Plan]) -> None:
+    for plan in plans:
         family, row = FAMILIES[plan.family], dict(plan.row)
         assert permits(row, family.never) and row.keys() == family.levels().keys()
         assert row.get("operator", plan.op) == plan.op
 
 
-def test_nearly_every_level_of_every_axis_is_drawn_soon() -> None:
-    seen = Counter((axis, level) for plan in PLANS for axis, level in plan.row.items())
+def test_nearly_every_level_of_every_axis_is_drawn_soon(plans: list[Plan]) -> None:
+    seen = Counter((axis, level) for plan in plans for axis, level in plan.row.items())
     levels = {(axis, level) for family in FAMILIES.values() for axis, own in family.levels().items() for level in own}
     assert len(levels - set(seen)) < 0.03 * len(levels)
 
 
-def test_lengths_of_a_plan_are_what_the_levels_say_and_differ_from_call_to_call() -> None:
-    with_lengths = [plan for plan in PLANS if plan.lengths]
+def test_lengths_of_a_plan_are_what_the_levels_say_and_differ_from_call_to_call(plans: list[Plan]) -> None:
+    with_lengths = [plan for plan in plans if plan.lengths]
     assert all(admits(dict(plan.row), plan.lengths) for plan in with_lengths)
     assert len({plan.lengths for plan in with_lengths}) > 100
 
@@ -67,17 +70,17 @@ def test_a_call_has_the_lengths_and_sizes_of_its_plan() -> None:
     assert [one.shape for one in case.args[0]] == [(5, 4, 3), (5, 1, 3)] and case.args[0].shape == (2, 5, None, 3)
 
 
-def test_a_writer_makes_a_call_of_nearly_every_plan() -> None:
+def test_a_writer_makes_a_call_of_nearly_every_plan(plans: list[Plan]) -> None:
     """Of some there is nothing to ask, as of a dimension to squeeze that some layouts could have."""
-    calls = [authored(plan) for plan in PLANS[:400]]
+    calls = [authored(plan) for plan in plans[:400]]
     assert calls.count(None) <= 4
     assert {len(one) for case in calls if case is not None for one in nested(case.args)} >= {*range(4), *range(9, 13)}
 
 
-def test_a_call_has_no_more_elements_than_int8_has_numbers() -> None:
+def test_a_call_has_no_more_elements_than_int8_has_numbers(plans: list[Plan]) -> None:
     """Of more, numbers that are all different could not be drawn; some calls would have them."""
-    assert max(plan.elements for plan in PLANS) <= 250
-    assert any(plan.elements > 200 for plan in PLANS)
+    assert max(plan.elements for plan in plans) <= 250
+    assert any(plan.elements > 200 for plan in plans)
 
 
 def numbers_of(plan: Plan) -> np.ndarray:
@@ -100,8 +103,10 @@ def test_numbers_are_scaled_made_special_or_whole() -> None:
     assert np.array_equal(whole, np.trunc(whole)) and (np.abs(whole - plain) < 1).all() and (whole != 0).all()
 
 
-def test_no_call_is_beyond_the_words_of_vectors_and_numbers_that_are_not_finite_have_no_gradient() -> None:
-    for plan in PLANS[:40]:
+def test_no_call_is_beyond_the_words_of_vectors_and_what_is_not_finite_has_no_gradient(
+    plans: list[Plan],
+) -> None:
+    for plan in plans[:40]:
         case = authored(plan)
         found = None if case is None else expected(case)
         assert found is not None
@@ -119,7 +124,7 @@ def test_a_plan_with_an_order_is_reckoned_from_its_definition() -> None:
     assert vector(Plan(1, 2, "of one", "neg", plan.row, (2, 1, 3), order=(3,))) is None
 
 
-def test_a_misfit_that_fits_is_not_drawn() -> None:
+def test_a_misfit_that_fits_is_not_drawn(plans: list[Plan]) -> None:
     """(3, 1, *, 2) and a dense (3, 1, 2): 1 meets what is irregular, and 3 stretches 1."""
-    rows = [plan.row for plan in PLANS if plan.row.get("misfit") == "per-component" and plan.row["ragged"] == "middle"]
+    rows = [plan.row for plan in plans if plan.row.get("misfit") == "per-component" and plan.row["ragged"] == "middle"]
     assert rows and all(row["sizes"] != "one" for row in rows)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, TraceError
+from pynested.backends.errors import ArgumentError, StructureError, TraceError
 from pynested.backends.memory import tally
 
 from .arrays import assert_same, jagged
@@ -58,6 +58,36 @@ def test_a_branch_on_a_size_has_a_graph_for_each_answer() -> None:
         assert_same(compiled(x), function(x))
     assert [graph.calls for graph in compiled.graphs] == [2, 2]
     assert "another answer to what the function asks of sizes" in compiled.explain()
+
+
+def test_errors_that_the_function_handles_are_told() -> None:
+    def function(x: Any, y: Any) -> Any:
+        try:
+            return (x + y) * 2
+        except StructureError:
+            return x * 3
+
+    compiled = pn.compile(function)
+    says = {
+        (1, 2): "used 1 times",
+        (2, 1): "    raised once StructureError: add: the operands differ at component 0: lengths 1 and 2 along",
+        (1, 3): "    raised 2 times, at last StructureError: add: the operands differ at component 1: lengths 2 and 3",
+    }
+    for lengths, words in says.items():
+        x, y = jagged(1, 2), jagged(*lengths)
+        assert_same(compiled(x, y), function(x, y))
+        assert words in compiled.explain() and ("raised" in compiled.explain()) == ("raised" in words)
+    assert [graph.calls for graph in compiled.graphs] == [1]
+
+
+def test_an_error_is_that_of_the_function_alone() -> None:
+    compiled = pn.compile(lambda x, y: (x + y) * 2)
+    compiled(jagged(1, 2), jagged(1, 2))
+    for _ in range(2):
+        with pytest.raises(StructureError) as caught:
+            compiled(jagged(1, 2), jagged(2, 1))
+        assert caught.value.__context__ is None and caught.value.__cause__ is None
+    assert "raised" not in compiled.explain()
 
 
 def test_a_branch_after_a_write_is_not_compiled() -> None:

@@ -197,8 +197,7 @@ class TestWhatIsAskedForBesides:
         q, k = (nest(plain(x), layout, ragged=2) for x in (Q, K))
         mask = None if mask_mod is None else pn.create_nested_block_mask(mask_mod, q, k, 2)
         own = None if mod is None else lambda *given: mod(*given).to(given[0].dtype)
-        both = pn.AuxRequest(lse=True, max_scores=True)
-        out, found = flex(q, k, k, own, mask, scale=0.5, return_aux=both)
+        out, found = flex(q, k, k, own, mask, scale=0.5, return_aux=pn.AuxRequest(lse=True, max_scores=True))
         assert found.lse.layout is found.max_scores.layout is layout
         assert_same(out, plain(flex(q, k, k, own, mask, scale=0.5)), 1e-15)
         for n, (a, b) in enumerate(zip(plain(q), plain(k), strict=True)):
@@ -254,6 +253,11 @@ class TestWhatIsAskedForBesides:
     def test_other_than_a_request_is_refused(self, given: Any) -> None:
         with pytest.raises(ArgumentError, match=r"return_aux must be an AuxRequest, not .*pn\.AuxRequest\(lse=True"):
             flex(Q, K, K, return_aux=given)
+
+    def test_a_request_of_neither_true_nor_false_is_refused(self) -> None:
+        for name, wrong in product(("lse", "max_scores"), ("no", 1, None)):
+            with pytest.raises(ArgumentError, match=f"return_aux.{name} must be True or False, not {wrong!r}"):
+                flex(Q, K, K, return_aux=pn.AuxRequest(**{name: wrong}))
 
     def test_two_ways_to_ask_at_once_are_refused(self) -> None:
         with pytest.raises(ArgumentError, match="return_lse=True .* and return_aux .*; give one of them"):

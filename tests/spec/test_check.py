@@ -153,7 +153,7 @@ def test_damaged_vectors_are_a_problem_like_others(monkeypatch: pytest.MonkeyPat
     def damaged() -> Corpus:
         raise ValueError("reduction/sum.json: cut short")
 
-    monkeypatch.setattr("pynested.spec.check.load_vectors", damaged)
+    monkeypatch.setattr("pynested.spec.check.read_vectors", damaged)
     assert lint() == ["reduction/sum.json: cut short"]
 
 

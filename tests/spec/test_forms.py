@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import copy
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pynested.spec.corpus import read_vectors
 from pynested.spec.encoding import Components, Index, encode_value
 from pynested.spec.forms import CASE
 from pynested.spec.grammar import Malformed, check
@@ -216,66 +213,3 @@ def test_the_jagged_layout_needs_one_irregular_dimension(shape: list[int | None]
     check({**ANSWERED, "args": [operand], "layouts": ["strided"]}, CASE)
     with pytest.raises(Malformed, match="layouts: jagged holds one irregular dimension"):
         check({**ANSWERED, "args": [operand]}, CASE)
-
-
-def written(folder: Path, chapter: str = "movement", **changes: Any) -> Path:
-    file = {"format": "pynested-vectors/2", "spec": "0.1", "op": "cat", "count": 1, "cases": [ACCEPTED], **changes}
-    path = folder / chapter / "cat.json"
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(file))
-    return path
-
-
-def test_a_file_is_read(tmp_path: Path) -> None:
-    written(tmp_path)
-    assert read_vectors(tmp_path) == {"cat": [ACCEPTED]}
-
-
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"format": "pynested-vectors/9"}, "format: expected pynested-vectors/2, got 'pynested-vectors/9'"),
-        ({"spec": 0.1}, "spec: expected 0.1"),
-        ({"op": "stack"}, "holds the cases of stack"),
-        ({"op": ["cat"]}, "op: expected text"),
-        ({"count": 2}, "announces 2 cases and holds 1"),
-        ({"count": "1"}, "count: expected an integer"),
-        ({"cases": {}}, "cases: expected a list"),
-        ({"cases": [7]}, r"cases\[0\]: expected an object"),
-        ({"cases": [{}]}, "case 0: has no id"),
-        ({"cases": [{**ACCEPTED, "near": 7}]}, "cat/float32/ragged/1: near: expected text"),
-        ({"more": 1}, "has no field 'more'"),
-    ],
-)
-def test_a_file_that_is_none_is_refused_with_its_name(tmp_path: Path, changes: Json, says: str) -> None:
-    written(tmp_path, **changes)
-    with pytest.raises(ValueError, match=rf"movement/cat.json: {says}"):
-        read_vectors(tmp_path)
-
-
-def test_a_file_that_cannot_be_read_is_refused_with_its_name(tmp_path: Path) -> None:
-    path = written(tmp_path)
-    for damage in (b"", b"\xff\xfe", b"[", b"[" * 100_000, path.read_bytes()[:-40]):
-        path.write_bytes(damage)
-        with pytest.raises(ValueError, match=r"movement/cat.json: "):
-            read_vectors(tmp_path)
-    path.unlink()
-    path.mkdir()
-    with pytest.raises(ValueError, match=r"movement/cat.json: .*directory"):
-        read_vectors(tmp_path)
-
-
-def test_an_operator_has_one_file(tmp_path: Path) -> None:
-    written(tmp_path)
-    written(tmp_path, "other")
-    with pytest.raises(ValueError, match=r"other/cat.json: another file holds the cases of cat too"):
-        read_vectors(tmp_path)
-
-
-def test_cases_that_came_later_follow_those_of_the_first_file(tmp_path: Path) -> None:
-    first = written(tmp_path)
-    later = first.with_name("cat.later.json")
-    later.write_text(first.read_text(encoding="utf-8").replace("cat/float32/", "cat/float32/later-"), encoding="utf-8")
-    ids = [case["id"] for case in read_vectors(tmp_path)["cat"]]
-    half = len(ids) // 2
-    assert half and ids[half:] == [one.replace("float32/", "float32/later-") for one in ids[:half]]

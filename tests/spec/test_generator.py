@@ -40,8 +40,12 @@ def test_a_changed_byte_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     path.write_text(path.read_text(encoding="utf-8").replace("3f800000", "3f800001", 1), encoding="utf-8")
     assert "softmax.json differs from line" in writing.differences("softmax")[0]
     assert writing.write("softmax") == [path]
+    assert not any("SHA256" in one for one in writing.differences())
     (tmp_path / "normalization" / "unheard_of.json").write_text("{}", encoding="utf-8")
     assert "unheard_of.json has no authored cases" in writing.differences()
+    assert "SHA256 is not the digest of the files" in writing.differences()
+    (tmp_path / "SHA256").unlink()
+    assert "SHA256 is not the digest of the files" in writing.differences()
 
 
 def test_the_words_of_a_stream_are_those_of_splitmix64() -> None:

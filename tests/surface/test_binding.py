@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pynested as pn
@@ -54,6 +55,57 @@ def test_every_public_function_refuses_by_itself() -> None:
         if not any(one.kind is KINDS.VAR_KEYWORD for one in inspect.signature(function).parameters.values()):
             text = refusal(lambda function=function: function(nonsense=7))  # type: ignore[misc]
             assert text.startswith(f"{name}: ") and "nonsense" in text and f"{name}(" in text
+
+
+FLAGS = {
+    (name, one.name): one
+    for name, function in PUBLIC.items()
+    for one in inspect.signature(function).parameters.values()
+    if "bool" in str(one.annotation) or isinstance(one.default, bool)
+}
+NO_FLAGS = ["no", "", 1, 0, 0.0, [], (), X, np.array(True), np.int8(1), type]
+
+
+@pytest.mark.parametrize("name, flag", FLAGS)
+def test_a_flag_is_true_or_false_and_nothing_that_counts_as_it(name: str, flag: str) -> None:
+    parameter = FLAGS[name, flag]
+    needed = inspect.signature(PUBLIC[name]).parameters.values()
+    given = {one.name: X for one in needed if one.default is KINDS.empty and one.kind is not KINDS.VAR_POSITIONAL}
+    for wrong in [*NO_FLAGS, *([] if parameter.default is None else [None])]:
+        text = refusal(lambda wrong=wrong: PUBLIC[name](**given, **{flag: wrong}))  # type: ignore[misc]
+        assert text.startswith(f"{name}: {flag!r} must be True or False, not ") and f"{flag}=" in text, text
+
+
+def test_flags_are_those_of_numpy_too() -> None:
+    for yes, no in ((True, False), (np.True_, np.False_)):
+        assert X.sum(1, keepdim=yes).tolist() == [[3.0], [3.0]] and X.sum(1, keepdims=no).tolist() == [3.0, 3.0]
+        assert pn.nested_array([[1.0]], requires_grad=yes).requires_grad is True
+        x = pn.ones(2, requires_grad=yes)
+        assert pn.grad(x.sum(), [x, pn.ones(1, requires_grad=yes)], create_graph=no, allow_unused=yes)[1] is None
+
+
+METHODS_WITH_FLAGS = [
+    (pn.NestedArray.requires_grad_, "requires_grad"),
+    (pn.Array.requires_grad_, "requires_grad"),
+    (pn.NestedArray.backward, "create_graph"),
+    (pn.Array.backward, "retain_graph"),
+]
+
+
+@pytest.mark.parametrize("method, flag", METHODS_WITH_FLAGS, ids=lambda one: getattr(one, "__qualname__", one))
+def test_flags_of_methods_are_looked_at(method: Callable[..., Any], flag: str) -> None:
+    x = X.detach() if "Nested" in method.__qualname__ else pn.ones(2)
+    text = refusal(lambda: method(x, **{flag: "no"}))
+    assert text.startswith(f"{method.__name__}: {flag!r} must be True or False, not 'no'")
+    assert not x.requires_grad
+
+
+def test_an_attribute_that_is_a_flag_is_looked_at() -> None:
+    x = pn.ones(2)
+    with pytest.raises(ArgumentError, match="'requires_grad' must be True or False, not 'no'"):
+        x.requires_grad = "no"
+    x.requires_grad = True
+    assert x.requires_grad is True
 
 
 SAID: dict[str, tuple[Callable[..., Any], str]] = {

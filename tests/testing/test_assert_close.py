@@ -141,6 +141,14 @@ class TestTolerances:
             assert_close(1.0, 1.0, **how)
 
 
+@pytest.mark.parametrize("flag", ["equal_nan", "check_dtype"])
+@pytest.mark.parametrize("wrong", ["no", 1, None, np.array(True)])
+def test_flags_are_true_or_false(flag: str, wrong: Any) -> None:
+    with pytest.raises(ArgumentError, match=f"assert_close: {flag} must be True or False, not "):
+        assert_close(1.0, 1.0, **{flag: wrong})
+    assert_close(1.0, 1.0, **{flag: np.True_})
+
+
 @pytest.mark.parametrize("strange", ["text", None, {"a": 1}, np.array(["a"]), object()])
 def test_what_is_no_array_is_refused(strange: Any) -> None:
     with pytest.raises(ArgumentError, match="compares arrays"):

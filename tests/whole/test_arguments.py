@@ -172,10 +172,3 @@ def test_likeness_is_named_in_what_it_refuses(x: Any) -> None:
     for name in ("zeros_like", "ones_like", "empty_like"):
         with pytest.raises((ArgumentError, StructureError), match=f"^{name}: "):
             getattr(pn, name)(pn.zeros(2), layout=pn.jagged)
-
-
-def test_pin_memory_is_a_bool() -> None:
-    for value in ("x", 1, 0, None, [True]):
-        with pytest.raises(ArgumentError, match="^nested_array: pin_memory must be True or False, not "):
-            pn.nested_array([[1.0]], pin_memory=value)  # type: ignore[arg-type]
-    assert len(pn.nested_array([[1.0]], pin_memory=np.bool_(False))) == 1  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, overload
 
 from pynested.autograd import Array
-from pynested.autograd.numbers import in_words
+from pynested.autograd.numbers import canonical_flag, in_words
 from pynested.autograd.rules import attention as of_heads
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules.movement import to_dtype
@@ -190,12 +190,13 @@ def _asked(return_lse: bool, return_aux: Any) -> AuxRequest:
             f"{NAME}: return_aux must be an AuxRequest, not {in_words(return_aux)}. Make one: "
             "pn.AuxRequest(lse=True, max_scores=True)."
         )
+    asked = AuxRequest(*[canonical_flag(NAME, f"return_aux.{name}", one) for name, one in return_aux._asdict().items()])
     if return_lse:
         raise ArgumentError(
             f"{NAME}: return_lse=True returns a pair with the log-sums, and return_aux one with an AuxOutput; give one "
             "of them, such as return_aux=pn.AuxRequest(lse=True)."
         )
-    return return_aux
+    return asked
 
 
 def _placed(flat: Array, met: Met, order: Ints) -> Any:
