@@ -77,7 +77,7 @@ def _take_whatever_comes(function: FunctionType, like: FunctionType) -> None:
     inner = copied(function)
     first, by_name = _needed(like)
     code = like.__code__
-    objects = {"own": inner, "refuse": _refuse, "ungiven": UNGIVEN}
+    objects: dict[str, Any] = {"own": inner, "refuse": _refuse, "ungiven": UNGIVEN}
     flags = _flags(like)
     if flags:
         objects |= {"bools": _BOOLS, "unsaid": UNSAID}
@@ -106,7 +106,7 @@ def _takes_all(code: CodeType) -> bool:
 
 def _like(function: FunctionType) -> FunctionType:
     """What has the parameters of a function: itself, or what a decorator is around."""
-    return inspect.unwrap(function) if _takes_all(function.__code__) else function  # type: ignore[return-value]
+    return inspect.unwrap(function) if _takes_all(function.__code__) else function
 
 
 def _needed(function: FunctionType) -> tuple[Sequence[str], Sequence[str]]:
