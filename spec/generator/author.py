@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -70,6 +71,7 @@ class Book:
     cmp: str = "exact"
     part: str = ""
     cases: list[Case] = field(default_factory=list)
+    counted: Counter[str] = field(default_factory=Counter)  # the cases of each group
 
     def value(self, group: str, clauses: str, args: Sequence[Any], /, **options: Any) -> str:
         """Add a case with a value and return its id; `kw` in the options holds the keyword arguments."""
@@ -94,15 +96,19 @@ class Book:
         self._add(f"error/{group}", clauses, args, {**options, "error": kind, "near": near, "gradient": None})
 
     def _add(self, group: str, clauses: str, args: Sequence[Any], options: dict[str, Any]) -> str:
-        start = f"{self.op}/{group}/"
-        number = 1 + sum(case.id.rpartition("/")[0] + "/" == start for case in self.cases)
+        id_ = f"{self.op}/{group}/{self.counted[f'{self.op}/{group}'] + 1}"
         kwargs = options.pop("kw", {})
         layouts = options.pop("layouts", None) or _layouts([*args, *kwargs.values()])
         common: dict[str, Any] = {"zeros": self.zeros, "several": self.several, "placements": self.placements}
         common["cmp"] = self.cmp
         ids = tuple(one if "-" in one else f"{self.op.upper()}-{one}" for one in clauses.split())
-        self.cases.append(Case(self.op, f"{start}{number}", ids, tuple(args), kwargs, layouts, **(common | options)))
-        return self.cases[-1].id
+        self.append(Case(self.op, id_, ids, tuple(args), kwargs, layouts, **(common | options)))
+        return id_
+
+    def append(self, case: Case) -> None:
+        """Add a case that has its id."""
+        self.cases.append(case)
+        self.counted[case.id.rpartition("/")[0]] += 1
 
 
 def _layouts(values: Sequence[Any]) -> Layouts:

@@ -78,27 +78,39 @@ class _Search:
         self.silent = {(axis, level) for axis, words in silent.items() for level in words.split()}
         self.loud = {axis: [one for one in own if (axis, one) not in self.silent] for axis, own in levels.items()}
         self.place = {axis: number for number, axis in enumerate(levels)}
-        self.about = {axis: [one for one in self.never if axis in dict(one)] for axis in levels}
-        possible = [one for one in tuples(levels, triples) if self.completed(dict(one)) is not None]
+        self.bound = [axis for axis in levels if any(axis in dict(one) for one in self.never)]
+        self.ends: dict[tuple[str | None, ...], bool] = {}
+        self.beside = {(axis, one): self._beside(axis, one) for axis, own in levels.items() for one in own}
+        possible = [one for one in tuples(levels, triples) if self.is_possible(dict(one))]
         self.open: dict[Tuple, None] = dict.fromkeys(possible)  # a set that keeps its order
-        self.open_with: dict[tuple[str, str], set[Tuple]] = {}
+        self.open_with: dict[tuple[str, str], set[Tuple]] = {part: set() for part in self.beside}
+        self.partners: dict[tuple[str, str], set[tuple[str, str]]] = {part: set() for part in self.beside}  # of two
         for one in possible:
             for part in one:
-                self.open_with.setdefault(part, set()).add(one)
+                self.open_with[part].add(one)
+                if len(one) == 2:
+                    self.partners[part].update(other for other in one if other != part)
 
-    def completed(self, row: Row) -> Row | None:
-        """Return the lowest row that begins as this one and adds nothing silent; None where there is none."""
-        return None if _forbidden(row, self.never) else self._completed(row)
+    def _beside(self, axis: str, level: str) -> list[Forbidden]:
+        """Return what is forbidden beside a level."""
+        about = [one for one in self.never if level in dict(one).get(axis, ())]
+        return [[part for part in one if part[0] != axis] for one in about]
 
-    def _completed(self, row: Row) -> Row | None:
-        axis = next((one for one in self.levels if one not in row), None)
-        if axis is None:
-            return row
-        for level in self.loud[axis]:
-            longer = {**row, axis: level}
-            if not _forbidden(longer, self.about[axis]) and (found := self._completed(longer)) is not None:
-                return found
-        return None
+    def is_possible(self, row: Row) -> bool:
+        """Say whether some row begins as this one and adds nothing silent."""
+        return not _forbidden(row, self.never) and self._ends(row)
+
+    def _ends(self, row: Row) -> bool:
+        """Say the same of a beginning in which nothing is forbidden; many rows have the same levels that matter."""
+        bound = tuple(map(row.get, self.bound))
+        if bound not in self.ends:
+            axis = self.bound[bound.index(None)] if None in bound else None
+            self.ends[bound] = axis is None or any(self._ends_with(row, axis, level) for level in self.loud[axis])
+        return self.ends[bound]
+
+    def _ends_with(self, row: Row, axis: str, level: str) -> bool:
+        """Say the same of such a beginning and one level more."""
+        return not _forbidden(row, self.beside[axis, level]) and self._ends({**row, axis: level})
 
     def next_row(self, number: int) -> Row:
         """Return the best of some candidates, and take out what it covers."""
@@ -109,20 +121,26 @@ class _Search:
             del self.open[one]
             for part in one:
                 self.open_with[part].discard(one)
+                if len(one) == 2:
+                    self.partners[part].difference_update(one)
         return {axis: best[axis] for axis in self.levels}
 
     def _candidate(self, start: Row, key: str) -> Row:
         row, others = dict(start), [axis for axis in self.levels if axis not in start]
         for axis in sorted(others, key=lambda axis: word(f"{key}/{axis}", 0)):
-            gains = {level: self._gain(row, axis, level) for level in self.loud[axis]}
+            quiet = self._quiet(row)
+            gains = {level: self._gain(row, (axis, level), quiet) for level in self.loud[axis]}
             ordered = sorted(gains, key=gains.__getitem__, reverse=True)  # stable: the lowest level first
-            row[axis] = next(one for one in ordered if self.completed({**row, axis: one}) is not None)
+            row[axis] = next(one for one in ordered if self._ends_with(row, axis, one))
         return row
 
-    def _gain(self, row: Row, axis: str, level: str) -> tuple[int, int]:
+    def _gain(self, row: Row, part: tuple[str, str], quiet: set[tuple[str, str]]) -> tuple[int, int]:
         """Return how much a level covers beside those that are there, and how much it may cover yet."""
-        part = axis, level
-        return len(self._opened(row, part, self._quiet(row))), len(self.open_with.get(part, ()))
+        if quiet or part[0] in self.triples:
+            covered = len(self._opened(row, part, quiet))
+        else:
+            covered = len(self.partners[part].intersection(row.items()))
+        return covered, len(self.open_with[part])
 
     def _opened(self, row: Row, part: tuple[str, str], quiet: set[tuple[str, str]]) -> list[Tuple]:
         """Return what one more level would cover: what is open, and has whatever leaves nothing else to look at."""

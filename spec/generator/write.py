@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,9 +30,14 @@ _UNREAD = ("expect", "cotangent", "gradient", "gradient_kwargs")
 def books(only: str | None = None) -> Iterator[tuple[str, Book]]:
     """Yield the books of every chapter, or of one operator: cases written by hand, and those drawn from the axes."""
     for chapter in FAMILIES:
-        module = importlib.import_module(f"pynested.spec.generator.cases.{chapter}")
-        by_hand = (book for book in module.books() if only in (None, book.op))
+        by_hand = (book for book in _by_hand(chapter) if only in (None, book.op))
         yield from ((chapter, book) for book in (*by_hand, *designed(chapter, only)))
+
+
+@functools.cache
+def _by_hand(chapter: str) -> list[Book]:
+    books: list[Book] = importlib.import_module(f"pynested.spec.generator.cases.{chapter}").books()
+    return books
 
 
 def texts(only: str | None = None) -> Iterator[tuple[Path, str]]:

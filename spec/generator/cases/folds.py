@@ -141,7 +141,7 @@ def _mirror(of: Book, op: str) -> Book:
         id_, near = (name and name.replace(f"{of.op}/", f"{op}/") for name in (case.id, case.near))
         clauses = tuple(one.replace(of.op.upper(), op.upper()) for one in case.clauses)
         args = tuple(_mirrored(one) for one in case.args)
-        book.cases.append(replace(case, op=op, id=id_ or "", near=near, clauses=clauses, args=args))
+        book.append(replace(case, op=op, id=id_ or "", near=near, clauses=clauses, args=args))
     return book
 
 
