@@ -71,9 +71,20 @@ def _keep(memory: NDArray[np.uint8]) -> None:
     tally.out -= memory.nbytes
     if memory.nbytes > MOST_KEPT:
         return
-    _waiting.setdefault(memory.nbytes, []).append(memory)
+    alike = _waiting.setdefault(memory.nbytes, [])
+    alike.append(memory)
     if kept_bytes() > MOST_KEPT:
-        forget_kept()  # what is asked for now has other sizes
+        _forget_others(alike)  # this size is asked for now
+    while alike and kept_bytes() > MOST_KEPT:
+        with suppress(IndexError):  # where another thread has taken it
+            alike.pop()
+
+
+def _forget_others(alike: list[NDArray[np.uint8]]) -> None:
+    """Give back what waits, but for pieces of one size."""
+    for size in list(_waiting):
+        if _waiting[size] is not alike:
+            _waiting[size].clear()
 
 
 def kept_bytes() -> int:

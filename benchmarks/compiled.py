@@ -1,5 +1,7 @@
 """Compiled functions against the functions themselves: chains on large arrays, a transformer's layer, tiny functions.
 
+The large arrays are those of the load ``long`` of `benchmarks.operators`, of 50 MB in float32.
+
     python -m benchmarks.compiled [--threads N] [--wall] [--torch]
 
 The two are run in turn, and the least time of each counts: processor time on one thread, unless told otherwise. For
@@ -76,10 +78,12 @@ def _chains(dtype: str, clock: Callable[[], float], with_torch: bool) -> None:
 
     import pynested as pn
 
-    chance = np.random.default_rng(0)
-    lengths = chance.integers(100, 500, 256)
+    from .operators import workloads  # which import both
+
+    load, chance = workloads()["long"], np.random.default_rng(0)
+    lengths = load.lengths
     offsets = pn.array(np.concatenate([[0], np.cumsum(lengths)]))
-    values = [chance.normal(size=(lengths.sum(), 64)).astype(dtype) for _ in range(2)]
+    values = [chance.normal(size=(lengths.sum(), load.width)).astype(dtype) for _ in range(2)]
     x, y = (pn.nested_array_from_jagged(pn.array(one), offsets) for one in values)
     out, other = (np.empty_like(one.data.data) for one in (x, y))
     for name, chain in CHAINS.items():

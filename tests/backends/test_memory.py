@@ -86,6 +86,27 @@ def test_no_more_is_kept_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert memory.kept_bytes() == 0
 
 
+def test_as_many_pieces_of_one_size_are_kept_as_fit_and_others_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = memory.empty(SHAPE, np.float32).base.nbytes
+    memory.forget_kept()
+    monkeypatch.setattr(memory, "MOST_KEPT", 4 * one + one // 2)
+    several = [memory.empty(SHAPE, np.float32) for _ in range(9)]
+    places = {address(array) for array in several}
+    for expected in (1, 2, 3, 4, 4, 4, 4, 4, 4):
+        del several[-1]
+        assert memory.kept_bytes() == expected * one
+    again = [memory.empty(SHAPE, np.float32) for _ in range(4)]
+    assert {address(array) for array in again} < places
+    again.clear()
+    larger = memory.empty((3 * SHAPE[0], SHAPE[1]), np.float32)
+    size = larger.base.nbytes
+    assert memory.kept_bytes() == 4 * one
+    del larger
+    assert memory.kept_bytes() == size
+    memory.empty(SHAPE, np.float32)
+    assert memory.kept_bytes() == size + one
+
+
 @pytest.fixture
 def little_garbage() -> Iterator[None]:
     """A collection looks at what the test made, and at nothing older, so that many of them take no time."""
