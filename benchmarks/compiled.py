@@ -20,6 +20,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 from unittest import mock
 
@@ -89,20 +90,34 @@ def _chains(dtype: str, clock: Callable[[], float], with_torch: bool) -> None:
     for name, chain in CHAINS.items():
         function = partial(chain, pn)
         compiled = pn.compile(lambda x, y, f=function: f(x, y))
-        once = partial(np.add, x.data.data, y.data.data, out=out)
+        bare = x.data.data, y.data.data
+        once = partial(_once, np.add, *bare, out)
         if function(x, y).ndim < x.ndim:
-            once = partial(np.vecdot, x.data.data, y.data.data)  # reads both, and writes a number for each row
+            once = partial(_once, np.vecdot, *bare, out[:, 0])  # reads both, and writes a number for each row
         calls = [lambda f=f: f(x, y) for f in (function, compiled)]  # type: ignore[misc]
         made = _of_chain(f"{name}, {dtype}, forward", calls, [once], clock)
         if with_torch:
             _torch(chain, (lengths, values, ()), made, clock)
         calls = [_backward(f, x, y) for f in (function, compiled)]
         # Both are read, and a cotangent as large as the result; two gradients are made.
-        backwards = [partial(np.copyto, other, y.data.data)]
-        backwards.append(once if function(x, y).ndim == x.ndim else partial(np.copyto, out, x.data.data))
+        backwards = [partial(_once, np.positive, bare[1], other)]
+        backwards.append(once if function(x, y).ndim == x.ndim else partial(_once, np.positive, bare[0], out))
         made = _of_chain(f"{name}, {dtype}, forward and backward", calls, [once, *backwards], clock)
         if with_torch:
             _torch(chain, (lengths, values, ()), made, clock, back=True)
+
+
+def _once(function: Callable[..., Any], *arrays: Any) -> None:
+    """Go once through arrays, of which the last is written, on as many threads as a chain."""
+    from pynested.backends.numpy.running import STRETCHES, THREADS, run
+
+    *given, out = arrays
+    cuts = [len(out) * i // (STRETCHES * THREADS) for i in range(STRETCHES * THREADS + 1)]
+
+    def work(start: int, stop: int) -> None:
+        function(*(one[start:stop] for one in given), out=out[start:stop])
+
+    run(work, list(pairwise(cuts)), out.nbytes)
 
 
 def _of_chain(name: str, calls: Sequence[Any], once: Sequence[Any], clock: Callable[[], float]) -> float:
