@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, ShapeError, StructureError
+from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, IndexOutOfRange, ShapeError, StructureError
 from pynested.operators.attention import by_blocks
 
 from ..nests import assert_same, batch, distinct, nest, plain
@@ -146,6 +146,23 @@ WRONG: tuple[tuple[Any, Any, str], ...] = (
 def test_what_a_function_must_not_return_is_named(mod: Any, kind: Any, text: str) -> None:
     with pytest.raises(kind, match=text):
         flex(X, X, X, mod)
+
+
+def test_indices_one_after_the_other_are_advised_against() -> None:
+    bias, told = pn.zeros(2, 5), pn.ones(2, 5) > 0
+    calls = (
+        lambda: flex(X, X[:, :, [0, 1, 0]], X[:, :, [0, 1, 0]], lambda s, b, h, i, j: s + bias[h][j]),
+        lambda: pn.create_block_mask(lambda b, h, i, j: told[h][j], 1, 2, 2, 5),
+    )
+    for call in calls:
+        with pytest.raises(IndexOutOfRange, match="out of bounds for dimension 0 of an array of 2") as caught:
+            call()
+        assert caught.value.__notes__ == [
+            "Indices stand in one pair of brackets: bias[h, kv_idx], not bias[h][kv_idx]."
+        ]
+    with pytest.raises(IndexOutOfRange) as caught:
+        bias[2]
+    assert not hasattr(caught.value, "__notes__")
 
 
 def test_what_does_not_fit_is_named() -> None:

@@ -134,7 +134,8 @@ def flex_attention(
     The function is called on every block that is computed, and again in the backward pass: it must do the same again.
     Gradients of every order flow to all that it uses. It should look at each score alone; how scores are cut into
     blocks may change. Indices of several dimensions pick from arrays: ``bias[h]``, ``table[q_idx - kv_idx + n]``,
-    ``pairs[b, h, q_idx, kv_idx]``; of a nested array ``documents[b, q_idx]``.
+    ``pairs[b, h, q_idx, kv_idx]``; of a nested array ``documents[b, q_idx]``. All indices stand in one pair of
+    brackets: ``pairs[b][h]``, as a function of PyTorch may have it, picks twice from the first dimension.
 
     Clauses: FLEX_ATTENTION-1 to FLEX_ATTENTION-19. After `torch.nn.attention.flex_attention.flex_attention`.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from inspect import signature
 from operator import and_, eq, ne, or_
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ import numpy as np
 from pynested.autograd import Array, no_grad
 from pynested.autograd.array import raw
 from pynested.autograd.numbers import in_words
-from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, ShapeError, named_type
+from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, IndexOutOfRange, ShapeError, named_type
 from pynested.backends.host import from_host
 from pynested.backends.memory import with_room
 from pynested.structure import Ints
@@ -73,7 +74,8 @@ def is_of_scores(op: str, given: Any) -> bool:
 
 def modified(op: str, mod: ScoreMod, scores: Array, block: Block) -> Array:
     """What ``score_mod`` makes of the scores of a block: an array like them."""
-    found = mod(scores, *block.indices(scores.device))
+    with _advised():
+        found = mod(scores, *block.indices(scores.device))
     where = f"{op}: score_mod returned"
     _check_array(where, found, scores.device, block)
     if found.shape != scores.shape:
@@ -90,7 +92,7 @@ def modified(op: str, mod: ScoreMod, scores: Array, block: Block) -> Array:
 
 def seen(op: str, mod: MaskMod, block: Block, device: str) -> Any:
     """What ``mask_mod`` says of a block, as a bare array of bools: three axes, each of full size, or 1."""
-    with no_grad():
+    with no_grad(), _advised():
         found = mod(*block.indices(device))
     where = f"{op}: mask_mod returned"
     _check_array(where, found, device, block)
@@ -103,6 +105,16 @@ def seen(op: str, mod: MaskMod, block: Block, device: str) -> Any:
             "heads, queries, keys."
         )
     return raw(found).reshape(sizes)
+
+
+@contextmanager
+def _advised() -> Iterator[None]:
+    """Say beside an index that is out of bounds what PyTorch's users may have meant."""
+    try:
+        yield
+    except IndexOutOfRange as error:
+        error.add_note("Indices stand in one pair of brackets: bias[h, kv_idx], not bias[h][kv_idx].")
+        raise
 
 
 def _check_array(where: str, found: Any, device: str, block: Block) -> None:
