@@ -65,12 +65,8 @@ def _operator(operator: Operator, corpus: Corpus) -> Iterator[str]:
     yield _place(operator)
     yield from _paragraph(operator.summary)
     yield ""
-    counts = {clause.id: 0 for clause in operator.clauses}
-    for case in corpus.cases:
-        for id_ in set(case.clauses) & set(counts):
-            counts[id_] += 1
     for clause in operator.clauses:
-        yield f"{clause.id}   {_class(clause)}   {_count(counts[clause.id])}"
+        yield f"{clause.id}   {_class(clause)}   {_count(corpus.witnesses[clause.id])}"
         yield from _paragraph(clause.text)
     yield ""
     yield from _definition(operator)
