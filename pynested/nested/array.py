@@ -204,7 +204,10 @@ class NestedArray(Protocols):
 
     # ---- gradients ----------------------------------------------------------------------------------------------
 
-    requires_grad: bool = shown("_buffer.tracked", "Whether gradients are wanted of it, or flow through it.")
+    requires_grad: bool = shown(
+        "_buffer.tracked",
+        "Whether gradients are wanted of it, or flow through it; set it on leaves, as `requires_grad_` does.",
+    ).setter(lambda self, value: self.requires_grad_(value))
 
     def requires_grad_(self, requires_grad: bool = True) -> NestedArray:
         """Ask for gradients of a leaf (or stop asking); returns the array itself."""

@@ -100,8 +100,8 @@ def test_flags_of_methods_are_looked_at(method: Callable[..., Any], flag: str) -
     assert not x.requires_grad
 
 
-def test_an_attribute_that_is_a_flag_is_looked_at() -> None:
-    x = pn.ones(2)
+@pytest.mark.parametrize("x", [pn.ones(2), X.clone()], ids=["dense", "nested"])
+def test_an_attribute_that_is_a_flag_is_looked_at(x: Any) -> None:
     with pytest.raises(ArgumentError, match="'requires_grad' must be True or False, not 'no'"):
         x.requires_grad = "no"
     x.requires_grad = True
