@@ -47,6 +47,6 @@ def without_missing(owner: type, names: Iterable[str]) -> list[str]:
 
 
 def no_function(module: str, name: str) -> AttributeError:
-    """The error for a module without such a name."""
+    """The error for a module without such a name, behind which Python writes what was probably meant."""
     what = f"module {module!r} has no attribute {name!r}"
-    return AttributeError(f"{what}. Use pn.{FUNCTIONS[name]}." if name in FUNCTIONS else f"{what}.")
+    return AttributeError(f"{what}. Use pn.{FUNCTIONS[name]}." if name in FUNCTIONS else what)

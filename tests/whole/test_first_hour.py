@@ -34,7 +34,7 @@ SAID: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda x: x.T, AttributeError, "the batch stays the first"),
     (lambda x: pn.array([1.0]).cuda(), AttributeError, r"Array has no attribute 'cuda'. Use x.to\(\"cuda\"\)"),
     (lambda x: pn.nested_tensor, AttributeError, "Use pn.nested_array"),
-    (lambda x: pn.nothing_like_it, AttributeError, "'pynested' has no attribute 'nothing_like_it'"),
+    (lambda x: pn.nothing_like_it, AttributeError, "^module 'pynested' has no attribute 'nothing_like_it'$"),
     (lambda x: pn.NestedArray.numpy, AttributeError, "pn.to_padded_array"),
 ]
 
