@@ -74,17 +74,10 @@ def _keep(memory: NDArray[np.uint8]) -> None:
     alike = _waiting.setdefault(memory.nbytes, [])
     alike.append(memory)
     if kept_bytes() > MOST_KEPT:
-        _forget_others(alike)  # this size is asked for now
-    while alike and kept_bytes() > MOST_KEPT:
-        with suppress(IndexError):  # where another thread has taken it
-            alike.pop()
-
-
-def _forget_others(alike: list[NDArray[np.uint8]]) -> None:
-    """Give back what waits, but for pieces of one size."""
-    for size in list(_waiting):
-        if _waiting[size] is not alike:
-            _waiting[size].clear()
+        forget_kept(but=memory.nbytes)  # this size is asked for now
+        while alike and kept_bytes() > MOST_KEPT:
+            with suppress(IndexError):  # where another thread has taken it
+                alike.pop()
 
 
 def kept_bytes() -> int:
@@ -92,10 +85,11 @@ def kept_bytes() -> int:
     return sum(size * len(_waiting[size]) for size in list(_waiting))
 
 
-def forget_kept() -> None:
-    """Give the memory that waits back to the operating system."""
+def forget_kept(but: int | None = None) -> None:
+    """Give the memory that waits back to the operating system, but for pieces of one size."""
     for size in list(_waiting):
-        _waiting[size].clear()
+        if size != but:
+            _waiting[size].clear()
 
 
 def once_more(error: MemoryError, compute: Callable[..., Result], *args: Any, **kwargs: Any) -> Result:

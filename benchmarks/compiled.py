@@ -20,7 +20,6 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import pairwise
 from typing import Any
 from unittest import mock
 
@@ -109,15 +108,14 @@ def _chains(dtype: str, clock: Callable[[], float], with_torch: bool) -> None:
 
 def _once(function: Callable[..., Any], *arrays: Any) -> None:
     """Go once through arrays, of which the last is written, on as many threads as a chain."""
-    from pynested.backends.numpy.running import STRETCHES, THREADS, run
+    from pynested.backends.numpy.running import run, shares
 
     *given, out = arrays
-    cuts = [len(out) * i // (STRETCHES * THREADS) for i in range(STRETCHES * THREADS + 1)]
 
     def work(start: int, stop: int) -> None:
         function(*(one[start:stop] for one in given), out=out[start:stop])
 
-    run(work, list(pairwise(cuts)), out.nbytes)
+    run(work, shares(len(out)), out.nbytes)
 
 
 def _of_chain(name: str, calls: Sequence[Any], once: Sequence[Any], clock: Callable[[], float]) -> float:

@@ -25,6 +25,8 @@ __all__ = [
     "SPEC",
     "Case",
     "digest_of",
+    "kept_digest",
+    "load_digest",
     "load_programs",
     "load_vectors",
     "read_programs",
@@ -42,11 +44,17 @@ _FILE = {"format": str, "spec": str, "op": str, "count": int, "cases": [dict]}
 
 
 def digest_of(folder: Path) -> str:
-    """Return the digest of all vectors of a folder, by their names and bytes."""
+    """Return the digest of all vectors of a folder, by which two runs are known to be about the same."""
     digest = hashlib.sha256()
     for path in sorted(folder.glob("*/*.json")):
         digest.update(path.stem.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
+
+
+def kept_digest(folder: Path) -> str:
+    """Return the file that has the digest of the vectors of a folder; empty where there is none."""
+    kept = folder / DIGEST
+    return kept.read_text(encoding="utf-8") if kept.is_file() else ""
 
 
 def read_vectors(folder: Path = _FOLDER) -> dict[str, list[Case]]:
@@ -136,10 +144,14 @@ def load_programs() -> dict[str, list[Program]]:
 
 
 @functools.cache
+def load_digest() -> str:
+    """Return the digest of the vectors of this specification."""
+    return digest_of(_FOLDER)
+
+
 def _are_as_written() -> bool:
     """Whether the vectors of this specification are those that the generator wrote, byte by byte."""
-    kept = _FOLDER / DIGEST
-    return kept.is_file() and kept.read_text(encoding="utf-8").strip() == digest_of(_FOLDER)
+    return kept_digest(_FOLDER) == f"{load_digest()}\n"
 
 
 def _read(path: Path) -> Mapping[str, Any]:

@@ -13,7 +13,15 @@ from pynested import spec
 from pynested.backends.cached import cached_property
 from pynested.spec.check import lint_cases, lint_table, lint_texts, lint_whole
 from pynested.spec.check_programs import lint_programs
-from pynested.spec.corpus import SPEC, digest_of, load_programs, load_vectors, read_programs, read_vectors
+from pynested.spec.corpus import (
+    SPEC,
+    digest_of,
+    load_digest,
+    load_programs,
+    load_vectors,
+    read_programs,
+    read_vectors,
+)
 from pynested.spec.table import Clause, Operator, load_table
 
 from .placements import LAYOUTS
@@ -174,9 +182,10 @@ def load_corpus(folder: Path = VECTORS, table: Mapping[str, Operator] | None = N
     if not folder.is_dir() or not any(folder.glob("*/*.json")):
         raise UsageError(f"{folder}: holds no vectors; give a folder of chapters with JSON files in them")
     try:
-        files = load_vectors() if folder == VECTORS else read_vectors(folder)
-        programs = load_programs() if folder == VECTORS else read_programs(folder)
-        digest = digest_of(folder)
+        if folder == VECTORS:
+            files, programs, digest = load_vectors(), load_programs(), load_digest()
+        else:
+            files, programs, digest = read_vectors(folder), read_programs(folder), digest_of(folder)
     except (ValueError, OSError) as damaged:
         raise KitError(f"{folder}: damaged vectors: {damaged}") from damaged
     _refuse([*lint_cases(table, files), *lint_programs(table, programs)])

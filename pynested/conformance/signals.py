@@ -47,12 +47,8 @@ def raised() -> Iterator[None]:
 @contextmanager
 def held_back() -> Iterator[None]:
     """Let signals wait for a moment, until what is being started is known to whoever has to end it."""
-    came: list[int] = []
-    try:
-        with _handling(lambda number, frame: came.append(number)):
-            yield
-    finally:
-        _raise(came)
+    with _handling(None):
+        yield
 
 
 def leave_the_terminal_to_the_parent() -> None:
@@ -64,22 +60,21 @@ def leave_the_terminal_to_the_parent() -> None:
 
 
 @contextmanager
-def _handling(handler: Handler) -> Iterator[None]:
+def _handling(handler: Handler | None) -> Iterator[None]:
     """Handle the signals that end a process so; one that is ignored, as under `nohup`, stays so.
 
-    Signals that come while the former handlers are set again wait until all are. Python runs handlers in the main
-    thread only, so elsewhere there is nothing to handle.
+    Without a handler they wait until the former ones are set again, as those do that come while these are being set.
+    Python runs handlers in the main thread only, so elsewhere there is nothing to handle.
     """
     before: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
         before = {one: signal.getsignal(one) for one in _ENDING}
         before = {one: former for one, former in before.items() if former not in (signal.SIG_IGN, None)}
-    late: list[int] = []
-    leaving = False
+    waiting: list[int] = []
 
     def handle(number: int, frame: FrameType | None) -> None:
-        if leaving:
-            late.append(number)
+        if handler is None:
+            waiting.append(number)
         else:
             handler(number, frame)
 
@@ -88,12 +83,12 @@ def _handling(handler: Handler) -> Iterator[None]:
             signal.signal(one, handle)
         yield
     finally:
-        leaving = True
+        handler = None
         try:
             with _masked():
                 _set_again(before)
         finally:
-            _raise(late)
+            _raise(waiting)
 
 
 def _set_again(before: dict[int, Any]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..corpus import DIGEST, FORMAT, SPEC, digest_of
+from ..corpus import DIGEST, FORMAT, SPEC, digest_of, kept_digest
 from ..programs import FOLDER as PROGRAMS
 from ..table import FAMILIES
 from .author import Book
@@ -112,8 +112,7 @@ def differences(only: str | None = None) -> list[str]:
             problems.append(f"{path.name} is missing")
         elif path.read_bytes() != content.encode():
             problems.append(f"{path.name} differs{_first_difference(path, content)}")
-    kept = FOLDER / DIGEST
-    if not only and (not kept.is_file() or kept.read_text(encoding="utf-8") != _digest()):
+    if not only and kept_digest(FOLDER) != _digest():
         problems.append(f"{DIGEST} is not the digest of the files")
     stray = set() if only else set(FOLDER.glob("**/*.json")) - known
     return problems + [f"{path.name} has no authored cases" for path in sorted(stray)]

@@ -86,7 +86,7 @@ def as_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "programs" / "own.json").write_text(json.dumps(empty))
     (tmp_path / corpus.DIGEST).write_text(f"{corpus.digest_of(tmp_path)}\n")
     monkeypatch.setattr(corpus, "_FOLDER", tmp_path)
-    monkeypatch.setattr(corpus, "_are_as_written", corpus._are_as_written.__wrapped__)
+    monkeypatch.setattr(corpus, "load_digest", corpus.load_digest.__wrapped__)
     monkeypatch.setattr(corpus.read_vectors, "__defaults__", (tmp_path,))
     monkeypatch.setattr(corpus.read_programs, "__defaults__", (tmp_path,))
     return path
@@ -112,7 +112,7 @@ def test_vectors_that_are_as_they_were_written_are_not_held_against_their_form_a
 def test_vectors_of_another_digest_are_held_against_their_form(as_own: Path, damaged: str) -> None:
     folder = as_own.parents[1]
     as_own.write_text(as_own.read_text(encoding="utf-8").replace('"count": 1', '"count": 2'))
-    (folder / corpus.DIGEST).write_text(corpus.digest_of(folder))
+    (folder / corpus.DIGEST).write_text(f"{corpus.digest_of(folder)}\n")
     assert corpus.load_vectors.__wrapped__() == {"cat": [ACCEPTED]}  # the digest is believed
     if damaged == "SHA256":
         (folder / corpus.DIGEST).write_text("0" * 64)

@@ -63,7 +63,7 @@ FLAGS = {
     for one in inspect.signature(function).parameters.values()
     if "bool" in str(one.annotation) or isinstance(one.default, bool)
 }
-NO_FLAGS = ["no", "", 1, 0, 0.0, [], (), X, np.array(True), np.int8(1), type]
+NO_FLAGS = ["no", "", 1, 0, 0.0, [], [True], (), X, np.array(True), np.int8(1), type]
 
 
 @pytest.mark.parametrize("name, flag", FLAGS)
@@ -79,7 +79,7 @@ def test_a_flag_is_true_or_false_and_nothing_that_counts_as_it(name: str, flag: 
 def test_flags_are_those_of_numpy_too() -> None:
     for yes, no in ((True, False), (np.True_, np.False_)):
         assert X.sum(1, keepdim=yes).tolist() == [[3.0], [3.0]] and X.sum(1, keepdims=no).tolist() == [3.0, 3.0]
-        assert pn.nested_array([[1.0]], requires_grad=yes).requires_grad is True
+        assert pn.nested_array([[1.0]], requires_grad=yes, pin_memory=no).requires_grad is True
         x = pn.ones(2, requires_grad=yes)
         assert pn.grad(x.sum(), [x, pn.ones(1, requires_grad=yes)], create_graph=no, allow_unused=yes)[1] is None
 
