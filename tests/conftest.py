@@ -38,6 +38,7 @@ THOROUGH = {
         "site smoke snippets targets wire"
     ),
     "faults": "faults",
+    "mutation": "mutation",
     "fuzz": "fuzz",
     "fuzzing": "campaign programs workers",
     "graph": "kernels wrong_kernels",
