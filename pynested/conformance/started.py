@@ -39,9 +39,9 @@ class Spawned:
     """A process that runs a command."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None, keep: Sequence[int] = ()) -> None:
-        """Start it; the files ``keep`` stay open in it."""
+        """Start it; the files ``keep`` stay open in it. In Python nothing is buffered that a crash would lose."""
         pipe, self._family = subprocess.PIPE, Descendants()
-        marked = self._family.marked(environment)
+        marked = {**self._family.marked(environment), "PYTHONUNBUFFERED": "1"}
         self._popen = popen = subprocess.Popen(
             command, stdin=pipe, stdout=pipe, stderr=pipe, env=marked, start_new_session=True, pass_fds=keep
         )

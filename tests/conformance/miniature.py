@@ -206,6 +206,20 @@ class AlwaysCrashes(Right):
         os.abort()
 
 
+class SpeaksAndCrashes(Right):
+    """Says something as it ends, without the end of a line."""
+
+    stream = "stdout"
+
+    def one(self, number: int) -> Any:
+        print("about to sum", end="", file=getattr(sys, self.stream))
+        os.abort()
+
+
+class SpeaksOnStderrAndCrashes(SpeaksAndCrashes):
+    stream = "stderr"
+
+
 class SpoiltByEarlierCalls(Right):
     asked = 0
 

@@ -13,10 +13,16 @@ from typing import Any
 import pytest
 
 from pynested.cli import main
+from pynested.conformance.records import read
 from pynested.conformance.wire import listening
 
 Captured = pytest.CaptureFixture[str]
 Command = Callable[[str], str]
+
+
+@pytest.fixture(autouse=True)
+def _as_users_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
 
 
 def kept(path: Path) -> list[dict[str, Any]]:
@@ -63,6 +69,18 @@ def test_stderr_is_shown_and_kept(vectors: Path, command: Command, tmp_path: Pat
     assert shown[:2] == ["adapter: a word on stdout", "adapter: " + ("a warning " * 50)[:299].rstrip() + "…"]
     said = [one["text"] for one in kept(trace) if one["from"] == "stderr"]
     assert len(said) == 2 * said.count("a word on stdout") >= 24
+
+
+@pytest.mark.parametrize("name", ["SpeaksAndCrashes", "SpeaksOnStderrAndCrashes"])
+def test_what_an_adapter_prints_before_it_crashes_is_told(
+    vectors: Path, command: Command, tmp_path: Path, capsys: Captured, name: str
+) -> None:
+    kept_run = tmp_path / "run.jsonl"
+    chosen = ["--match", "*/ragged/2", "--layout", "jagged", "--json", str(kept_run)]
+    assert conform(vectors, command(name), tmp_path / "trace.jsonl", *chosen) == 1
+    (result,) = read(kept_run).results
+    assert result["findings"][0]["got"] == "SIGABRT: about to sum"
+    assert "adapter: about to sum" in capsys.readouterr().err
 
 
 def test_a_flood_on_stderr_is_cut(capsys: Captured) -> None:
