@@ -120,12 +120,18 @@ class Questions:
         return {**request, "dense": True} if form == _DENSE else request
 
     def answered(self, session: Session) -> Iterator[Asked]:
-        """Yield every job, in order, once all about it is answered."""
-        for reply in session.answers(self):
-            self._take(*self._sent.popleft(), reply)
-            while self._open and self._open[0].answered:
-                self._ask_elsewhere(self._open[0], session)
-                yield self._open.popleft()
+        """Yield every job, in order, once all about it is answered.
+
+        A session that has taken all requests may end before the last reply raises a question: then it goes on.
+        """
+        goes_on = True
+        while goes_on:
+            for reply in session.answers(self):
+                self._take(*self._sent.popleft(), reply)
+                while self._open and self._open[0].answered:
+                    self._ask_elsewhere(self._open[0], session)
+                    yield self._open.popleft()
+            goes_on = bool(self._ready)
 
     def _take(self, asked: Asked, placement: str, form: str, reply: Reply) -> None:
         """Judge a reply, and ask further once the last placement of a job has its answer."""

@@ -69,6 +69,7 @@ class Child:
         self._process: Process | None = None
         self._reader = Reader()
         self._seq = 0
+        self._why_not = ""  # why nothing more is asked, once that is so
         self.starts = 0
         self.identity = self._start()
 
@@ -104,6 +105,7 @@ class Child:
     def _answers(self, line: _Line) -> Iterator[Reply]:
         died = ""  # how the child died of the request that is now asked once more, alone
         hung = lost = 0
+        yield from self._unasked(line)
         while oldest := self._ask(line, 1 if died else _WINDOW):
             reply = self._receive(oldest)
             if reply.outcome not in LOST:
@@ -127,8 +129,13 @@ class Child:
             if how in _COSTLY:
                 why_not = f"the call {_COSTLY[how]} in another placement"
                 yield from (Reply(UNASKED, why_not) for _ in line.others_of(oldest))
-            if why:
-                yield from (Reply(UNASKED, why) for _ in line.rest())
+            self._why_not = why
+            yield from self._unasked(line)
+
+    def _unasked(self, line: _Line) -> Iterator[Reply]:
+        """Yield a reply for each request that is left, once nothing more is asked."""
+        if self._why_not:
+            yield from (Reply(UNASKED, self._why_not) for _ in line.rest())
 
     def _ask(self, line: _Line, window: int) -> Message | None:
         """Send requests until a window of them is under way; return the oldest, or None where there are no more."""

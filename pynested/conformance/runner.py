@@ -125,7 +125,8 @@ def _record(
         )
         for placement, finding in found
     ]
-    untaken = _not_taken(found, declared)
+    is_asked_packed = not identity.capabilities.lacks(job.request(PACKED))
+    untaken = _not_taken(found, declared) if is_asked_packed else {}
     declared = [(where, _as_where_packed(one, untaken)) for where, one in declared]
     parts: dict[str, str] = {}
     by_verdict: dict[tuple[str, str], list[tuple[str, Finding]]] = {}

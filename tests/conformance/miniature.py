@@ -90,6 +90,11 @@ class DropsRow(Right):
         return super().rows(number)[:-1]
 
 
+class PackedAndWrong(DropsRow):
+    def identity(self, device: str) -> dict[str, Any]:
+        return {**super().identity(device), "capabilities": {"placements": [PACKED]}}
+
+
 class LeaksNeighbour(Right):
     """Ignores lengths: a component ends where the next one begins, poison included."""
 
