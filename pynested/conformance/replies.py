@@ -98,7 +98,7 @@ _REPLY = tagged(
     {
         "value": _with("value", _RESULT, **{"gradient?": _GRADIENT}),
         "error": _with("error", _ERROR),
-        "missing": _with("missing", str),
+        "missing": _with("missing", str, **{"phase?": str}),
         "errored": _with("errored", str),
     }
 )
@@ -110,7 +110,7 @@ _ANSWERS = tagged(
     {
         "answers": _with("answers", [_ANSWER]),
         "error": _with("error", _ERROR),
-        "missing": _with("missing", str),
+        "missing": _with("missing", str, **{"phase?": str}),
         "errored": _with("errored", str),
     }
 )
@@ -198,8 +198,9 @@ def _without_value(message: Message) -> Reply:
     """Return a reply, or a gradient, that only says why there is no value."""
     if REFUSAL in message:
         return Reply(REFUSAL, refusal=_refusal(message["error"]))
-    if MISSING in message:
-        return Reply(MISSING, printable(message["missing"], _SENTENCE))
+    if MISSING in message:  # or the call was not made, since the adapter cannot hold what it is given
+        outcome = UNASKED if message.get("phase") == "construct" else MISSING
+        return Reply(outcome, printable(message["missing"], _SENTENCE))
     return Reply(ERRORED, paragraphs(message["errored"], _TRACEBACK))
 
 

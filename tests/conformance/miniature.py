@@ -95,6 +95,34 @@ class PackedAndWrong(DropsRow):
         return {**super().identity(device), "capabilities": {"placements": [PACKED]}}
 
 
+class CannotHold(Right):
+    """Has no empty components: those of an operand are one row of zeros. And it sums what it holds wrongly."""
+
+    reads_operands = True
+
+    def operand(self, value: Any, place: Place, tracked: bool) -> Operand:
+        parts = [one if len(one) else np.zeros((1, *one.shape[1:]), one.dtype) for one in value]
+        return super().operand(Components(parts), place, tracked)
+
+    def read(self, result: Any) -> Any:
+        return result.components if isinstance(result, Nested) else result
+
+    def one(self, number: int) -> Any:
+        return super().one(number) + np.float32(1)
+
+
+class CannotRead(CannotHold):
+    def read(self, result: Any) -> Any:
+        if isinstance(result, Nested) and not all(map(len, result.stored_as)):
+            raise ValueError("an empty component")
+        return super().read(result)
+
+    def operand(self, value: Any, place: Place, tracked: bool) -> Operand:
+        built = super().operand(value, place, tracked)
+        built.value.stored_as = value
+        return built
+
+
 class LeaksNeighbour(Right):
     """Ignores lengths: a component ends where the next one begins, poison included."""
 

@@ -51,7 +51,7 @@ def held(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     if missing(request.param):
         pytest.skip(f"{request.param} is not installed here; pip install 'pynested[{request.param}]'")
     kept = tmp_path_factory.mktemp(request.param) / "run.ndjson"
-    chosen = [part for op in ("add", "softmax", "amax", "sum") for part in ("--op", op)]
+    chosen = [part for op in ("add", "softmax", "amax", "sum", "logical_not") for part in ("--op", op)]
     code = main(["conform", "--target", request.param, *chosen, "--exclude", "*/axes*/*", "--json", str(kept)])
     assert code == 1 and request.param not in sys.modules
     return request.param, read(kept), kept
@@ -64,7 +64,7 @@ def test_what_is_known_of_a_peer_is_found(held: tuple[str, Run, Path]) -> None:
         for result in run.results
         for one in result["findings"]
     }
-    assert set(KNOWN[peer]) <= found
+    assert set(KNOWN[peer]) <= found and run.footer is not None
     assert not {one for one in found if one[2] in ("adapter", "corrupt", "crashed", "garbled")}
 
 
@@ -73,6 +73,7 @@ def test_most_of_a_peer_is_right(held: tuple[str, Run, Path]) -> None:
     forward = [result["parts"].get("forward") for result in run.results if result["op"] in ("add", "sum")]
     assert forward.count("ok") > 60, peer
     gradients = [result["parts"].get("gradient") for result in run.results]
+    assert not any(one["got"].startswith("no gradient, which") for row in run.results for one in row["findings"])
     assert ("ok" in gradients) is (peer == "tensorflow")
 
 

@@ -26,6 +26,8 @@ from .values import Described, Plain, in_brackets
 class AwkwardTarget(Target):
     """What awkward computes, forward only."""
 
+    reads_operands = True
+
     def __init__(self, awkward: Any) -> None:
         self._ak = awkward
 

@@ -22,11 +22,22 @@ from pynested.spec.programs import QUESTIONS
 
 from ..contradictions import SECOND, TRACKED, TWICE, USED
 from ..messages import PROTOCOL, Message
-from ..placements import BARE, HOLES_NAN, LAYOUTS, PACKED, REVERSED, VIEW, in_turn, words
+from ..placements import BARE, HOLES_NAN, PACKED, REVERSED, VIEW, in_turn, words
 from .moved import Moved, arguments, in_call
 from .programs import PythonProgram, Runs, feasible
 from .stopped import Stopped, contradiction, first_line
-from .values import Operand, Place, Plain, doubled, encode_gradient, encode_result, freeze, left_on, same
+from .values import (
+    Operand,
+    Place,
+    Plain,
+    doubled,
+    encode_gradient,
+    encode_result,
+    freeze,
+    is_read_as,
+    left_on,
+    same,
+)
 
 __all__ = ["Operand", "Place", "Plain", "PythonAdapter", "Stopped", "Target"]
 
@@ -34,7 +45,7 @@ __all__ = ["Operand", "Place", "Plain", "PythonAdapter", "Stopped", "Target"]
 # be, and where there are holes, where operands lie differently, or where the leaf is not the operand.
 _USED_IN, _TWICE_IN, _PUSHED_IN = (PACKED, HOLES_NAN), (PACKED, VIEW), (BARE, REVERSED)
 
-_ANYWHERE = Place(LAYOUTS[0], PACKED)  # of a dense operand
+CANNOT_HOLD = "the adapter cannot hold an operand: what is read of it is another value"
 
 
 @dataclass(frozen=True)
@@ -52,9 +63,11 @@ class Target(ABC):
     """What differs from one target to the next.
 
     ``accumulates`` says that a cotangent can be pulled back again, and that what comes is added to what is there.
+    ``reads_operands`` says that `read` reads operands too: a call is made only if what is read of them is their value.
     """
 
     accumulates = False
+    reads_operands = False
 
     @abstractmethod
     def identity(self, device: str) -> Message:
@@ -63,6 +76,20 @@ class Target(ABC):
     @abstractmethod
     def operand(self, value: Plain, place: Place, tracked: bool) -> Operand:
         """Build one nested or dense operand; ``tracked`` ones collect a gradient."""
+
+    def held(self, value: Plain, place: Place, tracked: bool) -> Operand:
+        """Build an operand; one that is read as another value ends the call, which says nothing of the target then."""
+        built = self.operand(value, place, tracked)
+        if self.reads_operands and not tracked and not self._holds(built, value):
+            raise Stopped({"missing": CANNOT_HOLD, "phase": "construct"})
+        return built
+
+    def _holds(self, built: Operand, value: Plain) -> bool:
+        """Return whether what is read of an operand is its value; one that cannot be read is not held either."""
+        try:
+            return is_read_as(self.read(built.value), value)
+        except Exception:
+            return False
 
     @abstractmethod
     def other(self, value: Any) -> Any:
@@ -78,7 +105,7 @@ class Target(ABC):
 
     def program(self, layout: str, inputs: Mapping[str, tuple[Plain, Place]], leaves: Sequence[str]) -> Runs:
         """Build the inputs of a program, and return what carries out its steps; ``leaves`` require grad."""
-        names = {name: self.operand(*one, False).value for name, one in inputs.items()}
+        names = {name: self.held(*one, False).value for name, one in inputs.items()}
         for name in leaves:
             names[name].requires_grad_()
         return PythonProgram(names, layout, self)
@@ -158,9 +185,9 @@ class PythonAdapter:
 
     def _program(self, message: Message) -> Message:
         """Carry out the steps of a program, as far as each has what it needs."""
-        layout, places = message["layout"], _places(message, {})
+        layout, places = message["layout"], _Places(message, {})
         given = {name: decode_value(value) for name, value in message["inputs"].items()}
-        inputs = {name: (value, _place_of(value, places)) for name, value in given.items()}
+        inputs = {name: (value, places.of(value)) for name, value in given.items()}
         program = self._attempt("construct", lambda: self._target.program(layout, inputs, message["tracked"]))
         answers: list[Message | None] = []
         for step in itertools.takewhile(lambda one: feasible(program, one), message["steps"]):
@@ -181,7 +208,7 @@ class PythonAdapter:
         return {"value": {"python": None} if found is None else encode_result(found)}
 
     def _forward(self, message: Message, wrt: set[int | str]) -> _Forward:
-        layout, places = message["layout"], _places(message, self._laid)
+        layout, places = message["layout"], _Places(message, self._laid)
         given, named = self._decoded(message)
         args = [self._build(one, places, number in wrt) for number, one in enumerate(given)]
         kwargs = {name: self._build(one, places, name in wrt) for name, one in named.items()}
@@ -208,14 +235,14 @@ class PythonAdapter:
             self._last = said, decoded
         return decoded
 
-    def _build(self, value: Any, places: Iterator[Place], tracked: bool) -> Any:
+    def _build(self, value: Any, places: _Places, tracked: bool) -> Any:
         """Return the operand, or list or mapping of these, that a value stands for; each nested one has a place."""
         if is_several(value):
             return of_parts(value, [self._build(one, places, tracked) for one in parts_of(value)])
         if not isinstance(value, (Components, np.ndarray)):
             return self._target.other(value)
         tracked = tracked and value.dtype.kind == "f"
-        return self._attempt("construct", lambda: self._target.operand(value, _place_of(value, places), tracked))
+        return self._attempt("construct", lambda: self._target.held(value, places.of(value), tracked))
 
     def _gradient(self, message: Message, untracked: _Forward) -> Message:
         wrt = message["wrt"]
@@ -269,14 +296,17 @@ class PythonAdapter:
         return {"kind": kind, "message": first_line(error), "phase": phase, "bases": bases}
 
 
-def _places(message: Message, laid: dict[Any, Any]) -> Iterator[Place]:
-    """Yield where the first nested operand of a request is to lie, the next, and so on."""
-    shared = dict[Any, Any]()
-    return (Place(message["layout"], word, shared, laid) for word in in_turn(message["placement"]))
+class _Places:
+    """Where the operands of one call are to lie: the nested ones as the words of the request say in turn."""
 
+    def __init__(self, message: Message, laid: dict[Any, Any]) -> None:
+        self._layout, self._words = message["layout"], in_turn(message["placement"])
+        self._shared, self._laid = dict[Any, Any](), laid
 
-def _place_of(value: Plain, places: Iterator[Place]) -> Place:
-    return next(places) if isinstance(value, Components) else _ANYWHERE
+    def of(self, value: Plain) -> Place:
+        """Return the place of the next operand; what a call shares, dense operands share too."""
+        placement = next(self._words) if isinstance(value, Components) else PACKED
+        return Place(self._layout, placement, self._shared, self._laid)
 
 
 def _again(pulled: Callable[[], dict[int | str, Any]]) -> dict[int | str, Any]:

@@ -32,6 +32,8 @@ _NO_KERNEL = ("Could not find device for node", "is not in the list of allowed v
 class TensorflowTarget(Target):
     """What TensorFlow computes eagerly, with gradients from a tape."""
 
+    reads_operands = True
+
     def __init__(self, tensorflow: Any) -> None:
         self._tf = tensorflow
         self._tape: Any = None
@@ -47,9 +49,8 @@ class TensorflowTarget(Target):
 
     def operand(self, value: Plain, place: Place, tracked: bool) -> Operand:
         """Return a tensor, or a ragged tensor; the values of tracked ones are watched by the tape of the call."""
-        if tracked and _TAPE not in place.shared:
-            self._start()
-            place.shared[_TAPE] = self._tape
+        if _TAPE not in place.shared:  # the first operand of a call
+            place.shared[_TAPE] = self._another_tape()
         if not isinstance(value, Components):
             tensor = self._watched(np.asarray(value), tracked)
             return Operand(tensor, lambda: self._gradient(tensor))
@@ -61,12 +62,11 @@ class TensorflowTarget(Target):
             made = self._tf.RaggedTensor.from_uniform_row_length(made, regular[number], nrows=count)
         return Operand(made, lambda: _cut(self._gradient(values), value))
 
-    def _start(self) -> None:
-        """Begin another tape, and let go of the one before."""
+    def _another_tape(self) -> Any:
+        """Return a tape that records from the first tracked operand on, and let go of the one before."""
         self._stop()
-        self._tape = self._tf.GradientTape(persistent=True)
-        self._tape.__enter__()
-        self._pulled = [], []
+        self._tape, self._pulled = self._tf.GradientTape(persistent=True), ([], [])
+        return self._tape
 
     def _stop(self) -> None:
         if self._tape is not None and self._tape._recording:
@@ -74,6 +74,8 @@ class TensorflowTarget(Target):
 
     def _watched(self, array: Array, tracked: bool) -> Any:
         tensor = self._tf.constant(array)
+        if tracked and not self._tape._recording:
+            self._tape.__enter__()
         if tracked:
             self._tape.watch(tensor)
         return tensor

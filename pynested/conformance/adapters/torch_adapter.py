@@ -68,6 +68,7 @@ class TorchTarget(Target):
     """`torch.nested` in both layouts."""
 
     accumulates = True
+    reads_operands = True
 
     def __init__(self, torch: Any) -> None:
         self._torch = torch

@@ -132,6 +132,16 @@ def same(found: Any, wanted: Any) -> bool:
     return found.tobytes() == wanted.tobytes() or np.array_equal(found, wanted, equal_nan=wanted.dtype.kind == "f")
 
 
+def is_read_as(found: Any, value: Plain) -> bool:
+    """Return whether what was read of an operand is its value; of no components, every size that both know is equal."""
+    if not isinstance(found, (Components, np.ndarray)) or found.dtype != value.dtype:
+        return False
+    if not isinstance(value, Components):
+        return same(found, value)
+    sizes_agree = all(None in pair or pair[0] == pair[1] for pair in zip(found.shape, value.shape, strict=False))
+    return same(list(found), list(value)) and len(found.shape) == len(value.shape) and sizes_agree
+
+
 def freeze(value: Any) -> None:
     """Let nobody write into the arrays in a value, for they are used again."""
     if isinstance(value, np.ndarray):
