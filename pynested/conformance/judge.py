@@ -54,6 +54,7 @@ class Finding:
     Of a program ``step`` is the number of the first step that differs, ``clauses`` are those that it is to show, and
     ``op`` is the operator that it calls, which may not have been what the program is about.
     ``near`` says of a value that it is off by a few roundings: another number, but no other answer.
+    ``answer`` is what came where nothing may come, dense or nested alike: dtype and component shapes.
     """
 
     part: str
@@ -65,6 +66,7 @@ class Finding:
     step: int | None = field(default=None, kw_only=True)
     clauses: tuple[str, ...] = field(default=(), kw_only=True)
     op: str = field(default="", kw_only=True)
+    answer: str = field(default="", kw_only=True)
 
 
 def judge(case: Case, layout: str, reply: Reply, errors_are: str = "kind", kinds: bool = True) -> list[Finding]:
@@ -142,12 +144,20 @@ def builtins_of(kind: str) -> tuple[str, ...]:
 
 def _answered(case: Case, layout: str, reply: Reply, kinds: bool) -> Iterator[Finding]:
     if case.is_error:
-        yield Finding(ERROR, "accepted", _wanted(case, layout), "a result: " + describe(reply.value))
+        got = "a result: " + describe(reply.value)
+        yield Finding(ERROR, "accepted", _wanted(case, layout), got, answer=_shapes(reply.value) or got)
         return
     forward = compared(FORWARD, reply.value, case.expect, layout, kinds)
     yield forward
     if case.gradient_expected and forward.verdict in (OK, "value"):
         yield _gradient(case, layout, reply.gradient or Reply(MISSING, "no gradient came back"))
+
+
+def _shapes(got: Any) -> str:
+    """Return dtype and component shapes of a nested result, or of a dense one with these components."""
+    if isinstance(got, Components) or (isinstance(got, np.ndarray) and got.ndim):
+        return f"{got.dtype.name} {[np.shape(one) for one in got]}"
+    return ""
 
 
 def _gradient(case: Case, layout: str, gradient: Reply) -> Finding:

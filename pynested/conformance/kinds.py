@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .judge import ADAPTER, CONVENTION, CORRUPT, DAMAGED, GRADIENT, OK, UNREACHED, Finding
+from .judge import ADAPTER, CONVENTION, CORRUPT, DAMAGED, GRADIENT, UNREACHED, Finding
 from .replies import CRASHED, GARBLED, HUNG, MISSING, UNASKED
 from .wording import normal
 
@@ -121,7 +121,9 @@ def kind_of(finding: Finding, second: Second) -> str:
         return INTERNAL
     if finding.verdict == "error-kind" and _FORESEEN.search(finding.got):  # of a limit, before what is wrong is seen
         return LIMIT
-    return DIFFERENT if dense is None else NESTED if dense == OK else DENSE
+    if second.dense is None or dense is None:
+        return DIFFERENT
+    return DENSE if _same_answer(finding, second.dense) else NESTED
 
 
 def _differ(first: Finding, second: Finding) -> bool:
@@ -131,6 +133,13 @@ def _differ(first: Finding, second: Finding) -> bool:
     if first.verdict in ("refused", "error-kind", CORRUPT):
         return first.got.partition(":")[0] != second.got.partition(":")[0]
     return first.got != second.got
+
+
+def _same_answer(nested: Finding, dense: Finding) -> bool:
+    """Return whether the dense operator differs by the same answer; a few roundings make no other one."""
+    if nested.answer and dense.answer:
+        return nested.answer == dense.answer
+    return not _differ(nested, dense) or (nested.near and dense.near)
 
 
 def _same_words(first: Finding, second: Finding) -> bool:

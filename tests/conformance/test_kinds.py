@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 
-from pynested.conformance.judge import Finding
+from pynested.conformance.corpus import load_corpus
+from pynested.conformance.judge import Finding, judge
 from pynested.conformance.kinds import CONVENTIONS, KINDS, Second, as_declared, is_internal, kind_of
+from pynested.conformance.replies import Reply
+from pynested.spec.components import Components
 
 LIMITS = [
     "RuntimeError: reducing across the ragged dimension is not supported for non-contiguous nested tensors with holes",
@@ -81,7 +86,10 @@ def test_what_complains_about_operands_is_internal_where_nobody_gave_any(text: s
         (of("value"), Second(dense=of("unreached")), "differs"),
         (of("value"), Second(dense=of("ok")), "nested"),
         (of("value"), Second(dense=of("value")), "dense"),
-        (of("dtype"), Second(dense=of("refused")), "dense"),
+        (of("value", "1.0"), Second(dense=of("value", "2.0")), "nested"),  # the dense one is wrong in another way
+        (of("dtype"), Second(dense=of("dtype")), "dense"),
+        (of("dtype"), Second(dense=of("refused")), "nested"),  # which gives no answer
+        (of("value", "1.0"), Second(dense=of("shape", "1.0")), "nested"),
         (of("refused", LIMITS[0]), Second(dense=of("refused", LIMITS[0])), "dense"),
         (
             of("refused", "IndexError: amax(): Expected dim 1"),
@@ -115,6 +123,30 @@ def test_what_complains_about_operands_is_internal_where_nobody_gave_any(text: s
 )
 def test_kinds(finding: Finding, second: Second, kind: str) -> None:
     assert kind_of(finding, second) == kind and kind in KINDS
+
+
+@pytest.mark.parametrize(
+    ("nested", "dense", "kind"),
+    [
+        ([[1, 2], [3]], np.ones((2, 2)), "nested"),  # the second row is cut off in silence
+        ([[1, 2], [3, 4]], np.ones((2, 2)), "dense"),  # the dense operator accepts it too
+        (np.ones((2, 2)), [[1, 2], [3, 4]], "dense"),
+        (np.ones((2, 1)), np.ones((2, 2)), "nested"),
+    ],
+)
+def test_a_call_that_both_accept_is_told_by_what_comes(nested: Any, dense: Any, kind: str) -> None:
+    case = next(one for one in load_corpus().cases if one.op == "add" and one.is_error)
+
+    def accepted(value: Any) -> Finding:
+        parts = value if isinstance(value, np.ndarray) else Components(np.asarray(one, "f8") for one in value)
+        return judge(case, "jagged", Reply("value", value=parts))[0]
+
+    assert kind_of(accepted(nested), Second(dense=accepted(dense))) == kind
+
+
+def test_a_few_roundings_of_the_dense_operator_are_no_other_answer() -> None:
+    nested, dense = (replace(of("value", text), near=True) for text in ("1.0", "2.0"))
+    assert kind_of(nested, Second(dense=dense)) == "dense"
 
 
 def test_a_convention_is_what_was_declared_and_what_the_dense_operator_does_too() -> None:
