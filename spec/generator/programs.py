@@ -16,6 +16,9 @@ from .words import exact_fields
 
 __all__ = ["Chapter", "Draft", "chapter_text", "file_text"]
 
+# What builds an array of one layout, whatever the others have: a program that calls it is run in that layout only.
+_OF_ONE_LAYOUT = {"nested_array_from_jagged": "jagged", "nested_array_from_strided": "strided"}
+
 
 @dataclass
 class Draft:
@@ -53,6 +56,7 @@ class Draft:
         return [one if "-" in one else f"{self.chapter.upper()}-{one}" for one in clauses.split()]
 
     def _add(self, op: str, args: Any, kwargs: Any, due: dict[str, Any]) -> Draft:
+        self.layouts = [one for one in self.layouts if one == _OF_ONE_LAYOUT.get(op, one)]
         step: dict[str, Any] = {"op": op, "args": [_written(one) for one in args]}
         if kwargs:
             step["kwargs"] = {name: _written(value) for name, value in kwargs.items()}

@@ -298,3 +298,12 @@ def test_programs_can_be_explained(corpus: Corpus) -> None:
     assert "1. x.add_(1.5)" in text and "DTypeError   WRITE-9" in text and "3. x.add_(1)" in text
     assert "done, or GradientError   TAPE-8" in explain("TAPE-8", corpus)
     assert "whatever it is   SHARE-8" in explain("SHARE-8", corpus)
+
+
+def test_a_program_that_builds_an_array_of_one_layout_is_run_in_that_layout_only() -> None:
+    built = {"nested_array_from_jagged": ("jagged",), "nested_array_from_strided": ("strided",)}
+    programs = [one for one in load_corpus().cases if isinstance(one, Program)]
+    pairs = [(one, step["op"]) for one in programs for step in one.steps if step["op"] in built]
+    assert {op for _, op in pairs} == set(built)
+    for program, op in pairs:
+        assert tuple(program.layouts) == built[op], program.id
