@@ -43,6 +43,10 @@ _EXIT_CODES = (
     "be made, which is no agreement; 128+n ended by signal n"
 )
 
+_RUNS_CODE = (
+    "This command executes Python code from FILE, with all rights of this user. Run only a file that you wrote "
+    "yourself, or whose snippets you have read."
+)
 
 _PIPE = 13  # the number of SIGPIPE, which Windows has not
 _SENTENCE = 300  # characters
@@ -75,9 +79,9 @@ def parser() -> argparse.ArgumentParser:
     diff = commands.add_parser("diff", help=help_, epilog=_EXIT_CODES)
     diff.add_argument("before", type=Path, metavar="BEFORE")
     diff.add_argument("after", type=Path, metavar="AFTER")
-    help_ = "run the snippets of a kept run, and name those that do not show what was recorded"
-    pasted = commands.add_parser("snippets", help=help_, epilog=_EXIT_CODES)
-    pasted.add_argument("file", type=Path, metavar="FILE")
+    help_ = "execute the snippets of a kept run, and name those that do not show what was recorded"
+    pasted = commands.add_parser("snippets", help=help_, description=_RUNS_CODE, epilog=_EXIT_CODES)
+    pasted.add_argument("file", type=Path, metavar="FILE", help="a kept run, whose snippets are executed")
     help_ = "write kept runs as static pages: targets and operators, and every cause with its clause"
     add_site(commands.add_parser("site", help=help_, epilog=_EXIT_CODES))
     explained = commands.add_parser("explain", help="show a clause, an operator or a case")
@@ -240,6 +244,7 @@ def _snippets(options: argparse.Namespace) -> int:
     from .conformance.pasted import findings, mismatches  # of no use to the other commands
 
     run = read(options.file)
+    _tell(f"pynested snippets: {_RUNS_CODE.replace('FILE', str(options.file))}\n")
     wrong = list(mismatches(run))
     for result, finding, said in wrong:
         _write(f"{result['id']}, {result['layout']}: {finding['verdict']}, {finding['got']}\n  pasted: {said}\n")

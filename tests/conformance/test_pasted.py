@@ -137,3 +137,17 @@ def test_the_command_names_a_snippet_that_shows_something_else(
     assert main(["snippets", str(tmp_path / "run.ndjson")]) == 3
     shown = capsys.readouterr().out
     assert "refused, ValueError: not with me\n  pasted: exit code 0\n4 of 4 snippets do not show" in shown
+
+
+def test_the_command_says_that_it_executes_code_before_it_does(
+    run: Callable[..., Run], root: Path, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, rule, said = tmp_path / "run.ndjson", "executes Python code from", []
+    run("Refuses", keep=kept)
+    monkeypatch.setattr(pasted, "replay", lambda codes: said.append(capsys.readouterr().err) or [(0, "")] * len(codes))
+    main(["snippets", str(kept)])
+    assert f"{rule} {kept}" in said[0]
+    with pytest.raises(SystemExit):
+        main(["snippets", "--help"])
+    assert f"{rule} FILE" in " ".join(capsys.readouterr().out.split())
+    assert f"{rule} FILE" in (root / "docs" / "conformance.md").read_text(encoding="utf-8")
