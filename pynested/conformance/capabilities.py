@@ -18,7 +18,7 @@ from .corpus import dtypes_of, forms
 from .messages import Message, without_gradient
 from .placements import LAYOUTS, PLACEMENTS, words
 from .printable import printable
-from .replies import MISSING, Reply
+from .replies import MISSING, UNCALLED, Reply
 
 # The names that an adapter may list; an operator that the specification lacks is never asked for.
 _NAMES: Mapping[str, Any] = {
@@ -110,7 +110,7 @@ class Within:
         """Yield a reply for every request, in order."""
         for reply in replies:
             while why := self._lacking.popleft():
-                yield Reply(MISSING, why)
+                yield Reply(MISSING, UNCALLED + why)
             yield reply
         while self._lacking:
-            yield Reply(MISSING, self._lacking.popleft())
+            yield Reply(MISSING, UNCALLED + self._lacking.popleft())

@@ -33,7 +33,7 @@ from .judge import (
     judge,
     refusal_of,
 )
-from .replies import CRASHED, ERRORED, GARBLED, VALUE, Refusal, Reply
+from .replies import CRASHED, ERRORED, GARBLED, MISSING, UNASKED, VALUE, Refusal, Reply
 
 Step = Mapping[str, Any]
 
@@ -48,6 +48,8 @@ def judged(case: Case, layout: str, reply: Reply, errors_are: str = "kind", kind
 def judge_program(program: Program, layout: str, reply: Reply, errors_are: str = "kind") -> list[Finding]:
     """Return a finding for each part that a program has: its results, its gradients, its refusals."""
     parts = parts_of(program.steps)
+    if reply.outcome in (MISSING, UNASKED):
+        return [Finding(part, reply.outcome, "answers", reply.text) for part in PARTS if part in parts]
     found = _first(program, parts, layout, reply, errors_are)
     reached = len(parts) if found.step is None else found.step
     last = {part: number for number, part in enumerate(parts)}

@@ -22,6 +22,7 @@ from .printable import paragraphs, printable
 VALUE, REFUSAL, MISSING, ERRORED = "value", "error", "missing", "errored"
 CRASHED, HUNG, GARBLED = LOST = ("crashed", "hung", "garbled")
 UNASKED = "unasked"
+UNCALLED = "not called: "  # in the text of what is missing: the target was not asked, and can have refused nothing
 
 _DEEPEST = 4  # how deep lists may lie in lists
 _SHOWN, _SENTENCE, _TRACEBACK = 120, 500, 8000  # characters that are kept of what a target said

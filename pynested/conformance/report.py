@@ -86,11 +86,11 @@ class Report:
         return [f"This run broke off: it has {len(results):,} of {promised:,} results.{last}"]
 
     def _exercised(self) -> list[str]:
-        results = self._run.results
-        placements = Counter(_in_words(one) for result in results for one in _asked(result))
-        dtypes = Counter(one for result in results for one in result["dtypes"])
+        asked = [result for result in self._run.results if _asked(result)]
+        placements = Counter(_in_words(one) for result in asked for one in _asked(result))
+        dtypes = Counter(one for result in asked for one in result["dtypes"])
         calls = sum(placements.values())
-        cases = len({result["id"] for result in results})
+        cases = len({result["id"] for result in asked})
         placed = ", ".join(f"{one} {count:,}" for one, count in placements.most_common())
         text = (
             f"{cases:,} cases, {calls:,} calls{self._seconds()}. Placements: {placed}. "
@@ -127,8 +127,9 @@ class Report:
                 left[pair[1]["got"]].append(pair)
         lines = []
         for why, pairs in left.items():
-            calls, first = sum(len(finding["placements"]) for _, finding in pairs), pairs[0][0]
-            text = f"Not asked: {calls:,} calls, the first of {first['id']}, {first['layout']}; {why}"
+            calls = {(one["id"], one["layout"], place) for one, finding in pairs for place in finding["placements"]}
+            first = pairs[0][0]
+            text = f"Not asked: {len(calls):,} calls, the first of {first['id']}, {first['layout']}; {why}"
             lines += textwrap.wrap(text, WIDTH, subsequent_indent="  ")
         return lines
 
@@ -243,7 +244,8 @@ def _in_words(placement: str) -> str:
 
 def _asked(result: Record) -> list[str]:
     """Return the placements in which a call was made and answered."""
-    left = unanswered(result, FORWARD) | unanswered(result, ERROR)
+    parts = [one for one in (FORWARD, ERROR) if one in result["parts"]] or [GRADIENT]  # a program may have no other
+    left = set[str]().union(*(unanswered(result, part) for part in parts))
     return [one for one in result["placements"] if one not in left]
 
 

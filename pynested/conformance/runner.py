@@ -23,7 +23,7 @@ from .problems import KitError
 from .program_snippets import program_snippet
 from .programs import program_in_words
 from .records import Record
-from .replies import CRASHED, HUNG, LOST, MISSING, UNASKED
+from .replies import CRASHED, HUNG, LOST, MISSING, UNASKED, UNCALLED
 from .session import Identity, Session
 from .snippets import snippet
 
@@ -79,11 +79,11 @@ def _reconcile(finding: Finding, near: str | None) -> Finding:
     """Read a refusal in the light of the nearest call that must be accepted, in the same placement.
 
     Refusing everything is no merit: where the target lacks the operator, its refusal of a bad call says nothing. And
-    where it has the operator, a refusal as `not implemented` is a refusal like any other.
+    where it has the operator, a refusal as `not implemented` is a refusal like any other, if the call was made.
     """
     if near == MISSING and finding.verdict in (OK, "error-kind"):
         return Finding(ERROR, MISSING, finding.want, finding.got)
-    if near not in (None, MISSING) and finding.verdict == MISSING:
+    if near not in (None, MISSING) and finding.verdict == MISSING and UNCALLED not in finding.got:
         return Finding(ERROR, OK, finding.want, finding.got)
     return finding
 

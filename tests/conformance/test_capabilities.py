@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -11,11 +13,13 @@ from typing import Any
 import pytest
 
 from pynested.conformance.adapters.base import PythonAdapter
+from pynested.conformance.adapters.pynested_adapter import PynestedTarget
 from pynested.conformance.capabilities import Capabilities, Within
 from pynested.conformance.conform import conform
 from pynested.conformance.corpus import Selection, load_corpus
 from pynested.conformance.records import Run
 from pynested.conformance.replies import MISSING, VALUE, Reply
+from pynested.conformance.report import Report
 from pynested.conformance.session import InProcess
 
 X = {"nested": {"dtype": "float32", "shape": [1, 1], "shapes": [[1]], "bits": ["3f800000"]}}
@@ -124,3 +128,41 @@ def test_an_adapter_says_which_refusals_count(vectors: Path, miniature: ModuleTy
 def test_accepting_a_bad_call_counts_where_any_refusal_would_do(vectors: Path, miniature: ModuleType) -> None:
     run, _ = ran(vectors, miniature, "AcceptsBad", errors="any")
     assert {one for _, part, one in parts(run) if part == "error"} == {"accepted"}
+
+
+def declaring(capabilities: dict[str, Any], *ops: str) -> tuple[Run, list[dict[str, Any]]]:
+    """The run of a target that is right, so that nothing is asked a second time, and all that was sent to it."""
+    sent: list[dict[str, Any]] = []
+
+    class Declares(PythonAdapter):
+        def start(self, device: str) -> dict[str, Any]:
+            return {**super().start(device), "capabilities": capabilities}
+
+        def run(self, message: dict[str, Any]) -> dict[str, Any]:
+            sent.append(message)
+            return super().run(message)
+
+    return conform(load_corpus(), Selection(ops=ops), lambda: InProcess(Declares(PynestedTarget())), None, None), sent
+
+
+@pytest.mark.parametrize("declared", [{"operators": ["softmax"]}, {"placements": ["packed"]}, {"dtypes": ["float64"]}])
+@pytest.mark.parametrize("programs", [False, True])
+def test_the_summary_counts_only_calls_that_were_sent(declared: dict[str, Any], programs: bool) -> None:
+    """All of them but refusals that say nothing, since the call beside them was not sent."""
+    done, sent = declaring({**declared, "programs": programs}, "softmax", "amax", "tape", "write")
+    summary = " ".join(Report(done).text().split()).partition(" calls in ")
+    calls = int(summary[0].rpartition(" ")[2].replace(",", ""))
+    assert calls == len(sent) if "dtypes" not in declared else 0.8 * len(sent) < calls <= len(sent)
+    counted = dict(re.findall(r"([\w-]+|gaps of NaN) ([\d,]+)[,.]", summary[2].partition("Dtypes:")[0]))
+    words = {"gaps of NaN": "holes-nan", "number": "holes-max", "way": ""}  # each operand in its own way
+    found = Counter({words.get(word, word): int(count.replace(",", "")) for word, count in counted.items()})
+    assert found <= Counter("" if "+" in one["placement"] else one["placement"] for one in sent)
+    dtypes = re.findall(r"(bool|u?int\d+|float\d+) ", summary[2].partition("Dtypes:")[2].partition(".")[0])
+    assert dtypes == ["float64"] if "dtypes" in declared else len(dtypes) > 2
+
+
+def test_no_refusal_counts_of_a_call_that_was_not_sent() -> None:
+    """A call that must be refused can need a dtype that the call beside it does not need."""
+    done, _ = declaring({"dtypes": ["float32"]}, "amax", "cat")
+    agree = [one for one in done.results if one["parts"].get("error") == "ok"]
+    assert {dtype for one in agree for dtype in one["dtypes"]} == {"float32"}

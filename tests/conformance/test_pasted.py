@@ -142,11 +142,15 @@ def test_the_command_names_a_snippet_that_shows_something_else(
 def test_the_command_says_that_it_executes_code_before_it_does(
     run: Callable[..., Run], root: Path, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept, rule, said = tmp_path / "run.ndjson", "executes Python code from", []
+    kept, rule = tmp_path / "run.ndjson", "executes Python code from"
     run("Refuses", keep=kept)
-    monkeypatch.setattr(pasted, "replay", lambda codes: said.append(capsys.readouterr().err) or [(0, "")] * len(codes))
-    main(["snippets", str(kept)])
-    assert f"{rule} {kept}" in said[0]
+
+    def replayed(codes: list[str]) -> list[tuple[int, str]]:
+        assert f"{rule} {kept}" in capsys.readouterr().err
+        return [(0, "")] * len(codes)
+
+    monkeypatch.setattr(pasted, "replay", replayed)
+    assert main(["snippets", str(kept)]) == 3
     with pytest.raises(SystemExit):
         main(["snippets", "--help"])
     assert f"{rule} FILE" in " ".join(capsys.readouterr().out.split())
