@@ -242,8 +242,15 @@ def _diff(options: argparse.Namespace) -> int:
 
 def _snippets(options: argparse.Namespace) -> int:
     from .conformance.pasted import findings, mismatches  # of no use to the other commands
+    from .conformance.snippets import RUNNABLE
 
     run = read(options.file)
+    target = run.header["target"]
+    if target.get("dialect", "pynested") not in RUNNABLE:
+        raise UsageError(
+            f"the snippets call own functions of {target['name']}, which this command does not have. Paste a snippet "
+            "after an import of these functions"
+        )
     _tell(f"pynested snippets: {_RUNS_CODE.replace('FILE', str(options.file))}\n")
     wrong = list(mismatches(run))
     for result, finding, said in wrong:

@@ -101,6 +101,10 @@ class AwkwardDialect(Common):
         """Return the expression of the operator."""
         return AWKWARD.text(operator, texts)
 
+    def described(self, name: str) -> str:
+        """Return a line that prints the type of an array, which says dtype and sizes."""
+        return f"print(ak.type({name}))"
+
     def backward(self, cotangents: Mapping[str, Any]) -> str:
         """Return nothing: no gradient is asked for."""
         return ""

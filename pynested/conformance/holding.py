@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pynested.backends.errors import ArgumentError
+from pynested.spec.table import Operator
 
 from .adapters.base import PythonAdapter
 from .adapters.pynested_adapter import PynestedTarget
 from .conform import conform
-from .corpus import Corpus, Selection, load_corpus
-from .in_process import Make, OtherFunction, Pull, PynestedFunction, Read
+from .corpus import Case, Corpus, Selection, load_corpus
+from .in_process import Make, OtherFunction, Pull, PynestedFunction, Read, callable_as, lacking, name_of
 from .judge import DIFFERS, OK
+from .numpy_dialect import Own
 from .placements import LAYOUTS
 from .problems import UsageError
 from .records import Record, Run
@@ -87,7 +90,8 @@ def check(
     Parameters
     ----------
     function : callable
-        Takes what the operator takes, in the order of its signature.
+        Takes what the operator takes, in the order of its signature. A call with a parameter that it does not take is
+        not made, and counts as not implemented.
     op : str
         The name of the operator in the specification.
     arrays : "pynested", "numpy", or (make, read)
@@ -108,7 +112,7 @@ def check(
     Disagreement
         An AssertionError, where the function differs, or nothing of it could be checked.
     ArgumentError
-        For arguments that do not fit together, and a name that is no operator.
+        For arguments that do not fit together, a name that is no operator, and a function to which no call can be made.
 
     Examples
     --------
@@ -120,6 +124,7 @@ def check(
     """
     __tracebackhide__ = True
     whole = _corpus()
+    own = _names(function, arrays, vjp)
     target = _target(function, op, whole, arrays, vjp)
     ours = isinstance(target, PynestedTarget)
     tracked = gradients and (ours or vjp is not None)
@@ -129,7 +134,14 @@ def check(
         chosen.check(corpus)
     except UsageError as error:
         raise ArgumentError(f"check: {error}") from error
-    done = Checked(op, conform(corpus, chosen, lambda: InProcess(PythonAdapter(target)), None, None))
+    _can_be_called(function, corpus.table[op], [case for case, _ in chosen.pick(corpus)])
+
+    def start() -> InProcess:
+        session = InProcess(PythonAdapter(target))
+        session.identity = replace(session.identity, own=own)
+        return session
+
+    done = Checked(op, conform(corpus, chosen, start, None, None))
     if not done.agrees:
         raise Disagreement(done)
     return done
@@ -152,6 +164,7 @@ def _target(function: Any, op: str, corpus: Corpus, arrays: Any, vjp: Pull | Non
         raise ArgumentError(f"check: the specification has no operator {op!r}")
     if arrays == "pynested" and vjp is not None:
         raise ArgumentError("check: functions of pynested's arrays have the gradients of the tape. Leave out vjp.")
+    function = callable_as(function, corpus.table[op])
     if arrays == "pynested":
         return PynestedFunction(function)
     if arrays == NUMPY:
@@ -159,6 +172,30 @@ def _target(function: Any, op: str, corpus: Corpus, arrays: Any, vjp: Pull | Non
     if not (isinstance(arrays, tuple) and len(arrays) == 2 and all(map(callable, arrays))):
         raise ArgumentError(f"check: arrays must be 'pynested', 'numpy' or a pair of functions, not {arrays!r}")
     return OtherFunction(function, corpus.table[op], *arrays, vjp)
+
+
+def _can_be_called(function: Callable[..., Any], operator: Operator, cases: Sequence[Case]) -> None:
+    """Refuse a function to which none of the cases can be given, in one sentence."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    lost = [lacking(signature, operator, len(case.args), case.kwargs) for case in cases]
+    if cases and all(lost):
+        raise ArgumentError(
+            f"check: {name_of(function)} {min(lost, key=len)}, so that no call of {operator.name} can be made. Give it "
+            f"the parameters of {operator.signature.partition(' ->')[0]}."
+        )
+
+
+def _names(function: Callable[..., Any], arrays: Any, vjp: Pull | None) -> Own:
+    """Return the names by which a snippet calls what is the user's."""
+
+    def name(one: Any, otherwise: str) -> str:
+        return name_of(one) if name_of(one).isidentifier() else otherwise
+
+    pair = [name(*one) for one in zip(arrays, ("make", "read"), strict=False)] if isinstance(arrays, tuple) else []
+    return Own(name(function, "your_function"), "" if vjp is None else name(vjp, "your_vjp"), *pair)
 
 
 def _same(value: Any) -> Any:

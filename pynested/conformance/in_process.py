@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +20,7 @@ from .adapters.pynested_adapter import PynestedTarget
 from .adapters.values import Plain
 from .messages import Message
 from .placements import place_strided
+from .replies import UNCALLED
 
 Make = Callable[[Components | np.ndarray[Any, Any]], Any]
 Read = Callable[[Any], Any]
@@ -130,6 +133,46 @@ def components(result: Any) -> Any:
 def name_of(function: Callable[..., Any]) -> str:
     """Return what a function is called."""
     return str(getattr(function, "__name__", type(function).__name__))
+
+
+def callable_as(function: Callable[..., Any], operator: Operator) -> Callable[..., Any]:
+    """Return the function, to which a call with a parameter that it does not take is missing, and no error of its own.
+
+    >>> from pynested.spec.table import load_table
+    >>> callable_as(lambda x: x, load_table()["softmax"])([], 1)
+    Traceback (most recent call last):
+    NotImplementedError: not called: <lambda> takes no `dim`
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # of a function in C that does not say
+        return function
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        if lost := lacking(signature, operator, len(args), kwargs):
+            raise NotImplementedError(f"{UNCALLED}{name_of(function)} {lost}")
+        return function(*args, **kwargs)
+
+    called.__name__ = name_of(function)
+    return called
+
+
+def lacking(signature: inspect.Signature, operator: Operator, count: int, keywords: Iterable[str]) -> str:
+    """Return why a call cannot be made of ``count`` arguments by position and of keywords, or nothing."""
+    parameters, kinds = signature.parameters.values(), {one.kind for one in signature.parameters.values()}
+    positional = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    named = {one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)}
+    several = inspect.Parameter.VAR_POSITIONAL in kinds
+    lost = [] if several else list(operator.call.parameters)[len(positional) : count]
+    lost += [] if inspect.Parameter.VAR_KEYWORD in kinds else [one for one in keywords if one not in named]
+    if lost:
+        return f"takes no {' and no '.join(f'`{one}`' for one in lost)}"
+    try:
+        signature.bind(*range(count), **dict.fromkeys(keywords))
+    except TypeError as error:
+        return f"does not take the call: {error}"
+    return ""
 
 
 def _flat(values: Sequence[Any]) -> list[Any]:

@@ -57,6 +57,10 @@ class Common:
         """Return a line that prints the components of an array."""
         return f"print({name})"
 
+    def described(self, name: str) -> str:
+        """Return a line that prints the dtype and the sizes of an array, and whether it is nested where it can tell."""
+        return f"print({name}.dtype, {name}.shape)"
+
 
 def in_processes(code: str) -> str:
     """Return code that runs a snippet several times, each in a process of its own, and says how these ended."""

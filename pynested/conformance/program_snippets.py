@@ -10,6 +10,8 @@ from pynested.spec.programs import OF_TAPE, QUESTIONS, outs
 from pynested.spec.table import load_table
 
 from .corpus import Program
+from .numpy_dialect import NumpyDialect, Own
+from .printouts import ACCEPTED
 from .programs import argument, spelled
 from .snippets import Dialect, PynestedDialect, laid
 from .torch_dialect import TorchDialect
@@ -35,7 +37,7 @@ DIALECTS: Mapping[str, ProgramDialect] = {"pynested": PynestedDialect(), "torch"
 
 def program_snippet(program: Program, layout: str, placement: str, dialect: str, last: int) -> str:
     """Return a program as code, up to step number ``last``; the refusals that are due before it are caught."""
-    speak = DIALECTS.get(dialect, DIALECTS["pynested"])
+    speak = DIALECTS.get(dialect) or NumpyDialect(Own())
     inputs = {name: decode_value(value) for name, value in program.inputs.items()}
     operands = laid(speak, layout, placement, inputs, [False] * len(inputs))
     lines = [speak.head, *(line for one in operands for line in one.lines)]
@@ -45,6 +47,8 @@ def program_snippet(program: Program, layout: str, placement: str, dialect: str,
         if step["op"] == "jvp":
             lines += _again(program.steps[:number], step, speak)
         lines += _lines(step, speak, gradients, caught=number < last and bool({"refuse", "may_refuse"} & set(step)))
+    if "refuse" in program.steps[last]:
+        lines.append(f"print({ACCEPTED!r})")
     return "\n".join(lines)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from pynested.spec.table import Operator
 
@@ -171,7 +173,7 @@ def _finding(
         "want": finding.want,
         "clause": clause.id,
         "text": clause.text,
-        **_shown(job.case, request, finding, operator, identity.dialect),
+        **_shown(job.case, request, finding, operator, identity),
     }
     again = _again(finding, second)
     if record["kind"] == UNSTEADY or (finding.verdict == CRASHED and finding.part == GRADIENT):
@@ -198,14 +200,21 @@ def _again(finding: Finding, second: Second) -> Record:
     return {"again": _in_words(answer, answer) + (words and WHERE.format(words))}
 
 
-def _shown(case: Case, request: Message, finding: Finding, operator: Operator, dialect: str) -> Record:
+def _shown(case: Case, request: Message, finding: Finding, operator: Operator, identity: Identity) -> Record:
     """Return a call in words and as code, or a program up to the step that differs."""
     if not isinstance(case, Program):
-        how = {"gradient": finding.part == GRADIENT, "nested": _is_nested(case, request["layout"], finding)}
-        how["precise"] = finding.near
+        how: dict[str, Any] = {
+            "gradient": finding.part == GRADIENT,
+            "nested": _is_nested(case, request["layout"], finding),
+            "described": _is_described(case, finding),
+            "precise": finding.near,
+            "got": finding.got,
+            "want": finding.want,
+            "own": identity.own,
+        }
         return {
             "call": _explained(lambda: call_in_words(request, operator)),
-            "snippet": _explained(lambda: snippet(request, operator, dialect, **how, got=finding.got)),
+            "snippet": _explained(lambda: snippet(request, operator, identity.dialect, **how)),
         }
     last = len(case.steps) - 1
     if finding.step is not None and finding.verdict not in LOST:  # nobody knows at which step a process is lost
@@ -213,8 +222,20 @@ def _shown(case: Case, request: Message, finding: Finding, operator: Operator, d
     where = request["layout"], request["placement"]
     return {
         "call": _explained(lambda: program_in_words(case, last)),
-        "snippet": _explained(lambda: program_snippet(case, *where, dialect, last)),
+        "snippet": _explained(lambda: program_snippet(case, *where, identity.dialect, last)),
     }
+
+
+def _is_described(case: Case, finding: Finding) -> bool:
+    """Return whether dtype and sizes of the one result show what differs."""
+    if finding.part == GRADIENT or finding.verdict not in ("shape", "dtype", "kind", "accepted"):
+        return False
+    one = "list" not in case.expect and "python" not in case.expect
+    return (
+        one
+        and re.match(r"(a result: )?(nested|dense|a nested|a dense|\(|\d+ comp|bool|u?int|float)", finding.got)
+        is not None
+    )
 
 
 def _is_nested(case: Case, layout: str, finding: Finding) -> bool:

@@ -12,6 +12,7 @@ from pynested.spec.grammar import ANYTHING, Both, Malformed, check, short
 
 from .capabilities import RULE, Capabilities, Within
 from .messages import PROTOCOL, Message, start
+from .numpy_dialect import Own
 from .printable import printable
 from .problems import UsageError
 from .replies import ERRORED, Reader, Reply
@@ -39,23 +40,25 @@ _ABSENT = {"unavailable": str, "*": ANYTHING}
 class Identity:
     """What an adapter says about its target when it starts.
 
-    ``dialect`` is the language of snippets that people can paste. ``errors`` is `kind` where a refusal must carry the
-    name that the specification gives it, `builtin` where it must be caught as a builtin error of Python, `any` where
-    every refusal counts, and `none` where the target refuses nothing and is not asked to. ``dense`` is how the
-    target's dense operator is called, which can be asked too. ``conventions`` are words for what the target documents
-    otherwise than the specification: `promotion` of dtypes.
+    ``dialect`` is the language of snippets that people can paste; `numpy` calls their own function by its name.
+    ``errors`` is `kind` where a refusal must carry the name that the specification gives it, `builtin` where it must be
+    caught as a builtin error of Python, `any` where every refusal counts, and `none` where the target refuses nothing
+    and is not asked to. ``dense`` is how the target's dense operator is called, which can be asked too. ``conventions``
+    are words for what the target documents otherwise than the specification: `promotion` of dtypes. ``own`` are the
+    names of functions of this process.
     """
 
     name: str
     version: str
     language: str = "python"
     device: str = "cpu"
-    dialect: str = "pynested"
+    dialect: str = "numpy"
     errors: str = "kind"
     runtime: str = ""
     dense: str = ""
     conventions: str = ""
     capabilities: Capabilities = field(default_factory=Capabilities)
+    own: Own | None = None
 
     @classmethod
     def from_reply(cls, reply: Any) -> Identity:
@@ -68,7 +71,7 @@ class Identity:
             raise UsageError(printable(text)) from malformed
         if "unavailable" in reply:
             raise UsageError(printable(reply["unavailable"], _SENTENCE))
-        texts = {name: printable(reply[name], _SENTENCE) for name in _TEXTS if name in reply}
+        texts: dict[str, Any] = {name: printable(reply[name], _SENTENCE) for name in _TEXTS if name in reply}
         return cls(**texts, capabilities=Capabilities.from_fields(reply.get("capabilities", {})))
 
     def as_fields(self) -> dict[str, Any]:

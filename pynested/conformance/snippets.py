@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -16,10 +17,13 @@ from . import literals
 from .adapters.functions_by_name import BY_NAME
 from .awkward_dialect import AwkwardDialect
 from .contradictions import is_second, used_by
+from .numpy_dialect import NumpyDialect, Own
 from .pasting import Common, Operand, Place, steps
 from .placements import APART, BARE, PACKED, TRANSPOSED, Array, in_turn, place_jagged, place_strided
 from .tensorflow_dialect import TensorflowDialect
 from .torch_dialect import TorchDialect
+
+_PART = 60  # characters of what is expected on one line
 
 # What a call needs besides the head of its dialect, by how it begins.
 _IMPORTS = {
@@ -50,13 +54,20 @@ class Dialect(Protocol):
     def shown(self, name: str) -> str:
         """Return the line that prints the components of an array."""
 
+    def described(self, name: str) -> str:
+        """Return the line that prints dtype and sizes of an array."""
+
 
 class PynestedDialect(Common):
-    """pynested itself: dense operands are `pn.array`."""
+    """pynested itself, or an own ``function`` of its arrays: dense operands are `pn.array`."""
 
     head = "import numpy as np\nfrom numpy import inf, nan\nimport pynested as pn\n"
     precise = "np.set_printoptions(precision=17)"
     uses: Mapping[str, str] = MappingProxyType({"to_padded_array": "pn.to_padded_array(out, 0)"})
+
+    def __init__(self, function: str = "") -> None:
+        self._function = function
+        self.head += f"# Import {function} here.\n" if function else ""
 
     def operand(self, name: str, value: Any, place: Place, tracked: bool) -> Operand:
         """Return a line; packed components are written as a list, all others with the buffers they lie in."""
@@ -107,7 +118,8 @@ class PynestedDialect(Common):
 
     def call(self, operator: Operator, texts: Sequence[str]) -> str:
         """Return a call of the function of that name, or of the one that takes functions by name."""
-        return f"{'by_name' if operator.name in BY_NAME else 'pn'}.{operator.name}({', '.join(texts)})"
+        name = f"{'by_name' if operator.name in BY_NAME else 'pn'}.{operator.name}"
+        return f"{self._function or name}({', '.join(texts)})"
 
     def backward(self, cotangents: Mapping[str, Any]) -> str:
         """Return calls of `backward`, which takes a nested or dense cotangent; several keep the graph."""
@@ -118,6 +130,12 @@ class PynestedDialect(Common):
         if isinstance(cotangent, Components):
             return f"pn.nested_array([{', '.join(map(self._array, cotangent))}], layout={name}.layout)"
         return self._array(cotangent)
+
+    def described(self, name: str) -> str:
+        """Return a line that prints the dtype and the sizes of an array, or of each component."""
+        nested = f"isinstance({name}, pn.NestedArray)"
+        sizes = f"*(tuple(one.shape) for one in ({name}.unbind() if {nested} else [{name}]))"
+        return f'print("nested" if {nested} else "dense", {name}.dtype, {sizes})'
 
     def pull(self, texts: Sequence[str]) -> str:
         """Return a call of `backward`."""
@@ -132,12 +150,19 @@ class PynestedDialect(Common):
         return f"pn.jvp({function}, ({array},), ({tangent},))[1]"
 
 
-DIALECTS: Mapping[str, Dialect] = {
-    "pynested": PynestedDialect(),
+_DIALECTS: Mapping[str, Dialect] = {
     "torch": TorchDialect(),
     "awkward": AwkwardDialect(),
     "tensorflow": TensorflowDialect(),
 }
+RUNNABLE = {"pynested", *_DIALECTS}  # by everybody who has the library; others call functions of their author
+
+
+def dialect_of(name: str, own: Own | None) -> Dialect:
+    """Return the dialect of a target; that of own functions where there is no other."""
+    if name == "pynested":
+        return PynestedDialect("" if own is None else own.function)
+    return _DIALECTS.get(name) or NumpyDialect(own or Own())
 
 
 def _sizes_are_known(value: Components) -> bool:
@@ -153,21 +178,29 @@ def snippet(
     nested: bool = False,
     got: str = "",
     precise: bool = False,
+    want: str = "",
+    own: Own | None = None,
+    described: bool = False,
 ) -> str:
     """Return the request as code: operands, call, and the gradients where they are what differs.
 
     A ``nested`` result is printed by its components, and a ``precise`` one with all digits. Where what was ``got``
-    contradicts itself, it is asked twice.
+    contradicts itself, it is asked twice. A snippet of an ``own`` function prints what it should ``want``, too, and
+    the result is ``described`` where dtype and sizes are what differs.
     """
-    speak = DIALECTS.get(dialect, DIALECTS["pynested"])
+    speak = dialect_of(dialect, own)
+    is_own = own is not None or dialect not in RUNNABLE
     names = literals.Names()
-    call = _call(request, operator, speak, names)
+    call = _call(request, operator, speak, names, is_own)
     tracked = _tracked(request) if gradient else [False] * len(names.found)
     operands = laid(speak, request["layout"], request["placement"], dict(names.found), tracked)
     more = [line for start, line in _IMPORTS.items() if call.startswith(start)]
     digits = [speak.precise] if precise and speak.precise else []
-    lines = [*more, speak.head, *digits, *(line for one in operands for line in one.lines), f"out = {call}"]
-    lines.append(speak.shown("out") if nested else "print(out)")
+    wanted = [f"print({word!r}, {part!r})" for word, part in _labelled(want)] if is_own else []
+    lines = [*more, speak.head, *digits, *(line for one in operands for line in one.lines), *wanted, f"out = {call}"]
+    lines.append("print('got:', out)" if is_own else speak.shown("out") if nested else "print(out)")
+    if described:
+        lines.append(speak.described("out"))
     if (use := used_by(got)) in speak.uses:
         lines.append(f"print({speak.uses[use]})")
     if gradient:
@@ -175,6 +208,11 @@ def snippet(
         shown = [f"print({one.gradient})" for one, track in zip(operands, tracked, strict=True) if track]
         lines = _twice(lines, shown) if is_second(got) else [*lines, *shown]
     return "\n".join(lines)
+
+
+def _labelled(want: str) -> list[tuple[str, str]]:
+    """Return a sentence in parts that no report breaks, the first one after a label."""
+    return [("" if number else "expected:", part) for number, part in enumerate(textwrap.wrap(want, _PART))]
 
 
 def _twice(lines: Sequence[str], shown: Sequence[str]) -> list[str]:
@@ -217,9 +255,13 @@ def _arrays(value: Any) -> list[Any]:
     return [array for one in parts for array in _arrays(one)]
 
 
-def _call(request: Mapping[str, Any], operator: Operator, speak: Dialect, names: literals.Names) -> str:
+def _call(
+    request: Mapping[str, Any], operator: Operator, speak: Dialect, names: literals.Names, is_own: bool = False
+) -> str:
     texts = literals.arguments(request, names, speak.name)
     if operator.name == "getitem":
         where = decode_value(request["args"][1])
+        if is_own:
+            return speak.call(operator, [texts[0], repr(tuple(where.items)) if isinstance(where, Index) else texts[1]])
         return f"{texts[0]}[{literals.index(where.items) if isinstance(where, Index) else texts[1]}]"
     return speak.call(operator, texts)

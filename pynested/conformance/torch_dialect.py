@@ -127,6 +127,11 @@ class TorchDialect(Common):
         """Return a line that prints each component: a jagged tensor prints without its numbers."""
         return f"print(*{name}.unbind())"
 
+    def described(self, name: str) -> str:
+        """Return a line that prints the dtype and the sizes of a tensor, or of each component."""
+        sizes = f"*(tuple(one.shape) for one in ({name}.unbind() if {name}.is_nested else [{name}]))"
+        return f'print("nested" if {name}.is_nested else "dense", {name}.dtype, {sizes})'
+
 
 def _array(array: Array) -> str:
     """Return a tensor; the dtype is left out where the numbers imply it."""

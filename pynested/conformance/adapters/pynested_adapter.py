@@ -59,6 +59,7 @@ class PynestedTarget(Target):
             "version": __version__,
             "device": device,
             "runtime": runtime,
+            "dialect": "pynested",
             "capabilities": {"programs": True},
         }
 
