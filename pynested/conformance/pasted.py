@@ -23,6 +23,7 @@ from .filled import WHERE
 from .judge import CORRUPT
 from .kinds import UNSTEADY
 from .pasting import ENDED
+from .printouts import is_printed
 from .problems import KitError
 from .records import Record, Run
 from .replies import CRASHED
@@ -41,9 +42,10 @@ def mismatches(run: Run) -> Iterator[tuple[Record, Record, str]]:
         ends = replay([finding["snippet"] for _, finding in left])
         unshown = [(pair, end) for pair, end in zip(left, ends, strict=True) if not _shows(pair[1], *end)]
         left = [pair for pair, _ in unshown if more and pair[1]["verdict"] == CRASHED]
-        for (result, finding), (code, said) in unshown:
+        for (result, finding), (code, said, printed) in unshown:
             if not more or finding["verdict"] != CRASHED:
-                yield result, finding, said or f"exit code {code}"
+                last = " ".join(printed.split())[-_LONGEST:]
+                yield result, finding, said or (f"exit code {code}" + (last and f", printed {last}"))
         if not left:
             return
 
@@ -67,8 +69,11 @@ def _is_error(verdict: str) -> bool:
     return verdict in ("refused", "error-kind", CORRUPT, CRASHED)
 
 
-def _shows(finding: Record, code: int, said: str) -> bool:
-    """Return whether a snippet ended as its record says: now so and now so, in the same error, by a signal, or not."""
+def _shows(finding: Record, code: int, said: str, printed: str) -> bool:
+    """Return whether a snippet did what its record says.
+
+    It answered now so and now so, ended in the same error or by a signal, or has printed what was recorded.
+    """
     if finding["kind"] == UNSTEADY:
         return code == 0 and said.startswith(ENDED) and len(set(re.findall(r"-?\d+", said))) > 1
     if finding["verdict"] == CRASHED:
@@ -76,22 +81,22 @@ def _shows(finding: Record, code: int, said: str) -> bool:
     if finding["verdict"] in ("refused", "error-kind"):
         recorded = re.sub(r" \(while building the operand\)$", "", finding["got"]).removesuffix(SECOND)
         return code == 1 and normal(said) == normal(recorded)
-    return code == 0
+    return code == 0 and is_printed(finding, printed)
 
 
-def replay(codes: Sequence[str]) -> list[tuple[int, str]]:
-    """Run snippets, and return the exit code of each, negative for a signal, and the error it ended with.
+def replay(codes: Sequence[str]) -> list[tuple[int, str, str]]:
+    """Run snippets, and return the exit code of each, negative for a signal, the error it ended with, and its output.
 
-    Of one that asks several times it is what that prints last: how each ended.
+    Of one that asks several times the error is what that prints last: how each ended.
     """
     command = [sys.executable, "-W", "ignore", "-m", __name__]
     done = subprocess.run(command, input=json.dumps(codes), capture_output=True, text=True, check=False)
     if done.returncode:
         raise KitError(f"the snippets could not be run: {done.stderr[-_LONGEST:]}")
-    return [(code, said) for code, said in json.loads(done.stdout)]
+    return [(code, said, printed) for code, said, printed in json.loads(done.stdout)]
 
 
-def _one(code: str) -> tuple[int, str]:
+def _one(code: str) -> tuple[int, str, str]:
     """Run one snippet in a fork of this process."""
     with _file() as said, _file() as loaded, _file() as printed:
         child = os.fork()
@@ -103,8 +108,9 @@ def _one(code: str) -> tuple[int, str]:
         for name in loaded.read().split():
             with contextlib.suppress(Exception):  # where it cannot be imported alone, each snippet does so itself
                 importlib.import_module(name)
-        last = printed.read().strip().rpartition("\n")[2]
-        return os.waitstatus_to_exitcode(status), said.read() or (last if last.startswith(ENDED) else "")
+        text = printed.read()
+        last = text.strip().rpartition("\n")[2]
+        return os.waitstatus_to_exitcode(status), said.read() or (last if last.startswith(ENDED) else ""), text
 
 
 def _file() -> IO[str]:

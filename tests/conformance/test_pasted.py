@@ -33,16 +33,16 @@ def recorded(verdict: str, code: str, got: str = "", kind: str = "differs") -> R
 def test_how_snippets_end() -> None:
     codes = ["print(1)", "raise ValueError('no\\nand why')", "import os; os.abort()", "1 +"]
     assert replay([HEAD + one for one in codes]) == [
-        (0, ""),
-        (1, "ValueError: no"),
-        (-6, ""),
-        (1, "SyntaxError: invalid syntax (<snippet>, line 3)"),
+        (0, "", "1\n"),
+        (1, "ValueError: no", ""),
+        (-6, "", ""),
+        (1, "SyntaxError: invalid syntax (<snippet>, line 3)", ""),
     ]
 
 
 def test_what_a_snippet_imports_late_is_there_for_the_next() -> None:
     late = "import sys\nassert {} 'wave' in sys.modules\nimport wave"
-    assert replay([HEAD + late.format("not"), HEAD + late.format("")]) == [(0, ""), (0, "")]
+    assert replay([HEAD + late.format("not"), HEAD + late.format("")]) == [(0, "", ""), (0, "", "")]
 
 
 @pytest.mark.parametrize(
@@ -55,6 +55,24 @@ def test_what_a_snippet_imports_late_is_there_for_the_next() -> None:
         ("refused", "print(1)", "ValueError: bad", False),
         ("value", "print(1)", "1.0", True),
         ("value", "raise ValueError('no')", "1.0", False),
+        ("value", "print('hello')", "1.0", False),
+        ("value", "print([2.0, 3.0])", "1.0", False),
+        ("value", "print([2.0, 0.3333])", "0.3333333432674408 (3eaaaaab)  off by 0.1", True),
+        ("value", "print([2.0, 0.3343])", "0.3333333432674408 (3eaaaaab)  off by 0.1", False),
+        ("value", "print([2.0, float('nan')])", "nan (7fc00000)", True),
+        ("value", "print([2.0, float('inf')])", "nan (7fc00000)", False),
+        ("value", "print('tensor([-3.4028e+38])')", "-3.4028234663852886e+38 (ff7fffff)", True),
+        ("value", "print(None)", "no gradient, which counts as zero", True),
+        ("value", "print([2.0])", "no gradient, which counts as zero", False),
+        ("shape", "print('dense torch.float32 (2, 3)')", "(2, 3)", True),
+        ("shape", "print('dense torch.float32 (3, 2)')", "(2, 3)", False),
+        ("shape", "print('nested torch.float32 (2,) (1,)')", "2 components", True),
+        ("shape", "print('nested torch.float32 (2,)')", "2 components", False),
+        ("dtype", "print('dense torch.float32 (2,)')", "float64", False),
+        ("kind", "print('dense torch.float32 (2,)')", "a dense result with the right numbers", True),
+        ("kind", "print('nested torch.float32 (2,)')", "a dense result with the right numbers", False),
+        ("accepted", "print('nested torch.int8 (2,) (1,)')", "a result: nested int8 with components (2,), (1,)", True),
+        ("accepted", "print('hello')", "a result: nested int8 with components (2,), (1,)", False),
         ("crashed", "import os; os.abort()", "SIGABRT", True),
         ("crashed", "print(1)", "SIGABRT", False),
         ("crashed", "import os, signal; os.kill(os.getpid(), signal.SIGALRM)", "SIGABRT", False),  # it took too long
@@ -87,7 +105,7 @@ len(log.read_text()) % 10 == 3 and __import__("os").abort()"""
     assert crashes.startswith(head) and "\n    log =" in crashes
     ends = [-6 if number % 10 == 3 else 0 for number in range(1, 22)]
     ended, steady = replay([crashes, in_processes("import math\n\nprint(-1)")])
-    assert (ended, steady) == ((0, f"ended with {ends}"), (0, f"ended with {[0] * 21}"))
+    assert (ended[:2], steady[:2]) == ((0, f"ended with {ends}"), (0, f"ended with {[0] * 21}"))
     finding = {"verdict": "crashed", "snippet": crashes, "got": "SIGABRT", "kind": "crash"}
     for end, shown in ((ended, True), (steady, False)):
         monkeypatch.setattr(pasted, "replay", lambda codes, end=end: [end] * len(codes))
@@ -129,6 +147,14 @@ def test_the_snippets_of_torch_show_what_was_recorded(tmp_path: Path, capsys: An
     assert main(["snippets", str(kept)]) == 0, capsys.readouterr().out
 
 
+@pytest.fixture
+def speaks_pynested(monkeypatch: pytest.MonkeyPatch, miniature: Any) -> None:
+    """Let the miniatures pass for pynested, so that their snippets call it."""
+    own = miniature.Right.identity
+    monkeypatch.setattr(miniature.Right, "identity", lambda *args: {**own(*args), "dialect": "pynested"})
+
+
+@pytest.mark.usefixtures("speaks_pynested")
 def test_the_command_names_a_snippet_that_shows_something_else(
     run: Callable[..., Run], tmp_path: Path, capsys: Any
 ) -> None:
@@ -136,18 +162,41 @@ def test_the_command_names_a_snippet_that_shows_something_else(
     run("Refuses", keep=tmp_path / "run.ndjson")
     assert main(["snippets", str(tmp_path / "run.ndjson")]) == 3
     shown = capsys.readouterr().out
-    assert "refused, ValueError: not with me\n  pasted: exit code 0\n4 of 4 snippets do not show" in shown
+    assert "refused, ValueError: not with me\n  pasted: exit code 0, printed array([[ 4., -2.]" in shown
+    assert "4 of 4 snippets do not show" in shown
 
 
+@pytest.mark.usefixtures("speaks_pynested")
+@pytest.mark.parametrize("name", ["Refuses", "DropsRow", "IgnoresCotangent", "WrongDType", "WrongShape", "WrongKind"])
+def test_no_snippet_that_says_hello_shows_what_was_recorded(
+    name: str, run: Callable[..., Run], miniature: Any, tmp_path: Path, capsys: Any
+) -> None:
+    kept = tmp_path / "run.ndjson"
+    done = run(name, keep=kept)
+    for _, finding in findings(done):
+        finding["snippet"] = HEAD + 'print("hello")'
+    number = len(list(findings(done)))
+    assert number > 0 and len(list(mismatches(done))) == number
+
+
+def test_the_command_refuses_snippets_of_functions_that_it_does_not_have(
+    run: Callable[..., Run], tmp_path: Path, capsys: Any
+) -> None:
+    run("Refuses", keep=tmp_path / "run.ndjson")
+    assert main(["snippets", str(tmp_path / "run.ndjson")]) == 2
+    assert "the snippets call own functions of Refuses" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("speaks_pynested")
 def test_the_command_says_that_it_executes_code_before_it_does(
     run: Callable[..., Run], root: Path, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept, rule = tmp_path / "run.ndjson", "executes Python code from"
     run("Refuses", keep=kept)
 
-    def replayed(codes: list[str]) -> list[tuple[int, str]]:
+    def replayed(codes: list[str]) -> list[tuple[int, str, str]]:
         assert f"{rule} {kept}" in capsys.readouterr().err
-        return [(0, "")] * len(codes)
+        return [(0, "", "")] * len(codes)
 
     monkeypatch.setattr(pasted, "replay", replayed)
     assert main(["snippets", str(kept)]) == 3
