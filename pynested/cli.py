@@ -247,10 +247,7 @@ def _snippets(options: argparse.Namespace) -> int:
     run = read(options.file)
     target = run.header["target"]
     if target.get("dialect", "pynested") not in RUNNABLE:
-        raise UsageError(
-            f"the snippets call own functions of {target['name']}, which this command does not have. Paste a snippet "
-            "after an import of these functions"
-        )
+        raise UsageError(f"the snippets call own functions of {target['name']}. Import these, and paste a snippet")
     _tell(f"pynested snippets: {_RUNS_CODE.replace('FILE', str(options.file))}\n")
     wrong = list(mismatches(run))
     for result, finding, said in wrong:

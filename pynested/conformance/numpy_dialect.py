@@ -36,7 +36,7 @@ class NumpyDialect(Common):
         self._own = own
         self._texts: Sequence[str] = ()
         self._operands = 0
-        names = ", ".join(filter(None, [own.function or "the function below", own.make, own.read]))
+        names = ", ".join(filter(None, [own.function or "your implementation", own.make, own.read]))
         self.head = f"import numpy as np\nfrom numpy import inf, nan\n# Import {names} here.\n"
 
     def operand(self, name: str, value: Any, place: Place, tracked: bool) -> Operand:

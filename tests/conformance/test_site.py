@@ -135,7 +135,7 @@ def test_a_cause_has_its_clause_its_numbers_and_code_that_shows_it(run: Runs) ->
         text = " ".join(found[path].text.split())
         assert "DropsRow gives another value" in text and clause.text.replace("`", "") in text
         assert "sum/float32/ragged/2" in text and "expected1.0 (3f800000) at component 0 [0]" in text
-        assert "out = pn.sum(x, 1)" in text and "All 4 cases" in text
+        assert "out = sum(x, 1)" in text and "All 4 cases" in text
     assert "no element of a hole takes part.Differs: DropsRow 0" in " ".join(found["operators/sum.html"].text.split())
     for operator in load_table().values():
         page = found.sources[f"operators/{operator.name}.html"]
