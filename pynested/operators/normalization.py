@@ -10,7 +10,7 @@ import numpy as np
 
 from pynested.autograd import Array, random
 from pynested.autograd.arguments.canonical import as_array, together
-from pynested.autograd.arguments.shapes import canonical_shape
+from pynested.autograd.arguments.shapes import canonical_shape, several
 from pynested.autograd.array import raw
 from pynested.autograd.numbers import canonical_real
 from pynested.autograd.rules import elementwise as of_elements
@@ -24,11 +24,23 @@ from pynested.backends.memory import with_room
 from pynested.components.packing import contiguous, packed
 from pynested.nested.array import NestedArray, around
 from pynested.nested.operands import Dense, Kind
+from pynested.structure.sizes import RaggedSize
 from pynested.tables.dtypes import floating
 
 from .runwise import log_softmax, softmax, softmin
 
 __all__ = ["dropout", "layer_norm", "log_softmax", "softmax", "softmin"]
+
+
+def _regular_shape(normalized_shape: Any) -> tuple[int, ...]:
+    """Return ``normalized_shape`` as integers; the size of an irregular dimension is refused."""
+    sizes = tuple(normalized_shape) if several(normalized_shape) else (normalized_shape,)
+    if any(isinstance(size, RaggedSize) for size in sizes):
+        raise StructureError(
+            f"layer_norm: normalized_shape {sizes} reaches into an irregular dimension, of which each component has "
+            "its own size. Give the sizes of the regular dimensions behind it."
+        )
+    return canonical_shape("layer_norm", (sizes,))
 
 
 def _check_trailing(x: NestedArray, shape: tuple[int, ...]) -> None:
@@ -123,7 +135,7 @@ def layer_norm(
     >>> pn.layer_norm(nt, 2, eps=1e-12).unbind()
     (array([[-1.,  1.]]), array([[0., 0.]]))
     """
-    shape: tuple[int, ...] = canonical_shape("layer_norm", (normalized_shape,))
+    shape = _regular_shape(normalized_shape)
     if not isinstance(self, NestedArray):
         return _normalized(_ending_in(shape, as_array("layer_norm", self)), shape, weight, bias, eps)
     floating("layer_norm", self.data)

@@ -191,6 +191,22 @@ class TestLayerNorm:
         assert weight.grad.tolist() == bias.grad.tolist() == [0.0] * 3
 
 
+@pytest.mark.parametrize("ragged", [1, 2])
+def test_sizes_of_a_shape_are_taken_or_refused(lay: Any, ragged: int) -> None:
+    """`x.shape` holds an object for an irregular dimension: a size of `reshape` and `view`, none of `layer_norm`."""
+    given = X if ragged == 1 else TURNED
+    x = lay(given, ragged)
+    for function in (pn.reshape, pn.view) if x.is_contiguous() else (pn.reshape,):
+        for shape in (x.shape, [-1, *x.shape[1:]]):
+            assert_same(function(x, shape), given)
+        assert_same(function(x, (*x.shape, 1)), [one[..., None] for one in given])
+    for shape in (x.shape[1:], list(x.shape[1:]), x.shape[ragged], x.shape[ragged:]):
+        with pytest.raises(StructureError, match=re.escape("layer_norm: normalized_shape (")):
+            pn.layer_norm(x, shape)
+    if ragged == 1:
+        assert_same(pn.layer_norm(x, x.shape[2:]), [layer_norm(one, -1) for one in X], 1e-12)
+
+
 class TestDropout:
     def test_nothing_is_dropped(self, lay: Any) -> None:
         for result in (
