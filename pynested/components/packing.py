@@ -89,9 +89,13 @@ def as_matrices(x: NestedArray) -> tuple[Matrices, Array]:
 
 
 def contiguous(x: NestedArray) -> NestedArray:
-    """The same components row-major and one after another; ``x`` itself if they are so already."""
+    """The same components row-major, one after another, and nothing else: ``x`` itself, a view of it, or a copy."""
+    structure = x.structure
     if x.is_contiguous():
-        return x
+        if structure.packed is structure:
+            return x
+        before = (slice(None),) * ((structure.ragged_dim or 1) - 1)
+        return around(moves.slice_(x.data, (*before, structure.span)), structure.tight)
     if isinstance(x.structure, Strided):
         return NestedArray(gathered(x), x.structure.packed)
     tight = packed(x)

@@ -169,11 +169,16 @@ class NestedArray(Protocols):
         return self.structure.count
 
     def is_contiguous(self) -> bool:
-        """Whether the components are row-major and follow one another without holes."""
+        """Whether the components lie in C order, each beginning where the one before it ends (CONTIGUOUS-3).
+
+        What lies before the first component and behind the last one does not count. Components whose ragged dimension
+        is not the first lie in C order together, as the values do, not each on its own.
+        """
         structure = self._structure
-        if isinstance(structure, Strided):
-            return structure.contiguous
-        return structure.tiles and self._buffer.is_contiguous()
+        if isinstance(structure, Strided) or structure.span is None:
+            return structure.span is not None
+        shown = self._buffer._bare[(slice(None),) * (structure.ragged_dim - 1) + (structure.span,)]
+        return bool(shown.flags.c_contiguous)
 
     # ---- its parts ----------------------------------------------------------------------------------------------
 

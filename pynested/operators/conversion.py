@@ -35,10 +35,10 @@ __all__ = [
 def contiguous(self: Kind) -> Kind:
     """The same components, one after the other in C order: ``(B, *, D) -> (B, *, D)``.
 
-    ``self`` itself if they lie so already, else a copy: bit by bit equal, in the same layout and dtype; holes are gone,
-    empty components stay. Gradient: the cotangent, unchanged.
+    ``self`` itself if they lie so already, a view if other memory lies before or behind them, else a copy: bit by bit
+    equal, in the same layout and dtype; holes are gone, empty components stay. Gradient: the cotangent, unchanged.
 
-    Clauses: CONTIGUOUS-1 to CONTIGUOUS-2. After `torch.Tensor.contiguous`.
+    Clauses: CONTIGUOUS-1 to CONTIGUOUS-3. After `torch.Tensor.contiguous`.
 
     Examples
     --------

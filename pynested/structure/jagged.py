@@ -93,6 +93,15 @@ class Jagged(Immutable):
             return False
         return shape[axis] == self.rows if self.tiles else shape[axis] >= self.rows  # type: ignore[no-any-return]
 
+    @cached_property
+    def span(self) -> slice | None:
+        """The rows that components fill one after another; None if rows of no component lie between them."""
+        starts = (self.offsets[:-1] - self.segments.offsets[:-1])[self.component_lengths > 0]
+        if (starts != starts[:1]).any():
+            return None
+        first = int(starts[0]) if starts.size else 0
+        return slice(first, first + self.segments.rows)
+
     @property
     def packed(self) -> Jagged:
         """The same lengths without holes."""

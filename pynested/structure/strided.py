@@ -167,13 +167,18 @@ class Strided(Immutable):
     @cached_property
     def contiguous(self) -> bool:
         """Whether the components are row-major, in order, and fill the buffer."""
+        return int(np.add.reduce(self.numels)) == self.buffer_size and self.span is not None
+
+    @cached_property
+    def span(self) -> slice | None:
+        """The part of the buffer that row-major components fill one after another; None if they do not."""
         numels = self.numels
-        ends = numels.cumsum()
-        if (ends.item(-1) if self.count else 0) != self.buffer_size:
-            return False
-        if np.count_nonzero((self.offsets != ends - numels) & (numels > 0)):
-            return False
-        return self._row_major()
+        before = numels.cumsum() - numels
+        starts = (self.offsets - before)[numels > 0]
+        if (starts != starts[:1]).any() or not self._row_major():
+            return None
+        first = int(starts[0]) if starts.size else 0
+        return slice(first, first + int(np.add.reduce(numels)))
 
     def _row_major(self, axes: slice = slice(None), step: int | Ints = 1) -> bool:
         """Whether the elements along ``axes`` of each component lie in C order, ``step`` apart."""
