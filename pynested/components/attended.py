@@ -52,7 +52,7 @@ def wrapped_scores(flat: Array, outline: Ints, count: int, ragged: Any) -> Neste
 def wrapped(flat: Array, outline: Ints, count: int, ragged: Any, query: Any) -> NestedArray | Array:
     """The result of components of these sizes: jagged rows lie row by row, all else component by component.
 
-    Jagged rows are those of the query, whose structure this is: None of a dense one.
+    Jagged rows are those of the nested query, and are contiguous if that is.
     """
     sizes = tuple(np.maximum(outline[0], 0).tolist())
     if ragged == "dense":
@@ -60,6 +60,9 @@ def wrapped(flat: Array, outline: Ints, count: int, ragged: Any, query: Any) -> 
     at = len(sizes) - 2
     if ragged != at + 1:
         return of_elements(flat, outline, count, ragged)
-    rows: Jagged = query.packed
+    rows: Jagged = query.structure.packed
     values = moves.reshape(flat, (rows.rows, *sizes[:at], sizes[-1]))
-    return NestedArray(moves.transpose(values, inverse(lead(at, len(sizes)))) if at else values, rows)
+    if not at:
+        return NestedArray(values, rows)
+    turned = moves.transpose(values, inverse(lead(at, len(sizes))))
+    return NestedArray(turned.contiguous() if query.is_contiguous() else turned, rows)

@@ -50,7 +50,7 @@ def along(values: Array, axis: int, index: Ints) -> Array:
     if axis == 0:
         return moves.take_rows(values, index)
     order = lead(axis, values.ndim)
-    return moves.transpose(moves.take_rows(moves.transpose(values, order), index), inverse(order))
+    return moves.transpose(moves.take_rows(moves.transpose(values, order), index), inverse(order)).contiguous()
 
 
 def gathered(x: NestedArray, order: Sequence[int] | None = None) -> Array:
@@ -140,7 +140,7 @@ def to_jagged(x: NestedArray, ragged_dim: int | None = None) -> NestedArray:
     flat = gathered(x, order)
     rows = Jagged.of_lengths(x.structure.sizes[:, at - 1], at)
     values = moves.reshape(flat, (rows.rows, *[x.regular[i] or 0 for i in order[1:]]))
-    return NestedArray(values if at == 1 else moves.transpose(values, inverse(order)), rows)
+    return NestedArray(values if at == 1 else moves.transpose(values, inverse(order)).contiguous(), rows)
 
 
 def irregular_dim(regular: Sequence[int | None]) -> int:

@@ -104,7 +104,7 @@ def _over_runs(x: NestedArray, structure: Jagged, axes: tuple[int, ...], how: Re
     if not ahead:
         return result
     result = moves.reshape(result, (*[shape[axis] for axis in ahead], len(x), *result.shape[1:]))
-    return moves.transpose(result, lead(len(ahead), result.ndim))
+    return moves.transpose(result, lead(len(ahead), result.ndim)).contiguous()
 
 
 def _in_order(values: Array, order: tuple[int, ...]) -> Array:

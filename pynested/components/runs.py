@@ -53,7 +53,7 @@ def _along_values(values: Array, structure: Jagged, axis: int, over_runs: OverRu
     if axis == 0:
         return over_runs(values, structure.segments)
     order = lead(axis, values.ndim)
-    return moves.transpose(over_runs(moves.transpose(values, order), structure.segments), inverse(order))
+    return moves.transpose(over_runs(moves.transpose(values, order), structure.segments), inverse(order)).contiguous()
 
 
 def _along_buffer(x: NestedArray, structure: Strided, axis: int, over_runs: OverRuns) -> NestedArray:

@@ -105,7 +105,7 @@ def _padded(x: NestedArray, shape: tuple[int, ...], fill: Any) -> Array:
             leading = moves.transpose(x.data, lead(r - 1, x.data.ndim)) if r > 1 else x.data
             filled = _pad_rows(leading, structure, shape[r], fill)
             back = (0, *range(2, r + 1), 1, *range(r + 1, x.ndim))
-            return filled if r == 1 else moves.transpose(filled, back)
+            return filled if r == 1 else moves.transpose(filled, back).contiguous()
     return _pad_places(to_strided(x), shape, fill)
 
 

@@ -137,8 +137,7 @@ class Strided(Immutable):
         return matrices_of(self.sizes)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        regular = None if self.count else self.regular
-        return Strided, (self.sizes, self.strides, self.offsets, self.buffer_size, regular)
+        return Strided, (self.sizes, self.strides, self.offsets, self.buffer_size, None if self.count else self.regular)
 
     @cached_property
     def regular(self) -> tuple[int | None, ...]:
@@ -173,8 +172,7 @@ class Strided(Immutable):
     def span(self) -> slice | None:
         """The part of the buffer that row-major components fill one after another; None if they do not."""
         numels = self.numels
-        before = numels.cumsum() - numels
-        starts = (self.offsets - before)[numels > 0]
+        starts = (self.offsets - numels.cumsum() + numels)[numels > 0]
         if (starts != starts[:1]).any() or not self._row_major():
             return None
         first = int(starts[0]) if starts.size else 0

@@ -23,12 +23,12 @@ def _swapped(x: Array, a: int, b: int) -> Array:
 
 def _softmax(x: Array, axis: int) -> Array:
     last = x.ndim - 1
-    return _swapped(of_segments.softmax_last(_swapped(x, axis, last)), axis, last)
+    return _swapped(of_segments.softmax_last(_swapped(x, axis, last)), axis, last).contiguous()
 
 
 def _cumsum(x: Array, axis: int) -> Array:
     whole = Segments(np.array([0, x.shape[axis]]))  # one run, of rows that hold all the rest
-    return _swapped(of_segments.segment_cumsum(_swapped(x, 0, axis), whole), 0, axis)
+    return _swapped(of_segments.segment_cumsum(_swapped(x, 0, axis), whole), 0, axis).contiguous()
 
 
 def _log_softmax(runs: Runs, x: Array) -> Array:

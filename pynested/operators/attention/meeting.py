@@ -30,7 +30,7 @@ class Met(NamedTuple):
     shape: tuple[int, ...] | None  # of a dense result of dense operands
     scores: Ints  # their sizes in each component
     ragged_scores: Any
-    query: Any  # the structure of a nested one
+    query: Any
 
     def wrapped(self, flat: Array) -> NestedArray | Array:
         """The result around its values."""
@@ -166,8 +166,7 @@ def _met(
     if not any(one.nested for one in (*sides, *([] if mask is None else [mask]))):
         shape = tuple(outline[0].tolist()) if outer is None else (outer, *outline[0].tolist())
     buffers = *[one.flat for one in placed], None if own is None else own.flat
-    structure = arrays[0].structure if type(arrays[0]) is NestedArray else None
-    return Met(buffers, heads, outline, count, ragged, shape, scores, ragged_of_scores(arrays), structure)
+    return Met(buffers, heads, outline, count, ragged, shape, scores, ragged_of_scores(arrays), arrays[0])
 
 
 def _made(sizes: Ints, width: int, rows_first: bool) -> Ints:

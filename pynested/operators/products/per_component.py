@@ -173,7 +173,8 @@ def dense_nested(a: Array, b: NestedArray) -> NestedArray | Array:
     if b.ndim == 3 and a.ndim == 2:
         _check_inner(a, b, np.array(a.shape[1:]), b.outline[:, 0])
         product = nested_dense(transpose(b, 1, 2), of_matrices.swapped(a))
-        return transpose(product, 1, 2) if isinstance(product, NestedArray) else of_matrices.swapped(product)
+        turned = transpose(product, 1, 2) if isinstance(product, NestedArray) else of_matrices.swapped(product)
+        return turned.contiguous()
     if b.ndim == 3 and a.ndim == 3 and a.shape[0] == len(b):
         _check_inner(a, b, np.array(a.shape[2:]), b.outline[:, 0])
         right, values = as_matrices(b)
