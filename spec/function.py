@@ -23,6 +23,7 @@ __all__ = ["INF", "NAN", "NUMPY", "Function", "Judgement", "Step"]
 INF, NAN = math.inf, math.nan
 STEP = 2.0**-500  # of a complex step: nothing cancels, so it can be as small as one likes
 FLAT = "The gradient is 0 everywhere, also at the jumps, at NaN and at the infinities."
+_OUTSIDE = "The gradient at a number outside the domain, where the value is NaN."
 DTYPES = {  # what becomes of dtypes; those that stay are no bools
     "floats": "Floats keep their dtype; bool, int8 and uint8 give float16, int16 gives float32, int32 and int64 give "
     "float64.",
@@ -72,6 +73,11 @@ class Function:
     def is_step(self) -> bool:
         """True where the function is constant but for jumps."""
         return self.dtypes in ("stay", "bool")
+
+    @property
+    def outside(self) -> list[float]:
+        """Numbers among the edges of which the function is NaN: they lie outside its domain."""
+        return [x for x, value in self.special if math.isfinite(x) and math.isnan(value)]
 
     @property
     def refuses_bools(self) -> bool:
@@ -128,6 +134,7 @@ class Function:
         ]
         clauses += [] if judges else [{"class": "gradient", "text": self.gradient}]
         clauses += [{"class": "error", "kind": "DTypeError", "text": "Bools are refused."}] * self.refuses_bools
+        clauses += [{"class": "unspecified", "text": _OUTSIDE}] * bool(self.outside)
         return {
             "signature": f"{self.name}(self: Nested | Array) -> Nested | Array",
             "summary": f"{self.becomes}, element by element.",

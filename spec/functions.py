@@ -109,8 +109,7 @@ FUNCTIONS = {one.name: one for one in (
              edges="atanh of a zero is the same zero, of -1 and 1 -inf and inf, of a number below -1 or above 1 NaN.",
              special=((0.0, 0.0), (-0.0, -0.0), (1.0, INF), (-1.0, -INF), (2.0, NAN), (-1.5, NAN), (INF, NAN),
                       (-INF, NAN)),
-             gradient="The cotangent is divided by 1 - x**2, also at -1 and 1, where it becomes an infinity; below and "
-             "above them it becomes NaN."),
+             gradient="The cotangent is divided by 1 - x**2, also at -1 and 1, where it becomes an infinity."),
     Function("log2", lambda m, x: m.log(x) / m.log(2), "its logarithm to base 2", positive=True, integer=1,
              edges="log2(0) is -inf for both zeros, of a negative number NaN; log2(1) is +0, log2(inf) is inf.",
              special=((0.0, -INF), (-0.0, -INF), (1.0, 0.0), (-1.0, NAN), (-INF, NAN), (INF, INF)),

@@ -81,6 +81,7 @@ class Function:
     verb: Verb = ""  # by default the one of this name
     dtypes: str = "floats"
     after: str = "torch"  # the library that has a function of this name
+    limited: bool = False  # a number can lie outside the domain, where the gradient is not specified
 
     @property
     def rule(self) -> Elementwise:
@@ -113,9 +114,9 @@ class Function:
         return f"""{self.says} of each element: ``(B, *, D) -> (B, *, D)``.
 
     {fill(facts, 116, subsequent_indent="    ")}
-    Gradient: {self.gradient}.
+    Gradient: {self.gradient}{"; not specified outside the domain" * self.limited}.
 
-    Clauses: {name.upper()}-1 to {name.upper()}-{clauses}. After `{self.after}.{name}`.
+    Clauses: {name.upper()}-1 to {name.upper()}-{clauses + self.limited}. After `{self.after}.{name}`.
 
     Examples
     --------
@@ -139,7 +140,7 @@ FUNCTIONS = {one.name: one for one in (
     Function("log", "a", per(lambda y, x: x), "The natural logarithm",
              "log(0) is -inf for both zeros, log of a negative number is NaN, log(1) is +0, log(inf) is inf.",
              "``g / x``, also at 0, where it becomes an infinity",
-             ("[1.0, 0.0], [-1.0]", "(array([  0., -inf]), array([nan]))"), samples=positives),
+             ("[1.0, 0.0], [-1.0]", "(array([  0., -inf]), array([nan]))"), samples=positives, limited=True),
     Function("sin", "a", lambda y, x: RULES["cos"](x), "The sine, in radians,",
              "The sine of a zero is the same zero, that of an infinity NaN.", "``g * cos(x)``",
              ("[0.0, np.pi / 2], [np.inf]", "(array([0., 1.]), array([nan]))")),
@@ -156,14 +157,15 @@ FUNCTIONS = {one.name: one for one in (
     Function("sqrt", "y", per(lambda y, x: 2 * y), "The square root",
              "The root of a zero is the same zero, that of a negative number NaN, that of inf is inf.",
              "``g / (2 * sqrt(x))``, an infinity at 0", ("[4.0, 0.0], [-1.0]", "(array([2., 0.]), array([nan]))"),
-             samples=positives),
+             samples=positives, limited=True),
     Function("cbrt", "y", per(lambda y, x: 3 * y * y), "The real cube root",
              "The root of a zero is the same zero, that of an infinity the same infinity.",
              "``g / (3 * cbrt(x)**2)``, an infinity at 0",
              ("[8.0, -0.0], [-np.inf]", "(array([ 2., -0.]), array([-inf]))"), after="numpy"),
     Function("log1p", "a", per(lambda y, x: 1 + x), "``log(1 + x)``, accurate for small x,",
              "log1p of a zero is the same zero, log1p(-1) is -inf, below it is NaN, log1p(inf) is inf.",
-             "``g / (1 + x)``", ("[0.0, -1.0], [1e-20]", "(array([  0., -inf]), array([1.e-20]))"), samples=positives),
+             "``g / (1 + x)``", ("[0.0, -1.0], [1e-20]", "(array([  0., -inf]), array([1.e-20]))"), samples=positives,
+             limited=True),
     Function("expm1", "a", lambda y, x: RULES["exp"](x), "``e**x - 1``, accurate for small x,",
              "expm1 of a zero is the same zero, expm1(-inf) is -1, overflow is inf.", "``g * e**x``",
              ("[0.0, -np.inf], [1e-20]", "(array([ 0., -1.]), array([1.e-20]))")),
@@ -196,34 +198,35 @@ FUNCTIONS = {one.name: one for one in (
     Function("acosh", "ya", per(lambda y, x: x * RULES["tanh"](y)),  # where x * x may overflow
              "The inverse hyperbolic cosine", "acosh(1) is +0, acosh of a number below 1 is NaN, acosh(inf) is inf.",
              "``g / sqrt(x**2 - 1)``, an infinity at 1", ("[1.0, np.inf], [0.5]", "(array([ 0., inf]), array([nan]))"),
-             verb="arccosh", samples=above_one),
+             verb="arccosh", samples=above_one, limited=True),
     Function("asin", "a", per(lambda y, x: RULES["sqrt"]((1 - x) * (1 + x))), "The arc sine",
              "asin of a zero is the same zero, of a number below -1 or above 1 NaN, asin(1) is pi / 2, rounded.",
              "``g / sqrt(1 - x**2)``, an infinity at -1 and 1",
              ("[0.0, 1.0], [2.0]", "(array([0.        , 1.57079633]), array([nan]))"), verb="arcsin",
-             samples=fractions),
+             samples=fractions, limited=True),
     Function("acos", "a", per(lambda y, x: -RULES["sqrt"]((1 - x) * (1 + x))), "The arc cosine",
              "acos(1) is +0, acos of a number below -1 or above 1 is NaN, acos(0) is pi / 2, rounded.",
              "``-g / sqrt(1 - x**2)``, an infinity at -1 and 1",
              ("[1.0, 0.0], [2.0]", "(array([0.        , 1.57079633]), array([nan]))"), verb="arccos",
-             samples=fractions),
+             samples=fractions, limited=True),
     Function("atanh", "a", per(lambda y, x: RULES["square"](RULES["sqrt"]((1 - x) * (1 + x)))),  # NaN where atanh is
              "The inverse hyperbolic tangent",
              "atanh of a zero is the same zero, of -1 and 1 -inf and inf, of a number below -1 or above 1 NaN.",
-             "``g / (1 - x**2)``, an infinity at -1 and 1, NaN below and above",
-             ("[0.0, 1.0], [2.0]", "(array([ 0., inf]), array([nan]))"), verb="arctanh", samples=fractions),
+             "``g / (1 - x**2)``, an infinity at -1 and 1",
+             ("[0.0, 1.0], [2.0]", "(array([ 0., inf]), array([nan]))"), verb="arctanh", samples=fractions,
+             limited=True),
     Function("log2", "a", Pull(lambda g, y, x: g / x * 1.4426950408889634), "The logarithm to base 2",
              "log2(0) is -inf for both zeros, log2 of a negative number is NaN, log2(1) is +0, log2(inf) is inf.",
              "``g / (x * log(2))``, an infinity at 0", ("[8.0, 0.0], [-1.0]", "(array([  3., -inf]), array([nan]))"),
-             samples=positives),
+             samples=positives, limited=True),
     Function("log10", "a", Pull(lambda g, y, x: g * 0.4342944819032518 / x), "The logarithm to base 10",
              "log10(0) is -inf for both zeros, log10 of a negative number is NaN, log10(1) is +0, log10(inf) is inf.",
              "``g / (x * log(10))``, an infinity at 0", ("[100.0, 0.0], [-1.0]", "(array([  2., -inf]), array([nan]))"),
-             samples=positives),
+             samples=positives, limited=True),
     Function("rsqrt", "ya", lambda y, x: (-0.5 * y) / x, "``1 / sqrt(x)``",
              "rsqrt(0) is inf, rsqrt(-0) is -inf, of a negative number NaN, rsqrt(inf) is +0.",
              "``-g / (2 * x * sqrt(x))``", ("[4.0, 0.0], [-1.0]", "(array([0.5, inf]), array([nan]))"),
-             verb=wide(lambda k, x: 1 / k.sqrt(x)), samples=positives),
+             verb=wide(lambda k, x: 1 / k.sqrt(x)), samples=positives, limited=True),
     Function("sigmoid", "y", lambda y, x: y * (1 - y), "``1 / (1 + exp(-x))``",
              "sigmoid(inf) is 1, sigmoid(-inf) is +0, sigmoid(0) is 1/2.", "``g * y * (1 - y)``, y the result",
              ("[0.0, np.inf], [-np.inf]", "(array([0.5, 1. ]), array([0.]))"), verb=wide(_sigmoid)),

@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pynested.spec.compare import compare
+from pynested.spec.components import Components
+from pynested.spec.corpus import load_vectors
 from pynested.spec.function import Function
 from pynested.spec.functions import FUNCTIONS
 from pynested.spec.generator.exact import MP, Exact, lift, plain
+from pynested.spec.table import load_table
 
 POINTS = np.array([0.3, 1.7, -2.6])
 SMOOTH = {name: one for name, one in FUNCTIONS.items() if not one.is_step}
@@ -105,3 +109,20 @@ def test_an_exact_infinity_has_the_value_that_the_edges_say(function: Function) 
         found = float(Exact(MP.mpf(x)).function(function))
         assert np.float32(found) == np.float32(value) or (math.isnan(found) and math.isnan(value))
     assert float(Exact(MP.inf).function(FUNCTIONS["atan"])) == math.pi / 2
+
+
+@pytest.mark.parametrize("function", SMOOTH.values(), ids=SMOOTH)
+def test_the_gradient_outside_the_domain_is_open(function: Function) -> None:
+    """Where NumPy gives NaN for a number: a clause says so, and a vector that takes every gradient, as all may be."""
+    numpy_names = {"acosh": "arccosh", "asin": "arcsin", "acos": "arccos", "atanh": "arctanh", "rsqrt": "sqrt"}
+    ufunc = getattr(np, numpy_names.get(function.name, function.name), np.positive)
+    with np.errstate(all="ignore"):
+        limited = bool(np.isnan(ufunc(np.linspace(-3.0, 3.0, 25))).any())
+    assert bool(function.outside) == limited
+    if limited:
+        open_ = load_table()[function.name].clauses[-1]
+        (case,) = [one for one in load_vectors()[function.name] if open_.id in one["clauses"]]
+        assert open_.kind_class == "unspecified" and "gradient" in open_.text.lower()
+        for gradient in ([0.0], [1.5], [math.nan]):
+            given = Components([np.resize(np.float32(gradient), len(function.outside)), np.zeros(0, np.float32)])
+            assert compare(given, case["gradient"][0]) is None

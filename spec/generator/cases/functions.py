@@ -47,7 +47,14 @@ def function_books() -> list[Book]:
     """Return the books of the operators of one operand."""
     by_hand = [neg(), abs_(), sgn(), exp(), log(), sin(), tanh(), relu(), gelu(), silu()]
     written = {book.op for book in by_hand}
-    return [*by_hand, *(entry(one) for name, one in FUNCTIONS.items() if name not in written)]
+    books = [*by_hand, *(entry(one) for name, one in FUNCTIONS.items() if name not in written)]
+    for book in books:
+        numbers = FUNCTIONS[book.op].outside if book.op in FUNCTIONS else []
+        if numbers:
+            nan, open_ = nest("float32", [[NAN] * len(numbers), []]), [list(range(len(numbers))), []]
+            options = {"result": nan, "gradient": [[[0.0] * len(numbers), []]], "unspecified_gradient": open_}
+            book.value("float32/outside", "5 3", [nest("float32", [numbers, []])], **options)
+    return books
 
 
 def _common(book: Book, value: str, gradient: str) -> str:
