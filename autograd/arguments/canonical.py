@@ -51,7 +51,10 @@ def own_class(name: str, value: np.ndarray[Any, Any], device: str = "cpu") -> np
     """``value``, of whatever class, as one of NumPy's own, in the same memory, that can be an array of ``device``."""
     if type(value) is not np.ndarray:
         value = as_bare(name, value)
-    canonical_dtype(value.dtype, device)
+    try:
+        canonical_dtype(value.dtype, device)
+    except DTypeError as error:
+        raise DTypeError(f"{name}: {error}") from None
     if not 0 < value.size <= MOST_ELEMENTS:
         possible_shape(name, value.shape)
     return value
@@ -157,10 +160,15 @@ def as_array(name: str, value: Any, device: str = "cpu") -> Array:
     return Array(from_host(np.asarray(scalar(name, given, dtype_of(given))), device), device)
 
 
-def together(name: str, *values: Any) -> list[Any]:
-    """``values`` as Arrays, all on one device: that of the first Array, which numbers go to; None stays None."""
+def together(name: str, *values: Any, needed: int = 0) -> list[Any]:
+    """``values`` as Arrays, all on one device: that of the first Array, which numbers go to.
+
+    None stays None, but for the first ``needed`` values, among which it is refused.
+    """
     place = device_of(*values)
-    given = [x if x is None or type(x) is Array else as_array(name, x, place) for x in values]
+    given = [
+        x if type(x) is Array or (x is None and i >= needed) else as_array(name, x, place) for i, x in enumerate(values)
+    ]
     for x in given:
         if x is not None and x.storage.device != place:
             same_device(name, given)

@@ -21,6 +21,7 @@ from itertools import count
 from typing import Any
 
 from pynested.autograd import Array, no_grad
+from pynested.autograd.arguments.canonical import operand
 from pynested.autograd.array import raw
 from pynested.autograd.numbers import refused_operand, scalar
 from pynested.autograd.rules.kinds import same_device
@@ -110,8 +111,9 @@ def _name_component(name: str, of_dense: Callable[[Any, Any], Array], *operands:
         except (ArgumentError, DivisionByZero) as error:
             raise type(error)(str(error).replace(name, f"{name}: component {number}", 1)) from None
 
+    given = [x if type(x) is NestedArray else operand(name, x) for x in operands]
     with no_grad():
-        map_components(of_component, *operands)
+        map_components(of_component, *given)
 
 
 globals().update((name, _function(entry)) for name, entry in PAIRS.items())

@@ -54,8 +54,8 @@ def embedding(indices: Operand, weight: Dense) -> NestedArray | Array:
            [0. , 0.5]]), array([[1. , 1.5]]))
     """
     if type(indices) is not NestedArray:
-        return _rows_at(*together("embedding", indices, weight))
-    _, table = together("embedding", indices.data, weight)
+        return _rows_at(*together("embedding", indices, weight, needed=2))
+    _, table = together("embedding", indices.data, weight, needed=2)
     x = contiguous(indices)
     try:
         return over_last(x, (), lambda values: _rows_at(values, table))

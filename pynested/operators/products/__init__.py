@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, overload
 
 import numpy as np
@@ -10,7 +11,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments import canonical
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.dtypes import promoted
-from pynested.backends.errors import ShapeError, StructureError
+from pynested.backends.errors import PynestedError, ShapeError, StructureError
 from pynested.components.mapping import together
 from pynested.components.runs import over_last
 from pynested.nested.array import NestedArray
@@ -126,12 +127,13 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
            [43]]), array([[6]]))
     """
     if type(self) is not NestedArray and type(mat2) is not NestedArray:
-        a, b = canonical.together("bmm", self, mat2)
+        a, b = canonical.together("bmm", self, mat2, needed=2)
         if a.ndim != 3 or b.ndim != 3 or a.shape[0] != b.shape[0]:
             raise ShapeError(
                 f"bmm: shapes {a.shape} and {b.shape} must have three dimensions each and the same batch size."
             )
-        return multiplied(a, b)
+        found: Array = _called_bmm(multiplied, a, b)
+        return found
     a, b = together("bmm", self, mat2)
     if a.ndim != 3 or b.ndim != 3:
         raise StructureError(
@@ -142,8 +144,16 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
     if batches[0] != batches[1]:
         kind = StructureError if type(a) is type(b) else ShapeError
         raise kind(f"bmm: the operands have batch sizes {batches[0]} and {batches[1]}; they must be equal.")
-    product: NestedArray | Array = matmul(a, b)
+    product: NestedArray | Array = _called_bmm(matmul, a, b)
     return product
+
+
+def _called_bmm(product: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """Return the product; an error names `bmm`, which was called."""
+    try:
+        return product(a, b)
+    except PynestedError as error:
+        raise type(error)(str(error).replace("matmul:", "bmm:", 1)) from None
 
 
 @overload
@@ -185,10 +195,10 @@ def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> Joined:
            [143]]), array([[165]]))
     """
     if type(self) is not NestedArray:
-        x, w, shift = canonical.together("linear", self, weight, bias)
+        x, w, shift = canonical.together("linear", self, weight, bias, needed=2)
         check_linear(x.shape[-1] if x.ndim else None, w, shift)
         return transformed(x, w, shift)
-    _, w, shift = canonical.together("linear", self.data, weight, bias)
+    _, w, shift = canonical.together("linear", self.data, weight, bias, needed=2)
     if self.ndim < 2:
         raise StructureError("linear: the components have no dimensions; the last one is what weight multiplies.")
     features = self.regular_size(self.ndim - 1)

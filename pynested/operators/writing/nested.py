@@ -36,7 +36,7 @@ def write(self: NestedArray, name: str, value: Any) -> None:
     """Write ``value``, which broadcasts, into the array itself."""
     given = _given(name, value, self)
     _refuse(self, name, (given,))
-    _store(self, name, elementwise(name, _second, self.detach(), given))
+    _store(self, name, elementwise(label(name), _second, self.detach(), given))
 
 
 def assign(self: NestedArray, index: Index, value: Any) -> None:

@@ -103,7 +103,7 @@ def _listed(name: str, value: Any) -> np.ndarray[Any, Any]:
         raise
     except ValueError as error:
         raise ArgumentError(
-            f"{name}: a list with parts of different lengths is no array ({error}). Nest it first: "
+            f"{label(name)}: a list with parts of different lengths is no array ({error}). Nest it first: "
             "pn.nested_array(value)."
         ) from None
 
