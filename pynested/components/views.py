@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,19 @@ def picked(x: NestedArray, picks: slice) -> NestedArray:
 def sliced(x: NestedArray, dim: int, part: slice) -> NestedArray:
     """The entries along ``dim`` (canonical, not the batch) that ``part`` names in each component."""
     return x if part == WHOLE else taken(x, x.structure.sliced(dim - 1, part))
+
+
+def stretched(x: NestedArray, sizes: Mapping[int, int]) -> NestedArray:
+    """``x`` with axes of size 1 repeated, as a view; ``sizes`` are the new ones, by the axis of components."""
+    structure = x.structure
+    if isinstance(structure, Jagged):
+        shape = tuple(sizes.get(axis, size) for axis, size in enumerate(x.data.shape))
+        return around(moves.broadcast_to(x.data, shape), structure)
+    outline, strides = structure.outline.copy(), structure.strides.copy()
+    for axis, size in sizes.items():
+        outline[:, axis], strides[:, axis] = size, 0
+    offsets = np.where((outline[: len(x)] > 0).all(axis=1), structure.offsets, 0)
+    return taken(x, Part(Strided.derived(outline, strides, offsets, structure.buffer_size)))
 
 
 def component(x: NestedArray, i: int) -> Array:

@@ -19,6 +19,7 @@ from pynested.backends.errors import ArgumentError, DTypeError, named_type
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import DType, Index, IntsLike
 from pynested.operators.movement import views
+from pynested.operators.movement.reshaping import expanded
 from pynested.operators.writing import assign, write
 
 from .binding import own, take_whatever_comes
@@ -88,6 +89,15 @@ class Methods:
     def view(self: Any, *shape: Any) -> Self:
         """The memory in another shape, given as one tuple or size by size; see `pynested.view`."""
         return ops.view(self, _shape(shape))
+
+    def expand(self: Any, *shape: Any) -> Self:
+        """A view with dimensions of size 1 repeated to a shape, given as one tuple or size by size; -1 keeps a size.
+
+        Of a nested array the batch and irregular dimensions stay. The view cannot be written to.
+        """
+        sizes = _shape(shape)
+        made: Any = expanded(self, sizes) if isinstance(self, NestedArray) else views.broadcast_to(self, sizes)
+        return made
 
     def astype(self: Any, dtype: DType) -> Self:
         """A copy in another dtype: NumPy's name for ``to(dtype=dtype)``, which copies only where something changes."""

@@ -15,7 +15,7 @@ from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ShapeError
 from pynested.components.packing import elements, of_elements
 from pynested.components.shapes import apart, describe
-from pynested.components.views import taken
+from pynested.components.views import stretched, taken
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dense, Kind, Operand
 from pynested.structure import Ints, Jagged, Part, numels_of
@@ -189,6 +189,21 @@ def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:
             f"reshape_as: {which} of shape {describe(self.outline[i])} does not fill {describe(outline[i])}."
         )
     return of_elements(elements(self), outline, len(self), other.structure.ragged_dim)
+
+
+def expanded(x: NestedArray, shape: Any) -> NestedArray:
+    """Return a view with regular dimensions of size 1 repeated to ``shape``; -1 keeps the size of a dimension."""
+    sizes, known = _plain_shape("expand", x, shape), (len(x), *x.regular)
+    if len(sizes) != x.ndim:
+        raise ShapeError(f"expand: shape {sizes} has {len(sizes)} sizes and the array has {x.ndim} dimensions.")
+    for dim, (size, found) in enumerate(zip(sizes, known, strict=True)):
+        if size < -1 or (size not in (-1, found) and (not dim or found != 1)):
+            what = "is irregular" if found is None else f"has size {found}"
+            raise ShapeError(
+                f"expand: dimension {dim} {what} and cannot have size {size}; only regular dimensions of size 1, but "
+                "the batch, are repeated. Use -1 to keep a size."
+            )
+    return stretched(x, {dim - 1: size for dim, size in enumerate(sizes) if size not in (-1, known[dim])})
 
 
 def _reshaped(name: str, x: NestedArray, shape: tuple[int, ...], may_copy: bool) -> NestedArray:

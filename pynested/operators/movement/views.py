@@ -43,8 +43,13 @@ def as_strided(x: Array, size: Sequence[int], stride: Sequence[int], storage_off
 
 
 def broadcast_to(x: Array, shape: Sequence[int]) -> Array:
-    """A read-only view repeated to ``shape``."""
+    """A read-only view repeated to ``shape``; -1 keeps the size of a dimension."""
     wanted = canonical_shape("broadcast_to", (shape,))
+    own = (*[-1] * (len(wanted) - x.ndim), *x.shape)  # the sizes to keep, aligned at the right
+    if len(own) == len(wanted):
+        wanted = tuple(kept if size == -1 else size for size, kept in zip(wanted, own, strict=True))
+    if min(wanted, default=0) < 0:
+        raise ShapeError(f"broadcast_to: shape {wanted} has a size below 0; -1 keeps a size that the array has.")
     if broadcast_shape("broadcast_to", x.shape, wanted) != wanted:
         raise ShapeError(f"broadcast_to: an array of shape {x.shape} does not broadcast to {wanted}.")
     return x if x.shape == wanted else moves.broadcast_to(x, wanted)
