@@ -96,12 +96,22 @@ def poison(dtype: Any) -> Any:
 
 
 def place(
-    components: Sequence[Any], layout: Any = pn.jagged, placement: str = "packed", ragged: int = 1, grad: bool = False
+    components: Sequence[Any],
+    layout: Any = pn.jagged,
+    placement: str = "packed",
+    ragged: int = 1,
+    grad: bool = False,
+    gap: float | None = None,
 ) -> Placed:
-    """Components, at least one or with a logical shape, as an array of this layout, None if dense, and placement."""
+    """Components, at least one or with a logical shape, as an array of this layout, None if dense, and placement.
+
+    Holes contain ``gap``, or what `poison` says.
+    """
     given = Components([np.asarray(one) for one in components], getattr(components, "shape", None), _dtype(components))
     make = _jagged if layout is pn.jagged else _dense if layout is None else _strided
     buffer, places, nest = make(given, placement, ragged)
+    if gap is not None:
+        buffer[...] = gap
     for component, where in zip(given, places, strict=True):
         buffer.reshape(-1)[where] = component
     leaf = pn.array(_in_memory(buffer, placement), requires_grad=grad)

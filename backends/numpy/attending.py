@@ -86,10 +86,10 @@ def _attend(part: Part, heads: Heads, start: int, stop: int) -> None:
 def _attend_at_once(queries: Array, results: Array, part: Part, heads: Heads, block: Block) -> Array | None:
     """The results of queries that meet one block of keys, and log sums where they are saved."""
     scores, base = all_scores(queries, part, heads, block), np.asarray(0, queries.dtype)
-    lowered = not mild(scores)
+    small = mild(scores)
     hide(scores, part, heads, block)
-    if lowered:
-        base = _base(greatest(scores))
+    if not small.all():
+        base = where(small, scores.dtype.type(0), _base(greatest(scores)))
         scores -= base
     weights = np.exp(scores, out=scores)
     total = _divisor(sums(weights), part, heads, block)

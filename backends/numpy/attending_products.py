@@ -33,7 +33,7 @@ def meeting(rows: Array, columns: Array, strips: Strips | None, out: Array) -> A
 def mixed(weights: Array, rows: Array, seen: Array | None, strips: Strips | None, out: Array | None = None) -> Array:
     """``weights @ rows``, in which a row that is not seen takes no part, whatever it holds; the weight of it is 0."""
     if seen is not None and not finite(rows):
-        return _mixed_of_wild(weights, rows, seen, out)
+        return _mixed_of_wild(weights, rows, seen, strips, out)
     if strips is None:
         return np.asarray(np.matmul(weights, rows, out=out))
     if out is None:
@@ -43,15 +43,15 @@ def mixed(weights: Array, rows: Array, seen: Array | None, strips: Strips | None
     return out
 
 
-def _mixed_of_wild(weights: Array, rows: Array, seen: Array, out: Array | None) -> Array:
+def _mixed_of_wild(weights: Array, rows: Array, seen: Array, strips: Strips | None, out: Array | None) -> Array:
     """The same of rows that hold infinities or NaN."""
     calm = np.isfinite(rows)
-    found: Array = np.matmul(weights, where(calm, rows, 0), out=out)
+    found = mixed(weights, where(calm, rows, rows.dtype.type(0)), None, strips, out)
     seen = np.broadcast_to(seen, weights.shape)
     for j in np.flatnonzero(~calm.all(axis=(0, 1, 2, 4))).tolist():
         wild = where(calm[..., j : j + 1, :], 0, rows[..., j : j + 1, :])
         column = slice(j, j + 1)
-        found += where(seen[..., column] & (wild != 0), weights[..., column] * wild, 0)
+        np.add(found, weights[..., column] * wild, out=found, where=seen[..., column] & (wild != 0))
     return found
 
 
@@ -73,10 +73,16 @@ def greatest(scores: Array) -> Array:
     return found
 
 
-def mild(scores: Array) -> bool:
-    """Whether all scores are small, so that their exponentials can be added as they are; False if there is a NaN."""
+def mild(scores: Array) -> Array:
+    """Return the heads, (K, C, G, 1, 1), whose scores are all small: their exponentials are added as they are.
+
+    A head whose scores contain a NaN is not mild.
+    """
     lying = _lying(scores)
-    return bool(lying.min(initial=0) > -MILD and lying.max(initial=0) < MILD)
+    if lying.min(initial=0) > -MILD and lying.max(initial=0) < MILD:
+        return np.ones((*scores.shape[:3], 1, 1), np.bool_)
+    least, most = (extreme.reduce(scores, (3, 4), keepdims=True, initial=0) for extreme in (np.minimum, np.maximum))
+    return np.asarray((least > -MILD) & (most < MILD))
 
 
 def finite(*arrays: Array) -> bool:

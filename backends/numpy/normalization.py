@@ -16,7 +16,7 @@ from ..segments import Segments
 from .elementwise import where
 from .extremes import best_of_rows
 from .running import as_matrix, blocks, maximum_of, minimum_of, ones, quiet, run, scratch
-from .segment import max_runs, spans_of, sum_runs, with_runs
+from .segment import best_of_runs, spans_of, sum_runs, with_runs
 
 TAME = {np.dtype(np.float32): 40.0, np.dtype(np.float64): 300.0}  # exp of +-this, and sums of it, are ordinary numbers
 ROUNDING = {np.dtype(np.float32): 2.0**-23, np.dtype(np.float64): 2.0**-52}  # between 1 and its neighbour
@@ -39,7 +39,9 @@ def segment_softmax(x: NDArray[Any], segments: Segments, /) -> NDArray[Any]:
         block = rows[start:stop].astype(dtype, copy=False)
         target = out[start:stop] if dtype == out.dtype else np.empty(block.shape, dtype)
         if not tame(block):
-            with_runs(np.subtract, block, max_runs(block, segments, first, last), segments, first, last, target)
+            most = best_of_runs(np.maximum, block, segments, first, last)
+            base = lowered_by(best_of_runs(np.minimum, block, segments, first, last), most)
+            with_runs(np.subtract, block, base, segments, first, last, target)
             block = target
         np.exp(block, out=target)
         with_runs(np.divide, target, sum_runs(target, segments, first, last), segments, first, last, out[start:stop])
@@ -87,9 +89,10 @@ def softmax_last(x: NDArray[Any], /) -> NDArray[Any]:
         block = rows[start:stop].astype(dtype, copy=False)
         target = out[start:stop] if dtype == out.dtype else np.empty(block.shape, dtype)
         if not tame(block):
-            greatest = np.empty(len(block), dtype)
-            best_of_rows(np.maximum, block, greatest)
-            block = np.subtract(block, greatest[:, None], out=target)
+            least, most = np.empty((2, len(block)), dtype)
+            best_of_rows(np.minimum, block, least)
+            best_of_rows(np.maximum, block, most)
+            block = np.subtract(block, lowered_by(least, most)[:, None], out=target)
         np.exp(block, out=target)
         sums = np.vecdot(target, row_of_ones)
         np.divide(target, sums[:, None], out=out[start:stop], casting="same_kind")
@@ -123,6 +126,16 @@ def tame(block: NDArray[Any]) -> bool:
     limit = TAME[block.dtype]
     # NaN compares false, so that a block with one is not tame.
     return minimum_of(block) > -limit and maximum_of(block) < limit  # type: ignore[no-any-return]
+
+
+def lowered_by(least: NDArray[Any], most: NDArray[Any]) -> NDArray[Any]:
+    """Return what is subtracted from each run: its maximum, but 0 if the run is tame.
+
+    A tame run has the same bits beside other runs that are not.
+    """
+    limit = TAME[most.dtype]
+    lowered: NDArray[Any] = where((least > -limit) & (most < limit), most.dtype.type(0), most)
+    return lowered
 
 
 @quiet
@@ -175,7 +188,7 @@ def _doubtful(means: NDArray[Any], variances: NDArray[Any], width: int, eps: flo
     """
     error, small = width * ROUNDING[means.dtype], ROOT[means.dtype] ** 2
     enough = small if eps < small else 0
-    rounding = error * error * means.dot(means)  # of all rows together: one comparison tells that none is
+    rounding = 2 * error * error * means.dot(means)  # of all rows together, and more than that of each as it is rounded
     if minimum_of(variances) >= max(rounding, enough) and maximum_of(variances) < np.inf:
         return None
     rows = np.flatnonzero(~((variances >= np.maximum(np.square(error * means), enough)) & (variances < np.inf)))

@@ -108,8 +108,9 @@ def segment_max_backward(
         count = sum_runs(attained, segments, first, last)
         share = cotangents[first:last] / count
         with_runs(np.multiply, attained, share, segments, first, last, out[start:stop])
-        if not np.isfinite(share).all():  # 0 times a cotangent of NaN is not 0
-            chosen = np.repeat(count > 0, segments.lengths[first:last], axis=0)
+        wild = ~np.isfinite(share)
+        if wild.any():  # 0 times a cotangent of NaN is not 0
+            chosen = np.repeat(wild & (count > 0), segments.lengths[first:last], axis=0)
             out[start:stop][chosen & (attained == 0)] = 0
 
     run(work, spans_of(rows, segments), rows.nbytes)
@@ -233,11 +234,6 @@ def _selector(segments: Segments, first: int, last: int, dtype: np.dtype[Any]) -
         return sparse.csr_array((ones, columns, ends.astype(columns.dtype)), shape=(last - first, rows))
 
     return segments.remember(("selector", first, last, dtype), make)
-
-
-def max_runs(block: NDArray[Any], segments: Segments, first: int, last: int) -> NDArray[Any]:
-    """(last - first, D): the maxima of runs first:last, whose rows the block is."""
-    return best_of_runs(np.maximum, block, segments, first, last)
 
 
 def best_of_runs(better: np.ufunc, block: NDArray[Any], segments: Segments, first: int, last: int) -> NDArray[Any]:
