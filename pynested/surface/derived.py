@@ -21,7 +21,8 @@ SIGNS = {
 Binary = Callable[[Callable[[Any, Any], Any], Any, Any], Any]  # a function and its operands -> result, NotImplemented
 _FUNCTIONS_ONLY = frozenset({"getitem", "cross_entropy"})  # written x[index]; a function in PyTorch too
 IN_PLACE = (  # what has a method that writes in place, as add_
-    "add", "sub", "clamp", "neg", "abs", "relu", "masked_fill",
+    "add", "sub", "clamp", "neg", "abs", "sgn", "relu", "gelu", "silu", "logical_not", "masked_fill",
+    "cumsum", "dropout",
     *(name for name, one in FUNCTIONS.items() if one.dtypes != "bool"),
     *(name for name, one in PAIRS.items() if one.in_place),
 )  # fmt: skip
