@@ -26,6 +26,7 @@ NUMBERS = (0.0, 1e30, -1e30, np.inf, -np.inf, np.nan)
 PLACEMENTS = ("packed", "holes")
 MEETING = {"equal", "allclose"}  # operators whose result is one number, of all components
 LOSSES = ("sum", "mean")  # of cross entropy
+# The components of the result are others.
 MOVING = {*product(("getitem",), ("list", "component", "mask")), ("to_padded_array", "larger")}
 
 
@@ -83,6 +84,11 @@ def _unchanged(sample: int) -> list[Numbers]:
 
 def _same_bits(a: Numbers, b: Numbers) -> bool:
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def test_every_operator_is_called() -> None:
+    left_out = {call.op for call in CALLS} - {call.op for call, _ in SAMPLES}
+    assert left_out == {*MEETING, "narrow"}  # samples of narrow move components
 
 
 @pytest.mark.parametrize("number", NUMBERS)
