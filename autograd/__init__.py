@@ -15,6 +15,7 @@ from .containers import flatten, register_container
 from .counted import arange
 from .create import array, empty, full, ones, zeros
 from .default_device import get_default_device, set_default_device
+from .default_dtype import get_default_dtype, set_default_dtype
 from .drawn import rand, randint, randn
 from .exchange import from_dlpack
 from .function import Function
@@ -24,7 +25,7 @@ from .show import tape
 
 __all__ = [
     "Array", "Function", "anomaly", "arange", "array", "backward", "checkpoint", "empty", "enable_grad", "flatten",
-    "from_dlpack", "full", "get_default_device", "grad", "gradcheck", "hessian", "hvp", "is_grad_enabled", "jacobian",
-    "jvp", "manual_seed", "no_grad", "ones", "rand", "randint", "randn", "register_container", "set_default_device",
-    "tape", "vjp", "zeros",
+    "from_dlpack", "full", "get_default_device", "get_default_dtype", "grad", "gradcheck", "hessian", "hvp",
+    "is_grad_enabled", "jacobian", "jvp", "manual_seed", "no_grad", "ones", "rand", "randint", "randn",
+    "register_container", "set_default_device", "set_default_dtype", "tape", "vjp", "zeros",
 ]  # fmt: skip

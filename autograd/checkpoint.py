@@ -19,6 +19,7 @@ from . import random
 from .array import Array
 from .containers import flatten
 from .default_device import get_default_device, set_default_device
+from .default_dtype import get_default_dtype, set_default_dtype
 from .graph import boundary, lines_before, nodes_between, pull_back, push_forward
 from .modes import Mode
 from .pending import Pending
@@ -80,7 +81,7 @@ class _Checkpoint(Rule):
         self.name = f"checkpoint of {getattr(function, '__name__', function)}"
         self.function = function
         self.stream = random.get_state()
-        self.device = get_default_device()
+        self.device, self.dtype = get_default_device(), get_default_dtype()
         self.arrays, self.rebuild = flatten(arguments)
         self.count = len(self.arrays)
 
@@ -116,7 +117,12 @@ class _Checkpoint(Rule):
                     "writing."
                 )
         saved = line.saved()[0]
-        with Mode(state.mode or RECORDING), random.drawn_again(self.stream), set_default_device(self.device):
+        with (
+            Mode(state.mode or RECORDING),
+            random.drawn_again(self.stream),
+            set_default_device(self.device),
+            set_default_dtype(self.dtype),
+        ):
             results = flatten(self.function(*self.rebuild(saved[: self.count])))[0]
         self.compare(saved[self.count :], results)
         return results

@@ -18,6 +18,7 @@ from .arguments.canonical import canonical_dtype
 from .array import Array
 from .create import array
 from .default_device import chosen_device
+from .default_dtype import dtype_of_python
 from .numbers import Number, canonical_number, check_fits, in_words, scalar, weak_dtype
 
 _FLOAT64, _INT64 = np.dtype(np.float64), np.dtype(np.int64)
@@ -62,4 +63,5 @@ def arange(
 def _common(limits: tuple[Any, ...], given: list[Number]) -> np.dtype[Any]:
     """The dtype of the limits: that of NumPy's scalars among them, beside which Python's numbers are weak."""
     own = [limit.dtype for limit in limits if isinstance(limit, np.generic)]
-    return reduce(lambda common, one: weak_dtype(one, common), given, promoted(*own) if own else _INT64)
+    common = reduce(lambda common, one: weak_dtype(one, common), given, promoted(*own) if own else _INT64)
+    return dtype_of_python(limits, common)

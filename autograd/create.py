@@ -1,9 +1,10 @@
 """New arrays: from data, and filled. `pynested.autograd.counted` has evenly spaced ones, and `drawn` random ones.
 
-The dtype is one of nine, and bfloat16 on devices with kernels; float64 unless something else is said, and DTypeError
-for every other. A shape is given as numbers or as one tuple; ArgumentError for a negative size, ShapeError for more
-dimensions or elements than an array can have. The device is that of `set_default_device` unless one is named;
-DeviceError for one that is not there. With ``requires_grad`` operations on the array, a leaf, are recorded.
+The dtype is one of nine, and bfloat16 on devices with kernels; DTypeError for every other. Unless one is named, it is
+that of the data, or that of `set_default_dtype`. A shape is given as numbers or as one tuple; ArgumentError for a
+negative size, ShapeError for more dimensions or elements than an array can have. The device is that of
+`set_default_device` unless one is named; DeviceError for one that is not there. With ``requires_grad`` operations on
+the array, a leaf, are recorded.
 """
 
 from __future__ import annotations
@@ -22,10 +23,9 @@ from .arguments.canonical import canonical_dtype, numpy_array
 from .arguments.shapes import canonical_shape, possible_shape
 from .array import Array
 from .default_device import chosen_device
+from .default_dtype import chosen_dtype, dtype_of_python
 from .numbers import canonical_number, check_fits, dtype_of, scalar
 from .rules.devices import converted
-
-_DEFAULT = np.dtype(np.float64)
 
 
 def finished(array: Array, requires_grad: bool) -> Array:
@@ -48,8 +48,8 @@ def array(
     data : array_like
         Copied, unless ``copy`` is False and neither dtype nor device need a copy.
     dtype : dtype, optional
-        That of the data by default. Integers and wider floats are rounded to a floating one; every other change of a
-        value is an error, for which `Array.to` is there.
+        That of the data by default, and of Python's floats that of `set_default_dtype`. Integers and wider floats are
+        rounded to a floating one; every other change of a value is an error, for which `Array.to` is there.
     device : str, optional
         By default that of an array, and for other data that of `set_default_device`.
     requires_grad : bool
@@ -77,7 +77,7 @@ def array(
     get_backend(place)
     given = data.detach() if type(data) is Array else (Array if copy else Array.over)(_as_numpy(data))
     possible_shape("array", given.shape)
-    kind = canonical_dtype(given.dtype if dtype is None else dtype, place)
+    kind = canonical_dtype(dtype_of_python(data, given.dtype) if dtype is None else dtype, place)
     if given.data.size or not isinstance(data, list | tuple):  # lists without elements have no dtype to convert from
         check_fits("array", given.data, kind)
     made = converted(given, place, kind)
@@ -127,7 +127,7 @@ def _filled(name: str, shape: Any, value: Any, dtype: DTypeLike | None, device: 
 
 def kind_of(dtype: DTypeLike | None, place: str) -> np.dtype[Any]:
     """The dtype that is named, or the default one."""
-    return canonical_dtype(_DEFAULT if dtype is None else dtype, place)
+    return canonical_dtype(chosen_dtype(dtype), place)
 
 
 def sizes_of(name: str, shape: tuple[Any, ...]) -> tuple[int, ...]:
@@ -161,7 +161,8 @@ def full(
 def filled(name: str, shape: Any, fill_value: Any, dtype: DTypeLike | None, device: str | None) -> Array:
     """`full` for the function ``name``."""
     number = canonical_number(name, "fill_value", fill_value)
-    kind = getattr(fill_value, "dtype", dtype_of(number)) if dtype is None else dtype
+    own = getattr(fill_value, "dtype", dtype_of(number))
+    kind = dtype_of_python(fill_value, own) if dtype is None else dtype
     return _filled(name, (shape,), number, kind, device)
 
 

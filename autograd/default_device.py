@@ -2,62 +2,20 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
-from types import TracebackType
 from typing import Any
 
-from pynested.backends import get_backend
+from pynested.backends import canonical_device, get_backend
 
 from .arguments.canonical import as_array
 from .array import Array
 from .rules.devices import to_device
+from .thread_defaults import DefaultBlock, ThreadDefault
+
+_default = ThreadDefault("device", "cpu")
 
 
-class _Thread(threading.local):
-    """The default device of the current thread; every thread begins with the CPU.
-
-    Attributes
-    ----------
-    device : str
-        The default now.
-    fresh : DefaultDevice or None
-        What was set last, as long as no block has been entered or left since.
-    before : list of str
-        What is restored at the ends of the blocks that are open.
-    """
-
-    def __init__(self) -> None:
-        self.device = "cpu"
-        self.fresh: DefaultDevice | None = None
-        self.before: list[str] = []
-
-
-_thread = _Thread()
-
-
-class DefaultDevice:
-    """What `set_default_device` did, undone at the end of a ``with`` block; later blocks do, and undo, it again."""
-
-    def __init__(self, device: str) -> None:
-        self._device, self._before = device, _thread.device
-        _thread.device, _thread.fresh = device, self
-
-    def __enter__(self) -> None:
-        """Set the device, unless the call has just done so."""
-        _thread.before.append(self._before if _thread.fresh is self else _thread.device)
-        _thread.device, _thread.fresh = self._device, None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        _thread.device, _thread.fresh = _thread.before.pop(), None
-
-    def __repr__(self) -> str:
-        return f"<default device {self._device!r}>"
-
-
-def set_default_device(device: str | None) -> DefaultDevice:
+def set_default_device(device: str | None) -> DefaultBlock[str]:
     """Let new arrays lie on ``device`` where nothing else is said, from now on or for the length of a ``with`` block.
 
     Parameters
@@ -67,7 +25,7 @@ def set_default_device(device: str | None) -> DefaultDevice:
 
     Returns
     -------
-    DefaultDevice
+    DefaultBlock
         For a ``with`` block, at whose end the device before it is the default again; it can be kept for more blocks.
 
     Raises
@@ -92,9 +50,9 @@ def set_default_device(device: str | None) -> DefaultDevice:
     ...     pn.zeros(2).device
     'cpu'
     """
-    place = "cpu" if device is None else device
+    place = "cpu" if device is None else canonical_device(device)
     get_backend(place)
-    return DefaultDevice(place)
+    return DefaultBlock(_default, place)
 
 
 def get_default_device() -> str:
@@ -105,17 +63,17 @@ def get_default_device() -> str:
     >>> pn.get_default_device()
     'cpu'
     """
-    return _thread.device
+    return _default.value
 
 
 def chosen_device(device: str | None, given: Iterable[Any] = ()) -> str:
     """``device`` where it is named, else that of the first array among those ``given``, else the default one."""
     if device is not None:
-        return device
+        return canonical_device(device)
     for one in given:
         if type(one) is Array:
             return one.device
-    return _thread.device
+    return _default.value
 
 
 def placed(name: str, value: Any, device: str | None = None) -> Array:

@@ -12,6 +12,7 @@ from pynested.backends.host import to_host
 from pynested.backends.sharing import went_out
 
 from .array import Array
+from .default_dtype import is_default_dtype
 from .equip import equip
 from .methods import Methods
 
@@ -132,7 +133,7 @@ class Protocols(Methods):
         return int(self._one("index"))
 
     def __repr__(self: Any) -> str:
-        tail = f", dtype={self.dtype}" if self.dtype not in (np.float64, np.int64, np.bool_) else ""
+        tail = "" if is_default_dtype(self.dtype) else f", dtype={self.dtype}"
         if self.line is not None:
             tail += f", made by {self.line.name}"
         elif self.requires_grad:

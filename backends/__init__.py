@@ -14,7 +14,7 @@ from .heads import Heads
 from .interface import Backend
 from .matrices import Matrices
 from .places import packed_offsets, packed_strides, same_integers, strided_index, surely_apart
-from .registry import devices, get_backend, is_loaded, register_backend, register_kernel
+from .registry import canonical_device, devices, get_backend, is_loaded, register_backend, register_kernel
 from .segments import Segments
 from .storage import Storage
 
@@ -26,6 +26,7 @@ __all__ = [
     "Storage",
     "allocate",
     "allocator",
+    "canonical_device",
     "devices",
     "get_backend",
     "is_loaded",

@@ -24,11 +24,27 @@ def register_loader(device: str, load: Callable[[], Backend]) -> None:
     _loaders[device] = load
 
 
+def canonical_device(device: str) -> str:
+    """``device`` without the number 0: ``"cuda:0"`` is ``"cuda"``. DeviceError for any other number."""
+    if not isinstance(device, str) or ":" not in device:
+        return device
+    name, _, number = device.partition(":")
+    if number == "0":
+        return name
+    raise DeviceError(
+        f"device {device!r}: only number 0 of a kind of device is used. Write {name!r} or '{name}:0'; of several GPUs "
+        "the environment variable CUDA_VISIBLE_DEVICES chooses the one that is number 0."
+    )
+
+
 def get_backend(device: str) -> Backend:
     """The backend of a device; DeviceError where there is none."""
     try:
         return _by_device[device]
     except (KeyError, TypeError):  # not asked for yet, unknown, or nothing that could be known
+        place = canonical_device(device)
+        if place != device:
+            return get_backend(place)
         load = _loaders.get(device) if isinstance(device, str) else None
     if load is None:
         raise DeviceError(f"no backend for device {device!r}: devices with one are {', '.join(devices())}.")

@@ -29,6 +29,7 @@ from pynested.autograd import (  # noqa: E402
     from_dlpack,
     full,
     get_default_device,
+    get_default_dtype,
     grad,
     gradcheck,
     hessian,
@@ -43,6 +44,7 @@ from pynested.autograd import (  # noqa: E402
     randint,
     randn,
     set_default_device,
+    set_default_dtype,
     tape,
     vjp,
     zeros,
@@ -79,6 +81,7 @@ from .interchange import (  # noqa: E402
 from .nested import opening as _opening  # noqa: E402, F401  nested arrays make themselves known to autograd
 from .nested.array import NestedArray  # noqa: E402
 from .operators import *  # noqa: E402
+from .operators.writing.random_numbers import normal_, uniform_  # noqa: E402
 from .structure.layouts import Layout, jagged, strided  # noqa: E402
 from .surface import passing as _passing  # noqa: E402
 from .surface import protocols as _protocols  # noqa: E402, F401  what both classes have of the operators
@@ -89,17 +92,19 @@ bool = _np.dtype(_np.bool_)
 int8, int16, int32, int64 = _np.dtype(_np.int8), _np.dtype(_np.int16), _np.dtype(_np.int32), _np.dtype(_np.int64)
 uint8 = _np.dtype(_np.uint8)
 float16, float32, float64 = _np.dtype(_np.float16), _np.dtype(_np.float32), _np.dtype(_np.float64)
+# PyTorch's other names; not in __all__, so that a star import leaves Python's float and int alone.
+half, float, double, int, long = float16, float32, float64, int32, int64
 
 __all__ = [
     "Array", "Function", "Layout", "NestedArray", "__version__", "allocators", "anomaly", "arange", "array", "bool",
-    "checkpoint", "compile", "dispatch_table", "elementwise", "empty", "empty_like", "enable_grad", "errors",
-    "float16", "float32", "float64", "from_arrow", "from_awkward", "from_csr", "from_dlpack", "from_jax",
-    "from_numpy", "from_pandas", "from_tensorflow", "from_torch", "full", "full_like", "get_default_device", "grad",
-    "gradcheck", "hessian", "hvp", "int16", "int32", "int64", "int8", "is_grad_enabled", "jacobian", "jagged",
-    "jvp", "kernel", "leak_check", "load", "manual_seed", "map_components", "memory", "no_grad", "ones",
-    "ones_like", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "save",
-    "set_default_device", "strided", "tape", "timeline", "to_arrow", "to_awkward", "to_csr", "to_jax", "to_numpy",
-    "to_pandas", "to_tensorflow", "to_torch", "trace", "training", "uint8", "vjp", "zeros", "zeros_like",
+    "checkpoint", "compile", "dispatch_table", "elementwise", "empty", "empty_like", "enable_grad", "errors", "float16",
+    "float32", "float64", "from_arrow", "from_awkward", "from_csr", "from_dlpack", "from_jax", "from_numpy",
+    "from_pandas", "from_tensorflow", "from_torch", "full", "full_like", "get_default_device", "get_default_dtype",
+    "grad", "gradcheck", "hessian", "hvp", "int16", "int32", "int64", "int8", "is_grad_enabled", "jacobian", "jagged",
+    "jvp", "kernel", "leak_check", "load", "manual_seed", "map_components", "memory", "no_grad", "normal_", "ones",
+    "ones_like", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "save", "set_default_device",
+    "set_default_dtype", "strided", "tape", "timeline", "to_arrow", "to_awkward", "to_csr", "to_jax", "to_numpy",
+    "to_pandas", "to_tensorflow", "to_torch", "trace", "training", "uint8", "uniform_", "vjp", "zeros", "zeros_like",
 ]  # fmt: skip
 # Imported from there when they are first asked for.
 _LATER = {

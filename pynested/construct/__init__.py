@@ -132,7 +132,7 @@ def _of_nothing(layout: Layout, dtype: Any, device: str, requires_grad: bool) ->
             "nested_array: an empty list says nothing of the components' dimensions; use "
             "pn.nested_array_from_jagged(values, offsets=[0]) for a jagged array without components."
         )
-    values = array([], dtype=dtype or np.float64, device=device, requires_grad=requires_grad)
+    values = array([], dtype=dtype, device=device, requires_grad=requires_grad)
     return NestedArray(values, Strided.of_packed(np.zeros((1, 0), np.int64), 0))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array, canonical_dtype, numpy_array
 from pynested.autograd.default_device import chosen_device
+from pynested.autograd.default_dtype import dtype_of_python
 from pynested.autograd.numbers import check_fits
 from pynested.backends.dtypes import is_bfloat16
 from pynested.backends.errors import ArgumentError, DTypeError, PynestedError, StructureError
@@ -52,7 +53,8 @@ def _as_numpy(name: str, i: int, value: Any) -> np.ndarray[Any, Any]:
     if type(value) is NestedArray:
         raise StructureError(f"{name}: entry {i} is nested; there is one level of nesting only.")
     try:
-        return numpy_array(f"{name}: entry {i}", value)
+        made = numpy_array(f"{name}: entry {i}", value)
+        return made.astype(dtype_of_python(value, made.dtype), copy=False)
     except PynestedError:
         raise
     except (ValueError, TypeError) as error:  # ragged lists, and memory that NumPy cannot reach

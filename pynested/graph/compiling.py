@@ -10,7 +10,7 @@ from types import MethodType
 from typing import Any
 
 from pynested.autograd.tape import ANOMALY, state
-from pynested.backends.errors import ArgumentError, named_type
+from pynested.backends.errors import ArgumentError, TraceError, named_type
 from pynested.surface.passing import all_see, step, unwatched, watchers
 
 from .chains import Chain
@@ -76,9 +76,9 @@ class _Signature:
 class Compiled:
     """A function that `pynested.compile` made; call it as the function."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], fullgraph: bool = False) -> None:
         functools.update_wrapper(self, function)
-        self.function = function
+        self.function, self.fullgraph = function, fullgraph
         self._known: dict[Key, _Signature] = {}
         self._variables: list[Place] | None = None  # they are looked for when all of them are there
         self._warned = False
@@ -134,7 +134,7 @@ class Compiled:
     def _first(self, key: Key, signature: _Signature, args: Any, kwargs: Any, arrays: list[Any]) -> Any:
         """A call for which there is no graph yet."""
         if signature.uncompiled:
-            return self.function(*args, **kwargs)
+            return self._uncompiled(signature, args, kwargs)
         why = "another answer to what the function asks of sizes" if signature.graphs else _said(key, len(args), kwargs)
         with unwatched():
             recording = recorded(self.function, args, kwargs)
@@ -145,14 +145,20 @@ class Compiled:
                 f"at {late.spot} the function acts on what {late.name} gives, after it has written or drawn, so that "
                 "no other graph could begin anew"
             )
-            return self.function(*args, **kwargs)
+            return self._uncompiled(signature, args, kwargs)
         result = self._tried(graph, arrays, args, kwargs)
         if result is _OTHERWISE:
             signature.uncompiled = "what the function asks of its arguments has another answer in a graph"
-            return self.function(*args, **kwargs)
+            return self._uncompiled(signature, args, kwargs)
         signature.graphs.append(graph)
         self._count()
         return result
+
+    def _uncompiled(self, signature: _Signature, args: Any, kwargs: Any) -> Any:
+        """A call without a graph, which ``fullgraph`` refuses."""
+        if self.fullgraph:
+            raise TraceError(f"compile: no graph holds the function: {signature.uncompiled}. Leave fullgraph out.")
+        return self.function(*args, **kwargs)
 
     def _made(self, why: str, recording: Recording, held: list[Any]) -> Made:
         program, notes = optimized(recording)
@@ -211,13 +217,17 @@ class Compiled:
         return "\n".join(lines) or "no graph yet: call the function"
 
 
-def compile(function: Callable[..., Any]) -> Compiled:
+def compile(function: Callable[..., Any], *, fullgraph: bool = False) -> Compiled:
     """``function`` as a whole, faster: it gives the same, bit for bit, with the same gradients and the same errors.
 
     Parameters
     ----------
     function : callable
-        Takes and gives arrays, nested ones too, also in tuples, lists and dicts. It may be a decorated one.
+        Takes and gives arrays, nested ones too, also in tuples, lists and dicts. It may be a decorated one, or an
+        object that is called as one, whose attributes are read anew at each call.
+    fullgraph : bool
+        True raises TraceError if the function itself would be called instead of a graph, as PyTorch does; `explain`
+        says why there is none.
 
     Returns
     -------
@@ -251,7 +261,7 @@ def compile(function: Callable[..., Any]) -> Compiled:
     """
     if not callable(function):
         raise ArgumentError(f"compile: a function is compiled, not {named_type(function)}: pn.compile(f).")
-    return Compiled(function)
+    return Compiled(function, fullgraph)
 
 
 def _key(arrays: list[Any]) -> Key:

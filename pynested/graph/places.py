@@ -6,11 +6,12 @@ better`` it is the better one. So a place is a way to go, and not the array itse
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -108,10 +109,22 @@ def _inside(thing: Any, place: Place) -> Iterator[tuple[Any, Place]]:
         for i, one in enumerate(thing):
             yield one, place.inside(f"[{i}]", _item(i))
     elif not isinstance(thing, ModuleType) and not _ours(type(thing)):
-        for name, one in list(getattr(thing, "__dict__", {}).items()):
+        for name, one in _attributes(thing):
             yield one, place.inside(f".{name}", attrgetter(name))
         if callable(thing) and isinstance(type(thing).__call__, FunctionType):
             yield type(thing).__call__, place
+
+
+def _attributes(thing: Any) -> list[tuple[str, Any]]:
+    """The attributes of an object by name: its own, those of its slots, and what its classes hold for all objects."""
+    found = dict(getattr(thing, "__dict__", {}))
+    for kind in type(thing).__mro__:
+        for name, one in list(vars(kind).items()):
+            if isinstance(one, MemberDescriptorType):
+                one = getattr(thing, name, None)
+            if name not in found and not name.startswith("__") and isinstance(one, (*_KEPT, *_NUMBERS, *CONTAINERS)):
+                found[name] = one
+    return list(found.items())
 
 
 def _item(key: Any) -> Callable[[Any], Any]:
@@ -119,7 +132,10 @@ def _item(key: Any) -> Callable[[Any], Any]:
 
 
 def _ours(thing: Any) -> bool:
-    return str(getattr(thing, "__module__", "")).partition(".")[0] in ("pynested", "numpy", "builtins")
+    module = str(getattr(thing, "__module__", "")).partition(".")[0]
+    if module == "builtins":  # also the module of what `exec` defines in a namespace without a name
+        return getattr(builtins, thing.__name__, None) is thing
+    return module in ("pynested", "numpy")
 
 
 def _variables(function: FunctionType) -> Iterator[tuple[Any, Place]]:

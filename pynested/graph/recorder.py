@@ -36,7 +36,7 @@ SIZES = frozenset({
 DRAWS = frozenset({
     "rand", "randn", "randint", "rand_like", "randn_like", "randint_like", "dropout", "manual_seed",
     "multi_head_attention", "scaled_dot_product_attention", "transformer_encoder_layer", "transformer_decoder_layer",
-    "set_default_device",
+    "set_default_device", "set_default_dtype", "uniform_", "normal_",
 })  # fmt: skip
 _ACTS = frozenset({
     "__setitem__", "Array.accumulate", "Array.backward", "NestedArray.backward", "Array.retain_grad",

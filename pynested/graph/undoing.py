@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd import Array, get_default_device, set_default_device
+from pynested.autograd import Array, get_default_device, get_default_dtype, set_default_device, set_default_dtype
 from pynested.nested.array import NestedArray
 
 
 def _place(device: str) -> None:
     set_default_device(device)
+
+
+def _type(dtype: np.dtype[Any]) -> None:
+    set_default_dtype(dtype)
 
 
 class Undoing:
@@ -37,6 +41,8 @@ class Undoing:
         target = kwargs.get("out") if "out" in kwargs else args[0] if args else None
         if name == "set_default_device":
             self.steps.append(partial(_place, get_default_device()))
+        elif name == "set_default_dtype":
+            self.steps.append(partial(_type, get_default_dtype()))
         elif isinstance(target, NestedArray):
             self._before(name, target.data, "out" in kwargs)
         elif type(target) is Array:

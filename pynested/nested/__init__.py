@@ -1,1 +1,12 @@
 """`NestedArray`: the class, its methods, and what Python and NumPy ask of it."""
+
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+from pynested.surface.missing import no_function
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise no_function(__name__, name, getattr(sys.modules["pynested"], "__all__", ()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pynested.autograd.default_dtype import is_default_dtype
 from pynested.backends.host import to_host
 from pynested.components.views import component_data
 from pynested.structure.layouts import jagged
@@ -43,10 +44,12 @@ def _facts(x: NestedArray) -> str:
     facts = [f", shape={x.shape}"]
     if x.layout is jagged:
         facts.append(", layout=pn.jagged")
-    if x.dtype not in (np.float64, np.int64, np.bool_):
+    if not is_default_dtype(x.dtype):
         facts.append(f", dtype={x.dtype}")
     if x.data.line is not None:
         facts.append(f", made by {x.data.line.rule.name}")
     elif x.requires_grad:
         facts.append(", requires_grad=True")
+    if x.device != "cpu":
+        facts.append(f", device={x.device!r}")
     return "".join(facts)

@@ -14,7 +14,7 @@ from pynested.autograd.arguments.canonical import as_array, canonical_dtype
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules.devices import converted
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, StructureError
-from pynested.backends.registry import devices
+from pynested.backends.registry import canonical_device, devices
 from pynested.components import packing
 from pynested.construct import as_nested_array, nested_array
 from pynested.construct.buffers import nested_array_from_jagged, nested_array_from_strided
@@ -121,8 +121,9 @@ def _placed(x: Array, *targets: Any, dtype: Any, device: str | None) -> Array:
     places: list[str] = []
     kinds: list[Any] = []
     for target in (*targets, *[one for one in (device, dtype) if one is not None]):
-        if isinstance(target, str) and target in devices():
-            places.append(target)
+        place = canonical_device(target) if isinstance(target, str) else ""
+        if place in devices():
+            places.append(place)
         elif target is None:
             raise DTypeError("to: None is neither a dtype nor a device.")
         else:

@@ -20,7 +20,7 @@ from pynested.nested.array import NestedArray
 from pynested.nested.operands import DType, Index, IntsLike
 from pynested.operators.movement import views
 from pynested.operators.movement.reshaping import expanded
-from pynested.operators.writing import assign, write
+from pynested.operators.writing import assign, random_numbers, write
 
 from .binding import own, take_whatever_comes
 
@@ -115,6 +115,14 @@ class Methods:
     def zero_(self: Any) -> Self:
         """Write zeros everywhere."""
         return write(self, "zero", 0)
+
+    def uniform_(self: Any, low: float = 0.0, high: float = 1.0, generator: np.random.Generator | None = None) -> Self:
+        """Write uniform random numbers from [low, high); see `pynested.uniform_`."""
+        return random_numbers.uniform_(self, low, high, generator)
+
+    def normal_(self: Any, mean: float = 0.0, std: float = 1.0, generator: np.random.Generator | None = None) -> Self:
+        """Write random numbers with a normal distribution; see `pynested.normal_`."""
+        return random_numbers.normal_(self, mean, std, generator)
 
     def __contains__(self: Any, value: Any) -> bool:
         return bool(self.eq(value).any())

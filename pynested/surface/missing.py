@@ -21,6 +21,12 @@ FUNCTIONS = {
     "nested_tensor_from_jagged": "nested_array_from_jagged", "to_padded_tensor": "to_padded_array", "max": "amax",
     "min": "amin", "concat": "cat", "concatenate": "cat", "swapaxes": "transpose", "expand_dims": "unsqueeze",
     "astype": "to", "array_equal": "equal", "take": "getitem", "multiply": "mul", "subtract": "sub", "divide": "div",
+    "nn": "linear, pn.layer_norm, pn.embedding and so on: layers are functions, and take their weights as arguments",
+    "functional": "softmax, pn.gelu and so on: all functions are in pn itself",
+    "wrap_buffer": "nested_array_from_strided(buffer, sizes), or pn.nested_array_from_jagged(values, offsets)",
+    "map_nt": "map_components(function, x)", "map_nested_tensor": "map_components(function, x)",
+    "NestedTensor_from_mask": "narrow(padded, 1, 0, mask.sum(1), layout=pn.jagged) if each row of the mask begins with "
+    "its True, else pn.masked_select",
 }  # fmt: skip
 
 
@@ -46,7 +52,11 @@ def without_missing(owner: type, names: Iterable[str]) -> list[str]:
     return [name for name in names if not isinstance(getattr_static(owner, name, None), Missing)]
 
 
-def no_function(module: str, name: str) -> AttributeError:
-    """The error for a module without such a name, behind which Python writes what was probably meant."""
+def no_function(module: str, name: str, public: Iterable[str] = ()) -> AttributeError:
+    """The error for a module without such a name, behind which Python writes what was probably meant.
+
+    The names in ``public`` are those of `pynested` itself.
+    """
     what = f"module {module!r} has no attribute {name!r}"
-    return AttributeError(f"{what}. Use pn.{FUNCTIONS[name]}." if name in FUNCTIONS else what)
+    use = FUNCTIONS.get(name, name if name in public else "")
+    return AttributeError(f"{what}. Use pn.{use}." if use else what)

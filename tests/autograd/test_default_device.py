@@ -222,3 +222,26 @@ def test_so_does_the_emulation_without_a_compiler(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(MissingDependency, match="'no-such-compiler' is not on the path"):
         pn.set_default_device("emulated")
     assert pn.get_default_device() == "cpu"
+
+
+def test_number_0_of_a_device_is_the_device() -> None:
+    x = pn.zeros(2, device="emulated:0")
+    assert x.device == "emulated" and x.to("cpu:0").device == x.to(device="cpu:0").device == "cpu"
+    for make in FACTORIES.values():
+        assert make(device="emulated:0").device == "emulated"
+    with pn.set_default_device("emulated:0"):
+        assert pn.get_default_device() == "emulated"
+    for ask in (*FACTORIES.values(), x.to):
+        with pytest.raises(DeviceError, match="device 'cuda:1': only number 0 .* 'cuda' or 'cuda:0'"):
+            ask(device="cuda:1")
+    with pytest.raises(DeviceError, match="the device 'cuda' needs|no .*GPU"):
+        pn.zeros(2, device="cuda:0")
+    with pytest.raises(DeviceError, match="CUDA_VISIBLE_DEVICES"):
+        pn.set_default_device("cuda:2")
+
+
+def test_the_text_names_a_device_that_is_not_the_cpu() -> None:
+    x = pn.nested_array([[1.0], [2.0, 3.0]], layout=pn.jagged)
+    assert "device" not in repr(x)
+    assert repr(x.to("emulated")).endswith(", layout=pn.jagged, device='emulated')")
+    assert repr(x.to("emulated").requires_grad_()).endswith(", requires_grad=True, device='emulated')")

@@ -135,6 +135,22 @@ def test_what_a_function_must_not_return_is_named(mod: Any, kind: Any, text: str
         pn.create_nested_block_mask(mod, Q, K)
 
 
+@pytest.mark.parametrize("sizes", [(3, 2), (1, 1), (None, None), (None, 2)])
+def test_numbers_of_components_and_heads_may_come_first(sizes: Any) -> None:
+    def mod(b: Any, h: Any, i: Any, j: Any) -> Any:
+        return i >= j + b + h
+
+    assert str(pn.create_nested_block_mask(mod, *sizes, Q)) == str(pn.create_nested_block_mask(mod, Q))
+
+
+def test_other_numbers_of_components_and_heads_are_refused() -> None:
+    causal = FUNCTIONS[0][0]
+    with pytest.raises(ArgumentError, match="B is 2, and q_nt has 3 components. Give None, 1 or that number"):
+        pn.create_nested_block_mask(causal, 2, 2, Q)
+    with pytest.raises(ArgumentError, match="H is 3, and q_nt has 2 heads"):
+        pn.create_nested_block_mask(causal, 3, 3, Q)
+
+
 def test_what_does_not_fit_is_named() -> None:
     causal = FUNCTIONS[0][0]
     with pytest.raises(ArgumentError, match="q_nt must be a nested array, or kv_nt, not 1. For dense ones"):

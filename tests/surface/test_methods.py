@@ -15,7 +15,8 @@ from ..nests import assert_same, nest
 
 FUNCTIONS = methods({name: getattr(pn, name) for name in pn.__all__ if callable(getattr(pn, name))})
 TAKES_SIZES_ONE_BY_ONE = {"permute", "reshape", "view"}
-OWN = {pn.Array: TAKES_SIZES_ONE_BY_ONE | {"detach"}, pn.NestedArray: TAKES_SIZES_ONE_BY_ONE}
+WRITTEN = {"normal_", "uniform_"}  # functions too, beside the methods
+OWN = {pn.Array: TAKES_SIZES_ONE_BY_ONE | WRITTEN | {"detach"}, pn.NestedArray: TAKES_SIZES_ONE_BY_ONE | WRITTEN}
 
 
 @pytest.mark.parametrize("kind", [pn.Array, pn.NestedArray])

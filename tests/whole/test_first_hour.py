@@ -48,7 +48,8 @@ def test_what_a_message_says(number: int) -> None:
 
 def test_what_stands_instead_is_there() -> None:
     for name, instead in FUNCTIONS.items():
-        assert not name.startswith("_") and hasattr(pn, instead)
+        assert not name.startswith("_") and not hasattr(pn, name)
+        assert all(hasattr(pn, function) for function in re.findall(r"pn\.(\w+)", f"pn.{instead}"))
     x, d = nest(X), pn.array([1.0])
     for name, instead in METHODS.items():
         methods = re.findall(r"x\.(\w+)", instead)
@@ -56,6 +57,30 @@ def test_what_stands_instead_is_there() -> None:
         assert all(hasattr(pn, function) for function in re.findall(r"pn\.(\w+)", instead))
         assert not hasattr(x, name) and name not in dir(x), f"{name} is there, and needs no hint"
         assert hasattr(d, name) == (name in dir(d))
+
+
+def test_names_of_pytorchs_modules_are_answered_with_ours() -> None:
+    answers = {
+        "nn": "Use pn.linear, ", "functional": "Use pn.softmax, ", "wrap_buffer": "Use pn.nested_array_from_strided",
+        "map_nt": "Use pn.map_components", "NestedTensor_from_mask": "Use pn.narrow",
+    }  # fmt: skip
+    for name, answer in answers.items():
+        with pytest.raises(AttributeError, match=re.escape(answer)):
+            getattr(pn, name)
+    for name, ours in {
+        "narrow": "narrow",
+        "nested_tensor": "nested_array",
+        "to_padded_tensor": "to_padded_array",
+    }.items():
+        with pytest.raises(AttributeError, match=f"has no attribute '{name}'. Use pn.{ours}."):
+            getattr(pn.nested, name)
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'$"):
+        pn.nested.nonsense  # noqa: B018
+
+
+def test_a_mask_gives_lengths_as_the_hint_says() -> None:
+    padded, mask = pn.array([[[1.0], [2.0]], [[3.0], [4.0]]]), pn.array([[True, False], [True, True]])
+    assert pn.narrow(padded, 1, 0, mask.sum(1), layout=pn.jagged).tolist() == [[[1.0]], [[3.0], [4.0]]]
 
 
 def test_a_similar_name_is_still_found() -> None:

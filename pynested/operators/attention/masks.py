@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from .given import shape_of
 from .lists import EMPTY, FULL, PARTIAL, States, size_of, sizes_of_blocks
 from .mods import PAIR, Block, MaskMod, ScoreMod, function_of, is_of_scores, modified, seen
 
+BlockSize: TypeAlias = int | tuple[int, int]
 MOST_PAIRS = 1 << 20  # that a function is asked about at a time
 
 
@@ -137,9 +138,13 @@ def _left(op: str, mod: Any, block: Block, device: str) -> Any:
         return raw(modified(op, mod, scores, block)) != -np.inf
 
 
+@overload
 def create_nested_block_mask(
-    mask_mod: MaskMod, q_nt: Operand, kv_nt: Operand | None = None, BLOCK_SIZE: int | tuple[int, int] = 128
-) -> BlockMask:
+    mask_mod: MaskMod, q_nt: Operand, kv_nt: Operand | None = None, BLOCK_SIZE: BlockSize = 128
+) -> BlockMask: ...
+@overload
+def create_nested_block_mask(mask_mod: MaskMod, B: int | None, H: int | None, q_nt: NestedArray, /) -> BlockMask: ...
+def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BLOCK_SIZE: Any = 128) -> BlockMask:
     """Which blocks of queries and keys a function of pairs leaves empty, for each component: ``(B, H, *, E)``.
 
     Parameters
@@ -160,7 +165,8 @@ def create_nested_block_mask(
     StructureError
         For nested arrays of different numbers of components, or whose components are not matrices at least.
     ArgumentError
-        For dense arrays alone, a function that is none, or gives no array, and blocks of less than 1.
+        For dense arrays alone, other numbers of components or heads than theirs, a function that is none, or gives no
+        array, and blocks of less than 1.
     DTypeError, ShapeError, DeviceError
         For a function that gives other than bools, a shape that does not broadcast, or an array on another device; for
         a dense array of other dimensions, or with slices for others.
@@ -169,7 +175,9 @@ def create_nested_block_mask(
     -----
     The function is asked once about every pair. Empty components have no blocks.
 
-    PyTorch 2.13 has none of this name, as its `flex_attention` takes no nested tensors.
+    PyTorch 2.13 has none of this name, as its `flex_attention` takes no nested tensors. An older one was called as
+    ``create_nested_block_mask(mask_mod, B, H, q_nt)``, which is taken too: both numbers follow from the array, and each
+    must be None, 1 or that number; ``b`` and ``h`` count components and heads all the same.
 
     Clauses: CREATE_NESTED_BLOCK_MASK-1 to CREATE_NESTED_BLOCK_MASK-10.
     After `torch.nn.attention.flex_attention.create_block_mask`, which makes one of given sizes.
@@ -186,7 +194,11 @@ def create_nested_block_mask(
     (1, 0)
     ░
     """
-    op, given = "create_nested_block_mask", {"q_nt": q_nt, "kv_nt": q_nt if kv_nt is None else kv_nt}
+    op = "create_nested_block_mask"
+    B = H = None
+    if type(BLOCK_SIZE) is NestedArray:  # the older order of PyTorch
+        B, H, q_nt, kv_nt, BLOCK_SIZE = q_nt, kv_nt, BLOCK_SIZE, None, 128
+    given = {"q_nt": q_nt, "kv_nt": q_nt if kv_nt is None else kv_nt}
     nested = [x for x in given.values() if type(x) is NestedArray]
     if not nested:
         raise ArgumentError(
@@ -198,6 +210,12 @@ def create_nested_block_mask(
         raise StructureError(f"{op}: q_nt and kv_nt have {counts[0]} and {counts[1]} components.")
     of_queries, of_keys = (_outline(op, name, x, nested[0]) for name, x in given.items())
     outline = np.stack([of_queries[:, :-2].prod(axis=1), of_queries[:, -2], of_keys[:, -2]], axis=1)
+    for name, size, found in zip("BH", (B, H), ({counts[0]}, {*outline[: counts[0], 0].tolist()}), strict=True):
+        if size not in (None, 1) and not found <= {size}:
+            raise ArgumentError(
+                f"{op}: {name} is {in_words(size)}, and q_nt has {', '.join(map(str, sorted(found)))} "
+                f"{'components' if name == 'B' else 'heads'}. Give None, 1 or that number, or leave B and H out."
+            )
     return _made(op, mask_mod, outline, counts[0], nested[0].device, BLOCK_SIZE, True)
 
 

@@ -26,6 +26,8 @@ _INSTEAD = {
     "copy": "x = source.clone()",
     "fill": "x = pn.full_like(x, value)",
     "zero": "x = pn.zeros_like(x)",
+    "uniform": "x = pn.rand_like(x)",
+    "normal": "x = pn.randn_like(x)",
     "assignment": "x = pn.where(mask, value, x)",
 }
 
