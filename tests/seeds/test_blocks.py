@@ -1,0 +1,130 @@
+"""The code blocks of the seed documents, run as they stand there but for the table of names in ``names.toml``.
+
+What a block prints is compared token by token. Random numbers agree with every number, unless the block itself names
+the number, as it names a padding value. A ragged size agrees with every other, and of an error the class counts, and
+that its text has the same numbers. The text of our nested arrays says shape and layout too, which the documents' does
+not. A block with a ``position`` raises an error in the document and none here.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import io
+import re
+import tomllib
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from doctest import DocTestParser, Example
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+
+FOLDER = Path(__file__).parent
+NAMES: dict[str, str] = tomllib.loads((FOLDER / "names.toml").read_text(encoding="utf-8"))["names"]
+FACTS = re.compile(r",?\s*\], shape=\([^)]*\)(, layout=pn\.jagged)?\)")
+SIZE = re.compile(r"pn\.Size\(\[(.*?)\]\)")
+TOKEN = re.compile(r"-?\d+\.\d*|\w+|[^\w\s]")
+NUMBER = re.compile(r"-?\d+\.\d*")
+RAGGED = re.compile(r"j\d+")
+ERROR = re.compile(r"^(\w+Error): (.*)", re.MULTILINE)
+
+
+def blocks() -> Iterator[Any]:
+    for file in ("strided", "timeline", "jagged"):
+        for block in tomllib.loads((FOLDER / f"{file}.toml").read_text(encoding="utf-8"))["blocks"]:
+            yield pytest.param(block, id=f"{file}-{block['section']}".replace(" ", "-"))
+
+
+def renamed(text: str) -> str:
+    for name in sorted(NAMES, key=len, reverse=True):
+        text = re.sub(rf"(?<![\w.]){re.escape(name)}", NAMES[name], text)
+    return text
+
+
+def agrees(printed: str, got: str, random: bool = False, code: str = "") -> bool:
+    """Whether ``got`` is what a document has ``printed`` for a block of this ``code``."""
+    wanted, found = TOKEN.findall(SIZE.sub(r"(\1)", printed)), TOKEN.findall(FACTS.sub("])", got))
+    named = {float(number) for number in NUMBER.findall(code)}
+    if len(wanted) != len(found):
+        return False
+    for one, other in zip(wanted, found, strict=True):
+        if NUMBER.fullmatch(one) and NUMBER.fullmatch(other):
+            any_number = random and float(one) not in named
+            if not any_number and not np.isclose(float(one), float(other), rtol=0, atol=1e-4):
+                return False
+        elif one != other and not (RAGGED.fullmatch(one) and RAGGED.fullmatch(other)):
+            return False
+    return True
+
+
+def printed_by(source: str, space: dict[str, Any], shows_assigned: bool) -> str:
+    """What Python prints when it runs ``source``; the documents show what is assigned, too."""
+    written = io.StringIO()
+    with redirect_stdout(written):
+        exec(compile(source, "<seed>", "single"), space)
+        (statement,) = ast.parse(source).body
+        if shows_assigned and isinstance(statement, ast.Assign):
+            print(repr(space[ast.unparse(statement.targets[0])]))
+    return written.getvalue()
+
+
+def check(example: Example, space: dict[str, Any], block: dict[str, Any], code: str = "") -> None:
+    error = ERROR.search(example.want)
+    if error is None or "position" in block:
+        got = printed_by(example.source, space, bool(example.want) and error is None)
+        wanted = "" if error else example.want
+        assert agrees(wanted, got, block.get("random", False), code), f"{wanted}\n---\n{got}"
+        return
+    with pytest.raises(getattr(builtins, error[1])) as caught:
+        exec(example.source, space)
+    assert set(re.findall(r"\d+", error[2])) <= set(re.findall(r"\d+", str(caught.value)))
+
+
+@pytest.mark.parametrize("block", list(blocks()))
+def test_a_block_does_what_the_document_shows(block: dict[str, Any]) -> None:
+    space: dict[str, Any] = {"pn": pn, "__name__": "seed"}
+    code = renamed(block["code"])
+    with pn.set_default_dtype(pn.float32):  # which is PyTorch's
+        examples = DocTestParser().get_examples(code)
+        for example in examples:
+            check(example, space, block, "".join(one.source for one in examples))
+        if not examples:
+            exec(code, space)
+            assert space["r"].shape == (3, 4) and space["r"].dtype == pn.float32
+            assert space.keys() <= {"pn", "r", "__name__", "__builtins__"}
+
+
+def test_positions_are_few() -> None:
+    assert [one.id for one in blocks() if "position" in one.values[0]] == ["jagged-offsets-of-equal-values"]
+    assert len(list(blocks())) == 27
+
+
+@pytest.mark.parametrize(
+    ("printed", "got"),
+    [
+        ("array([0, 1, 2])", "array([0, 1, 3])"),
+        ("array([0., 1.])", "array([0., 1.], dtype=float64)"),
+        ("array([[ 1.2286, 4.2000]])", "array([[0.1, 4.25]])"),
+        ("array([[ 1.2286, 0.3]])", "array([ 0.1, 0.2])"),
+        ("pn.Size([2, j1, 128])", "(2, j1, 127)"),
+        ("pn.Size([2, j1, 128])", "(2, 3, 128)"),
+        ("nested_array([ array([0, 1]) ])", "nested_array([array([0]), array([1]),], shape=(2, 1))"),
+        ("True", "False"),
+        ("", "4"),
+    ],
+)
+def test_what_differs_does_not_agree(printed: str, got: str) -> None:
+    assert agrees(printed, SIZE.sub(r"(\1)", printed)) and not agrees(printed, got, random=True, code="padding=4.2")
+
+
+def test_an_error_that_does_not_come_is_seen() -> None:
+    example = Example("1 + 1\n", "RuntimeError: no\n")
+    with pytest.raises(pytest.fail.Exception):
+        check(example, {}, {})
+    with pytest.raises(RuntimeError):
+        check(Example("raise RuntimeError('3')\n", example.want), {}, {"position": "none is raised"})
