@@ -26,9 +26,15 @@ _FLOAT64, _INT64 = np.dtype(np.float64), np.dtype(np.int64)
 
 @with_room
 def arange(
-    *limits: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool = False
+    start: Any,
+    stop: Any = None,
+    step: Any = 1,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
+    requires_grad: bool = False,
 ) -> Array:
-    """Evenly spaced numbers: ``arange(stop)``, ``arange(start, stop)`` or ``arange(start, stop, step)``, without stop.
+    """Evenly spaced numbers from ``start`` on, without ``stop``; ``arange(stop)`` begins with 0.
 
     The dtype is that of the limits, as in NumPy. ArgumentError for limits that are not finite, and a step of 0.
     OverflowError for a dtype that has not all of the numbers, DTypeError for a fraction in a dtype of integers.
@@ -37,16 +43,16 @@ def arange(
     --------
     >>> pn.arange(3), pn.arange(0, 1, 0.25)
     (array([0, 1, 2]), array([0.  , 0.25, 0.5 , 0.75]))
+    >>> pn.arange(start=5, stop=0, step=-2)
+    array([5, 3, 1])
     """
-    if not 1 <= len(limits) <= 3:
-        raise ArgumentError(f"arange: expected one to three numbers (start, stop, step), not {limits}.")
+    limits = (0, start, step) if stop is None else (start, stop, step)
     given = [canonical_number("arange", "a limit", limit) for limit in limits]
-    start, stop, step = (0, *given, 1) if len(given) == 1 else (*given, 1)[:3]
-    if not all(-math.inf < one < math.inf for one in given) or not step:
+    if not all(-math.inf < one < math.inf for one in given) or not given[2]:
         raise ArgumentError(f"arange: limits and step must be finite, and the step not 0; these are {limits}.")
     kind = _common(limits, given) if dtype is None else canonical_dtype(dtype, chosen_device(device))
     wide = _FLOAT64 if is_float(kind) and float in map(type, given) else _INT64
-    first, end, by = (scalar("arange", one, wide).item() for one in (start, stop, step))
+    first, end, by = (scalar("arange", one, wide).item() for one in given)
     steps = (end - first) / by if wide is _FLOAT64 else -((first - end) // by)
     if steps > MOST_ELEMENTS or abs(end - first) == math.inf:
         raise ArgumentError(

@@ -16,21 +16,24 @@ from .index_arrays import (
     entries,
     entry_array,
     filled,
+    first_entry,
     has_arrays,
     is_array,
+    is_bare_mask,
     is_place,
     is_read,
     places_together,
     span,
 )
 
-__all__ = ["of_dense"]
+__all__ = ["of_dense", "without_bare_mask"]
 
 _ALL = slice(None)
 
 
 def of_dense(x: Array, index: Any) -> Array:
     """A view by integers, slices, ``...`` and None, as in NumPy; a copy where lists, arrays or a mask pick."""
+    x, index = without_bare_mask(x, index)
     if has_arrays(index):
         return _picked(x, [entry_array(item, x) if is_array(item) else item for item in entries(index)])
     items = checked(index)
@@ -39,6 +42,14 @@ def of_dense(x: Array, index: Any) -> Array:
     except IndexError as error:
         kind = DimensionError if _too_many(items, x.ndim) else IndexOutOfRange
         raise kind(f"index: {error} (the array has shape {x.shape}).") from None
+
+
+def without_bare_mask(x: Array, index: Any) -> tuple[Array, Any]:
+    """An array and an index that means the same, with a new first dimension if it begins with a mask without any."""
+    if not is_bare_mask(first_entry(index)):
+        return x, index
+    mask, *rest = entries(index)
+    return moves.slice_(x, (None,)), (entry_array(mask, x).reshape(1), *rest)
 
 
 def _too_many(items: list[Any], ndim: int) -> bool:

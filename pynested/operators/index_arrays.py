@@ -24,8 +24,15 @@ def is_array(entry: Any) -> bool:
 
 
 def has_arrays(index: Any) -> bool:
-    """Whether any entry of an index is one of these."""
+    """Whether any entry of an index is one of these, or it begins with a mask without dimensions."""
+    if is_bare_mask(first_entry(index)):
+        return True
     return any(map(is_array, index)) if isinstance(index, tuple) else is_array(index)
+
+
+def is_bare_mask(entry: Any) -> bool:
+    """Whether an entry of an index is a mask without dimensions, as a comparison of arrays without dimensions gives."""
+    return type(entry) not in _PLAIN_ENTRIES and getattr(entry, "ndim", None) == 0 and entry.dtype == np.bool_
 
 
 def is_place(entry: Any) -> bool:

@@ -51,8 +51,9 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     keeps the layout otherwise, but for a mask that leaves a ragged dimension behind the chosen elements: strided. A
     slice that names nothing gives empty components. Of a dense array, and of the one component that an integer leaves,
     any entries may be lists or arrays, which broadcast and pick together, as in NumPy: ``x[rows, :, columns]``. Where
-    NumPy and PyTorch order the dimensions of the result differently, such an index is refused. Gradient: the cotangent
-    goes to what was picked, added up where that was picked twice, all other elements get +0.
+    NumPy and PyTorch order the dimensions of the result differently, such an index is refused. A mask without
+    dimensions, as first entry, makes a first dimension of size 1 or 0. Gradient: the cotangent goes to what was picked,
+    added up where that was picked twice, all other elements get +0.
 
     The result is a view, into which a write is seen in ``self``, except in four cases, which are copies: by a list, an
     array or a mask, along the ragged dimension of a jagged array an integer, or a slice whose step is not 1, and of a
@@ -77,7 +78,7 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
         return of_dense(as_array("index", self), index)
     first = first_entry(index)
     if not is_array(first):
-        if type(index) is tuple and is_place(first) and has_arrays(index):
+        if type(index) is tuple and is_place(first) and has_arrays(index[1:]):
             component: Any = select(self, 0, first)
             return of_dense(component, index[1:])
         return _indexed(self, index)

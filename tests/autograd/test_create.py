@@ -122,3 +122,22 @@ def test_random_numbers_stay_below_one(dtype: str) -> None:
     x = pn.rand(4, dtype=dtype, generator=Almost(np.random.PCG64()))
     assert x.dtype == dtype
     assert (x < 1.0).tolist() == [True] * 4
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "numbers"),
+    [
+        ((3,), {}, [0, 1, 2]),
+        ((1, 4), {}, [1, 2, 3]),
+        ((5, 0, -2), {}, [5, 3, 1]),
+        ((), {"start": 2, "stop": 9, "step": 3}, [2, 5, 8]),
+        ((2,), {"stop": 4}, [2, 3]),
+        ((5,), {"step": 2}, [0, 2, 4]),
+        ((1, 2), {"step": 0.25}, [1.0, 1.25, 1.5, 1.75]),
+        ((), {"start": 2}, [0, 1]),
+    ],
+)
+def test_arange_takes_its_limits_by_name(args: Any, kwargs: Any, numbers: Any) -> None:
+    assert pn.arange(*args, **kwargs).tolist() == numbers
+    with pytest.raises(ArgumentError, match="arange: 'start' is not given"):
+        pn.arange(stop=3)  # type: ignore[call-arg]

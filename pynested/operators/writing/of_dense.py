@@ -19,6 +19,7 @@ from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, GradientError, PynestedError, ShapeError, StructureError
 from pynested.backends.host import from_host, written_to
 from pynested.backends.memory import with_room
+from pynested.operators.dense_indexing import without_bare_mask
 from pynested.operators.index_arrays import has_arrays
 from pynested.operators.indexing import getitem
 
@@ -52,6 +53,7 @@ def write(self: Array, name: str, value: Any) -> None:
 
 def assign(self: Array, index: Any, value: Any) -> None:
     """Write ``value``, which broadcasts, to what ``index`` names, be it a view or not."""
+    self, index = without_bare_mask(self, index)
     if not has_arrays(index):
         write(getitem(self, index), "assignment", value)
         return
