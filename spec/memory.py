@@ -26,7 +26,7 @@ from .calling import called
 from .components import Components, each, stacked
 from .encoding import Index
 from .numerics import NDArray
-from .programs import QUESTIONS, WRITES, Step, operator_of, outs, resolved
+from .programs import PARTS, QUESTIONS, WRITES, Step, operator_of, outs, resolved
 
 __all__ = ["Held", "Machine", "is_view", "leafwise", "leaves"]
 
@@ -163,9 +163,20 @@ class Machine:
             return self.read(held)
         if op == "requires_grad":
             return False
+        if op in PARTS:
+            return self._part(op, held)
         if op == "numel":
             return sum(one.size for one in leaves(held.places))
         return {"len": shape[0], "dim": len(shape), "size": shape[dim]}[op]
+
+    def _part(self, op: str, held: Held) -> Any:
+        """Return what the jagged layout holds, where components follow one another without gaps."""
+        ragged = held.places.shape.index(None, 1) - 1
+        lengths = np.array([one.shape[ragged] for one in held.places], np.int64)
+        if op == "values":
+            nothing = np.zeros([size or 0 for size in held.places.shape[1:]], held.dtype)
+            return np.concatenate([nothing, *leaves(self.read(held))], axis=ragged)
+        return lengths if op == "lengths" else np.append(0, np.cumsum(lengths))
 
 
 def leaves(tree: Any) -> list[NDArray]:

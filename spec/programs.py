@@ -46,6 +46,7 @@ __all__ = [
     "FOLDER",
     "FORMAT",
     "OF_TAPE",
+    "PARTS",
     "PROGRAM",
     "QUESTIONS",
     "WRITES",
@@ -89,7 +90,11 @@ QUESTIONS: Mapping[str, int] = {
     "size": 2,  # along a dimension
     "numel": 1,
     "requires_grad": 1,
+    "values": 1,  # these three: of an array in the jagged layout whose components follow one another without gaps
+    "offsets": 1,
+    "lengths": 1,
 }
+PARTS = ("values", "offsets", "lengths")  # questions whose answer is an array
 _NUMBERS = {**WRITES, **OF_TAPE, **QUESTIONS}
 _IN_PLACE = tuple(WRITES)[3:]
 

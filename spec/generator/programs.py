@@ -91,6 +91,7 @@ def _expected(answer: Any, dtype: str) -> dict[str, Any]:
     if not isinstance(answer, (Components, np.ndarray)):
         return {"python": encode_value(answer)}
     if not is_exact(answer) or np.dtype(dtype).kind != "f":
+        dtype = dtype if isinstance(answer, Components) else answer.dtype.name  # offsets are integers
         return exact_fields(answer, None, dtype, strict=True, zeros="signed", open_places=())
     return exact_fields(floats_of(answer, dtype), answer, dtype, strict=True, zeros="either", open_places=())
 

@@ -94,7 +94,7 @@ def test_what_is_no_program_is_refused(name: str) -> None:
 
 LINTED: dict[str, tuple[Change, str]] = {
     "an operator that is not there": (lambda p: p["steps"][0].update(op="negate"), "there is no operator negate"),
-    "an idea as an operator": (lambda p: p["steps"][0].update(op="values"), "there is no operator values"),
+    "an idea as an operator": (lambda p: p["steps"][0].update(op="dtypes"), "there is no operator dtypes"),
     "too few arguments": (lambda p: p["steps"][0].update(op="mul"), "missing a required argument"),
     "a clause that is not there": (lambda p: p["steps"][2].update(clauses=["WRITE-99"]), "of which the table has"),
     "an answer for an error clause": (lambda p: p["steps"][2].update(clauses=["WRITE-9"]), "no refusal is due"),

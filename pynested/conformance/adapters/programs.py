@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from pynested.spec.programs import OF_TAPE, QUESTIONS, WRITES, names_in, outs, resolved
+from pynested.spec.programs import OF_TAPE, PARTS, QUESTIONS, WRITES, names_in, outs, resolved
 
 Step = Mapping[str, Any]
 
@@ -100,8 +100,8 @@ class PythonProgram:
         return self._target.push(again, self.names[array], self.names[tangent])
 
     def _answer(self, op: str, array: Any, *rest: Any) -> Any:
-        if op == "value":
-            return self._target.read(array)
+        if op in ("value", *PARTS):
+            return self._target.read(array if op == "value" else getattr(array, op)())
         if op == "len":
             return len(array)
         found = getattr(array, op)

@@ -18,6 +18,7 @@ def chapter() -> Chapter:
     _sizes(book)
     _views(book)
     _results(book)
+    _irregular(book)
     return book
 
 
@@ -46,6 +47,17 @@ def _all_sizes(program: Draft, name: str, shape: Any) -> Draft:
             program.ask("3", "size", name, dim).ask("3", "size", name, dim - len(shape))
     program.refuse("5", "DimensionError", "size", name, len(shape))
     return program.refuse("5", "DimensionError", "size", name, -len(shape) - 1)
+
+
+def _irregular(book: Chapter) -> None:
+    inputs = {
+        "irregular": (distinct("float32", [(2, 3), (0, 3), (1, 3)], "shape i"), (1, -2)),
+        "irregular-last": (integers("int64", [(2, 2), (2, 0)], "shape j", ragged=2), (2, -1)),
+    }
+    for group, (x, dims) in inputs.items():
+        program = book.program(group, layouts="strided", x=x).ask("3", "size", "x", 0)
+        for dim in dims:
+            program.refuse("7", "StructureError", "size", "x", dim)
 
 
 def _views(book: Chapter) -> None:
