@@ -47,7 +47,7 @@ def _made(book: Chapter) -> None:
     program.ask("1 7", "values", "y").ask("2 7", "offsets", "y")
     program = book.program("narrowed", layouts="jagged", x=x).do("getitem", "x", Index((ALL, slice(0, 1))), out="v")
     program.do("contiguous", "v", out="c").ask("1", "values", "c").ask("2 5", "offsets", "c")
-    given = {"values": values, "offsets": np.array([0, 3, 6]), "lengths": np.array([2, 1])}
+    given: dict[str, Any] = {"values": values, "offsets": np.array([0, 3, 6]), "lengths": np.array([2, 1])}
     program = book.program("lengths", layouts="jagged", **given)
     program.do("nested_array_from_jagged", "values", "offsets", "lengths", out="x").ask("3 4", "lengths", "x")
     program.do("mul", "x", 2.0, out="y").ask("4", "value", "y")
