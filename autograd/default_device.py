@@ -21,7 +21,7 @@ def set_default_device(device: str | None) -> DefaultBlock[str]:
     Parameters
     ----------
     device : str or None
-        ``"cpu"``, ``"cuda"`` or ``"emulated"``; None stands for ``"cpu"``, which it is at first.
+        ``"cpu"``, ``"plain"``, ``"cuda"`` or ``"emulated"``; None stands for ``"cpu"``, which it is at first.
 
     Returns
     -------

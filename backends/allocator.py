@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 
 from .errors import ArgumentError, DeviceError
 from .host import fill_from
-from .memory import INSTEAD, Allocator, allocate_cpu
+from .memory import INSTEAD, Allocator, allocate_cpu, with_room
 
 _allocators: dict[str, Allocator] = {}
 
@@ -108,3 +108,4 @@ def filled(byte: int, *devices: str) -> Iterator[None]:
 
 
 register_allocator("cpu", allocate_cpu)
+register_allocator("plain", with_room(np.empty))

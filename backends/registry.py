@@ -1,4 +1,7 @@
-"""Which backend computes for a device. An array alone does not tell: those of ``"emulated"`` are NumPy's too."""
+"""The backend of each device.
+
+The class of an array does not tell its device: the arrays of ``"cpu"``, ``"plain"`` and ``"emulated"`` are NumPy's.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from typing import Any
 from . import numpy as cpu
 from .errors import ArgumentError, DeviceError, named_type
 from .interface import Backend
+
+NUMPY_DEVICES = "cpu", "plain"  # they have the semantics of NumPy, and no bfloat16
 
 _by_device: dict[str, Backend] = {}
 _loaders: dict[str, Callable[[], Backend]] = {}
@@ -79,9 +84,16 @@ def register_kernel(verb: str, device: str, function: Callable[..., Any]) -> Non
         setattr(_by_device[device], verb, function)
 
 
+def _load_plain() -> Backend:
+    from . import plain  # needs SciPy, which an import of pynested does not wait for
+
+    return plain
+
+
 def registered_kernels(device: str) -> Mapping[str, Callable[..., Any]]:
     """The functions that came later for a device, by verb."""
     return _kernels.get(device, {})
 
 
 register_backend(cpu)
+register_loader("plain", _load_plain)

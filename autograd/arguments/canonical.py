@@ -11,6 +11,7 @@ from pynested.backends.errors import ArgumentError, DTypeError
 from pynested.backends.host import as_bare, from_host, refuse_masked
 from pynested.backends.limits import MOST_ELEMENTS
 from pynested.backends.memory import with_room
+from pynested.backends.registry import NUMPY_DEVICES
 
 from ..array import Array
 from ..numbers import canonical_number, dtype_of, scalar
@@ -33,7 +34,7 @@ def canonical_dtype(dtype: Any, device: str = "cpu") -> np.dtype[Any]:
         found: np.dtype[Any] = bfloat16() if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)
     except (TypeError, ValueError, SyntaxError):
         raise DTypeError(f"{dtype!r} is not a dtype. Use one of {_names(device)}.") from None
-    if found in _KNOWN or (device != "cpu" and is_bfloat16(found)):
+    if found in _KNOWN or (device not in NUMPY_DEVICES and is_bfloat16(found)):
         return found
     if is_bfloat16(found):
         raise DTypeError(
@@ -44,7 +45,7 @@ def canonical_dtype(dtype: Any, device: str = "cpu") -> np.dtype[Any]:
 
 
 def _names(device: str) -> str:
-    return _NAMES if device == "cpu" else f"{_NAMES}, bfloat16"
+    return _NAMES if device in NUMPY_DEVICES else f"{_NAMES}, bfloat16"
 
 
 def own_class(name: str, value: np.ndarray[Any, Any], device: str = "cpu") -> np.ndarray[Any, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from pynested.backends.dtypes import computing_dtype, is_float, promoted
 from pynested.backends.errors import ArgumentError, DivisionByZero
 from pynested.backends.numpy.running import quiet
+from pynested.backends.registry import NUMPY_DEVICES
 
 from ..array import Array, new_zeros, raw
 from ..numbers import nearest_float, weak_dtype
@@ -85,7 +86,7 @@ def of_exponent(y: Any, a: Any, b: Any) -> Any:
 @quiet
 def remainder(k: Any, a: Any, b: Any) -> Any:
     """The remainder with the sign of the divisor, rounded once; NumPy's is that, those of other array modules not."""
-    if k.device == "cpu" or not is_float(met(a, b)):
+    if k.device in NUMPY_DEVICES or not is_float(met(a, b)):
         return k.remainder(a, b)
     a, b, dtype = _opened(k, a, b)
     rest = k.fmod(a, b)
@@ -96,7 +97,7 @@ def remainder(k: Any, a: Any, b: Any) -> Any:
 @quiet
 def floor_divide(k: Any, a: Any, b: Any) -> Any:
     """The quotient, rounded down as Python does: 1.0 // 0.1 is 9, since 0.1 is a little more than a tenth."""
-    if k.device == "cpu" or not is_float(met(a, b)):
+    if k.device in NUMPY_DEVICES or not is_float(met(a, b)):
         return k.floor_divide(a, b)
     a, b, dtype = _opened(k, a, b)
     rest = k.fmod(a, b)
@@ -110,7 +111,7 @@ def floor_divide(k: Any, a: Any, b: Any) -> Any:
 @quiet
 def logaddexp(k: Any, a: Any, b: Any) -> Any:
     """``log(e**a + e**b)``; other array modules than NumPy have NaN for two equal infinities."""
-    if k.device == "cpu":
+    if k.device in NUMPY_DEVICES:
         return k.logaddexp(a, b)
     a, b, dtype = _opened(k, a, b)
     apart = k.where(k.equal(a, b), dtype.type(0), k.absolute(k.subtract(a, b)))

@@ -1,4 +1,4 @@
-"""The verbs in NumPy and SciPy: `plain.py` has each of them in a few lines, the modules beside it have them quickly.
+"""The verbs in NumPy and SciPy, quickly: `backends/plain` has each of them in a few lines.
 
 The module itself is the backend: names it lacks are NumPy's, its ufuncs made quiet. A quiet ufunc takes positional
 operands and ``out``; ``xp`` has the rest (``dtype=``, ``where=``, ``.reduce``).

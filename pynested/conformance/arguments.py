@@ -6,6 +6,7 @@ import argparse
 import threading
 from pathlib import Path
 
+from pynested.backends import devices
 from pynested.spec.encoding import WIDTHS
 from pynested.spec.table import CLASSES
 
@@ -43,7 +44,7 @@ def add_conform(command: argparse.ArgumentParser) -> None:
     command.add_argument("--dtype", action="append", default=[], choices=[*WIDTHS], help="operands of this dtype")
     help_ = "only a fixed part of the cases, which still cites every clause: seconds instead of most of a minute"
     command.add_argument("--quick", action="store_true", help=help_)
-    command.add_argument("--device", default="cpu", help="the device of the operands (default: cpu)")
+    command.add_argument("--device", default="cpu", help=f"of the operands: {', '.join(devices())} (default: cpu)")
     _add_emulation(command.add_argument_group("with --device emulated", "how the CUDA kernels are run on the CPU"))
     command.add_argument(
         "--timeout",

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from pynested.backends import devices
 from pynested.conformance.arguments import add_target, count, seconds
 from pynested.conformance.placements import LAYOUTS
 from pynested.conformance.problems import UsageError, unknown
@@ -26,7 +27,7 @@ _EVERY = 0.2  # seconds
 def add_fuzz(command: argparse.ArgumentParser) -> None:
     """Add what `pynested fuzz` takes."""
     add_target(command)
-    command.add_argument("--device", default="cpu", help="the device of the operands (default: cpu)")
+    command.add_argument("--device", default="cpu", help=f"of the operands: {', '.join(devices())} (default: cpu)")
     command.add_argument("--timeout", type=seconds, metavar="SECONDS", help="for each answer of a child process")
     command.add_argument("--seed", type=count, default=0, metavar="N", help="decides what is drawn (default: 0)")
     long = command.add_mutually_exclusive_group()

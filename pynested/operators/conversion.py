@@ -83,8 +83,8 @@ def to(
     StructureError
         For a layout of a dense array.
     DTypeError
-        For an unsupported dtype, and bfloat16 on the CPU, which only the devices have; ``to("cpu",
-        pn.float32)`` takes its values there.
+        For an unsupported dtype, and bfloat16 on ``"cpu"`` and ``"plain"``; ``to("cpu", pn.float32)`` takes its
+        values there.
     ArgumentError
         For two dtypes or two devices.
 

@@ -28,7 +28,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a dtype that is none": (lambda: pn.zeros(2, dtype="float33"), DTypeError, "float16, float32"),
     "to nothing": (lambda: X.to("foo"), DTypeError, "'foo' is not a dtype"),
     "to a number": (lambda: X.to(5), DTypeError, "5 is not a dtype"),
-    "to what is no device": (lambda: X.to("gpu"), DTypeError, "Devices are 'cpu', 'cuda', 'emulated'"),
+    "to what is no device": (lambda: X.to("gpu"), DTypeError, "Devices are 'cpu', 'cuda', 'emulated', 'plain'"),
     "to two devices": (lambda: X.to("cpu", device="emulated"), ArgumentError, "two devices are given, 'cpu' and"),
     "to two dtypes": (lambda: N.to("int8", "int8"), ArgumentError, "two dtypes are given, 'int8' and"),
     "sum in a dtype that is none": (lambda: N.sum(dtype="foo"), DTypeError, "'foo' is not a dtype"),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pynested.backends import Heads
+from pynested.backends import Heads, plain
 from pynested.backends.numpy import (
     attending,
     attending_backward,
@@ -17,10 +17,8 @@ from pynested.backends.numpy import (
     attending_parts,
     attending_places,
     attending_products,
-    plain_attention,
 )
 from pynested.backends.numpy.attending_backward import attention_backward
-from pynested.backends.numpy.running import quiet
 
 from .cuda.agreement_attention import places
 
@@ -67,8 +65,8 @@ def test_blocks_are_of_no_matter(monkeypatch: pytest.MonkeyPatch, mask: Any, sco
     for number in range(20):
         (q, k, v, added, g), heads = drawn(rng, mask, gaps=0.1 * (number % 3))
         with_mask = mask == "float"
-        due = quiet(plain_attention.attention)(q, k, v, added, heads)
-        pulled = quiet(plain_attention.attention_backward)(g, q, k, v, added, *due, heads, with_mask)
+        due = plain.attention(q, k, v, added, heads)
+        pulled = plain.attention_backward(g, q, k, v, added, *due, heads, with_mask)
         for kept in (0, 1 << 20):
             monkeypatch.setattr(attending, "KEPT_WEIGHTS", kept)
             got = attending.attention(q, k, v, added, heads)
@@ -177,8 +175,8 @@ def test_strips_of_long_causal_components(monkeypatch: pytest.MonkeyPatch, dtype
         heads = Heads(sizes, query, key, key, query, None, 3, 3, 0.5, True)
         q, k, v, g = (rng.standard_normal(size).astype(dtype) for size in (n, m, m, n))
         wide = [x.astype(float) for x in (q, k, v)]
-        due = quiet(plain_attention.attention)(*wide, None, heads)
-        pulled = quiet(plain_attention.attention_backward)(g.astype(float), *wide, None, *due, heads, False)
+        due = plain.attention(*wide, None, heads)
+        pulled = plain.attention_backward(g.astype(float), *wide, None, *due, heads, False)
         got = attending.attention(q, k, v, None, heads)
         found = attention_backward(g, q, k, v, None, *got, heads, False)
         for one, other in zip((got[0], *found[:3]), (due[0], *pulled[:3]), strict=True):
@@ -203,8 +201,8 @@ def test_scores_of_any_size(
     heads = Heads(sizes, query, key, key, query, where, 1, 1, 1.0, mask == "causal")
     q, k = rng.choice(ends, n) * rng.choice([0.25, 1.0], n), np.sort(rng.uniform(0.9, 1, m)) * most
     v, g = rng.standard_normal(m), rng.standard_normal(n)
-    due = quiet(plain_attention.attention)(q, k, v, given, heads)
-    pulled = quiet(plain_attention.attention_backward)(g, q, k, v, given, *due, heads, False)
+    due = plain.attention(q, k, v, given, heads)
+    pulled = plain.attention_backward(g, q, k, v, given, *due, heads, False)
     for dtype in (np.float64, np.float32):
         narrow = [x.astype(dtype) for x in (q, k, v)]
         added = given.astype(dtype) if mask == "float" and given is not None else given

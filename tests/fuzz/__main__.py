@@ -16,7 +16,7 @@ def main() -> int:
     parser.add_argument("--mode", choices=[*MODES, "all"], default="all", help=MODE)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--calls", type=int, default=20000, help="how many calls of each mode (default: 20000)")
-    parser.add_argument("--device", default="cpu", help="cpu, emulated or cuda (default: cpu)")
+    parser.add_argument("--device", default="cpu", help="cpu, plain, emulated or cuda (default: cpu)")
     parser.add_argument("--start", type=int, default=0, help="the number of the first plan (default: 0)")
     parser.add_argument("--only", type=int, help="one plan, by its number: shrink it and print it")
     parser.add_argument("--show", type=int, default=20, help="how many kinds of differences to print (default: 20)")

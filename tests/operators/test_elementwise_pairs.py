@@ -116,7 +116,7 @@ def test_floats_are_divided_as_python_does(lay: Any) -> None:
                 assert np.array_equal(np.signbit(mine.numpy()), np.signbit(due))
 
 
-@pytest.mark.parametrize("device", ["cpu", "emulated"])
+@pytest.mark.parametrize("device", ["cpu", "plain", "emulated"])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_devices_divide_alike(device: str, dtype: Any) -> None:
     with np.errstate(all="ignore"):

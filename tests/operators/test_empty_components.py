@@ -74,7 +74,7 @@ def test_many_without_a_last_size_in_a_small_buffer(count: int) -> None:
         assert leaf.grad.tolist() == np.zeros(buffer.shape).tolist()
 
 
-@pytest.mark.parametrize("device", ["cpu", "emulated"])
+@pytest.mark.parametrize("device", ["cpu", "plain", "emulated"])
 @pytest.mark.parametrize("op", ["sum", "nansum", "mean", "nanmean", "var", "std", "logsumexp", "prod"])
 def test_a_reduction_of_no_elements_is_a_constant_in_every_derivative(op: str, device: str) -> None:
     """What a second pass brings to its cotangent is 0, and so is how a tangent moves it."""

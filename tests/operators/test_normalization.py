@@ -17,6 +17,7 @@ from ..nests import assert_same, batch, distinct, nest, place
 
 DEVICES = [
     "cpu",
+    "plain",
     pytest.param("emulated", marks=pytest.mark.skipif(shutil.which("g++") is None, reason="the emulation needs g++")),
 ]
 SHAPES = [(2, 3), (0, 3), (4, 3)]

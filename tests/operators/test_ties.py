@@ -27,6 +27,7 @@ KINDS: dict[str, tuple[Any, int, list[tuple[int, ...]]]] = {
 }
 ON_DEVICES = [
     "cpu",
+    "plain",
     pytest.param("emulated", marks=pytest.mark.skipif(shutil.which("g++") is None, reason="the emulation needs g++")),
 ]
 

@@ -1,0 +1,93 @@
+"""Plain kernels of attention: every pair of a query and a key, one head after the other, in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import repeat
+
+import numpy as np
+
+from ..dtypes import computing_dtype
+from ..heads import Heads
+from ..numpy.running import quiet
+from .movement import strided_views
+from .widening import Array, wide
+
+
+def attention_weights(
+    q: Array, k: Array, mask: Array | None, heads: Heads
+) -> Iterator[tuple[Array, Array, Array, Array]]:
+    """Yield for each head the softmax of the scores, their maxima, their totals, and which pairs count."""
+    masks = repeat(np.array(True)) if mask is None else strided_views(mask, *heads.masks)
+    for queries, keys, bias in zip(
+        strided_views(q, *heads.queries), strided_views(k, *heads.keys), masks, strict=False
+    ):
+        counts = np.tri(len(queries), len(keys), dtype=bool) if heads.causal else np.array(True)
+        counts = counts & (bias if bias.dtype == bool else bias != -np.inf)
+        scores = heads.scale * (wide(queries) @ wide(keys).T) + (0 if bias.dtype == bool else wide(bias))
+        counts = np.broadcast_to(counts, scores.shape)
+        scores = np.where(counts, scores, -np.inf)
+        maximum = scores.max(axis=1, initial=-np.inf, keepdims=True)
+        powers = np.exp(scores - np.where(maximum == -np.inf, 0, maximum))
+        total = powers.sum(axis=1, keepdims=True)
+        total = np.where((maximum == -np.inf) & counts.any(axis=1, keepdims=True), np.nan, total)
+        yield powers / np.where(total == 0, 1, total), maximum, total, counts
+
+
+def product_of_pairs(x: Array, y: Array, counts: Array) -> Array:
+    """``x @ y`` over the pairs that count, so that NaN and infinities of other pairs do not matter."""
+    products: Array = np.where(counts[:, :, None], x[:, :, None] * y[None], 0)
+    return np.asarray(products.sum(axis=1))
+
+
+@quiet
+def attention(
+    q: Array, k: Array, v: Array, mask: Array | None, heads: Heads, recorded: bool = True, /
+) -> tuple[Array, Array | None]:
+    """Flat buffers -> softmax(scale q k^T + mask) v of each head, and the maxima and totals: (2, all queries)."""
+    out, saved = np.empty(heads.rows * heads.value_width, q.dtype), [np.empty((2, 0))]
+    values, results = strided_views(v, *heads.values), strided_views(out, *heads.results)
+    for value, result, weights in zip(values, results, attention_weights(q, k, mask, heads), strict=True):
+        p, maximum, total, counts = weights
+        result[...] = product_of_pairs(p, wide(value), counts)
+        saved.append(np.stack([maximum[:, 0], total[:, 0]]))
+    return out, np.concatenate(saved, axis=1).astype(computing_dtype(q.dtype)) if recorded else None
+
+
+@quiet
+def attention_backward(
+    cotangent: Array,
+    q: Array,
+    k: Array,
+    v: Array,
+    mask: Array | None,
+    out: Array,
+    saved: Array,
+    heads: Heads,
+    with_mask: bool,
+    /,
+) -> tuple[Array, Array, Array, Array | None]:
+    """Return the cotangents of q, k, v and, if ``with_mask``, of the mask; the weights are computed again."""
+    of_q, of_k, of_v = grads = [np.zeros(x.shape) for x in (q, k, v)]
+    of_mask = np.zeros(mask.shape) if with_mask and mask is not None else None
+    layouts = heads.queries, heads.keys, heads.values
+    arrays = zip((q, k, v, *grads), layouts * 2, strict=True)
+    masks = repeat(None) if of_mask is None else strided_views(of_mask, *heads.masks)
+    for queries, keys, values, dq, dk, dv, g, d_mask, (p, _, _, counts) in zip(
+        *[strided_views(x, *layout) for x, layout in arrays],
+        strided_views(cotangent, *heads.results),
+        masks,
+        attention_weights(q, k, mask, heads),
+        strict=False,
+    ):
+        dv += product_of_pairs(p.T, wide(g), counts.T)
+        dp = wide(g) @ wide(values).T
+        d_scores = p * (dp - np.where(counts, p * dp, 0).sum(axis=1, keepdims=True))
+        d_scores = np.where(counts, d_scores, 0)
+        dq += heads.scale * product_of_pairs(d_scores, wide(keys), counts)
+        dk += heads.scale * product_of_pairs(d_scores.T, wide(queries), counts.T)
+        if d_mask is not None:
+            for pair in np.ndindex(*d_scores.shape):  # several pairs can share one element of the mask
+                d_mask[pair] += d_scores[pair]
+    of_mask = None if of_mask is None else of_mask.astype(q.dtype)
+    return of_q.astype(q.dtype), of_k.astype(q.dtype), of_v.astype(q.dtype), of_mask

@@ -1,0 +1,91 @@
+"""Plain kernels of one element."""
+
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy
+
+from ..numpy.running import quiet
+from .widening import Array, wide
+
+
+@quiet
+def cast(x: Array, dtype: np.dtype[Any], /) -> Array:
+    """Return each number in another dtype: rounded once, or truncated to the nearest integer of its range."""
+    if x.dtype.kind != "f" or dtype.kind not in "iu":
+        return x.astype(dtype, order="C")
+    w, ends = wide(x), np.iinfo(dtype)
+    least, beyond = float(ends.min), float(ends.max) + 1  # float64 represents both
+    inside = np.where((w >= least) & (w < beyond), w, 0).astype(dtype)
+    return np.select([w < least, w >= beyond], [dtype.type(ends.min), dtype.type(ends.max)], inside)
+
+
+@quiet
+def relu(x: Array, /) -> Array:
+    """max(x, 0); NaN stays NaN."""
+    return np.where(x < 0, x.dtype.type(0), x)
+
+
+@quiet
+def relu_backward(cotangent: Array, y: Array, /) -> Array:
+    """The cotangent where y = relu(x) is positive or NaN, +0 elsewhere."""
+    return np.where((y > 0) | np.isnan(y), cotangent, cotangent.dtype.type(0))
+
+
+@quiet
+def gelu(x: Array, /, approximate: str = "none") -> Array:
+    """``x Phi(x)``, where Phi is the normal distribution function or its tanh approximation."""
+    w = wide(x)
+    if approximate == "none":
+        return (w * scipy.special.ndtr(w)).astype(x.dtype)
+    return (w * (1 + np.tanh(np.sqrt(2 / np.pi) * (w + 0.044715 * w**3))) / 2).astype(x.dtype)
+
+
+@quiet
+def gelu_backward(cotangent: Array, x: Array, /, approximate: str = "none") -> Array:
+    """``cotangent * gelu'(x)``."""
+    w = wide(x)
+    if approximate == "none":
+        slope = scipy.special.ndtr(w) + w * np.exp(-w * w / 2) / np.sqrt(2 * np.pi)
+    else:
+        t = np.tanh(np.sqrt(2 / np.pi) * (w + 0.044715 * w**3))
+        slope = (1 + t) / 2 + w * (1 - t * t) / 2 * np.sqrt(2 / np.pi) * (1 + 3 * 0.044715 * w * w)
+    return (cotangent * slope).astype(x.dtype)
+
+
+@quiet
+def silu(x: Array, /) -> Array:
+    """``x / (1 + exp(-x))``."""
+    return (wide(x) * scipy.special.expit(wide(x))).astype(x.dtype)
+
+
+@quiet
+def silu_backward(cotangent: Array, x: Array, /) -> Array:
+    """``cotangent * silu'(x)``."""
+    s = scipy.special.expit(wide(x))
+    return (cotangent * (s + wide(x) * s * (1 - s))).astype(x.dtype)
+
+
+@quiet
+def erf(x: Array, /) -> Array:
+    """The error function."""
+    return scipy.special.erf(wide(x)).astype(x.dtype)
+
+
+@quiet
+def erfc(x: Array, /) -> Array:
+    """1 minus the error function, accurate where that is nearly 1."""
+    return np.vectorize(math.erfc, otypes=[np.float64])(wide(x)).astype(x.dtype)
+
+
+@quiet
+def sgn(x: Array, /) -> Array:
+    """-1, 0 or 1 by the sign; NaN stays NaN; a bool is its own sign."""
+    if x.dtype == bool:
+        return x.copy()
+    return np.where(np.isnan(x), x, (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype))

@@ -1,0 +1,71 @@
+"""Plain kernels that move elements without changing them, and their adjoints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ..numpy.running import quiet
+from ..segments import Segments
+from .segment import rows_of_segments
+from .widening import Array, wide
+
+
+def copy(x: Array, /) -> Array:
+    """Return a C-contiguous copy."""
+    return x.copy()
+
+
+def pad(x: Array, segments: Segments, length: int, fill: Any, /) -> Array:
+    """(N, ...) -> (B, length, ...): the rows of each segment, then ``fill``."""
+    out = np.full((segments.count, length, *x.shape[1:]), fill, x.dtype)
+    for padded, rows in zip(out, rows_of_segments(x, segments), strict=True):
+        padded[: len(rows)] = rows
+    return out
+
+
+def unpad(padded: Array, segments: Segments, /) -> Array:
+    """(B, length, ...) -> (N, ...): the rows that belong to segments; inverse and adjoint of pad."""
+    out = np.empty((segments.rows, *padded.shape[2:]), padded.dtype)
+    for rows, entry in zip(rows_of_segments(out, segments), padded, strict=True):
+        rows[...] = entry[: len(rows)]
+    return out
+
+
+def take_rows(x: Array, index: Array, /) -> Array:
+    """(R, ...) -> (M, ...): the rows at ``index``, int64 (M,)."""
+    return x[index]
+
+
+@quiet
+def add_rows(x: Array, index: Array, rows: int, /) -> Array:
+    """(M, ...) -> (rows, ...): zeros, and each row of x added at its index; the adjoint of take_rows."""
+    out = np.zeros((rows, *x.shape[1:]), wide(x).dtype)
+    np.add.at(out, index, x)
+    return out.astype(x.dtype)
+
+
+def strided_views(buffer: Array, sizes: Array, strides: Array, offsets: Array) -> Iterator[Array]:
+    """Yield a view of each component in a flat buffer; strides and offsets count elements."""
+    for shape, steps, offset in zip(sizes.tolist(), strides.tolist(), offsets.tolist(), strict=True):
+        yield as_strided(buffer[offset:], shape, [step * buffer.itemsize for step in steps])
+
+
+def gather_components(buffer: Array, sizes: Array, strides: Array, offsets: Array, /) -> Array:
+    """Flat -> flat: the components one after the other, each in row-major order."""
+    components = [component.ravel() for component in strided_views(buffer, sizes, strides, offsets)]
+    return np.concatenate([buffer[:0], *components])
+
+
+def scatter_components(flat: Array, sizes: Array, strides: Array, offsets: Array, buffer_size: int, /) -> Array:
+    """Flat -> (buffer_size,): zeros, and each element added where it came from; the adjoint of gather_components."""
+    index = gather_components(np.arange(buffer_size), sizes, strides, offsets)
+    return add_rows(flat, index, buffer_size)
+
+
+def pack_list(arrays: Sequence[Array], /) -> tuple[Array, Array]:
+    """Return the rows of all arrays, (N, ...), and the length of each array, int64 (B,)."""
+    return np.concatenate(arrays), np.array([len(x) for x in arrays])

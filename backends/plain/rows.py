@@ -1,0 +1,99 @@
+"""Plain kernels of rows: softmax, layer norm and cross entropy."""
+
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dtypes import computing_dtype
+from ..numpy.running import quiet
+from .widening import Array, wide
+
+
+@quiet
+def softmax_last(x: Array, /) -> Array:
+    """(..., D) -> (..., D): the softmax of each row."""
+    powers = np.exp(wide(x) - x.max(axis=-1, keepdims=True, initial=-np.inf))
+    return (powers / powers.sum(axis=-1, keepdims=True)).astype(x.dtype)
+
+
+@quiet
+def softmax_last_backward(cotangent: Array, y: Array, /) -> Array:
+    """(..., D) -> (..., D): ``y * (cotangent - sum of y * cotangent over the row)`` for y = softmax_last(x)."""
+    weighted = wide(cotangent) * wide(y)
+    return (weighted - wide(y) * weighted.sum(axis=-1, keepdims=True)).astype(y.dtype)
+
+
+@quiet
+def layer_norm(x: Array, weight: Array | None, bias: Array | None, eps: float, /) -> tuple[Array, Array, Array]:
+    """(N, D) -> (N, D), the means (N,) and the stds (N,): (x - mean) / std * weight + bias."""
+    # A power of two makes the largest element of each row nearly 1, so that no square overflows or vanishes.
+    exponent = np.maximum(np.frexp(abs(wide(x)).max(axis=1, initial=0, keepdims=True))[1], -1000)
+    scaled = np.ldexp(wide(x), -exponent)
+    first = scaled[:, :1].sum(axis=1, keepdims=True)
+    mean = first + (scaled - first).sum(axis=1, keepdims=True) / x.shape[1]  # exact if all elements are equal
+    centred = scaled - mean
+    deviation = np.sqrt((centred * centred).sum(axis=1, keepdims=True) / x.shape[1])
+    std = np.hypot(deviation, np.ldexp(np.sqrt(eps), -exponent))
+    std = np.where(std == 0, np.inf, std)  # a row of equal elements is 0, and so is its gradient
+    normal = centred / std
+    result = normal * (1 if weight is None else weight) + (0 if bias is None else bias)
+    saved = [np.ldexp(number, exponent)[:, 0].astype(computing_dtype(x.dtype)) for number in (mean, std)]
+    return result.astype(x.dtype), saved[0], saved[1]
+
+
+@quiet
+def layer_norm_backward(
+    cotangent: Array, x: Array, weight: Array | None, mean: Array, std: Array, /, with_bias: bool = True
+) -> tuple[Array, Array | None, Array | None]:
+    """Return the cotangents of x, of weight (None without one) and of bias (None unless ``with_bias``)."""
+    mean, std = wide(mean)[:, None], wide(std)[:, None]
+    normal = 2 * ((wide(x) / 2 - mean / 2) / std)  # halves, so that no difference overflows
+    h = wide(cotangent) * (1 if weight is None else weight)
+    h_mean, h_normal_mean = (rows.sum(axis=1, keepdims=True) / x.shape[1] for rows in (h, h * normal))
+    of_x = (h - h_mean - normal * h_normal_mean) / std
+    of_weight = None if weight is None else (cotangent * normal).sum(axis=0).astype(weight.dtype)
+    of_bias = wide(cotangent).sum(axis=0).astype(x.dtype) if with_bias else None
+    return of_x.astype(x.dtype), of_weight, of_bias
+
+
+@quiet
+def cross_entropy(
+    x: Array, target: Array, weight: Array | None, ignore_index: int, label_smoothing: float, /
+) -> tuple[Array, Array]:
+    """(N, C) and int (N,) -> the loss of each row (0 if ignored), and its maximum and log sum exp(x - maximum)."""
+    loss, classes = np.zeros(len(x), x.dtype), x.shape[1]
+    weights = np.ones(classes) if weight is None else wide(weight)
+    maximum = wide(x).max(axis=1, initial=-np.inf)
+    below = wide(x) - maximum[:, None]
+    log_sum = np.log(np.exp(below).sum(axis=1))
+    for i in np.flatnonzero(target != ignore_index) if classes else ():
+        of_classes = weights * (log_sum[i] - below[i])
+        loss[i] = (1 - label_smoothing) * of_classes[target[i]]
+        if label_smoothing:  # 0 times the infinite loss of a class with -inf would be NaN
+            loss[i] += label_smoothing / classes * of_classes.sum()
+    scale = np.stack([maximum, log_sum])
+    return loss, scale.astype(computing_dtype(x.dtype))
+
+
+@quiet
+def cross_entropy_backward(
+    cotangent: Array,
+    x: Array,
+    target: Array,
+    weight: Array | None,
+    ignore_index: int,
+    label_smoothing: float,
+    scale: Array,
+    /,
+) -> Array:
+    """(N,) -> (N, C): the cotangent of x for the losses of the rows; exactly 0 in ignored rows."""
+    out, classes = np.zeros(x.shape, x.dtype), x.shape[1]
+    weights = np.ones(classes) if weight is None else wide(weight)
+    probabilities = softmax_last(wide(x))
+    for i in np.flatnonzero(target != ignore_index) if classes else ():
+        p, is_target = probabilities[i], np.arange(classes) == target[i]
+        of_target = (1 - label_smoothing) * weights[target[i]] * (p - is_target)
+        out[i] = cotangent[i] * (of_target + label_smoothing / classes * (p * weights.sum() - weights))
+    return out

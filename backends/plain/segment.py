@@ -1,0 +1,103 @@
+"""Plain kernels of segments, one segment after the other."""
+
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..numpy.running import quiet
+from ..segments import Segments
+from .widening import Array, sum_dtype, wide
+
+
+def rows_of_segments(x: Array, segments: Segments) -> Iterator[Array]:
+    """Yield the rows of each segment."""
+    for start, stop in pairwise(segments.offsets.tolist()):
+        yield x[start:stop]
+
+
+def reduce_segments(function: Callable[[Array], Any], x: Array, segments: Segments, dtype: Any) -> Array:
+    """(N, ...) -> (B, ...): apply ``function`` to the rows of each segment."""
+    out = np.empty((segments.count, *x.shape[1:]), dtype)
+    for i, rows in enumerate(rows_of_segments(x, segments)):
+        out[i] = function(rows)
+    return out
+
+
+@quiet
+def segment_sum(x: Array, segments: Segments, /) -> Array:
+    """(N, ...) -> (B, ...): the sum of each segment, +0 for an empty one."""
+    return reduce_segments(lambda rows: wide(rows).sum(axis=0), x, segments, sum_dtype(x))
+
+
+@quiet
+def segment_prod(x: Array, segments: Segments, /) -> Array:
+    """(N, ...) -> (B, ...): the product of each segment, 1 for an empty one."""
+    return reduce_segments(lambda rows: wide(rows).prod(axis=0), x, segments, sum_dtype(x))
+
+
+@quiet
+def segment_max(x: Array, segments: Segments, /) -> Array:
+    """(N, ...) -> (B, ...): the maximum of each segment; NaN wins; an empty one has the least value of the dtype."""
+    least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min if x.dtype != bool else False
+    return reduce_segments(lambda rows: rows.max(axis=0, initial=least), x, segments, x.dtype)
+
+
+@quiet
+def segment_min(x: Array, segments: Segments, /) -> Array:
+    """(N, ...) -> (B, ...): the minimum of each segment; NaN wins; an empty one has the greatest value of the dtype."""
+    greatest = np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).max if x.dtype != bool else True
+    return reduce_segments(lambda rows: rows.min(axis=0, initial=greatest), x, segments, x.dtype)
+
+
+@quiet
+def segment_argmax(x: Array, segments: Segments, /) -> Array:
+    """(N, ...) -> int64 (B, ...): the first row of each segment with its maximum, -1 for an empty one."""
+    return reduce_segments(lambda rows: rows.argmax(axis=0) if len(rows) else -1, x, segments, np.int64)
+
+
+@quiet
+def segment_argmin(x: Array, segments: Segments, /) -> Array:
+    """(N, ...) -> int64 (B, ...): the first row of each segment with its minimum, -1 for an empty one."""
+    return reduce_segments(lambda rows: rows.argmin(axis=0) if len(rows) else -1, x, segments, np.int64)
+
+
+@quiet
+def segment_max_backward(cotangent: Array, x: Array, maximum: Array, segments: Segments, /) -> Array:
+    """(B, ...) -> (N, ...): the cotangent of each maximum, or minimum, shared equally by the rows that attain it."""
+    attained = x == spread(maximum, segments)
+    share = np.where(attained, spread(wide(cotangent) / segment_sum(attained, segments), segments), 0)
+    return np.where(np.isnan(spread(maximum, segments)), np.nan, share).astype(cotangent.dtype)
+
+
+@quiet
+def segment_softmax(x: Array, segments: Segments, /) -> Array:
+    """(N, ...) -> (N, ...): exp(x - max) / sum over each segment."""
+    powers = np.exp(wide(x) - spread(segment_max(wide(x), segments), segments))
+    return (powers / spread(segment_sum(powers, segments), segments)).astype(x.dtype)
+
+
+@quiet
+def segment_softmax_backward(cotangent: Array, y: Array, segments: Segments, /) -> Array:
+    """(N, ...) -> (N, ...): ``y * (cotangent - sum of y * cotangent over the segment)`` for y = segment_softmax(x)."""
+    weighted = wide(cotangent) * wide(y)
+    return (weighted - wide(y) * spread(segment_sum(weighted, segments), segments)).astype(y.dtype)
+
+
+@quiet
+def segment_cumsum(x: Array, segments: Segments, backwards: bool = False, /) -> Array:
+    """(N, ...) -> (N, ...): the sum of each row and all rows before it, or after it, in its segment."""
+    out, step = np.empty(x.shape, sum_dtype(x)), -1 if backwards else 1
+    for sums, rows in zip(rows_of_segments(out, segments), rows_of_segments(x, segments), strict=True):
+        sums[::step] = wide(rows)[::step].cumsum(axis=0)
+    return out
+
+
+def spread(y: Array, segments: Segments, /) -> Array:
+    """(B, ...) -> (N, ...): the entry of its segment for each row; the adjoint of segment_sum."""
+    return np.repeat(y, segments.lengths, axis=0)
