@@ -16,8 +16,9 @@ import numpy as np
 from pynested.backends import Segments
 from pynested.backends.dtypes import computing_dtype, is_float
 from pynested.backends.host import repeats, window
-from pynested.backends.numpy.products import MANY_ROWS, sum_first
+from pynested.backends.numpy.products import sum_first
 from pynested.backends.numpy.running import quiet
+from pynested.backends.numpy.segment import FEW_ROWS
 
 from ..array import Array, zeros_like
 from .kinds import Linear, Several, Variadic
@@ -39,7 +40,7 @@ def total(k: Any, x: Any, axes: tuple[int, ...]) -> Any:
         return x.copy()
     if not is_float(x.dtype):
         return x.sum(axis=axes, dtype=np.int64)
-    if axes == (0,) and type(x) is np.ndarray and x.ndim == 2 and len(x) >= MANY_ROWS:
+    if axes == (0,) and type(x) is np.ndarray and len(x) > FEW_ROWS:
         return sum_first(x)
     return x.sum(axis=axes, dtype=computing_dtype(x.dtype)).astype(x.dtype, copy=False)
 

@@ -13,14 +13,14 @@ from ..dtypes import computing_dtype, is_half
 from ..matrices import Matrices
 from ..memory import LARGE, empty
 from .blas import threads as blas_threads
-from .running import THREAD_BYTES, THREADS, blocks, ones, quiet, run, shares, widened
+from .running import THREAD_BYTES, THREADS, as_matrix, blocks, ones, quiet, run, shares, widened
+from .segment import sum_rows
 
 LARGE_PRODUCT = 16384  # elements of both operands and the result; so many are worth a Python call of their own
 FEW_PRODUCTS = 4  # so few that grouping by size costs more than it saves
 SHARED_PRODUCT = 1 << 22  # multiplications that take as long as it takes to have a thread do half of them, and more
-LONGEST_DOT = 1024  # elements of a row; a dot product adds them up in a few dozen partial sums
-TOTAL_CHUNK = 1 << 20  # elements added pairwise before the partial totals are added
-MANY_ROWS = 4096  # which are added up as products with ones: NumPy's sum takes up to five times as long
+LONGEST_DOT = 512  # elements of a row; a dot product adds them up in a few dozen partial sums
+TOTAL_CHUNK = 1 << 20  # elements added in float64 before the partial totals are added
 
 
 @quiet
@@ -75,13 +75,12 @@ def sum_all(x: NDArray[Any], /) -> NDArray[Any]:
         return np.asarray(np.add.reduce(x, axis=None, dtype=np.int64))
     flat = np.ascontiguousarray(x).reshape(-1)
     if flat.size <= TOTAL_CHUNK:
-        return np.asarray(np.add.reduce(flat))
-    wide = computing_dtype(x.dtype)
+        return np.asarray(np.add.reduce(flat, dtype=np.float64).astype(x.dtype))
     cuts = list(enumerate(range(0, flat.size, TOTAL_CHUNK)))
     totals = np.empty(len(cuts), np.float64)
 
     def work(place: int, start: int) -> None:
-        totals[place] = np.add.reduce(flat[start : start + TOTAL_CHUNK], dtype=wide)
+        totals[place] = np.add.reduce(flat[start : start + TOTAL_CHUNK], dtype=np.float64)
 
     run(work, cuts, flat.nbytes)
     return np.asarray(np.add.reduce(totals).astype(x.dtype))
@@ -91,10 +90,11 @@ def sum_all(x: NDArray[Any], /) -> NDArray[Any]:
 def sum_last(x: NDArray[Any], /) -> NDArray[Any]:
     """(..., D) -> (...): the sum of each row; bools and ints give int64.
 
-    As dot products with ones, which are quicker, and for rows of this length no less exact than adding pairwise.
+    As dot products with ones, which are quicker, and for rows of this length hardly less exact; longer rows are added
+    in float64.
     """
     if x.dtype.kind != "f" or x.shape[-1] > LONGEST_DOT:
-        sums = np.add.reduce(x, axis=-1, dtype=computing_dtype(x.dtype) if x.dtype.kind == "f" else np.int64)
+        sums = np.add.reduce(x, axis=-1, dtype=np.float64 if x.dtype.kind == "f" else np.int64)
         return np.asarray(sums.astype(x.dtype, copy=False) if x.dtype.kind == "f" else sums)
     rows = np.ascontiguousarray(x).reshape(prod(x.shape[:-1]), x.shape[-1])
     totals = np.empty(len(rows), computing_dtype(x.dtype))
@@ -109,23 +109,24 @@ def sum_last(x: NDArray[Any], /) -> NDArray[Any]:
 def add_rows(rows: NDArray[Any], totals: NDArray[Any]) -> None:
     """``totals <- `` the sum of each of some contiguous rows of float32 or float64, as `sum_last` adds it up."""
     if rows.shape[1] > LONGEST_DOT:
-        np.add.reduce(rows, axis=1, out=totals)
+        totals[...] = np.add.reduce(rows, axis=1, dtype=np.float64)
     else:
         np.vecdot(rows, ones(rows.shape[1], totals.dtype), out=totals)
 
 
 @quiet
 def sum_first(x: NDArray[Any], /) -> NDArray[Any]:
-    """(N, D) -> (D,): the sum of many rows of floats, which are added up block by block, and then the sums of these."""
-    wide = computing_dtype(x.dtype)
-    cuts = blocks(len(x), x[:1].nbytes)
-    sums = np.empty((len(cuts), x.shape[1]), wide)
+    """(N, ...) -> (...): the sum of the rows of floats, which are added pairwise, block by block."""
+    rows, wide = as_matrix(x), computing_dtype(x.dtype)
+    cuts = blocks(len(rows), rows[:1].nbytes)
+    sums, out = np.empty((len(cuts), rows.shape[1])), np.empty(rows.shape[1], wide)
 
     def work(number: int, start: int, stop: int) -> None:
-        np.matmul(ones(stop - start, wide), widened(x[start:stop]), out=sums[number])
+        sum_rows(widened(rows[start:stop]), sums[number])
 
     run(work, [(number, *cut) for number, cut in enumerate(cuts)], x.nbytes)
-    return np.asarray(np.add.reduce(sums, axis=0).astype(x.dtype, copy=False))
+    sum_rows(sums, out)
+    return np.asarray(out.astype(x.dtype, copy=False).reshape(x.shape[1:]))
 
 
 def _one_by_one(a: NDArray[Any], b: NDArray[Any], left: Matrices, right: Matrices) -> NDArray[Any]:

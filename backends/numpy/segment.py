@@ -15,7 +15,8 @@ from .running import as_matrix, quiet, rows_in_block, run, scratch, widened
 FEW_RUNS = 8  # so few that a Python call for each costs less than any preparation
 LONG_RUN_ELEMENTS = 4096  # a run of so many elements is worth a Python call of its own
 VERY_LONG_RUN_ELEMENTS = 65536  # ... even where the alternative is cheap and calls keep threads from each other
-SUM_CHUNK = 1024  # rows added one after the other before partial sums are added, which keeps the error small
+FEW_ROWS = 16  # so many are added one after the other; halves of more are added, which keeps the error small
+PIECE = 16  # rows of a run that a sparse product adds one after the other, before it adds the sums of pieces
 
 
 @quiet
@@ -199,26 +200,55 @@ def sum_runs(block: NDArray[Any], segments: Segments, first: int, last: int) -> 
         base = segments.offsets.item(first)
         sums = np.empty((runs, block.shape[1]), block.dtype)
         for place, (start, stop) in enumerate(segments.pairs[first:last]):
-            rows = block[start - base : stop - base]
-            if len(rows) < SUM_CHUNK:
-                np.add.reduce(rows, axis=0, out=sums[place])
-            else:
-                _sum_in_chunks(rows, sums[place])
+            sum_rows(block[start - base : stop - base], sums[place])
         return sums
     if block.shape[1] == 1:
         sums = np.zeros((runs, 1), block.dtype)
         starts, occupied = _starts(segments, first, last)
-        sums[occupied, 0] = np.add.reduceat(block[:, 0], starts)
+        sums[occupied, 0] = np.add.reduceat(block[:, 0], starts, dtype=np.float64)
         return sums
+    if segments.lengths[first:last].max() > PIECE:
+        pieces, of_runs = segments.remember(("pieces", first, last), lambda: _cut_into_pieces(segments, first, last))
+        sums = sum_runs(block, pieces, 0, pieces.count).astype(np.float64)
+        return sum_runs(sums, of_runs, 0, runs).astype(block.dtype, copy=False)
     product: NDArray[Any] = _selector(segments, first, last, block.dtype) @ block
     return product
 
 
-def _sum_in_chunks(rows: NDArray[Any], out: NDArray[Any]) -> None:
-    whole = len(rows) - len(rows) % SUM_CHUNK
-    partial = np.add.reduce(rows[:whole].reshape(whole // SUM_CHUNK, SUM_CHUNK, rows.shape[1]), axis=1)
-    np.add.reduce(partial, axis=0, out=out)
-    out += np.add.reduce(rows[whole:], axis=0)
+def sum_rows(rows: NDArray[Any], out: NDArray[Any]) -> None:
+    """``out <-`` the sum of rows, (N, D) -> (D,), added pairwise, block by block in cache, and the last few in float64.
+
+    So the error grows as log N. Halves of the rows are contiguous, which is what NumPy adds quickest. With ``out=``
+    NumPy would round to its dtype again and again.
+    """
+    step = max(2, rows_in_block(rows[:1].nbytes))
+    if rows.shape[1] == 1 or len(rows) <= FEW_ROWS:
+        out[...] = np.add.reduce(rows, axis=0, dtype=np.float64)
+    elif len(rows) > step:
+        cuts = range(0, len(rows), step)
+        sums = np.empty((len(cuts), rows.shape[1]), np.float64)
+        for place, start in enumerate(cuts):
+            sum_rows(rows[start : start + step], sums[place])
+        sum_rows(sums, out)
+    else:
+        halves = scratch("halves", (len(rows) // 2, rows.shape[1]), rows.dtype)
+        while len(rows) > FEW_ROWS:
+            half = len(rows) // 2
+            np.add(rows[:half], rows[half : 2 * half], out=halves[:half])
+            if len(rows) % 2:
+                np.add(halves[0], rows[-1], out=halves[0])
+            rows = halves[:half]
+        out[...] = np.add.reduce(rows, axis=0, dtype=np.float64)
+
+
+def _cut_into_pieces(segments: Segments, first: int, last: int) -> tuple[Segments, Segments]:
+    """Pieces of at most `PIECE` rows of runs first:last, as runs of rows, and the runs first:last as runs of pieces."""
+    lengths = segments.lengths[first:last]
+    of_runs = Segments.from_lengths(-(-lengths // PIECE))
+    sizes = np.full(of_runs.rows, PIECE)
+    occupied = lengths > 0
+    sizes[of_runs.offsets[1:][occupied] - 1] -= (-lengths % PIECE)[occupied]
+    return Segments.from_lengths(sizes), of_runs
 
 
 def _selector(segments: Segments, first: int, last: int, dtype: np.dtype[Any]) -> Any:

@@ -13,7 +13,7 @@ PATHS = {
     "as it is": {},
     "one by one": {
         (segment, "FEW_RUNS"): NEVER,
-        (segment, "SUM_CHUNK"): 2,
+        (segment, "FEW_ROWS"): 2,
         (segment, "VERY_LONG_RUN_ELEMENTS"): 0,
         (movement, "LONG_RUN_BYTES"): 0,
         (movement, "FEW_ELEMENTS"): NEVER,
@@ -23,6 +23,7 @@ PATHS = {
     "all together": {
         (segment, "FEW_RUNS"): 0,
         (segment, "LONG_RUN_ELEMENTS"): NEVER,
+        (segment, "PIECE"): 2,
         (movement, "LONG_RUN_BYTES"): NEVER,
         (movement, "FEW_ELEMENTS"): 0,
         (placement, "FEW_COMPONENTS"): 0,
