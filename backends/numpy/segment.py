@@ -200,7 +200,8 @@ def sum_runs(block: NDArray[Any], segments: Segments, first: int, last: int) -> 
         base = segments.offsets.item(first)
         sums = np.empty((runs, block.shape[1]), block.dtype)
         for place, (start, stop) in enumerate(segments.pairs[first:last]):
-            sum_rows(block[start - base : stop - base], sums[place])
+            rows = block[start - base : stop - base]
+            sum_rows(rows, sums[place])
         return sums
     if block.shape[1] == 1:
         sums = np.zeros((runs, 1), block.dtype)
