@@ -17,8 +17,7 @@ from pynested.backends import Segments
 from pynested.backends.dtypes import computing_dtype, is_float
 from pynested.backends.host import repeats, window
 from pynested.backends.numpy.products import sum_first
-from pynested.backends.numpy.running import quiet
-from pynested.backends.numpy.segment import FEW_ROWS
+from pynested.backends.numpy.running import FEW_ROWS, quiet
 
 from ..array import Array, zeros_like
 from .kinds import Linear, Several, Variadic

@@ -13,8 +13,7 @@ from ..dtypes import computing_dtype, is_half
 from ..matrices import Matrices
 from ..memory import LARGE, empty
 from .blas import threads as blas_threads
-from .running import THREAD_BYTES, THREADS, as_matrix, blocks, ones, quiet, run, shares, widened
-from .segment import sum_rows
+from .running import THREAD_BYTES, THREADS, as_matrix, blocks, ones, quiet, run, shares, sum_rows, widened
 
 LARGE_PRODUCT = 16384  # elements of both operands and the result; so many are worth a Python call of their own
 FEW_PRODUCTS = 4  # so few that grouping by size costs more than it saves

@@ -31,6 +31,7 @@ BLOCK_BYTES = 768 * 1024
 KEPT_BYTES = 64 * 1024, 4 * 1024 * 1024  # scratch memory of sizes between is kept: malloc would fetch it page by page
 THREAD_BYTES = 1024 * 1024  # below this, handing work to another thread costs more than it saves
 SHARED_ONES = 4096  # so many wait for whoever needs some
+FEW_ROWS = 16  # so many are added one after the other; halves of more are added, which keeps the error small
 STRETCHES = 4  # of jobs for each thread: whoever is through with one takes the next
 MOST_THREADS = 4  # by default; more of them wait for the interpreter lock between the passes of a kernel
 
@@ -219,3 +220,29 @@ def maximum_of(x: NDArray[Any]) -> Any:
 def widened(x: NDArray[Any]) -> NDArray[Any]:
     """x, or its float32 copy where it is float16."""
     return x.astype(np.float32) if is_half(x.dtype) else x
+
+
+def sum_rows(rows: NDArray[Any], out: NDArray[Any]) -> None:
+    """``out <-`` the sum of rows, (N, D) -> (D,), added pairwise, block by block in cache, and the last few in float64.
+
+    So the error grows as log N. Halves of the rows are contiguous, which is what NumPy adds quickest. With ``out=``
+    NumPy would round to its dtype again and again.
+    """
+    step = max(2, rows_in_block(rows[:1].nbytes))
+    if rows.shape[1] == 1 or len(rows) <= FEW_ROWS:
+        out[...] = np.add.reduce(rows, axis=0, dtype=np.float64)
+    elif len(rows) > step:
+        cuts = range(0, len(rows), step)
+        sums = np.empty((len(cuts), rows.shape[1]), np.float64)
+        for place, start in enumerate(cuts):
+            sum_rows(rows[start : start + step], sums[place])
+        sum_rows(sums, out)
+    else:
+        halves = scratch("halves", (len(rows) // 2, rows.shape[1]), rows.dtype)
+        while len(rows) > FEW_ROWS:
+            half = len(rows) // 2
+            np.add(rows[:half], rows[half : 2 * half], out=halves[:half])
+            if len(rows) % 2:
+                np.add(halves[0], rows[-1], out=halves[0])
+            rows = halves[:half]
+        out[...] = np.add.reduce(rows, axis=0, dtype=np.float64)

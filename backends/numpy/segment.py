@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from ..dtypes import computing_dtype
 from ..memory import empty
 from ..segments import Segments
-from .running import as_matrix, quiet, rows_in_block, run, scratch, widened
+from .running import as_matrix, quiet, rows_in_block, run, scratch, sum_rows, widened
 
 FEW_RUNS = 8  # so few that a Python call for each costs less than any preparation
 LONG_RUN_ELEMENTS = 4096  # a run of so many elements is worth a Python call of its own
 VERY_LONG_RUN_ELEMENTS = 65536  # ... even where the alternative is cheap and calls keep threads from each other
-FEW_ROWS = 16  # so many are added one after the other; halves of more are added, which keeps the error small
 PIECE = 16  # rows of a run that a sparse product adds one after the other, before it adds the sums of pieces
 
 
@@ -214,32 +213,6 @@ def sum_runs(block: NDArray[Any], segments: Segments, first: int, last: int) -> 
         return sum_runs(sums, of_runs, 0, runs).astype(block.dtype, copy=False)
     product: NDArray[Any] = _selector(segments, first, last, block.dtype) @ block
     return product
-
-
-def sum_rows(rows: NDArray[Any], out: NDArray[Any]) -> None:
-    """``out <-`` the sum of rows, (N, D) -> (D,), added pairwise, block by block in cache, and the last few in float64.
-
-    So the error grows as log N. Halves of the rows are contiguous, which is what NumPy adds quickest. With ``out=``
-    NumPy would round to its dtype again and again.
-    """
-    step = max(2, rows_in_block(rows[:1].nbytes))
-    if rows.shape[1] == 1 or len(rows) <= FEW_ROWS:
-        out[...] = np.add.reduce(rows, axis=0, dtype=np.float64)
-    elif len(rows) > step:
-        cuts = range(0, len(rows), step)
-        sums = np.empty((len(cuts), rows.shape[1]), np.float64)
-        for place, start in enumerate(cuts):
-            sum_rows(rows[start : start + step], sums[place])
-        sum_rows(sums, out)
-    else:
-        halves = scratch("halves", (len(rows) // 2, rows.shape[1]), rows.dtype)
-        while len(rows) > FEW_ROWS:
-            half = len(rows) // 2
-            np.add(rows[:half], rows[half : 2 * half], out=halves[:half])
-            if len(rows) % 2:
-                np.add(halves[0], rows[-1], out=halves[0])
-            rows = halves[:half]
-        out[...] = np.add.reduce(rows, axis=0, dtype=np.float64)
 
 
 def _cut_into_pieces(segments: Segments, first: int, last: int) -> tuple[Segments, Segments]:

@@ -13,7 +13,7 @@ PATHS = {
     "as it is": {},
     "one by one": {
         (segment, "FEW_RUNS"): NEVER,
-        (segment, "FEW_ROWS"): 2,
+        (running, "FEW_ROWS"): 2,
         (segment, "VERY_LONG_RUN_ELEMENTS"): 0,
         (movement, "LONG_RUN_BYTES"): 0,
         (movement, "FEW_ELEMENTS"): NEVER,
