@@ -11,7 +11,8 @@ from pynested.backends.errors import ExchangeError
 from pynested.nested.array import NestedArray
 
 from .levels import array_of, lists_of
-from .lists import Level, Lists, anywhere, bare, contiguous, library, must_copy, tight, untracked
+from .lists import Level, Lists, anywhere, library, tight, untracked
+from .receivers import ARROW, accepted_values, must_copy
 
 
 def from_arrow(array: Any, *, copy: bool | None = None) -> NestedArray | Array:
@@ -145,9 +146,9 @@ def to_arrow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     pa = library(name, "pyarrow")
     if isinstance(x, Array):
         untracked(name, x)
-        return _of_dense(pa, name, bare(name, x, copy), copy)
-    lists = lists_of(name, x, copy)
-    made = _flat(pa, name, lists.content, copy)
+        return _of_dense(pa, name, accepted_values(ARROW, x, copy))
+    lists = lists_of(ARROW, x, copy)
+    made = pa.array(lists.content.reshape(-1))
     rows = list(np.cumprod(lists.content.shape))
     for size in reversed(lists.content.shape[1:]):
         rows.pop()
@@ -175,18 +176,12 @@ def _of_size(pa: Any, values: Any, size: int, count: int) -> Any:
     return pa.Array.from_buffers(pa.list_(values.type, size), count, [None], children=[values])
 
 
-def _of_dense(pa: Any, name: str, values: Any, copy: bool | None) -> Any:
+def _of_dense(pa: Any, name: str, values: Any) -> Any:
     if not values.ndim:
         raise ExchangeError(f"{name}: an array without dimensions is no column. Make it one: x.reshape(1).")
-    flat = _flat(pa, name, values, copy)
+    flat = pa.array(values.reshape(-1))
     if values.ndim == 1:
         return flat
     kind = pa.fixed_shape_tensor(flat.type, values.shape[1:])
     lists = _of_size(pa, flat, int(np.prod(values.shape[1:])), len(values))
     return pa.ExtensionArray.from_storage(kind, lists)
-
-
-def _flat(pa: Any, name: str, values: Any, copy: bool | None) -> Any:
-    if values.dtype == np.bool_:
-        must_copy(name, copy, "Arrow packs the bits of bools")
-    return pa.array(contiguous(name, values, copy).reshape(-1))

@@ -11,7 +11,8 @@ from pynested.backends.errors import ExchangeError
 from pynested.nested.array import NestedArray
 
 from .levels import array_of, lists_of
-from .lists import Level, Lists, anywhere, bare, library, must_copy, tight, untracked
+from .lists import Level, Lists, anywhere, library, tight, untracked
+from .receivers import AWKWARD, accepted_values, must_copy
 
 
 def from_awkward(array: Any, *, copy: bool | None = None) -> NestedArray | Array:
@@ -123,8 +124,8 @@ def to_awkward(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     ak = library("to_awkward", "awkward")
     if isinstance(x, Array):
         untracked("to_awkward", x)
-        return ak.Array(ak.contents.NumpyArray(bare("to_awkward", x, copy)))
-    lists = lists_of("to_awkward", x, copy)
+        return ak.Array(ak.contents.NumpyArray(accepted_values(AWKWARD, x, copy)))
+    lists = lists_of(AWKWARD, x, copy)
     layout = ak.contents.NumpyArray(lists.content)
     for level in reversed(lists.levels):
         if isinstance(level, int):

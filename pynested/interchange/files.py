@@ -18,7 +18,8 @@ from pynested.backends.errors import ArgumentError, ExchangeError, named_type
 from pynested.nested.array import NestedArray
 from pynested.structure import Jagged, Strided
 
-from .lists import bare, library, untracked
+from .lists import library, untracked
+from .receivers import values_on_host
 
 Value = Array | NestedArray
 Parts = dict[str, NDArray[Any]]
@@ -83,8 +84,8 @@ def save(path: str | os.PathLike[str], arrays: Value | Mapping[str, Value]) -> N
 def _taken_apart(x: Value) -> tuple[dict[str, Any], Parts]:
     """What kind of array it is, and its parts."""
     if isinstance(x, Array):
-        return {"kind": "dense"}, {"values": bare("save", x, None)}
-    parts: Parts = {"values": bare("save", x.data, None), "offsets": x.structure.offsets}
+        return {"kind": "dense"}, {"values": values_on_host("save", x, None)}
+    parts: Parts = {"values": values_on_host("save", x.data, None), "offsets": x.structure.offsets}
     if isinstance(x.structure, Jagged):
         if x.structure.lengths is not None:
             parts["lengths"] = x.structure.lengths

@@ -6,13 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pynested.autograd import Array
 from pynested.autograd.exchange import from_dlpack
-from pynested.backends.errors import LayoutError
+from pynested.backends.errors import ArgumentError, DTypeError, LayoutError
 from pynested.construct.buffers import nested_array_from_jagged
 from pynested.nested.array import NestedArray
 from pynested.structure import Jagged
 
-from .lists import bare, library, untracked
+from .lists import library, untracked
+from .receivers import JAX, JAX_WIDE, accepted_values, check_known_dtype
 
 
 class JaxParts(NamedTuple):
@@ -40,12 +42,15 @@ def from_jax(values: Any, offsets: Any = None, lengths: Any = None, *, copy: boo
     >>> pn.from_jax(jnp.arange(3.0), lengths=[2, 1]).shape  # doctest: +SKIP
     (2, j1)
     """
+    check_known_dtype("from_jax", str(getattr(values, "dtype", "float64")))
     starts, counted = (None if part is None else np.asarray(part) for part in (offsets, lengths))
     return nested_array_from_jagged(from_dlpack(values, copy=copy), starts, counted)
 
 
 def to_jax(x: NestedArray, *, copy: bool | None = None) -> JaxParts:
     """The values, offsets and lengths (None without holes) of a jagged array, as arrays of JAX.
+
+    Values keep their dtype. Offsets and lengths are JAX's own integers: int32, int64 with ``jax_enable_x64``.
 
     ``lengths`` of a packed array are ``jnp.diff(offsets)``, the ``group_sizes`` of `jax.lax.ragged_dot`.
 
@@ -54,10 +59,15 @@ def to_jax(x: NestedArray, *, copy: bool | None = None) -> JaxParts:
     x : NestedArray
         In the jagged layout, ragged along dimension 1.
     copy : bool, optional
-        True copies always. JAX shares memory that is aligned to 64 bytes, and copies any other.
+        None shares memory where it can, False refuses to copy, True copies always. JAX shares memory that is aligned to
+        64 bytes, in C order and writable. It takes for granted that nobody writes to it.
 
     Raises
     ------
+    DTypeError
+        For int64 and float64, and offsets beyond int32, unless ``jax_enable_x64`` is set: JAX would narrow them.
+    ExchangeError
+        For ``copy=False`` where memory cannot be shared.
     LayoutError
         For the strided layout, and another ragged dimension.
     GradientError
@@ -65,14 +75,23 @@ def to_jax(x: NestedArray, *, copy: bool | None = None) -> JaxParts:
 
     Examples
     --------
-    >>> pn.to_jax(pn.nested_array([[1, 2], [3]], layout=pn.jagged)).offsets  # doctest: +SKIP
+    >>> x = pn.nested_array([[1, 2], [3]], layout=pn.jagged, dtype=pn.int32)
+    >>> pn.to_jax(x).offsets  # doctest: +SKIP
     Array([0, 2, 3], dtype=int32)
     """
     jnp = library("to_jax", "jax.numpy", "jax")
     untracked("to_jax", x)
+    if isinstance(x, Array):
+        raise ArgumentError("to_jax: takes a nested array, not a dense one. Give its parts: jax.numpy.from_dlpack(x).")
     structure = x.structure
     if not isinstance(structure, Jagged) or structure.ragged_dim != 1:
         raise LayoutError("to_jax: this array is not jagged along dimension 1. Convert it: x.to(layout=pn.jagged).")
-    values = bare("to_jax", x.data, copy)
+    wide = jnp.arange(0).dtype == np.int64  # whether JAX has 64 bits now
+    if not wide and structure.offsets.max() > np.iinfo(np.int32).max:
+        raise DTypeError(
+            f"to_jax: offset {structure.offsets.max()} is beyond int32, the integers of JAX without "
+            "jax_enable_x64. Let it have 64 bits: jax.config.update('jax_enable_x64', True)."
+        )
+    values = accepted_values(JAX_WIDE if wide else JAX, x.data, copy)
     lengths = None if structure.lengths is None else jnp.array(structure.lengths)
-    return JaxParts(jnp.array(values) if copy else jnp.from_dlpack(values), jnp.array(structure.offsets), lengths)
+    return JaxParts(jnp.from_dlpack(values), jnp.array(structure.offsets), lengths)

@@ -9,29 +9,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import own_class
 from pynested.backends.errors import StructureError
 from pynested.components.packing import elements
 from pynested.construct.buffers import nested_array_from_jagged, nested_array_from_strided
 from pynested.nested.array import NestedArray
 from pynested.structure import Ints, Jagged
 
-from .lists import Level, Lists, bare, contiguous, must_copy, untracked
+from .lists import Level, Lists, contiguous, untracked
+from .receivers import Receiver, accepted_values, must_copy, received_values
 
 
-def lists_of(name: str, x: NestedArray, copy: bool | None) -> Lists:
-    """A nested array as lists within lists: one level for each dimension up to the last irregular one.
+def lists_of(receiver: Receiver, x: NestedArray, copy: bool | None) -> Lists:
+    """A nested array as lists within lists, in memory that the receiver accepts.
+
+    There is one level for each dimension up to the last irregular one.
 
     Jagged along dimension 1 it is one level over its own values, with its holes. Any other takes a level for each
     dimension, and its elements one after another.
     """
-    untracked(name, x)
+    untracked(receiver.function, x)
     structure = x.structure
     if isinstance(structure, Jagged) and structure.ragged_dim == 1:
-        return Lists((Level(structure.offsets, structure.lengths),), bare(name, x.data, copy), len(x))
+        return Lists((Level(structure.offsets, structure.lengths),), accepted_values(receiver, x.data, copy), len(x))
     if isinstance(structure, Jagged) or not structure.contiguous:
-        must_copy(name, copy, "the elements of a component do not lie one after another")
-    return _row_major(x, bare(name, elements(x), copy))
+        must_copy(receiver.function, copy, "the elements of a component do not lie one after another")
+    return _row_major(x, accepted_values(receiver, elements(x), copy))
 
 
 def _row_major(x: NestedArray, flat: NDArray[Any]) -> Lists:
@@ -56,12 +58,12 @@ def _one_after_another(lengths: Ints) -> Level:
 
 def array_of(name: str, lists: Lists, copy: bool | None) -> NestedArray | Array:
     """Lists within lists as an array: dense without a `Level`, jagged with one that is outermost, else strided."""
-    content, levels = lists.content.copy() if copy else lists.content, lists.levels
+    content, levels = received_values(name, lists.content, copy), lists.levels
     first, sizes = levels[0] if levels else 0, [level for level in levels[1:] if isinstance(level, int)]
     if len(sizes) < len(levels) - 1:
         return _rectangles(name, lists, content, copy)
     if isinstance(first, int):
-        return Array.over(own_class(name, content.reshape(lists.count, *levels, *content.shape[1:])))
+        return Array.over(content.reshape(lists.count, *levels, *content.shape[1:]))
     rows = len(content) // math.prod(sizes) if 0 not in sizes else first.rows
     return nested_array_from_jagged(content.reshape(rows, *sizes, *content.shape[1:]), first.offsets, first.lengths)
 

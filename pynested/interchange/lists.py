@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.backends.errors import ArgumentError, ExchangeError, GradientError, MissingDependency, named_type
+from pynested.backends.errors import ArgumentError, GradientError, MissingDependency, named_type
 from pynested.nested.array import NestedArray
 from pynested.structure import Ints
+
+from .receivers import must_copy
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,6 @@ def library(name: str, package: str, installed_as: str | None = None) -> Any:
         ) from None
 
 
-def must_copy(name: str, copy: bool | None, why: str) -> None:
-    """Refuse a copy that ``copy=False`` forbids."""
-    if copy is False:
-        raise ExchangeError(f"{name}: {why}, so the memory cannot be shared. Leave copy=False out to have it copied.")
-
-
 def untracked(name: str, x: Array | NestedArray) -> None:
     """Refuse what is no array, and an array whose gradients would be lost."""
     if not isinstance(x, Array | NestedArray):
@@ -91,14 +87,6 @@ def untracked(name: str, x: Array | NestedArray) -> None:
             f"{name}: this array requires grad, and gradients do not cross to another library. Say so: "
             f"{name}(x.detach())."
         )
-
-
-def bare(name: str, x: Array, copy: bool | None) -> NDArray[Any]:
-    """The values as an array of NumPy: the same memory, where it is the host's."""
-    if x.device != "cpu":
-        must_copy(name, copy, f"the array lies on {x.device!r}")
-        return x.to("cpu").numpy()
-    return x.numpy().copy() if copy else x.numpy()
 
 
 def contiguous(name: str, values: NDArray[Any], copy: bool | None) -> NDArray[Any]:

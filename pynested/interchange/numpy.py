@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import own_class
 from pynested.backends.errors import ExchangeError
 from pynested.construct import nested_array
 from pynested.nested.array import NestedArray
 from pynested.structure.layouts import Layout
 
-from .lists import bare, untracked
+from .lists import untracked
+from .receivers import NUMPY, accepted_values, must_copy, received_values
 
 
-def from_numpy(array: NDArray[Any], *, layout: Layout | None = None) -> NestedArray | Array:
+def from_numpy(array: NDArray[Any], *, layout: Layout | None = None, copy: bool | None = None) -> NestedArray | Array:
     """A dense array in the memory of ``array``; of an object array the components, copied into one buffer.
 
     Parameters
@@ -27,11 +27,15 @@ def from_numpy(array: NDArray[Any], *, layout: Layout | None = None) -> NestedAr
         see `pynested.nested_array`.
     layout : Layout, optional
         Of what becomes of an object array: `strided`, the default, or `jagged`.
+    copy : bool, optional
+        None shares memory where it can, False refuses to copy, True copies always. Components of an object array, and
+        numbers in another byte order, are copied.
 
     Raises
     ------
     ExchangeError
-        For what is no array of NumPy, an object array with more dimensions, and a component that is None.
+        For what is no array of NumPy, an object array with more dimensions, a component that is None, and for
+        ``copy=False`` where a copy is needed.
     DTypeError
         For a dtype that pynested does not have.
 
@@ -49,13 +53,15 @@ def from_numpy(array: NDArray[Any], *, layout: Layout | None = None) -> NestedAr
             "components."
         )
     if array.dtype != object:
-        return Array.over(own_class("from_numpy", array))
+        return Array.over(received_values("from_numpy", array, copy))
     if array.ndim != 1:
         raise ExchangeError(f"from_numpy: an object array has one dimension, not {array.ndim}: one entry a component.")
     missing = [i for i, one in enumerate(array) if one is None]
     if missing:
         raise ExchangeError(f"from_numpy: component {missing[0]} is None. Drop it, or put an empty array there.")
-    return nested_array(list(array), layout=layout)
+    must_copy("from_numpy", copy, "the components of an object array lie apart")
+    components = [received_values("from_numpy", one, None) if isinstance(one, np.ndarray) else one for one in array]
+    return nested_array(components, layout=layout)
 
 
 def to_numpy(x: NestedArray | Array, *, copy: bool | None = None) -> NDArray[Any]:
@@ -82,8 +88,8 @@ def to_numpy(x: NestedArray | Array, *, copy: bool | None = None) -> NDArray[Any
     """
     untracked("to_numpy", x)
     if isinstance(x, Array):
-        return bare("to_numpy", x, copy)
+        return accepted_values(NUMPY, x, copy)
     made = np.empty(len(x), dtype=object)
     for i, component in enumerate(x.unbind()):
-        made[i] = bare("to_numpy", component, copy)
+        made[i] = accepted_values(NUMPY, component, copy)
     return made

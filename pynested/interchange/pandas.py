@@ -10,8 +10,9 @@ from pynested.nested.array import NestedArray
 from pynested.structure.layouts import jagged
 
 from .arrow import from_arrow, to_arrow
-from .lists import library, must_copy
+from .lists import library
 from .numpy import from_numpy
+from .receivers import must_copy
 
 
 def from_pandas(series: Any, *, copy: bool | None = None) -> NestedArray | Array:

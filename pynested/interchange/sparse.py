@@ -11,7 +11,8 @@ from pynested.construct.buffers import nested_array_from_jagged
 from pynested.nested.array import NestedArray
 from pynested.structure.layouts import jagged
 
-from .lists import bare, library, must_copy, untracked
+from .lists import library, untracked
+from .receivers import CSR, accepted_values, must_copy, received_values
 
 
 def from_csr(matrix: Any, *, copy: bool | None = None) -> NestedArray:
@@ -48,7 +49,7 @@ def from_csr(matrix: Any, *, copy: bool | None = None) -> NestedArray:
             f"{wrong[0] - starts[row]} is next: the columns of entries would be lost. Take its parts: "
             "pn.nested_array_from_jagged(a.data, a.indptr)."
         )
-    return nested_array_from_jagged(matrix.data.copy() if copy else matrix.data, starts)
+    return nested_array_from_jagged(received_values("from_csr", matrix.data, copy), starts)
 
 
 def to_csr(x: NestedArray, *, copy: bool | None = None) -> Any:
@@ -67,6 +68,8 @@ def to_csr(x: NestedArray, *, copy: bool | None = None) -> Any:
     ------
     ShapeError
         For an array with more dimensions.
+    DTypeError
+        For float16, in which SciPy does not compute.
     GradientError
         For an array that requires grad; ``detach`` it.
 
@@ -87,4 +90,4 @@ def to_csr(x: NestedArray, *, copy: bool | None = None) -> Any:
     starts = packed.structure.offsets
     columns = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
     shape = (len(x), int(lengths.max(initial=0)))
-    return sparse.csr_array((bare("to_csr", packed.data, copy), columns, starts.copy()), shape=shape)
+    return sparse.csr_array((accepted_values(CSR, packed.data, copy), columns, starts.copy()), shape=shape)

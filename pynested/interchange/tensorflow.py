@@ -11,7 +11,8 @@ from pynested.backends.errors import ExchangeError
 from pynested.nested.array import NestedArray
 
 from .levels import array_of, lists_of
-from .lists import Level, Lists, bare, contiguous, library, must_copy, tight, untracked
+from .lists import Level, Lists, library, tight, untracked
+from .receivers import TENSORFLOW, accepted_values, check_known_dtype, must_copy, received_values
 
 
 def from_tensorflow(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
@@ -48,13 +49,14 @@ def from_tensorflow(tensor: Any, *, copy: bool | None = None) -> NestedArray | A
     if not hasattr(tensor, "numpy"):
         raise ExchangeError(f"from_tensorflow: {type(tensor).__name__} is no eager tensor and no ragged one.")
     seen = _seen(tensor)
-    return Array.over(seen.copy() if copy else seen)
+    return Array.over(received_values("from_tensorflow", seen, copy))
 
 
 def _seen(tensor: Any) -> Any:
     """The memory of an eager tensor; `numpy` would copy it."""
     if tensor.dtype == "string":
         raise ExchangeError("from_tensorflow: strings are no numbers.")
+    check_known_dtype("from_tensorflow", tensor.dtype.name)
     seen = np.asarray(memoryview(tensor))
     seen.flags.writeable = False
     return seen
@@ -75,7 +77,8 @@ def to_tensorflow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     GradientError
         For an array that requires grad; ``detach`` it.
     ExchangeError
-        For ``copy=False`` where there are holes, or the elements of a component do not lie one after another.
+        For ``copy=False`` where there are holes, or the elements of a component do not lie one after another, and for
+        memory that is read-only, or not aligned to the 64 bytes that the operators of TensorFlow need.
 
     Examples
     --------
@@ -86,12 +89,12 @@ def to_tensorflow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     tf = library(name, "tensorflow", "tensorflow-cpu")
     untracked(name, x)
     if isinstance(x, Array):
-        return _tensor(tf, name, bare(name, x, copy), copy)
+        return _tensor(tf, accepted_values(TENSORFLOW, x, copy))
     if not x.structure.tiles:
         must_copy(name, copy, "a ragged tensor has no holes")
         x = x.contiguous()
-    lists = lists_of(name, x, copy)
-    made = _tensor(tf, name, lists.content, copy)
+    lists = lists_of(TENSORFLOW, x, copy)
+    made = _tensor(tf, lists.content)
     for level in reversed(lists.levels):
         if isinstance(level, Level):
             made = tf.RaggedTensor.from_row_splits(made, level.offsets, validate=False)
@@ -100,8 +103,7 @@ def to_tensorflow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     return made
 
 
-def _tensor(tf: Any, name: str, values: Any, copy: bool | None) -> Any:
-    values = contiguous(name, values, copy)
-    if not values.size or not values.flags.writeable:
+def _tensor(tf: Any, values: Any) -> Any:
+    if not values.size:
         return tf.constant(values)
     return tf.experimental.dlpack.from_dlpack(values.__dlpack__())

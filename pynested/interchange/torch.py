@@ -14,6 +14,7 @@ from pynested.nested.array import NestedArray
 from pynested.structure import Jagged
 
 from .lists import library, untracked
+from .receivers import TORCH, accepted_values, check_known_dtype
 
 
 def from_torch(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
@@ -49,6 +50,8 @@ def from_torch(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
             "from_torch: this tensor requires grad, and its history does not cross to pynested. Say so: "
             "from_torch(tensor.detach())."
         )
+    if tensor.device.type == "cpu":
+        check_known_dtype("from_torch", str(tensor.dtype).removeprefix("torch."))
     if not tensor.is_nested:
         return from_dlpack(tensor, copy=copy)
     values = from_dlpack(tensor.values(), copy=copy)
@@ -71,7 +74,8 @@ def to_torch(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     x : NestedArray or Array
         On the CPU, or on a GPU, where the tensor is too. It may not require grad: ``detach()`` says so.
     copy : bool, optional
-        True copies always. Memory that pynested may not write to is shared as well, and PyTorch can write to it.
+        None shares memory where it can, False refuses to copy, True copies always. Read-only memory is copied, for
+        PyTorch has none.
 
     Raises
     ------
@@ -79,7 +83,7 @@ def to_torch(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
         For an array that requires grad.
     ExchangeError
         For an array of components without dimensions, and a batch of no components in the strided layout, which
-        PyTorch does not have.
+        PyTorch does not have. For ``copy=False`` where memory is read-only, or strides are negative.
     MissingDependency
         Where PyTorch is not installed.
 
@@ -112,6 +116,8 @@ def _extremes(lengths: list[int]) -> dict[str, int]:
 
 
 def _shared(torch: Any, x: Array, copy: bool | None) -> Any:
-    """The memory of ``x`` as a tensor, also where it is read-only, which DLPack would not hand to PyTorch."""
-    made = torch.from_dlpack(x if x.is_writable() or x.device != "cpu" else Array(x.numpy()))
+    """The values of ``x`` as a tensor, which on a GPU is there too."""
+    if x.device != "cuda":
+        return torch.from_dlpack(accepted_values(TORCH, x, copy))
+    made = torch.from_dlpack(x)
     return made.clone() if copy else made

@@ -42,6 +42,10 @@ def without_bools(drawn: Drawn) -> bool:
     return leading(drawn) and drawn.array.dtype != np.bool_
 
 
+def aligned(drawn: Drawn) -> bool:
+    return drawn.array.data.data.ctypes.data % 64 == 0  # type: ignore[no-any-return]
+
+
 def without_holes(drawn: Drawn) -> bool:
     return leading(drawn) and drawn.placement == "packed"
 
@@ -50,9 +54,7 @@ BRIDGES = [
     Bridge("awkward", pn.to_awkward, pn.from_awkward, leading),
     Bridge("pyarrow", pn.to_arrow, pn.from_arrow, without_bools),
     Bridge("pandas", pn.to_pandas, pn.from_pandas, without_bools),
-    Bridge(
-        "tensorflow", pn.to_tensorflow, pn.from_tensorflow, lambda drawn: leading(drawn) and drawn.placement == "packed"
-    ),
+    Bridge("tensorflow", pn.to_tensorflow, pn.from_tensorflow, lambda drawn: without_holes(drawn) and aligned(drawn)),
     Bridge("torch", pn.to_torch, pn.from_torch, lambda drawn: True),
 ]
 
