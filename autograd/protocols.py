@@ -8,7 +8,7 @@ import numpy as np
 
 from pynested.backends import transfer
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, ExchangeError, GradientError
-from pynested.backends.host import to_host
+from pynested.backends.host import stored_once, to_host
 from pynested.backends.sharing import went_out
 
 from .array import Array
@@ -144,8 +144,9 @@ class Protocols(Methods):
 
     def __reduce__(self: Any) -> Any:
         went_out(self.storage)  # whoever pickles may share buffers
-        kept = np.ascontiguousarray(to_host(self.data)).reshape(self.shape)
-        return _unpickled, (type(self), kept, self.device, self.requires_grad and self.is_leaf)
+        once = stored_once(self.data)
+        kept = np.ascontiguousarray(to_host(once)).reshape(once.shape)
+        return _unpickled, (type(self), kept, self.device, self.requires_grad and self.is_leaf, self.shape)
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Array:
         if self.line is not None:
@@ -161,7 +162,9 @@ class Protocols(Methods):
         return again
 
 
-def _unpickled(kind: Any, data: Any, device: str, requires_grad: bool) -> Array:
+def _unpickled(kind: Any, data: Any, device: str, requires_grad: bool, shape: tuple[int, ...]) -> Array:
+    if data.shape != shape:
+        data = np.ascontiguousarray(np.broadcast_to(data, shape))
     array: Array = kind.over(data) if device == "cpu" else kind(transfer(data, device), device)
     array.requires_grad = requires_grad
     return array

@@ -69,6 +69,12 @@ def writable(x: Any) -> bool:
     return not repeats(x)
 
 
+def stored_once(x: Any) -> Any:
+    """A view of ``x`` in which each dimension of stride 0, along which elements repeat, has size 1."""
+    dims = zip(x.shape, x.strides, strict=True)
+    return x[tuple([slice(0, 1) if step == 0 and size else slice(None) for size, step in dims])]
+
+
 class Window:
     """The base of a view that repeats places: the view is read-only, and `written_to` finds the memory."""
 

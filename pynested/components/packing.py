@@ -102,6 +102,41 @@ def contiguous(x: NestedArray) -> NestedArray:
     return NestedArray(tight.data.contiguous(), tight.structure)
 
 
+def compact(x: NestedArray) -> NestedArray:
+    """What is stored of ``x``: its elements alone, row-major and without gaps; ``x`` itself if it has no others.
+
+    A dimension of stride 0, along which elements repeat, is kept once, so that it has stride 0 again.
+    """
+    if isinstance(x.structure, Jagged):
+        return x if x.structure.tiles else _compact_jagged(x.data, x.structure)
+    full = int(x.structure.numels.sum()) == x.structure.buffer_size
+    return x if full and x.structure.contiguous else _compact_strided(x.data, x.structure)
+
+
+def _compact_jagged(values: Array, structure: Jagged) -> NestedArray:
+    axis = structure.ragged_dim - 1
+    repeats = [step == 0 and values.shape[i] > 1 and i != axis for i, step in enumerate(values.stride())]
+    once = values[tuple([slice(0, 1) if repeat else slice(None) for repeat in repeats])]
+    rows = along(once, axis, structure.row_index)
+    if any(repeats):
+        shape = (*values.shape[:axis], rows.shape[axis], *values.shape[axis + 1 :])
+        rows = rows.as_strided(
+            shape, tuple([0 if repeat else step for repeat, step in zip(repeats, rows.stride(), strict=True)])
+        )
+    return NestedArray(rows, structure.tight)
+
+
+def _compact_strided(values: Array, structure: Strided) -> NestedArray:
+    sizes, strides = structure.sizes, structure.strides
+    repeats = ((strides == 0) | (sizes <= 1)).all(axis=0) & (sizes > 1).any(axis=0)
+    once = Strided.of_packed(np.where(repeats, np.minimum(structure.outline, 1), structure.outline), structure.count)
+    kept = moves.gather(values, once.sizes, strides, structure.offsets)
+    if not np.count_nonzero(repeats):
+        return around(kept, once)
+    again = np.where(repeats, 0, once.strides)
+    return around(kept, Strided.derived(structure.outline, again, once.offsets, once.buffer_size))
+
+
 def to_strided(x: NestedArray) -> NestedArray:
     """``x`` in the strided layout: a view if its values are contiguous in some order of their axes, else a copy."""
     return x if isinstance(x.structure, Strided) else NestedArray(*in_buffer(x))

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import own_class
 from pynested.backends.errors import ArgumentError, ExchangeError, named_type
+from pynested.backends.host import stored_once
+from pynested.components.packing import compact, contiguous
 from pynested.nested.array import NestedArray
 from pynested.structure import Jagged, Strided
 
@@ -29,7 +31,9 @@ _ONE = ""  # the name of an array that was saved alone
 
 
 def save(path: str | os.PathLike[str], arrays: Value | Mapping[str, Value]) -> None:
-    """Write one array, or arrays by name, into a file, with their layouts, their holes and their dtypes.
+    """Write one array, or arrays by name, into a file, with their layouts and dtypes.
+
+    Of each array the elements are written, and no holes; along a dimension of stride 0, where they repeat, once.
 
     Parameters
     ----------
@@ -48,8 +52,8 @@ def save(path: str | os.PathLike[str], arrays: Value | Mapping[str, Value]) -> N
 
     Notes
     -----
-    The entry ``pynested`` of the file is JSON: the version of the format, which is 1, and of every array its layout.
-    The other entries are the parts: ``name/values``, ``name/offsets`` and so on.
+    The entry ``pynested`` of the file is JSON: the version of the format, which is 1, and of every array its layout
+    and the shape of its values. The other entries are the parts: ``name/values``, ``name/offsets`` and so on.
 
     Examples
     --------
@@ -82,15 +86,16 @@ def save(path: str | os.PathLike[str], arrays: Value | Mapping[str, Value]) -> N
 
 
 def _taken_apart(x: Value) -> tuple[dict[str, Any], Parts]:
-    """What kind of array it is, and its parts."""
+    """What kind of array it is, with the shape of its values, and its parts."""
     if isinstance(x, Array):
-        return {"kind": "dense"}, {"values": values_on_host("save", x, None)}
-    parts: Parts = {"values": values_on_host("save", x.data, None), "offsets": x.structure.offsets}
+        values = values_on_host("save", x, None)
+        return {"kind": "dense", "shape": values.shape}, {"values": stored_once(values)}
+    x = compact(x)
+    told, parts = _taken_apart(x.data)
+    parts["offsets"] = x.structure.offsets
     if isinstance(x.structure, Jagged):
-        if x.structure.lengths is not None:
-            parts["lengths"] = x.structure.lengths
-        return {"kind": "jagged", "ragged_dim": x.structure.ragged_dim}, parts
-    return {"kind": "strided"}, parts | {"sizes": x.structure.sizes, "strides": x.structure.strides}
+        return told | {"kind": "jagged", "ragged_dim": x.structure.ragged_dim}, parts
+    return told | {"kind": "strided"}, parts | {"sizes": x.structure.sizes, "strides": x.structure.strides}
 
 
 def load(path: str | os.PathLike[str]) -> Value | dict[str, Value]:
@@ -126,14 +131,16 @@ def load(path: str | os.PathLike[str]) -> Value | dict[str, Value]:
 
 
 def _put_together(told: Mapping[str, Any], name: str, parts: Parts) -> Value:
-    values = Array.over(own_class("load", parts[f"{name}/values"]))
+    stored = own_class("load", parts[f"{name}/values"])
+    shape = tuple(told.get("shape", stored.shape))
+    values = Array.over(stored if stored.shape == shape else np.ascontiguousarray(np.broadcast_to(stored, shape)))
     if told["kind"] == "dense":
         return values
     offsets = parts[f"{name}/offsets"]
     if told["kind"] == "jagged":
         return NestedArray(values, Jagged(offsets, parts.get(f"{name}/lengths"), told["ragged_dim"], name="load"))
     sizes, strides = parts[f"{name}/sizes"], parts[f"{name}/strides"]
-    return NestedArray(values, Strided(sizes, strides, offsets, values.numel(), name="load"))
+    return contiguous(NestedArray(values, Strided(sizes, strides, offsets, values.numel(), name="load")))
 
 
 # ---- the two formats ------------------------------------------------------------------------------------------------

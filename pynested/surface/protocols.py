@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ from pynested.autograd import Array
 from pynested.autograd.any_array import AnyArray
 from pynested.autograd.equip import equip
 from pynested.autograd.protocols import refuse_numpy_ma
-from pynested.backends.errors import ArgumentError
-from pynested.components.packing import as_dense, as_gradient
+from pynested.backends.errors import ArgumentError, GradientError
+from pynested.components.packing import as_dense, as_gradient, compact, contiguous
 from pynested.nested.array import NestedArray
 from pynested.nested.show import as_text
 from pynested.operators.writing import overwrite
@@ -68,11 +69,33 @@ class NestedProtocols(NestedMethods):
         return as_text(self)
 
     def __reduce__(self: Any) -> Any:
-        return type(self), (self.data, self.structure)
+        detached = self.detach()
+        kept = compact(detached)
+        if kept is detached:
+            return type(self), (self.data, self.structure)
+        if self.is_leaf:
+            kept.data.requires_grad = self.requires_grad
+        return _unpickled, (type(self), kept.data, kept.structure)
+
+    def __copy__(self: Any) -> NestedArray:
+        return type(self)(self.data, self.structure)  # type: ignore[no-any-return]
+
+    def __deepcopy__(self: Any, memo: dict[int, Any]) -> NestedArray:
+        if self.data.line is not None:
+            raise GradientError("deepcopy: only leaves can be copied so; use x.detach().clone() for the values.")
+        make, parts = self.__reduce__()
+        return make(*[deepcopy(part, memo) for part in parts])  # type: ignore[no-any-return]
 
     def _as_gradient(self: Any, name: str, value: Any) -> Array:
         """The values of a gradient of this shape, in this placement."""
         return as_gradient(name, value, self)
+
+
+def _unpickled(kind: Any, data: Array, structure: Any) -> NestedArray:
+    """A nested array of what was stored of it, which may have dimensions of stride 0."""
+    kept = contiguous(kind(data.detach(), structure))
+    kept.data.requires_grad = data.requires_grad
+    return kept
 
 
 _FUNCTIONS = {name: getattr(operators, name) for name in operators.__all__}
