@@ -228,10 +228,9 @@ def sum_rows(rows: NDArray[Any], out: NDArray[Any]) -> None:
     So the error grows as log N. Halves of the rows are contiguous, which is what NumPy adds quickest. With ``out=``
     NumPy would round to its dtype again and again.
     """
-    step = max(2, rows_in_block(rows[:1].nbytes))
     if rows.shape[1] == 1 or len(rows) <= FEW_ROWS:
         out[...] = np.add.reduce(rows, axis=0, dtype=np.float64)
-    elif len(rows) > step:
+    elif len(rows) > (step := max(2, rows_in_block(rows[:1].nbytes))):
         cuts = range(0, len(rows), step)
         sums = np.empty((len(cuts), rows.shape[1]), np.float64)
         for place, start in enumerate(cuts):

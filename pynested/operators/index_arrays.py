@@ -32,7 +32,7 @@ def has_arrays(index: Any) -> bool:
 
 def is_bare_mask(entry: Any) -> bool:
     """Whether an entry of an index is a mask without dimensions, as a comparison of arrays without dimensions gives."""
-    return type(entry) not in _PLAIN_ENTRIES and getattr(entry, "ndim", None) == 0 and entry.dtype == np.bool_
+    return isinstance(entry, (Array, np.ndarray, np.bool_)) and entry.ndim == 0 and entry.dtype == np.bool_
 
 
 def is_place(entry: Any) -> bool:

@@ -34,7 +34,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "sum in a dtype that is none": (lambda: N.sum(dtype="foo"), DTypeError, "'foo' is not a dtype"),
     "no step": (lambda: pn.arange(0, 1, 0), ArgumentError, "the step not 0"),
     "a limit that is no number": (lambda: pn.arange("a"), ArgumentError, "a limit must be a number, not 'a'"),
-    "no limit": (lambda: pn.arange(), ArgumentError, "one to three numbers"),
+    "no limit": (lambda: pn.arange(), ArgumentError, "'start' is not given"),
     "a seed in words": (lambda: pn.manual_seed("a"), ArgumentError, "'a'"),  # type: ignore[arg-type]
     "a negative seed": (lambda: pn.manual_seed(-1), ArgumentError, "-1"),
     "a hook that is none": (lambda: N.values().register_hook(3), ArgumentError, "not an int"),

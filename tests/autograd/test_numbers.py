@@ -153,6 +153,11 @@ def test_every_spelling_of_a_half(name: str) -> None:
             assert listed(REAL[name](value)) == expected, repr(value)
 
 
+def is_bare_mask(value: Any) -> bool:
+    """Return whether a value is a boolean array without dimensions; a ``bool`` of Python is none."""
+    return getattr(value, "dtype", None) == np.bool_
+
+
 @pytest.mark.parametrize("name", NUMBERS)
 def test_every_spelling_of_one(name: str) -> None:
     expected = listed(NUMBERS[name](1))
@@ -160,7 +165,9 @@ def test_every_spelling_of_one(name: str) -> None:
     with nothing_warns():
         for value in SPELLINGS:
             is_bool = isinstance(value, bool | np.bool_)
-            if (is_bool and refuses_bools) or (name in WHOLE and not integral(value)):
+            if name == "index" and is_bare_mask(value):
+                assert listed(NUMBERS[name](value)) == [listed(DENSE)]  # as in NumPy, a mask without dimensions
+            elif (is_bool and refuses_bools) or (name in WHOLE and not integral(value)):
                 with pytest.raises((ArgumentError, PynestedError)):
                     NUMBERS[name](value)
             elif not is_bool:

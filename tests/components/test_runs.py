@@ -77,5 +77,5 @@ def test_the_way_through_the_house_is_short(root: Path) -> None:
     command = [sys.executable, "-m", "benchmarks.calls"]
     table = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
     calls = {name.strip(): int(count) for name, count in re.findall(r"^(.+?) +(\d+) forward", table, re.MULTILINE)}
-    most = {"softmax(x, 1)": 41, "x + y": 20, "x.transpose(1, 2) @ y": 100}
+    most = {"softmax(x, 1)": 44, "x + y": 20, "x.transpose(1, 2) @ y": 100}
     assert calls.keys() == most.keys() and all(10 < calls[name] <= most[name] for name in most), table
