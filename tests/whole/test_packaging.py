@@ -42,6 +42,13 @@ def test_package_list_is_what_is_on_disk(listed: list[str], modules: dict[str, P
     assert [package for package in listed if not (folder_of(package, root) / "__init__.py").exists()] == []
 
 
+def test_extras_for_gpus_bring_the_libraries_that_cupy_loads(setup: ConfigParser) -> None:
+    extras = setup["options.extras_require"]
+    for version in ("12", "13"):
+        (cupy,) = (line for line in extras[f"cuda{version}"].split() if line.startswith("cupy"))
+        assert cupy.startswith(f"cupy-cuda{version}x[ctk]>=")
+
+
 def test_every_data_file_is_in_the_package(setup: ConfigParser, listed: list[str], root: Path) -> None:
     shipped = {
         file
