@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
+from importlib.metadata import packages_distributions, requires
 from importlib.util import find_spec
 from inspect import signature
 from types import ModuleType
@@ -29,7 +30,7 @@ from pynested.conformance.asking import Job
 from pynested.conformance.corpus import Corpus, Selection
 from pynested.conformance.runner import plan
 
-from .stand_in import ndarray
+from .stand_in import functions, ndarray
 from .stand_in.functions import PARAMETERS, UFUNCS, signature_of
 
 
@@ -84,8 +85,45 @@ def test_functions_have_cupys_parameters() -> None:
         assert list(signature(getattr(real, name)).parameters) == list(signature_of(parameters).parameters), name
     for name in UFUNCS:
         assert isinstance(getattr(real, name), real.ufunc), name
-    for name in vars(ndarray).keys() - vars(object).keys():
-        assert hasattr(real.ndarray, name) or name in ("_memory", "__slots__", "__weakref__"), name
+    assert callable(real.matmul) and callable(real.from_dlpack)
+
+
+def names_of(function: Any) -> list[str]:
+    """The names of parameters; functions that are compiled say them in the first line of their docstring."""
+    try:
+        return list(signature(function).parameters)
+    except ValueError:
+        inside = function.__doc__.splitlines()[0].partition("(")[2].rpartition(")")[0]
+        return [one.split("=")[0].split()[-1].lstrip("*") for one in inside.split(", ")]
+
+
+@pytest.mark.skipif(find_spec("cupy") is None, reason="CuPy is not installed")
+def test_arrays_and_the_driver_have_cupys_parameters() -> None:
+    real = import_module("cupy")
+    for ours in (functions.array, functions.asarray, functions.ascontiguousarray):
+        names = names_of(ours)
+        assert names_of(getattr(real, ours.__name__))[: len(names)] == names, ours
+    assert names_of(real.lib.stride_tricks.as_strided) == names_of(functions.as_strided)
+    for name in vars(ndarray).keys() - vars(object).keys() - {"_memory", "__slots__", "__weakref__"}:
+        assert hasattr(real.ndarray, name), name
+        if callable(method := getattr(ndarray, name)) and not name.startswith("__"):
+            names = [one for one in names_of(method) if one != "axes"]
+            assert names_of(getattr(real.ndarray, name))[: len(names)] == names, name
+    assert {"code", "options", "name_expressions"} <= set(names_of(real.RawModule))
+    assert names_of(real.RawModule.get_function) == ["self", "name"]
+    assert names_of(real.RawKernel.__call__)[:4] == ["self", "grid", "block", "args"]
+    assert "shared_mem=0" in real.RawKernel.__call__.__doc__
+    assert hasattr(real.RawKernel, "max_dynamic_shared_size_bytes")
+    assert callable(real.cuda.get_current_stream) and callable(real.cuda.Stream.synchronize)
+    assert callable(real.cuda.runtime.getDeviceCount) and issubclass(real.cuda.runtime.CUDARuntimeError, RuntimeError)
+    assert issubclass(real.cuda.compiler.CompileException, Exception)
+
+
+@pytest.mark.skipif(find_spec("cupy") is None, reason="CuPy is not installed")
+def test_cupys_extra_brings_the_compiler_its_headers_and_cublas() -> None:
+    (name,) = packages_distributions()["cupy"]
+    (toolkit,) = (line for line in requires(name) or () if 'extra == "ctk"' in line)
+    assert all(part in toolkit for part in ("cublas", "cudart", "nvrtc"))
 
 
 @pytest.mark.skipif(find_spec("cupy") is None, reason="CuPy is not installed")

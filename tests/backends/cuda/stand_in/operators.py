@@ -44,7 +44,8 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"
     _function = getattr(operator, f"{_name}_" if _name in ("and", "or") else _name)
     setattr(ndarray, f"__{_name}__", _binary(_function))
     setattr(ndarray, f"__r{_name}__", _binary(_function, reflected=True))
-    setattr(ndarray, f"__i{_name}__", _in_place(_function))
+    if _name != "matmul":  # CuPy has no `@=`
+        setattr(ndarray, f"__i{_name}__", _in_place(_function))
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(ndarray, f"__{_name}__", _binary(getattr(operator, _name)))
 for _name in ("neg", "abs", "invert"):
