@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import ArgumentError
+from .errors import ArgumentError, DeviceError
 from .places import by_stride, past_smaller, strided_index
 from .registry import get_backend
 
@@ -43,7 +43,15 @@ def address(x: Any) -> int:
 
 def to_host(x: Any) -> NDArray[Any]:
     """An array as one of NumPy's: itself if it is one, otherwise a copy of what lies on the device."""
-    host: NDArray[Any] = x if isinstance(x, np.ndarray) else x.get() if hasattr(x, "get") else np.asarray(x)
+    if isinstance(x, np.ndarray) or not hasattr(x, "get"):
+        return np.asarray(x)
+    try:
+        host: NDArray[Any] = x.get()
+    except RuntimeError as error:  # the copy waits for what was launched before it, and hears what became of that
+        raise DeviceError(
+            f"the GPU failed before an array could be copied from it: {error}. To find the launch that failed, set the "
+            "environment variable PYNESTED_CHECK to 1."
+        ) from error
     return host
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from ..environment import whole_number
-from ..errors import DeviceError
+from ..errors import DeviceError, PynestedError
 from .backend import KernelBackend
 from .checks import Triple
 from .signatures import KERNELS
@@ -21,6 +22,43 @@ OPTIONS = ("-std=c++17", "-lineinfo")
 SHARED_BY_DEFAULT = 48 * 1024  # bytes; a kernel has to be told before it gets more
 BLAS_FROM = 64.0**3  # multiplications: below, a tile of our own kernel is sooner done than a call
 POISON = 0xFF  # in every byte of a new array, while launches are checked
+INSTALL = "pip install 'pynested[cuda12]' or 'pynested[cuda13]'"
+
+
+def failures(cupy: Any) -> tuple[type[Exception], ...]:
+    """What the compiler, a library that is loaded late, and the driver raise."""
+    return RuntimeError, ImportError, OSError, cupy.cuda.compiler.CompileException
+
+
+def failure(name: str, error: Exception) -> Exception:
+    """One DeviceError for all of them; an error of pynested's own stays what it is."""
+    if isinstance(error, PynestedError):
+        return error
+    return DeviceError(
+        f"{name} failed on the GPU: {error}. If a library is missing, {INSTALL}. A launch may fail late, at a later "
+        "call: set the environment variable PYNESTED_CHECK to 1 to find it."
+    )
+
+
+class Reported:
+    """The functions of CuPy, which raise one DeviceError for whatever goes wrong on the GPU."""
+
+    def __init__(self, cupy: Any) -> None:
+        self._cupy = cupy
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(self._cupy, name)
+        if isinstance(function, type) or not callable(function):
+            return function
+
+        @wraps(function)
+        def call(*args: Any, **options: Any) -> Any:
+            try:
+                return function(*args, **options)
+            except failures(self._cupy) as error:
+                raise failure(name, error) from error
+
+        return call
 
 
 class Gpu:
@@ -38,6 +76,12 @@ class Gpu:
 
     def run(self, file: str, name: str, grid: Triple, block: Triple, args: Sequence[Any], shared: int) -> None:
         """Launch a kernel; it runs when the stream comes to it."""
+        try:
+            self._launch(file, name, grid, block, args, shared)
+        except failures(self._cupy) as error:
+            raise failure(name, error) from error
+
+    def _launch(self, file: str, name: str, grid: Triple, block: Triple, args: Sequence[Any], shared: int) -> None:
         function = self._functions.get((file, name)) or self._load(file, name)
         if shared > SHARED_BY_DEFAULT:
             function.max_dynamic_shared_size_bytes = shared
@@ -45,7 +89,7 @@ class Gpu:
         given = tuple(np.uint64(0) if one is None else one for one in args)
         function(grid, block, given, shared_mem=shared)
         if self.check:
-            self._wait(name)
+            self._cupy.cuda.get_current_stream().synchronize()
 
     def new(self, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
         """A new array from CuPy's pool."""
@@ -53,12 +97,6 @@ class Gpu:
         if self.check:
             made.reshape(-1).view(np.uint8).fill(POISON)
         return made
-
-    def _wait(self, name: str) -> None:
-        try:
-            self._cupy.cuda.get_current_stream().synchronize()
-        except self._cupy.cuda.runtime.CUDARuntimeError as error:
-            raise DeviceError(f"{name} failed on the GPU: {error}") from error
 
     def _load(self, file: str, name: str) -> Any:
         module = self._cupy.RawModule(code=inlined(file, self.kernels), options=OPTIONS, name_expressions=(name,))
@@ -72,8 +110,8 @@ def cuda_backend() -> KernelBackend:
         cupy = import_module("cupy")
     except ImportError as error:
         raise DeviceError(
-            "the device 'cuda' needs CuPy, which cannot be imported: pip install 'pynested[cuda12]' or "
-            "'pynested[cuda13]'. The device 'emulated' runs the same kernels without a GPU."
+            f"the device 'cuda' needs CuPy, which cannot be imported: {INSTALL}. The device 'emulated' runs the same "
+            "kernels without a GPU."
         ) from error
     try:
         count = cupy.cuda.runtime.getDeviceCount()
@@ -81,5 +119,10 @@ def cuda_backend() -> KernelBackend:
         raise DeviceError(f"the device 'cuda' needs an NVIDIA driver and a GPU: {error}") from error
     if not count:
         raise DeviceError("the device 'cuda' needs a GPU, and the driver sees none.")
+    try:
+        cupy.cuda.nvrtc.getVersion()
+        cupy.cuda.cublas  # noqa: B018 - loads it
+    except (ImportError, RuntimeError) as error:
+        raise DeviceError(f"the device 'cuda' needs CUDA's NVRTC and cuBLAS: {INSTALL}. CuPy says: {error}") from error
     launcher = Gpu(cupy)
-    return KernelBackend("cuda", cupy, launcher, launcher.new, cupy, BLAS_FROM)
+    return KernelBackend("cuda", cupy, launcher, launcher.new, Reported(cupy), BLAS_FROM)

@@ -116,7 +116,7 @@ def test_arrays_and_the_driver_have_cupys_parameters() -> None:
     assert hasattr(real.RawKernel, "max_dynamic_shared_size_bytes")
     assert callable(real.cuda.get_current_stream) and callable(real.cuda.Stream.synchronize)
     assert callable(real.cuda.runtime.getDeviceCount) and issubclass(real.cuda.runtime.CUDARuntimeError, RuntimeError)
-    assert issubclass(real.cuda.compiler.CompileException, Exception)
+    assert issubclass(real.cuda.compiler.CompileException, Exception) and callable(real.cuda.nvrtc.getVersion)
 
 
 @pytest.mark.skipif(find_spec("cupy") is None, reason="CuPy is not installed")
@@ -311,3 +311,59 @@ def test_launches_are_waited_for_when_asked(cupy: ModuleType, monkeypatch: pytes
     monkeypatch.setattr(cupy.cuda.get_current_stream(), "synchronize", broken)
     with pytest.raises(DeviceError, match=r"unary<Relu, double> failed on the GPU: cudaErrorIllegalAddress"):
         pn.relu(made)
+
+
+def missing_library(cupy: ModuleType) -> Exception:
+    return RuntimeError('Failure finding "libnvrtc.so.13"')  # as the DynamicLibNotFoundError that CuPy raises
+
+
+FAILURES: dict[str, Callable[[ModuleType], Exception]] = {
+    "a library that is not there": missing_library,
+    "cuBLAS that is not there": lambda cupy: ImportError('Failure finding "libcublas.so.13"'),
+    "the driver": lambda cupy: cupy.cuda.runtime.CUDARuntimeError("cudaErrorIllegalAddress"),
+    "the compiler": lambda cupy: cupy.cuda.compiler.CompileException("kern.cu(3): error"),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_whatever_fails_on_the_gpu_is_one_device_error(
+    cupy: ModuleType, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    error = FAILURES[name](cupy)
+
+    def failing(*args: Any, **options: Any) -> Any:
+        raise error
+
+    x = on_gpu()
+    monkeypatch.setattr(get_backend("cuda").launcher, "_functions", {})
+    for module_or_function, call in (
+        ("RawModule", lambda: pn.relu(x)),  # compiling and launching
+        ("exp", lambda: pn.exp(x)),  # functions of CuPy's
+        ("matmul", lambda: pn.matmul(pn.ones(2, 2, device="cuda"), pn.ones(2, 2, device="cuda"))),
+    ):
+        get_backend("cuda").__dict__.pop(module_or_function, None)
+        monkeypatch.setattr(cupy, module_or_function, failing)
+        with pytest.raises(DeviceError, match=r"failed on the GPU: [\s\S]*pip install 'pynested\[cuda12\]'") as caught:
+            call()
+        assert str(error) in str(caught.value) and caught.value.__cause__ is error
+    if isinstance(error, RuntimeError):  # what a wait may raise
+        monkeypatch.setattr(ndarray, "get", failing)
+        with pytest.raises(DeviceError, match="the GPU failed before an array could be copied"):
+            x.to("cpu")
+
+
+@pytest.mark.parametrize("library", ["nvrtc", "cublas"])
+def test_the_device_says_at_once_which_library_it_lacks(
+    cupy: ModuleType, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    def failing() -> Any:
+        raise missing_library(cupy)
+
+    if library == "nvrtc":
+        monkeypatch.setattr(cupy.cuda.nvrtc, "getVersion", failing)
+    else:
+        lacking = type("lacking", (), {"cublas": property(lambda self: failing())})()
+        vars(lacking).update({name: value for name, value in vars(cupy.cuda).items() if name != "cublas"})
+        monkeypatch.setattr(cupy, "cuda", lacking)
+    with pytest.raises(DeviceError, match=r"needs CUDA's NVRTC and cuBLAS: pip install .*libnvrtc"):
+        pn.zeros(2, device="cuda")

@@ -19,7 +19,7 @@ from pynested.autograd.rules.rule import bound
 from pynested.backends import cuda, registry
 
 from .array import synchronized
-from .driver import RawModule, runtime, stream
+from .driver import RawModule, compiler, nvrtc, runtime, stream
 from .functions import FUNCTIONS, array, as_strided, asarray, ascontiguousarray, ufunc
 from .operators import ndarray
 
@@ -32,7 +32,8 @@ def module() -> ModuleType:
     vars(made).update(array=array, asarray=asarray, ascontiguousarray=ascontiguousarray)
     vars(made).update(RawModule=RawModule, synchronized=synchronized)
     vars(made).update(lib=SimpleNamespace(stride_tricks=SimpleNamespace(as_strided=as_strided)))
-    vars(made).update(cuda=SimpleNamespace(runtime=runtime, get_current_stream=lambda: stream))
+    libraries = {"nvrtc": nvrtc, "cublas": SimpleNamespace(), "compiler": compiler}
+    vars(made).update(cuda=SimpleNamespace(runtime=runtime, get_current_stream=lambda: stream, **libraries))
     return made
 
 

@@ -25,11 +25,17 @@ class CUDARuntimeError(RuntimeError):
     """What the driver reports."""
 
 
+class CompileException(Exception):
+    """What the compiler reports."""
+
+
 def _synchronize() -> None:
     synchronized["stream"] += 1
 
 
 runtime = SimpleNamespace(CUDARuntimeError=CUDARuntimeError, getDeviceCount=lambda: 1)
+nvrtc = SimpleNamespace(getVersion=lambda: (13, 5))
+compiler = SimpleNamespace(CompileException=CompileException)
 stream = SimpleNamespace(synchronize=_synchronize)
 
 
