@@ -73,7 +73,7 @@ def chosen_dtype(dtype: DTypeLike | None) -> DTypeLike:
 
 
 def is_default_dtype(dtype: np.dtype[Any]) -> bool:
-    """Whether an array that is written as numbers alone has this dtype."""
+    """Return whether an array made of Python numbers alone gets this dtype."""
     return dtype == _default.value or dtype.kind == "b" or dtype == np.int64
 
 

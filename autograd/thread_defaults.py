@@ -30,7 +30,7 @@ class ThreadDefault(threading.local, Generic[Value]):
 
 
 class DefaultBlock(Generic[Value]):
-    """One change of a default, undone at the end of a ``with`` block; later blocks do, and undo, it again."""
+    """A change of a default. A ``with`` block makes the change and undoes it at its end; it can be entered again."""
 
     def __init__(self, default: ThreadDefault[Value], value: Value) -> None:
         self._default, self._value, self._before = default, value, default.value

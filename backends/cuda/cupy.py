@@ -26,12 +26,12 @@ INSTALL = "pip install 'pynested[cuda12]' or 'pynested[cuda13]'"
 
 
 def failures(cupy: Any) -> tuple[type[Exception], ...]:
-    """What the compiler, a library that is loaded late, and the driver raise."""
+    """Return the classes of errors of the compiler, of libraries that are loaded late, and of the driver."""
     return RuntimeError, ImportError, OSError, cupy.cuda.compiler.CompileException
 
 
 def failure(name: str, error: Exception) -> Exception:
-    """One DeviceError for all of them; an error of pynested's own stays what it is."""
+    """Return one DeviceError for such an error; errors of pynested stay as they are."""
     if isinstance(error, PynestedError):
         return error
     return DeviceError(

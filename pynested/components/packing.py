@@ -103,7 +103,7 @@ def contiguous(x: NestedArray) -> NestedArray:
 
 
 def compact(x: NestedArray) -> NestedArray:
-    """What is stored of ``x``: its elements alone, row-major and without gaps; ``x`` itself if it has no others.
+    """Return the elements of ``x`` alone, row-major and without gaps; ``x`` itself if its memory holds no others.
 
     A dimension of stride 0, along which elements repeat, is kept once, so that it has stride 0 again.
     """

@@ -1,4 +1,4 @@
-"""What a snippet prints, compared with the record of its finding: numbers, dtypes, and sizes."""
+"""Compare the output of a snippet with the record of its finding: numbers, dtypes, and sizes."""
 
 from __future__ import annotations
 

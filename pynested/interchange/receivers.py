@@ -1,4 +1,4 @@
-"""What each library accepts of memory and dtypes, in both directions, and the one place that holds arrays to it.
+"""Memory and dtypes that each library accepts, in both directions, and the functions that enforce them.
 
 What differs in memory only (alignment, strides, writability, byte order) is copied, or refused with ``copy=False``. A
 dtype that the receiver has not, or would narrow, is refused whatever ``copy`` says. Lifetime is the same everywhere:
@@ -24,7 +24,7 @@ ALL = frozenset(str(dtype) for dtype in DTYPES)
 
 @dataclass(frozen=True)
 class Receiver:
-    """What a library accepts of an array of pynested on the CPU, where no dtype is bfloat16 and bytes are native.
+    """Properties of an array of pynested that a library accepts. The array is on the CPU and in native byte order.
 
     Attributes
     ----------

@@ -169,7 +169,7 @@ class NestedArray(Protocols):
         return self.structure.count
 
     def is_contiguous(self) -> bool:
-        """Whether the components lie in C order, each beginning where the one before it ends (CONTIGUOUS-3).
+        """Return whether the components lie in C order, each beginning where the one before it ends (CONTIGUOUS-3).
 
         What lies before the first component and behind the last one does not count. Components whose ragged dimension
         is not the first lie in C order together, as the values do, not each on its own.

@@ -24,14 +24,14 @@ def is_array(entry: Any) -> bool:
 
 
 def has_arrays(index: Any) -> bool:
-    """Whether any entry of an index is one of these, or it begins with a mask without dimensions."""
+    """Return whether an index holds a list or an array, or begins with a mask without dimensions."""
     if is_bare_mask(first_entry(index)):
         return True
     return any(map(is_array, index)) if isinstance(index, tuple) else is_array(index)
 
 
 def is_bare_mask(entry: Any) -> bool:
-    """Whether an entry of an index is a mask without dimensions, as a comparison of arrays without dimensions gives."""
+    """Return whether an entry of an index is a mask without dimensions, such as the result of ``x[0] < 1``."""
     return isinstance(entry, (Array, np.ndarray, np.bool_)) and entry.ndim == 0 and entry.dtype == np.bool_
 
 
