@@ -66,6 +66,7 @@ class Function:
     slope_error: tuple[float, float] = (12, 0)  # of the slope in units of u, where it is computed: relative, absolute
     poles: tuple[tuple[float, float], ...] = ()  # where the slope is infinite, and which infinity it is there
     domain: tuple[float, float] | None = None  # from where to where it is a number, if not everywhere or above 0
+    renumbered: tuple[tuple[int, int], ...] = ()  # clauses with a new meaning: the retired number, and the new one
     torch: bool = True  # whether PyTorch has a function of this name; NumPy has, where it has not
     since: str = "0.1"
 
@@ -143,8 +144,19 @@ class Function:
             "peers": {} if self.torch else {"numpy": f"numpy.{self.name}"},
             "precision": self.precision,
             "differentiable": [] if judges else ["self"],
-            "clauses": {f"{self.name.upper()}-{number}": one for number, one in enumerate(clauses, 1)},
+            "clauses": self._numbered(clauses),
         }
+
+    def number(self, place: int) -> int:
+        """Return the number of the clause at a place, counted from 1, of the list of clauses."""
+        return dict(self.renumbered).get(place, place)
+
+    def _numbered(self, clauses: list[dict[str, str]]) -> dict[str, dict[str, str]]:
+        """Return clauses by their ids, in order."""
+        by_number = {self.number(place): clause for place, clause in enumerate(clauses, 1)}
+        if len(by_number) < len(clauses):
+            raise ValueError(f"{self.name}: two clauses have one number; renumbered={self.renumbered}")
+        return {f"{self.name.upper()}-{number}": by_number[number] for number in sorted(by_number)}
 
 
 Step = partial(Function, precision="exact", dtypes="stay")

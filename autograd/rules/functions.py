@@ -17,6 +17,7 @@ from pynested.backends.dtypes import computing_dtype
 from pynested.backends.numpy.running import quiet
 
 from ..array import Array
+from .clauses import listed_clauses
 from .kinds.elementwise import Elementwise, Partial, Pull, per
 from .rule import Samples, Verb, bound
 from .samples import above_one, fractions, positives, reals
@@ -82,6 +83,7 @@ class Function:
     dtypes: str = "floats"
     after: str = "torch"  # the library that has a function of this name
     limited: bool = False  # a number can lie outside the domain, where the gradient is not specified
+    retired: tuple[int, ...] = ()  # numbers of former clauses
 
     @property
     def rule(self) -> Elementwise:
@@ -110,13 +112,14 @@ class Function:
     def documentation(self) -> str:
         """The docstring."""
         name, (components, results), (dtypes, clauses) = self.name, self.example, _DTYPES[self.dtypes]
+        listed = listed_clauses(name, clauses + self.limited + len(self.retired), self.retired)
         facts = f"{dtypes} {self.edges}{' NaN stays NaN.' * (self.dtypes != 'bool')}"
         return f"""{self.says} of each element: ``(B, *, D) -> (B, *, D)``.
 
     {fill(facts, 116, subsequent_indent="    ")}
     Gradient: {self.gradient}{"; not specified outside the domain" * self.limited}.
 
-    Clauses: {name.upper()}-1 to {name.upper()}-{clauses + self.limited}. After `{self.after}.{name}`.
+    Clauses: {listed}. After `{self.after}.{name}`.
 
     Examples
     --------
@@ -214,7 +217,7 @@ FUNCTIONS = {one.name: one for one in (
              "atanh of a zero is the same zero, of -1 and 1 -inf and inf, of a number below -1 or above 1 NaN.",
              "``g / (1 - x**2)``, an infinity at -1 and 1",
              ("[0.0, 1.0], [2.0]", "(array([ 0., inf]), array([nan]))"), verb="arctanh", samples=fractions,
-             limited=True),
+             limited=True, retired=(4,)),
     Function("log2", "a", Pull(lambda g, y, x: g / x * 1.4426950408889634), "The logarithm to base 2",
              "log2(0) is -inf for both zeros, log2 of a negative number is NaN, log2(1) is +0, log2(inf) is inf.",
              "``g / (x * log(2))``, an infinity at 0", ("[8.0, 0.0], [-1.0]", "(array([  3., -inf]), array([nan]))"),

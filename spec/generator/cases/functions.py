@@ -35,10 +35,10 @@ from .inputs import (
 _INTEGERS = {"int8": "float16", "uint8": "float16", "int16": "float32", "int32": "float64", "int64": "float64"}
 # What ordinary numbers show, by what becomes of dtypes.
 _SHOWN = {
-    "floats": "1 4 NUMERICS-3 GRADIENTS-1",
-    "quotient": "1 4 NUMERICS-2 GRADIENTS-1",
-    "wrap": "1 4 NUMERICS-2 GRADIENTS-1",
-    "stay": "1 4 NUMERICS-1",
+    "floats": "1 {gradient} NUMERICS-3 GRADIENTS-1",
+    "quotient": "1 {gradient} NUMERICS-2 GRADIENTS-1",
+    "wrap": "1 {gradient} NUMERICS-2 GRADIENTS-1",
+    "stay": "1 {gradient} NUMERICS-1",
     "bool": "1 NUMERICS-1",
 }
 
@@ -104,8 +104,10 @@ def entry(one: Function) -> Book:
     book = Book(one.name)
     compared: dict[str, Any] = {"cmp": "exact" if one.precision in NO_TOLERANCE else "bound"}
     judges, plain = one.dtypes == "bool", ""
+    gradient = str(one.number(4))
+    shown = _SHOWN[one.dtypes].format(gradient=gradient)
     for dtype in ("float32", "float64", "float16"):
-        plain = book.value(f"{dtype}/ragged", _SHOWN[one.dtypes], [each(one.inside, fine(dtype, one.name))], **compared)
+        plain = book.value(f"{dtype}/ragged", shown, [each(one.inside, fine(dtype, one.name))], **compared)
     bounded = one.domain is not None and math.isfinite(one.domain[1])
     _shapes(book, "1", (lambda x: x / 16) if bounded else np.copy, **compared)
     numbers = [*[(NAN, NAN)][judges:], *one.special]
@@ -113,7 +115,7 @@ def entry(one: Function) -> Book:
     told = {"result": nest("bool" if judges else "float32", result)}
     book.value("float32/special", "3", [nest("float32", given)], **told)
     if one.poles:
-        book.value("float32/poles", "4", [nest("float32", [[pole for pole, _ in one.poles], []])], **compared)
+        book.value("float32/poles", gradient, [nest("float32", [[pole for pole, _ in one.poles], []])], **compared)
     if one.dtypes in ("floats", "quotient"):
         _dtypes(book, "2", one.integer, **{"result": "float64"} if one.dtypes == "quotient" else {})
         return book
