@@ -188,7 +188,7 @@ def _default(parameter: Parameter) -> str:
 def _signature(entry: Entry, self: str, result: str, dim: str = "", keepdim: str = "bool = False") -> str:
     """What a type checker is told, wrapped as ruff does; who gives axis= leaves dim out."""
     reduces = isinstance(entry, Reduction)
-    dims = "int" if not reduces or entry.option == "place" else "Dims"
+    dims = "int" if not reduces else "int | None" if entry.option == "place" else "Dims"
     types = {"dtype": "DType | None = None", "correction": "float = 1"}
     given = [f"self: {self}", f"dim: {dim or f'{dims} = ...'}", *([f"keepdim: {keepdim}"] if reduces else []), "*"]
     given += [f"{name}: {types[name]}" for name in OPTIONS[entry.option][1]]

@@ -18,7 +18,7 @@ from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import reduction as of_axes
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import Segments
-from pynested.backends.errors import EmptyReductionError
+from pynested.backends.errors import ArgumentError, EmptyReductionError
 from pynested.backends.host import from_host
 
 from .dtypes import place
@@ -44,7 +44,9 @@ class Reduction:
     says, notes, example : str
         The docstring: what of each run the result is; what is so at the edges, and the gradient; what is run.
     clauses : int
-        How many the specification has.
+        The last number of the specification's clauses.
+    retired : tuple of int
+        Numbers of former clauses.
     option : str
         Of `along.OPTIONS`: what else can be asked for by name.
     lacks : str
@@ -53,10 +55,11 @@ class Reduction:
 
     def __init__(
         self, name: str, of_runs: Formula, *, takes: Any, empty: Any, says: str, notes: str, example: str, clauses: int,
-        option: str = "", lacks: str = "",
+        retired: tuple[int, ...] = (), option: str = "", lacks: str = "",
     ) -> None:  # fmt: skip
         self.name, self.of_runs, self.takes, self.empty, self.lacks = name, of_runs, takes, empty, lacks
-        self.says, self.notes, self.example, self.clauses, self.option = says, notes, example, clauses, option
+        self.says, self.notes, self.example, self.option = says, notes, example, option
+        self.clauses, self.retired = clauses, retired
         self.refuses = empty is EmptyReductionError
         self.is_steep = not self.refuses and not isfinite(empty)  # slopes at no elements would be infinite, or NaN
         self.is_place = takes is place  # what is found is a place along one dimension
@@ -67,10 +70,19 @@ class Reduction:
     def __call__(self, given: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Array:
         """The reduction of a dense array over ``dim``: one dimension, several, or all of them."""
         x = as_array(self.name, given)
+        if dim is None and self.is_place:
+            return self._flat_place(x, keepdim)
         dims = self.dims(dim, x.ndim)
         x, kind = self.takes(self.name, x, dtype)
         result = self.over_axes(x, dims)
         return to_dtype(moves.reshape(result, of_axes.keepdim_shape(x.shape, dims)) if keepdim else result, kind)
+
+    def _flat_place(self, x: Array, keepdim: bool) -> Array:
+        """The place in all of a dense array, in C order."""
+        if not x.numel():
+            raise self.refused(f"an array of shape {x.shape} has no elements", "Join an element to it first.")
+        result = self(moves.reshape(x, (x.numel(),)), 0)
+        return moves.reshape(result, (1,) * x.ndim) if keepdim else result
 
     def having(self, option: Any) -> Reduction:
         """The reduction whose formula has this option."""
@@ -80,7 +92,14 @@ class Reduction:
 
     def dims(self, dim: Any, ndim: int) -> tuple[int, ...]:
         """The dimensions that are named; for a place it is one."""
-        return (canonical_dim(self.name, dim, ndim),) if self.is_place else canonical_dims(self.name, dim, ndim)
+        if not self.is_place:
+            return canonical_dims(self.name, dim, ndim)
+        if dim is None:
+            raise ArgumentError(
+                f"{self.name}: the elements of a nested array have no common order to count places in. Give one "
+                f"dimension, dim=0 to dim={ndim - 1}."
+            )
+        return (canonical_dim(self.name, dim, ndim),)
 
     def over_axes(self, x: Array, axes: tuple[int, ...]) -> Array:
         """``x``, in a dtype that is taken, over canonical axes."""

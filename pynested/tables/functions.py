@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd.numbers import canonical_real
+from pynested.autograd.rules.clauses import listed_clauses
 from pynested.backends.errors import ArgumentError
 
 from .dtypes import TAKEN, averaged
@@ -100,16 +101,6 @@ def _corrected(entry: Any, over: Over) -> Any:
     return function
 
 
-def _place(entry: Any, over: Over) -> Any:
-    def function(
-        self: Any, dim: Any = UNSAID, keepdim: Any = UNSAID, *, axis: Any = UNSAID, keepdims: Any = UNSAID
-    ) -> Any:
-        at = _dim_said(entry, dim, axis)
-        return over(entry, self, at, _said(entry, "keepdim", keepdim, "keepdims", keepdims))
-
-    return function
-
-
 def _run_wise(entry: Any, over: Over) -> Any:
     def function(self: Any, dim: Any = UNSAID, *, dtype: Any = None, axis: Any = UNSAID) -> Any:
         if dim is UNSAID or axis is not UNSAID:
@@ -122,7 +113,7 @@ def _run_wise(entry: Any, over: Over) -> Any:
 # How a function with an option is made, and what people read about the option.
 OPTIONS: dict[str, tuple[Callable[[Any, Over], Any], dict[str, tuple[Any, str]]]] = {
     "": (_plain, {}),
-    "place": (_place, {}),
+    "place": (_plain, {}),
     "dtype": (
         _typed,
         {"dtype": (None, "Every element is converted to it first, as `to` does, and the result has it.")},
@@ -153,10 +144,7 @@ def numpys(functions: dict[str, Any]) -> dict[Any, Callable[..., Any]]:
     def plain(own: Any) -> Callable[..., Any]:
         return lambda a, axis=None, *, keepdims=False: own(a, axis, keepdims)
 
-    def along_one(own: Any) -> Callable[..., Any]:  # without an axis NumPy flattens, which is no run
-        return lambda a, axis, *, keepdims=False: own(a, axis, keepdims)
-
-    made = {"": plain, "place": along_one, "dtype": typed, "correction": corrected}
+    made = {"": plain, "place": plain, "dtype": typed, "correction": corrected}
     known = {name: entry for name, entry in REDUCTIONS.items() if hasattr(np, name)}
     found = {getattr(np, name): made[entry.option](functions[name]) for name, entry in known.items()}
     return found | {np.max: found[np.amax], np.min: found[np.amin]}
@@ -169,12 +157,13 @@ def signature(entry: Entry, types: Mapping[str, str]) -> inspect.Signature:
     """The parameters, with the defaults that count."""
     named, by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     reduces = isinstance(entry, Reduction)
-    alone = not reduces or entry.option == "place"
-    given: list[tuple[str, Any, Any]] = [("self", named, _NEEDED), ("dim", named, _NEEDED if alone else None)]
+    given: list[tuple[str, Any, Any]] = [("self", named, _NEEDED), ("dim", named, None if reduces else _NEEDED)]
     given += [("keepdim", named, False)] if reduces else []
     given += [(name, by_name, default) for name, (default, _) in OPTIONS[entry.option][1].items()]
     given += [(name, by_name, UNSAID) for name in ("axis", "keepdims")[: 1 + reduces]]
-    types = {"correction": "float", **types} | ({"dim": "int", "axis": "int"} if alone else {})
+    types = {"correction": "float", **types}
+    if not reduces or entry.option == "place":
+        types |= dict.fromkeys(("dim", "axis"), "int | None" if reduces else "int")
     types |= {"keepdim": "bool", "keepdims": "bool"}
     parameters = [
         inspect.Parameter(name, kind, default=default, annotation=types.get(name, "Any"))
@@ -186,18 +175,18 @@ def signature(entry: Entry, types: Mapping[str, str]) -> inspect.Signature:
 def documentation(entry: Entry) -> str:
     """The docstring."""
     reduces = isinstance(entry, Reduction)
-    alone = not reduces or entry.option == "place"
+    dims = "dim : int" if not reduces else "dim : int or None" if entry.is_place else "dim : int, tuple of int or None"
     shapes = "``(B, *, D) -> (B, D)`` along dimension 1" if reduces else "``(B, *, D) -> (B, *, D)``"
     told = {"self : NestedArray or Array": TAKEN[entry.takes]}
-    told |= {"dim : int" if alone else "dim : int, tuple of int or None": _dim(entry)}
+    told |= {dims: _dim(entry)}
     told |= {"keepdim : bool": "Whether a reduced dimension stays, with size 1."} if reduces else {}
     told |= {f"{name} : optional": text for name, (_, text) in OPTIONS[entry.option][1].items()}
     told |= {"axis, keepdims": "NumPy's names of dim and keepdim."} if reduces else {"axis": "NumPy's name of dim."}
-    clauses, torch = entry.name.upper(), getattr(entry, "torch", "torch")
+    torch, retired = getattr(entry, "torch", "torch"), getattr(entry, "retired", ())
     parts = [
         f"{entry.says}: {shapes}.", "", "Parameters", "----------", *_listed(told), "", "Raises", "------",
         *_listed(_refused(entry)), "", "Notes", "-----", textwrap.fill(entry.notes, 112), "",
-        f"Clauses: {clauses}-1 to {clauses}-{entry.clauses}. After `{torch}.{entry.name}`.", "",
+        f"Clauses: {listed_clauses(entry.name, entry.clauses, retired)}. After `{torch}.{entry.name}`.", "",
         "Examples", "--------", f">>> {entry.example}",
     ]  # fmt: skip
     return textwrap.indent("\n".join(parts), "    ").lstrip() + "\n    "
@@ -211,7 +200,10 @@ def _dim(entry: Entry) -> str:
     if isinstance(entry, RunWise):
         return "Any but the batch."
     if entry.is_place:
-        return "A place is counted within the component; along dimension 0 it is the number of a component."
+        return (
+            "A place is counted within the component; along dimension 0 it is the number of a component. None, of a "
+            "dense array only, counts all elements in C order."
+        )
     return (
         "Which dimensions are reduced; None is all of them. The module says what kind of result that gives. With "
         "dimension 0 the elements present at a position take part."
@@ -228,7 +220,7 @@ def _refused(entry: Entry) -> dict[str, str]:
         empty = "For a run without elements, naming the component, unless the result has no elements either."
         said["EmptyReductionError"] = empty
     if entry.is_place:
-        said["ArgumentError"] = "For several dimensions, or None."
+        said["ArgumentError"] = "For several dimensions, and for None of a nested array."
     if entry.option == "dtype" and entry.takes is averaged:
         said["DTypeError"] = "For a ``dtype`` that is not floating."
     if entry.option == "correction":

@@ -69,6 +69,7 @@ def _std(runs: Runs, x: Array, correction: float = 1) -> Array:
 
 
 _NONE: dict[str, Any] = {"empty": EmptyReductionError, "clauses": 8}
+_PLACE: dict[str, Any] = _NONE | {"clauses": 12, "retired": (8,), "takes": place, "option": "place"}
 _LARGEST = """A run that holds a NaN has the {0} NaN, other runs are untouched by it; a run of {1}inf has {1}inf.
 Gradient: to the {2} element, split evenly between equal ones; of a run that holds a NaN not specified."""
 _FIRST = "Of equal elements it is the first, and in a run that holds a NaN the first NaN. There is no gradient."
@@ -176,15 +177,13 @@ array([ True, False, False])""",
 array([False,  True, False])""",
     ),
     Reduction(
-        "argmax", lambda runs, x: runs.place("segment_argmax", x), takes=place, option="place",
-        lacks="maximum", **_NONE,
+        "argmax", lambda runs, x: runs.place("segment_argmax", x), lacks="maximum", **_PLACE,
         says="Where the greatest element of each run along ``dim`` is", notes=_FIRST,
         example="""pn.argmax(pn.nested_array([[1, 3], [7], [2, 9, 9]], layout=pn.jagged), 1)
 array([1, 0, 1])""",
     ),
     Reduction(
-        "argmin", lambda runs, x: runs.place("segment_argmin", x), takes=place, option="place",
-        lacks="minimum", **_NONE,
+        "argmin", lambda runs, x: runs.place("segment_argmin", x), lacks="minimum", **_PLACE,
         says="Where the least element of each run along ``dim`` is", notes=_FIRST,
         example="""pn.argmin(pn.nested_array([[1, 3], [7], [2, 9, 9]], layout=pn.jagged), 1)
 array([0, 0, 0])""",

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ...components import each
 from ...encoding import Components
+from ...numerics import NDArray
 from ...reductions import ADDED, AVERAGED, TYPED, Reduction
 from ..author import Book
-from ..draws import distinct, floats, integers, nest
+from ..draws import dense, distinct, floats, integers, nest
 from .inputs import COVERED, INF, INT64_MAX, INT64_MIN, NAN, all_empty, no_components, special
 from .runs import RAGGED_KIND, orders, shapes
 
@@ -179,15 +181,34 @@ def places() -> list[Book]:
     near = "argmax/float32/ragged/1"
     book.error_inside("empty", "6", "EmptyReductionError", near, [all_empty("float32")], kw={"dim": 1})
     book.error_inside("inner0", "6", "EmptyReductionError", near, [integers("float32", [(2, 0)], "arg")], kw={"dim": 2})
-    for several in ((1, 2), None, 1.5):
-        book.error("several", "8 ERRORS-3", "ArgumentError", near, [x], kw={"dim": several})
+    for several in ((1, 2), None):
+        book.error("several", "9 ERRORS-3", "ArgumentError", near, [x], kw={"dim": several})
+    book.error("fraction", "ERRORS-3", "ArgumentError", near, [x], kw={"dim": 1.5})
+    book.error("absent", "9", "ArgumentError", near, [x])
     book.error("range", "ERRORS-1", "DimensionError", near, [x], kw={"dim": 3})
+    _flat_places(book)
     return [book, _mirror(book, "argmin")]
 
 
-def _mirrored(x: Components) -> Components:
+def _flat_places(book: Book) -> None:
+    """Add places among all elements of a dense array."""
+    x = dense(distinct("float32", [(2, 3, 4)], "argmax dense", ragged=None))
+    plain = book.value("float32/plain", "10 3", [x])
+    book.value("float32/plain", "10", [x], kw={"dim": None})
+    book.value("float32/plain", "11 10", [x], kw={"dim": None, "keepdim": True})
+    book.value("float32/plain-zero-dimensions", "10", [np.array(3.0, "float32")])
+    book.value("float32/plain-zero-dimensions", "11", [np.array(3.0, "float32")], kw={"keepdim": True})
+    for dtype in ("bool", "uint8", "int64", "float16", "float64"):
+        book.value(f"{dtype}/plain-ties", "10 4 3", [np.array([[0, 1], [1, 0], [0, 1]], dtype)])
+    book.value("float32/plain-nan", "10 5", [np.array([[1.0, INF], [NAN, -INF], [NAN, 2.0]], "float32")])
+    for empty in ((0,), (2, 0), (0, 3)):
+        book.error("plain-empty", "12", "EmptyReductionError", plain, [np.zeros(empty, "float32")])
+    book.error("plain-several", "9 ERRORS-3", "ArgumentError", plain, [x], kw={"dim": (0, 1)})
+
+
+def _mirrored(x: Components | NDArray) -> Components | NDArray:
     """Return numbers in the opposite order: -x, and ~x of integers, of which every dtype has as many."""
-    return Components([-one if x.dtype.kind == "f" else ~one for one in x], x.shape, x.dtype)
+    return each(lambda one: np.asarray(-one if one.dtype.kind == "f" else ~one), x, shape=x.shape, dtype=x.dtype)
 
 
 def _powers(dtype: str, shapes: Any, key: str) -> Components:

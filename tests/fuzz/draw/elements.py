@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -21,7 +20,7 @@ JUDGING = tuple(name for name, one in FUNCTIONS.items() if one.dtypes == "bool")
 UNARY = (*FLOATING, "neg", "abs", "sgn", "relu", "logical_not", "clone", "detach", "contiguous", "unbind")
 BINARY = ("add", "sub", "mul", "div", "maximum", "minimum", "eq", "lt", *PAIRS)
 OF_RUNS = {name: entry.call.parameters for name, entry in TABLE.items() if entry.chapter == "reduction"}
-PLACES = tuple(name for name, given in OF_RUNS.items() if given["dim"].default is inspect.Parameter.empty)
+PLACES = ("argmax", "argmin")
 REDUCTIONS = tuple(name for name in OF_RUNS if name not in PLACES)
 
 
@@ -188,8 +187,9 @@ def place(op: str) -> Callable[[Draft], Call]:
     def drawn(d: Draft) -> Call:
         ref = _perhaps_tied(d)
         x = d.value(ref)
-        dim = _dims(d, x) if d.wild() else d.dim(x)
-        return Call(op, (ref, dim), {"keepdim": d.chance.happens(0.8)} if d.chance.happens(0.35) else {})
+        absent = d.chance.happens(0.3 if x.dense else 0.05)
+        dims = () if absent else (_dims(d, x) if d.wild() else d.dim(x),)
+        return Call(op, (ref, *dims), {"keepdim": d.chance.happens(0.8)} if d.chance.happens(0.35) else {})
 
     return drawn
 

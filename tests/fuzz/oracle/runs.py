@@ -117,7 +117,9 @@ def averaging(op: str) -> Callable[..., Answer]:
 def place(op: str) -> Callable[..., Answer]:
     """The rule of `argmax` or `argmin`, which look along one dimension."""
 
-    def rule(self: Nest, dim: Any, keepdim: Any = False) -> Answer:
+    def rule(self: Nest, dim: Any = None, keepdim: Any = False) -> Answer:
+        if dim is None:
+            return _flat_place(op, self, keepdim)
         at = dim_of(self, dim)
         if self.unknown:
             raise Silent
@@ -126,6 +128,15 @@ def place(op: str) -> Callable[..., Answer]:
         return Answer(op, arguments, _reduced(self, (at,), keepdim, np.int64))
 
     return rule
+
+
+def _flat_place(op: str, self: Nest, keepdim: bool) -> Answer:
+    """The place among all elements of a dense array, which clauses ARGMAX-9 to ARGMAX-12 are about."""
+    if not self.dense:
+        raise Refused("ArgumentError")
+    if self[0].size == 0:
+        raise Refused("EmptyReductionError")
+    return Answer(op, {"self": self[0], "keepdim": keepdim}, lambda raw: dense(raw, np.int64))
 
 
 def reduction(op: str, dtype: Callable[[Any], Any]) -> Callable[..., Answer]:
