@@ -8,7 +8,7 @@ from pynested.spec.components import Components, place_over_runs
 from pynested.spec.numerics import NDArray
 
 
-def argmax(self: Components | NDArray, dim: int | None = None, keepdim: bool = False) -> Components | NDArray:
+def argmax(self: Components, dim: int | None = None, keepdim: bool = False) -> Components | NDArray:
     """ARGMAX: where the first of the greatest elements of each run is, or its first NaN."""
     if dim is None:
         return np.asarray(np.argmax(self, keepdims=keepdim))

@@ -8,7 +8,7 @@ from pynested.spec.components import Components, place_over_runs
 from pynested.spec.numerics import NDArray
 
 
-def argmin(self: Components | NDArray, dim: int | None = None, keepdim: bool = False) -> Components | NDArray:
+def argmin(self: Components, dim: int | None = None, keepdim: bool = False) -> Components | NDArray:
     """ARGMIN: where the first of the least elements of each run is, or its first NaN."""
     if dim is None:
         return np.asarray(np.argmin(self, keepdims=keepdim))
