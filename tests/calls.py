@@ -143,6 +143,7 @@ def _runs() -> Iterator[Call]:
     yield Call("linear", "", lambda b: (b.x(), distinct((3, 2))), kinds=ROWS)
     yield Call("linear", "bias", lambda b: (b.x(), distinct((3, 2)), distinct((3,))), kinds=ROWS)
     yield Call("embedding", "", lambda b: (b.labels(3), distinct((3, 2))))
+    yield Call("embedding", "padding", lambda b: (b.labels(3), distinct((3, 2)), -2))
     for reduction in ("none", "sum", "mean"):
         keywords = {"reduction": reduction}
         yield Call("cross_entropy", reduction, lambda b: (b.x(), b.labels(2)), keywords, ROWS)

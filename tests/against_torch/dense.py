@@ -110,8 +110,8 @@ def flex_attention(query: Any, key: Any, value: Any, **options: Any) -> Any:
     return each(lambda *one: dense_flex_attention(*one, **options), query, key, value)
 
 
-def embedding(indices: Any, weight: Any) -> Any:
-    return each(lambda c: functional.embedding(c, weight), indices)
+def embedding(indices: Any, weight: Any, padding_idx: int | None = None) -> Any:
+    return each(lambda c: functional.embedding(c, weight, padding_idx), indices)
 
 
 def cross_entropy(x: Any, target: Any, reduction: str = "mean", **options: Any) -> Any:

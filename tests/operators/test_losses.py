@@ -66,6 +66,50 @@ class TestEmbedding:
                 expected[row] += one
         assert table.grad.tolist() == expected.tolist()
 
+    @pytest.mark.parametrize("row", range(-4, 4))
+    def test_the_padding_row_has_no_gradient(self, lay: Any, layout: Any, row: int) -> None:
+        cotangent = [g.copy() for g in batch([(2, 3), (0, 3), (3, 3)], 4)]
+        expected = np.zeros((4, 3))
+        for index, g in zip(INDICES, cotangent, strict=True):
+            for number, one in zip(index, g, strict=True):
+                expected[number] += one if number != row % 4 else 0
+                one += np.nan if number == row % 4 else 0  # which must not reach the row
+        table = pn.array(TABLE, requires_grad=True)
+        result = pn.embedding(lay(INDICES), table, row)
+        assert_same(result, [TABLE[i] for i in INDICES])
+        result.backward(nest(cotangent, layout))
+        assert table.grad.tolist() == expected.tolist()
+        for index, g in zip(INDICES, cotangent, strict=True):  # of dense indices too
+            own = pn.array(TABLE, requires_grad=True)
+            pn.embedding(pn.array(index), own, padding_idx=row).backward(pn.array(g))
+            assert not own.grad.numpy()[row].any() and np.isfinite(own.grad.numpy()).all()
+
+    def test_gradients_of_gradients_leave_the_padding_row_out(self, lay: Any) -> None:
+        def squares(table: Any) -> Any:
+            return (pn.embedding(lay(INDICES), table, 1) ** 2).sum()
+
+        table = pn.array(TABLE, requires_grad=True)
+        (first,) = pn.grad(squares(table), [table], create_graph=True)
+        (second,) = pn.grad(first.sum(), [table])
+        counts = np.bincount(np.concatenate(INDICES), minlength=4) * (np.arange(4) != 1)
+        assert first.tolist() == (2 * counts[:, None] * TABLE).tolist()
+        assert second.tolist() == np.broadcast_to(2.0 * counts[:, None], TABLE.shape).tolist()
+
+    @pytest.mark.parametrize("row", [4, -5, 2**40, -(2**40)])
+    def test_a_padding_row_out_of_range_is_refused(self, lay: Any, row: int) -> None:
+        for indices in (lay(INDICES), lay(INDICES)[:0], pn.array(INDICES[0])):
+            limits = "is not one of the 4 rows of weight. Give an integer from -4 to 3, or None"
+            with pytest.raises(IndexOutOfRange, match=rf"^embedding: padding_idx {row} {limits}"):
+                pn.embedding(indices, TABLE, row)
+        with pytest.raises(IndexOutOfRange, match="padding_idx 0 is not one of the 0 rows of weight. Give None."):
+            pn.embedding(lay([np.zeros(0, np.int64)]), np.zeros((0, 3)), 0)
+
+    @pytest.mark.parametrize("row", [1.0, True, "1", [1], np.nan])
+    def test_a_padding_row_that_is_no_integer_is_refused(self, lay: Any, row: Any) -> None:
+        for indices in (lay(INDICES), pn.array(INDICES[0])):
+            with pytest.raises(ArgumentError, match="^embedding: padding_idx must be an integer"):
+                pn.embedding(indices, TABLE, row)
+
 
 def losses(
     scores: Any, targets: Any, weight: Any = None, ignore: int = -100, smoothing: float = 0.0

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...encoding import Components
+from ...numerics import NDArray
 from ..author import Book
 from ..draws import dense, floats, integers, nest
 from .inputs import INF, IRREGULAR, NAN, no_components
@@ -26,21 +27,21 @@ def embedding() -> Book:
     indices = nest("int64", [[2, 0, 2], [], [5]])
     for dtype in ("float32", "float64", "float16"):
         weight = dense(integers(dtype, [(6, 4)], f"embedding {dtype}", ragged=None))
-        book.value(f"{dtype}/ragged", "1 2 7 6 GRADIENTS-7", [indices, weight])
+        book.value(f"{dtype}/ragged", "1 2 8 6 GRADIENTS-7", [indices, weight])
     weight = dense(integers("float32", [(6, 4)], "embedding", ragged=None))
     plain = "embedding/float32/ragged/1"
     for dtype in ("int8", "uint8", "int16", "int32"):
         book.value(f"{dtype}/indices", "1", [nest(dtype, [[2, 0], [], [5]]), weight])
-    book.value("float32/matrices", "2 7", [nest("int64", [[[1, 3], [1, 1]], [[0, 5]]]), weight])
+    book.value("float32/matrices", "2 8", [nest("int64", [[[1, 3], [1, 1]], [[0, 5]]]), weight])
     book.value("float32/irregular", "1 2", [nest("int64", [[[1, 3], [1, 1]], [[0, 5, 2]]]), weight])
     book.value("int32/weight", "1 2", [indices, dense(integers("int32", [(6, 3)], "embedding i", ragged=None))])
     book.value("float32/special", "1", [nest("int64", [[1], [0, 1]]), np.array([[NAN, 1.0], [INF, -0.0]], "float32")])
     book.value("float32/width0", "2", [indices, np.zeros((6, 0), "float32")])
     nothing = nest("int64", [[], []])
-    book.value("float32/all-empty", "6 7", [nothing, weight])
+    book.value("float32/all-empty", "6 8", [nothing, weight])
     book.value("float32/no-rows", "6", [nothing, np.zeros((0, 4), "float32")])
     empty = no_components("int64", None)
-    book.value("float32/batch0", "6 7 VALUES-6", [empty, weight])
+    book.value("float32/batch0", "6 8 VALUES-6", [empty, weight])
     book.error_inside("above", "3", "IndexOutOfRange", plain, [nest("int64", [[2, 0, 2], [], [6]]), weight])
     book.error_inside("below", "3", "IndexOutOfRange", plain, [nest("int64", [[2, -1, 2], [], [5]]), weight])
     book.error_inside("no-rows", "3", "IndexOutOfRange", plain, [nest("int64", [[0], []]), np.zeros((0, 4), "float32")])
@@ -48,7 +49,31 @@ def embedding() -> Book:
     book.error("bool", "4", "DTypeError", plain, [nest("bool", [[1, 0], [1]]), weight])
     book.error("vector", "5", "ShapeError", plain, [indices, np.ones(6, "float32")])
     book.error("cube", "5", "ShapeError", plain, [indices, np.ones((6, 2, 2), "float32")])
+    _padding(book, indices, weight)
     return book
+
+
+def _padding(book: Book, indices: Components, weight: NDArray) -> None:
+    """Add rows that receive no gradient."""
+    for place in (2, 5, 0, -1, -4, -6):
+        plain = book.value("float32/padding", "9 8 10", [indices, weight], kw={"padding_idx": place})
+    book.value("float32/padding", "10 8", [indices, weight, None])
+    for dtype in ("float16", "float64"):
+        table = dense(integers(dtype, [(6, 4)], f"embedding {dtype}", ragged=None))
+        book.value(f"{dtype}/padding", "9 8 10", [indices, table, 2])
+    spoilt = nest("float32", [[[NAN, 1.0], [2.0, 3.0]], [[INF, NAN]]])
+    rows = dense(integers("float32", [(3, 2)], "embedding spoilt", ragged=None))
+    options: dict[str, Any] = {"cotangent": spoilt, "gradient": [[[0.0, 0.0], [0.0, 0.0], [2.0, 3.0]]]}
+    book.value("float32/padding-nan", "9 8", [nest("int64", [[1, 2], [1]]), rows, 1], **options)
+    book.value("float32/padding-all-empty", "9 6", [nest("int64", [[], []]), weight, -1])
+    book.value("float32/padding-batch0", "9 6", [no_components("int64", None), weight, 3])
+    book.value("int32/padding", "10", [indices, dense(integers("int32", [(6, 3)], "embedding i", ragged=None)), 0])
+    for outside in (6, -7, 2**40):
+        book.error("padding-range", "11", "IndexOutOfRange", plain, [indices, weight, outside])
+    nothing = nest("int64", [[], []])
+    book.error("padding-no-rows", "11", "IndexOutOfRange", plain, [nothing, np.zeros((0, 4), "float32"), 0])
+    for wrong in (1.5, True):
+        book.error("padding-type", "12", "ArgumentError", plain, [indices, weight, wrong])
 
 
 def cross_entropy() -> Book:

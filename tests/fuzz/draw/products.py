@@ -93,7 +93,10 @@ def embedding(d: Draft) -> Call:
     weight = d.dense((rows, d.chance.between(0, 3)) if not d.wild(0.03) else (rows,), d.kinds)
     if d.wild(0.05):
         return Call("embedding", (d.array(), weight))
-    return Call("embedding", (_labels(d, arrays.form(d.chance, d.chance.between(1, 2)), rows), weight))
+    options: dict[str, Any] = {}
+    if d.chance.happens(0.3):
+        options["padding_idx"] = d.chance.between(-rows, rows - 1) if not d.wild(0.05) else rows
+    return Call("embedding", (_labels(d, arrays.form(d.chance, d.chance.between(1, 2)), rows), weight), options)
 
 
 def cross_entropy(d: Draft) -> Call:

@@ -234,15 +234,17 @@ def dropout(self: Nest, p: Any = 0.5, training: Any = True, generator: Any = Non
 # ---- losses ----------------------------------------------------------------------------------------------------------
 
 
-def embedding(indices: Nest, weight: Any) -> Answer:
+def embedding(indices: Nest, weight: Any, padding_idx: Any = None) -> Answer:
     kinds = [] if indices.dtype.kind in "iu" else ["DTypeError"]
     if len(weight.shape) != 2:
         raise Refused(*kinds, "ShapeError")
     if not kinds and any(((x < 0) | (x >= weight.shape[0])).any() for x in indices):
         kinds.append("IndexOutOfRange")
+    if padding_idx is not None and not -weight.shape[0] <= padding_idx < weight.shape[0]:
+        kinds.append("IndexOutOfRange")
     if kinds:
         raise Refused(*kinds)
-    arguments = {"indices": shaped(indices, np.int64), "weight": weight[0]}
+    arguments = {"indices": shaped(indices, np.int64), "weight": weight[0], "padding_idx": padding_idx}
     sizes = (*indices.shape[1:], weight.shape[1])
     return Answer("embedding", arguments, lambda raw: indices.like(raw, weight.dtype, sizes=sizes))
 
