@@ -143,7 +143,6 @@ def _runs() -> Iterator[Call]:
     yield Call("linear", "", lambda b: (b.x(), distinct((3, 2))), kinds=ROWS)
     yield Call("linear", "bias", lambda b: (b.x(), distinct((3, 2)), distinct((3,))), kinds=ROWS)
     yield Call("embedding", "", lambda b: (b.labels(3), distinct((3, 2))))
-    yield Call("embedding", "padding", lambda b: (b.labels(3), distinct((3, 2)), -2))
     for reduction in ("none", "sum", "mean"):
         keywords = {"reduction": reduction}
         yield Call("cross_entropy", reduction, lambda b: (b.x(), b.labels(2)), keywords, ROWS)
@@ -212,6 +211,7 @@ def _movement() -> Iterator[Call]:
     yield Call("squeeze", "", lambda b: (b.ones(), b.ones().ragged % 2 + 1), kinds=REGULAR)
     yield Call("reshape_as", "", lambda b: (b.x(), b.flat()))
     yield Call("select", "0", lambda b: (b.x(), 0, -1), refuses=_no_component)
+    yield Call("narrow", "2", lambda b: (b.x(), 2, 1, 1), kinds=ROWS, dense=False)
     yield Call("narrow", "0", lambda b: (b.x(), 0, b.count // 2, b.count - b.count // 2), dense=False)
     for op in ("reshape", "view"):
         sizes = {1: (-1, 2, 1), 2: (2, -1, 1), None: (-1, -1, 1)}

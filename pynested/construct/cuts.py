@@ -1,4 +1,4 @@
-"""Cuts of dense arrays, made nested: a piece of each entry (`narrow`), or what a mask selects (`masked_select`)."""
+"""Cuts: a piece of each entry of a dense array or of each component (`narrow`), and masked runs (`masked_select`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pynested.backends import get_backend, packed_strides
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
 from pynested.backends.host import to_host
 from pynested.backends.memory import with_room
-from pynested.components.views import picked
+from pynested.components.views import picked, sliced
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dense, IntsLike
 from pynested.structure import Ints, Jagged, Strided
@@ -33,18 +33,19 @@ def narrow(
     Parameters
     ----------
     array : Array or NestedArray
-        Of any dtype; a nested one only along dimension 0.
+        Of any dtype.
     dim : int
-        In the jagged layout 1. In the strided layout any; 0 picks whole components.
+        Any of a nested array, 0 picks components. Of a dense array 1 in the jagged layout, in the strided one any.
     start, length : int or int array (B,)
-        The same for all, or one for each slice; ``length`` has to be given.
+        The same for all, or one for each slice of a dense array; ``length`` has to be given.
     layout : Layout
         Of the result of a dense array.
 
     Raises
     ------
     StructureError
-        For a negative start or length, a range that ends beyond the dimension, and another shape of them.
+        For a negative start or length, a range that ends beyond the dimension, in any component, and another shape of
+        them.
     DimensionError
         For another ``dim``.
     DTypeError
@@ -55,14 +56,17 @@ def narrow(
     Notes
     -----
     What lies outside the ranges is a hole. Length 0 makes an empty component, also at the end of the dimension.
+    A nested array keeps its layout; a regular dimension stays regular, and an irregular one irregular.
     Gradient: the cotangent goes to the elements that are shown, all others get +0.
 
-    Clauses: NARROW-1 to NARROW-9. After `torch.nested.narrow`.
+    Clauses: NARROW-1 to NARROW-4, NARROW-6 to NARROW-12. After `torch.nested.narrow`.
 
     Examples
     --------
     >>> pn.narrow(pn.array([[1, 2, 3], [4, 5, 6]]), 1, start=[0, 1], length=[1, 2], layout=pn.jagged).unbind()
     (array([1]), array([5, 6]))
+    >>> pn.narrow(pn.nested_array([[1, 2, 3], [4, 5]]), 1, 1, 1).unbind()
+    (array([2]), array([5]))
     """
     chosen = canonical_layout("narrow", layout)
     if isinstance(array, NestedArray):
@@ -96,36 +100,40 @@ def narrow(
 
 
 def _narrow_nested(x: NestedArray, dim: int, start: Any, length: Any) -> NestedArray:
-    """The batch dimension of a nested array: some of its components."""
-    if canonical_dim("narrow", dim, x.ndim):
-        raise DimensionError(
-            "narrow: of a nested array only dimension 0 is narrowed, which picks components. Use x[:, a:b]."
-        )
-    first, count = _checked_range(_per_entry("start", start, 1), _per_entry("length", length, 1), 1, len(x))
-    return picked(x, slice(int(first[0]), int(first[0] + count[0])))
+    """Some components along dimension 0, else the same entries of each component."""
+    at = canonical_dim("narrow", dim, x.ndim)
+    first, each = _per_entry("start", start, None), _per_entry("length", length, None)
+    entries = slice(int(first), int(first) + int(each))
+    if not at:
+        _checked_range(first, each, 1, len(x))
+        return picked(x, entries)
+    sizes = x.outline[:, at - 1]
+    _checked_range(first, each, len(sizes), np.where(sizes < 0, np.iinfo(np.int64).max, sizes))
+    return sliced(x, at, entries)
 
 
-def _per_entry(what: str, value: Any, count: int) -> Ints:
-    """``value``, an integer or one for each entry, as int64 () or (B,)."""
+def _per_entry(what: str, value: Any, count: int | None) -> Ints:
+    """``value``, an integer or one for each entry, as int64 () or (B,); only an integer without a ``count``."""
+    wanted = "an integer" if count is None else f"an integer, or one for each of the {count} entries"
     if value is None:
-        raise ArgumentError(f"narrow: {what} is missing; give an integer, or one for each of the {count} entries.")
+        raise ArgumentError(f"narrow: {what} is missing. Give {wanted}.")
     given = plain("narrow", what, value)
     numbers = integers("narrow", what, given, given.ndim)
-    if numbers.shape not in ((), (count,)):
-        raise StructureError(
-            f"narrow: {what} of shape {numbers.shape} must be an integer or one for each of the {count} entries."
-        )
+    if numbers.shape and numbers.shape != (count,):
+        raise StructureError(f"narrow: {what} has shape {numbers.shape}. Give {wanted}.")
     return numbers
 
 
-def _checked_range(starts: Ints, lengths: Ints, count: int, size: int) -> tuple[Ints, Ints]:
-    """Starts and lengths for each entry, inside of ``size``; numbers for all entries also where there is none."""
-    starts, lengths = (np.broadcast_to(given if given.size else 0, (max(count, 1),)) for given in (starts, lengths))
-    wrong = np.flatnonzero((starts < 0) | (lengths < 0) | (starts > size) | (lengths > size - starts))
+def _checked_range(starts: Ints, lengths: Ints, count: int, size: int | Ints) -> tuple[Ints, Ints]:
+    """Starts and lengths for each entry, inside of its size; numbers for all entries also where there is none."""
+    starts, lengths, sizes = (
+        np.broadcast_to(given if np.size(given) else 0, (max(count, 1),)) for given in (starts, lengths, size)
+    )
+    wrong = np.flatnonzero((starts < 0) | (lengths < 0) | (starts > sizes) | (lengths > sizes - starts))
     if wrong.size:
         i = int(wrong[0])
         raise StructureError(
-            f"narrow: entry {i}: start ({starts[i]}) + length ({lengths[i]}) is not inside dimension size ({size})."
+            f"narrow: entry {i}: start ({starts[i]}) + length ({lengths[i]}) is not inside dimension size ({sizes[i]})."
         )
     return starts[:count], lengths[:count]
 

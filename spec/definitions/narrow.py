@@ -17,5 +17,6 @@ def narrow(array: Components | NDArray, dim: int, start: Any, length: Any) -> Co
         return x[start : start + length]
     starts, lengths = np.broadcast_to(start, len(x)), np.broadcast_to(length, len(x))
     places = [np.arange(first, first + count) for first, count in zip(starts, lengths, strict=True)]
-    shape = (*x.shape[:dim], None, *x.shape[dim + 1 :])
+    regular = isinstance(array, Components) and x.shape[dim] is not None
+    shape = (*x.shape[:dim], int(length) if regular else None, *x.shape[dim + 1 :])
     return Components([np.take(one, place, axis=dim - 1) for one, place in zip(x, places, strict=True)], shape, x.dtype)

@@ -162,7 +162,7 @@ def select(x: Any, dim: int, index: int) -> Any:
 
 
 def narrow(x: Any, dim: int, start: int, length: int) -> Any:
-    return x[start : start + length]
+    return each(lambda c: c.narrow(dim - 1, start, length), x) if dim else x[start : start + length]
 
 
 def joined(function: Operator) -> Operator:

@@ -74,7 +74,7 @@ def faults(each: int) -> Iterator[str]:
 
 
 def test_the_vectors_stay_small() -> None:
-    assert sum(path.stat().st_size for path in FOLDER.glob("*/*.json")) < 12_000_000
+    assert sum(path.stat().st_size for path in FOLDER.glob("*/*.json")) < 13_000_000
 
 
 def test_the_vectors_keep_to_the_schema() -> None:

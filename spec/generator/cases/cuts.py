@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...components import Components
 from ..author import Book
+from ..draws import distinct, integers
 from .construct import DTYPES, LAYOUTS, in_layout, ints, numbers
-from .inputs import NAN, small
+from .inputs import NAN, all_empty, no_components, small
 
 
 def cut_books() -> list[Book]:
@@ -42,13 +44,45 @@ def narrow() -> Book:
     refuse("length", "4", "StructureError", plain, [block, 1, starts, ints(2, -1, 0)], **jagged)
     refuse("beyond", "4", "StructureError", plain, [block, 1, starts, ints(2, 4, 0)], **jagged)
     refuse("beyond", "4", "StructureError", fixed, [block, 1, 3, 3], **jagged)
-    refuse("dim", "5", "DimensionError", plain, [block, 2, ints(0, 1, 0), ints(2, 1, 1)], **jagged)
-    refuse("nested", "5", "DimensionError", components, [x, 1, 0, 1])
+    refuse("dim", "10", "DimensionError", plain, [block, 2, ints(0, 1, 0), ints(2, 1, 1)], **jagged)
+    _nested(book, components)
     refuse("count", "6", "StructureError", plain, [block, 1, ints(0, 2), lengths], **jagged)
     refuse("rank", "6", "StructureError", plain, [block, 1, starts, lengths[:, None].copy()], **jagged)
     refuse("float", "7", "DTypeError", plain, [block, 1, np.array([0.0, 2.0, 5.0]), lengths], **jagged)
     refuse("float", "7", "DTypeError", fixed, [block, 1, 1.0, 3], **jagged)
     return book
+
+
+def _nested(book: Book, near: str) -> None:
+    """Add ranges of the components of nested arrays."""
+    turned = Components([one.T for one in distinct("float32", [(2, 3), (4, 3)], "narrow last")], (2, 3, None))
+    batches = {
+        "first": distinct("float32", [(3, 4), (2, 4), (5, 4)], "narrow first"),
+        "last": turned,
+        "irregular": distinct("float32", [(3, 2), (2, 5)], "narrow irregular"),
+    }
+    for name, x in batches.items():
+        for dim in (1, 2, -1):
+            size = min(one.shape[dim - 1 if dim > 0 else dim] for one in x)
+            for start, length in ((0, size), (1, 1), (0, 1), (2, 0)):
+                book.value(f"float32/nested-{name}", "11 1 9", [x, dim, start, length], kind="nested")
+    three = distinct("float32", [(2, 3, 4), (1, 3, 4)], "narrow three")
+    for dim in (2, 3):
+        book.value("float32/nested-three", "11 1 9", [three, dim, 1, 2], kind="nested")
+    for dtype in DTYPES:
+        book.value(f"{dtype}/nested-dtype", "11", [integers(dtype, [(2, 3), (3, 3)], f"narrow {dtype}"), 1, 1, 1])
+    for nothing in (no_components("float32", None, 4), all_empty("float32")):
+        book.value("float32/nested-nothing", "11 8", [nothing, 1, 0, 0], kind="nested")
+        book.value("float32/nested-nothing", "11 8", [nothing, 2, 1, 2], kind="nested")
+    x = batches["first"]
+    for start, length in ((0, 3), (1, 2), (3, 0)):  # more than component 1 has
+        book.error_inside("nested-ragged", "4 11", "StructureError", near, [x, 1, start, length])
+    for start, length in ((0, 5), (3, 2), (5, 0), (-1, 1), (0, -1)):
+        book.error("nested-regular", "4", "StructureError", near, [x, 2, start, length])
+    for dim in (0, 1, 2):
+        book.error("nested-several", "12", "StructureError", near, [x, dim, ints(0, 1, 0), 1])
+        book.error("nested-several", "12", "StructureError", near, [x, dim, 0, ints(1, 2, 1)])
+    book.error("nested-float", "7", "DTypeError", near, [x, 1, 1.0, 1])
 
 
 def masked_select() -> Book:

@@ -145,8 +145,10 @@ def narrow(d: Draft) -> Call:
     ref = d.array(least=2, dense=0.8)
     x = d.value(ref)
     if not x.dense:
-        start = d.integer(0, x.count)
-        return Call("narrow", (ref, 0, start, d.integer(0, max(x.count - start, 0)) if type(start) is int else 1))
+        at = 0 if d.chance.happens(0.4) else d.chance.between(1, x.rank - 1)
+        size = min((one.shape[at - 1] for one in x), default=0) if at else x.count
+        start = d.integer(0, size)
+        return Call("narrow", (ref, at, start, d.integer(0, max(size - start, 0)) if type(start) is int else 1))
     layout = {"layout": d.chance.one(LAYOUTS)}
     at = 1 if layout["layout"] == "jagged" and not d.wild(0.05) else d.dim(x, batch=False)
     size = (x.shape[at] if isinstance(at, int) and -x.rank <= at < x.rank else 1) or 0

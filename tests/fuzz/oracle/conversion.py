@@ -197,7 +197,7 @@ def narrow(array: Nest, dim: Any, start: Any = 0, length: Any = None, layout: An
     if length is None or (array.dense and array.rank < 2):
         raise Silent
     if not array.dense:
-        return _narrow_batch(array, at, start, length)
+        return _narrow_nested(array, at, start, length)
     if not -array.rank <= at < array.rank:
         raise Refused("DimensionError")
     at %= array.rank
@@ -226,19 +226,21 @@ def _whole(value: Any, count: int) -> list[int]:
     return [int(one) for one in np.broadcast_to(numbers, (count,)).tolist()]
 
 
-def _narrow_batch(x: Nest, dim: int, start: Any, length: Any) -> Answer:
-    if dim_of(x, dim):
-        raise Refused("DimensionError")
+def _narrow_nested(x: Nest, dim: int, start: Any, length: Any) -> Answer:
+    at = dim_of(x, dim)
     try:
         first, count = integer(start), integer(length)
     except Refused:
         if np.size(start) == np.size(length) == 1:
             raise Silent from None  # integers, perhaps, in another form
-        raise Refused("DTypeError", "ArgumentError") from None
-    if first < 0 or count < 0 or first + count > x.count:
+        raise Refused("DTypeError", "ArgumentError", "StructureError") from None
+    known = [one.shape[at - 1] for one in x] or [size for size in x.shape[at : at + 1] if size is not None]
+    fits = all(first + count <= size for size in (known if at else [x.count]))
+    if first < 0 or count < 0 or not fits:
         raise Refused("StructureError", *["DTypeError"] * (max(abs(first), abs(count)) >= 2**63))
-    arguments = {"array": shaped(x), "dim": 0, "start": first, "length": count}
-    return Answer("narrow", arguments, lambda raw: x.like(raw))
+    arguments = {"array": shaped(x), "dim": at, "start": first, "length": count}
+    sizes = tuple(count if d == at and size is not None else size for d, size in enumerate(x.shape[1:], 1))
+    return Answer("narrow", arguments, lambda raw: x.like(raw, sizes=sizes))
 
 
 def masked_select(array: Nest, mask: Nest) -> Answer:
