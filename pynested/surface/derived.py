@@ -8,6 +8,7 @@ from typing import Any
 
 from pynested.autograd.rules.functions import FUNCTIONS
 from pynested.autograd.rules.pairs import PAIRS
+from pynested.backends.errors import PynestedError
 
 from .binding import own
 
@@ -67,9 +68,20 @@ def in_place(functions: Mapping[str, Any], overwrite: Callable[..., Any]) -> dic
 
 def _in_place(name: str, function: Any, overwrite: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, *arguments: Any, **options: Any) -> Any:
-        return overwrite(self, function, *arguments, **options)
+        try:
+            return overwrite(self, function, *arguments, **options)
+        except (PynestedError, OverflowError) as error:
+            _name_method(error, name)
+            raise
 
     method.__name__ = f"{name}_"
     method.__doc__ = f"Write what `{name}` gives into the array itself, whose shape and dtype stay."
     method.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
     return method
+
+
+def _name_method(error: Exception, name: str) -> None:
+    """Let a message that begins with the name of an operator begin with that of its method that writes in place."""
+    text = str(error)
+    if text.startswith(f"{name}:"):
+        error.args = (f"{name}_{text.removeprefix(name)}",)

@@ -175,7 +175,8 @@ def signature(entry: Entry, types: Mapping[str, str]) -> inspect.Signature:
 def documentation(entry: Entry) -> str:
     """The docstring."""
     reduces = isinstance(entry, Reduction)
-    dims = "dim : int" if not reduces else "dim : int or None" if entry.is_place else "dim : int, tuple of int or None"
+    several = "dim : int or None" if entry.option == "place" else "dim : int, tuple of int or None"
+    dims = several if reduces else "dim : int"
     shapes = "``(B, *, D) -> (B, D)`` along dimension 1" if reduces else "``(B, *, D) -> (B, *, D)``"
     told = {"self : NestedArray or Array": TAKEN[entry.takes]}
     told |= {dims: _dim(entry)}
