@@ -42,6 +42,12 @@ def test_a_call_takes_defaults_and_refuses_what_cannot_be_said() -> None:
         MADE.call("sum", [x, 1, True, 2, 3], {}, {"np": np})
 
 
+def test_tensorflow_has_no_padding_row() -> None:
+    for args, kwargs in (((1, 2, 0), {}), ((1, 2), {"padding_idx": 0})):
+        with pytest.raises(NotImplementedError, match="TensorFlow takes no padding_idx"):
+            TENSORFLOW.call("embedding", args, kwargs, {})
+
+
 def test_the_text_is_the_call_with_its_arguments() -> None:
     table = load_table()
     assert MADE.text(table["sum"], ["x", "dim=(0, 1)"]) == "np.sum(x, axis=(0, 1), keepdims=False)"

@@ -115,7 +115,7 @@ SAID: dict[str, tuple[Callable[..., Any], str]] = {
     "nothing like it": (lambda: pn.relu(X, q=1), "there is no argument 'q'."),
     "a method": (lambda: X.softmax(dims=1), "'dim' was probably meant"),
     "a method of one class": (lambda: X.to_padded_array(), "'padding' is not given"),
-    "a method in place": (lambda: X.add_(), "add: 'other' is not given"),
+    "a method in place": (lambda: X.add_(), "add_: 'other' is not given"),
     "what is behind a decorator": (lambda: pn.nested_array([[1.0]], layot=pn.jagged), "'layout' was probably meant"),
     "no operator": (lambda: pn.jvp(1), "'primals' is not given, and 'tangents' is not given"),
     "what came": (lambda: pn.softmax(X, 1, 2, "three"), "(2, *) and dtype float64, dim=1, 2, 'three'"),
