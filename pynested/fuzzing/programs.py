@@ -253,7 +253,7 @@ def _written(draft: Draft, inputs: Mapping[str, Any]) -> Written:
     for call in draft.calls:
         stale = overwritten and call.op in ("backward", "vjp")
         due = {"clauses": ["TAPE-8"], "may_refuse": "GradientError"} if stale else {}
-        written.steps.append({**call.step, **due})
+        written.step(call.step | due)
         overwritten |= call.writes
     shown = {"vjp": "TAPE-15", "jvp": "TAPE-16"}
     gradients = {name: shown[call.op] for call in draft.calls if call.op in shown for name in call.outs}

@@ -56,11 +56,15 @@ class Draft:
         return [one if "-" in one else f"{self.chapter.upper()}-{one}" for one in clauses.split()]
 
     def _add(self, op: str, args: Any, kwargs: Any, due: dict[str, Any]) -> Draft:
-        self.layouts = [one for one in self.layouts if one == _OF_ONE_LAYOUT.get(op, one)]
         step: dict[str, Any] = {"op": op, "args": [_written(one) for one in args]}
         if kwargs:
             step["kwargs"] = {name: _written(value) for name, value in kwargs.items()}
-        self.steps.append(step | due)
+        return self.step(step | due)
+
+    def step(self, step: dict[str, Any]) -> Draft:
+        """Add a step as data; a program that makes an array of one layout is run in that layout only."""
+        self.layouts = [one for one in self.layouts if one == _OF_ONE_LAYOUT.get(step["op"], one)]
+        self.steps.append(step)
         return self
 
     def vector(self) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from pynested.fuzzing.asking import Question, asked_of, drawn_of
 from pynested.fuzzing.programs import CHAPTERS, Draft, drafted, program, shorter
 from pynested.fuzzing.settings import Settings
 from pynested.fuzzing.steps import Call
+from pynested.spec.encoding import encode_value
 from pynested.spec.programs import OF_TAPE, QUESTIONS
 
 SETTINGS = Settings(5, ops=CHAPTERS)
@@ -50,6 +51,17 @@ def verdicts(target: PynestedTarget, questions: Sequence[Question]) -> Iterator[
 
 
 # ---- what is drawn
+
+
+@pytest.mark.parametrize(
+    ("op", "layouts"), [("nested_array_from_jagged", ["jagged"]), ("nested_array_from_strided", ["strided"])]
+)
+def test_a_program_that_makes_an_array_of_one_layout_is_run_in_that_layout(op: str, layouts: list[str]) -> None:
+    numbers = encode_value(np.array([[0], [2]] if op.endswith("strided") else [0, 2]))
+    call = Call(op, ({"name": "row"}, numbers), outs=("made",))
+    draft = Draft(1, 0, (2, 1), (2,), 1, "float32", {"x": "nested", "row": "row"}, (), (call,))
+    found = program(draft)
+    assert found is not None and found["layouts"] == layouts
 
 
 def test_a_seed_and_a_number_are_one_program() -> None:
