@@ -65,11 +65,11 @@ class Protocols(Methods):
             raise ArgumentError(
                 f"{name}: an array of shape {self.shape} has {self.numel()} elements, not one.{instead}"
             )
-        return self.data.item()
+        return to_host(self.data).item()
 
     def tolist(self: Any) -> Any:
         """The values as nested Python lists."""
-        return self.data.tolist()
+        return to_host(self.data).tolist()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.array(self.numpy(), dtype=dtype, copy=copy)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .environment import whole_number
+from .gpu_errors import device_error, is_of_gpu
 
 Allocator: TypeAlias = Callable[[tuple[int, ...], DTypeLike], Any]
 P = ParamSpec("P")
@@ -92,9 +93,14 @@ def forget_kept(but: int | None = None) -> None:
             _waiting[size].clear()
 
 
-def once_more(error: MemoryError, compute: Callable[..., Result], *args: Any, **kwargs: Any) -> Result:
-    """``compute(...)``, which met ``error``, after what waits has been given back; the error where nothing waits."""
-    if not kept_bytes():
+def once_more(error: Exception, compute: Callable[..., Result], *args: Any, **kwargs: Any) -> Result:
+    """Repeat ``compute(...)``, which raised a MemoryError, after the memory that waits has been given back.
+
+    Any other error is raised again, one of the GPU as a DeviceError.
+    """
+    if is_of_gpu(error):
+        raise device_error("an operation", error) from error
+    if not isinstance(error, MemoryError) or not kept_bytes():
         raise error
     traceback.clear_frames(error.__traceback__)  # what the failed call still holds
     forget_kept()
@@ -102,13 +108,13 @@ def once_more(error: MemoryError, compute: Callable[..., Result], *args: Any, **
 
 
 def with_room(compute: Callable[P, Result]) -> Callable[P, Result]:
-    """``compute``, which is called once more where memory is short and some waits."""
+    """Return ``compute``, repeated if memory is short and some waits; an error of the GPU is a DeviceError."""
 
     @wraps(compute)
     def call(*args: P.args, **kwargs: P.kwargs) -> Result:
         try:
             return compute(*args, **kwargs)
-        except MemoryError as error:
+        except Exception as error:
             return once_more(error, compute, *args, **kwargs)
 
     return call

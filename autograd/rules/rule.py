@@ -136,7 +136,7 @@ class Rule:
         compute = self.compute if device is None or device == "cpu" else bound(self.verb, device)
         try:
             output = compute(*datas, *static)
-        except MemoryError as error:
+        except Exception as error:
             output = once_more(error, compute, *datas, *static)
         if device is None:
             return output
@@ -183,7 +183,7 @@ class Rule:
         inputs, output = self.opened(line, type(cotangent) is Array)
         try:
             cotangents = self.cotangents(line, cotangent, inputs, output, needed)
-        except MemoryError as error:
+        except Exception as error:
             cotangents = once_more(error, self.cotangents, line, cotangent, inputs, output, needed)
         for i, source in enumerate(line.sources):
             if source is None or (needed is not None and source not in needed):

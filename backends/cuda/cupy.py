@@ -13,6 +13,8 @@ from numpy.typing import DTypeLike
 
 from ..environment import whole_number
 from ..errors import DeviceError, PynestedError
+from ..gpu_errors import INSTALL, device_error
+from ..memory import with_room
 from .backend import KernelBackend
 from .checks import Triple
 from .signatures import KERNELS
@@ -22,7 +24,6 @@ OPTIONS = ("-std=c++17", "-lineinfo")
 SHARED_BY_DEFAULT = 48 * 1024  # bytes; a kernel has to be told before it gets more
 BLAS_FROM = 64.0**3  # multiplications: below, a tile of our own kernel is sooner done than a call
 POISON = 0xFF  # in every byte of a new array, while launches are checked
-INSTALL = "pip install 'pynested[cuda12]' or 'pynested[cuda13]'"
 
 
 def failures(cupy: Any) -> tuple[type[Exception], ...]:
@@ -32,16 +33,11 @@ def failures(cupy: Any) -> tuple[type[Exception], ...]:
 
 def failure(name: str, error: Exception) -> Exception:
     """Return one DeviceError for such an error; errors of pynested stay as they are."""
-    if isinstance(error, PynestedError):
-        return error
-    return DeviceError(
-        f"{name} failed on the GPU: {error}. If a library is missing, {INSTALL}. A launch may fail late, at a later "
-        "call: set the environment variable PYNESTED_CHECK to 1 to find it."
-    )
+    return error if isinstance(error, PynestedError) else device_error(name, error)
 
 
 class Reported:
-    """The functions of CuPy, which raise one DeviceError for whatever goes wrong on the GPU."""
+    """The module CuPy, whose functions raise one DeviceError for whatever goes wrong on the GPU."""
 
     def __init__(self, cupy: Any) -> None:
         self._cupy = cupy
@@ -124,5 +120,5 @@ def cuda_backend() -> KernelBackend:
         cupy.cuda.cublas  # noqa: B018 - loads it
     except (ImportError, RuntimeError) as error:
         raise DeviceError(f"the device 'cuda' needs CUDA's NVRTC and cuBLAS: {INSTALL}. CuPy says: {error}") from error
-    launcher = Gpu(cupy)
-    return KernelBackend("cuda", cupy, launcher, launcher.new, Reported(cupy), BLAS_FROM)
+    xp, launcher = Reported(cupy), Gpu(cupy)
+    return KernelBackend("cuda", xp, launcher, with_room(launcher.new), xp, BLAS_FROM)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import unwrap
 from math import prod
 from pathlib import Path
 from typing import Any, Protocol
@@ -68,7 +69,7 @@ class Device:
         if name.startswith("_"):
             raise AttributeError(name)
         value = getattr(self._others, name)
-        if name == "where" or isinstance(getattr(self.xp, name, None), self.xp.ufunc):
+        if name == "where" or isinstance(unwrap(getattr(self.xp, name, None)), self.xp.ufunc):
             value = weakly(value)
         setattr(self, name, value)  # so that the next look-up is an ordinary one
         return value

@@ -76,7 +76,7 @@ class Elementwise(Rule):
         compute = self.compute if device == "cpu" else bound(self.verb, device)
         try:
             output = compute(a._bare)
-        except MemoryError as error:
+        except Exception as error:
             output = once_more(error, compute, a._bare)
         result = Array(output, device)
         if a.tracked and state.mode:
@@ -106,7 +106,7 @@ class Elementwise(Rule):
             output = compute(x, y)
         except OverflowError:
             raise refused_operand(self.name, a, b) from None
-        except MemoryError as error:
+        except Exception as error:
             output = once_more(error, compute, x, y)
         result = Array(output, device)
         if (left is not None or right is not None) and state.mode:

@@ -104,7 +104,7 @@ class Chain:
         run = forward(self.steps, self.device, wanted)
         try:
             return another_quiet_context().run(run, lined.shape, datas)
-        except MemoryError as error:
+        except Exception as error:
             return once_more(error, self._computed, datas, lined, wanted)
 
 

@@ -131,5 +131,5 @@ def _computed(function: Any, shape: tuple[int, ...], given: list[Any]) -> Any:
     """``function(shape, given)``, quietly, and once more where memory is short."""
     try:
         return another_quiet_context().run(function, shape, given)
-    except MemoryError as error:
+    except Exception as error:
         return once_more(error, _computed, function, shape, given)

@@ -108,6 +108,7 @@ def _refuse_read_only(self: NestedArray, name: str) -> None:
         )
 
 
+@with_room
 def _store(self: NestedArray, name: str, result: Any) -> None:
     if type(result) is not NestedArray:
         raise StructureError(f"{label(name)}: the result is dense and cannot be written into a nested array.")

@@ -155,6 +155,7 @@ def _refuse(self: Array, name: str, arguments: tuple[Any, ...]) -> None:
         )
 
 
+@with_room
 def _store(self: Array, name: str, value: Array) -> None:
     if broadcast_shape(label(name), self.shape, value.shape) != self.shape:
         raise ShapeError(

@@ -3,6 +3,7 @@
 Its arrays lie in host memory and its kernels run by emulation, but it is as strict as CuPy, or stricter: an array does
 not become one of NumPy by accident and never mixes with one, results without dimensions are arrays, a function takes
 the keywords that CuPy's takes, and whatever makes CuPy wait for the GPU is counted in ``cupy.synchronized``.
+With `array.fault` the driver fails at a chosen use.
 
     array.py       ndarray          functions.py   the functions and ufuncs          driver.py   cuda and RawModule
 """

@@ -17,6 +17,21 @@ IMPLICIT = (
 )  # fmt: skip
 
 synchronized: Counter[str] = Counter()  # what waited for the GPU, and how often
+fault = SimpleNamespace(after=None)  # the number of uses of the driver that succeed; None: all
+
+
+class CUDARuntimeError(RuntimeError):
+    """What the driver reports."""
+
+    __module__ = "cupy_backends.cuda.api.runtime"
+
+
+def use_driver() -> None:
+    """Pass whatever allocates, copies, writes or launches; views do not. After the first failure all uses fail."""
+    if fault.after is not None:
+        fault.after -= 1
+        if fault.after < 0:
+            raise CUDARuntimeError("cudaErrorIllegalAddress: an illegal memory access was encountered")
 
 
 def opened(value: Any) -> Any:
@@ -47,8 +62,10 @@ def closed(result: Any, *arguments: Any) -> Any:
     if memory.size <= 1 and not memory.flags.writeable:  # NumPy marks what was broadcast; this repeats no place
         memory = memory.copy()
     owners = (one if one.base is None else one.base for one in givers(arguments))
-    bases = (one for one in owners if _root(one._memory) is _root(memory))
-    return ndarray(memory, next(bases, None))
+    base = next((one for one in owners if _root(one._memory) is _root(memory)), None)
+    if base is None:
+        use_driver()
+    return ndarray(memory, base)
 
 
 def quietly(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -105,6 +122,7 @@ class ndarray:
     def get(self) -> np.ndarray[Any, Any]:
         """A copy on the host, C-contiguous."""
         synchronized["get"] += 1
+        use_driver()
         return np.array(self._memory, order="C")
 
     def set(self, arr: np.ndarray[Any, Any]) -> None:
@@ -117,6 +135,7 @@ class ndarray:
             raise ValueError(f"Shape mismatch. Old shape: {self.shape}, new shape: {arr.shape}")
         if not (self.flags.c_contiguous or self.flags.f_contiguous):
             raise RuntimeError("Cannot set to non-contiguous array")
+        use_driver()
         self._memory[...] = arr
 
     def item(self) -> Any:
@@ -198,6 +217,7 @@ class ndarray:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         items = _index(index)
+        use_driver()
         if not isinstance(value, (*SCALARS, ndarray)):
             raise TypeError(UNSUPPORTED.format(type(value)))
         try:
@@ -224,6 +244,7 @@ class ndarray:
 
     def copy(self, order: str = "C") -> ndarray:
         """New memory."""
+        use_driver()
         return ndarray(self._memory.copy(order))
 
     def reshape(self, *shape: Any, order: str = "C") -> ndarray:

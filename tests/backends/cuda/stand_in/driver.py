@@ -13,7 +13,7 @@ from pynested.backends.cuda.catalogue import catalogue
 from pynested.backends.cuda.emulated import Emulator
 from pynested.backends.cuda.sources import inlined
 
-from .array import ndarray, synchronized
+from .array import CUDARuntimeError, ndarray, synchronized, use_driver
 
 SHARED_BY_DEFAULT = 48 * 1024
 FILES = {name: file for file, names in catalogue().items() for name in names}
@@ -21,12 +21,10 @@ FILES = {name: file for file, names in catalogue().items() for name in names}
 emulator = Emulator.from_environment()
 
 
-class CUDARuntimeError(RuntimeError):
-    """What the driver reports."""
-
-
 class CompileException(Exception):
     """What the compiler reports."""
+
+    __module__ = "cupy.cuda.compiler"
 
 
 def _synchronize() -> None:
@@ -72,5 +70,6 @@ class RawKernel:
         for one in args:
             if not isinstance(one, ndarray | np.generic):
                 raise TypeError(f"Unsupported type {type(one)}")
+        use_driver()
         given = [one._memory if isinstance(one, ndarray) else one for one in args]
         emulator.run(self._file, self._name, grid, block, given, shared_mem)

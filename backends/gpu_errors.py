@@ -1,0 +1,21 @@
+"""Errors of CuPy, and of the libraries that CuPy loads, as one DeviceError."""
+
+from __future__ import annotations
+
+from .errors import DeviceError
+
+INSTALL = "pip install 'pynested[cuda12]' or 'pynested[cuda13]'"
+_LIBRARIES = ("cupy", "cupy_backends", "cuda")
+
+
+def is_of_gpu(error: Exception) -> bool:
+    """Return whether the class of ``error`` is CuPy's or NVIDIA's; short of memory, a GPU raises MemoryError too."""
+    return type(error).__module__.partition(".")[0] in _LIBRARIES and not isinstance(error, MemoryError)
+
+
+def device_error(name: str, error: Exception) -> DeviceError:
+    """Return the DeviceError that says what failed, and what to do."""
+    return DeviceError(
+        f"{name} failed on the GPU: {error}. If a library is missing, {INSTALL}. A launch may fail late, at a later "
+        "call: set the environment variable PYNESTED_CHECK to 1 to find it."
+    )
