@@ -102,8 +102,12 @@ class AwkwardDialect(Common):
         return AWKWARD.text(operator, texts)
 
     def described(self, name: str) -> str:
-        """Return a line that prints the type of an array, which says dtype and sizes."""
-        return f"print(ak.type({name}))"
+        """Return lines that print the type of an array, and, if one dimension is irregular, the component shapes."""
+        text = f"str(ak.type({name}))"
+        dense = f'if "var" not in {text}: print("dense", {text}.split()[-1], np.shape({name}))'
+        shapes = f"*(np.shape(one) for one in {name})"
+        nested = f'if {text}.count("var") == 1: print("nested", {text}.split()[-1], {shapes})'
+        return f"print(ak.type({name}))\n{dense}\n{nested}"
 
     def backward(self, cotangents: Mapping[str, Any]) -> str:
         """Return nothing: no gradient is asked for."""

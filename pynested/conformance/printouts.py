@@ -12,6 +12,7 @@ _WORDS = re.compile(r"\b(?:nested|dense|bool|u?int\d+|float\d+)\b|\(\)|\(\d+,\)|
 _SIZES = re.compile(r"\(\)|\(\d+,\)|\(\d+(?:, \d+)+\)")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:\.(\d*))?(?:e([-+]?\d+))?|inf|nan)(?!\w)", re.IGNORECASE)
 _OUTSIDE = re.compile(r"the gradient is (\S+) in memory")
+_TYPE = re.compile(r"an array of type ([^:]+): ")  # of awkward, where values may be missing
 _UNITS = 0.51  # of the last printed digit
 _DESCRIBED = ("shape", "dtype", "kind", "accepted")
 ACCEPTED = "accepted"  # what a program prints after a step that must be refused
@@ -41,6 +42,8 @@ def is_printed(finding: Mapping[str, Any], printed: str) -> bool:
 
 def _is_described(got: str, printed: str) -> bool:
     """Return whether the words of a record are in the description that a snippet prints."""
+    if named := _TYPE.search(got):
+        return named[1] in printed.splitlines()
     described = re.search(r"^(nested|dense) .*", printed, re.MULTILINE)
     if described is None:  # of a list, a gradient, or a library that describes arrays in words of its own
         return ACCEPTED in printed.splitlines() or _has_value(printed)

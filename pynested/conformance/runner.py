@@ -233,7 +233,9 @@ def _is_described(case: Case, finding: Finding) -> bool:
     one = "list" not in case.expect and "python" not in case.expect
     return (
         one
-        and re.match(r"(a result: )?(nested|dense|a nested|a dense|\(|\d+ comp|bool|u?int|float)", finding.got)
+        and re.match(
+            r"(a result: )?(nested|dense|a nested|a dense|an array of type|\(|\d+ comp|bool|u?int|float)", finding.got
+        )
         is not None
     )
 

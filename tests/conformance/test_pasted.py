@@ -73,6 +73,9 @@ def test_what_a_snippet_imports_late_is_there_for_the_next() -> None:
         ("kind", "print('nested torch.float32 (2,)')", "a dense result with the right numbers", False),
         ("accepted", "print('nested torch.int8 (2,) (1,)')", "a result: nested int8 with components (2,), (1,)", True),
         ("accepted", "print('hello')", "a result: nested int8 with components (2,), (1,)", False),
+        ("kind", "print('4 * ?float64')", "an array of type 4 * ?float64: [0.5, None, 1.0, 0.0]", True),
+        ("kind", "print('4 * float64')", "an array of type 4 * ?float64: [0.5, None, 1.0, 0.0]", False),
+        ("accepted", "print([1, None])", "a result: an array of type 2 * ?int8: [1, None]", False),
         ("crashed", "import os; os.abort()", "SIGABRT", True),
         ("crashed", "print(1)", "SIGABRT", False),
         ("crashed", "import os, signal; os.kill(os.getpid(), signal.SIGALRM)", "SIGABRT", False),  # it took too long
