@@ -69,7 +69,8 @@ class Device:
         if name.startswith("_"):
             raise AttributeError(name)
         value = getattr(self._others, name)
-        if name == "where" or isinstance(unwrap(getattr(self.xp, name, None)), self.xp.ufunc):
+        in_module: Any = getattr(self.xp, name, None)
+        if name == "where" or isinstance(unwrap(in_module), self.xp.ufunc):
             value = weakly(value)
         setattr(self, name, value)  # so that the next look-up is an ordinary one
         return value
