@@ -1,4 +1,4 @@
-"""Run one check of the CUDA kernels on the emulator, in every schedule: ``python -m tests.mutation.emulated CHECK DTYPE``.
+"""Run a check of the CUDA kernels on the emulator in every schedule: ``python -m tests.mutation.emulated CHECK DTYPE``.
 
 The exit status is 1 if a schedule rejects the kernels.
 """

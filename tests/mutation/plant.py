@@ -112,6 +112,7 @@ def install(folder: str) -> None:
     """Plant the fault that lies in a folder as soon as its module, or pynested, is imported."""
     row = json.loads(Path(folder, "fault.json").read_text(encoding="utf-8"))
     get_code, exec_module = SourceFileLoader.get_code, SourceFileLoader.exec_module
+    never_undone = ExitStack()
 
     def changed_code(loader: SourceFileLoader, fullname: str) -> Any:
         is_changed = os.path.basename(loader.path) == os.path.basename(row["file"])
@@ -125,7 +126,7 @@ def install(folder: str) -> None:
             module.KERNELS = Path(folder, "kernels")
         if module.__name__ == "pynested" and "file" not in row:
             try:
-                planted(row).__enter__()
+                never_undone.enter_context(planted(row))
             except Exception as error:  # an error of an import could be taken for a test that fails
                 sys.stderr.write(f"{type(error).__name__}: {error}\n")
                 os._exit(NOT_PLANTED)

@@ -35,7 +35,10 @@ def outcome(table: str, row: Row | None, suite: Row) -> tuple[str, str]:
         command = ["-m", "tests.mutation.emulated", suite["check"], suite["dtype"]]
         return _verdict(_python(row, command), "rejected")
     if "test" in suite:
-        return _verdict(_python(row, ["-m", "pytest", "-q", "-x", "--assert=plain", "-p", "no:cacheprovider", suite["test"]]), " failed")
+        return _verdict(
+            _python(row, ["-m", "pytest", "-q", "-x", "--assert=plain", "-p", "no:cacheprovider", suite["test"]]),
+            " failed",
+        )
     if table == "torch":  # PyTorch differs without a fault too
         right = _torch_differences(tuple(suite["op"]))
         wrong = _differences(conform(table, row, suite["op"])[1])
