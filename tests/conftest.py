@@ -31,23 +31,22 @@ sys.dont_write_bytecode = False
 THOROUGH = {
     "autograd": "rules tape",
     "backends": "plain",
-    "backends/cuda": "cache cupy devices mutants numpy_suite verbs",
+    "backends/cuda": "cache cupy devices numpy_suite verbs",
     "conformance": (
         "adapters_page blame child cli compiled damaged_vectors emulated explain exports fork_server forks "
         "holding known law no_reply_ends_a_run output pasted peers phases programs progress replies schema signals "
         "site smoke snippets targets wire"
     ),
-    "faults": "faults",
     "mutation": "mutation",
     "fuzz": "fuzz",
     "fuzzing": "campaign programs workers",
-    "graph": "kernels wrong_kernels",
+    "graph": "kernels guarded_kernels faithful_passes",
     "operators": "attention flex_attention",
     "spec": "bounds bounds_fuzz check designed generator gradients reader vector_schema vectors",
     "structure": "malformed views",
     "timelines": "dispatch memory",
     "whole": (
-        "exhaustive garbage gradients mutants no_components optimised pytest_plugin quiet readme shared_memory "
+        "exhaustive garbage gradients no_components optimised pytest_plugin quiet readme shared_memory "
         "short_of_memory transformer"
     ),
 }

@@ -11,7 +11,7 @@ from pynested.backends.cuda import compiler
 from pynested.backends.cuda.emulated import Emulator
 from pynested.cli import main
 
-from ..whole.test_mutants import new_copy, place_of, python
+from ..mutation.suites import run_python
 
 Captured = pytest.CaptureFixture[str]
 EMULATED = ["conform", "--device", "emulated"]
@@ -100,20 +100,14 @@ MATMUL = ["--layout", "jagged", "--match", "matmul/float32/dense-batch/1"]
     ],
     ids=["a value", "memory", "a race"],
 )
-def test_a_wrong_kernel_is_a_difference(
-    change: tuple[str, str, str], options: list[str], says: str, tmp_path: Path
-) -> None:
+def test_a_wrong_kernel_is_a_difference(change: tuple[str, str, str], options: list[str], says: str) -> None:
     file, old, new = change
     mode = options[-1] if "--sanitize" in options else ""
     Emulator(mode=mode).compile_all()  # so that only the changed file is compiled in the time that the command has
-    copy = new_copy(tmp_path)
-    kernel = place_of(copy, f"backends/kernels/{file}")
-    text = kernel.read_text(encoding="utf-8")
-    assert text.count(old) == 1
-    right = python(copy, "-m", "pynested", *EMULATED, *options)
+    right = run_python(None, ["-m", "pynested", *EMULATED, *options])
     assert right.returncode == 0, right.stdout + right.stderr
-    kernel.write_text(text.replace(old, new), encoding="utf-8")
-    wrong = python(copy, "-m", "pynested", *EMULATED, *options)
+    fault = {"file": f"backends/kernels/{file}", "old": old, "new": new}
+    wrong = run_python(fault, ["-m", "pynested", *EMULATED, *options])
     assert wrong.returncode == 1, wrong.stdout + wrong.stderr
     assert "pynested differs in" in wrong.stdout and says in wrong.stdout
     assert all(line.startswith("adapter: ") for line in wrong.stderr.splitlines())  # what a sanitizer has to say

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +23,8 @@ from pynested.fuzzing.plan import Plan, drawn
 from pynested.fuzzing.settings import Settings
 from pynested.fuzzing.smaller import Spot
 from pynested.spec.components import Components
-from tests.faults import plant as plant_module
+from tests.mutation.plant import environment, load
+from tests.mutation.suites import ADAPTERS
 
 from .conftest import off_by_a_thousandth
 
@@ -215,14 +214,13 @@ def test_every_question_of_a_number_is_another_call() -> None:
 
 
 def test_a_single_fault_of_a_small_implementation_is_found_through_the_protocol(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fault = plant_module.load("small")["the mean of nothing is 0"]
-    copy = Path(shutil.copytree(plant_module.SMALL, tmp_path / "small", ignore=shutil.ignore_patterns("__pycache__")))
-    options = ["--adapter", shlex.join([sys.executable, str(copy)]), "--layout", "jagged", "--op", "mean"]
+    options = ["--adapter", shlex.join(ADAPTERS["small"]), "--layout", "jagged", "--op", "mean"]
     options += ["--seed", "3", "--start", "263", "--cases", "1"]
-    (copy / fault["file"]).write_text(plant_module.changed("small", fault), encoding="utf-8")
-    assert main(["fuzz", *options, "--out", str(tmp_path / "found")]) == 1
+    with environment(load("small")["the mean of nothing is 0"]) as variables:
+        monkeypatch.setenv("PYTHONPATH", variables["PYTHONPATH"])
+        assert main(["fuzz", *options, "--out", str(tmp_path / "found")]) == 1
     told = capsys.readouterr().out
     assert "mean  forward  value" in told and "expected  nan" in told and "got       0.0" in told
     (case,) = load_corpus(tmp_path / "found").cases

@@ -1,12 +1,21 @@
-"""Faults planted one at a time in our own code, and the test module that notices each.
+"""Faults planted one at a time, and what notices each.
 
+    python -m tests.mutation small
+    python -m tests.mutation pynested --only "a dense row is that of the neighbour"
     python -m tests.mutation --minutes 60
     python -m tests.mutation --replaced tests/operators --minutes 60
 
-Two kinds of faults are planted: every row of `tests/mutants.toml` and `tests/faults/*.toml` that changes our own code,
-and single-token changes drawn from a random seed (`token_changes.py`). Each fault runs the test suite, which must pass
-without a fault, until the first failure; the folder that mirrors the changed file runs first. ``--replaced`` names
-modules or folders that are going to be deleted: they run only if everything else passes. A fault that only they notice
-says what a table of the other tests is missing. `kills.csv` holds one row for each fault; a run appends to it and
-leaves out the faults that it already holds.
+The faults are the rows of the tables beside this file; `plant.py` says how a row names what it changes. A row also
+names its suite: ``op`` operators, or chapters of programs, for `pynested conform`; ``test`` a test; ``check`` a check
+of the CUDA kernels. With a table, the command runs these suites and prints how many faults they kill. `operators`,
+`pynested`, `programs`, `gradients`, `graph` and `cuda` change our own code, `small` the small implementation of
+`tests/conformance/small`, `torch` PyTorch's Python code of jagged tensors. Faults are chosen before the cases that are
+to find them: a fault that survives says which case is missing, and is never changed so that a case finds it.
+``equivalent`` says why a fault cannot be seen from outside.
+
+Without a table the command is the gate of the test suite: every fault of our own code, and single-token changes drawn
+from a random seed (`token_changes.py`), run the test suite until the first failure. ``--replaced`` names modules or
+folders that are going to be deleted: they run only if everything else passes. A fault that only they notice says what a
+table of the other tests is missing. `kills.csv` holds one row for each fault; a run appends to it and leaves out the
+faults that it already holds. Leave the working tree as it is while the gate runs.
 """

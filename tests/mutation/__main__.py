@@ -1,17 +1,19 @@
-"""Plant faults for as many minutes as there are, and append to `kills.csv` which test module notices each."""
+"""Plant faults: those of a table, against what its rows name, or all for some minutes, against the test suite."""
 
 from __future__ import annotations
 
 import argparse
 import csv
-import tempfile
+import random
+import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from queue import SimpleQueue
+from threading import Lock
 from time import perf_counter
 
-from tests.mutation.gate import SURVIVED, Fault, clone, first_failure, planted_faults, random_faults
+from tests.mutation.gate import NO_FAULT, SURVIVED, Fault, first_failure, planted_faults, random_faults
+from tests.mutation.suites import BROKEN, KILLED, TABLES, faults, outcome
 
 KILLS = Path(__file__).with_name("kills.csv")
 COLUMNS = ("fault", "noticed by", "seconds")
@@ -19,6 +21,8 @@ COLUMNS = ("fault", "noticed by", "seconds")
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
+    parser.add_argument("table", nargs="?", choices=TABLES, help="run the suites that the rows of this table name")
+    parser.add_argument("--only", default="", metavar="NAME", help="the faults whose name holds this")
     parser.add_argument("--minutes", type=float, default=60, help="start no fault after this time (default: 60)")
     parser.add_argument("--seed", type=int, default=1, help="the random seed of the single-token changes (default: 1)")
     parser.add_argument("--count", type=int, default=100, help="how many single-token changes (default: 100)")
@@ -26,29 +30,63 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="how many faults at a time (default: 2)")
     parser.add_argument("--kills", type=Path, default=KILLS, help="the file to append to (default: %(default)s)")
     options = parser.parse_args()
-    known = read_kills(options.kills)
-    faults = [
-        fault for fault in (*random_faults(options.seed, options.count), *planted_faults()) if fault.name not in known
-    ]
+    if options.table is not None:
+        run_table(options.table, options.only, options.workers)
+    else:
+        run_gate(options)
+
+
+def run_table(table: str, only: str, workers: int) -> None:
+    """Print the verdict of the suite that each row names, and the kill rate."""
+    rows = {name: row for name, row in faults(table).items() if only in name}
+    if not rows:
+        sys.exit(f"no fault of {table} is called {only!r}")
+
+    def judge(name: str) -> str:
+        verdict, printed = outcome(table, rows[name], rows[name])
+        print(f"{verdict:<10}{name}", printed[-2000:] if verdict == BROKEN else "", sep="\n" * (verdict == BROKEN))
+        return verdict
+
+    with ThreadPoolExecutor(workers) as pool:
+        verdicts = dict(zip(rows, pool.map(judge, rows), strict=True))
+    killed = sum(verdict == KILLED for verdict in verdicts.values())
+    print(f"\n{table}: {killed} of {len(rows)} faults killed, {100 * killed / len(rows):.0f} %")
+    for name, verdict in verdicts.items():
+        if verdict != KILLED:
+            print(f"  {verdict}: {name}")
+
+
+def run_gate(options: argparse.Namespace) -> None:
+    """Append to `kills.csv` the test module that notices each fault which is not in it."""
+    kills = read_kills(options.kills)
+    drawn = [*random_faults(options.seed, options.count), *planted_faults()]
+    random.Random(options.seed).shuffle(drawn)
+    chosen = [fault for fault in drawn if options.only in fault.name and fault.name not in kills]
     end = perf_counter() + 60 * options.minutes
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.workers) as pool:
-        copies: SimpleQueue[Path] = SimpleQueue()
-        for number in range(options.workers):
-            copies.put(clone(Path(folder, str(number))))
+    lock, running = Lock(), 0
 
-        def judge(fault: Fault) -> None:
-            if perf_counter() > end:
-                return
-            copy, start = copies.get(), perf_counter()
-            try:
-                outcome = first_failure(copy, fault, options.replaced)
-            finally:
-                copies.put(copy)
-            append_kill(options.kills, fault.name, outcome, perf_counter() - start)
-            print(f"{outcome:<50}{fault.name}", flush=True)
+    def judge(fault: Fault) -> None:
+        nonlocal running
+        if perf_counter() > end:
+            return
+        start = perf_counter()
+        with lock:
+            running += 1
+        processes = max(1, options.workers + 1 - running)  # those that no other fault needs
+        noticed_by = first_failure(fault, options.replaced, kills, processes)
+        with lock:
+            running -= 1
+            kills[fault.name] = noticed_by
+            append_kill(options.kills, fault.name, noticed_by, perf_counter() - start)
+        print(f"{noticed_by:<50}{fault.name}", flush=True)
 
-        list(pool.map(judge, faults))
-    summarise(read_kills(options.kills), options.replaced)
+    if NO_FAULT.name not in kills:
+        judge(NO_FAULT)
+    if kills.get(NO_FAULT.name) != SURVIVED:
+        sys.exit(f"without a fault the suite must pass; see {kills.get(NO_FAULT.name)}, and remove the row of no fault")
+    with ThreadPoolExecutor(options.workers) as pool:
+        list(pool.map(judge, chosen))
+    summarise({name: module for name, module in kills.items() if name != NO_FAULT.name}, options.replaced)
 
 
 def read_kills(file: Path) -> dict[str, str]:
@@ -59,26 +97,26 @@ def read_kills(file: Path) -> dict[str, str]:
         return {row["fault"]: row["noticed by"] for row in csv.DictReader(lines)}
 
 
-def append_kill(file: Path, fault: str, outcome: str, seconds: float) -> None:
+def append_kill(file: Path, fault: str, noticed_by: str, seconds: float) -> None:
     """Append one row; the file begins with its columns."""
     is_new = not file.exists()
     with file.open("a", encoding="utf-8", newline="") as lines:
         writer = csv.writer(lines, lineterminator="\n")
         if is_new:
             writer.writerow(COLUMNS)
-        writer.writerow((fault, outcome, round(seconds)))
+        writer.writerow((fault, noticed_by, round(seconds)))
 
 
 def summarise(kills: dict[str, str], replaced: list[str]) -> None:
     """Print how many faults are noticed, the survivors, and the faults that only replaced modules notice."""
-    survivors = [fault for fault, outcome in kills.items() if outcome == SURVIVED]
-    only_replaced = [fault for fault, outcome in kills.items() if any(outcome.startswith(path) for path in replaced)]
+    survivors = [fault for fault, module in kills.items() if module == SURVIVED]
+    only_replaced = [fault for fault, module in kills.items() if any(module.startswith(path) for path in replaced)]
     print(f"\n{len(kills) - len(survivors)} of {len(kills)} faults are noticed")
-    for outcome, count in Counter(kills.values()).most_common(10):
-        print(f"{count:>6}  {outcome}")
-    for title, faults in (("survivors", survivors), ("noticed by replaced modules alone", only_replaced)):
-        if faults:
-            print(f"{title}, {len(faults)}:", *faults, sep="\n  ")
+    for module, count in Counter(kills.values()).most_common(10):
+        print(f"{count:>6}  {module}")
+    for title, names in (("survivors", survivors), ("noticed by replaced modules alone", only_replaced)):
+        if names:
+            print(f"{title}, {len(names)}:", *names, sep="\n  ")
 
 
 if __name__ == "__main__":

@@ -1,28 +1,28 @@
-"""Run the test suite under one fault until the first failure, and say which module failed."""
+"""Run the test suite under one fault until the first failure, and name the module that failed."""
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
-import tomllib
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.mutation.plant import NOT_PLANTED, ROOT, FaultError, Row, environment
+from tests.mutation.suites import faults
 from tests.mutation.token_changes import draw_changes
 
-ROOT = Path(__file__).parents[2]
 FOLDERS = ("pynested/operators", "pynested/components", "pynested/structure", "autograd", "backends")
-PLANTED = ("tests/mutants.toml", "tests/faults/pynested.toml", "tests/faults/programs.toml")
-ABOUT_FAULTS = (  # they look for the text of a fault in the sources, and so notice any change beside it
-    "tests/mutation",
-    "tests/faults",
-    "tests/whole/test_mutants.py",
-    "tests/autograd/test_mutants.py",
-    "tests/backends/cuda/test_mutants.py",
-)
+TABLES = ("operators", "pynested", "programs", "gradients", "graph", "cuda")  # those that change our own code
+MIRRORS = {  # of faults that are planted by name
+    "kernel": ["tests/backends", "tests/operators"],
+    "primitive": ["tests/autograd", "tests/operators"],
+    "function": ["tests/operators"],
+}
+LIKELY = ("tests/operators/test_law.py", "tests/backends/test_kernels.py")  # properties of all operators and kernels
+ABOUT_FAULTS = "tests/mutation"  # these tests plant faults themselves
 SECONDS = 1200  # for one run of pytest; a fault can make a loop endless
 SURVIVED, TIMED_OUT = "survived", "timed out"
 _FAILURE = re.compile(r"^(?:FAILED|ERROR) (tests/[^: ]+)", re.MULTILINE)
@@ -30,81 +30,90 @@ _FAILURE = re.compile(r"^(?:FAILED|ERROR) (tests/[^: ]+)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Fault:
-    """A changed file of the repository."""
+    """A row of a table, or a file with a changed token; a row of None is no fault."""
 
     name: str
-    file: str
-    apply: Callable[[str], str]
+    row: Row | None
+
+
+NO_FAULT = Fault("no fault", None)
 
 
 def random_faults(seed: int, count: int) -> list[Fault]:
     """Return single-token changes of our own code."""
     changes = draw_changes(ROOT, FOLDERS, seed=seed, count=count)
-    return [Fault(change.name, change.file, change.apply) for change in changes]
+    return [
+        Fault(change.name, {"file": change.file, "text": change.apply((ROOT / change.file).read_text("utf-8"))})
+        for change in changes
+    ]
 
 
 def planted_faults() -> list[Fault]:
     """Return the faults that are written down as data."""
+    return [Fault(f"{table}: {name}", row) for table in TABLES for name, row in faults(table).items()]
+
+
+def likely_modules(
+    kills: Mapping[str, str], mirror: Sequence[str], replaced: Sequence[str], count: int = 4
+) -> list[str]:
+    """Return the modules to run first: properties of all operators, and those that noticed most faults so far."""
+    noticed = Counter(kills.values())
+    killers = [module for module, _ in noticed.most_common() if any(map(Path(module).is_relative_to, mirror))]
     return [
-        Fault(name, row["file"], _replacement(row["old"], row["new"]))
-        for file in PLANTED
-        for name, row in tomllib.loads((ROOT / file).read_text(encoding="utf-8")).items()
-        if "equivalent" not in row
+        module
+        for module in dict.fromkeys((*LIKELY, *killers[:count]))
+        if (ROOT / module).exists() and not any(map(Path(module).is_relative_to, replaced))
     ]
 
 
-def _replacement(old: str, new: str) -> Callable[[str], str]:
-    def replace(text: str) -> str:
-        if text.count(old) != 1:
-            raise ValueError(f"the file holds {text.count(old)} times, not once: {old}")
-        return text.replace(old, new)
+def first_failure(
+    fault: Fault, replaced: Sequence[str] = (), kills: Mapping[str, str] | None = None, processes: int = 1
+) -> str:
+    """Return the test module that notices the fault, or ``survived``.
 
-    return replace
-
-
-def clone(folder: Path) -> Path:
-    """Return a clone of the last commit, in which files can be changed."""
-    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(folder)], check=True)
-    return folder
-
-
-def first_failure(copy: Path, fault: Fault, replaced: Sequence[str] = ()) -> str:
-    """Return the test module that notices the fault, or that none did.
-
-    The folder of tests that mirrors the changed file runs first, the rest of the suite after it, and the modules that
-    are going to be ``replaced`` last.
+    Likely modules run first, then the folder of tests that mirrors the changed code, then the rest of the suite in so
+    many processes, and the modules that are going to be ``replaced`` last.
     """
-    mirror = [folder for folder in mirrors(fault.file) if (copy / folder).exists()]
-    source = copy / fault.file
-    original = source.read_text(encoding="utf-8")
-    source.write_text(fault.apply(original), encoding="utf-8")
-    try:
-        for paths, ignored in ((mirror, replaced), (["tests"], (*mirror, *replaced)), (replaced, ())):
-            outcome = run_tests(copy, paths, (*ignored, *ABOUT_FAULTS)) if paths else SURVIVED
+    mirror = mirrors(fault.row)
+    likely = likely_modules(kills or {}, mirror, replaced) if fault.row else []
+    known = [*likely, *mirror]
+    stages = ((likely, (), 1), (mirror, (*likely, *replaced), 1), (["tests"], (*known, *replaced), processes))
+    with environment(fault.row) as variables:
+        for paths, ignored, workers in (*stages, (replaced, (), processes)):
+            outcome = run_tests(variables, paths, (*ignored, ABOUT_FAULTS), workers) if paths else SURVIVED
             if outcome != SURVIVED:
                 return outcome
-        return SURVIVED
-    finally:
-        source.write_text(original, encoding="utf-8")
+    return SURVIVED
 
 
-def mirrors(file: str) -> list[str]:
-    """Return the folder of tests that mirrors the folder of a file, or the nearest one above it."""
+def mirrors(row: Row | None) -> list[str]:
+    """Return the folders of tests that mirror what a row changes: for a file, its folder or the nearest one above."""
+    if row is None:
+        return []
+    if "file" not in row:
+        return MIRRORS[next(kind for kind in MIRRORS if kind in row)]
+    file = row["file"]
     folder = Path("tests", *Path(file).parent.parts[file.startswith("pynested/") :])
+    if file.startswith("backends/kernels/"):
+        folder = Path("tests/backends/cuda")
     while not (ROOT / folder).exists():
         folder = folder.parent
     return [] if folder == Path("tests") else [folder.as_posix()]
 
 
-def run_tests(copy: Path, paths: Sequence[str], ignored: Sequence[str]) -> str:
+def run_tests(variables: dict[str, str], paths: Iterable[str], ignored: Iterable[str], processes: int = 1) -> str:
     """Return the module of the first test that fails, ``survived`` or ``timed out``."""
     options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", *(f"--ignore={path}" for path in ignored)]
-    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    options += ["-n", str(processes)] if processes > 1 else []
     command = [sys.executable, "-m", "pytest", *options, *paths]
     try:
-        done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, timeout=SECONDS)
+        done = subprocess.run(
+            command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
     except subprocess.TimeoutExpired:
         return TIMED_OUT
+    if done.returncode == NOT_PLANTED:
+        raise FaultError(done.stderr)
     if done.returncode in (0, 5):
         return SURVIVED
     failed = _FAILURE.search(done.stdout)

@@ -124,6 +124,11 @@ def install(folder: str) -> None:
         exec_module(loader, module)
         if module.__name__ == "pynested.backends.cuda.signatures" and Path(folder, "kernels").exists():
             module.KERNELS = Path(folder, "kernels")
+        if module.__name__ == "_pytest.assertion.rewrite":  # it has a loader of its own, which would go past this one
+            find = module.AssertionRewritingHook.find_spec
+            module.AssertionRewritingHook.find_spec = lambda hook, name, *rest: (
+                None if name.partition(".")[0] == "pynested" else find(hook, name, *rest)
+            )
         if module.__name__ == "pynested" and "file" not in row:
             try:
                 never_undone.enter_context(planted(row))
@@ -225,8 +230,12 @@ def _replaced(original: Any, replacement: Callable[..., Any], undo: ExitStack) -
     """Let every module, class, table and closure of pynested that holds a function hold its replacement."""
 
     places: list[Callable[[Any], None]] = []
+    is_frozen = gc.get_freeze_count() > 0  # frozen objects are not among the referrers
+    gc.unfreeze()
     for holder in gc.get_referrers(original):  # no comprehension or closure here: its cell would hold the original too
         places.extend(_places(holder, original))
+    if is_frozen:
+        gc.freeze()
     if not places:
         raise FaultError(f"nothing of pynested holds {original!r}, so the replacement changes nothing.")
     new = _calling(replacement, original)

@@ -33,10 +33,10 @@ def outcome(table: str, row: Row | None, suite: Row) -> tuple[str, str]:
     """Return the verdict of a suite on a fault, None for no fault, and what was printed."""
     if "check" in suite:
         command = ["-m", "tests.mutation.emulated", suite["check"], suite["dtype"]]
-        return _verdict(_python(row, command), "rejected")
+        return _verdict(run_python(row, command), "rejected")
     if "test" in suite:
         return _verdict(
-            _python(row, ["-m", "pytest", "-q", "-x", "--assert=plain", "-p", "no:cacheprovider", suite["test"]]),
+            run_python(row, ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", suite["test"]]),
             " failed",
         )
     if table == "torch":  # PyTorch differs without a fault too
@@ -53,7 +53,7 @@ def _verdict(done: subprocess.CompletedProcess[str], says: str) -> tuple[str, st
     return {(0, False): SURVIVED, (1, True): KILLED}.get((done.returncode, says in done.stdout), BROKEN), printed
 
 
-def _python(row: Row | None, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def run_python(row: Row | None, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
     """Run Python in the repository, with a fault or without one; past the time it counts as killed by a signal."""
     with environment(row) as variables:
         command = [sys.executable, *arguments]
@@ -82,7 +82,7 @@ def conform(
         arguments = ["-m", "pynested", "conform", "--vectors", str(vectors), "--json", str(kept), *options]
         if table in ADAPTERS:
             arguments += ["--layout", "jagged", "--adapter", shlex.join(ADAPTERS[table])]
-        done = _python(row, arguments)
+        done = run_python(row, arguments)
         if not kept.exists():
             return done, []
         records = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]

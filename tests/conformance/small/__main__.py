@@ -1,6 +1,6 @@
 """A small implementation of nested arrays in NumPy, jagged only: what somebody writes who needs a few operators.
 
-It shares nothing with pynested but the adapter, and the kit must find nothing wrong with it. `tests/faults` plants
+It shares nothing with pynested but the adapter, and the kit must find nothing wrong with it. `tests/mutation` plants
 single faults in it. As a program it is an adapter: conform --layout jagged --adapter "python tests/conformance/small".
 """
 
