@@ -152,7 +152,8 @@ def test_a_process_that_cannot_plant_its_fault_ends_with_a_status_of_its_own() -
          lambda: pn.grad(pn.square(x := X.clone().requires_grad_()).sum(), x).sum(1), [0, 27]),
         ({"function": "pn.mul", "new": "lambda original, *a: original(*a) + 1"}, lambda: (X * 1).sum(1), [1, 15]),
         ({"function": "pn.neg", "new": "lambda original, x: x"}, lambda: X.neg().sum(1), [-1, 12]),
-        ({"function": "pn.NestedArray.values", "new": "lambda original, x: -original(x)"}, lambda: X.values(), [-1, 2, -3, -4, -5]),
+        ({"function": "pn.NestedArray.values", "new": "lambda original, x: -original(x)"},
+         lambda: X.values(), [-1, 2, -3, -4, -5]),
     ],
 )  # fmt: skip
 def test_every_way_to_a_name_leads_to_its_replacement(row: Row, call: Any, wrong: list[float]) -> None:
@@ -169,11 +170,16 @@ def test_a_planted_fault_is_killed(table: str, name: str) -> None:
     assert verdict == KILLED, printed[-3000:]
 
 
+def run_command(*options: str) -> str:
+    """Return what ``python -m tests.mutation`` prints."""
+    command = [sys.executable, "-m", "tests.mutation", *options]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("table", ["operators", "gradients", "graph", "cuda"])
 def test_every_fault_of_a_table_is_killed(table: str) -> None:
-    done = run_python(None, ["-m", "tests.mutation", table])
-    assert ", 100 %" in done.stdout, done.stdout[-3000:]
+    assert ", 100 %" in run_command(table)
 
 
 def test_without_a_fault_all_suites_pass() -> None:
@@ -185,9 +191,8 @@ def test_without_a_fault_all_suites_pass() -> None:
 
 
 def test_the_command_prints_the_kill_rate() -> None:
-    command = [sys.executable, "-m", "tests.mutation", "small", "--only", "relu drops NaN"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "killed    relu drops NaN" in done.stdout and "small: 1 of 1 faults killed, 100 %" in done.stdout
+    printed = run_command("small", "--only", "relu drops NaN")
+    assert "killed    relu drops NaN" in printed and "small: 1 of 1 faults killed, 100 %" in printed
 
 
 def test_the_gate_has_token_changes_of_all_folders_and_all_rows_of_our_own_code() -> None:
