@@ -246,3 +246,24 @@ def assert_same(result: Any, expected: Sequence[Any] | Numbers, tol: Any = None)
             assert (same | np.isnan(mine)).all(), f"component {i}: the sign of zero"
         else:
             np.testing.assert_allclose(mine, theirs, rtol=tol, atol=tol, err_msg=f"component {i}")
+
+
+def cotangent_like(tree: Any, seed: int = 7) -> Any:
+    """Return numbers for every array of a result, or of the components of an operand: a cotangent or a direction."""
+    if isinstance(tree, list | tuple):
+        return [cotangent_like(one, seed + 3 * i) for i, one in enumerate(tree)]
+    return np.cos(np.arange(np.size(tree)) * 1.7 + seed).reshape(np.shape(tree))
+
+
+def pull_back(result: Any, cotangent: Any) -> None:
+    """Send the cotangent of a result, a list of components if it is nested, back into the leaves."""
+    if isinstance(result, tuple | list):
+        for part, its in zip(result, cotangent, strict=True):
+            pull_back(part, its)
+    elif result.requires_grad and isinstance(result, pn.NestedArray):
+        ragged = getattr(result.structure, "ragged_dim", 1)
+        shape = (len(result), *[result.regular_size(dim) for dim in range(1, result.ndim)])
+        components = Components(cotangent, shape, np.float64)
+        result.backward(place(components, result.layout, "packed", ragged).array, retain_graph=True)
+    elif result.requires_grad:
+        result.backward(pn.array(np.reshape(cotangent, result.shape)), retain_graph=True)
