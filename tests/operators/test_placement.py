@@ -1,0 +1,146 @@
+"""Gaps, overlaps, order and strides of components in a buffer never show in a result.
+
+Hypothesis draws a sample input and where each component lies: anywhere in a buffer, in any order, over one another, in
+the strided layout with any strides, 0 among them. The rest of the buffer contains NaN. The same components in contiguous
+arrays give the expected result. The gradient of the buffer is the sum of their gradients at each element, and +0 in gaps.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, target
+from hypothesis import strategies as st
+
+import pynested as pn
+from pynested.spec.encoding import Components
+
+from ..batches import Batch, Call, Operand
+from ..calls import CALLS
+from ..nests import BOTH, JAGGED, JAGGED_2, STRIDED, Kind, Numbers, Placed, cotangent_like, place, plain, poison, pull_back
+
+LISTS = {"nested_array", "as_nested_array"}  # take arrays one by one
+SPARE = 6  # elements, or rows, of the buffer beyond those of the longest component
+lengths = st.lists(st.sampled_from([0, 0, 1, 1, 2, 3]), min_size=1, max_size=4).map(tuple)
+
+
+def fill(elements: Numbers, index: list[Numbers], size: int) -> Numbers:
+    """Return a buffer with elements of an operand wherever a component lies, and NaN, or the least integer, elsewhere."""
+    buffer = np.full(size, poison(elements.dtype), elements.dtype)
+    held = np.unique(np.concatenate([one.ravel() for one in index]))
+    buffer[held] = np.resize(elements, held.size)
+    return buffer
+
+
+def draw_jagged(data: st.DataObject, operand: Operand) -> Placed:
+    """Draw the rows of a buffer at which each component begins."""
+    parts, axis = operand.components, operand.ragged - 1
+    counts = [part.shape[axis] for part in parts]
+    rows = max(counts) + SPARE
+    starts = [data.draw(st.integers(0, rows - count)) for count in counts]
+    shape = [*parts[0].shape[:axis], rows, *parts[0].shape[axis + 1 :]]
+    where = np.arange(int(np.prod(shape))).reshape(shape)
+    index = [where.take(range(s, s + n), axis) for s, n in zip(starts, counts, strict=True)]
+    elements = np.concatenate([part.ravel() for part in parts])
+    leaf = pn.array(fill(elements, index, where.size).reshape(shape), requires_grad=elements.dtype.kind == "f")
+    view = lambda leaf: pn.nested_array_from_jagged(leaf, [*starts, rows], counts, operand.ragged)  # noqa: E731
+    return Placed(view(leaf), leaf, index, view)
+
+
+def draw_strided(data: st.DataObject, operand: Operand) -> Placed:
+    """Draw the strides of each component, and the element of a buffer at which it begins."""
+    parts = operand.components
+    strides = [[data.draw(st.integers(0, 3)) for _ in part.shape] for part in parts]
+    inner = [
+        sum((np.indices(part.shape)[d] * step for d, step in enumerate(steps)), np.zeros(part.shape, np.int64))
+        for part, steps in zip(parts, strides, strict=True)
+    ]
+    size = max((int(one.max(initial=0)) for one in inner), default=0) + SPARE
+    offsets = [data.draw(st.integers(0, size - 1 - int(one.max(initial=0)))) for one in inner]
+    index = [one + offset for one, offset in zip(inner, offsets, strict=True)]
+    elements = np.concatenate([part.ravel() for part in parts])
+    leaf = pn.array(fill(elements, index, size), requires_grad=elements.dtype.kind == "f")
+    sizes = np.array([part.shape for part in parts], np.int64).reshape(len(parts), -1)
+    view = lambda leaf: pn.nested_array_from_strided(leaf, sizes, strides, offsets)  # noqa: E731
+    return Placed(view(leaf), leaf, index, view)
+
+
+def contiguous(drawn: Placed, operand: Operand, layout: Any) -> Placed:
+    """Return the same components in an array in which they lie side by side."""
+    parts = drawn.components_of(drawn.buffer.detach().numpy())
+    given = Components(parts, operand.components.shape, operand.components.dtype)
+    return place(given, layout, "packed", operand.ragged, drawn.buffer.requires_grad)
+
+
+def check_gradients(drawn: Placed, expected: Placed) -> None:
+    """Compare the gradient of a buffer with the sum, at each element, of those of the contiguous components."""
+    total = np.zeros(drawn.buffer.numel())
+    for where, one in zip(drawn.places, expected.gradient(), strict=True):
+        np.add.at(total, where, one)
+    drawn.gradient()  # it must be +0 in gaps
+    found = np.zeros(total.shape) if drawn.buffer.grad is None else drawn.buffer.grad.numpy().ravel()
+    np.testing.assert_allclose(found, total, rtol=1e-11, atol=1e-11)
+
+
+def check_same(got: Any, expected: Any) -> None:
+    """Compare two results; they can differ by the rounding of sums in another order."""
+    if isinstance(expected, list | tuple):
+        assert len(got) == len(expected)
+        for pair in zip(got, expected, strict=True):
+            check_same(*pair)
+    elif isinstance(expected, bool):
+        assert got is expected
+    else:
+        assert got.dtype == expected.dtype
+        np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12, strict=True)
+
+
+def has_singular_gradient(call: Call) -> bool:
+    """Return whether equal elements, as an overlap makes them, have no derivative that rounding leaves alone."""
+    return call.op in {"std", "var"} or call.label.endswith("weighing")
+
+
+SAMPLES = [(call, kind) for call in CALLS for kind in call.kinds if call.op not in {*LISTS, "view"}]
+
+
+def check_drawn(call: Call, kind: Kind, batch: Batch, data: st.DataObject) -> None:
+    """Draw buffers for a call, and compare it with the call of the same components in contiguous arrays."""
+    pairs: list[tuple[Placed, Placed]] = []
+
+    def draw(operand: Any) -> Any:
+        if isinstance(operand, np.ndarray):
+            return pn.array(operand)
+        drawn = (draw_jagged if kind.layout is pn.jagged else draw_strided)(data, operand)
+        pairs.append((drawn, contiguous(drawn, operand, kind.layout)))
+        return drawn
+
+    arguments = call.given(batch, draw)
+    target(float(sum(drawn.buffer.numel() - drawn.array.numel() for drawn, _ in pairs)), label="gaps")
+
+    def run(number: int) -> Any:
+        left = iter(pairs)
+        choose = lambda value: (  # noqa: E731
+            next(left)[number].array if isinstance(value, Placed) else
+            [choose(one) for one in value] if isinstance(value, list) else value
+        )  # fmt: skip
+        return call.function(*map(choose, arguments), **call.keywords)
+
+    results = run(0), run(1)
+    check_same(*map(plain, results))
+    if has_singular_gradient(call):
+        return
+    for result in results:
+        pull_back(result, cotangent_like(plain(result)))
+    for drawn, expected in pairs:
+        if drawn.buffer.requires_grad:
+            check_gradients(drawn, expected)
+
+
+@pytest.mark.parametrize("kind", [JAGGED, JAGGED_2, STRIDED, BOTH], ids=str)
+@given(data=st.data(), lengths=lengths)
+def test_components_may_lie_anywhere(kind: Kind, data: st.DataObject, lengths: tuple[int, ...]) -> None:
+    batch = Batch(kind, lengths)
+    samples = [call for call, its in SAMPLES if its is kind and call.refuses(batch) is None]
+    check_drawn(data.draw(st.sampled_from(samples)), kind, batch, data)
