@@ -1,0 +1,200 @@
+"""The dtype of every result, of dense arrays and in both layouts: that of NumPy's function, or what a table says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.backends.errors import DTypeError
+
+from ..nests import LAYOUTS
+
+DTYPES = ("bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64")
+FLOATS = DTYPES[6:]
+NUMBERS = (True, 1, 1.5, np.int8(1), np.int64(1), np.float16(1), np.float32(1), np.float64(1))
+FORMS: dict[str, Callable[[Any], Any]] = {
+    "dense": pn.array,
+    **{layout.name: lambda x, layout=layout: pn.nested_array([x, x[:1]], layout=layout) for layout in LAYOUTS},
+}
+REFUSED = "refused"
+
+# Functions that take the dtypes of NumPy's function of the same name, and have results of the same dtypes.
+LIKE_NUMPY = (
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "cos", "cosh", "deg2rad", "exp", "exp2",
+    "expm1", "isfinite", "isinf", "isnan", "log", "log10", "log1p", "log2", "logical_not", "neg", "sin", "sinh",
+    "sqrt", "tan", "tanh", "add", "bitwise_and", "bitwise_or", "bitwise_xor", "div", "eq", "ge", "gt", "le",
+    "logical_and", "logical_or", "logical_xor", "lt", "maximum", "minimum", "mul", "ne", "sub",
+)  # fmt: skip
+NUMPYS_NAMES = {
+    "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atanh": "arctanh",
+    "div": "true_divide", "eq": "equal", "ge": "greater_equal", "gt": "greater", "le": "less_equal", "lt": "less",
+    "mul": "multiply", "ne": "not_equal", "neg": "negative", "pow": "power", "sub": "subtract",
+}  # fmt: skip
+Rule = Callable[[np.dtype[Any]], Any]
+
+
+def of_numpy(name: str, *operands: Any) -> Any:
+    """Return the dtype of NumPy's function of these operands, or REFUSED."""
+    try:
+        with np.errstate(all="ignore"):
+            return getattr(np, NUMPYS_NAMES.get(name, name))(*operands).dtype
+    except TypeError:
+        return REFUSED
+
+
+def own(kind: np.dtype[Any]) -> Any:
+    return kind
+
+
+def own_number(kind: np.dtype[Any]) -> Any:
+    return REFUSED if kind == np.bool_ else kind
+
+
+def own_float(kind: np.dtype[Any]) -> Any:
+    return kind if kind.kind == "f" else REFUSED
+
+
+def own_float_or(other: str) -> Rule:
+    return lambda kind: kind if kind.kind == "f" else np.dtype(other)
+
+
+def always(other: str) -> Rule:
+    return lambda kind: np.dtype(other)
+
+
+SUMS = ("sum", "prod", "nansum", "cumsum")
+# How the dtype of the result follows from that of the operand, for functions that NumPy has not or has otherwise.
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(("ceil", "floor", "round", "trunc", "square", "relu", "sgn"), own_number),
+    **dict.fromkeys(("erf", "erfc", "rsqrt", "sigmoid"), lambda kind: np.exp(np.ones(1, kind)).dtype),
+    **dict.fromkeys(("gelu", "silu", "softmax", "softmin", "log_softmax", "dropout", "layer_norm"), own_float),
+    **dict.fromkeys(SUMS, own_float_or("int64")),
+    **dict.fromkeys(("mean", "nanmean", "var", "std", "logsumexp", "reciprocal"), own_float_or("float64")),
+    **dict.fromkeys(("amax", "amin", "clone", "contiguous", "unsqueeze"), own),
+    **dict.fromkeys(("argmax", "argmin"), always("int64")),
+    **dict.fromkeys(("any", "all"), always("bool")),
+}
+ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("softmax", "softmin", "log_softmax", "cumsum", "argmax", "argmin", "unsqueeze"), (-1,)),
+    "layer_norm": (1,),
+}
+WITH_DTYPE = (*SUMS, "mean", "nanmean", "softmax", "softmin", "log_softmax")
+# Functions of two operands whose result has the dtype to which NumPy promotes these.
+PROMOTING: dict[str, Callable[[Any, Any], Any]] = {
+    "where": lambda a, b: pn.where(a == a, a, b),
+    "clamp": lambda a, b: pn.clamp(a, b),
+    "cat": lambda a, b: pn.cat([a, b]),
+    "stack": lambda a, b: pn.stack([a, b], -1),
+    "matmul": lambda a, b: pn.matmul(pn.unsqueeze(a, -1), pn.unsqueeze(b, -2)),
+}
+
+
+def dtype_of(function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
+    """Return the dtype of the result, or REFUSED."""
+    try:
+        return function(*operands, **options).dtype
+    except DTypeError:
+        return REFUSED
+
+
+@pytest.mark.parametrize("name", LIKE_NUMPY)
+def test_as_in_numpy(name: str) -> None:
+    count = getattr(np, NUMPYS_NAMES.get(name, name)).nin
+    for new, kinds in product(FORMS.values(), product(DTYPES, repeat=count)):
+        arrays = [np.ones(2, kind) for kind in kinds]
+        assert dtype_of(getattr(pn, name), *map(new, arrays)) == of_numpy(name, *arrays), kinds
+
+
+@pytest.mark.parametrize("name", [name for name in LIKE_NUMPY if getattr(np, NUMPYS_NAMES.get(name, name)).nin == 2])
+def test_numbers_as_in_numpy(name: str) -> None:
+    for new, kind, number in product(FORMS.values(), DTYPES, NUMBERS):
+        x = np.ones(2, kind)
+        assert dtype_of(getattr(pn, name), new(x), number) == of_numpy(name, x, number), (kind, number)
+        assert dtype_of(getattr(pn, name), number, new(x)) == of_numpy(name, number, x), (kind, number)
+
+
+@pytest.mark.parametrize("name", ["floor_divide", "remainder", "pow"])
+def test_quotients_and_powers_of_bools_are_refused(name: str) -> None:
+    for new, kinds in product(FORMS.values(), product(DTYPES, repeat=2)):
+        a, b = (np.ones(2, kind) for kind in kinds)
+        due = REFUSED if kinds == ("bool", "bool") else of_numpy(name, a, b)
+        assert dtype_of(getattr(pn, name), new(a), new(b)) == due, kinds
+
+
+def test_logaddexp_takes_floating_point() -> None:
+    for new, kinds in product(FORMS.values(), product(DTYPES, repeat=2)):
+        a, b = (np.ones(2, kind) for kind in kinds)
+        due = of_numpy("logaddexp", a, b) if {*kinds} & {*FLOATS} else REFUSED
+        assert dtype_of(pn.logaddexp, new(a), new(b)) == due, kinds
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_one_operand(name: str) -> None:
+    for (form, new), kind in product(FORMS.items(), DTYPES):
+        x = new(np.ones(2, kind))
+        if name == "layer_norm":
+            x = pn.unsqueeze(x, -1)
+        found = dtype_of(getattr(pn, name), x, *ARGUMENTS.get(name, ()))
+        assert found == RULES[name](np.dtype(kind)), f"{form} {kind}: {found}"
+
+
+@pytest.mark.parametrize("name", WITH_DTYPE)
+def test_the_dtype_that_is_asked_for(name: str) -> None:
+    for new, kind, wanted in product(FORMS.values(), DTYPES, DTYPES):
+        due = np.dtype(wanted) if name in SUMS or wanted in FLOATS else REFUSED
+        assert dtype_of(getattr(pn, name), new(np.ones(2, kind)), -1, dtype=wanted) == due, (kind, wanted)
+
+
+@pytest.mark.parametrize("name", PROMOTING)
+def test_operands_are_promoted(name: str) -> None:
+    for new, kinds in product(FORMS.values(), product(DTYPES, repeat=2)):
+        a, b = (new(np.ones(2, kind)) for kind in kinds)
+        assert dtype_of(PROMOTING[name], a, b) == np.result_type(*kinds), kinds
+
+
+def test_complex_numbers_are_refused() -> None:
+    for new, kind in product(FORMS.values(), DTYPES):
+        x = new(np.ones(2, kind))
+        assert dtype_of(pn.add, x, 1j) == dtype_of(pn.sum, x, dtype="complex128") == REFUSED
+
+
+@pytest.mark.parametrize("kind", FLOATS)
+def test_gradients_have_the_dtype_of_their_operand(kind: str) -> None:
+    for new, other in product(FORMS.values(), FLOATS):
+        x = new(np.ones(2, kind)).requires_grad_()
+        y = pn.array(np.array(2.0, other), requires_grad=True)
+        (x * y).sum().backward()
+        assert (x.grad.dtype, y.grad.dtype) == (kind, other)
+
+
+HALF, SINGLE, DOUBLE = (np.ones((2, 2), kind) for kind in FLOATS)
+SMALL, LABELS, FLAGS = np.ones((2, 2), np.int8), np.zeros(2, np.int64), np.ones((2, 2), np.bool_)
+PARAMETERS: list[tuple[Callable[[Any], Any], str]] = [
+    (lambda new: new(SINGLE) * pn.array(2.0), "float64"),
+    (lambda new: new(SMALL).eq(300), "bool"),
+    (lambda new: pn.masked_fill(new(SMALL), new(FLAGS), 5.0), "int8"),
+    (lambda new: pn.layer_norm(new(SINGLE), 2, DOUBLE[0], DOUBLE[0]), "float32"),
+    (lambda new: pn.linear(new(HALF), HALF, HALF[0]), "float16"),
+    (lambda new: pn.linear(new(HALF), HALF, SINGLE[0]), "float32"),
+    (lambda new: pn.linear(new(HALF), SINGLE), "float32"),
+    (lambda new: pn.embedding(new(LABELS.astype("uint8")), HALF), "float16"),
+    (lambda new: pn.embedding(new(LABELS), SMALL), "int8"),
+    (lambda new: pn.embedding(new(LABELS.astype("float64")), SMALL), REFUSED),
+    (lambda new: pn.embedding(new(LABELS.astype("bool")), SMALL), REFUSED),
+    *((lambda new, how=how: pn.cross_entropy(new(HALF), new(LABELS), reduction=how, weight=DOUBLE[0]), "float16")
+      for how in ("none", "sum", "mean")),
+    *((lambda new, x=x: pn.cross_entropy(new(x), new(LABELS)), REFUSED) for x in (SMALL, FLAGS)),
+    *((lambda new, y=y: pn.cross_entropy(new(HALF), new(LABELS.astype(y))), REFUSED) for y in ("bool", "float64")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", range(len(PARAMETERS)))
+def test_parameters(row: int) -> None:
+    function, due = PARAMETERS[row]
+    for form, new in FORMS.items():
+        assert dtype_of(function, new) == due, form
