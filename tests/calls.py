@@ -2,7 +2,7 @@
 
 They are written so that anybody can make them. What is done with each, on nested arrays of both layouts and on dense
 ones: held against its definition (`operators/test_law.py`), its gradient against differences
-(`whole/test_gradients.py`), both against PyTorch (`against_torch/test_operators.py`); made of no components, of the
+(`operators/test_gradients.py`), both against PyTorch (`against_torch/test_operators.py`); made of no components, of the
 hardest numbers, of arrays on two devices, and looked at for garbage (the others of `whole/`).
 """
 

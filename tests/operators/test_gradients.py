@@ -1,9 +1,10 @@
-"""The gradient of every sample call against differences: in both directions and both orders, nested and dense.
+"""The gradient of every sample input equals finite differences, in reverse and forward mode.
 
-What is differentiated is the square of each result, so that a linear operator has a second derivative, too. It is seen
-along a few directions, in each of which every element of every operand moves: one that is wrong is off along all of
-them. Only where something is off the elements are asked one by one, so that the error names the one that is wrong.
-A call meets half of the kinds of arrays that it takes; `pytest -m exhaustive` makes it meet the others.
+The differentiated function is the square of each result, so that a linear operator has a second derivative, too. It is
+differentiated along a few directions, in which every element of every operand moves: a wrong element is off along all of
+them. If something is off, every element is varied on its own, so that the error names the wrong one. One sample input
+of each family of operators is differentiated twice. The other kinds of arrays and the other second derivatives are
+exhaustive.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import pytest
 
 import pynested as pn
 from pynested.backends.errors import GradientError
@@ -20,6 +22,7 @@ from pynested.spec.table import load_table
 from ..batches import Batch, Call, of_calls
 from ..calls import CALLS
 from ..nests import DENSE, JAGGED_2, PLACEMENTS, STRIDED_2, Kind, Placed, place, plain
+from .test_law import MEMBERS
 
 TABLE = load_table()
 DIFFERENTIABLE = [call for call in CALLS if TABLE[call.op].differentiable]
@@ -30,7 +33,7 @@ DIRECTIONS = 2
 
 
 class Function:
-    """A call as a function of the buffers that its operands of floats look into."""
+    """A call as a function of the buffers of its operands of floats."""
 
     def __init__(self, call: Call, batch: Batch, placement: str) -> None:
         self.call, self.placement, self.layout = call, placement, batch.kind.layout
@@ -59,7 +62,7 @@ class Function:
         return [one * one for one in result] if isinstance(result, tuple) else result * result
 
     def along(self, steps: Any) -> Any:
-        """The call where its buffers are moved by so many steps in each of the directions."""
+        """Return the call with its buffers moved by so many steps in each of the directions."""
         return self(*(self._moved(steps, number) for number in range(len(self.points))))
 
     def _moved(self, steps: Any, number: int) -> Any:
@@ -70,7 +73,7 @@ class Function:
 
 @lru_cache
 def directions(size: int, seed: int) -> Any:
-    """Directions for so many elements: of both signs, no two numbers equal, and none near 0."""
+    """Return directions for so many elements: of both signs, no two numbers equal, and none near 0."""
     numbers = np.random.default_rng((size, seed)).uniform(0.5, 1.5, (DIRECTIONS, size))
     return np.where(numbers > 1, numbers, -numbers)
 
@@ -80,7 +83,7 @@ def finite(result: Any) -> bool:
 
 
 def differentiable(call: Call, kind: Kind, placement: str) -> Function:
-    """The call, of the first of the batches where it has numbers for results."""
+    """Return the call on the first batch on which its results are finite."""
     for lengths in LENGTHS if kind is not DENSE else [(2, 2)]:
         batch = Batch(kind, lengths)
         if call.refuses(batch) is None and any(map(np.prod, batch.shapes)):  # else there is nothing to vary
@@ -92,12 +95,24 @@ def differentiable(call: Call, kind: Kind, placement: str) -> Function:
     )
 
 
-@of_calls(DIFFERENTIABLE, {JAGGED_2: STRIDED_2}, turns=2)
-def test_the_gradient_is_the_slope(call: Call, kind: Kind) -> None:
+def check(call: Call, kind: Kind, order: int) -> None:
+    """Compare the derivatives of a call with finite differences."""
     placements = [one for one in PLACEMENTS if call.op != "view" or one != "transposed"]
     function = differentiable(call, kind, placements[CALLS.index(call) % len(placements)])
     try:
-        assert pn.gradcheck(function.along, pn.zeros(DIRECTIONS, requires_grad=True))
+        assert pn.gradcheck(function.along, pn.zeros(DIRECTIONS, requires_grad=True), order=order)
     except GradientError:
-        assert pn.gradcheck(function, *(pn.array(point, requires_grad=True) for point in function.points))
+        leaves = (pn.array(point, requires_grad=True) for point in function.points)
+        assert pn.gradcheck(function, *leaves, order=order)
         raise
+
+
+@of_calls(DIFFERENTIABLE, {JAGGED_2: STRIDED_2}, turns=2)
+def test_gradients_equal_finite_differences(call: Call, kind: Kind) -> None:
+    check(call, kind, order=2 if str(call) in MEMBERS else 1)
+
+
+@pytest.mark.exhaustive
+@of_calls(DIFFERENTIABLE, {JAGGED_2: STRIDED_2})
+def test_second_derivatives_equal_finite_differences(call: Call, kind: Kind) -> None:
+    check(call, kind, order=2)
