@@ -76,6 +76,12 @@ class Batch:
         return Operand(Components(map(change, self.x(seed).components), self.logical(), dtype), self.ragged)
 
     @lru_cache(5000)  # noqa: B019 - a batch is small, and calls share its operands
+    def deep(self) -> Operand:
+        """Components with one more dimension, of size 3, at the end."""
+        shapes = [(*shape, 3) for shape in self.shapes]
+        return Operand(Components(batch(shapes, 4), (*self.logical(), 3), np.float64), self.ragged)
+
+    @lru_cache(5000)  # noqa: B019 - a batch is small, and calls share its operands
     def turned(self) -> Operand:
         """Other components of the transposed shapes."""
         shapes = [shape[::-1] for shape in self.shapes]

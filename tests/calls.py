@@ -62,6 +62,7 @@ def _elementwise() -> Iterator[Call]:
     for op in ("add", "sub", "mul", "div"):
         yield Call(op, "nested", lambda b: (b.x(), b.x(1)))
         yield Call(op, "dense", lambda b: (b.x(), distinct(b.sizes(b.count))))
+        yield Call(op, "stretched", lambda b: (b.x(), b.ones()), kinds=REGULAR)
     for op in ("sub", "mul", "maximum", "minimum"):
         yield Call(op, "dense first", lambda b: (_apart(distinct(b.sizes(1))), b.x()), smooth=op in ("sub", "mul"))
     for op in ("add", "div"):
@@ -121,6 +122,12 @@ def _reduction() -> Iterator[Call]:
                 yield Call(op, label, lambda b, a=arguments: (b.of(lambda x: x > 0, np.bool_), *a(b)[1:]))
             for op in ("amax", "amin"):
                 yield Call(op, label, arguments, refuses=_empty_run(dims), smooth=False)
+
+    for dims in ((3,), (1, 3), (2, 3)):
+        yield Call("sum", f"deep {dims}", lambda b, dims=dims: (b.deep(), dims))
+        yield Call(
+            "amax", f"deep {dims}", lambda b, dims=dims: (b.deep(), dims), refuses=_empty_run(dims), smooth=False
+        )
 
 
 def _runs() -> Iterator[Call]:
@@ -207,7 +214,12 @@ def _no_component(b: Batch) -> type[Exception] | None:
 def _movement() -> Iterator[Call]:
     yield Call("transpose", "", lambda b: (b.x(), 1, 2))
     yield Call("permute", "", lambda b: (b.x(), (0, 2, 1)))
+    for order in ((1, 3, 2), (2, 1, 3), (2, 3, 1), (3, 1, 2), (3, 2, 1)):
+        yield Call("permute", f"{order}", lambda b, order=order: (b.deep(), (0, *order)))
+    yield Call("transpose", "deep", lambda b: (b.deep(), 1, 3))
     yield Call("flatten", "", lambda b: (b.x(), 1))
+    for first, last in ((1, 2), (2, 3), (1, 3)):
+        yield Call("flatten", f"deep {first} {last}", lambda b, dims=(first, last): (b.deep(), *dims))
     yield Call("squeeze", "", lambda b: (b.ones(), b.ones().ragged % 2 + 1), kinds=REGULAR)
     yield Call("reshape_as", "", lambda b: (b.x(), b.flat()))
     yield Call("select", "0", lambda b: (b.x(), 0, -1), refuses=_no_component)

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
 
-from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, everywhere, nest, place, plain
+from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, everywhere, nest, place
 from ..slopes import check_gradients
 
 X = batch([(2, 2), (0, 2), (3, 2)])
-TURNED = [x.T for x in X]
 
 
 class TestElementwise:
@@ -158,75 +154,3 @@ class TestMapComponents:
     def test_a_component_that_fails_says_so(self) -> None:
         with pytest.raises(DTypeError):
             pn.map_components(lambda c: pn.silu(c), nest([np.array([1, 2])]))
-
-
-OPERATORS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    "sum 1": (lambda x: x.sum(1), lambda c: c.sum(0)),
-    "sum 2": (lambda x: x.sum(2), lambda c: c.sum(1)),
-    "product": (lambda x: x * x - 0.5, lambda c: c * c - 0.5),
-    "dense": (lambda x: x + distinct((2,)), lambda c: c + distinct((2,))),
-    "relu": (pn.relu, lambda c: np.maximum(c, 0)),
-    "transpose": (lambda x: x.transpose(1, 2), lambda c: c.T),
-    "slice": (lambda x: x[:, ::-1, 1:], lambda c: c[::-1, 1:]),
-    "stack": (lambda x: pn.stack([x, x], 2), lambda c: np.stack([c, c], 1)),
-    "cat": (lambda x: pn.cat([x, x], 1), lambda c: np.concatenate([c, c])),
-    "matmul": (lambda x: x @ distinct((2, 2)), lambda c: c @ distinct((2, 2))),
-    "gram": (lambda x: x @ x.transpose(1, 2), lambda c: c @ c.T),
-    "clone": (pn.clone, lambda c: c),
-    "contiguous": (pn.contiguous, lambda c: c),
-    "to": (lambda x: x.to(layout=pn.strided), lambda c: c),
-}
-lengths = st.lists(st.sampled_from([0, 0, 1, 1, 2, 3]), min_size=1, max_size=5)
-
-
-@given(lengths=lengths, name=st.sampled_from(sorted(OPERATORS)), data=st.data())
-def test_jagged_anywhere(lengths: list[int], name: str, data: st.DataObject) -> None:
-    """Runs that begin anywhere, in any order, over one another; rows that no component holds are NaN."""
-    rows = 8
-    starts = [data.draw(st.integers(0, rows - n)) for n in lengths]
-    values = distinct((rows, 2)).copy()
-    held = {row for start, n in zip(starts, lengths, strict=True) for row in range(start, start + n)}
-    values[[row for row in range(rows) if row not in held]] = np.nan
-    components = [values[start : start + n] for start, n in zip(starts, lengths, strict=True)]
-    leaf = pn.array(values, requires_grad=True)
-    x = pn.nested_array_from_jagged(leaf, [*starts, rows], lengths)
-    _check(x, leaf, components, [np.arange(s, s + n) for s, n in zip(starts, lengths, strict=True)], name)
-
-
-@given(lengths=lengths, name=st.sampled_from(sorted(OPERATORS)), data=st.data())
-def test_strided_anywhere(lengths: list[int], name: str, data: st.DataObject) -> None:
-    """Strides of any size, 0 among them."""
-    size = 24
-    index = []
-    layout: list[Any] = [[], [], []]
-    for n in lengths:
-        strides = (data.draw(st.integers(0, 4)), data.draw(st.integers(0, 4)))
-        reach = max((n - 1) * strides[0] + strides[1], 0)
-        offset = data.draw(st.integers(0, size - 1 - reach))
-        for kept, one in zip(layout, ((n, 2), strides, offset), strict=True):
-            kept.append(one)
-        index.append(offset + np.arange(n)[:, None] * strides[0] + np.arange(2) * strides[1])
-    values = distinct((size,)).copy()
-    values[np.setdiff1d(np.arange(size), np.concatenate([one.ravel() for one in index]))] = np.nan
-    leaf = pn.array(values, requires_grad=True)
-    x = pn.nested_array_from_strided(leaf, *layout)
-    _check(x, leaf, [values[one] for one in index], index, name)
-
-
-def _check(x: Any, leaf: Any, components: list[Any], index: list[Any], name: str) -> None:
-    """Values are those of the components; the gradient is that of packed components, added up where they lie."""
-    nested, expected = OPERATORS[name]
-    result = nested(x)
-    assert_same(list(plain(result)), [expected(c) for c in components], 1e-15)
-    tight = place(components, x.layout, grad=True)
-    for given_ in (result, nested(tight.array)):
-        cotangents = [np.cos(np.arange(one.size) + i).reshape(one.shape) for i, one in enumerate(plain(result))]
-        if isinstance(given_, pn.NestedArray):
-            ragged = getattr(given_.structure, "ragged_dim", 1)
-            given_.backward(nest(cotangents, given_.layout, "packed", ragged))
-        else:
-            given_.backward(pn.array(np.stack(cotangents)))
-    total = np.zeros(leaf.shape)
-    for where, one in zip(index, tight.gradient(), strict=True):
-        np.add.at(total, where, one)
-    np.testing.assert_allclose(leaf.grad.numpy(), total, rtol=1e-13, atol=1e-13)

@@ -121,16 +121,6 @@ class TestHeads:
             )
 
 
-def test_layouts_may_differ() -> None:
-    q, k = batch([(2, 2, 2), (2, 1, 2)]), batch([(2, 1, 2), (2, 3, 2)], 1)
-    due = plain(attend(*[nest(x, pn.jagged, ragged=2) for x in (q, k, k)]))
-    for layouts in product((pn.jagged, pn.strided), repeat=3):
-        given = [nest(x, layout, "holes", 2) for x, layout in zip((q, k, k), layouts, strict=True)]
-        result = attend(*given)
-        assert result.layout is (pn.jagged if layouts == (pn.jagged,) * 3 else pn.strided)
-        assert_same(result, due, 1e-15)
-
-
 def test_dense_operands_are_one_component_of_many_heads() -> None:
     q, k = distinct((2, 3, 4, 2)), distinct((2, 3, 5, 2), 1)
     mask = distinct((2, 1, 4, 5), 2)

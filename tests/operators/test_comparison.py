@@ -11,7 +11,7 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import DTypeError, ShapeError, StructureError
 
-from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, everywhere, nest, place
+from ..nests import assert_same, batch, distinct, everywhere, nest, place
 
 SHAPES = [(2, 2), (0, 2), (3, 2)]
 X = batch(SHAPES)
@@ -22,17 +22,6 @@ COMPARED = {"eq": np.equal, "lt": np.less, "ne": np.not_equal}
 
 @pytest.mark.parametrize("name", COMPARED)
 class TestCompared:
-    def test_nested_dense_and_numbers(self, lay: Any, layout: Any, name: str) -> None:
-        function, expected = getattr(pn, name), COMPARED[name]
-        for placement in PLACEMENTS:
-            assert_same(
-                function(lay(X), nest(Y, layout, placement)), [expected(x, y) for x, y in zip(X, Y, strict=True)]
-            )
-        assert_same(function(lay(X), DENSE), [expected(x, d) for x, d in zip(X, DENSE, strict=True)])
-        assert_same(function(DENSE, lay(X)), [expected(d, x) for x, d in zip(X, DENSE, strict=True)])
-        assert_same(function(lay(X), 0.0625), [expected(x, 0.0625) for x in X])
-        assert_same(function(lay([x.T for x in X], 2), DENSE[:1].reshape(2, 1)), [expected(x.T, DENSE[0].T) for x in X])
-
     def test_infix(self, lay: Any, name: str) -> None:
         infix = {"eq": lambda a, b: a == b, "lt": lambda a, b: a < b, "ne": lambda a, b: a != b}[name]
         assert_same(infix(lay(X), lay(Y)), [COMPARED[name](x, y) for x, y in zip(X, Y, strict=True)])
@@ -58,32 +47,6 @@ class TestCompared:
     def test_there_is_no_gradient(self, layout: Any, name: str) -> None:
         made = place(X, layout, grad=True)
         assert not getattr(pn, name)(made.array, 1.0).requires_grad
-
-
-INFIX = {
-    "lt": lambda a, b: a < b, "gt": lambda a, b: a > b, "le": lambda a, b: a <= b, "ge": lambda a, b: a >= b,
-    "eq": lambda a, b: a == b, "ne": lambda a, b: a != b,
-}  # fmt: skip
-UFUNCS = {
-    "lt": np.less, "gt": np.greater, "le": np.less_equal, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", INFIX)
-def test_the_first_operand_says_the_layout(name: str) -> None:
-    for first in LAYOUTS:
-        for second in LAYOUTS:
-            a, b = nest(X, first), nest(Y, second)
-            expected = [UFUNCS[name](x, y) for x, y in zip(X, Y, strict=True)]
-            methods = [INFIX[name](a, b), getattr(a, name)(b), UFUNCS[name](a, b)]
-            for made in methods:
-                assert made.layout is first
-                assert_same(made, expected)
-        for other in (DENSE, pn.array(DENSE), 0.25, np.float64(0.25)):
-            for made in (INFIX[name](nest(X, first), other), INFIX[name](other, nest(X, first))):
-                assert made.layout is first
-        assert_same(INFIX[name](DENSE, nest(X, first)), [UFUNCS[name](d, x) for d, x in zip(DENSE, X, strict=True)])
-        assert_same(INFIX[name](nest(X, first), DENSE), [UFUNCS[name](x, d) for d, x in zip(DENSE, X, strict=True)])
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "float16", "float32", "float64"])
@@ -165,23 +128,6 @@ def test_equal_without_components() -> None:
 
 
 class TestWhere:
-    def test_all_operands_in_every_form(self, lay: Any, layout: Any) -> None:
-        conditions: list[Any] = [[x > 0 for x in X], DENSE > 0, distinct((2,)) > 0]
-        choices: list[Any] = [X, Y, DENSE, distinct((1, 2)), 0.5]
-        for condition in conditions:
-            for a in choices:
-                for b in choices:
-                    parts = [
-                        one if isinstance(one, list) or np.ndim(one) == 3 else [one] * 3 for one in (condition, a, b)
-                    ]
-                    if not any(isinstance(one, list) for one in (condition, a, b)):
-                        continue
-                    given = [lay(one) if isinstance(one, list) else one for one in (condition, a, b)]
-                    expected = [
-                        np.broadcast_to(np.where(c, p, q), x.shape) for c, p, q, x in zip(*parts, X, strict=True)
-                    ]
-                    assert_same(pn.where(*given), expected)
-
     def test_dtype(self, lay: Any) -> None:
         chosen = lay([np.array([True]), np.array([False, True])])
         ints = lay([np.array([1], np.int8), np.array([2, 3], np.int8)])
@@ -228,19 +174,6 @@ class TestWhere:
 
 
 class TestMaskedFill:
-    def test_masks_in_every_form(self, lay: Any, layout: Any) -> None:
-        assert_same(pn.masked_fill(lay(X), lay([x > 0 for x in X]), 7), [np.where(x > 0, 7, x) for x in X])
-        assert_same(
-            lay(X).masked_fill(DENSE > 0, 7.5), [np.where(d > 0, 7.5, x) for x, d in zip(X, DENSE, strict=True)]
-        )
-        assert_same(
-            pn.masked_fill(lay(X), distinct((2,)) > 0, np.nan), [np.where(distinct((2,)) > 0, np.nan, x) for x in X]
-        )
-        thin = [x[:, :1] > 0 for x in X]
-        assert_same(
-            pn.masked_fill(lay(X), nest(thin, layout), -1.0), [np.where(m, -1, x) for m, x in zip(thin, X, strict=True)]
-        )
-
     def test_the_result_has_the_shape_of_the_array(self, layout: Any) -> None:
         thin = nest([x[:, :1] for x in X], layout)
         wide = nest([x > 0 for x in X], layout)
@@ -274,11 +207,3 @@ class TestMaskedFill:
         assert_same(
             made.gradient(), [np.where(d > 0, 0.0, np.full(x.shape, np.nan)) for x, d in zip(X, DENSE, strict=True)]
         )
-
-
-def test_layouts_are_kept() -> None:
-    for layout in LAYOUTS:
-        x = nest(X, layout)
-        assert {
-            one.layout for one in (x == x, x < 1, pn.logical_not(x), pn.where(x > 0, x, 0.0), x.masked_fill(x > 0, 1))
-        } == {layout}

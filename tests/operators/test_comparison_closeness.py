@@ -11,22 +11,12 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DTypeError, StructureError
 
-from ..nests import PLACEMENTS, assert_same, batch, nest
+from ..nests import assert_same, batch, nest
 
 X = batch([(2, 3), (0, 3), (4, 3)])
 
 
 class TestAllclose:
-    def test_in_every_placement(self, layout: Any) -> None:
-        for placement in PLACEMENTS:
-            x = nest(X, layout, placement)
-            for shift, expected in ((0.0, True), (1e-9, True), (1e-3, False)):
-                other = nest([one + shift for one in X], pn.strided, placement)
-                assert pn.allclose(x, other) is expected
-                assert x.allclose(other) is expected
-                assert np.allclose(x, other) is expected
-            assert x.allclose(nest([one + 1e-3 for one in X]), atol=2e-3)
-
     def test_one_element_is_enough(self, lay: Any) -> None:
         for i, j in ((0, 0), (2, 3)):
             other = [one.copy() for one in X]

@@ -44,14 +44,6 @@ def padded(components: list[Any], fill: Any, size: Any = None) -> Any:
 
 
 class TestToPaddedArray:
-    def test_values(self, lay: Any) -> None:
-        for fill in (0.0, 7.5, -np.inf, np.nan, 2):
-            assert_same(pn.to_padded_array(lay(X), fill), padded(X, fill))
-            assert_same(lay(TURNED, 2).to_padded_array(fill), padded(TURNED, fill))
-            for size in ((3, 3, 2), (5, 4, 2), (3, 3, 5), (4, 7, 3)):
-                assert_same(pn.to_padded_array(lay(X), fill, size), padded(X, fill, size))
-        assert_same(pn.to_padded_array(lay([x[:, 0] for x in X]), 1.0), padded([x[:, 0] for x in X], 1.0))
-
     def test_a_negative_zero_pads_as_itself(self, layout: Any, placement: str) -> None:
         for components, kind in ((X, layout), (TURNED, layout), (BOTH, pn.strided)):
             for grad in (False, True):
@@ -64,10 +56,6 @@ class TestToPaddedArray:
                     assert_same(made.gradient(), [np.ones(x.shape) for x in components])
         for fill in (-0.0, 0.0):
             assert_same(pn.to_padded_array(nest(X, layout, placement), fill, (4, 5, 2))[3], np.full((5, 2), fill))
-
-    def test_two_irregular_dimensions(self, placement: str) -> None:
-        assert_same(pn.to_padded_array(nest(BOTH, pn.strided, placement), 9.0), padded(BOTH, 9.0))
-        assert_same(pn.to_padded_array(nest(BOTH, pn.strided, placement), 9.0, (3, 4, 4)), padded(BOTH, 9.0, (3, 4, 4)))
 
     def test_dtypes(self, lay: Any) -> None:
         for kind in (np.int8, np.uint8, np.int64, np.float16, np.bool_):
@@ -108,15 +96,6 @@ class TestToPaddedArray:
         with pytest.raises(StructureError, match="nested"):
             pn.to_padded_array(out, 0.0)
 
-    @pytest.mark.parametrize("fill", [0.0, 7.0])
-    def test_gradient(self, layout: Any, placement: str, fill: float) -> None:
-        for size in (None, (4, 5, 3)):
-            made = place(X, layout, placement, grad=True)
-            result = pn.to_padded_array(made.array, fill, size)
-            cotangent = distinct(result.shape)
-            result.backward(pn.array(cotangent))
-            assert_same(made.gradient(), [cotangent[i, : len(x), :2] for i, x in enumerate(X)])
-
 
 class TestContiguousAndTo:
     def test_contiguous(self, lay: Any, layout: Any) -> None:
@@ -126,11 +105,6 @@ class TestContiguousAndTo:
             assert result.is_contiguous() and result.layout is layout
         x = nest(X, layout)
         assert pn.contiguous(x) is x or pn.contiguous(x).data is x.data
-
-    def test_contiguous_passes_the_gradient(self, layout: Any, placement: str) -> None:
-        made = place(X, layout, placement, grad=True)
-        pn.contiguous(made.array).backward(nest(X, layout))
-        assert_same(made.gradient(), X)
 
     def test_to_a_dtype_and_a_layout(self, lay: Any) -> None:
         assert_same(lay(X).to(pn.float32), [x.astype(np.float32) for x in X])

@@ -22,52 +22,8 @@ from pynested.backends.errors import (
 NAN = float("nan")
 X = pn.array(np.arange(6.0).reshape(2, 3))
 I8, U8, I64 = pn.array([1, 2], dtype="int8"), pn.array([3, 0], dtype="uint8"), pn.array([5, -6])
-F16, F32 = pn.array([0.5, 2.0], dtype="float16"), pn.array([0.5, 2.0], dtype="float32")
+F32 = pn.array([0.5, 2.0], dtype="float32")
 BOOL = pn.array([True, False])
-
-PROMOTIONS: list[tuple[Callable[[], Any], str]] = [
-    (lambda: I8 + U8, "int16"),
-    (lambda: I8 + 100, "int8"),
-    (lambda: I8 + 1.5, "float64"),
-    (lambda: I8 * F16, "float16"),
-    (lambda: F16 * F32, "float32"),
-    (lambda: F32 * 0.1, "float32"),
-    (lambda: F32 * I64, "float64"),
-    (lambda: F32 * pn.array(2.0), "float64"),
-    (lambda: F32 * np.float64(2.0), "float64"),
-    (lambda: BOOL + 1, "int64"),
-    (lambda: BOOL + BOOL, "bool"),
-    (lambda: BOOL * BOOL, "bool"),
-    (lambda: I8 / I8, "float64"),
-    (lambda: BOOL / BOOL, "float64"),
-    (lambda: -U8, "uint8"),
-    (lambda: abs(BOOL), "bool"),
-    (lambda: I8.exp(), "float16"),
-    (lambda: I64.tanh(), "float64"),
-    (lambda: I8.relu(), "int8"),
-    (lambda: I8.sgn(), "int8"),
-    (lambda: U8.sum(), "int64"),
-    (lambda: BOOL.sum(0), "int64"),
-    (lambda: F32.sum(dtype="int8"), "int8"),
-    (lambda: BOOL.mean(), "float64"),
-    (lambda: F16.sum(), "float16"),
-    (lambda: F16.sum(dtype="float64"), "float64"),
-    (lambda: I8.mean(dtype="float32"), "float32"),
-    (lambda: BOOL.amax(), "bool"),
-    (lambda: I64.softmax(0, dtype="float32"), "float32"),
-    (lambda: pn.where(BOOL, I8, F32), "float32"),
-    (lambda: pn.where(BOOL, F16, 2.0), "float16"),
-    (lambda: pn.cat([I8, U8]), "int16"),
-    (lambda: I8 @ I64, "int64"),
-    (lambda: F16 @ F16, "float16"),
-    (lambda: I8.eq(300), "bool"),
-]
-
-
-@pytest.mark.parametrize("number", range(len(PROMOTIONS)))
-def test_dtypes(number: int) -> None:
-    function, dtype = PROMOTIONS[number]
-    assert function().dtype == dtype
 
 
 WINDOW = pn.zeros(1).broadcast_to((2**58,))

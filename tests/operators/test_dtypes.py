@@ -110,15 +110,23 @@ def test_as_in_numpy(name: str) -> None:
         assert dtype_of(getattr(pn, name), *map(new, arrays)) == of_numpy(name, *arrays), kinds
 
 
-@pytest.mark.parametrize("name", [name for name in LIKE_NUMPY if getattr(np, NUMPYS_NAMES.get(name, name)).nin == 2])
+QUOTIENTS = ["floor_divide", "remainder", "pow"]
+
+
+@pytest.mark.parametrize(
+    "name", [*QUOTIENTS, *(name for name in LIKE_NUMPY if getattr(np, NUMPYS_NAMES.get(name, name)).nin == 2)]
+)
 def test_numbers_as_in_numpy(name: str) -> None:
     for new, kind, number in product(FORMS.values(), DTYPES, NUMBERS):
         x = np.ones(2, kind)
+        if name in QUOTIENTS and kind == "bool" and number is True:
+            assert dtype_of(getattr(pn, name), new(x), number) == REFUSED
+            continue
         assert dtype_of(getattr(pn, name), new(x), number) == of_numpy(name, x, number), (kind, number)
         assert dtype_of(getattr(pn, name), number, new(x)) == of_numpy(name, number, x), (kind, number)
 
 
-@pytest.mark.parametrize("name", ["floor_divide", "remainder", "pow"])
+@pytest.mark.parametrize("name", QUOTIENTS)
 def test_quotients_and_powers_of_bools_are_refused(name: str) -> None:
     for new, kinds in product(FORMS.values(), product(DTYPES, repeat=2)):
         a, b = (np.ones(2, kind) for kind in kinds)
@@ -177,6 +185,9 @@ SMALL, LABELS, FLAGS = np.ones((2, 2), np.int8), np.zeros(2, np.int64), np.ones(
 PARAMETERS: list[tuple[Callable[[Any], Any], str]] = [
     (lambda new: new(SINGLE) * pn.array(2.0), "float64"),
     (lambda new: new(SMALL).eq(300), "bool"),
+    (lambda new: pn.where(new(FLAGS), new(HALF), 2.0), "float16"),
+    (lambda new: pn.where(new(FLAGS), new(SMALL), 0.5), "float64"),
+    (lambda new: pn.where(new(FLAGS), True, False), "bool"),
     (lambda new: pn.masked_fill(new(SMALL), new(FLAGS), 5.0), "int8"),
     (lambda new: pn.layer_norm(new(SINGLE), 2, DOUBLE[0], DOUBLE[0]), "float32"),
     (lambda new: pn.linear(new(HALF), HALF, HALF[0]), "float16"),

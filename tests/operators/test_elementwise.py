@@ -11,78 +11,20 @@ import pytest
 
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
-from pynested.spec.functions import FUNCTIONS
 
 from ..nests import LAYOUTS, assert_same, batch, distinct, nest
 
 SHAPES = [(2, 2), (0, 2), (3, 2)]
 X = batch(SHAPES)
 Y = batch(SHAPES, 1)
-ERF = np.frompyfunc(math.erf, 1, 1)
 
-UNARY = {
-    "neg": lambda x: -x,
-    "abs": np.abs,
-    "sgn": np.sign,
-    **{name: np.errstate(all="ignore")(one.of) for name, one in FUNCTIONS.items()},
-    "relu": lambda x: np.maximum(x, 0),
-    "gelu": lambda x: x / 2 * (1 + ERF(x / math.sqrt(2)).astype(np.float64)),
-    "silu": lambda x: x / (1 + np.exp(-x)),
-}
 BINARY = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
 BINARY |= {"maximum": np.maximum, "minimum": np.minimum}
 BINARY |= {"pow": np.errstate(all="ignore")(np.power), "floor_divide": np.floor_divide, "remainder": np.remainder}
-EXACT = ("neg", "abs", "sgn", "relu", *(name for name, one in FUNCTIONS.items() if one.is_step))
-
-
-@pytest.mark.parametrize("name", UNARY)
-def test_each_component_on_its_own(lay: Any, name: str) -> None:
-    for ragged, components in ((1, X), (2, [x.T for x in X])):
-        result = getattr(pn, name)(lay(components, ragged))
-        assert_same(result, [UNARY[name](x) for x in components], None if name in EXACT else 1e-15)
-        assert_same(getattr(lay(components, ragged), name)(), [one.numpy() for one in result.unbind()])
-
-
-@pytest.mark.parametrize("name", UNARY)
-def test_no_neighbour_is_seen(lay: Any, name: str) -> None:
-    x = lay([np.array([np.nan, np.inf]), np.array([0.5])])
-    assert getattr(pn, name)(x)[1].item() == pytest.approx(float(UNARY[name](np.array([0.5]))[0]), nan_ok=True)
 
 
 @pytest.mark.parametrize("name", BINARY)
 class TestBinary:
-    def test_nested_operands(self, lay: Any, layout: Any, name: str) -> None:
-        expected = [BINARY[name](x, y) for x, y in zip(X, Y, strict=True)]
-        for placement in ("packed", "holes", "transposed"):
-            assert_same(getattr(pn, name)(lay(X), nest(Y, layout, placement)), expected)
-
-    def test_layouts_may_differ(self, name: str) -> None:
-        expected = [BINARY[name](x, y) for x, y in zip(X, Y, strict=True)]
-        result = getattr(pn, name)(nest(X, pn.jagged), nest(Y, pn.strided))
-        assert result.layout is pn.jagged
-        assert_same(result, expected)
-        result = getattr(pn, name)(nest(X, pn.strided), nest(Y, pn.jagged))
-        assert result.layout is pn.strided
-        assert_same(result, expected)
-
-    @pytest.mark.parametrize("shape", [(2,), (1,), (1, 2), (1, 1), (3, 1, 2), (3, 1, 1), (1, 1, 2), ()])
-    def test_dense_operands_are_aligned_at_the_right(self, lay: Any, name: str, shape: tuple[int, ...]) -> None:
-        dense = distinct(shape)
-        slices = (
-            dense if len(shape) == 3 and shape[0] == 3 else [dense.reshape(shape[1:] if len(shape) == 3 else shape)] * 3
-        )
-        f, operator = BINARY[name], getattr(pn, name)
-        assert_same(operator(lay(X), pn.array(dense)), [f(x, one) for x, one in zip(X, slices, strict=True)])
-        assert_same(operator(pn.array(dense), lay(X)), [f(one, x) for x, one in zip(X, slices, strict=True)])
-        assert_same(operator(lay(X), dense), [f(x, one) for x, one in zip(X, slices, strict=True)])
-
-    def test_dense_operands_where_the_second_dimension_is_ragged(self, lay: Any, name: str) -> None:
-        for shape in ((2, 1), (3, 2, 1), (3, 1, 1), (1, 1)):
-            dense = distinct(shape)
-            slices = dense if len(shape) == 3 else [dense] * 3
-            expected = [BINARY[name](x.T, one) for x, one in zip(X, slices, strict=True)]
-            assert_same(getattr(pn, name)(lay([x.T for x in X], 2), dense), expected)
-
     def test_an_irregular_dimension_of_equal_lengths_meets_that_size(self, lay: Any, name: str) -> None:
         components = batch([(3, 2)] * 2)
         for shape in ((3, 2), (2, 3, 2), (3, 1), (2, 3, 1)):
@@ -90,19 +32,6 @@ class TestBinary:
             slices = dense if len(shape) == 3 else [dense] * 2
             expected = [BINARY[name](x, one) for x, one in zip(components, slices, strict=True)]
             assert_same(getattr(pn, name)(lay(components), dense), expected)
-
-    def test_regular_dimensions_of_size_1_stretch(self, lay: Any, layout: Any, name: str) -> None:
-        thin = batch([(2, 1), (0, 1), (3, 1)], 2)
-        expected = [BINARY[name](x, one) for x, one in zip(X, thin, strict=True)]
-        assert_same(getattr(pn, name)(lay(X), nest(thin, layout)), expected)
-        swapped = [BINARY[name](one, x) for x, one in zip(X, thin, strict=True)]
-        assert_same(getattr(pn, name)(lay(thin), nest(X, layout)), swapped)
-        wide = [BINARY[name](one, distinct((1, 4))) for one in thin]
-        assert_same(getattr(pn, name)(lay(thin), distinct((1, 4))), wide)
-
-    def test_numbers(self, lay: Any, name: str) -> None:
-        assert_same(getattr(pn, name)(lay(X), 2), [BINARY[name](x, 2) for x in X])
-        assert_same(getattr(pn, name)(2.5, lay(X)), [BINARY[name](2.5, x) for x in X])
 
     def test_infix_and_ufunc(self, lay: Any, name: str) -> None:
         infix: dict[str, Any] = {
@@ -210,29 +139,6 @@ def test_the_gradient_of_what_alpha_multiplies(form: str) -> None:
     assert leaf.grad is not None and leaf.grad.dtype == np.float16 and leaf.grad.tolist() == [-3, -3]
 
 
-def test_promotion(lay: Any) -> None:
-    def ints(kind: Any) -> Any:
-        return lay([np.array([1, 2], kind), np.array([3], kind)])
-
-    assert (ints(np.int8) + ints(np.uint8)).dtype == np.int16
-    assert (ints(np.int32) + ints(np.float32)).dtype == np.float64
-    assert (ints(np.int16) * ints(np.float16)).dtype == np.float32
-    assert (ints(np.int8) + 1.5).dtype == np.float64
-    assert (ints(np.float32) + 0.1).dtype == np.float32
-    assert (ints(np.float32) + np.float64(0.1)).dtype == np.float64
-    assert (ints(np.float32) + pn.array(0.1)).dtype == np.float64
-    assert (ints(np.int8) / ints(np.int8)).dtype == np.float64
-    assert (ints(np.int8) / 2).dtype == np.float64
-    assert (ints(np.bool_) / ints(np.bool_)).dtype == np.float64
-    assert (ints(np.bool_) + 1).dtype == np.int64
-    assert_same(ints(np.int8) + np.int8(127), [np.array([-128, -127], np.int8), np.array([-126], np.int8)])
-    assert_same(ints(np.bool_) + ints(np.bool_), [np.array([True, True]), np.array([True])])
-    for result in (pn.exp(ints(np.int8)), pn.sin(ints(np.bool_)), pn.tanh(ints(np.uint8))):
-        assert result.dtype == np.float16
-    assert pn.log(ints(np.int16)).dtype == np.float32
-    assert pn.exp(ints(np.int64)).dtype == np.float64
-
-
 def test_integers(lay: Any) -> None:
     x = lay([np.array([-128, 5], np.int8), np.array([0], np.int8)])
     assert_same(-x, [np.array([-128, -5], np.int8), np.array([0], np.int8)])
@@ -282,16 +188,3 @@ def test_edges(lay: Any) -> None:
     assert pn.silu(lay([np.array([-1000.0, np.inf]), np.array([0.0])]))[0].tolist() == [0.0, np.inf]
     assert np.isnan((x - x)[0].tolist()[0]) and (x - x)[0].tolist()[1:] == [0.0, 0.0]
     assert (lay([np.array([1.0, -1.0, 0.0])]) / -0.0)[0].tolist()[:2] == [-np.inf, np.inf]
-
-
-def test_empty_batches(layout: Any) -> None:
-    nothing = nest([np.zeros((0, 2))], layout)[:0]
-    for name in UNARY:
-        assert len(getattr(pn, name)(nothing)) == 0 and getattr(pn, name)(nothing).ndim == 3
-    for result in (nothing + nothing, nothing * 2, nothing - np.zeros((1, 1, 2)), np.zeros((0, 1, 2)) / nothing):
-        assert (len(result), result.ndim, result.layout) == (0, 3, layout)
-
-
-def test_transposed_jagged_operands_meet(layout: Any) -> None:
-    x, y = nest([x.T for x in X], layout, "packed", 2), nest(Y, layout).transpose(1, 2)
-    assert_same(x + y, [a.T + b.T for a, b in zip(X, Y, strict=True)])

@@ -9,12 +9,8 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.spec.functions import FUNCTIONS
 
 from ..nests import assert_same, place
-
-DIFFERENTIABLE = {name: one for name, one in FUNCTIONS.items() if one.dtypes != "bool"}
-BINARY = ("add", "sub", "mul", "div", "maximum", "minimum", "remainder", "floor_divide")
 
 
 def test_gradients_at_kinks(lay: Any, layout: Any, placement: str) -> None:
@@ -38,10 +34,3 @@ def test_a_nan_stays_where_it_is(layout: Any, placement: str) -> None:
     first, second = made.gradient()
     assert np.isnan(first[0]) and first[1] == pytest.approx(2 * math.e)
     assert second[0] == pytest.approx(3 * math.exp(2))
-
-
-def test_gradients_keep_the_dtype_of_their_operand(layout: Any) -> None:
-    x = place([np.array([1, 2], np.float32), np.array([3], np.float32)], layout, grad=True)
-    y = pn.array(np.array(2.0), requires_grad=True)
-    (x.array * y).sum().backward()
-    assert (x.buffer.grad.dtype, y.grad.dtype, y.grad.item()) == (np.float32, np.float64, 6.0)

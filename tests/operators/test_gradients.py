@@ -1,7 +1,7 @@
 """The gradient of every sample input equals finite differences, in reverse and forward mode.
 
 The differentiated function is the square of each result, so that a linear operator has a second derivative, too. It is
-differentiated along a few directions, in which every element of every operand moves: a wrong element is off along all of
+differentiated along a few directions, in which every element of every operand moves: a wrong one is off along all of
 them. If something is off, every element is varied on its own, so that the error names the wrong one. One sample input
 of each family of operators is differentiated twice. The other kinds of arrays and the other second derivatives are
 exhaustive.

@@ -28,7 +28,6 @@ TOGETHER: tuple[Any, ...] = (
     (0, [1, 0]), (AT[None], 1, BY, ...), (BY, [0], None), ([], [0]),
     (np.int8(2), BY, [[0], [2]]), (AT, np.array(1), BY, None, ...),
 )  # fmt: skip
-ASSIGNED: tuple[Any, ...] = (([0, 1], [1, 0]), (1, [1, 0]), ([[0], [2]], [0, 1], slice(2)), ([], []))
 
 
 class TestSeveralArrays:

@@ -16,7 +16,6 @@ from ..nests import JAGGED_2, LAYOUTS, assert_same, batch, nest, place
 
 X = batch([(2, 4), (0, 4), (3, 4)])
 TURNED = [x.T for x in X]
-DEEP = batch([(2, 3, 4), (0, 3, 4), (1, 3, 4)])
 
 VIEWS: dict[str, Callable[[Any], Any]] = {
     "transpose": lambda x: x.transpose(1, 2),
@@ -46,21 +45,6 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
 
 
 class TestTranspose:
-    def test_values_and_layout(self, lay: Any, layout: Any) -> None:
-        for dims in ((1, 2), (2, 1), (-1, -2)):
-            result = pn.transpose(lay(X), *dims)
-            assert_same(result, TURNED)
-            assert result.layout is layout
-        assert_same(lay(TURNED, 2).transpose(1, 2), X)
-        assert_same(lay(DEEP).transpose(1, 3), [x.transpose(2, 1, 0) for x in DEEP])
-        assert_same(lay(DEEP).transpose(2, 3), [x.transpose(0, 2, 1) for x in DEEP])
-        assert_same(lay(X).transpose(2, 2), X)
-        assert_same(lay(X).transpose(1, 2).transpose(2, 1), X)
-
-    def test_the_ragged_dimension_moves(self) -> None:
-        x = nest(DEEP).transpose(1, 3)
-        assert (x.structure.ragged_dim, x.shape[1:3]) == (3, (4, 3))
-
     def test_every_dtype(self, lay: Any) -> None:
         for kind in (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.float16, np.float32):
             assert_same(lay([x.astype(kind) for x in X]).transpose(1, 2), [x.astype(kind) for x in TURNED])
@@ -76,13 +60,6 @@ class TestTranspose:
 
 
 class TestUnsqueeze:
-    def test_values(self, lay: Any, layout: Any) -> None:
-        for dim in (1, 2, 3, -1, -2, -3):
-            result = pn.unsqueeze(lay(X), dim)
-            assert_same(result, [np.expand_dims(x, dim % 4 - 1) for x in X])
-            assert result.layout is layout
-        assert nest(X).unsqueeze(1).structure.ragged_dim == 2 and nest(X).unsqueeze(2).structure.ragged_dim == 1
-
     def test_refused(self, lay: Any) -> None:
         for dim in (0, -4):
             with pytest.raises(DimensionError, match="batch"):
@@ -92,14 +69,6 @@ class TestUnsqueeze:
 
 
 class TestUnflatten:
-    def test_values(self, lay: Any, layout: Any) -> None:
-        for sizes in ((2, 2), (4, 1), (-1, 2), [2, -1], (1, 2, 2)):
-            new = [2 if size == -1 else size for size in sizes]
-            result = pn.unflatten(lay(X), 2, sizes)
-            assert_same(result, [x.reshape(len(x), *new) for x in X])
-            assert result.layout is layout
-            assert_same(lay(TURNED, 2).unflatten(1, sizes), [x.reshape(*new, x.shape[1]) for x in TURNED])
-
     def test_refused(self, lay: Any) -> None:
         with pytest.raises(DimensionError, match="irregular"):
             pn.unflatten(lay(X), 1, (1, -1))
@@ -111,24 +80,6 @@ class TestUnflatten:
 
 
 class TestReshape:
-    @pytest.mark.parametrize("name", ["reshape", "view"])
-    def test_values(self, layout: Any, name: str) -> None:
-        for placement in ("packed", "holes"):
-            x = nest(X, layout, placement)
-            for shape in ((3, -1, 2, 2), (-1, -1, 4, 1), (3, -1, -1), (3, -1, 4)):
-                new = [4 if size == -1 else size for size in shape[2:]]
-                result = getattr(pn, name)(x, shape)
-                assert_same(result, [one.reshape(len(one), *new) for one in X])
-                assert_same(getattr(x, name)(*shape), [one.reshape(len(one), *new) for one in X])
-                assert result.layout is layout
-
-    def test_values_in_any_order(self, lay: Any) -> None:
-        assert_same(pn.reshape(lay(X), (3, -1, 2, 2)), [x.reshape(-1, 2, 2) for x in X])
-        assert_same(lay(TURNED, 2).reshape(3, 4, -1, 1), [x.reshape(4, x.shape[1], 1) for x in TURNED])
-        assert_same(lay(DEEP).transpose(2, 3).reshape(3, -1, 12), [x.transpose(0, 2, 1).reshape(-1, 12) for x in DEEP])
-        moved = [x.transpose(1, 0, 2) for x in DEEP]
-        assert_same(lay(moved, 2).reshape(3, 3, -1, 2, 2), [x.reshape(3, x.shape[1], 2, 2) for x in moved])
-
     @pytest.mark.parametrize("name", ["reshape", "view"])
     @pytest.mark.parametrize(
         ("shape", "text"),
@@ -159,19 +110,6 @@ class TestReshape:
 
 
 class TestSelect:
-    def test_values_and_kinds(self, lay: Any, layout: Any) -> None:
-        for index in (0, 3, -1, -4):
-            assert_same(pn.select(lay(X), 2, index), [x[:, index] for x in X])
-            assert_same(pn.select(lay(TURNED, 2), 1, index), [x[index] for x in TURNED])
-            assert lay(X).select(2, index).layout is layout
-        full = batch([(2, 4), (1, 4), (3, 4)])
-        for index in (0, -1):
-            assert_same(pn.select(lay(full), 1, index), [x[index] for x in full])
-            assert_same(pn.select(lay([x.T for x in full], 2), 2, index), [x[index] for x in full])
-        assert isinstance(lay(full).select(1, 0), pn.Array) is (layout is pn.jagged)
-        for index in (0, 1, 2, -1):
-            assert_same([pn.select(lay(X), 0, index)], [X[index]])
-
     def test_every_component_without_the_index_is_named(self, lay: Any) -> None:
         with pytest.raises(IndexOutOfRange, match=re.escape("components 0 (length 2), 1 (length 0)")):
             pn.select(lay(X), 1, 2)
@@ -187,23 +125,6 @@ class TestSelect:
 
 
 class TestChunk:
-    def test_along_the_batch(self, lay: Any, layout: Any) -> None:
-        for chunks, counts in ((1, [3]), (2, [2, 1]), (3, [1, 1, 1]), (5, [1, 1, 1])):
-            pieces = pn.chunk(lay(X), chunks)
-            assert [len(piece) for piece in pieces] == counts
-            assert [one.tolist() for piece in pieces for one in piece.unbind()] == [x.tolist() for x in X]
-            assert {piece.layout for piece in pieces} == {layout}
-        assert [len(piece) for piece in pn.chunk(lay(X)[:0], 2)] == [0, 0]
-
-    def test_along_a_regular_dimension(self, lay: Any) -> None:
-        for chunks, sizes in ((1, [4]), (2, [2, 2]), (3, [2, 2]), (4, [1] * 4), (9, [1] * 4)):
-            start = 0
-            pieces = lay(X).chunk(chunks, dim=-1)
-            for size, piece in zip(sizes, pieces, strict=True):
-                assert_same(piece, [x[:, start : start + size] for x in X])
-                start += size
-        assert [piece.size(2) for piece in pn.chunk(lay([np.zeros((2, 0))]), 3, 2)] == [0, 0, 0]
-
     def test_refused(self, lay: Any) -> None:
         with pytest.raises(DimensionError, match="irregular"):
             pn.chunk(lay(X), 2, 1)
@@ -262,9 +183,6 @@ class TestViews:
         assert_same(grads, [2 * one.detach().numpy() for one in own])
         touched = sum(int((one != 0).sum()) for one in made.gradient())
         assert touched == sum(one.numel() for one in own)
-
-
-PULLED = [name for name in VIEWS if name not in ("view", "values")]
 
 
 def test_jagged_by_the_second_dimension() -> None:

@@ -11,36 +11,14 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError
 
-from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, nest, place
+from ..nests import LAYOUTS, assert_same, batch, nest
 
 X = batch([(2, 4), (0, 4), (3, 4)])
-TURNED = [x.T for x in X]
 DEEP = batch([(2, 3, 4), (0, 3, 4), (1, 3, 4)])
 ONES = batch([(2, 1, 3), (0, 1, 3), (4, 1, 3)])
-ORDERS = [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
 
 
 class TestPermute:
-    def test_every_order_in_every_placement(self, layout: Any) -> None:
-        for placement in PLACEMENTS:
-            for order in ORDERS:
-                result = pn.permute(nest(DEEP, layout, placement), (0, *[i + 1 for i in order]))
-                assert_same(result, [x.transpose(order) for x in DEEP])
-                assert result.layout is layout
-
-    def test_the_ragged_dimension_moves_with_the_others(self) -> None:
-        assert [nest(DEEP).permute(0, *[i + 1 for i in order]).structure.ragged_dim for order in ORDERS] == [
-            1, 1, 2, 3, 2, 3,
-        ]  # fmt: skip
-
-    def test_an_order_and_its_inverse(self, lay: Any) -> None:
-        assert_same(lay(DEEP).permute((0, 3, 1, 2)).permute([0, 2, 3, 1]), DEEP)
-        assert_same(lay(X).permute(0, -1, -2), TURNED)
-
-    def test_dense(self) -> None:
-        x = np.arange(24.0).reshape(2, 3, 4)
-        assert_same([pn.array(x).permute(2, 0, 1), pn.permute(x, (-1, 0, 1))], [x.transpose(2, 0, 1)] * 2)
-
     def test_the_batch_stays(self, lay: Any) -> None:
         for dims in ((1, 0, 2), (2, 1, 0), (-1, 0, 1)):
             with pytest.raises(DimensionError, match=re.escape(f"would make {dims[0] % 3} the batch. Begin with 0")):
@@ -85,22 +63,6 @@ class TestViewAcrossTheRaggedDimension:
 
 
 class TestSqueeze:
-    def test_values_in_every_placement(self, layout: Any) -> None:
-        for placement in PLACEMENTS:
-            for dim in (2, -2, (2,), [2]):
-                result = pn.squeeze(nest(ONES, layout, placement), dim)
-                assert_same(result, [x[:, 0] for x in ONES])
-                assert result.layout is layout
-
-    def test_it_undoes_unsqueeze(self, lay: Any) -> None:
-        for dim in (1, 2, 3):
-            assert_same(lay(X).unsqueeze(dim).squeeze(dim), X)
-        assert_same(lay(X).unsqueeze(1).unsqueeze(-1).squeeze((1, 4)), X)
-        assert_same(lay(X).squeeze(()), X)
-
-    def test_the_ragged_dimension_moves_up_front(self) -> None:
-        assert nest(X).unsqueeze(1).squeeze(1).structure.ragged_dim == 1
-
     def test_lengths_of_one_stay(self) -> None:
         ones = batch([(1, 1), (1, 1)])
         assert_same(nest(ones).squeeze(2), [x[:, 0] for x in ones])
@@ -131,27 +93,6 @@ class TestSqueeze:
 
 
 class TestFlatten:
-    def test_every_range_in_every_placement(self, layout: Any) -> None:
-        for ragged in (1, 2, 3):
-            components = [np.moveaxis(x, 0, ragged - 1) for x in DEEP]
-            for placement in PLACEMENTS:
-                for first in (1, 2, 3):
-                    for last in range(first, 4):
-                        result = pn.flatten(nest(components, layout, placement, ragged), first, last)
-                        new = [(*x.shape[: first - 1], -1, *x.shape[last:]) for x in components]
-                        sizes = [int(np.prod(x.shape[first - 1 : last])) for x in components]
-                        new = [tuple(n if k == -1 else k for k in one) for one, n in zip(new, sizes, strict=True)]
-                        assert_same(result, [x.reshape(one) for x, one in zip(components, new, strict=True)])
-                        assert result.layout is layout
-                        if layout is pn.jagged:
-                            expected = ragged if ragged < first else first if ragged <= last else ragged - last + first
-                            assert result.structure.ragged_dim == expected
-
-    def test_two_irregular_dimensions(self) -> None:
-        both = batch([(2, 1), (0, 3), (3, 2)])
-        for placement in PLACEMENTS:
-            assert_same(nest(both, pn.strided, placement).flatten(1), [x.reshape(-1) for x in both])
-
     def test_rows_that_lie_together_are_a_view(self, layout: Any) -> None:
         for placement in ("packed", "holes"):
             x = nest(DEEP, layout, placement)
@@ -178,24 +119,6 @@ class TestFlatten:
 
 
 class TestSplit:
-    def test_of_one_size(self, lay: Any, layout: Any) -> None:
-        for size in (1, 2, 3, 7):
-            pieces = pn.split(lay(X), size)
-            assert len(pieces) == -(-3 // size)
-            for i, piece in enumerate(pieces):
-                assert_same(piece, X[i * size : (i + 1) * size])
-                assert piece.layout is layout
-            for i, piece in enumerate(pn.split(lay(X), size, 2)):
-                assert_same(piece, [x[:, i * size : (i + 1) * size] for x in X])
-
-    def test_of_given_sizes(self, lay: Any) -> None:
-        for sizes in ((1, 3), [4], (0, 2, 2, 0), np.array([3, 1])):
-            ends = np.cumsum(sizes)
-            for piece, size, end in zip(lay(X).split(sizes, -1), sizes, ends, strict=True):
-                assert_same(piece, [x[:, end - size : end] for x in X])
-            for piece, size, end in zip(lay(TURNED, 2).split(sizes, 1), sizes, ends, strict=True):
-                assert_same(piece, [x[end - size : end] for x in TURNED])
-
     def test_the_ragged_dimension_where_all_components_have_the_sum(self, lay: Any) -> None:
         level = batch([(3, 2), (3, 2)])
         for piece, part in zip(lay(level).split((1, 2), 1), (slice(1), slice(1, 3)), strict=True):
@@ -206,14 +129,6 @@ class TestSplit:
             lay(X).split((1, 1), 1)
         with pytest.raises(DimensionError, match="dimension 1 is irregular; pieces of one size"):
             lay(X).split(2, 1)
-
-    def test_pieces_joined_again(self, lay: Any) -> None:
-        made = place(X, lay(X).layout, grad=True)
-        x = made.array
-        joined = pn.cat([piece * (i + 2) for i, piece in enumerate(x.split((1, 3), 2))], 2)
-        joined.sum().backward()
-        expected = [np.broadcast_to([2.0, 3.0, 3.0, 3.0], c.shape) for c in X]
-        assert_same(list(made.gradient()), expected)
 
     def test_dense(self) -> None:
         x = np.arange(10.0).reshape(5, 2)

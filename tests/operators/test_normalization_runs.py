@@ -8,25 +8,9 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.spec.encoding import Components
 from pynested.spec.runwise import RUNWISE
 
-from ..nests import KINDS, Kind, assert_same, distinct, nest, place
-from ..slopes import check_gradients
-
-
-@pytest.mark.parametrize("placement", ["packed", "holes"])
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-@pytest.mark.parametrize("name", RUNWISE.keys())
-def test_values_and_gradients(name: str, kind: Kind, placement: str) -> None:
-    components = [distinct(shape) for shape in kind.shapes((2, 0, 3))]
-    function, made = getattr(pn, name), place(components, kind.layout, placement, kind.ragged)
-    for dim in (1, 2):
-        expected = RUNWISE[name].definition(Components(components, (3, None, None)), dim)
-        for result in (function(made.array, dim), getattr(made.array, name)(axis=dim)):
-            assert_same(result, list(expected), 1e-15)
-    packed = nest(components, kind.layout, "packed", kind.ragged)
-    check_gradients(lambda v: function(pn.NestedArray(v, packed.structure), 1), packed.values().numpy())
+from ..nests import assert_same, distinct, nest
 
 
 @pytest.mark.parametrize("name", RUNWISE.keys())

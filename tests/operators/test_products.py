@@ -12,8 +12,6 @@ import pynested as pn
 from pynested.backends.errors import DTypeError, ShapeError, StructureError
 
 from ..nests import (
-    LAYOUTS,
-    PLACEMENTS,
     assert_same,
     batch,
     distinct,
@@ -25,36 +23,13 @@ COLUMNS = batch([(3, 2), (3, 0), (3, 4)], 1)  # (B, D, *)
 INNER = batch([(2, 2), (0, 2), (4, 2)], 2)  # (B, *, E)
 
 
-def dense_result(result: Any) -> bool:
-    return isinstance(result, pn.Array)
-
-
 class TestNestedNested:
-    def test_both_contribute_a_ragged_dimension(self, lay: Any, layout: Any) -> None:
-        for placement in PLACEMENTS:
-            result = pn.matmul(lay(ROWS), nest(COLUMNS, layout, placement, 2))
-            assert result.layout is pn.strided
-            assert_same(result, [a @ b for a, b in zip(ROWS, COLUMNS, strict=True)])
-
-    def test_the_ragged_dimension_is_summed_over(self, lay: Any, layout: Any) -> None:
-        for placement in PLACEMENTS:
-            result = pn.matmul(lay(COLUMNS, 2), nest(INNER, layout, placement))
-            assert dense_result(result) is (layout is pn.jagged)
-            assert_same(result, [a @ b for a, b in zip(COLUMNS, INNER, strict=True)])
-        assert_same(lay(ROWS).transpose(1, 2) @ lay(INNER), [a.T @ b for a, b in zip(ROWS, INNER, strict=True)])
-
     def test_one_ragged_dimension_is_left(self, lay: Any, layout: Any) -> None:
         square = batch([(3, 3)] * 3, 4)
         result = pn.matmul(lay(ROWS), nest(square, layout, "packed", 2))
         assert_same(result, [a @ b for a, b in zip(ROWS, square, strict=True)])
         result = pn.matmul(nest(square, layout), lay(COLUMNS, 2))
         assert_same(result, [a @ b for a, b in zip(square, COLUMNS, strict=True)])
-
-    def test_layouts_may_differ(self) -> None:
-        expected = [a @ b for a, b in zip(ROWS, COLUMNS, strict=True)]
-        for a in LAYOUTS:
-            for b in LAYOUTS:
-                assert_same(pn.matmul(nest(ROWS, a, "holes"), nest(COLUMNS, b, "transposed", 2)), expected)
 
     def test_more_dimensions(self, layout: Any) -> None:
         left, right = batch([(2, 2, 3), (1, 2, 3)]), batch([(2, 3, 2), (1, 3, 2)], 1)
@@ -83,33 +58,6 @@ class TestNestedNested:
 
 
 class TestNestedDense:
-    def test_one_matrix_or_vector_for_all(self, lay: Any) -> None:
-        matrix, vector = distinct((3, 2)), distinct((3,))
-        assert_same(pn.matmul(lay(ROWS), matrix), [x @ matrix for x in ROWS])
-        assert_same(lay(ROWS) @ pn.array(vector), [x @ vector for x in ROWS])
-        assert_same(lay(ROWS) @ matrix[None], [x @ matrix for x in ROWS])
-        assert_same(pn.matmul(matrix.T, lay(COLUMNS, 2)), [matrix.T @ x for x in COLUMNS])
-        assert_same(vector @ lay(COLUMNS, 2), [vector @ x for x in COLUMNS])
-        assert_same(matrix.T[None] @ lay(COLUMNS, 2), [matrix.T @ x for x in COLUMNS])
-
-    def test_a_matrix_for_each(self, lay: Any) -> None:
-        each = distinct((3, 3, 2))
-        assert_same(pn.matmul(lay(ROWS), each), [x @ m for x, m in zip(ROWS, each, strict=True)])
-        left = each.transpose(0, 2, 1)
-        assert_same(pn.matmul(left, lay(COLUMNS, 2)), [m @ x for x, m in zip(COLUMNS, left, strict=True)])
-
-    def test_the_layout_stays_unless_the_ragged_dimension_goes(self, lay: Any, layout: Any) -> None:
-        assert pn.matmul(lay(ROWS), distinct((3, 2))).layout is layout
-        equal = lay(batch([(2, 3)] * 3))
-        for other in (distinct((3, 2)), distinct((3, 3, 2)), distinct((1, 3, 2)), distinct((3,))):
-            assert pn.matmul(equal, other).layout is layout
-        summed = lay(batch([(2, 3)] * 3), 2)
-        for other in (distinct((3, 2)), distinct((3, 3, 2)), distinct((1, 3, 2))):
-            result = summed @ other
-            assert dense_result(result) is (layout is pn.jagged)
-            assert_same(result, [x @ (other if other.ndim == 2 else other[i % len(other)])
-                                 for i, x in enumerate(batch([(2, 3)] * 3))])  # fmt: skip
-
     def test_more_dimensions(self, lay: Any) -> None:
         deep = batch([(2, 4, 3), (0, 4, 3), (1, 4, 3)])
         matrix, each = distinct((3, 2)), distinct((3, 1, 3, 2))
@@ -153,37 +101,7 @@ def test_sums_over_nothing(lay: Any, layout: Any) -> None:
     assert len(pn.matmul(lay(ROWS)[:0], lay(COLUMNS, 2)[:0])) == 0
 
 
-def test_without_components_regular_sizes_stay() -> None:
-    rows = pn.nested_array_from_jagged(np.zeros((0, 3)), [0])
-    columns = pn.nested_array_from_jagged(np.zeros((3, 0)), [0], jagged_dim=2)
-    assert pn.matmul(columns, rows).shape == (0, 3, 3)
-    assert pn.matmul(columns, np.zeros((0, 0, 2))).shape == (0, 3, 2)
-    assert pn.matmul(rows, np.zeros((0, 3, 2))).sum(1).shape == pn.matmul(rows, np.zeros((3, 2))).sum(1).shape == (0, 2)
-    assert pn.matmul(np.zeros((0, 2, 3)), columns).sum(2).shape == (0, 2)
-    assert pn.matmul(rows, columns).layout is pn.strided
-
-
-def test_no_neighbour_is_seen(lay: Any, layout: Any) -> None:
-    bad = [np.full((2, 3), np.nan), np.ones((1, 3)), np.full((3, 3), np.inf)]
-    for result in (
-        lay(bad) @ np.ones((3, 2)),
-        lay(bad) @ np.ones((3, 3, 2)),
-        lay(bad) @ nest([np.ones((3, 2))] * 3, layout),
-    ):
-        assert result.unbind()[1].tolist() == [[3.0, 3.0]]
-
-
 class TestBmm:
-    def test_values(self, lay: Any, layout: Any) -> None:
-        each = distinct((3, 3, 2))
-        assert_same(
-            pn.bmm(lay(ROWS), nest(COLUMNS, layout, "packed", 2)), [a @ b for a, b in zip(ROWS, COLUMNS, strict=True)]
-        )
-        assert_same(pn.bmm(lay(ROWS), each), [a @ b for a, b in zip(ROWS, each, strict=True)])
-        assert_same(lay(COLUMNS, 2).bmm(lay(INNER)), [a @ b for a, b in zip(COLUMNS, INNER, strict=True)])
-        left = each.transpose(0, 2, 1)
-        assert_same(pn.bmm(left, lay(COLUMNS, 2)), [a @ b for a, b in zip(left, COLUMNS, strict=True)])
-
     def test_what_does_not_fit(self, lay: Any, layout: Any) -> None:
         with pytest.raises(StructureError, match="three dimensions"):
             pn.bmm(lay(ROWS), distinct((3, 2)))

@@ -11,14 +11,10 @@ import pytest
 
 import pynested as pn
 from pynested.backends.errors import ArgumentError, EmptyReductionError
-from pynested.spec.encoding import Components
-from pynested.spec.reductions import REDUCTIONS
 from pynested.tables.entries import Reduction
 from pynested.tables.reductions import REDUCTIONS as TABLE
 
-from ..nests import assert_same, batch, distinct, nest, place
-
-X = batch([(2, 2), (0, 2), (3, 2)])
+from ..nests import assert_same, nest, place
 
 
 @pytest.mark.parametrize("how", TABLE.values(), ids=list(TABLE))
@@ -63,17 +59,6 @@ class TestTable:
         assert getattr(pn, how.name)(nothing, 1, True).numel() == 0
 
 
-@pytest.mark.parametrize("name", [name for name, one in REDUCTIONS.items() if one.differentiable])
-class TestEntries:
-    """What has an entry in the specification, against its definition."""
-
-    @pytest.mark.parametrize("dim", [1, 2, (1, 2), 0, (0, 1), (0, 2), None], ids=str)
-    def test_values(self, layout: Any, name: str, dim: Any) -> None:
-        with np.errstate(all="ignore"):
-            expected = REDUCTIONS[name].definition(Components(X, (len(X), None, 2)), dim, True)
-        assert_same(getattr(pn, name)(place(X, layout, "holes").array, dim, True), expected, 1e-14)
-
-
 def test_logsumexp_overflows_only_where_the_result_does(lay: Any) -> None:
     x = [np.array([1000.0, 1000.0]), np.array([-1000.0]), np.array([], np.float64), np.array([-np.inf, -np.inf])]
     expected = [np.float64(1000 + math.log(2)), np.float64(-1000), np.float64(-np.inf), np.float64(-np.inf)]
@@ -96,13 +81,6 @@ def test_the_least_elements_share_a_cotangent(layout: Any, placement: str) -> No
     dense_leaf = pn.array([[2.0, 1.0, 1.0], [4.0, 1.0, 5.0]], requires_grad=True)
     pn.amin(dense_leaf).backward()
     assert dense_leaf.grad.tolist() == [[0, 1 / 3, 1 / 3], [0, 1 / 3, 0]]
-
-
-def test_the_dense_half_of_the_operators() -> None:
-    x = distinct((2, 3))
-    assert pn.sum(pn.array(x), 1).tolist() == x.sum(1).tolist()
-    assert pn.amax(pn.array(x)).item() == x.max()
-    assert pn.mean(pn.array(x), 0, True).tolist() == [(x.sum(0) / 2).tolist()]
 
 
 @pytest.mark.parametrize("kind", [np.bool_, np.int8, np.float16, np.float64])

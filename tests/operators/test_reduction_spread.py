@@ -12,8 +12,7 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import ArgumentError
 
-from ..nests import BOTH, JAGGED, JAGGED_2, STRIDED, Kind, distinct, nest, place
-from ..slopes import check_gradients
+from ..nests import nest
 
 ROOTS = {"var": lambda square: square, "std": math.sqrt}
 SPREADS = [name for name in ROOTS if hasattr(pn, name)]
@@ -41,17 +40,6 @@ def test_values(name: str, layout: Any, correction: float) -> None:
         dense = getattr(pn, name)(pn.array(run), correction=correction)
         np.testing.assert_allclose(dense.numpy(), ROOTS[name](exact(run, correction)), rtol=1e-15)
         np.testing.assert_array_equal(getattr(np, name)(pn.array(run), ddof=correction).numpy(), dense.numpy())
-
-
-@pytest.mark.parametrize("name", SPREADS)
-@pytest.mark.parametrize("kind", [JAGGED, JAGGED_2, STRIDED, BOTH], ids=str)
-def test_gradients_of_every_order(name: str, kind: Kind) -> None:
-    made = place([distinct(shape) for shape in kind.shapes((2, 4, 3))], kind.layout, "packed", kind.ragged)
-    for dims in (None,) if kind is BOTH else (1, 2, (1, 2), (0, 1), None):
-        check_gradients(
-            lambda v, dims=dims: getattr(pn, name)(pn.NestedArray(v, made.array.structure), dims, correction=0.5),
-            made.array.values().numpy(),
-        )
 
 
 @pytest.mark.parametrize("name", SPREADS)
