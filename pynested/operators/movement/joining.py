@@ -9,7 +9,7 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import together
-from pynested.autograd.arguments.shapes import canonical_dim, possible_shape
+from pynested.autograd.arguments.shapes import canonical_dim, possible_ndim, possible_shape
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import strided_index
@@ -246,6 +246,7 @@ def stack(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
             "stack: a new dimension before the batch would nest nested arrays; to join batches use pn.cat(arrays, 0)."
         )
     component_dim("stack", at, joined[0].ndim + 1)
+    possible_ndim("stack", joined[0].ndim + 1)
     for x in joined[1:]:
         check_same_shape("stack", joined[0], x)
     return cat([unsqueeze(x, at) for x in joined], at)

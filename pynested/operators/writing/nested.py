@@ -110,8 +110,6 @@ def _refuse_read_only(self: NestedArray, name: str) -> None:
 
 @with_room
 def _store(self: NestedArray, name: str, result: Any) -> None:
-    if type(result) is not NestedArray:
-        raise StructureError(f"{label(name)}: the result is dense and cannot be written into a nested array.")
     check_same_shape(label(name), self, result)
     structure, values = result.structure, held(label(name), result.data, self.dtype)
     if self.structure.tiles and self.structure.same_placement(structure) and self.data.shape == result.data.shape:

@@ -1,0 +1,246 @@
+"""Error inputs of the operators of whole arrays: movement, joining, matrix products and sizes beyond every memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pynested.backends.errors import (
+    ArgumentError,
+    DimensionError,
+    DTypeError,
+    IndexOutOfRange,
+    ShapeError,
+    StructureError,
+)
+
+from ...nests import batch, distinct
+from . import ErrorInput, pn
+
+X = batch([(2, 4), (0, 4), (3, 4)])
+COLUMNS = [x.T for x in X]
+VECTORS = [x[:, 0] for x in X]
+ONES = batch([(2, 1, 3), (0, 1, 3), (4, 1, 3)])
+LEVEL = batch([(3, 2), (3, 2)])
+DEEP = batch([(4, 3, 2), (4, 1, 2)])
+LONGER, WIDER = batch([(1, 4), (2, 4), (0, 4)]), batch([(2, 5), (0, 5), (3, 5)])
+ROWS = batch([(2, 3), (0, 3), (4, 3)])  # (B, *, D)
+RIGHT = batch([(3, 2), (3, 0), (3, 4)])  # (B, D, *)
+INNER = batch([(2, 2), (0, 2), (4, 2)])  # (B, *, E)
+ALL = slice(None)
+
+ALWAYS: list[ErrorInput] = [
+    *[(lambda nest, dims=dims: nest(X).transpose(*dims), DimensionError, "transpose: dimension 0 is the batch")
+      for dims in ((0, 1), (1, 0), (0, 0), (-3, 1))],
+    (lambda nest: nest(X).transpose(1, 3), DimensionError, "[-3, 2]"),
+    (lambda nest: nest(X).transpose(), TypeError, "transpose: 'dim0' is not given, and 'dim1' is not given"),
+    *[(lambda nest, dim=dim: nest(X).unsqueeze(dim), DimensionError, "unsqueeze: dimension 0 is the batch")
+      for dim in (0, -4)],
+    (lambda nest: nest(X).unsqueeze(4), DimensionError, "[-4, 3]"),
+    (lambda nest: nest(X).unflatten(1, (1, -1)), DimensionError, "unflatten: dimension 1 is irregular"),
+    (lambda nest: nest(X).unflatten(0, (3, 1)), DimensionError, "unflatten: dimension 0 is the batch"),
+    *[(lambda nest, sizes=sizes: nest(X).unflatten(2, sizes), ShapeError, "unflatten: ")
+      for sizes in ((3, 2), (-1, -1), (-1, 3), (), (2, -2))],
+    *[(lambda nest, name=name, shape=shape: getattr(nest(X), name)(shape), ShapeError, text)
+      for name in ("reshape", "view") for shape, text in (
+          ((2, -1, 4), f"{name}: the first size of (2, -1, 4) is the number of components"),
+          ((), f"{name}: the first size of () is the number of components"),
+          ((-1, 2, 4), f"{name}: dimension 1 is irregular, so its only valid size is -1, not 2"),
+          ((-1, -1, 2, -1), f"{name}: -1 keeps the size that a dimension has, and dimension 3 is new"),
+          ((-1, -1, -2), f"{name}: invalid size -2"))],
+    (lambda nest: nest(X).reshape(-1, -1, 5), ShapeError, "shape (-1, -1, 5)"),
+    (lambda nest: nest(X).reshape(-1, -1, 2**70), ShapeError, "reshape: "),
+    (lambda nest: nest(X).unflatten(2, (2**32, 2**32)), ShapeError, "too many elements"),
+    (lambda nest: nest(X).unflatten(2, (1,) * 62 + (4,)), ShapeError, "at most 64 dimensions"),
+    (lambda nest: nest(X)[(ALL, *[None] * 62)], ShapeError, "at most 64 dimensions"),
+    (lambda nest: pn.reshape_as(nest(X), X[0]), ShapeError, "both arrays must be nested and have as many components"),
+    (lambda nest: nest(X).select(2, 4), IndexOutOfRange, "select: index 4 is out of bounds along dimension 2"),
+    (lambda nest: nest(X).chunk(2, 1), DimensionError, "chunk: dimension 1 is irregular"),
+    *[(lambda nest, chunks=chunks: nest(X).chunk(chunks), ArgumentError, "chunk: chunks") for chunks in (0, -1, 1.5)],
+    (lambda nest: nest(X)[:0].chunk(2**40), ArgumentError, "chunk: of nothing there are as many pieces as chunks"),
+    (lambda nest: nest(np.zeros((3, 2, 0))).chunk(2**40, 2), ArgumentError, "at most 1048576"),
+    (lambda nest: nest(X).split(2, 1), DimensionError, "split: dimension 1 is irregular; pieces of one size"),
+    *[(lambda nest, sizes=sizes: nest(X).split(sizes, 2), ArgumentError, "split: ")
+      for sizes in (0, -1, (), (5, -1), 1.0, "2", None, (1.0, 3))],
+    (lambda nest: nest(X).split((1, 1), 2), ShapeError, "split: the sizes [1, 1] add up to 2"),
+    *[(lambda nest, dim=dim: nest(X).unbind(dim), DimensionError, "unbound along dimension 0, not") for dim in (1, -1)],
+    *[(lambda nest, dims=dims: nest(X).permute(dims), DimensionError,
+       f"would make {dims[0] % 3} the batch. Begin with 0") for dims in ((1, 0, 2), (2, 1, 0), (-1, 0, 1))],
+    *[(lambda nest, dims=dims: nest(X).permute(dims), DimensionError, "each of the 3 dimensions once")
+      for dims in ((0, 1), (0, 1, 1), (0, 1, -2), (0, 1, 2, 0), ())],
+    (lambda nest: nest(X).permute(0, 1, 3), DimensionError, "[-3, 2]"),
+    *[(lambda nest, dims=dims: nest(X).permute(*dims), ArgumentError, "permute: ")
+      for dims in ((0, 1.0, 2), ("a",), (None,))],
+    *[(lambda nest, dim=dim: nest(ONES).squeeze(dim), DimensionError, "squeeze: dimension 0 is the batch")
+      for dim in (0, -4, (0, 2))],
+    (lambda nest: nest(ONES).squeeze(1), DimensionError, "squeeze: dimension 1 is irregular, and stays"),
+    (lambda nest: nest(ONES).squeeze((2, -2)), DimensionError, "twice"),
+    (lambda nest: nest(ONES).squeeze(), DimensionError, "squeeze: which dimensions of a nested array have size 1"),
+    (lambda nest: nest(ONES).squeeze(3), ShapeError, "squeeze: dimension 3 has size 3; only one of size 1"),
+    *[(lambda nest, dims=dims: nest(X).flatten(*dims), DimensionError,
+       "x.flatten(1)") for dims in ((), (0, 1), (-3, 0))],
+    (lambda nest: nest(X).flatten(2, 1), DimensionError, "flatten: start_dim 2 comes after end_dim 1"),
+    (lambda nest: nest(X).flatten(1, 3), DimensionError, "[-3, 2]"),
+    (lambda nest: nest(ONES).expand(-1, -1, 5), ShapeError, "expand: shape (-1, -1, 5) has 3 sizes"),
+    *[(lambda nest, shape=shape: nest(ONES).expand(*shape), ShapeError, "expand: dimension ")
+      for shape in ((-1, 4, 5, 3), (-1, -1, 5, 6), (-1, -1, -2, -1), (6, -1, 1, 3))],
+    # joining
+    (lambda nest: pn.cat([nest(X), nest(VECTORS)]), StructureError, "cat: array 1 has 2 dimensions and array 0 has 3"),
+    (lambda nest: pn.cat([nest(X), pn.zeros(3, 2, 4)]), StructureError, "nest its components first"),
+    (lambda nest: pn.cat([nest(X)], 3), DimensionError, "[-3, 2]"),
+    *[(lambda nest, dim=dim: pn.stack([nest(X)] * 2, dim), DimensionError, "use pn.cat(arrays, 0)") for dim in (0, -4)],
+    *[(lambda nest, join=join: join(nest(X)), ArgumentError, f"give a list: pn.{join.__name__}([a, b])")
+      for join in (pn.cat, pn.stack)],
+    # products
+    *[(lambda nest, f=f: f(nest(ROWS), nest(VECTORS)), StructureError, "matmul: the components of a nested operand")
+      for f in (lambda a, b: a @ b, lambda a, b: b @ a, lambda a, b: b @ b)],
+    (lambda nest: pn.matmul(nest(VECTORS), distinct((3, 2))), StructureError, "they must be matrices"),
+    (lambda nest: pn.matmul(nest(ROWS), pn.array(2.0)), ShapeError, "matmul: a dense operand has no dimensions"),
+    (lambda nest: pn.matmul(nest(ROWS), pn.ones(3, 2, 2, 2)), ShapeError, "a dense operand of 4 dimensions has more"),
+    (lambda nest: pn.matmul(pn.ones(3, 2, 2, 2), nest(ROWS)), ShapeError, "a dense operand of 4 dimensions has more"),
+    (lambda nest: pn.bmm(nest(ROWS), distinct((3, 2))), StructureError, "bmm: the operands have 3 and 2 dimensions"),
+    (lambda nest: pn.bmm(nest(VECTORS), distinct((3, 3, 2))), StructureError, "must have three dimensions"),
+    (lambda nest: pn.linear(nest(RIGHT, 2), distinct((2, 3))), StructureError, "linear: dimension 2, the last one, is"),
+    *[(lambda nest, shape=shape: pn.linear(nest(ROWS), distinct(shape)), ShapeError,
+       f"linear: the input's last dimension has size 3; weight must have shape (out, 3), not {shape}")
+      for shape in ((2, 4), (3,), (1, 2, 3), (2, 1))],
+    *[(lambda nest, shape=shape: pn.linear(nest(ROWS), distinct((2, 3)), distinct(shape)), ShapeError,
+       f"linear: bias must have shape (2,), not {shape}") for shape in ((3,), (1,), (1, 2), ())],
+    (lambda nest: pn.linear(nest(ROWS), distinct((2, 3)).astype(complex)), DTypeError, "complex"),
+    (lambda nest: pn.linear(nest(ROWS), nest(ROWS)), ArgumentError, "must be dense"),
+]  # fmt: skip
+
+FILLED: list[ErrorInput] = [
+    *[(lambda nest, name=name, shape=shape: getattr(nest(X), name)(shape), ShapeError, text)
+      for name in ("reshape", "view") for shape, text in (
+          ((3, -1, 5), f"{name}: component 0 has shape (2, 4), 8 elements"),
+          ((3, -1), f"{name}: component 0 has shape (2, 4), 8 elements"), ((3,), f"{name}: "))],
+    *[(lambda nest, shape=shape: nest([np.zeros((0, 4)), np.ones((1, 4))]).reshape(shape), ShapeError, "component 1")
+      for shape in ((2, -1, 7), (2, -1, 4, 3))],
+    (lambda nest: pn.reshape_as(nest(X), nest([*X[:2], X[2][:1]])), ShapeError, "reshape_as: component 2 of shape"),
+    (lambda nest: pn.reshape_as(nest(X), nest(X[:2])), ShapeError, "have as many components"),
+    (lambda nest: nest(X).select(1, 2), IndexOutOfRange, "components 0 (length 2), 1 (length 0)"),
+    (lambda nest: nest(X).select(1, -1), IndexOutOfRange, "component 1 (length 0)"),
+    (lambda nest: nest(X).select(1, 2**70), IndexOutOfRange, "components 0 (length 2), 1 "),
+    (lambda nest: nest(X).select(2, -(2**70)), IndexOutOfRange, "components 0 "),
+    (lambda nest: nest(X).select(0, 3), IndexOutOfRange, "index 3 "),
+    (lambda nest: nest(LEVEL).split((1, 1), 1), ShapeError, "split: the sizes [1, 1] add up to 2"),
+    (lambda nest: nest(X).split((1, 1), 1), ShapeError, "of component 1 has size 0"),
+    (lambda nest: nest(X).split((1, 1)), ShapeError, "dimension 0 has size 3"),
+    (lambda nest: pn.cat([nest(X), nest(WIDER)], 1), StructureError,
+     "component 0 has shape (2, 5) in array 1 and (2, 4) in array 0; they may differ only along dimension 1"),
+    (lambda nest: pn.cat([nest(X), nest(LONGER)], 2), StructureError, "cat: component 0 has shape (1, 4) in array 1"),
+    (lambda nest: pn.cat([nest(X), nest(X)[:2]], 1), StructureError, "cat: array 1 has 2 components and array 0 has 3"),
+    *[(lambda nest, other=other: pn.stack([nest(X), nest(other)], 1), StructureError,
+       "stack: the operands differ at component 0")
+      for other in (LONGER, WIDER)],
+    (lambda nest: pn.stack([nest(X), nest(X)[:2]], 1), StructureError, "stack: the operands have 3 and 2 components"),
+    (lambda nest: nest(RIGHT, 2) @ nest([*INNER[:2], INNER[2][:3]]), StructureError,
+     "at component 2, the last dimension of the left operand has length 4 and the dimension of the right one that it"),
+    (lambda nest: nest(ROWS) @ nest(INNER), StructureError, "matmul: "),
+    (lambda nest: nest(ROWS) @ nest(RIGHT[:2], 2), StructureError, "3 and 2 components"),
+    (lambda nest: nest(batch([(2, 2, 3)] * 3)) @ nest(batch([(3, 3, 3)] * 3)), StructureError,
+     "there is no product of shapes (2, 2, 3) and (3, 3, 3)"),
+    *[(lambda nest, shape=shape: pn.matmul(nest(ROWS), distinct(shape)), ShapeError, "matmul: ")
+      for shape in ((2, 3), (4,), (2, 3, 2), (3, 2, 3))],
+    *[(lambda nest, shape=shape: pn.matmul(distinct(shape), nest(RIGHT, 2)), ShapeError, "matmul: ")
+      for shape in ((3, 2), (4,), (2, 2, 3), (3, 3, 2))],
+    (lambda nest: pn.matmul(nest(ROWS), distinct((2, 3, 2))), ShapeError, "has no slice for each of 3 components"),
+    (lambda nest: pn.matmul(distinct((2, 2, 3)), nest(RIGHT, 2)), ShapeError, "has no slice for each of 3 components"),
+    *[(lambda nest, count=count: pn.bmm(nest(ROWS), nest(RIGHT[:count], 2)), StructureError,
+       f"bmm: the operands have batch sizes 3 and {count}") for count in (1, 2)],
+    *[(lambda nest, count=count: pn.bmm(nest(ROWS), distinct((count, 3, 2))), ShapeError,
+       f"bmm: the operands have batch sizes 3 and {count}") for count in (1, 2)],
+    (lambda nest: pn.bmm(nest(ROWS), distinct((3, 2, 2))), ShapeError, "bmm: "),
+    (lambda nest: pn.bmm(nest(ROWS), nest(INNER)), StructureError, "bmm: at component 0, the last"),
+    (lambda nest: nest(X).reshape(3, -1, 2**70), ShapeError, "too many elements"),
+]  # fmt: skip
+
+M = pn.array(np.arange(6.0).reshape(2, 3))
+WINDOW = pn.zeros(1).broadcast_to((2**58,))
+NO_ROWS = pn.nested_array_from_strided(pn.ones(0), [[0, 2**40], [2**40, 0]])
+COLUMN = pn.nested_array_from_strided(pn.ones(1), [[2**40, 1]], [[0, 0]], [0])
+ROW = pn.ones(1).broadcast_to((2**20,))
+RANK_64 = (1,) * 64
+NESTED_64 = [pn.as_nested_array(pn.ones(RANK_64), layout=layout) for layout in (pn.strided, pn.jagged)]
+LEVEL_ROWS = pn.nested_array(np.ones((2, 1, 1)), layout=pn.jagged)
+RAGGED = pn.nested_array(X, layout=pn.jagged)
+BY_COLUMNS = pn.nested_array_from_jagged(pn.zeros(4, 2, 2), [0, 1, 2], jagged_dim=2)
+DENSE: list[ErrorInput] = [
+    (lambda: RAGGED.reshape(3, pn.nested_array(LONGER, layout=pn.jagged).size(1), 4), ShapeError, "is a ragged size"),
+    (lambda: RAGGED.reshape(RAGGED.size(1), 4), ShapeError, "is a ragged size, and not the one that dimension 0 has"),
+    (lambda: pn.linear(pn.nested_array([1.0, 2.0]), M), StructureError, "linear: the components have no dimensions"),
+    (lambda: pn.nested_array(LEVEL, layout=pn.jagged).reshape(2, 3, 2), ShapeError, "irregular"),
+    (lambda: LEVEL_ROWS.squeeze(1), DimensionError,
+     "squeeze: dimension 1 is irregular, and stays whatever the lengths"),
+    (lambda: BY_COLUMNS.view(2, 2, -1, 4), ShapeError, "view: the elements of the components do not lie in the order"),
+    (lambda: BY_COLUMNS.reshape(2, 8), ShapeError, "reshape: shape (2, 8) has no place for the ragged dimension 2"),
+    (lambda: BY_COLUMNS.chunk(2, 2), DimensionError, "chunk: dimension 2 is irregular"),
+    (lambda: M.reshape(4), ShapeError, "6 elements, which do not fill"),
+    (lambda: M.reshape(-1, -1), ShapeError, "one -1"),
+    (lambda: M.reshape(-(2**70)), ShapeError, "one -1"),
+    (lambda: M.T.view(6), ShapeError, "cannot be seen in the shape"),
+    (lambda: M.permute((0, 0)), DimensionError, "permute"),
+    (lambda: M.transpose(), TypeError, "transpose: 'dim0' is not given, and 'dim1' is not given"),
+    (lambda: M.squeeze(1), ShapeError, "squeeze: dimension 1 has size 3"),
+    (lambda: M.broadcast_to((3, 3)), ShapeError, "broadcast_to: shapes (2, 3) and (3, 3) do not broadcast"),
+    *[(lambda shape=shape: pn.zeros(3, 1).expand(*shape), ShapeError, "broadcast_to: ")
+      for shape in ((-1, 3, 4), (3, -2), (2, 1), (3,))],
+    (lambda: M.select(1, 3), IndexOutOfRange, "index 3 is out of bounds for dimension 1 with size 3"),
+    (lambda: M.select(0, -(2**70)), IndexOutOfRange, "select"),
+    (lambda: M.narrow(1, 2, 2), IndexOutOfRange, "narrow: start (2) + length (2) exceeds dimension size (3)"),
+    (lambda: M.narrow(0, 0, 2**70), IndexOutOfRange, "narrow"),
+    (lambda: M.chunk(0), ArgumentError, "chunk: chunks must be greater than 0, not 0"),
+    (lambda: pn.zeros(0, 2).chunk(2**20 + 1), ArgumentError, "at most 1048576"),
+    (lambda: M.split((2, 2), 1), ShapeError, "dimension 1 has size 3"),
+    (lambda: M.split(0), ArgumentError, "split: a piece has at least 1 entry, not 0"),
+    (lambda: pn.zeros(2**40, 0).split(1), ArgumentError, "pieces without elements are too many"),
+    (lambda: M.as_strided((4,), (2,)), ShapeError, "reaches element 6"),
+    (lambda: M.T.as_strided((1,), (1,)), ShapeError, "as_strided: the array is not contiguous"),
+    (lambda: M.as_strided((2,), (-1,)), ShapeError, "as_strided: sizes (2,) and strides (-1,) must be as many"),
+    (lambda: M.as_strided((2,), (2**70,)), ShapeError, "reaches element"),
+    (lambda: pn.cat([]), StructureError, "cat: there is nothing to join"),
+    (lambda: pn.stack([], 1), StructureError, "stack: there is nothing to join"),
+    (lambda: pn.cat([M, M.T]), ShapeError, "cat: array 1 has shape (3, 2) and array 0 has shape (2, 3)"),
+    (lambda: pn.stack([M, M.T]), ShapeError, "stack: array 1 has shape (3, 2) and array 0 has shape (2, 3)"),
+    *[(lambda join=join, given=given: join(given), ArgumentError, f"{join.__name__}: ") for join in (pn.cat, pn.stack)
+      for given in (None, 1, 1.0, np.float64(1), np.ones(2), M)],
+    (lambda: M @ M, ShapeError, "matmul: the last dimension of (2, 3) has size 3"),
+    (lambda: M @ 2.0, ShapeError, "both operands need at least one dimension"),
+    (lambda: pn.bmm(M, M), ShapeError, "bmm: shapes (2, 3) and (2, 3) must have three dimensions each"),
+    (lambda: pn.linear(M, M.T), ShapeError, "weight must have shape (out, 3)"),
+    (lambda: pn.linear(M, M, pn.array([1.0])), ShapeError, "bias must have shape (2,)"),
+    # more elements, or dimensions, than any memory has
+    *[(call, ShapeError, f"{name}: shape (") for name, call in (
+        ("zeros", lambda: pn.zeros(2**70)), ("zeros", lambda: pn.zeros(2**59)),
+        ("zeros", lambda: pn.zeros(0, 2**62, 8)),
+        ("rand", lambda: pn.rand(2**62)), ("full", lambda: pn.full((2**62,), 1)),
+        ("array", lambda: pn.array(np.zeros((0, 2**62), np.int8))),
+        ("exp", lambda: pn.exp(np.zeros((0, 2**62), np.int8))),
+        ("reshape", lambda: pn.zeros(0).reshape(2**32, 2**32)), ("reshape", lambda: M.reshape(2**70)),
+        ("view", lambda: pn.zeros(0).view(2**32, 2**32)),
+        ("unflatten", lambda: pn.zeros(0).unflatten(0, (2**32, 2**32))),
+        ("unflatten", lambda: pn.zeros(0, 2).unflatten(0, (0, 2**59))),
+        ("as_strided", lambda: M.as_strided((2**70,), (0,))),
+        ("as_strided", lambda: M.as_strided((2**40, 2**40), (0, 0))),
+        ("broadcast_to", lambda: M.broadcast_to((2**60, 2, 3))),
+        ("add", lambda: WINDOW + pn.zeros(1, 1).broadcast_to((2, 1))),
+        ("matmul", lambda: pn.zeros(2**40, 0) @ pn.zeros(0, 2**40)),
+        ("matmul", lambda: M.as_strided((2**40, 1), (0, 0)) @ M.as_strided((1, 2**40), (0, 0))),
+        ("cat", lambda: pn.cat([WINDOW, WINDOW])), ("stack", lambda: pn.stack([WINDOW, WINDOW], 1)),
+        ("sum", lambda: NO_ROWS.sum(0)), ("mean", lambda: NO_ROWS.mean(0)),
+        ("to_padded_array", lambda: pn.to_padded_array(NO_ROWS, 0.0)),
+        ("sub", lambda: pn.nested_array_from_jagged(COLUMN[0], [0, 2**40]) - ROW))],
+    *[(call, ShapeError, f"{name}: an array has at most 64 dimensions, this one would have 65") for name, call in (
+        ("zeros", lambda: pn.zeros((1,) * 65)), ("unsqueeze", lambda: pn.zeros(RANK_64).unsqueeze(0)),
+        ("unflatten", lambda: pn.zeros((1,) * 63).unflatten(0, (1, 1, 1))),
+        ("reshape", lambda: pn.zeros(1).reshape((1,) * 65)), ("stack", lambda: pn.stack([pn.zeros(RANK_64)])),
+        ("unsqueeze", lambda: NESTED_64[0].unsqueeze(1)), ("stack", lambda: pn.stack(NESTED_64[:1], 1)))],
+    (lambda: NESTED_64[1][:, None], ShapeError, "at most 64"),
+    (lambda: pn.zeros(1, 1).broadcast_to((2**30, 1)) + pn.zeros(1).broadcast_to((2**40,)), ShapeError, "can exist"),
+    (lambda: COLUMN + COLUMN.transpose(1, 2), StructureError, "add: "),
+    (lambda: COLUMN * ROW, StructureError, "mul: "),
+    (lambda: pn.nested_array([np.zeros((0, 1))]).reshape(1, 2**32, 2**32), ShapeError, "too many elements"),
+    (lambda: pn.nested_array_from_strided(pn.ones(0), [[0, 2**58]] * 9).to_dense(), ShapeError, "too many elements"),
+    *[(lambda limits=limits: pn.arange(*limits), ArgumentError, "more numbers than fit anywhere")
+      for limits in ((2**59,), (2**62,), (0, 2**62, 3), (0.0, 1e300))],
+]  # fmt: skip
