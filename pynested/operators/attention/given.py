@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -72,11 +71,14 @@ def shape_of(weight: Any) -> tuple[int, ...]:
     return tuple(getattr(weight, "shape", np.shape(weight)))
 
 
+MOST = float(np.finfo(np.float64).max)
+
+
 def scale_of(op: str, scale: Any) -> float | None:
     """A finite number, or None."""
     if scale is None:
         return None
     number = canonical_number(op, "scale", scale)
-    if type(number) is bool or not math.isfinite(number):
+    if type(number) is bool or not -MOST <= number <= MOST:
         raise ArgumentError(f"{op}: scale must be a finite number, not {in_words(number)}.")
     return float(number)

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 
 from pynested.autograd import Array, no_grad
+from pynested.autograd.arguments.shapes import possible_shape
 from pynested.autograd.array import raw
 from pynested.autograd.default_device import chosen_device
 from pynested.autograd.numbers import in_words
@@ -79,7 +80,8 @@ def create_block_mask(
 
 def _sizes(op: str, **given: int | None) -> list[int]:
     """The sizes that are given, 1 for those that are None."""
-    return [1 if one is None and name in "BH" else size_of(op, name, one) for name, one in given.items()]
+    found = [1 if one is None and name in "BH" else size_of(op, name, one) for name, one in given.items()]
+    return list(possible_shape(op, tuple(found)))
 
 
 def create_mask(
