@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
 from pynested.spec.encoding import Components
 
 from ..nests import assert_same, batch, distinct, nest, place, plain
@@ -180,40 +178,3 @@ def test_half_precision_is_computed_wide() -> None:
 
 Q, K = nest(batch([(2, 2, 3), (2, 1, 3)]), ragged=2), nest(batch([(2, 3, 3), (2, 1, 3)], 1), ragged=2)
 DENSE = pn.zeros(2, 2, 3, 3)
-REFUSED = (
-    ((Q, K, Q), StructureError, "at component 0, key and value have 3 and 2 rows"),
-    ((Q, K[..., :2], K), StructureError, "query and key have 3 and 2 elements in a row"),
-    ((Q, K[:1], K), StructureError, "2 and 1 components"),
-    ((Q, K[:, 0], K), StructureError, "4 and 3 dimensions"),
-    ((Q.transpose(2, 3), K, K), StructureError, "dimension 3 of query, the last one, is irregular"),
-    ((Q, DENSE[..., :2], DENSE), ShapeError, "query and key have 3 and 2 elements"),
-    ((Q, pn.zeros(2, 3, 3, 3), DENSE), ShapeError, r"sizes \(2,\) and \(3,\) before their matrices"),
-    ((Q, pn.zeros(3, 2, 3, 3), DENSE), ShapeError, "key has shape .3, 2, 3, 3., and there are 2 components"),
-    ((Q, pn.zeros(3), DENSE), ShapeError, "key has shape .3,.; a dense operand has from 2 to 4 dimensions"),
-    ((DENSE, DENSE[..., :2, :], DENSE), ShapeError, "key and value have 2 and 3 rows"),
-    ((pn.zeros(3), DENSE, DENSE), ShapeError, "query has shape .3,.; it must be a matrix at least"),
-    ((DENSE, DENSE, DENSE, pn.zeros(1, 2, 2, 3, 3)), ShapeError, "more dimensions than the scores"),
-    ((Q, K, K, pn.zeros(1, 4)), ShapeError, r"attn_mask has shape \(1, 1, 4\) where the scores have \(2, 2, 3\)"),
-    ((Q, K, K, pn.zeros(1, 1, dtype=pn.int64)), DTypeError, "attn_mask is int64; it must be bool"),
-    ((Q, K, K, 1.0), ArgumentError, "attn_mask must be an array, not 1.0"),
-    ((Q.to(pn.int64), K, K), DTypeError, "needs a floating point array"),
-)
-
-
-@pytest.mark.parametrize(("given", "kind", "text"), REFUSED)
-def test_what_does_not_fit_is_named(given: Any, kind: Any, text: str) -> None:
-    with pytest.raises(kind, match=text):
-        attend(*given)
-
-
-def test_options_that_do_not_fit_are_named() -> None:
-    with pytest.raises(ArgumentError, match=re.escape("is_causal=True is a mask, and attn_mask another one")):
-        attend(Q, K, K, pn.zeros(1, 1), is_causal=True)
-    with pytest.raises(ArgumentError, match="scale must be a finite number, not inf"):
-        attend(Q, K, K, scale=np.inf)
-    with pytest.raises(StructureError, match="at component 0, the 2 heads of query do not divide into groups"):
-        three = nest(batch([(3, 1, 3), (3, 1, 3)]), ragged=2)
-        attend(Q, three, three, enable_gqa=True)
-    with pytest.raises(StructureError, match="enable_gqa=True needs a dimension of heads"):
-        rows = nest(batch([(2, 3), (1, 3)]))
-        attend(rows, rows, rows, enable_gqa=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, ShapeError, StructureError
+from pynested.backends.errors import ArgumentError
 from pynested.operators.attention import masks
 
 from ..nests import batch, nest
@@ -119,52 +119,9 @@ class TestPictures:
         assert mask.to_string() == "" and mask.sparsity() == 0
 
 
-WRONG: tuple[tuple[Any, Any, str], ...] = (
-    (lambda b, h, i, j: i - j, DTypeError, "mask_mod returned int64, in component 0, queries 0 to 4, keys 0 to 2"),
-    (lambda b, h, i, j: True, ArgumentError, "mask_mod returned a bool, in component 0"),
-    (lambda b, h, i, j: (i >= j)[:, :1, :2], ShapeError, r"shape \(1, 1, 2\), .* broadcast against \(2, 5, 3\)"),
-    (lambda b, h, i, j: (i >= j)[None], ShapeError, r"shape \(1, 1, 5, 3\)"),
-    (lambda b, h, i, j: pn.zeros(1, device="emulated") == 0, DeviceError, "returned an array on 'emulated'.* 'cpu'"),
-    (None, ArgumentError, "mask_mod must be a function, not None"),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(("mod", "kind", "text"), WRONG)
-def test_what_a_function_must_not_return_is_named(mod: Any, kind: Any, text: str) -> None:
-    with pytest.raises(kind, match=text):
-        pn.create_nested_block_mask(mod, Q, K)
-
-
 @pytest.mark.parametrize("sizes", [(3, 2), (1, 1), (None, None), (None, 2)])
 def test_numbers_of_components_and_heads_may_come_first(sizes: Any) -> None:
     def mod(b: Any, h: Any, i: Any, j: Any) -> Any:
         return i >= j + b + h
 
     assert str(pn.create_nested_block_mask(mod, *sizes, Q)) == str(pn.create_nested_block_mask(mod, Q))
-
-
-def test_other_numbers_of_components_and_heads_are_refused() -> None:
-    causal = FUNCTIONS[0][0]
-    with pytest.raises(ArgumentError, match="B is 2, and q_nt has 3 components. Give None, 1 or that number"):
-        pn.create_nested_block_mask(causal, 2, 2, Q)
-    with pytest.raises(ArgumentError, match="H is 3, and q_nt has 2 heads"):
-        pn.create_nested_block_mask(causal, 3, 3, Q)
-
-
-def test_what_does_not_fit_is_named() -> None:
-    causal = FUNCTIONS[0][0]
-    with pytest.raises(ArgumentError, match="q_nt must be a nested array, or kv_nt, not 1. For dense ones"):
-        pn.create_nested_block_mask(causal, 1, 1)  # type: ignore[arg-type]
-    with pytest.raises(StructureError, match="the components of q_nt have 1 dimensions"):
-        pn.create_nested_block_mask(causal, pn.nested_array([[1.0]]))
-    with pytest.raises(StructureError, match="q_nt and kv_nt have 3 and 2 components"):
-        pn.create_nested_block_mask(causal, Q, K[:2])
-    for size in (0, -1, (2, 0)):
-        with pytest.raises(ArgumentError, match="BLOCK_SIZE must be 1 or more"):
-            pn.create_nested_block_mask(causal, Q, K, size)
-    with pytest.raises(ArgumentError, match="one size or two, not"):
-        pn.create_nested_block_mask(causal, Q, K, (1, 2, 3))  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="Q_LEN must be 0 or more, not -1"):
-        pn.create_block_mask(causal, 1, 1, -1, 1)
-    with pytest.raises(ArgumentError, match="H must be an integer, not 1.5"):
-        pn.create_block_mask(causal, 1, 1.5, 1, 1)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, IndexOutOfRange, ShapeError
+from pynested.backends.errors import ArgumentError, DeviceError, ShapeError
 
 from ..nests import distinct, plain
 from .test_block_mask import K, Q
@@ -95,27 +95,6 @@ def test_it_goes_to_every_device_as_it_is() -> None:
     assert mask.to("cpu") is mask is mask.to("emulated")
     with pytest.raises(DeviceError, match="nowhere"):
         mask.to("nowhere")
-
-
-WRONG: tuple[tuple[Any, Any, str], ...] = (
-    (([1], [[0]], [1]), ArgumentError, "full_kv_num_blocks and full_kv_indices are given together"),
-    (([1], [[0]], [1], [[0]]), ArgumentError, "component 0, head 0, row 0, column 0 is listed as partial and as full"),
-    (([1], [[0]], [1, 0], [[0], [0]]), ShapeError, "must have the shapes of those of partial ones"),
-    (([2], [[0]]), IndexOutOfRange, "kv_num_blocks has 2 in component 0, of 1 columns"),
-    (([-1], [[0]]), IndexOutOfRange, "kv_num_blocks has -1"),
-    (([1, 1], [[0, 1], [2, 0]]), IndexOutOfRange, "kv_indices has 2 in component 0, of 2 columns"),
-    (([1, 2], [[0, 1], [1, 1]]), ArgumentError, "kv_indices has a column twice in component 0, head 0, row 1"),
-    (([1, 1], [[0]]), ShapeError, r"kv_num_blocks has shape \(2,\) and kv_indices \(1, 1\)"),
-    ((1, [0]), ShapeError, r"kv_indices has shape \(1,\); it must be \(B, H, rows, columns\)"),
-    (([1.0], [[0]]), DTypeError, "kv_num_blocks is float64; it must hold integers"),
-    ((pn.nested_array([[[1]]]), [[[[0]]]]), ArgumentError, "must both be nested, or both dense"),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(("lists", "kind", "text"), WRONG, ids=[one[2][:30] for one in WRONG])
-def test_lists_that_are_none_are_named(lists: Any, kind: Any, text: str) -> None:
-    with pytest.raises(kind, match=text):
-        pn.BlockMask.from_kv_blocks(*lists)
 
 
 def test_lengths_and_sizes_that_do_not_fit_are_named() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, IndexOutOfRange, ShapeError
+from pynested.backends.errors import ArgumentError, ShapeError
 
 from ..nests import batch, distinct, nest, plain
 from .test_block_mask import states
@@ -153,28 +153,6 @@ def test_a_function_in_its_place_that_looks_at_heads() -> None:
     own = pn.array(pairs(lambda b, h, i, j: i >= j + h, 0, 2, 4, 4))
     due = pn.scaled_dot_product_attention(x, x, x, own)
     np.testing.assert_allclose(pn.flex_attention(x, x, x, block_mask=mask).numpy(), due.numpy(), rtol=1e-14)
-
-
-WRONG: tuple[tuple[Any, Any, str], ...] = (
-    (3, IndexOutOfRange, "index 3 of a block mask is outside its 3 components"),
-    ((0, 2), IndexOutOfRange, "index 2 of a block mask is outside its 2 heads of component 0"),
-    ((slice(None), 0, -3), IndexOutOfRange, "index -3 .* outside its 0 blocks of queries of component 1"),
-    (([True, False],), IndexOutOfRange, "2 bools for 3 components"),
-    ((0, 0, 0, 0), ArgumentError, "by components, heads and blocks of queries, not by 4 entries"),
-    (1.5, ArgumentError, "must be an integer, not 1.5"),
-    (None, ArgumentError, "has integers, slices, and vectors of integers or bools, not None"),
-    ((..., 0), ArgumentError, "vectors of integers or bools, not Ellipsis"),
-    ([[0, 1]], ArgumentError, "vectors of integers or bools"),
-    ([0.5], ArgumentError, "integers or bools, not float64"),
-    (True, ArgumentError, "must be an integer, not True"),
-)
-
-
-@pytest.mark.parametrize(("index", "kind", "text"), WRONG, ids=lambda one: str(one)[:30])
-def test_what_it_cannot_be_is_named(index: Any, kind: Any, text: str) -> None:
-    mask = pn.create_nested_block_mask(striped, Q, K, 2)
-    with pytest.raises(kind, match=text):
-        mask[index]
 
 
 def test_a_last_block_with_fewer_queries_stays_last() -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import DTypeError, ShapeError, StructureError
+from pynested.backends.errors import DTypeError
 
 from ..nests import assert_same, batch, distinct, everywhere, nest, place
 
@@ -35,14 +34,6 @@ class TestCompared:
         x = [np.array([-128, 127], np.int8), np.array([0], np.int8)]
         for number in (300, -300):
             assert_same(getattr(pn, name)(lay(x), number), [COMPARED[name](one.astype(int), number) for one in x])
-
-    def test_different_lengths(self, lay: Any, layout: Any, name: str) -> None:
-        with pytest.raises(StructureError, match=re.escape("component 2: lengths 3 and 1 along dimension 1")):
-            getattr(pn, name)(lay(X), nest([*Y[:2], Y[2][:1]], layout))
-        with pytest.raises(StructureError, match="3 and 2 components"):
-            getattr(pn, name)(lay(X), nest(Y[:2], layout))
-        with pytest.raises(ShapeError, match=re.escape("(3, 2)")):
-            getattr(pn, name)(lay(X), distinct((3, 2)))
 
     def test_there_is_no_gradient(self, layout: Any, name: str) -> None:
         made = place(X, layout, grad=True)
@@ -158,13 +149,6 @@ class TestWhere:
         bad = lay([np.array([np.nan, np.inf]), np.array([np.nan])])
         assert_same(pn.where(chosen, 1.0, bad), [np.array([1.0, np.inf]), np.array([1.0])])
 
-    def test_different_lengths(self, lay: Any, layout: Any) -> None:
-        chosen = lay([x > 0 for x in X])
-        with pytest.raises(StructureError, match="component 2"):
-            pn.where(chosen, nest([*Y[:2], Y[2][:1]], layout), 0.0)
-        with pytest.raises(ShapeError, match=re.escape("(3, 2)")):
-            pn.where(chosen, distinct((3, 2)), 0.0)
-
     def test_gradient(self, layout: Any, placement: str) -> None:
         a, b = place(X, layout, placement, grad=True), place(Y, layout, placement, grad=True)
         result = pn.where(nest([x > 0 for x in X], layout), a.array, b.array)
@@ -174,15 +158,6 @@ class TestWhere:
 
 
 class TestMaskedFill:
-    def test_the_result_has_the_shape_of_the_array(self, layout: Any) -> None:
-        thin = nest([x[:, :1] for x in X], layout)
-        wide = nest([x > 0 for x in X], layout)
-        for mask in (wide, DENSE > 0):
-            with pytest.raises((ShapeError, StructureError)):
-                pn.masked_fill(thin, mask, 0.0)
-        with pytest.raises((ShapeError, StructureError)):
-            pn.masked_fill(distinct((3, 1, 2)), wide, 0.0)
-
     def test_the_value_fits(self, lay: Any) -> None:
         ints = [np.array([1, 2], np.int8), np.array([3], np.int8)]
         flags = lay([np.array([True, False]), np.array([True])])
@@ -196,10 +171,6 @@ class TestMaskedFill:
             flags.masked_fill(flags, 2)
         with pytest.raises(DTypeError, match="bool"):
             lay(ints).masked_fill(lay(ints), 0)
-
-    def test_different_lengths(self, lay: Any, layout: Any) -> None:
-        with pytest.raises(StructureError, match=re.escape("component 2: lengths 3 and 1 along dimension 1")):
-            pn.masked_fill(lay(X), nest([x > 0 for x in [*Y[:2], Y[2][:1]]], layout), 0.0)
 
     def test_gradient(self, layout: Any, placement: str) -> None:
         made = place(X, layout, placement, grad=True)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, GradientError
 from pynested.spec.encoding import Components
 
 from ..nests import assert_same, batch, distinct, nest, place, plain
@@ -156,12 +155,6 @@ class TestWhatAFunctionUses:
         flex(Q, K, K, mod)
         assert seen == [(b, (2, n, 3), (2, 1, 1), (1, n, 1), (1, 1, 3), [[[0]], [[1]]]) for b, n in ((0, 2), (2, 3))]
 
-    def test_it_must_do_the_same_again(self) -> None:
-        factors = iter((1.0, 1.0, 2.0, 2.0))
-        out = flex(Q.detach().requires_grad_(), K, K, lambda s, b, h, i, j: s * next(factors))
-        with pytest.raises(GradientError, match="checkpoint of flex_attention: called again"):
-            out.sum().backward()
-
 
 class TestLogSums:
     def test_of_scores(self, layout: Any) -> None:
@@ -248,20 +241,6 @@ class TestWhatIsAskedForBesides:
             np.testing.assert_array_equal(found.max_scores.numpy(), np.minimum(due, 0))
         _, found = flex(Q[:0], K[:0], K[:0], return_aux=pn.AuxRequest(True, True))
         assert found.lse.shape[:2] == found.max_scores.shape[:2] == (0, 2)
-
-    @pytest.mark.parametrize("given", [True, "lse", (True, True), {"lse": True}, pn.AuxOutput()])
-    def test_other_than_a_request_is_refused(self, given: Any) -> None:
-        with pytest.raises(ArgumentError, match=r"return_aux must be an AuxRequest, not .*pn\.AuxRequest\(lse=True"):
-            flex(Q, K, K, return_aux=given)
-
-    def test_a_request_of_neither_true_nor_false_is_refused(self) -> None:
-        for name, wrong in product(("lse", "max_scores"), ("no", 1, None)):
-            with pytest.raises(ArgumentError, match=f"return_aux.{name} must be True or False, not {wrong!r}"):
-                flex(Q, K, K, return_aux=pn.AuxRequest(**{name: wrong}))
-
-    def test_two_ways_to_ask_at_once_are_refused(self) -> None:
-        with pytest.raises(ArgumentError, match="return_lse=True .* and return_aux .*; give one of them"):
-            flex(Q, K, K, return_lse=True, return_aux=pn.AuxRequest())
 
 
 class TestDerivatives:

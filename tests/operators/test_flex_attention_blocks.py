@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import tracemalloc
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, IndexOutOfRange, ShapeError, StructureError
+from pynested.backends.errors import IndexOutOfRange
 from pynested.operators.attention import by_blocks
 
 from ..nests import assert_same, batch, distinct, nest, plain
@@ -131,21 +130,6 @@ def test_on_a_device() -> None:
 
 X = pn.array(distinct((1, 2, 2, 2)))
 HALF = pn.create_block_mask(lambda b, h, i, j: i >= j, 1, 1, 2, 2, BLOCK_SIZE=1)
-WRONG: tuple[tuple[Any, Any, str], ...] = (
-    (lambda s, b, h, i, j: s[0], ShapeError, r"score_mod returned shape \(2, 2\) for scores of shape \(2, 2, 2\), in"),
-    (lambda s, b, h, i, j: i - j, ShapeError, r"shape \(1, 2, 2\) for scores of shape \(2, 2, 2\)"),
-    (lambda s, b, h, i, j: s > 0, DTypeError, "score_mod returned bool for scores of float64, in component 0"),
-    (lambda s, b, h, i, j: s.to(pn.float32), DTypeError, "returned float32 for scores of float64"),
-    (lambda s, b, h, i, j: None, ArgumentError, "score_mod returned a NoneType, in component 0"),
-    (lambda s, b, h, i, j: s.numpy(), ArgumentError, "score_mod returned a ndarray"),
-    (3, ArgumentError, "score_mod must be a function, not 3"),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(("mod", "kind", "text"), WRONG)
-def test_what_a_function_must_not_return_is_named(mod: Any, kind: Any, text: str) -> None:
-    with pytest.raises(kind, match=text):
-        flex(X, X, X, mod)
 
 
 def test_indices_one_after_the_other_are_advised_against() -> None:
@@ -163,29 +147,3 @@ def test_indices_one_after_the_other_are_advised_against() -> None:
     with pytest.raises(IndexOutOfRange) as caught:
         bias[2]
     assert not hasattr(caught.value, "__notes__")
-
-
-def test_what_does_not_fit_is_named() -> None:
-    with pytest.raises(ArgumentError, match="block_mask must be a BlockMask, not "):
-        flex(X, X, X, block_mask=3)
-    with pytest.raises(ShapeError, match="block_mask is for 2 queries and 2 keys in component 0, which has 2 and 1"):
-        flex(X, X[:, :, :1], X[:, :, :1], block_mask=HALF)
-    mask = pn.create_nested_block_mask(lambda b, h, i, j: h >= j, Q, K)
-    with pytest.raises(
-        StructureError, match="block_mask is for 2 queries and 3 keys in component 0, which has 3 and 3"
-    ):
-        flex(K, K, K, block_mask=mask)
-    with pytest.raises(StructureError, match="block_mask is for 3 components, and there are 2"):
-        flex(Q[:2], K[:2], K[:2], block_mask=mask)
-    with pytest.raises(StructureError, match="block_mask has 2 heads in component 0, which has 1"):
-        flex(Q[:, :1], K[:, :1], K[:, :1], block_mask=mask)
-    with pytest.raises(StructureError, match="flex_attention: at component 0, key and value have 3 and 2 rows"):
-        flex(Q, K, Q)
-    with pytest.raises(ShapeError, match="flex_attention: the first sizes are 2 and 3"):
-        flex(pn.zeros(2, 1, 1, 1), pn.zeros(3, 1, 1, 1), pn.zeros(3, 1, 1, 1))
-    with pytest.raises(ArgumentError, match=re.escape("flex_attention: scale must be a finite number, not inf")):
-        flex(X, X, X, scale=np.inf)
-    with pytest.raises(DTypeError, match="flex_attention: needs a floating"):
-        flex(X.to(pn.int64), X, X)
-    with pytest.raises(DeviceError):
-        flex(X, X, X, lambda s, b, h, i, j: s + pn.array(1.0, device="emulated"))

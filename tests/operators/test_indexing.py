@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange
+from pynested.backends.errors import IndexOutOfRange
 
 from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, nest, place
 
@@ -83,18 +82,6 @@ class TestIntegers:
             assert_same(lay(FULL)[:, i, None], [x[i, None] for x in FULL])
         assert isinstance(lay(FULL)[:, 0], pn.Array) is (layout is pn.jagged)
 
-    def test_out_of_range(self, lay: Any) -> None:
-        with pytest.raises(IndexOutOfRange, match="index 3"):
-            lay(X)[3]
-        with pytest.raises(IndexOutOfRange, match=re.escape("component 1 (length 0)")):
-            lay(X)[:, 0]
-        with pytest.raises(IndexOutOfRange, match=re.escape("components 0 (length 2), 1 (length 1)")):
-            lay(FULL)[:, -3]
-        with pytest.raises(IndexOutOfRange, match="index 3"):
-            lay(X)[:, :, 3]
-        with pytest.raises(IndexOutOfRange):
-            lay(X)[0, 2]
-
 
 class TestNoneAndEllipsis:
     def test_none_makes_a_dimension(self, lay: Any) -> None:
@@ -108,28 +95,6 @@ class TestNoneAndEllipsis:
         for index in (..., (...,), (ALL, ...), (..., ALL), (ALL, ALL, ALL, ...), ()):
             assert_same(lay(X)[index], X)
         assert_same(lay(X)[1:, ..., ::2], [x[..., ::2] for x in X[1:]])
-
-    def test_refused(self, lay: Any) -> None:
-        for index in (None, (None, ALL), (None, ...)):
-            with pytest.raises(DimensionError, match="None before the batch"):
-                lay(X)[index]
-        for index in ((ALL,) * 4, (0, 0, 0, 0), (..., ..., 0)):
-            with pytest.raises(DimensionError):
-                lay(X)[index]
-        for index in (
-            True,
-            1.0,
-            "a",
-            (ALL, [0, 1]),
-            (ALL, np.array([0, 1])),
-            (0, 1.0, [0]),
-            (ALL, False),
-            slice(None, None, 0),
-            (ALL, slice(0.5, None)),
-            slice("a"),
-        ):
-            with pytest.raises(ArgumentError):
-                lay(X)[index]
 
 
 def test_nothing(lay: Any, layout: Any) -> None:

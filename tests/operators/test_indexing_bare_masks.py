@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError
 
 VALUES = np.arange(6.0).reshape(2, 3)
 REST = ((), (1,), (slice(1, None),), (..., 2), (None,), (slice(None), slice(None, None, -1)))
@@ -56,13 +55,3 @@ def test_a_component_of_a_nested_array_is_indexed_behind_an_integer() -> None:
     nt = pn.nested_array([[1.0, 2.0], [3.0]])
     assert nt[0, np.array(True)].tolist() == [[1.0, 2.0]]
     assert nt[0, pn.array(True), 1:].tolist() == [[2.0]]
-
-
-def test_other_places_are_refused() -> None:
-    x, nt, true = pn.array(VALUES), pn.nested_array([[1.0, 2.0], [3.0]]), pn.array(True)
-    for wrong in (
-        lambda: x[True], lambda: x[:, true], lambda: x[true, [0, 1]], lambda: x[true, true], lambda: nt[true],
-        lambda: nt[true, 0], lambda: nt[:, true], lambda: nt.__setitem__(true, 1.0),
-    ):  # fmt: skip
-        with pytest.raises(ArgumentError, match="index"):
-            wrong()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from typing import Any
 
@@ -13,10 +12,7 @@ from hypothesis import strategies as st
 
 import pynested as pn
 from pynested.backends.errors import (
-    ArgumentError,
     DeviceError,
-    DimensionError,
-    GradientError,
     IndexOutOfRange,
     StructureError,
 )
@@ -68,22 +64,6 @@ class TestComponents:
         (made.array[[2, 0, 2]] * 3.0).sum().backward()
         assert_same(made.gradient(), [np.full(x.shape, 3.0 * n) for x, n in zip(X, (1, 0, 2), strict=True)])
 
-    def test_refused(self, lay: Any) -> None:
-        with pytest.raises(IndexOutOfRange, match=re.escape("index: 3, at place 1 of the index, is out of bounds")):
-            lay(X)[[0, 3]]
-        with pytest.raises(IndexOutOfRange, match="mask of 2 entries picks from a batch of components of 3"):
-            lay(X)[[True, False]]
-        with pytest.raises(ArgumentError, match="one dimension, not 2"):
-            lay(X)[np.zeros((3, 1), np.int64)]
-        for wrong in ([0.5], np.array([1.0]), ["a"], [None], [[0], [1, 2]]):
-            with pytest.raises(ArgumentError, match="holds integers, or bools"):
-                lay(X)[wrong]
-        for index in ((ALL, [0]), (slice(1), [1]), (..., [0]), (ALL, [True, False, True])):
-            with pytest.raises(ArgumentError, match="first entry"):
-                lay(X)[index]
-        with pytest.raises(DimensionError, match="too many"):
-            lay(X)[[0], 0, 0, 0]
-
 
 class TestPlacesOfSeveralDimensions:
     """A dense array by integers in an array of any shape, as in NumPy; components are named by vectors only."""
@@ -98,13 +78,6 @@ class TestPlacesOfSeveralDimensions:
         given[at].sum().backward()
         due = np.bincount(at.ravel() % 4, minlength=4)[:, None, None] * np.ones(x.shape)
         np.testing.assert_array_equal(given.grad.numpy(), due)
-
-    def test_one_that_is_not_there(self) -> None:
-        with pytest.raises(
-            IndexOutOfRange,
-            match="index: 4, at place 2 of the index, is out of bounds for dimension 0 of an array of 4",
-        ):
-            pn.zeros(4)[[[0, 1], [4, 2]]]
 
 
 class TestMasks:
@@ -147,18 +120,6 @@ class TestMasks:
         assert (len(chosen), chosen.ndim, chosen.layout) == (0, 2, layout)
         assert_same(lay(X)[lay(X) > 99], [np.zeros(0)] * 3)
 
-    def test_refused(self, lay: Any) -> None:
-        with pytest.raises(StructureError, match=re.escape("shape (1, 3) at component 0 of shape (2, 3)")):
-            lay(X)[nest([one[:1] for one in HOLDS])]
-        with pytest.raises(StructureError, match="2 components picks from 3 dimensions and 3 components"):
-            lay(X)[nest(HOLDS[:2])]
-        with pytest.raises(StructureError, match="2 to 3 dimensions"):
-            lay(X)[nest(HOLDS).unsqueeze(1)]
-        with pytest.raises(ArgumentError, match="mask of bools, not of int64"):
-            lay(X)[nest([one.astype(np.int64) for one in HOLDS])]
-        with pytest.raises(ArgumentError, match="stands alone"):
-            lay(X)[nest(HOLDS), 0]
-
 
 class TestDense:
     def test_by_integers_and_masks(self) -> None:
@@ -183,19 +144,6 @@ class TestDense:
         x = pn.array(np.arange(3.0))
         x[[2, 0]] = [5.0, 6.0]
         assert x.tolist() == [6.0, 1.0, 5.0]
-
-    def test_refused(self) -> None:
-        x = pn.array(np.arange(3.0))
-        with pytest.raises(DimensionError, match=re.escape("2 were indexed (the array has shape (3,))")):
-            x[np.ones((2, 1), np.bool_)]
-        with pytest.raises(IndexOutOfRange, match="place 0"):
-            x[[3]]
-        with pytest.raises(StructureError, match="names it twice"):
-            x[[1, 1]] = 0.0
-        with pytest.raises(StructureError, match="Nest it first"):
-            pn.getitem(x, nest(HOLDS))
-        with pytest.raises(GradientError, match=re.escape("pn.where(mask, value, x)")):
-            x.requires_grad_()[[0]] = 1.0
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="the emulation needs g++")
@@ -250,12 +198,3 @@ def test_any_list(lengths: list[int], picks: list[int], layout: Any, placement: 
                 one[picks]
         return
     assert_same(x[picks], [components[i] for i in picks])
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_what_is_wrong_whatever_the_array_holds_is_said_first(layout: Any) -> None:
-    """Too many entries are so for every batch; whether a component is there depends on this one."""
-    x = nest([np.zeros((2, 1))], layout)
-    for one in (x, x[0:0]):
-        with pytest.raises(DimensionError, match="too many"):
-            one[[7], :, :, :]

@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 import pynested as pn
 from pynested.backends.errors import (
     ArgumentError,
-    DimensionError,
     IndexOutOfRange,
     PynestedError,
-    ShapeError,
     StructureError,
 )
 
@@ -59,25 +57,6 @@ class TestSeveralArrays:
         assert_same([x], [bare])
         with pytest.raises(StructureError, match="names it twice"):
             x[[0, 0], [1, 1]] = 1.0
-
-    def test_what_they_cannot_be_is_named(self) -> None:
-        x = pn.zeros(4, 2, 3)
-        for index, kind, text in (
-            (([0], [2]), IndexOutOfRange, "2, at place 0 of the index, is out of bounds for dimension 1 of an array"),
-            (([0, 1], [0, 1, 0]), ShapeError, r"shapes \(2,\) and \(3,\) do not broadcast"),
-            (([0],) * 4, DimensionError, r"too many indices .* \(the array has shape \(4, 2, 3\)\)"),
-            (([True, False, True, False], [0, 1]), ArgumentError, "a mask in an index stands alone"),
-            (([0], [0.5]), ArgumentError, "not float64"),
-            ((slice(None), 0, ..., [0]), ArgumentError, r"index twice: x\[0\]\[:, \[1, 2\]\]"),
-            ((..., [0], ...), DimensionError, "single ellipsis"),
-            ((slice(None), np.eye(2) > 0), IndexOutOfRange, r"mask of shape \(2, 2\) picks from sizes \(2, 3\)"),
-        ):  # fmt: skip
-            with pytest.raises(kind, match=text):
-                x[index]
-
-    def test_a_nested_array_takes_one(self, layout: Any) -> None:
-        with pytest.raises(ArgumentError, match="is the first entry, "):
-            nest([np.ones((2, 2))], layout)[[0], [0]]
 
 
 ENTRIES: tuple[Any, ...] = (
@@ -144,11 +123,6 @@ class TestAnywhere:
             assert pn.array(x)[index].shape == x[index].shape
         with pytest.raises(IndexOutOfRange):
             pn.array(x)[[1], [0]]
-
-    @pytest.mark.parametrize("index", [(slice(None), 0, slice(None), [1]), (None, 0, slice(None), [1])], ids=str)
-    def test_an_integer_apart_from_them_is_refused(self, index: tuple[Any, ...]) -> None:
-        with pytest.raises(ArgumentError, match="stands apart"):
-            pn.zeros(2, 3, 4, 2)[index]
 
     @given(
         number=st.integers(-2, 1),

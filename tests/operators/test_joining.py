@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
+from pynested.backends.errors import ShapeError
 
-from ..nests import LAYOUTS, assert_same, batch, distinct, nest, place
+from ..nests import assert_same, batch, distinct, nest, place
 
 X = batch([(2, 2), (0, 2), (3, 2)])
 SAME = batch([(2, 2), (0, 2), (3, 2)], 1)
@@ -34,41 +33,10 @@ class TestCat:
         mixed = nest([x.T for x in SAME], pn.jagged, "holes", 2).transpose(1, 2)
         assert_same(pn.cat([nest(X), mixed], 2), joined(X, SAME, axis=1))
 
-    def test_what_does_not_fit(self, lay: Any, layout: Any) -> None:
-        with pytest.raises(StructureError, match=r"component 0 .* \(2, 3\) in array 1 and \(2, 2\) in array 0"):
-            pn.cat([lay(X), nest(WIDER, layout)], 1)
-        with pytest.raises(StructureError, match=re.escape("component 0 has shape (1, 2) in array 1")):
-            pn.cat([lay(X), nest(LONGER, layout)], 2)
-        with pytest.raises(StructureError, match="2 components"):
-            pn.cat([lay(X), lay(X)[:2]], 1)
-        with pytest.raises(StructureError, match="2 dimensions"):
-            pn.cat([lay(X), nest([x[:, 0] for x in X], layout)])
-        with pytest.raises(StructureError, match="nest its components"):
-            pn.cat([lay(X), pn.array(distinct((3, 2, 2)))])
-        with pytest.raises(StructureError, match="nothing"):
-            pn.cat([])
-        with pytest.raises(DimensionError, match=re.escape("[-3, 2]")):
-            pn.cat([lay(X)], 3)
-
     def test_the_same_array_twice(self, layout: Any) -> None:
         made = place(X, layout, grad=True)
         pn.cat([made.array, made.array], 1).sum().backward()
         assert_same(made.gradient(), [np.full(x.shape, 2.0) for x in X])
-
-
-class TestStack:
-    def test_what_does_not_fit(self, lay: Any, layout: Any) -> None:
-        for dim in (0, -4):
-            with pytest.raises(DimensionError, match="cat"):
-                pn.stack([lay(X), lay(X)], dim)
-        with pytest.raises(StructureError, match="component 0"):
-            pn.stack([lay(X), nest(LONGER, layout)], 1)
-        with pytest.raises(StructureError, match="component 0"):
-            pn.stack([lay(X), nest(WIDER, layout)], 1)
-        with pytest.raises(StructureError, match="2 components"):
-            pn.stack([lay(X), lay(X)[:2]], 1)
-        with pytest.raises(StructureError, match="nothing"):
-            pn.stack([], 1)
 
 
 def test_dense_arrays_are_joined_as_ever() -> None:
@@ -77,10 +45,3 @@ def test_dense_arrays_are_joined_as_ever() -> None:
     assert pn.stack([pn.array(x), x]).tolist() == np.stack([x, x]).tolist()
     with pytest.raises(ShapeError):
         pn.cat([x, x[:1]], 1)
-
-
-@pytest.mark.parametrize("join", [pn.cat, pn.stack])
-def test_what_is_no_list_of_arrays_is_refused(join: Any) -> None:
-    for given in (None, 1, 1.0, np.float64(1), np.ones(2), pn.array([1.0]), nest(X, LAYOUTS[0])):
-        with pytest.raises(ArgumentError, match="give"):
-            join(given)

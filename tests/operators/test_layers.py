@@ -196,16 +196,3 @@ def test_parameters_of_another_shape_are_refused_also_where_they_would_broadcast
         if shape != p.get(name, np.zeros(0)).shape and not (name.startswith("linear1") and shape == (1, 4)):
             with pytest.raises(ShapeError, match=re.escape(f"transformer_decoder_layer: {name} has the shape {shape}")):
                 pn.transformer_decoder_layer(x, x, p | {name: np.ones(shape)}, HEADS)
-
-
-def test_rows_that_do_not_fit_go_by_their_own_names() -> None:
-    x, p = pn.nested_array([numbers(2, 4)]), encoder(("self_attn", "multihead_attn"))
-    for tgt, memory, kind, text in (
-        (pn.nested_array([numbers(2)]), x, StructureError, "tgt has the shape"),
-        (x, pn.nested_array([numbers(2, 4, 4)]), StructureError, "memory has the shape"),
-        (x, pn.nested_array([numbers(2, 3)]), StructureError, "rows of memory have 3 elements, and those of tgt 4"),
-        (x, numbers(1, 2, 3), ShapeError, "rows of memory have 3 elements, and those of tgt 4"),
-        (numbers(2, 4), numbers(4), ShapeError, "memory must be an array (B, L, E) or (L, E)"),
-    ):
-        with pytest.raises(kind, match=re.escape(f"transformer_decoder_layer: {text}")):
-            pn.transformer_decoder_layer(tgt, memory, p, HEADS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, DimensionError, IndexOutOfRange, ShapeError
+from pynested.backends.errors import DimensionError, ShapeError
 
 from ..nests import JAGGED_2, LAYOUTS, assert_same, batch, nest, place
 
@@ -49,54 +48,8 @@ class TestTranspose:
         for kind in (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.float16, np.float32):
             assert_same(lay([x.astype(kind) for x in X]).transpose(1, 2), [x.astype(kind) for x in TURNED])
 
-    def test_refused(self, lay: Any) -> None:
-        for dims in ((0, 1), (1, 0), (0, 0), (-3, 1)):
-            with pytest.raises(DimensionError, match="batch"):
-                pn.transpose(lay(X), *dims)
-        with pytest.raises(DimensionError, match=re.escape("[-3, 2]")):
-            pn.transpose(lay(X), 1, 3)
-        with pytest.raises(ArgumentError, match="dim"):
-            pn.transpose(lay(X), 1.0, 2)
-
-
-class TestUnsqueeze:
-    def test_refused(self, lay: Any) -> None:
-        for dim in (0, -4):
-            with pytest.raises(DimensionError, match="batch"):
-                pn.unsqueeze(lay(X), dim)
-        with pytest.raises(DimensionError):
-            pn.unsqueeze(lay(X), 4)
-
-
-class TestUnflatten:
-    def test_refused(self, lay: Any) -> None:
-        with pytest.raises(DimensionError, match="irregular"):
-            pn.unflatten(lay(X), 1, (1, -1))
-        with pytest.raises(DimensionError, match="batch"):
-            pn.unflatten(lay(X), 0, (3, 1))
-        for sizes in ((3, 2), (-1, -1), (-1, 3), (), (2, -2)):
-            with pytest.raises(ShapeError):
-                pn.unflatten(lay(X), 2, sizes)
-
 
 class TestReshape:
-    @pytest.mark.parametrize("name", ["reshape", "view"])
-    @pytest.mark.parametrize(
-        ("shape", "text"),
-        [
-            ((2, -1, 4), "number of components"), ((3, 2, 4), "irregular"), ((3, -1, 2, -1), "new"),
-            ((3, -1, 5), "component 0"),
-            ((3, -1), "component 0"), ((3, -1, -2), "invalid"), ((), "number of components"), ((3,), "3"),
-        ],
-    )  # fmt: skip
-    def test_refused(self, lay: Any, name: str, shape: Any, text: str) -> None:
-        with pytest.raises(ShapeError, match=text):
-            getattr(pn, name)(lay(X), shape)
-
-    def test_an_irregular_dimension_of_equal_lengths_takes_minus_1_only_if_jagged(self) -> None:
-        with pytest.raises(ShapeError, match="irregular"):
-            nest(batch([(2, 4)] * 3), pn.jagged).reshape(3, 2, 4)
-
     def test_reshape_as(self, lay: Any) -> None:
         for layout in LAYOUTS:
             for other in (nest([x.ravel() for x in X], layout), nest([x.reshape(-1, 2, 2) for x in X], layout)):
@@ -107,30 +60,6 @@ class TestReshape:
             pn.reshape_as(lay(X), nest([X[0], X[1], X[2][:1]]))
         with pytest.raises(ShapeError, match="components"):
             pn.reshape_as(lay(X), nest(X[:2]))
-
-
-class TestSelect:
-    def test_every_component_without_the_index_is_named(self, lay: Any) -> None:
-        with pytest.raises(IndexOutOfRange, match=re.escape("components 0 (length 2), 1 (length 0)")):
-            pn.select(lay(X), 1, 2)
-        with pytest.raises(IndexOutOfRange, match=re.escape("component 1 (length 0)")):
-            pn.select(lay(X), 1, -1)
-        with pytest.raises(IndexOutOfRange, match="index 3 .* 3"):
-            pn.select(lay(X), 0, 3)
-        with pytest.raises(IndexOutOfRange, match="index 4"):
-            pn.select(lay(X), 2, 4)
-        for index in (1.0, True, None):
-            with pytest.raises(ArgumentError, match="index"):
-                pn.select(lay(X), 2, index)
-
-
-class TestChunk:
-    def test_refused(self, lay: Any) -> None:
-        with pytest.raises(DimensionError, match="irregular"):
-            pn.chunk(lay(X), 2, 1)
-        for chunks in (0, -1, 1.5):
-            with pytest.raises(ArgumentError, match="chunks"):
-                pn.chunk(lay(X), chunks)
 
 
 class TestUnbindCloneDetach:

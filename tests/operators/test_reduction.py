@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, DimensionError, DTypeError, EmptyReductionError
+from pynested.backends.errors import DTypeError, EmptyReductionError
 
 from ..nests import assert_same, batch, nest, place
 
 SHAPES = [(2, 2), (0, 2), (3, 2)]
 X = batch(SHAPES)
-FULL = batch([(2, 2), (1, 2), (3, 2)], 3)
 CHOOSING = ("amax", "amin")
 NAMES = ("sum", "mean", "prod", *CHOOSING)
 REDUCE = {
@@ -49,17 +48,6 @@ def at_places(name: str, components: list[Any], dims: tuple[int, ...]) -> Any:
 
 @pytest.mark.parametrize("name", NAMES)
 class TestValues:
-    def test_refused_dimensions(self, lay: Any, name: str) -> None:
-        for dim in (3, -4, (1, 5)):
-            with pytest.raises(DimensionError, match=re.escape("[-3, 2]")):
-                getattr(pn, name)(lay(FULL), dim)
-        for dim in ((1, 1), (1, -2)):
-            with pytest.raises(DimensionError, match="twice"):
-                getattr(pn, name)(lay(FULL), dim)
-        for dim in (1.0, True, "1"):
-            with pytest.raises(ArgumentError, match="dim"):
-                getattr(pn, name)(lay(FULL), dim)
-
     def test_long_runs_are_within_the_bound(self, layout: Any, name: str) -> None:
         components = [
             np.random.default_rng(i).standard_normal((n, 2)).astype(np.float32) for i, n in enumerate((5000, 0, 3))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, DimensionError
+from pynested.backends.errors import DimensionError
 
 from ..nests import assert_same
 
@@ -28,17 +27,6 @@ def test_dtypes(lay: Any) -> None:
     assert_same(half.cumsum(1), [once])
     assert_same(lay([np.array([0.5, 1.5, 127.0])]).cumsum(1, dtype=pn.int8), [np.array([0, 1, -128], np.int8)])
     assert pn.cumsum(lay([np.array([1, 2])]), 1, dtype=pn.float32).dtype == np.float32
-
-
-def test_the_batch_is_refused(lay: Any) -> None:
-    for dim in (0, -2):
-        with pytest.raises(DimensionError, match="cumsum: dimension 0 is the batch"):
-            pn.cumsum(lay([np.ones(2)]), dim)
-    with pytest.raises(DimensionError, match=re.escape("[-2, 1]")):
-        pn.cumsum(lay([np.ones(2)]), 2)
-    for call in (lambda x: pn.cumsum(x, None), np.cumsum):
-        with pytest.raises(ArgumentError, match=r"dim|axis"):
-            call(lay([np.ones(2)]))
 
 
 def test_dense() -> None:
