@@ -1,0 +1,341 @@
+"""Writes in place: `f_(x)` is `x.copy_(f(x))`, counts as a write, spares gaps, and writes nothing if it is refused."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.autograd.rules.pairs import PAIRS
+from pynested.backends.errors import ArgumentError, DTypeError, GradientError, ShapeError, StructureError
+from pynested.surface.derived import IN_PLACE
+
+from ..batches import nothing_warns
+from ..conversions import converted
+from ..nests import LAYOUTS, PLACEMENTS, Placed, assert_same, batch, nest, place, plain
+
+DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64")
+ERRORS = (ArgumentError, DTypeError, GradientError, ShapeError, StructureError, ArithmeticError, ValueError)
+FORMS = {"dense": None, "jagged": pn.jagged, "strided": pn.strided}
+TWO = [name for name in IN_PLACE if name in PAIRS or name in ("add", "sub")]
+SIGNS = {
+    "add": operator.iadd, "sub": operator.isub, "mul": operator.imul, "div": operator.itruediv, "pow": operator.ipow,
+    "floor_divide": operator.ifloordiv, "remainder": operator.imod, "bitwise_and": operator.iand,
+    "bitwise_or": operator.ior, "bitwise_xor": operator.ixor,
+}  # fmt: skip
+SHAPES = [(3, 2), (1, 2), (4, 2)]
+
+
+def components(dtype: str, layout: Any) -> list[np.ndarray]:
+    """Return numbers of both signs and the ends of the range; of one length if dense."""
+    least, greatest = (-9, 9) if dtype[0] == "f" else (0, 1) if dtype == "bool" else (np.iinfo(dtype).min,) * 2
+    if dtype[0] not in "fb":
+        greatest = np.iinfo(dtype).max
+    numbers = np.array([1, 100 if dtype != "bool" else 1, least, greatest, 3 % (greatest + 1)]).astype(dtype)
+    return [numbers, numbers[::-1].copy()] if layout is None else [numbers, numbers[:0], numbers[1:2]]
+
+
+def operands(name: str, own: list[np.ndarray], layout: Any, dtype: str) -> list[tuple[Any, ...]]:
+    """Return the arguments of several calls, by the signature of the operator."""
+    shaped = lambda numbers: pn.array(np.stack(numbers)) if layout is None else nest(numbers, layout)  # noqa: E731
+    if name == "masked_fill":
+        mask = shaped([one > 0 for one in own])
+        return [(mask, 1), (mask, 0.5), (mask, 300), (own[0][:1] > 0, 0)]
+    if name == "clamp":
+        return [(0, 1), (0.5,), (None, 300), (shaped([one // 2 if dtype != "bool" else one for one in own]), None)]
+    if name in ("cumsum", "dropout"):
+        return [(1,), (-1,)] if name == "cumsum" else [(1.0,), (0.0,), (0.5, False)]
+    if name not in TWO:
+        return [()]
+    ones = [np.ones_like(one) for one in own]
+    return [
+        (shaped(ones),),
+        (shaped(own),),
+        (shaped([one.astype(np.int64) + 2 for one in ones]),),
+        (shaped([one.astype(np.float32) / 2 for one in ones]),),
+        (np.full((len(own), 1), 2, dtype),),
+        (2,),
+        (0.5,),
+        (300,),
+        *([(shaped(ones),)] if layout is None else [(nest(ones, pn.jagged, "holes"),), (nest(ones, pn.strided),)]),
+    ]
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Everything that a write can change: the bytes of the buffer and its version."""
+
+    data: bytes
+    version: int
+
+    @classmethod
+    def of(cls, made: Placed) -> Memory:
+        return cls(made.buffer.detach().numpy().tobytes(), made.buffer.storage.version)
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    """Return the result as NumPy arrays, or the class of the error."""
+    try:
+        return plain(call())
+    except ERRORS as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_the_result_is_copied_into_the_array(name: str, form: str) -> None:
+    layout, turns = FORMS[form], itertools.cycle(PLACEMENTS)
+    for dtype in DTYPES:
+        own = components(dtype, layout)
+        for arguments in operands(name, own, layout, dtype):
+            made = place(own, layout, next(turns))
+            x, alias, before = made.array, made.view(made.buffer), Memory.of(made)
+            gaps = made.holes_of(made.buffer.numpy()).copy()
+            expected = outcome(lambda x=x, a=arguments: x.clone().copy_(getattr(pn, name)(x, *a)))
+            found = outcome(lambda x=x, a=arguments: getattr(x, f"{name}_")(*a))
+            if isinstance(expected, type):
+                assert found is expected, (dtype, arguments)
+                assert Memory.of(made) == before
+                continue
+            assert_same(x, expected)
+            assert x.dtype == dtype and made.buffer.storage.version > before.version
+            assert_same(alias, expected)
+            assert made.holes_of(made.buffer.numpy()).tobytes() == gaps.tobytes()
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", TWO)
+def test_an_operand_can_be_the_array_itself_or_overlap_it(name: str, form: str) -> None:
+    layout, dtype = FORMS[form], np.int64 if name.startswith(("bitwise", "logical_")) else np.float64
+    own = [np.arange(1, 7, dtype=dtype).reshape(3, 2), np.arange(3, 9, dtype=dtype).reshape(3, 2)]
+    for view in (lambda x: x, lambda x: x[:, ::-1], lambda x: x[:, :, :1]):
+        made = place(own, layout, "holes")
+        expected = plain(made.array.clone().copy_(getattr(pn, name)(made.array, view(made.array.clone()))))
+        write = getattr(made.array, f"{name}_")
+        assert write(view(made.array)) is made.array
+        assert_same(made.array, expected)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", SIGNS)
+def test_signs_write_in_place(name: str, form: str) -> None:
+    dtype = np.float64 if name == "div" else np.int64
+    own, other = [[np.array([7, n], dtype), np.array([5, 2], dtype)] for n in (3, 4)]
+    made, second = place(own, FORMS[form], "holes"), place(other, FORMS[form])
+    assert SIGNS[name](made.array, second.array) is made.array
+    assert_same(made.array, [getattr(np, UFUNCS.get(name, name))(a, b) for a, b in zip(own, other, strict=True)])
+
+
+UFUNCS = {"sub": "subtract", "mul": "multiply", "div": "divide", "pow": "power"}
+
+
+# ---- numbers at the ends of a dtype ---------------------------------------------------------------------------------
+
+Write = Callable[[Any, np.ndarray], Any]
+INTEGERS, FLOATS = DTYPES[1:6], DTYPES[6:]
+# They promote first, so that the result is a float if one of the two is.
+WRITES: dict[str, tuple[bool, Write]] = {
+    "add_": (False, lambda x, v: x.add_(v)),
+    "sub_": (False, lambda x, v: x.sub_(-(v if v.dtype.kind == "f" else v.astype(np.int64)))),
+    "mul_": (True, lambda x, v: x.mul_(pn.array(v))),
+}
+
+
+def ends(dtype: str) -> list[tuple[np.ndarray, type[Exception] | None]]:
+    """Return pairs of numbers, and the error that they are in this dtype."""
+    floats, flags = np.array([0.1, 1 + 2.0**-11 + 2.0**-40]), np.array([True, False])
+    if dtype in FLOATS:
+        greatest = 65519 if dtype == "float16" else 2**53 + 1  # 65519 rounds to 65504
+        return [(np.array([greatest, -greatest]), None), (floats, None), (np.array([1e300, -np.inf]), None)]
+    kind = None if dtype == "bool" else np.iinfo(dtype)
+    least, greatest = (0, 1) if kind is None else (int(kind.min), int(kind.max))
+    fits: list[Any] = [(np.array([least, greatest]), None), (flags, None)]
+    fits += [(floats, DTypeError), (np.array([1.0, 0.0], np.float32), DTypeError)]
+    if dtype != "int64":
+        fits += [(np.array([0, greatest + 1]), OverflowError), (np.array([1, least - 1]), OverflowError)]
+    return fits
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", WRITES)
+def test_numbers_are_written_exactly_or_refused(name: str, form: str, dtype: str) -> None:
+    ones, write = WRITES[name]
+    with nothing_warns():
+        for values, error in ends(dtype):
+            if values.min() == -(2**63) and name == "sub_":
+                continue  # its negative wraps
+            x = pn.full((2,), int(ones), dtype=dtype)
+            x = x if form == "dense" else pn.as_nested_array([x], layout=FORMS[form])
+            if error is None:
+                write(x, values)
+            else:
+                with pytest.raises(error, match=dtype):
+                    write(x, values)
+            due = converted(values.tolist(), np.dtype(dtype)) if error is None else [ones, ones]
+            assert x.dtype == dtype and (x if form == "dense" else x.values()).tolist() == due
+
+
+def test_arithmetic_within_a_dtype_wraps() -> None:
+    x = pn.array([100], dtype="int8")
+    assert (x + 100).tolist() == x.clone().add_(100).tolist() == x.clone().add_(x, alpha=1).tolist() == [-56]
+    assert pn.add(x, x, alpha=2).tolist() == [44] and x.clone().mul_(x).tolist() == [16]
+
+
+# ---- refusals -------------------------------------------------------------------------------------------------------
+
+EVERY_WRITE: dict[str, Callable[[Any], Any]] = {
+    **{f"{name}_": lambda x, n=name: getattr(x, f"{n}_")(1 if n == "cumsum" else 2) for name in TWO},
+    "neg_": lambda x: x.neg_(),
+    "exp_": lambda x: x.exp_(),
+    "clamp_": lambda x: x.clamp_(0, 1),
+    "cumsum_": lambda x: x.cumsum_(1),
+    "dropout_": lambda x: x.dropout_(1.0),
+    "masked_fill_": lambda x: x.masked_fill_(x > 2, 0.0),
+    "copy_": lambda x: x.copy_(7.0),
+    "fill_": lambda x: x.fill_(7.0),
+    "zero_": lambda x: x.zero_(),
+    "uniform_": lambda x: x.uniform_(),
+    "normal_": lambda x: x.normal_(),
+    "assignment": lambda x: x.__setitem__(0, 5.0),
+    "assignment to a slice": lambda x: x.__setitem__((slice(None), slice(0, 1)), 5.0),
+    "assignment backwards": lambda x: x.__setitem__((slice(None), slice(None, None, -1)), 5.0),
+    "assignment by a list": lambda x: x.__setitem__([0], 5.0),
+}
+FLOAT_WRITES = [name for name in EVERY_WRITE if not name.startswith("bitwise")]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", FLOAT_WRITES)
+def test_a_recorded_array_is_written_under_no_grad_only_and_gradients_notice(name: str, form: str) -> None:
+    for recorded in (False, True):
+        made = place(batch([(3, 2)] * 2), FORMS[form], grad=True)  # of gaps the tape would keep a copy without them
+        x, before = made.array * 1.0 if recorded else made.array, Memory.of(made)
+        square = (x * x).sum()
+        with pytest.raises(GradientError, match=r"pn\.no_grad\(\)"):
+            EVERY_WRITE[name](x)
+        assert Memory.of(made) == before
+        with pn.no_grad():
+            EVERY_WRITE[name](x)
+        with pytest.raises(GradientError, match="overwritten"):
+            square.backward()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_operand_that_is_recorded_is_not_written(form: str) -> None:
+    made, tracked = place(batch(SHAPES[:1] * 2), FORMS[form]), pn.ones(1, requires_grad=True)
+    before = Memory.of(made)
+    for write in (made.array.add_, made.array.copy_, lambda value: made.array.__setitem__(0, value)):
+        with pytest.raises(GradientError, match="an operand requires grad"):
+            write(tracked)
+    assert Memory.of(made) == before
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_values_that_do_not_fit_leave_memory_as_it_was(layout: Any, placement: str) -> None:
+    backwards, first = (slice(None), slice(None, None, -1)), (slice(None), 0)
+    whole = [x.astype(np.int8) for x in batch(SHAPES)]
+    for components, index, value, error in (
+        (batch(SHAPES), first, np.zeros((3, 4, 5)), (ShapeError, StructureError)),
+        (batch(SHAPES), backwards, np.zeros((3, 4, 5)), (ShapeError, StructureError)),
+        (batch(SHAPES), 0, [[1.0], [2.0, 3.0]], ArgumentError),
+        (batch(SHAPES), [0, 0], 1.0, StructureError),
+        (whole, first, np.array([[0.5, 0.5]]), DTypeError),
+        (whole, backwards, np.array([[0.5, 0.5]]), DTypeError),
+        (whole, first, [300, 0], OverflowError),
+        (whole, backwards, [300, 0], OverflowError),
+    ):
+        made = place(components, layout, placement)
+        before = Memory.of(made)
+        with pytest.raises(error):
+            made.array[index] = value
+        assert Memory.of(made) == before
+
+
+@pytest.mark.parametrize("lengths", [[], [0], [2], [1, 2]])
+def test_a_write_never_enlarges_a_component(layout: Any, lengths: list[int]) -> None:
+    thin, wide = (batch([(n, size) for n in lengths]) for size in (1, 3))
+    jagged = pn.nested_array_from_jagged(np.concatenate([np.zeros((0, 1)), *thin]), lengths=np.array(lengths, int))
+    x = jagged.to(layout=layout)
+    larger = pn.nested_array_from_jagged(np.concatenate([np.zeros((0, 3)), *wide]), lengths=np.array(lengths, int))
+    for value in (np.zeros(3), np.zeros((1, 1, 3)), larger, larger.to(layout=pn.strided)):
+        for write in (x.copy_, x.add_, lambda value: x.__setitem__(..., value)):
+            with pytest.raises((ShapeError, StructureError)):
+                write(value)
+    assert_same(x, thin)
+
+
+@pytest.mark.parametrize("name", sorted([*TWO, "clamp"]))
+@pytest.mark.parametrize("sizes", [[[1, 2], [3]], []], ids=["components", "no components"])
+def test_a_dense_array_takes_no_nested_result(name: str, sizes: list[Any]) -> None:
+    dtype = np.dtype(float if name in PAIRS and "i" in PAIRS[name].refused else int)
+    nested = pn.nested_array(sizes, dtype=dtype) if sizes else pn.nested_array([np.zeros(1, dtype)])[:0]
+    x = pn.array(np.ones((len(nested), 1), dtype))
+    with pytest.raises(StructureError, match=rf"^{name}_: the result is nested and cannot be written into a dense"):
+        getattr(x, f"{name}_")(nested)
+    assert x.tolist() == [[1]] * len(nested)
+
+
+def test_no_element_is_written_twice() -> None:
+    values = pn.arange(6, dtype=pn.float64)
+    jagged = pn.nested_array_from_jagged(values, [0, 0, 6], [3, 2])
+    repeated = pn.nested_array_from_strided(values, [[3]], [[0]], [0])
+    overlapping = pn.nested_array_from_strided(values, [[3, 2]], [[1, 1]], [0])
+    for x, index in ((jagged, (slice(None), 0)), (jagged, (slice(None), slice(None, None, -1)))):
+        with pytest.raises(StructureError, match="overlap"):
+            x[index] = 1.0
+    for x in (repeated, overlapping):
+        with pytest.raises(GradientError, match="places repeat"):
+            x[0] = 1.0
+        with pytest.raises(GradientError, match="places repeat"):
+            x.unbind()[0].fill_(1.0)
+        with pytest.raises(StructureError, match="overlap"):
+            x[:, ::-1] = 1.0
+    expanded = pn.nested_array([np.ones((2, 1)), np.ones((1, 1))]).expand(2, -1, 5)
+    for write in (lambda: expanded.fill_(0.0), lambda: expanded.add_(1.0)):
+        with pytest.raises((StructureError, GradientError)):
+            write()
+    assert values.tolist() == [0, 1, 2, 3, 4, 5] and expanded.tolist() == [[[1.0] * 5] * 2, [[1.0] * 5]]
+    woven = pn.nested_array_from_strided(values, [[2, 3]], [[3, 1]], [0])
+    woven[0] = 9.0
+    assert values.tolist() == [9.0] * 6
+
+
+def test_read_only_memory_is_not_written() -> None:
+    frozen = np.zeros(5)
+    frozen.setflags(write=False)
+    for index in (0, -1):
+        with pytest.raises(GradientError, match="read-only"):
+            pn.nested_array_from_jagged(frozen, [0, 5])[:, index] = 1.0
+    assert not frozen.any()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_messages_name_the_functional_form(form: str) -> None:
+    x = place(batch(SHAPES[:1] * 2), FORMS[form], grad=True).array
+    writes = {"clone()": lambda: x.copy_(x), "pn.full_like": lambda: x.fill_(1), "pn.zeros_like": x.zero_}
+    writes |= {"pn.where": lambda: x.__setitem__(0, 1.0), "x = x.add(...)": lambda: x.add_(1)}
+    writes |= {"pn.rand_like": x.uniform_, "pn.randn_like": x.normal_}
+    for words, write in writes.items():
+        with pytest.raises(GradientError) as caught:
+            write()
+        assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float16", "float64"])
+def test_lists_without_elements_have_any_dtype(dtype: str) -> None:
+    assert pn.zeros(1, 0, dtype=dtype).copy_([[]]).dtype == dtype
+    for nothing in ([], ()):
+        x = pn.ones(3, dtype=dtype)
+        x[0:0] = nothing
+        assert x.tolist() == [1, 1, 1]
+        for layout in LAYOUTS:
+            nested = nest([np.ones(2, dtype), np.ones(3, dtype)], layout)
+            nested[:, 0:0] = nothing
+            assert_same(nested, [np.ones(2, dtype), np.ones(3, dtype)])
