@@ -1,0 +1,371 @@
+"""Indexing as NumPy does it: reading, gradients and assignment, of every component and of dense arrays."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pynested as pn
+from pynested.backends.errors import ArgumentError, IndexOutOfRange, PynestedError, StructureError
+
+from ...nests import LAYOUTS, PLACEMENTS, Numbers, assert_same, batch, distinct, nest, place, plain
+
+ALL = slice(None)
+BACK = slice(None, None, -1)
+X = batch([(2, 3), (0, 3), (4, 3)])
+FULL = batch([(3, 2), (1, 2), (4, 2)])
+HOLDS = [x > 0.05 for x in X]
+
+BATCH: list[Any] = [ALL, slice(1, None), BACK, slice(None, None, 2), slice(0, 0), slice(-9, 9), 0, -1, np.int64(2)]
+BATCH += [[2, 0, 0], [], [True, False, True], np.array([-1, -3], np.int8), pn.array([0, 1])]
+INNER: list[Any] = [
+    (), (0,), (-1,), (...,), (None,), (slice(None, 1),), (slice(-2, None),), (slice(None, None, 2),), (BACK,),
+    (slice(3, 0, -2),), (slice(5, 2),), (0, 1), (-1, BACK), (slice(None, None, 2), 1), (BACK, 0), (BACK, BACK),
+    (..., 0), (..., slice(None, 1)), (None, 0), (0, None), (ALL, None, BACK), (None, BACK, ..., None), (BACK, ..., 0),
+]  # fmt: skip
+
+
+def as_numpy(entry: Any) -> Any:
+    """Return an entry of an index as NumPy takes it."""
+    if isinstance(entry, list):
+        return np.array(entry, None if entry else np.int64)
+    return np.asarray(entry) if isinstance(entry, pn.Array) else entry
+
+
+def picked(count: int, first: Any) -> list[int] | int:
+    """Return which components the first entry names."""
+    found = np.arange(count)[as_numpy(first)]
+    return found.tolist()  # type: ignore[no-any-return]
+
+
+def by_numpy(components: list[Numbers], index: tuple[Any, ...]) -> Any:
+    """Return what NumPy picks of each component that the first entry names; None if one of them is too short."""
+    numbers, inner = picked(len(components), index[0]), index[1:]
+    try:
+        if isinstance(numbers, int):
+            return components[numbers][inner]
+        return [components[i][inner] for i in numbers]
+    except IndexError:
+        return None
+
+
+def numbered(components: list[Numbers]) -> list[Numbers]:
+    return [np.arange(x.size).reshape(x.shape) for x in components]
+
+
+def turned(ragged: int) -> list[Numbers]:
+    return [x if ragged == 1 else x.T.copy() for x in FULL]
+
+
+@pytest.mark.parametrize("inner", INNER, ids=str)
+def test_components_are_read_and_written(layout: Any, placement: str, inner: Any) -> None:
+    for number, first in enumerate(BATCH, PLACEMENTS.index(placement)):
+        ragged = 1 + number % 2  # placements take turns, so that each entry meets both
+        components = turned(ragged)
+        index = (first, *inner)
+        due = by_numpy(components, index)
+        if due is None:
+            continue
+        made = place(components, layout, placement, ragged)
+        x, gaps = made.array, made.holes_of(made.buffer.numpy()).copy()
+        found = x[index]
+        assert_same(found if isinstance(due, list) else [found], due if isinstance(due, list) else [due])
+        assert found.is_nested is False or found.layout is layout
+        numbers = picked(len(components), first)
+        if isinstance(numbers, list) and len(set(numbers)) < len(numbers):
+            with pytest.raises(StructureError, match="names it twice") if due[0].size else nullcontext():
+                x[index] = 7.0
+            assert_same(x, components)
+            continue
+        expected = [one.copy() for one in components]
+        for i in [numbers] if isinstance(numbers, int) else numbers:
+            expected[i][inner] = 7.0
+        x[index] = 7
+        assert_same(x, expected)
+        x[index] = x[index] * 2 + 1
+        x[index] += 1
+        assert_same(x, [np.where(one == 7, 16.0, one) for one in expected])
+        x[index] = nest(components, layout, "packed", ragged)[index]
+        assert_same(x, components)
+        np.testing.assert_array_equal(made.holes_of(made.buffer.numpy()), gaps)
+
+
+ENDS = st.none() | st.integers(-5, 5)
+SLICES = st.builds(slice, ENDS, ENDS, st.none() | st.integers(-3, 3).filter(bool))
+ENTRY = SLICES | st.integers(-2, 1) | st.none()
+
+
+@given(
+    lengths=st.lists(st.integers(0, 4), min_size=1, max_size=4),
+    both=st.booleans(),
+    first=SLICES | st.lists(st.integers(-5, 4) | st.sampled_from([2**70, -(2**70)]), max_size=4),
+    inner=st.lists(ENTRY, max_size=3),
+    rest=st.booleans(),
+    layout=st.sampled_from(LAYOUTS),
+    placement=st.sampled_from(PLACEMENTS),
+)
+@settings(max_examples=200)
+def test_any_index(
+    lengths: list[int], both: bool, first: Any, inner: list[Any], rest: bool, layout: Any, placement: str
+) -> None:
+    both &= layout is pn.strided
+    components = batch([(n, (i + n) % 3 if both else 3) for i, n in enumerate(lengths)])
+    index = (first, *inner, ...) if rest else (first, *inner)
+    made = place(components, layout, placement, grad=True)
+    try:
+        due = by_numpy(components, index)
+    except (IndexError, OverflowError):
+        due = None
+    if due is None:
+        with pytest.raises(PynestedError):
+            made.array[index]
+        return
+    if not due:  # NumPy cannot say whether an index of no components is in range
+        return
+    found = made.array[index]
+    assert_same(found.detach(), due)
+    weights = [distinct(one.shape, i) for i, one in enumerate(due)]
+    slopes = [np.zeros(x.size) for x in components]
+    for i, positions, weight in zip(picked(len(lengths), first), by_numpy(numbered(components), index), weights,
+                                    strict=True):  # fmt: skip
+        np.add.at(slopes[i], positions.reshape(-1), weight.reshape(-1))
+    ragged = getattr(found.structure, "ragged_dim", 1) if found.is_nested else 1
+    found.backward(nest(weights, layout, "packed", ragged) if found.is_nested else pn.array(np.stack(weights)))
+    assert_same(made.gradient(), [one.reshape(x.shape) for one, x in zip(slopes, components, strict=True)], 1e-15)
+
+
+def test_slices_of_slices(lay: Any) -> None:
+    assert_same(lay(X)[:, 1:][:, 1:][::-1], [x[2:] for x in X[::-1]])
+    assert_same(lay(X)[:, ::2][:, ::-1][:, :, 1:], [x[::2][::-1][:, 1:] for x in X])
+    for index in (..., (...,), (ALL, ...), (..., ALL), (ALL, ALL, ALL, ...), ()):
+        assert_same(lay(X)[index], X)
+
+
+def test_dtypes_and_payloads_stay(lay: Any) -> None:
+    for kind in (np.bool_, np.int8, np.uint8, np.int64, np.float16):
+        assert_same(lay([x.astype(kind) for x in X])[:, ::-1, 1:], [x.astype(kind)[::-1, 1:] for x in X])
+    signed = np.array([-0.0, np.nan, 1.0])
+    assert_same(lay([signed])[:, ::-1], [signed[::-1]])
+    assert_same(lay([signed, signed[:1]])[nest([signed == signed, signed[:1] != 0])], [signed[::2], signed[:0]])
+
+
+def test_a_value_for_each_component(layout: Any, placement: str) -> None:
+    x = nest(FULL, layout, placement)
+    rows = np.arange(6.0).reshape(3, 2)
+    for at in (0, -1):
+        x[:, at] = rows
+        assert_same([one[at] for one in plain(x)], list(rows))
+    x[:, ::-1] = rows[:, None]
+    assert_same(x, [np.broadcast_to(row, one.shape) for row, one in zip(rows, FULL, strict=True)])
+    x[:, ::-1] = nest(FULL, layout)
+    assert_same(x, [one[::-1] for one in FULL])
+    x[:, ::-1] = x
+    assert_same(x, FULL)
+    x[0] = [[1, 2], [3, 4], [5, 6]]
+    assert_same(x[0], np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
+    x[:, 0] = [8, 9]
+    assert_same([one[0] for one in plain(x)], [np.array([8.0, 9.0])] * 3)
+
+
+class TestMasks:
+    def test_each_component_by_its_own(self, layout: Any, placement: str) -> None:
+        for mask_layout in LAYOUTS:
+            result = nest(X, layout, placement)[nest(HOLDS, mask_layout, placement)]
+            assert_same(result, [x[mask] for x, mask in zip(X, HOLDS, strict=True)])
+            assert result.layout is layout
+        rows = [mask[:, 0] for mask in HOLDS]
+        result = nest(X, layout, placement)[nest(rows, layout)]
+        assert_same(result, [x[mask] for x, mask in zip(X, rows, strict=True)])
+        assert result.layout is layout
+        assert_same(nest(X, layout)[nest(X, layout) > 99], [np.zeros(0)] * 3)
+        nothing = nest(X, layout)[:0]
+        chosen = nothing[nothing > 0]
+        assert (len(chosen), chosen.ndim, chosen.layout) == (0, 2, layout)
+
+    def test_a_ragged_dimension_that_is_left(self) -> None:
+        x, columns = [one.T for one in X], [np.array([True, False, True]), np.array([False] * 3), np.array([True] * 3)]
+        result = nest(x, pn.jagged, "holes", 2)[nest(columns, pn.strided)]
+        assert_same(result, [one[mask] for one, mask in zip(x, columns, strict=True)])
+        assert result.layout is pn.strided
+        result = nest(x, pn.jagged, "holes", 2)[nest([mask.T for mask in HOLDS], pn.jagged, "packed", 2)]
+        assert_same(result, [one[mask.T] for one, mask in zip(x, HOLDS, strict=True)])
+
+    def test_the_gradient_is_plus_0_elsewhere(self, layout: Any, placement: str) -> None:
+        made = place(X, layout, placement, grad=True)
+        made.array[nest(HOLDS)].backward(nest([np.full(int(mask.sum()), np.nan) for mask in HOLDS], layout))
+        assert_same(made.gradient(), [np.where(mask, np.nan, 0.0) for mask in HOLDS])
+
+    def test_assignment(self, layout: Any, placement: str) -> None:
+        x = nest(X, layout, placement)
+        x[nest(HOLDS)] = -1.0
+        assert_same(x, [np.where(mask, -1.0, one) for one, mask in zip(X, HOLDS, strict=True)])
+        before = x.data.storage.version
+        x[nest(HOLDS)] = nest([np.full(int(mask.sum()), 2.0) for mask in HOLDS], layout)
+        assert_same(x, [np.where(mask, 2.0, one) for one, mask in zip(X, HOLDS, strict=True)])
+        assert x.data.storage.version > before
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="the emulation needs g++")
+def test_devices() -> None:
+    there = pn.nested_array(X, device="emulated")
+    assert_same(there[pn.array([2, 0], device="emulated")].to("cpu"), [X[2], X[0]])
+    assert_same(there[[2, 0]][:, 1:].to("cpu"), [X[2][1:], X[0][1:]])
+    assert_same(there[there > 0.05].to("cpu"), [x[mask] for x, mask in zip(X, HOLDS, strict=True)])
+    there[there > 0.05] = 1.0
+    assert_same(there.to("cpu"), [np.where(mask, 1.0, x) for x, mask in zip(X, HOLDS, strict=True)])
+
+
+# ---- dense arrays, and a component behind an integer ----------------------------------------------------------------
+
+AT, BY = np.array([[0, -1], [1, 1]]), np.array([1, -2])
+ENTRIES: tuple[Any, ...] = (
+    ALL, slice(1, None), BACK, None, ..., 0, -1, [0, 1], [1], [[0, 1], [1, 0]], [], AT, BY, AT[None], np.int8(1),
+    np.array([True, False]), np.array([True, False, True]), np.eye(3, 4) > 0, np.ones((3, 4), np.bool_),
+)  # fmt: skip
+REFUSED = "a mask in an index stands alone|stands apart from the lists"
+
+
+def of_dense(bare: Numbers, index: tuple[Any, ...]) -> Any:
+    """Return what NumPy picks, None if NumPy refuses."""
+    try:
+        return bare[tuple(map(as_numpy, index))]
+    except IndexError:
+        return None
+
+
+def found_or_refused(x: Any, index: tuple[Any, ...], due: Any) -> Any:
+    """Return ``x[index]``; None if it is refused, as NumPy does or for a documented reason."""
+    if due is None:
+        with pytest.raises(PynestedError):
+            x[index]
+        return None
+    try:
+        return x[index]
+    except ArgumentError as error:
+        assert re.search(REFUSED, str(error))
+        return None
+
+
+@given(index=st.lists(st.sampled_from(ENTRIES), min_size=1, max_size=5).map(tuple), order=st.sampled_from("CF"))
+@settings(max_examples=300)
+def test_dense_arrays_by_anything(index: tuple[Any, ...], order: Any) -> None:
+    bare = np.array(distinct((2, 3, 4, 2)), order=order)
+    due, x = of_dense(bare, index), pn.array(bare, requires_grad=True)
+    found = found_or_refused(x, index, due)
+    if found is None:
+        return
+    np.testing.assert_array_equal(found.detach().numpy(), due)
+    ours = tuple(pn.array(one) if isinstance(one, np.ndarray) else one for one in index)
+    np.testing.assert_array_equal(x[ours].detach().numpy(), due)
+    found.sum().backward()
+    counts, positions = np.zeros(bare.size), of_dense(np.arange(bare.size).reshape(bare.shape), index).ravel()
+    np.add.at(counts, positions, 1.0)
+    np.testing.assert_array_equal(x.grad.numpy(), counts.reshape(bare.shape))  # type: ignore[union-attr]
+    written = pn.array(bare)
+    if len(set(positions.tolist())) < positions.size:
+        with pytest.raises(StructureError, match="names it twice"):
+            written[index] = 9.0
+        return
+    written[index] = 9.0
+    bare[tuple(map(as_numpy, index))] = 9.0
+    np.testing.assert_array_equal(written.numpy(), bare)
+
+
+@pytest.mark.parametrize(
+    ("index", "shape"),
+    [
+        ((ALL, [0, 1]), (2, 2, 4, 2)),
+        ((ALL, 0, [0, 1, 2]), (2, 3, 2)),
+        (([0, 1, 0], ALL, [1, 2, 3]), (3, 3, 2)),
+        ((ALL, [[0], [1]], ALL, [0, 1]), (2, 2, 2, 4)),
+        ((..., [1]), (2, 3, 4, 1)),
+        ((ALL, np.eye(3, 4) > 0), (2, 3, 2)),
+    ],
+    ids=str,
+)
+def test_the_position_of_what_lists_pick(index: tuple[Any, ...], shape: tuple[int, ...]) -> None:
+    assert pn.zeros(2, 3, 4, 2)[index].shape == shape
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (1, 2, 1, 3), (0, 2), (2, 0)])
+def test_an_array_of_any_shape_names_entries(shape: tuple[int, ...]) -> None:
+    x, at = distinct((4, 2, 3)), np.arange(np.prod(shape, dtype=int)).reshape(shape) % 4 - 2
+    leaf = pn.array(x, requires_grad=True)
+    np.testing.assert_array_equal(leaf[pn.array(at), 1:].detach().numpy(), np.take(x, at % 4, 0)[..., 1:, :])
+    np.testing.assert_array_equal(leaf[at.tolist()].detach().numpy(), x[np.array(at.tolist(), np.int64)])
+    leaf[at].sum().backward()
+    due = np.bincount(at.ravel() % 4, minlength=4)[:, None, None] * np.ones(x.shape)
+    np.testing.assert_array_equal(leaf.grad.numpy(), due)  # type: ignore[union-attr]
+
+
+def test_beside_an_empty_list_no_index_is_out_of_range() -> None:
+    x = np.zeros((1, 3, 2))
+    for index in (([1], []), ([[7], [9]], []), ([], ALL, [-5])):
+        assert pn.array(x)[index].shape == x[index].shape
+    with pytest.raises(IndexOutOfRange):
+        pn.array(x)[[1], [0]]
+
+
+@given(
+    number=st.integers(-2, 1),
+    index=st.lists(st.sampled_from(ENTRIES), min_size=1, max_size=4).map(tuple),
+    layout=st.sampled_from(LAYOUTS),
+    placement=st.sampled_from(PLACEMENTS),
+)
+def test_a_component_by_anything(number: int, index: tuple[Any, ...], layout: Any, placement: str) -> None:
+    components = [distinct((3, 4, 2)), distinct((1, 4, 2), 5)]
+    due = of_dense(components[number], index)
+    found = found_or_refused(nest(components, layout, placement), (number, *index), due)
+    assert found is None or np.array_equal(found.numpy(), due)
+
+
+def test_a_component_by_lists_has_gradients_and_is_assigned(layout: Any) -> None:
+    components = [distinct((3, 2)), distinct((1, 2), 5)]
+    x = nest(components, layout).requires_grad_()
+    (x[0, [2, 0, 2], 1] * pn.array([1.0, 10.0, 100.0])).sum().backward()
+    assert_same(x.grad, [np.array([[0.0, 10.0], [0.0, 0.0], [0.0, 101.0]]), np.zeros((1, 2))])
+    y = nest(components, layout)
+    y[0, :, [1]] = 7.0
+    assert_same(y, [np.stack([components[0][:, 0], np.full(3, 7.0)], -1), components[1]])
+
+
+VALUES = np.arange(6.0).reshape(2, 3)
+
+
+@pytest.mark.parametrize("mask", [True, False])
+@pytest.mark.parametrize("rest", [(), (1,), (slice(1, None),), (..., 2), (None,), (ALL, BACK)], ids=str)
+@pytest.mark.parametrize("kind", [pn.array, np.array, np.bool_], ids=["ours", "numpy", "scalar"])
+def test_a_mask_without_dimensions(mask: bool, rest: Any, kind: Any) -> None:
+    x, numpy_index = pn.array(VALUES), (np.array(mask), *rest)
+    index = (kind(mask), *rest)
+    assert x[index].shape == VALUES[numpy_index].shape and x[index].tolist() == VALUES[numpy_index].tolist()
+    if not rest:
+        assert x[kind(mask)].tolist() == VALUES[mask].tolist()
+    expected = VALUES.copy()
+    expected[numpy_index] = -1
+    x[index] = -1
+    assert x.tolist() == expected.tolist()
+    with pytest.raises(ValueError, match="shape"):
+        x[kind(mask)] = pn.ones(4)
+    assert x.tolist() == expected.tolist()
+
+
+def test_a_comparison_of_an_array_without_dimensions_indexes_it() -> None:
+    x = pn.array(3.0, requires_grad=True)
+    assert x[x > 0].tolist() == [3.0] and x[x < 0].tolist() == []
+    assert pn.grad((x[x > 0] * 2).sum(), x).item() == 2.0
+    y = pn.array(3.0)
+    y[y < 0] = 5
+    assert y.item() == 3.0
+    y[y > 0] = pn.array([7.0])
+    assert y.item() == 7.0
+    nested = pn.nested_array([[1.0, 2.0], [3.0]])
+    assert nested[0, np.array(True)].tolist() == [[1.0, 2.0]]
+    assert nested[0, pn.array(True), 1:].tolist() == [[2.0]]
