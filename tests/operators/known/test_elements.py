@@ -1,0 +1,303 @@
+"""Functions of elements whose answers are known: Python's numbers, exact equality, and arithmetic written out."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.backends.errors import DTypeError
+
+from ...nests import LAYOUTS, assert_same, batch, everywhere, nest
+
+BITWISE = {"bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor}
+PYTHON = {
+    "pow": operator.pow,
+    "floor_divide": operator.floordiv,
+    "remainder": operator.mod,
+    **BITWISE,
+    "logical_and": lambda a, b: bool(a) and bool(b),
+    "logical_or": lambda a, b: bool(a) or bool(b),
+    "logical_xor": lambda a, b: bool(a) != bool(b),
+}
+A, B = [[7, -7, 0], [], [5]], [[2, 3, 4], [], [2]]
+FLOATS = [-7.5, -1.0, -0.5, 0.1, 0.5, 3.0, 1e-20, 1e20]
+FORMS: dict[str, Any] = {
+    "dense": lambda *numbers: pn.array(np.array(numbers)),
+    **{one.name: lambda *numbers, k=one: pn.nested_array([np.array(numbers)], layout=k) for one in LAYOUTS},
+}
+DTYPES = ("bool", "int8", "uint8", "int64", "float16", "float32", "float64")
+
+
+def integers(components: Any, dtype: Any = np.int64) -> list[Any]:
+    return [np.array(one, dtype) for one in components]
+
+
+@pytest.mark.parametrize("name", PYTHON)
+def test_integers_are_those_of_python(lay: Any, layout: Any, name: str) -> None:
+    function, ours, dtype = PYTHON[name], getattr(pn, name), np.bool_ if name.startswith("logical") else np.int64
+    due = [[function(x, y) for x, y in zip(*pair, strict=True)] for pair in zip(A, B, strict=True)]
+    calls = [ours, lambda a, b: getattr(a, name)(b)] + [function] * (dtype is np.int64)
+    for call in calls:
+        assert_same(call(lay(integers(A)), nest(integers(B), layout, "holes")), integers(due, dtype))
+    for two, three in ((2, 3), (np.int64(2), np.int64(3)), (pn.array([[2]] * 3), np.array([3]))):
+        assert_same(ours(lay(integers(A)), two), integers([[function(x, 2) for x in one] for one in A], dtype))
+        assert_same(ours(three, lay(integers(B))), integers([[function(3, x) for x in one] for one in B], dtype))
+    assert ours(pn.array(A[0]), pn.array(B[0])).tolist() == due[0]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.int64])
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3, 9, 63, 100])
+def test_powers_of_integers_wrap(dtype: Any, exponent: int) -> None:
+    bases = [int(np.iinfo(dtype).min), int(np.iinfo(dtype).max), 3, 2, 1, 0, -(dtype is not np.uint8)]
+    wrapped = [pow(base, exponent, 2 ** (8 * np.dtype(dtype).itemsize)) for base in bases]
+    result = pn.nested_array([np.array(bases, dtype)]) ** exponent
+    assert_same(result, [np.array(wrapped, np.uint64).astype(dtype)])
+
+
+def test_integers_wrap_and_divide_by_zero_quietly() -> None:
+    small = pn.array([3, 0], dtype="uint8")
+    assert (small - pn.array([4, 1], dtype="uint8")).tolist() == [255, 255] and (-small).tolist() == [253, 0]
+    assert (pn.array([5, -6]) / 0).tolist() == [math.inf, -math.inf]
+    assert np.isnan((small / pn.array([1, 0], dtype="uint8")).numpy()[1])
+
+
+@pytest.mark.parametrize("name", ["floor_divide", "remainder"])
+def test_floats_are_divided_as_python_divides(lay: Any, name: str) -> None:
+    """Signs of zero included."""
+    for divisor in FLOATS:
+        due = [np.array([PYTHON[name](a, divisor) for a in one]) for one in (FLOATS, [2.0])]
+        assert_same(getattr(pn, name)(lay([np.array(FLOATS), np.array([2.0])]), divisor), due)
+
+
+@pytest.mark.parametrize("device", ["cpu", "plain", "emulated"])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_devices_divide_alike(device: str, dtype: Any) -> None:
+    with np.errstate(all="ignore"):
+        a = np.array([*FLOATS, 7, -7, np.inf, -np.inf, np.nan, 0.0, -0.0], dtype)[:, None]
+        b = np.array([0.1, -0.1, 2, -2, 0.0, -0.0, np.inf, -np.inf, np.nan, 3e-4], dtype)
+        for name in ("floor_divide", "remainder"):
+            result = getattr(pn, name)(pn.array(a, device=device), pn.array(b, device=device)).to(device="cpu")
+            assert_same([result], [getattr(np, name)(a, b)])
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize(("name", "function"), [("floor", math.floor), ("ceil", math.ceil), ("round", round)])
+def test_rounding_is_that_of_python(lay: Any, name: str, function: Any, dtype: Any) -> None:
+    numbers = [2.5, -2.5, 1.5, 0.5, -0.5, 0.49951171875, -0.2, 3.0, -7.75, 1023.5]
+    for call, python in ((getattr(pn, name), function), (pn.trunc, math.trunc)):
+        due = np.array([math.copysign(python(x), x) for x in numbers], dtype)
+        assert_same(call(lay([np.array(numbers, dtype)])), [due])
+
+
+def test_functions_of_integers(lay: Any) -> None:
+    ints = [np.array([100, -128], np.int8), np.array([11, 0], np.int8)]
+    for name in ("floor", "ceil", "round", "trunc"):
+        assert_same(getattr(pn, name)(lay(ints)), ints)
+    assert_same(pn.square(lay(ints)), [np.array([16, 0], np.int8), np.array([121, 0], np.int8)])
+    assert_same(pn.reciprocal(lay(ints)), [np.array([0.01, -1 / 128]), np.array([1 / 11, np.inf])])
+    assert_same(pn.reciprocal(lay([np.array([True, False])])), [np.array([1.0, np.inf])])
+    assert_same(pn.isfinite(lay(ints)), [np.array([True, True])] * 2)
+    assert_same(pn.isnan(lay(ints)), [np.array([False, False])] * 2)
+    assert_same(abs(lay(ints)), [np.array([100, -128], np.int8), np.array([11, 0], np.int8)])
+    assert_same(-lay(ints), [np.array([-100, -128], np.int8), np.array([-11, 0], np.int8)])
+    assert_same(pn.relu(lay(ints)), [np.array([100, 0], np.int8), np.array([11, 0], np.int8)])
+
+
+def test_functions_at_the_edges(lay: Any) -> None:
+    x = lay([np.array([-np.inf, -0.0, 0.0]), np.array([np.inf, np.nan, -1.0])])
+    nan, inf = np.nan, np.inf
+    for name, components in {
+        "exp": ([0.0, 1.0, 1.0], [inf, nan, math.exp(-1)]),
+        "log": ([nan, -inf, -inf], [inf, nan, nan]),
+        "sin": ([nan, -0.0, 0.0], [nan, nan, math.sin(-1)]),
+        "tanh": ([-1.0, -0.0, 0.0], [1.0, nan, math.tanh(-1)]),
+        "abs": ([inf, 0.0, 0.0], [inf, nan, 1.0]),
+        "neg": ([inf, 0.0, -0.0], [-inf, nan, 1.0]),
+        "reciprocal": ([-0.0, -inf, inf], [0.0, nan, -1.0]),
+        "relu": ([0.0, 0.0, 0.0], [inf, nan, 0.0]),
+    }.items():
+        for found, due in zip(getattr(pn, name)(x), components, strict=True):
+            np.testing.assert_allclose(found.numpy(), due, rtol=1e-15)
+            assert (np.signbit(found.numpy()) == np.signbit(due))[~np.isnan(due) & (name != "relu")].all(), name
+    assert pn.silu(lay([np.array([-1000.0, inf]), np.array([0.0])]))[0].tolist() == [0.0, inf]
+    assert np.isnan((x - x)[0].tolist()[0]) and (x - x)[0].tolist()[1:] == [0.0, 0.0]
+    assert (lay([np.array([1.0, -1.0, 0.0])]) / -0.0)[0].tolist()[:2] == [-inf, inf]
+
+
+def test_clamp(lay: Any, layout: Any) -> None:
+    components = [np.array([-2.0, 0.5, 3.0]), np.array([1.0, np.nan])]
+    x = lay(components)
+    assert_same(pn.clamp(x), components)
+    assert_same(pn.clamp(x, 0, 1), [np.array([0.0, 0.5, 1.0]), np.array([1.0, np.nan])])
+    assert_same(x.clamp(max=1), [np.array([-2.0, 0.5, 1.0]), np.array([1.0, np.nan])])
+    assert_same(x.clamp(2, 1), [np.array([1.0, 1.0, 1.0]), np.array([1.0, np.nan])])
+    low = nest([np.array([0.0, np.nan, 4.0]), np.array([-1.0, 0.0])], layout)
+    assert_same(pn.clamp(x, low), [np.array([0.0, np.nan, 4.0]), np.array([1.0, np.nan])])
+    assert_same(pn.clamp(pn.array([[0.25], [2.0]]), low, 3.0), [np.array([0.25, np.nan, 3.0]), np.array([2.0, 2.0])])
+    whole = lay([np.array([-100, 5], np.int8), np.array([100], np.int8)])
+    assert_same(pn.clamp(whole, -3, 7), [np.array([-3, 5], np.int8), np.array([7], np.int8)])
+    assert_same(pn.clamp(whole, 0.5), [np.array([0.5, 5.0]), np.array([100.0])])
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("function", "sign"), [(pn.add, 1), (pn.sub, -1)], ids=["add", "sub"])
+def test_alpha_multiplies_after_promotion(form: str, function: Any, sign: int) -> None:
+    def result(a: Any, b: Any, alpha: Any) -> tuple[Any, Any]:
+        made = function(a, b, alpha=alpha)
+        return made.dtype, (made.values() if made.is_nested else made).tolist()
+
+    of = FORMS[form]
+    small, half = of(np.int8(100), np.int8(-100)), of(np.float16(6e4))
+    for wide in (of(0, 5), of(0, 5) if form == "jagged" else np.array([0, 5])):
+        assert result(wide, small, 2) == (np.int64, [sign * 200, 5 - sign * 200])
+        assert result(wide, small, 300) == (np.int64, [sign * 30000, 5 - sign * 30000])
+    assert result(of(np.float32(0)), half, 2) == (np.float32, [sign * 120000.0])  # beyond float16
+    assert result(of(0.0), of(2**62), 4) == (np.float64, [sign * 2.0**64])
+    assert result(of(0.0), of(np.uint8(3)), -1) == (np.float64, [-sign * 3.0])
+    assert result(1.5, small, 2) == (np.float64, [1.5 + sign * 200, 1.5 - sign * 200])
+    assert result(small, small, 0.5) == (np.float64, [100 + sign * 50, -100 - sign * 50])
+    # Within a dtype the product wraps, as every product of integers.
+    assert result(of(np.int8(0)), of(np.int8(100)), 2) == (np.int8, [sign * -56])
+    assert result(of(np.int8(0)), 100, 2) == (np.int8, [sign * -56])
+    assert result(1, of(np.int8(100)), 2) == (np.int8, [1 + sign * -56])
+    for a, b, alpha in (
+        (small, small, 300),
+        (small, 1, 128),
+        (3, small, -(2**70)),
+        (small, 300, 2),
+        (of(1, 1), small, 2**63),
+    ):
+        with pytest.raises(OverflowError, match=f"^{function.__name__}: .* out of bounds for int"):
+            function(a, b, alpha=alpha)
+    flags = of(True, False)
+    assert result(flags, of(1, 1), 2) == (np.int64, [1 + sign * 2, sign * 2])
+    if function is pn.sub:
+        with pytest.raises(DTypeError, match="bools"):
+            pn.sub(flags, flags, alpha=2)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_gradients_keep_the_dtype_of_their_operand(form: str) -> None:
+    leaf = pn.array(np.array([1, 2], np.float16), requires_grad=True)
+    other = leaf if form == "dense" else pn.as_nested_array([leaf], layout=getattr(pn, form))
+    number = pn.array(np.array(2.0), requires_grad=True)
+    pn.sub(number, other, alpha=3).sum().backward()
+    assert leaf.grad is not None and leaf.grad.dtype == np.float16 and leaf.grad.tolist() == [-3, -3]
+    assert number.grad is not None and number.grad.dtype == np.float64 and number.grad.item() == 2.0
+    assert not any(getattr(pn, name)(other).requires_grad for name in ("isnan", "isinf", "isfinite", "logical_not"))
+    assert not any(getattr(pn, name)(other, 1.0).requires_grad for name in ("eq", "ne", "lt", "le", "gt", "ge"))
+
+
+# ---- comparisons ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_integers_beyond_every_dtype_are_compared(dtype: str, lay: Any) -> None:
+    x = [np.array([0, 1], dtype), np.array([1], dtype)]
+    for number, above in ((2**70, True), (-(2**2000), False)):
+        for made, value in ((lay(x) == number, False), (lay(x) < number, above), (number < lay(x), not above)):
+            assert_same(made, [np.full(one.shape, value) for one in x])
+    if dtype == "int8":
+        assert_same(lay([np.array([-128, 127], np.int8)]) < 300, [np.array([True, True])])
+        assert_same(lay([np.array([-128, 127], np.int8)]) != -300, [np.array([True, True])])
+
+
+def test_logical_not(lay: Any) -> None:
+    x = [np.array([0.0, -0.0, np.nan]), np.array([np.inf, 2.0])]
+    assert_same(pn.logical_not(lay(x)), [np.array([True, True, False]), np.array([False, False])])
+    for kind in (np.bool_, np.int8, np.uint8, np.float16):
+        flags = [np.array([0, 1], kind), np.array([], kind)]
+        assert_same(pn.logical_not(lay(flags)), [np.array([True, False]), np.array([], np.bool_)])
+    assert_same(~lay([np.array([True, False]), np.array([], np.bool_)]), [np.array([False, True]), np.array([], bool)])
+
+
+NEAR, WIDE = 2**53 + 1, 2.0**53
+UNEQUAL = [
+    (np.int64(NEAR), np.float64(WIDE)), (np.int64(2**24 + 1), np.float32(2**24)), (np.int64(2**63 - 1), 2.0**63),
+    (np.int64(2049), np.float16(2048)), (np.int64(-(2**63) + 1), -(2.0**63)), (np.int64(0), np.float64(0.5)),
+    (np.int64(0), np.float64(np.nan)), (np.int64(2**63 - 1), np.float32(np.inf)), (np.uint8(255), np.int8(-1)),
+    (np.int32(2**24 + 1), np.float32(2**24)), (np.int16(2049), np.float16(2048)), (np.bool_(True), np.float16(2)),
+    (np.float64(np.nan), np.float64(np.nan)), (np.float64(1.0), np.float64(2.0)),
+]  # fmt: skip
+EQUAL = [
+    (np.int64(2**53), WIDE), (np.int64(-(2**63)), -(2.0**63)), (np.int64(2**60), np.float32(2**60)),
+    (np.int64(7), np.float16(7)), (np.int64(0), np.float64(-0.0)), (np.bool_(True), np.int64(1)), (0.0, -0.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("expected", "a", "b"), [(False, *p) for p in UNEQUAL] + [(True, *p) for p in EQUAL], ids=repr)
+def test_equal_is_exact(lay: Any, expected: bool, a: Any, b: Any) -> None:
+    left, right = [np.array([a, a]), np.array([a])], [np.array([b, b]), np.array([b])]
+    assert pn.equal(lay(left), lay(right)) is pn.equal(lay(right), lay(left)) is expected
+    assert pn.equal(pn.array(left[0]), right[0]) is expected
+    assert pn.equal(lay(left[:1]), np.array([right[0]])) is expected
+
+
+def test_equal_compares_components_only() -> None:
+    x = batch([(2, 2), (0, 2), (3, 2)])
+    last = [x[0], x[1], x[2] + np.array([[0, 0], [0, 0], [0, 1]])]
+    changed = [last, x[:2], [x[0], x[2], x[1]], [one[:, :1] for one in x], [one[:, 0] for one in x]]
+    placed = [*everywhere(x)]
+    for number, a in enumerate(placed):
+        assert pn.equal(a, placed[number - 1]) is True
+        assert a.equal(nest([one.astype(np.float32) for one in x])) is True
+        assert not any(pn.equal(a, nest(other)) for other in changed)
+    square = batch([(3, 2)] * 2)
+    for a in everywhere(square):
+        assert pn.equal(a, np.stack(square)) is True and pn.equal(np.stack(square), a) is True
+        assert pn.equal(a, np.stack(square)[:1]) is False and pn.equal(a, np.stack(square)[0]) is False
+    nothing = [pn.nested_array_from_jagged(np.zeros((0, width)), [0]) for width in (2, 3)]
+    assert pn.equal(nothing[0], nothing[0]) is True and pn.equal(*nothing) is False
+    assert pn.equal(nothing[0], nest([np.zeros((0, 2))])[:0]) is True
+    assert pn.equal(nothing[0], nest([np.zeros(0)])[:0]) is False
+
+
+class TestAllclose:
+    def test_each_element_counts(self, lay: Any, layout: Any) -> None:
+        x = batch([(2, 3), (0, 3), (4, 3)])
+        for shift, expected in ((0.0, True), (1e-9, True), (1e-3, False)):
+            other = nest([one + shift for one in x], pn.strided, "holes")
+            assert pn.allclose(lay(x), other) is lay(x).allclose(other) is np.allclose(lay(x), other) is expected
+        for i, j in ((0, 0), (2, 3)):
+            moved = [one.copy() for one in x]
+            moved[i][j, 2] += 0.5
+            assert not lay(x).allclose(nest(moved, layout)) and lay(x).allclose(nest(moved, layout), atol=0.6)
+        assert lay(x)[:0].allclose(lay(x)[:0]) and lay(x)[1:2].allclose(7.0) and pn.zeros(0).allclose(1)
+        tracked = lay(x).requires_grad_()
+        assert tracked.allclose(tracked * 1.0) and tracked.grad is None
+
+    def test_the_tolerance_is_relative_to_the_second(self, lay: Any) -> None:
+        a, b = lay([np.array([10.0])]), lay([np.array([16.0])])
+        assert a.allclose(b, 0.5, 0.0) and not b.allclose(a, 0.5, 0.0)
+
+    def test_special_numbers_are_compared_as_by_numpy(self, layout: Any) -> None:
+        numbers = np.array([0.0, -0.0, 1.0, np.inf, -np.inf, np.nan, 1e308, -1e308])
+        for a in numbers:
+            for b in numbers:
+                for equal_nan in (False, True):
+                    with np.errstate(all="ignore"):
+                        expected = np.allclose(a, b, equal_nan=equal_nan)
+                    pair = nest([np.array([a])], layout), nest([np.array([b])], layout)
+                    assert pair[0].allclose(pair[1], equal_nan=equal_nan) is expected
+                    assert pn.array(a).allclose(b, equal_nan=equal_nan) is expected
+
+    def test_numbers_and_dense_arrays(self, lay: Any) -> None:
+        ones = [np.ones((2, 3)), np.ones((1, 3))]
+        assert lay(ones).allclose(1) and pn.allclose(1.0, lay(ones)) and lay(ones).allclose(np.ones(3))
+        assert pn.allclose(np.array([1.0, 2.0]), pn.array([1.0, 2.0])) and not pn.array([1.0]).allclose(2)
+        assert lay([one.astype(np.int8) for one in ones]).allclose(lay(ones))
+        assert lay([np.zeros(1)]).allclose(0, rtol=np.inf)
+        assert lay([np.array([2.0**70])]).allclose(2**70) and not lay(ones).allclose(-(2**2000))
+
+
+def test_where_reads_the_chosen_branch_only(lay: Any) -> None:
+    chosen = lay([np.array([True, False]), np.array([True])])
+    assert_same(pn.where(chosen, 1.0, lay([np.array([np.nan, np.inf]), np.array([np.nan])])),
+                [np.array([1.0, np.inf]), np.array([1.0])])  # fmt: skip
+    halves = lay([np.array([0.5, 1.5]), np.array([2.5])])
+    assert_same(pn.where(chosen, 2**60, halves), [np.array([2.0**60, 1.5]), np.array([2.0**60])])

@@ -1,0 +1,289 @@
+"""Softmax, layer_norm, dropout and losses whose answers are known: by arithmetic written out, and by statistics."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+
+from ...nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, nest, place
+
+DEVICES = [
+    "cpu",
+    "plain",
+    pytest.param("emulated", marks=pytest.mark.skipif(shutil.which("g++") is None, reason="the emulation needs g++")),
+]
+DTYPES = pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64], ids=lambda dtype: dtype.__name__)
+ON_DEVICES = pytest.mark.parametrize("device", DEVICES)
+SHAPES = [(2, 3), (0, 3), (4, 3)]
+X = batch(SHAPES)
+
+
+def read(x: Any) -> np.ndarray:
+    """Return the rows of all components, on the CPU."""
+    return np.concatenate([one.numpy() for one in x.detach().to(device="cpu").unbind()])
+
+
+class TestSoftmax:
+    def test_large_numbers_are_shifted(self, lay: Any) -> None:
+        result = pn.softmax(lay([np.array([1000.0, 1001.0]), np.array([-1e300])]), 1)
+        assert_same(result, [np.array([1 / (1 + math.e), math.e / (1 + math.e)]), np.array([1.0])], 1e-15)
+
+    def test_infinities_and_nan_stay_in_their_segment(self, lay: Any) -> None:
+        rows = ([-np.inf, 0.0], [-np.inf, -np.inf], [np.inf, 0.0], [np.nan], [0.0, 0.0])
+        nan = [np.full(2, np.nan), np.full(2, np.nan), np.full(1, np.nan)]
+        assert_same(pn.softmax(lay([np.array(row) for row in rows]), 1), [np.array([0.0, 1.0]), *nan, np.full(2, 0.5)])
+
+    def test_log_softmax_keeps_what_is_far_below(self, layout: Any) -> None:
+        rows = ([1000.0, 0.0], [-np.inf, 3.0], [-np.inf], [np.inf, 1.0])
+        wanted = [np.array([0.0, -1000.0]), np.array([-np.inf, 0.0]), np.full(1, np.nan), np.full(2, np.nan)]
+        assert_same(pn.log_softmax(nest([np.array(row) for row in rows], layout), 1), wanted)
+
+    @DTYPES
+    @pytest.mark.parametrize(("name", "value"), [("softmax", 1.0), ("softmin", 1.0), ("log_softmax", 0.0)])
+    def test_a_segment_of_one_element_holds_all_of_it(self, layout: Any, name: str, value: float, dtype: Any) -> None:
+        numbers = np.linspace(-9, 9, 1001).astype(dtype)
+        rows = nest([numbers[i : i + 1] for i in range(len(numbers))], layout)
+        for result in (getattr(pn, name)(rows, 1).values(), getattr(pn, name)(pn.array(numbers[:, None]), 1)):
+            assert set(result.numpy().ravel().tolist()) == {value}
+
+    def test_a_nan_does_not_reach_the_gradient_of_another_component(self, layout: Any, placement: str) -> None:
+        made = place([np.array([np.nan, 1.0]), np.array([0.0, 0.0])], layout, placement, grad=True)
+        pn.softmax(made.array, 1).backward(nest([np.ones(2), np.array([1.0, 0.0])], layout))
+        assert_same(made.gradient()[1:], [np.array([0.25, -0.25])])
+
+
+class TestLayerNorm:
+    def test_equal_elements_become_the_bias(self, lay: Any) -> None:
+        for number in (0.1, 12345.678, 1e200):
+            x = lay([np.full((2, 3), number), np.full((1, 3), -number), np.zeros((0, 3))])
+            assert_same(pn.layer_norm(x, 3), [np.zeros((2, 3)), np.zeros((1, 3)), np.zeros((0, 3))])
+            bias = np.arange(3.0)
+            assert_same(pn.layer_norm(x, 3, None, bias), [np.tile(bias, (2, 1)), bias[None], np.zeros((0, 3))])
+
+    def test_a_nan_stays_in_its_row(self, lay: Any) -> None:
+        x = [np.array([[np.nan, 1, 2], [1, 2, 3]]), np.array([[np.inf, 0, 0], [3, 2, 1.0]])]
+        first, second = (one.numpy() for one in pn.layer_norm(lay(x), 3))
+        assert np.isnan(first[0]).all() and np.isnan(second[0]).all()
+        due = np.array([-1, 0, 1]) / math.sqrt(2 / 3 + 1e-5)
+        np.testing.assert_allclose([first[1], -second[1]], [due, due], rtol=1e-14)
+
+    def test_parameters_of_no_rows_get_zero(self, layout: Any) -> None:
+        weight, bias = (pn.array(np.ones(3), requires_grad=True) for _ in range(2))
+        pn.layer_norm(nest([np.zeros((0, 3))] * 2, layout), 3, weight, bias).sum().backward()
+        assert weight.grad.tolist() == bias.grad.tolist() == [0.0] * 3  # type: ignore[union-attr]
+
+    @ON_DEVICES
+    @DTYPES
+    def test_the_gradient_is_right_at_every_magnitude(self, layout: Any, dtype: Any, device: str) -> None:
+        """With eps = 0 the gradient of a row times a power of two is divided by that power."""
+        row, g = np.array([1.0, -0.75, 0.25], dtype), np.array([[1.0, 2.0, -3.0]], dtype)
+        centred = row.astype(np.float64) - row.mean(dtype=np.float64)
+        normal = centred / np.sqrt((centred**2).mean())
+        due = (g[0] - g.mean() - normal * (g[0] * normal).mean()) / np.sqrt((centred**2).mean())
+        least, most = np.finfo(dtype).minexp, np.finfo(dtype).maxexp
+        for exponent in (least + 4, least // 2 - 3, -9, 0, 9, most // 2 + 3, most - 1):
+            x = nest([np.ldexp(row, exponent, dtype=dtype)[None]], layout).to(device=device).requires_grad_()
+            direction, norm = nest([g], layout).to(device=device), lambda x: pn.layer_norm(x, 3, eps=0.0)
+            found = [pn.grad(norm(x), (x,), direction, create_graph=recorded)[0] for recorded in (False, True)]
+            found.append(pn.jvp(norm, (x.detach(),), (direction,))[1])
+            for one in found:
+                got = np.ldexp(read(one)[0].astype(np.float64), exponent)
+                far = 2.0 ** (exponent + np.finfo(dtype).minexp - 2)  # of a number that is less than the least
+                np.testing.assert_allclose(got, due, rtol=32 * float(np.finfo(dtype).eps), atol=far)
+
+    @ON_DEVICES
+    @DTYPES
+    def test_the_magnitude_of_elements_does_not_matter(self, layout: Any, dtype: Any, device: str) -> None:
+        kind = np.finfo(dtype)
+        signs = np.array([[1, -1], [0, 0], [0, 0], [0, 0], [-1, 1]])
+        for exponent in (kind.minexp, kind.minexp // 2, 0, kind.maxexp - 1):
+            size = 2.0**exponent
+            rows = np.array([[size, -size], [size, size], [0, 0], [-size, -size], [-size, size]], dtype)
+            x = nest([rows[:2], rows[2:]], layout).to(device=device)
+            for eps in (0.0, 5e-324, 2.0**-200, 2.0**-40):
+                found, due = read(pn.layer_norm(x, 2, eps=eps)), signs * (size / np.hypot(size, eps**0.5))
+                np.testing.assert_allclose(found, due, rtol=4 * float(kind.eps), atol=float(kind.tiny))
+
+    @ON_DEVICES
+    def test_equal_elements_have_no_gradient_without_eps(self, layout: Any, device: str) -> None:
+        rows = np.array([[5, 5, 5], [1e30, 1e30, 1e30], [0, 0, 0], [1, 2, 4]], np.float32)
+        cotangents = np.array([[1, 2, 4], [3, 1, 2], [3, 1, 2], [3, 1, 2]], np.float32)
+        x = nest([rows[:1], rows[1:]], layout).to(device=device).requires_grad_()
+        weight = pn.ones(3, dtype=pn.float32, device=device, requires_grad=True)
+        g = nest([cotangents[:1], cotangents[1:]], layout).to(device=device)
+        alone = rows[3].astype(np.float64) - 7 / 3
+        alone /= np.sqrt((alone**2).mean())
+        for recorded in (False, True):
+            to_x, to_weight = pn.grad(pn.layer_norm(x, 3, weight, eps=0.0), (x, weight), g, create_graph=recorded)
+            assert not read(to_x)[:3].any() and read(to_x)[3].all()
+            np.testing.assert_allclose(to_weight.detach().to(device="cpu").numpy(), [3, 1, 2] * alone, rtol=1e-6)
+        tangent = read(pn.jvp(lambda x: pn.layer_norm(x, 3, eps=0.0), (x.detach(),), (g,))[1])
+        assert not tangent[:3].any() and tangent[3].all()
+
+    @ON_DEVICES
+    @pytest.mark.parametrize("eps", [1e-5, 0.25, 1e-60])
+    def test_derivatives_of_equal_elements_are_divided_by_the_root_of_eps(self, device: str, eps: float) -> None:
+        """By x in all three passes, and once more by the weight; an eps that float32 cannot represent included."""
+        a = pn.array(np.array([[2.0, 2.0, 2.0]]), requires_grad=True, device=device)
+        weight = pn.array(np.array([0.5, -1.0, 3.0]), requires_grad=True, device=device)
+        direction = np.array([1.0, 4.0, -2.0])
+        (slope,) = pn.grad(
+            pn.layer_norm(pn.nested_array_from_jagged(a, [0, 1]), (3,), weight, eps=eps).sum(),
+            (weight,),
+            create_graph=True,
+        )
+        centred = (direction - direction.mean()) / np.sqrt(eps)
+        mixed = pn.grad((slope * pn.array(direction, device=device)).sum(), a)
+        tangent = pn.array(direction[None], device=device)
+        moved = pn.jvp(lambda a: pn.layer_norm(a, (3,), eps=eps), (a.detach(),), (tangent,))[1]
+        for found in (mixed, moved):
+            scale = np.abs(centred).max()
+            np.testing.assert_allclose(found.to("cpu").numpy(), [centred], atol=1e-14 * scale, rtol=1e-12)
+        x = nest([np.full((1, 2), 3, np.float32)], pn.jagged).to(device=device).requires_grad_()
+        g = nest([np.array([[1, 3]], np.float32)], pn.jagged).to(device=device)
+        for recorded in (False, True):
+            found = pn.grad(pn.layer_norm(x, 2, eps=eps), (x,), g, create_graph=recorded)[0]
+            np.testing.assert_allclose(read(found), np.array([[-1, 1]]) / np.sqrt(eps), rtol=1e-6)
+
+
+class TestDropout:
+    def test_elements_are_dropped_and_kept_ones_are_divided(self, lay: Any) -> None:
+        x = [np.full((50, 2), -3.0), np.full((50, 2), np.inf), np.full((50, 2), np.nan)]
+        result = pn.dropout(lay(x), 0.25, generator=np.random.default_rng(0))
+        first, second, third = (one.numpy() for one in result)
+        assert set(first.ravel().tolist()) == {0.0, -4.0} and 0.6 < np.mean(first != 0) < 0.9
+        assert (np.isnan(second) | (second == np.inf)).all() and 0.6 < np.mean(second == np.inf) < 0.9
+        assert np.isnan(third).all()
+        kept = pn.ones(10_000, dtype="float32").dropout(0.1, generator=np.random.default_rng(0)).numpy()
+        assert set(kept.tolist()) == {0.0, float(np.float32(1 / 0.9))} and 8800 < np.count_nonzero(kept) < 9200
+
+    def test_everything_or_nothing(self, lay: Any) -> None:
+        x = [np.array([np.nan, np.inf, 0.0]), np.array([3.0]), np.array([])]
+        assert_same(pn.dropout(lay(x), 1.0), [np.array([np.nan, np.nan, 0.0]), np.zeros(1), np.zeros(0)])
+        np.testing.assert_array_equal(pn.dropout(pn.array(x[0]), 1.0).numpy(), [np.nan, np.nan, 0.0])
+        for p, training in ((0.0, True), (0.7, False), (1.0, False)):
+            assert_same(pn.dropout(lay(X), p, training), X)
+        half = np.asarray(pn.dropout(lay([np.full(100, 60000, np.float16)]), 0.5)[0])
+        assert set(half.tolist()) == {0.0, np.inf}  # 120,000 is no float16
+        result = pn.dropout(lay([one.astype(np.float32) for one in X]), 0.5)
+        assert (result.dtype, result.layout, [one.shape for one in result]) == (np.float32, lay(X).layout, SHAPES)
+
+    def test_the_gradient_has_the_mask_of_the_result(self, layout: Any, placement: str) -> None:
+        made = place([np.ones((20, 2)), np.ones((9, 2))], layout, placement, grad=True)
+        result = pn.dropout(made.array, 0.5)
+        result.backward(nest([np.full((20, 2), 3.0), np.full((9, 2), 3.0)], layout))
+        assert_same(made.gradient(), [3 * one.detach().numpy() for one in result])
+
+    def test_generators(self, lay: Any) -> None:
+        def once(seed: int) -> list[Any]:
+            return pn.dropout(lay(X), 0.5, generator=np.random.default_rng(seed)).tolist()  # type: ignore[no-any-return]
+
+        assert once(3) == once(3)
+        assert once(3) != once(4) or once(3) != once(5)
+        pn.manual_seed(7)
+        first = pn.dropout(lay(X), 0.5).tolist()
+        pn.manual_seed(7)
+        assert first == pn.dropout(lay(X), 0.5).tolist()
+
+
+# ---- losses ---------------------------------------------------------------------------------------------------------
+
+SCORES = batch([(2, 3), (0, 3), (3, 3)])
+TARGETS = [np.array([0, 2]), np.array([], np.int64), np.array([1, -100, 1])]
+WEIGHT = np.array([0.5, 2.0, 3.0])
+
+
+def losses(scores: Any, targets: Any, weight: Any, ignore: int, smoothing: float) -> tuple[list[Any], float]:
+    """Return the loss of each target, and the sum of the weights that count."""
+    made, total = [], 0.0
+    for x, y in zip(scores, targets, strict=True):
+        made.append(np.zeros(y.shape))
+        for position, label in np.ndenumerate(y):
+            if label == ignore:
+                continue
+            row, heavy = x[position], np.ones(x.shape[-1]) if weight is None else weight
+            surprise = heavy * (math.log(sum(math.exp(v - max(row)) for v in row)) + max(row) - row)
+            made[-1][position] = (1 - smoothing) * surprise[label] + smoothing * surprise.mean()
+            total += heavy[label]
+    return made, total
+
+
+class TestCrossEntropy:
+    @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["even", "weighted"])
+    @pytest.mark.parametrize("smoothing", [0.0, 0.25, 1.0])
+    @pytest.mark.parametrize("ignore", [-100, 1, 2])
+    def test_each_target_by_a_loop(self, weight: Any, smoothing: float, ignore: int) -> None:
+        targets = [np.where(y == -100, ignore, y) for y in TARGETS]
+        expected, total = losses(SCORES, targets, weight, ignore, smoothing)
+        whole = sum(float(one.sum()) for one in expected)
+        options = {"weight": weight, "ignore_index": ignore, "label_smoothing": smoothing}
+        for layout, other in ((a, b) for a in LAYOUTS for b in LAYOUTS):
+            for placement in PLACEMENTS:
+                x, y = nest(SCORES, layout, placement), nest(targets, other, placement)
+                result = pn.cross_entropy(x, y, reduction="none", **options)
+                assert_same(result, expected, 1e-14)
+                assert result.layout is other
+                assert pn.cross_entropy(x, y, reduction="sum", **options).item() == pytest.approx(whole, rel=1e-14)
+                assert pn.cross_entropy(x, y, **options).item() == pytest.approx(whole / total, rel=1e-14)
+
+    def test_more_dimensions(self, lay: Any, layout: Any) -> None:
+        scores = batch([(2, 2, 3), (0, 2, 3), (1, 2, 3)])
+        targets = [np.array([[0, 1], [2, 0]]), np.zeros((0, 2), np.int64), np.array([[1, 1]])]
+        expected, total = losses(scores, targets, None, -100, 0.0)
+        assert_same(pn.cross_entropy(lay(scores), nest(targets, layout), reduction="none"), expected, 1e-14)
+        moved, labels = [x.transpose(1, 0, 2) for x in scores], [y.T for y in targets]
+        result = pn.cross_entropy(lay(moved, 2), nest(labels, layout, "holes", 2), reduction="none")
+        assert_same(result, [one.T for one in expected], 1e-14)
+        whole = sum(float(one.sum()) for one in expected)
+        assert pn.cross_entropy(lay(scores), nest(targets, layout)).item() == pytest.approx(whole / total, rel=1e-14)
+
+    def test_edges(self, lay: Any, layout: Any) -> None:
+        scores = [np.array([[0.0, 0.0]]), np.array([[math.log(3), 0.0]] * 3)]
+        result = pn.cross_entropy(lay(scores), nest([np.array([0]), np.array([0, 0, 0])], layout))
+        assert result.item() == pytest.approx((math.log(2) + 3 * math.log(4 / 3)) / 4)
+        assert pn.cross_entropy(lay([np.array([[1000.0, 0.0]])]), nest([np.array([1])], layout)).item() == 1000.0
+        spoilt = lay([np.array([[np.nan, np.inf, 0.0], [0.0, 0.0, 0.0]]), np.array([[-np.inf] * 3])])
+        targets = nest([np.array([-100, 1]), np.array([-100])], layout)
+        assert pn.cross_entropy(spoilt, targets).item() == pytest.approx(math.log(3))
+        assert pn.cross_entropy(spoilt, targets, reduction="none")[1].tolist() == [0.0]
+
+    def test_a_mean_of_nothing_is_nan_and_a_sum_is_0(self, lay: Any, layout: Any) -> None:
+        ignored = nest([np.full(len(y), -100) for y in TARGETS], layout)
+        empty = lay([np.zeros((0, 3))]), nest([np.zeros(0, np.int64)], layout)
+        for x, y in ((lay(SCORES), ignored), empty):
+            assert np.isnan(pn.cross_entropy(x, y).item())
+            assert pn.cross_entropy(x, y, reduction="sum").item() == 0.0
+        zero = nest([np.zeros(len(y), np.int64) for y in TARGETS], layout)
+        assert np.isnan(pn.cross_entropy(lay(SCORES), zero, weight=np.array([0.0, 1.0, 1.0])).item())
+
+    def test_halves_are_rounded_once_after_the_mean(self, lay: Any, layout: Any) -> None:
+        scores, targets = np.zeros((100_000, 2), np.float16), np.zeros(100_000, np.int64)  # 69,315 is no float16
+        for x, y in ((lay([scores]), nest([targets], layout)), (pn.array(scores), pn.array(targets))):
+            found = pn.cross_entropy(x, y)
+            assert found.dtype == np.float16 and found.item() == np.float16(math.log(2))
+
+    def test_weights_whose_sum_overflows_give_nan(self, lay: Any, layout: Any) -> None:
+        scores = lay([10 * np.eye(2)]).requires_grad_()  # the sum of the losses is a number: 9e303
+        found = pn.cross_entropy(scores, nest([np.array([0, 1])], layout), weight=np.full(2, 1e308))
+        found.backward()
+        assert np.isnan(found.item()) and np.isnan(np.asarray(scores.grad[0])).all()
+
+
+def test_embedding_by_loops(lay: Any, layout: Any) -> None:
+    table, indices = distinct((4, 3)), [np.array([[3, 0]]), np.zeros((0, 2), np.int64), np.array([[1, 1], [2, 1]])]
+    for kind in (np.int8, np.uint8, np.int32, np.int64):
+        assert_same(pn.embedding(lay([i.astype(kind) for i in indices]), table), [table[i] for i in indices])
+    leaf, cotangent = pn.array(table, requires_grad=True), batch([(*i.shape, 3) for i in indices], 4)
+    pn.embedding(lay(indices), leaf).backward(nest(cotangent, layout))
+    expected = np.zeros((4, 3))
+    for index, g in zip(indices, cotangent, strict=True):
+        for position, row in np.ndenumerate(index):
+            expected[row] += g[position]
+    assert leaf.grad is not None and leaf.grad.tolist() == expected.tolist()
+    assert_same(pn.embedding(lay([np.array([], np.int64)] * 2), np.zeros((0, 3))), [np.zeros((0, 3))] * 2)
