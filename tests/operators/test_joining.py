@@ -10,7 +10,7 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import ShapeError
 
-from ..nests import assert_same, batch, distinct, nest, place
+from ..nests import assert_same, batch, distinct, nest
 
 X = batch([(2, 2), (0, 2), (3, 2)])
 SAME = batch([(2, 2), (0, 2), (3, 2)], 1)
@@ -32,11 +32,6 @@ class TestCat:
         assert_same(pn.cat([nest(X), nest(LONGER, pn.strided)], 1), joined(X, LONGER, axis=0))
         mixed = nest([x.T for x in SAME], pn.jagged, "holes", 2).transpose(1, 2)
         assert_same(pn.cat([nest(X), mixed], 2), joined(X, SAME, axis=1))
-
-    def test_the_same_array_twice(self, layout: Any) -> None:
-        made = place(X, layout, grad=True)
-        pn.cat([made.array, made.array], 1).sum().backward()
-        assert_same(made.gradient(), [np.full(x.shape, 2.0) for x in X])
 
 
 def test_dense_arrays_are_joined_as_ever() -> None:

@@ -99,7 +99,9 @@ KINKS = {
     "exp": kink(pn.exp, [1000, -INF], [INF, 0]),
     "a NaN stays where it is": kink(lambda x: pn.square(x) * x, [NAN, 1], [NAN, 3]),
     # Pairs.
-    "clamp": pair(pn.clamp, ([-1, 0, 0.5, 1, 2], [0] * 5, [1] * 5), ([0, 1, 1, 1, 0], [1, 0, 0, 0, 0], [0, 0, 0, 0, 1])),
+    "clamp": pair(
+        pn.clamp, ([-1, 0, 0.5, 1, 2], [0] * 5, [1] * 5), ([0, 1, 1, 1, 0], [1, 0, 0, 0, 0], [0, 0, 0, 0, 1])
+    ),
     "clamp crossed": pair(pn.clamp, ([-1, 0.5, 2], [1] * 3, [0] * 3), ([0] * 3, [0] * 3, [1] * 3)),
     "pow of zeros": pair(pn.pow, ([0.0, 0.0, 0.0, 0.0], [0, 1, 2, 0.5]), ([0, 1, 0, INF], [0, 0, 0, 0])),
     "pow of negative bases": pair(pn.pow, ([-2, -2, -1], [3, 0, -2]), ([12, 0, 2], [NAN, NAN, NAN])),

@@ -11,37 +11,10 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import DimensionError, ShapeError
 
-from ..nests import LAYOUTS, assert_same, batch, nest
+from ..nests import assert_same, batch, nest
 
 X = batch([(2, 4), (0, 4), (3, 4)])
 DEEP = batch([(2, 3, 4), (0, 3, 4), (1, 3, 4)])
-
-
-class TestViewAcrossTheRaggedDimension:
-    def test_elements_go_to_the_other_side_of_the_rows_of_one_component_without_a_copy(self) -> None:
-        for shapes, placements in (
-            ([(4, 3, 2)], ("packed",)), ([(4, 0, 2), (4, 3, 2)], ("packed",)), ([(1, 3, 8)], ("packed", "holes")),
-            ([(4, 0, 2)] * 2, ("packed", "holes")), ([(4, 2, 0), (4, 1, 0)], ("packed", "holes")),
-        ):  # fmt: skip
-            x = batch(shapes)
-            wide = 0 if shapes[0][2] == 0 else 4
-            for placement in placements:
-                made = nest(x, pn.jagged, placement, 2)
-                seen = pn.view(made, (len(x), 2, -1, wide))
-                assert_same(seen, [one.reshape(2, one.shape[1], wide) for one in x])
-                assert seen.layout is pn.jagged and seen.data.storage is made.data.storage
-                seen.fill_(7.0)
-                assert all((one.numpy() == 7).all() for one in made.unbind())
-
-    def test_the_rows_of_several_components_do_not_let_their_elements_through(self) -> None:
-        for shapes in ([(4, 3, 2), (4, 1, 2)], [(1, 3, 8), (1, 3, 8)]):
-            x = batch(shapes)
-            with pytest.raises(ShapeError, match="no view. Use reshape"):
-                pn.view(nest(x, pn.jagged, "packed", 2), (2, 2, -1, 4))
-            for layout in LAYOUTS:
-                seen = nest(x, layout, "packed", 2).reshape(2, 2, -1, 4)
-                assert_same(seen, [one.reshape(2, one.shape[1], 4) for one in x])
-            assert pn.view(nest(x, pn.strided), (2, 2, -1, 4)).layout is pn.strided
 
 
 class TestSqueeze:
@@ -62,14 +35,6 @@ class TestSqueeze:
 
 
 class TestFlatten:
-    def test_rows_that_lie_together_are_a_view(self, layout: Any) -> None:
-        for placement in ("packed", "holes"):
-            x = nest(DEEP, layout, placement)
-            assert np.shares_memory(x.flatten(1).data.data, x.data.data)
-            assert np.shares_memory(x.flatten(2).data.data, x.data.data)
-        turned = nest(DEEP, layout).permute(0, 2, 1, 3)
-        assert not np.shares_memory(turned.flatten(1).data.data, turned.data.data)
-
     def test_dense(self) -> None:
         x = np.arange(24.0).reshape(2, 3, 4)
         for args, shape in (((), (24,)), ((1,), (2, 12)), ((0, 1), (6, 4)), ((-2, 2), (2, 12)), ((1, 1), (2, 3, 4))):
