@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from contextlib import nullcontext
 from typing import Any
@@ -13,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, IndexOutOfRange, PynestedError, StructureError
+from pynested.backends.errors import PynestedError, StructureError
 
 from ...nests import LAYOUTS, PLACEMENTS, Numbers, assert_same, batch, distinct, nest, place, plain
 
@@ -220,152 +219,3 @@ def test_devices() -> None:
     assert_same(there[there > 0.05].to("cpu"), [x[mask] for x, mask in zip(X, HOLDS, strict=True)])
     there[there > 0.05] = 1.0
     assert_same(there.to("cpu"), [np.where(mask, 1.0, x) for x, mask in zip(X, HOLDS, strict=True)])
-
-
-# ---- dense arrays, and a component behind an integer ----------------------------------------------------------------
-
-AT, BY = np.array([[0, -1], [1, 1]]), np.array([1, -2])
-ENTRIES: tuple[Any, ...] = (
-    ALL, slice(1, None), BACK, None, ..., 0, -1, [0, 1], [1], [[0, 1], [1, 0]], [], AT, BY, AT[None], np.int8(1),
-    np.array([True, False]), np.array([True, False, True]), np.eye(3, 4) > 0, np.ones((3, 4), np.bool_),
-)  # fmt: skip
-REFUSED = "a mask in an index stands alone|stands apart from the lists"
-
-
-def of_dense(bare: Numbers, index: tuple[Any, ...]) -> Any:
-    """Return what NumPy picks, None if NumPy refuses."""
-    try:
-        return bare[tuple(map(as_numpy, index))]
-    except IndexError:
-        return None
-
-
-def found_or_refused(x: Any, index: tuple[Any, ...], due: Any) -> Any:
-    """Return ``x[index]``; None if it is refused, as NumPy does or for a documented reason."""
-    if due is None:
-        with pytest.raises(PynestedError):
-            x[index]
-        return None
-    try:
-        return x[index]
-    except ArgumentError as error:
-        assert re.search(REFUSED, str(error))
-        return None
-
-
-@given(index=st.lists(st.sampled_from(ENTRIES), min_size=1, max_size=5).map(tuple), order=st.sampled_from("CF"))
-@settings(max_examples=300)
-def test_dense_arrays_by_anything(index: tuple[Any, ...], order: Any) -> None:
-    bare = np.array(distinct((2, 3, 4, 2)), order=order)
-    due, x = of_dense(bare, index), pn.array(bare, requires_grad=True)
-    found = found_or_refused(x, index, due)
-    if found is None:
-        return
-    np.testing.assert_array_equal(found.detach().numpy(), due)
-    ours = tuple(pn.array(one) if isinstance(one, np.ndarray) else one for one in index)
-    np.testing.assert_array_equal(x[ours].detach().numpy(), due)
-    found.sum().backward()
-    counts, positions = np.zeros(bare.size), of_dense(np.arange(bare.size).reshape(bare.shape), index).ravel()
-    np.add.at(counts, positions, 1.0)
-    np.testing.assert_array_equal(x.grad.numpy(), counts.reshape(bare.shape))  # type: ignore[union-attr]
-    written = pn.array(bare)
-    if len(set(positions.tolist())) < positions.size:
-        with pytest.raises(StructureError, match="names it twice"):
-            written[index] = 9.0
-        return
-    written[index] = 9.0
-    bare[tuple(map(as_numpy, index))] = 9.0
-    np.testing.assert_array_equal(written.numpy(), bare)
-
-
-@pytest.mark.parametrize(
-    ("index", "shape"),
-    [
-        ((ALL, [0, 1]), (2, 2, 4, 2)),
-        ((ALL, 0, [0, 1, 2]), (2, 3, 2)),
-        (([0, 1, 0], ALL, [1, 2, 3]), (3, 3, 2)),
-        ((ALL, [[0], [1]], ALL, [0, 1]), (2, 2, 2, 4)),
-        ((..., [1]), (2, 3, 4, 1)),
-        ((ALL, np.eye(3, 4) > 0), (2, 3, 2)),
-    ],
-    ids=str,
-)
-def test_the_position_of_what_lists_pick(index: tuple[Any, ...], shape: tuple[int, ...]) -> None:
-    assert pn.zeros(2, 3, 4, 2)[index].shape == shape
-
-
-@pytest.mark.parametrize("shape", [(2, 3), (1, 2, 1, 3), (0, 2), (2, 0)])
-def test_an_array_of_any_shape_names_entries(shape: tuple[int, ...]) -> None:
-    x, at = distinct((4, 2, 3)), np.arange(np.prod(shape, dtype=int)).reshape(shape) % 4 - 2
-    leaf = pn.array(x, requires_grad=True)
-    np.testing.assert_array_equal(leaf[pn.array(at), 1:].detach().numpy(), np.take(x, at % 4, 0)[..., 1:, :])
-    np.testing.assert_array_equal(leaf[at.tolist()].detach().numpy(), x[np.array(at.tolist(), np.int64)])
-    leaf[at].sum().backward()
-    due = np.bincount(at.ravel() % 4, minlength=4)[:, None, None] * np.ones(x.shape)
-    np.testing.assert_array_equal(leaf.grad.numpy(), due)  # type: ignore[union-attr]
-
-
-def test_beside_an_empty_list_no_index_is_out_of_range() -> None:
-    x = np.zeros((1, 3, 2))
-    for index in (([1], []), ([[7], [9]], []), ([], ALL, [-5])):
-        assert pn.array(x)[index].shape == x[index].shape
-    with pytest.raises(IndexOutOfRange):
-        pn.array(x)[[1], [0]]
-
-
-@given(
-    number=st.integers(-2, 1),
-    index=st.lists(st.sampled_from(ENTRIES), min_size=1, max_size=4).map(tuple),
-    layout=st.sampled_from(LAYOUTS),
-    placement=st.sampled_from(PLACEMENTS),
-)
-def test_a_component_by_anything(number: int, index: tuple[Any, ...], layout: Any, placement: str) -> None:
-    components = [distinct((3, 4, 2)), distinct((1, 4, 2), 5)]
-    due = of_dense(components[number], index)
-    found = found_or_refused(nest(components, layout, placement), (number, *index), due)
-    assert found is None or np.array_equal(found.numpy(), due)
-
-
-def test_a_component_by_lists_has_gradients_and_is_assigned(layout: Any) -> None:
-    components = [distinct((3, 2)), distinct((1, 2), 5)]
-    x = nest(components, layout).requires_grad_()
-    (x[0, [2, 0, 2], 1] * pn.array([1.0, 10.0, 100.0])).sum().backward()
-    assert_same(x.grad, [np.array([[0.0, 10.0], [0.0, 0.0], [0.0, 101.0]]), np.zeros((1, 2))])
-    y = nest(components, layout)
-    y[0, :, [1]] = 7.0
-    assert_same(y, [np.stack([components[0][:, 0], np.full(3, 7.0)], -1), components[1]])
-
-
-VALUES = np.arange(6.0).reshape(2, 3)
-
-
-@pytest.mark.parametrize("mask", [True, False])
-@pytest.mark.parametrize("rest", [(), (1,), (slice(1, None),), (..., 2), (None,), (ALL, BACK)], ids=str)
-@pytest.mark.parametrize("kind", [pn.array, np.array, np.bool_], ids=["ours", "numpy", "scalar"])
-def test_a_mask_without_dimensions(mask: bool, rest: Any, kind: Any) -> None:
-    x, numpy_index = pn.array(VALUES), (np.array(mask), *rest)
-    index = (kind(mask), *rest)
-    assert x[index].shape == VALUES[numpy_index].shape and x[index].tolist() == VALUES[numpy_index].tolist()
-    if not rest:
-        assert x[kind(mask)].tolist() == VALUES[mask].tolist()
-    expected = VALUES.copy()
-    expected[numpy_index] = -1
-    x[index] = -1
-    assert x.tolist() == expected.tolist()
-    with pytest.raises(ValueError, match="shape"):
-        x[kind(mask)] = pn.ones(4)
-    assert x.tolist() == expected.tolist()
-
-
-def test_a_comparison_of_an_array_without_dimensions_indexes_it() -> None:
-    x = pn.array(3.0, requires_grad=True)
-    assert x[x > 0].tolist() == [3.0] and x[x < 0].tolist() == []
-    assert pn.grad((x[x > 0] * 2).sum(), x).item() == 2.0
-    y = pn.array(3.0)
-    y[y < 0] = 5
-    assert y.item() == 3.0
-    y[y > 0] = pn.array([7.0])
-    assert y.item() == 7.0
-    nested = pn.nested_array([[1.0, 2.0], [3.0]])
-    assert nested[0, np.array(True)].tolist() == [[1.0, 2.0]]
-    assert nested[0, pn.array(True), 1:].tolist() == [[2.0]]

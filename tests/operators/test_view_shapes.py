@@ -1,0 +1,166 @@
+"""Shapes that a view can have, and memory that results share with an array or a structure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.backends.errors import ShapeError
+
+from ..nests import LAYOUTS, assert_same, batch, nest, place
+
+X = batch([(2, 4), (0, 4), (3, 4)])
+
+
+def bare(x: Any) -> Any:
+    return x.data.data if x.is_nested else x.data
+
+
+def storage(x: Any) -> Any:
+    return x.data.storage if x.is_nested else x.storage
+
+
+@pytest.mark.parametrize(
+    ("shapes", "placement"),
+    [
+        ([(4, 3, 2)], "packed"),
+        ([(4, 0, 2), (4, 3, 2)], "packed"),
+        *[
+            (shapes, placement)
+            for shapes in ([(1, 3, 8)], [(4, 0, 2)] * 2, [(4, 2, 0), (4, 1, 0)])
+            for placement in ("packed", "holes")
+        ],
+    ],
+    ids=str,
+)
+def test_elements_move_across_the_ragged_dimension_of_one_component(shapes: Any, placement: str) -> None:
+    x = batch(shapes)
+    wide = 0 if shapes[0][2] == 0 else 4
+    array = nest(x, pn.jagged, placement, 2)
+    seen = pn.view(array, (len(x), 2, -1, wide))
+    assert_same(seen, [one.reshape(2, one.shape[1], wide) for one in x])
+    assert seen.layout is pn.jagged and storage(seen) is storage(array)
+    seen.fill_(7.0)
+    assert all((one.numpy() == 7).all() for one in array)
+
+
+@pytest.mark.parametrize("shapes", [[(4, 3, 2), (4, 1, 2)], [(1, 3, 8), (1, 3, 8)]], ids=str)
+def test_elements_do_not_move_across_the_rows_of_several_components(shapes: Any) -> None:
+    x = batch(shapes)
+    with pytest.raises(ShapeError, match="no view. Use reshape"):
+        pn.view(nest(x, pn.jagged, "packed", 2), (2, 2, -1, 4))
+    for layout in LAYOUTS:
+        seen = nest(x, layout, "packed", 2).reshape(2, 2, -1, 4)
+        assert_same(seen, [one.reshape(2, one.shape[1], 4) for one in x])
+    assert pn.view(nest(x, pn.strided), (2, 2, -1, 4)).layout is pn.strided
+
+
+@pytest.mark.parametrize("placement", ["packed", "holes"])
+def test_dimensions_of_contiguous_rows_are_joined_in_a_view(layout: Any, placement: str) -> None:
+    x = nest(batch([(2, 3, 4), (0, 3, 4), (1, 3, 4)]), layout, placement)
+    for joined in (x.flatten(1), x.flatten(2), x.reshape(-1, -1, 12), x.view(-1, -1, 6, 2)):
+        assert storage(joined) is storage(x)
+
+
+@pytest.mark.parametrize(
+    ("shape", "ragged", "new"),
+    [
+        ((0, 4, 1), 1, (-1, 4, 3)),
+        ((0, 4, 1), 1, (-1, 7)),
+        ((4, 0, 1), 2, (2, -1, 5)),
+        ((4, 0), 2, (4, -1, 2)),
+        ((0, 3), 1, (-1, 0)),
+        ((0, 2, 0), 1, (-1, 9, 2)),
+    ],
+    ids=str,
+)
+def test_no_elements_fill_every_shape_of_no_elements(
+    shape: tuple[int, ...], ragged: int, new: tuple[int, ...], layout: Any, placement: str
+) -> None:
+    x = place([np.zeros(shape)] * 2, layout, placement, ragged, grad=True)
+    if layout is pn.strided:
+        new = tuple(shape[k] if size == -1 and k < len(shape) else size for k, size in enumerate(new))
+    expected = [np.zeros([shape[k] if size == -1 else size for k, size in enumerate(new)])] * 2
+    result = x.array.reshape(2, *new)
+    assert_same(result, expected)
+    assert result.layout is layout
+    result.sum().backward()
+    x.gradient()
+    if ragged == 1 or layout is pn.strided:
+        seen = x.array.detach().view(2, *new)
+        assert_same(seen, expected)
+        assert storage(seen) is storage(x.array)
+    with pytest.raises(ShapeError):
+        nest([np.zeros(shape), np.ones([max(size, 1) for size in shape])], layout, placement, ragged).reshape(2, *new)
+
+
+def test_rows_without_elements_stay_rows(layout: Any) -> None:
+    x = place([np.zeros((0, n, 3)) for n in (2, 0, 1)], layout, "holes", 2).array
+    for inner in ((0,), (1,), (4, 2), (3, 0)):
+        for method in (x.reshape, x.view):
+            assert_same(method(3, 0, -1, *inner), [np.zeros((0, n, *inner)) for n in (2, 0, 1)])
+    cut = pn.nested_array_from_jagged(np.arange(16.0).reshape(4, 4, 1), [0, 2, 4])[:, :0]
+    for one in (cut, cut.contiguous()):
+        assert_same(one.reshape(2, -1, 2, 3), [np.zeros((0, 2, 3))] * 2)
+
+
+def test_expand_repeats_elements_in_a_view(lay: Any) -> None:
+    components = batch([(2, 1, 3), (0, 1, 3), (4, 1, 3)])
+    x = lay(components).detach().requires_grad_()
+    for shape in ((-1, -1, 5, -1), (3, -1, 5, 3), (3, x.shape[1], 5, 3)):
+        seen = x.expand(*shape)
+        assert_same(seen.detach(), [np.repeat(one, 5, axis=1) for one in components])
+        assert seen.layout is x.layout and storage(seen) is storage(x)
+    assert_same(x.detach().expand(-1, -1, 0, -1), [one[:, :0] for one in components])
+    (x.expand(-1, -1, 5, -1) * 2.0).sum().backward()
+    assert all((one.numpy() == 10.0).all() for one in x.grad)
+
+
+# ---- what is handed out ---------------------------------------------------------------------------------------------
+
+
+def test_no_result_shares_memory_with_a_structure(layout: Any, placement: str) -> None:
+    x = nest(X, layout, placement)
+    strided = layout is pn.strided
+    handed = [x.offsets().numpy(), x.component_sizes(), x.component_offsets(), x.lengths_along(1), x.shape[1].lengths]
+    handed += [x.stride(), x.stride(0), x.stride(1), x.component_strides()] if strided else []
+    handed += [] if strided or x.lengths() is None else [x.lengths().numpy()]
+    again = x if strided else pn.nested_array_from_jagged(x.values(), handed[0], x.lengths())
+    for array in (x, again):
+        held = [one for one in vars(array.structure).values() if isinstance(one, np.ndarray)]
+        assert held
+        assert not any(np.shares_memory(mine, own) for mine in handed for own in held)
+
+
+def test_structures_do_not_share_what_a_caller_froze() -> None:
+    offsets, sizes = np.array([0, 2, 3]), np.array([[2], [1]])
+    for frozen in (offsets, sizes):
+        frozen.setflags(write=False)
+    jagged = pn.nested_array_from_jagged(np.arange(3.0), offsets)
+    strided = pn.nested_array_from_strided(np.arange(3.0), sizes)
+    assert not np.shares_memory(jagged.structure.offsets, offsets)
+    assert not np.shares_memory(strided.structure.sizes, sizes)
+
+
+def test_numpy_gets_a_copy_unless_a_view_is_requested(layout: Any) -> None:
+    numbers = [X[0], X[0]]
+    x = nest(numbers, layout)
+    np.testing.assert_array_equal(np.asarray(x), numbers)
+    assert not np.shares_memory(np.array(x), bare(x))
+    assert np.shares_memory(np.asarray(x), bare(x)) and np.shares_memory(np.array(x, copy=False), bare(x))
+    with pytest.raises(ValueError, match="copy"):
+        np.array(x, dtype=np.float32, copy=False)
+    with pytest.raises(ValueError, match="need a copy"):
+        np.array(nest(numbers, layout, "holes"), copy=False)
+
+
+def test_an_operator_that_changes_nothing_returns_the_array_itself() -> None:
+    dense = pn.array([1.5])
+    assert dense.to(pn.float64) is dense and dense.to("cpu") is dense
+    assert dense.dropout(0.5, training=False).storage is dense.storage
+    for op in (pn.floor, pn.ceil, pn.round, pn.trunc):
+        whole = pn.array([3])
+        assert not np.shares_memory(bare(op(whole)), bare(whole))
