@@ -111,7 +111,7 @@ class TestOperator:
         assert f"<!-- clauses: {operator.name} -->" in prose
 
     def test_has_a_test(self, operator: Operator, root: Path) -> None:
-        files = (root / "tests" / "operators").glob("test_*.py")
+        files = (root / "tests" / "operators").rglob("test_*.py")
         texts = [file.read_text(encoding="utf-8") for file in files]
         named = any(re.search(rf"\b{operator.name}\b", text) for text in texts)
         tables = r"(FUNCTIONS|REDUCTIONS|RUNWISE)\.\w+\(\)"
