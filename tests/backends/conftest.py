@@ -1,11 +1,16 @@
-"""Every kernel chooses a path by size; the fixture `path` forces each of them on small arrays."""
+"""Every kernel chooses a path by size; the fixture `path` forces each of them on small arrays. The compiled kernels."""
 
 from __future__ import annotations
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from pynested.backends import memory
-from pynested.backends.numpy import elementwise, movement, placement, products, running, segment
+from pynested.backends.cuda.catalogue import catalogue
+from pynested.backends.cuda.emulated import Emulator
+from pynested.backends.numpy import elementwise, movement, placement, products, running, scan, segment
 
 NEVER = 10**9
 
@@ -15,6 +20,7 @@ PATHS = {
         (segment, "FEW_RUNS"): NEVER,
         (running, "FEW_ROWS"): 2,
         (segment, "VERY_LONG_RUN_ELEMENTS"): 0,
+        (scan, "STEP_ELEMENTS"): NEVER,
         (movement, "LONG_RUN_BYTES"): 0,
         (movement, "FEW_ELEMENTS"): NEVER,
         (placement, "FEW_COMPONENTS"): NEVER,
@@ -24,6 +30,7 @@ PATHS = {
         (segment, "FEW_RUNS"): 0,
         (segment, "LONG_RUN_ELEMENTS"): NEVER,
         (segment, "PIECE"): 2,
+        (scan, "STEP_ELEMENTS"): 1,
         (movement, "LONG_RUN_BYTES"): NEVER,
         (movement, "FEW_ELEMENTS"): 0,
         (placement, "FEW_COMPONENTS"): 0,
@@ -32,6 +39,7 @@ PATHS = {
     },
     "tiny blocks on threads": {
         (segment, "FEW_RUNS"): 0,
+        (scan, "STEP_ELEMENTS"): 6,
         (running, "BLOCK_BYTES"): 16,
         (running, "KEPT_BYTES"): (0, NEVER),
         (running, "THREAD_BYTES"): 0,
@@ -42,8 +50,21 @@ PATHS = {
 }
 
 
+def force(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for (module, name), value in PATHS[path].items():
+        monkeypatch.setattr(module, name, value)
+
+
 @pytest.fixture(params=PATHS)
 def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    for (module, name), value in PATHS[request.param].items():
-        monkeypatch.setattr(module, name, value)
+    force(request.param, monkeypatch)
     return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def compiled() -> None:
+    """All kernels in the cache; two compilers at a time."""
+    if shutil.which("g++") is None:
+        pytest.skip("the emulation needs g++")
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(Emulator.from_environment().compile, catalogue()))

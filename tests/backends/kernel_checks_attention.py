@@ -9,7 +9,7 @@ import numpy as np
 
 from pynested.backends import Heads
 
-from .agreement import FLOATS, ROUNDING, check, close, cpu, drawn
+from .kernel_checks import FLOATS, ROUNDING, check, close, drawn, plain
 
 MASKS = None, "causal", "bool", "float"
 # Heads of keys, heads of queries for each, queries and keys of components; the elements of a query, and of a value.
@@ -76,8 +76,8 @@ def attention(backend: Any, dtype: str) -> None:
         with_mask = kind == "float"
         results = out, *backend.attention_backward(g, q, k, v, mask, out, saved, heads, with_mask)
         wide = [x if x is None or x.dtype == bool else x.astype(np.float64) for x in (q, k, v, mask)]
-        expected = cpu.attention(*wide, heads)
-        pulled = cpu.attention_backward(g.astype(np.float64), *wide, *expected, heads, with_mask)
+        expected = plain.attention(*wide, heads)
+        pulled = plain.attention_backward(g.astype(np.float64), *wide, *expected, heads, with_mask)
         lost = max(1, ROUNDING[dtype][1] / ROUNDING[dtype][0])  # the adjoint is given the output as it was stored
         for got, due, terms in zip(results, (expected[0], *pulled), (8, *[32 * lost] * 4), strict=True):
             assert (got is None) == (due is None)

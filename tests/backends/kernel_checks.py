@@ -1,0 +1,444 @@
+"""A check for every kernel of the interface: a backend agrees with the device "plain" on operands of all kinds.
+
+A check takes the backend and a dtype; it raises AssertionError. Operands lie between elements that no result may
+depend on, and sizes are such that every path of the host side is taken. A check of a kernel of segments takes any
+operand and any partition as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+from ml_dtypes import bfloat16
+
+from pynested.backends import Segments
+from pynested.backends import plain as plain_backend
+from pynested.backends.dtypes import is_float
+
+Array = np.ndarray[Any, Any]
+Check = Callable[[Any, str], None]
+SegmentCheck = Callable[[Any, Array, Segments], None]
+
+CHECKS: dict[str, tuple[tuple[str, ...], Check]] = {}
+SEGMENT_CHECKS: dict[str, SegmentCheck] = {}
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+ALL = ("bool", "int8", "int16", "int32", "int64", "uint8", *FLOATS)
+NUMBERS = ALL[1:]
+# The relative error of a number that is computed, and of one that is stored with fewer digits than it was computed in.
+ROUNDING = {"float16": (3e-6, 1e-3), "bfloat16": (3e-6, 8e-3), "float32": (3e-6, 0.0), "float64": (1e-14, 0.0)}
+ORDER_KEPT = {"relu", "sgn", "sum_last"}  # their results may lie in the order of the operand
+POISON = 64  # elements before and after an operand
+# (lengths, columns): a warp or a block a segment, several tiles of columns, wide packs, more rows than are kept.
+LAYOUTS = (
+    ((3, 0, 5, 1), 1),
+    ((2, 0, 40, 7, 0), 3),
+    ((0, 1, 130), 33),
+    ((700, 0, 1300), 1),
+    ((60, 90), 70),
+    ((9, 0, 4), 256),
+    ((2, 1, 0, 1), 256),
+    ((3, 2), 300),
+    ((0, 0), 4),
+    ((2, 3), 0),
+    ((), 2),
+)
+# Segments so long that they are cut into pieces, alone and among many empty ones.
+LONG = (
+    ((100_000, 0, 3, 70_000), 1),
+    ((66_000, *[0] * 100), 1),
+    ((600, *[0] * 80), 128),
+    ((140,), 700),
+    ((140,), 701),
+)
+SMALL = [lengths for count in range(4) for lengths in product(range(4), repeat=count)]
+
+
+# ---- the reference --------------------------------------------------------------------------------------------------
+
+BFLOAT16 = np.dtype(bfloat16)
+KEPT_WIDE = {"layer_norm": (1, 2), "cross_entropy": (1,)}  # results in the dtype that kernels accumulate in
+
+
+def widened(x: Any) -> Any:
+    """Return floats as float64, anything else as it is."""
+    return x.astype(np.float64) if getattr(x, "dtype", None) in (BFLOAT16, np.float32) else x
+
+
+def rounded(result: Any, dtype: Any) -> Any:
+    """Return float64 as ``dtype``, anything else as it is."""
+    return result.astype(dtype) if getattr(result, "dtype", None) == np.float64 else result
+
+
+class PlainKernels:
+    """The kernels of the device "plain", also of bfloat16, which is rounded once here."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        kernel = getattr(plain_backend, name)
+
+        def computed(*args: Any) -> Any:
+            if not any(getattr(x, "dtype", None) == BFLOAT16 for x in args):
+                return kernel(*args)
+            result = kernel(*map(widened, args))
+            if not isinstance(result, tuple):
+                return rounded(result, BFLOAT16)
+            wide = KEPT_WIDE.get(name, ())
+            return tuple(rounded(x, np.float32 if i in wide else BFLOAT16) for i, x in enumerate(result))
+
+        return computed
+
+
+plain = PlainKernels()
+
+
+# ---- operands -------------------------------------------------------------------------------------------------------
+
+
+def poisoned(values: Array) -> Array:
+    """Return the values, contiguous, between elements that no result may depend on."""
+    whole = np.empty(values.size + 2 * POISON, values.dtype)
+    whole.reshape(-1).view(np.uint8).fill(0xFF if is_float(values.dtype) else 0x01)
+    inner = whole[POISON : POISON + values.size].reshape(values.shape)
+    inner[...] = values
+    return inner
+
+
+def drawn(rng: np.random.Generator, shape: Any, dtype: str, scale: float = 3.0) -> Array:
+    if dtype in FLOATS:
+        return poisoned(rng.normal(0, scale, shape).astype(dtype))
+    low = 0 if dtype in ("bool", "uint8") else -9
+    return poisoned(rng.integers(low, 2 if dtype == "bool" else 10, shape).astype(dtype))
+
+
+def partition(lengths: Any) -> Segments:
+    return Segments.from_lengths(np.array(lengths, np.int64))
+
+
+def segment_operands(dtype: str) -> Iterator[tuple[Array, Segments]]:
+    """Yield rows and their segments: ordinary numbers in all layouts, then the extremes of the dtype."""
+    for number, (lengths, columns) in enumerate(LAYOUTS):
+        segments = partition(lengths)
+        yield drawn(np.random.default_rng(number), (segments.rows, columns), dtype), segments
+    rng, segments = np.random.default_rng(20), partition((2, 0, 1, 2, 2, 0, 3, 1, 2, 40, 2))
+    for inner in ((), (2, 2)):
+        yield drawn(rng, (segments.rows, *inner), dtype), segments
+    yield np.asfortranarray(drawn(rng, (segments.rows, 3), dtype)), segments
+    if dtype not in FLOATS:
+        low, high = (False, True) if dtype == "bool" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        rows = [[low, high], [high, high], [low, low], [high, low], [low, low], [high, low]]
+        yield poisoned(np.array(rows, dtype)), partition((2, 0, 3, 1))
+        return
+    specials = np.array([[np.nan, np.nan], [np.inf, np.inf], [-np.inf, -np.inf], [np.inf, 0], [-np.inf, 0], [0, np.nan]])
+    for turn, inner in product((0, 1), ((), (3,))):  # every second segment has them, and its neighbours have none
+        x = drawn(rng, (segments.rows, *inner), dtype)
+        for start, stop in segments.pairs[turn::2]:
+            pair = specials[start % len(specials)].reshape(2, *[1 for _ in inner])
+            x[start:stop] = np.resize(pair, (stop - start, *pair.shape[1:]))
+        yield x, segments
+    x = drawn(rng, (segments.rows, 3), dtype)
+    x[:, 1] = -np.inf
+    yield x, segments
+    sizes = [n for n in (1, 2, 3, 5, 17, 40) for _ in range(n)]  # a NaN in each place of a segment of each of them
+    x = poisoned(np.concatenate([np.tile(np.arange(n), n) for n in (1, 2, 3, 5, 17, 40)]).astype(dtype)[:, None])
+    x[np.concatenate([np.eye(n, dtype=bool).ravel() for n in (1, 2, 3, 5, 17, 40)])] = np.nan
+    yield poisoned(np.hstack([x, np.nan_to_num(x.astype(np.float32)).astype(dtype)])), partition(sizes)
+    large = [60_000, 60_000, -60_000, 1000, 1001, -1000, -1000.5, *[60_000, -60_000] * 64]
+    yield poisoned(np.array(large, dtype)), partition((3, 0, 2, 2, 128))
+    yield poisoned(np.ones((4099, 2), dtype)), partition((4096, 0, 3))
+    if dtype != "float16":
+        yield poisoned(np.array([1e30, 1e30, -1e30, -1e30, 39.9, 39.9, -39.9, -39.9], dtype)), partition([2] * 4)
+
+
+def long_operands(dtype: str) -> Iterator[tuple[Array, Segments]]:
+    for lengths, columns in LONG:
+        segments = partition(lengths)
+        yield drawn(np.random.default_rng(1), (segments.rows, columns), dtype), segments
+
+
+def whole(x: Array) -> Array:
+    """Return whole numbers, whose sums are exact and among which are ties; the infinities and NaN stay."""
+    return poisoned(np.rint(x)) if is_float(x.dtype) else x
+
+
+def like(x: Array, shape: Any, scale: float = 3.0) -> Array:
+    """Return an operand of the dtype of ``x``, the same at each call."""
+    return drawn(np.random.default_rng(x.size), shape, x.dtype.name, scale)
+
+
+# ---- comparing ------------------------------------------------------------------------------------------------------
+
+
+def same(got: Any, expected: Any) -> None:
+    """Assert the same shape, dtype and values, NaN where NaN is."""
+    assert got.dtype == expected.dtype, (got.dtype, expected.dtype)
+    if got.dtype.name == "bfloat16":  # whose NaN NumPy's testing does not know
+        got, expected = got.astype(np.float32), expected.astype(np.float32)
+    np.testing.assert_array_equal(got, expected, strict=True)
+
+
+def close(got: Any, expected: Any, terms: float = 1.0, magnitude: Any = 1.0) -> None:
+    """Assert the same up to rounding: of the result, once, and of terms of about ``magnitude`` and up."""
+    assert (got.shape, got.dtype) == (expected.shape, expected.dtype), (got.shape, got.dtype, expected.dtype)
+    if not is_float(got.dtype):
+        same(got, expected)
+        return
+    wide = expected.astype(np.float64)
+    finite = np.isfinite(wide)
+    same(got[~finite], expected[~finite])
+    computed, stored = ROUNDING[got.dtype.name]
+    size, least = np.abs(wide[finite]), np.broadcast_to(magnitude, wide.shape)[finite]
+    allowed = computed * terms * np.maximum(size, least) + stored * size + 2 * float(_least_positive(got.dtype))
+    wrong = ~(np.abs(got[finite].astype(np.float64) - wide[finite]) <= allowed)
+    assert not wrong.any(), (np.argwhere(wrong)[:3], got[finite][wrong][:3], expected[finite][wrong][:3])
+
+
+def _least_positive(dtype: Any) -> float:
+    return 2.0**-133 if dtype.name == "bfloat16" else float(np.finfo(dtype).smallest_subnormal)
+
+
+def agree(backend: Any, name: str, *args: Any, terms: float = 1.0, magnitude: Any = 1.0, exact: bool = False) -> Any:
+    """Return the results of a kernel, which are new, contiguous, and those of the plain kernel."""
+    results, references = getattr(backend, name)(*args), getattr(plain, name)(*args)
+    several = isinstance(references, tuple)
+    for got, expected in zip(results, references, strict=True) if several else [(results, references)]:
+        assert (got is None) == (expected is None), name
+        if expected is None:
+            continue
+        is_empty = not all(getattr(x, "size", 1) for x in args)
+        assert got.flags.c_contiguous or name in ORDER_KEPT or is_empty, f"{name}: not contiguous"
+        assert not any(np.may_share_memory(got, x) for x in args if isinstance(x, np.ndarray)), f"{name}: a view"
+        if exact:
+            same(got, expected)
+        else:
+            close(got, expected, terms, magnitude)
+    return results
+
+
+def check(*dtypes: str) -> Callable[[Check], Check]:
+    """Enter a check under the name of its kernel."""
+
+    def enter(function: Check) -> Check:
+        CHECKS[function.__name__] = dtypes, function
+        return function
+
+    return enter
+
+
+def check_segments(*dtypes: str, long: bool = False) -> Callable[[SegmentCheck], SegmentCheck]:
+    """Enter a check that takes any rows and any partition of them."""
+
+    def enter(function: SegmentCheck) -> SegmentCheck:
+        def check_all(backend: Any, dtype: str) -> None:
+            for x, segments in segment_operands(dtype):
+                function(backend, x, segments)
+            for x, segments in long_operands(dtype) if long else ():
+                function(backend, x, segments)
+
+        CHECKS[function.__name__] = dtypes, check_all
+        SEGMENT_CHECKS[function.__name__] = function
+        return function
+
+    return enter
+
+
+# ---- segments -------------------------------------------------------------------------------------------------------
+
+
+def magnitude_of_sums(segments: Segments) -> float:
+    return 10.0 * max(1, segments.longest) ** 0.5
+
+
+@check_segments(*ALL, long=True)
+def segment_sum(backend: Any, x: Array, segments: Segments) -> None:
+    agree(backend, "segment_sum", x, segments, terms=4, magnitude=magnitude_of_sums(segments))
+    sums = agree(backend, "segment_sum", whole(x), segments, exact=True)
+    assert not np.signbit(sums[segments.lengths == 0].astype(float)).any()  # the sum of nothing is +0
+
+
+@check_segments(*ALL)
+def segment_cumsum(backend: Any, x: Array, segments: Segments) -> None:
+    for backwards in (False, True):
+        agree(backend, "segment_cumsum", x, segments, backwards, terms=8, magnitude=magnitude_of_sums(segments))
+        agree(backend, "segment_cumsum", whole(x), segments, backwards, exact=True)
+
+
+@check_segments(*ALL, long=True)
+def segment_max(backend: Any, x: Array, segments: Segments) -> None:
+    agree(backend, "segment_max", x, segments, exact=True)
+
+
+@check_segments(*ALL)
+def segment_min(backend: Any, x: Array, segments: Segments) -> None:
+    agree(backend, "segment_min", x, segments, exact=True)
+
+
+@check_segments(*ALL)
+def segment_prod(backend: Any, x: Array, segments: Segments) -> None:
+    if not is_float(x.dtype):
+        agree(backend, "segment_prod", x, segments, exact=True)
+        return
+    powers = np.random.default_rng(x.size).choice(np.array([-1, 1, 0.5, 2], x.dtype), x.shape)
+    factors = poisoned(np.where(np.isfinite(x), powers, x))  # whose products are exact
+    got, expected = backend.segment_prod(factors, segments), plain.segment_prod(factors, segments)
+    same(*(np.clip(found, -6e4, 6e4).astype(found.dtype) for found in (got, expected)))
+
+
+@check_segments(*ALL)
+def segment_argmax(backend: Any, x: Array, segments: Segments) -> None:
+    agree(backend, "segment_argmax", whole(x), segments, exact=True)
+
+
+@check_segments(*ALL)
+def segment_argmin(backend: Any, x: Array, segments: Segments) -> None:
+    agree(backend, "segment_argmin", whole(x), segments, exact=True)
+
+
+@check_segments(*FLOATS)
+def segment_max_backward(backend: Any, x: Array, segments: Segments) -> None:
+    x = whole(x)
+    top = plain.segment_max(x, segments)
+    g = like(x, top.shape)
+    agree(backend, "segment_max_backward", g, x, top, segments)
+    agree(backend, "segment_max_backward", g, x, plain.segment_min(x, segments), segments)
+    g[np.random.default_rng(x.size).random(g.shape) < 0.3] = np.nan if x.size % 2 else np.inf
+    agree(backend, "segment_max_backward", g, x, top, segments)
+
+
+@check_segments(*FLOATS)
+def segment_softmax(backend: Any, x: Array, segments: Segments) -> None:
+    agree(backend, "segment_softmax", x, segments, terms=16, magnitude=0)
+    x = x.copy()
+    x[np.random.default_rng(x.size).random(x.shape) < 0.1] = -np.inf
+    agree(backend, "segment_softmax", poisoned(x), segments, terms=2)
+    x[np.random.default_rng(x.size).random(x.shape) < 0.01] = np.nan if x.size % 2 else np.inf
+    agree(backend, "segment_softmax", poisoned(x), segments, terms=2)
+
+
+@check_segments(*FLOATS)
+def segment_softmax_backward(backend: Any, x: Array, segments: Segments) -> None:
+    y = poisoned(plain.segment_softmax(x, segments))
+    agree(backend, "segment_softmax_backward", like(x, x.shape), y, segments, terms=2)
+
+
+@check_segments(*ALL)
+def spread(backend: Any, x: Array, segments: Segments) -> None:
+    agree(backend, "spread", like(x, (segments.count, *x.shape[1:])), segments, exact=True)
+
+
+# ---- rows -----------------------------------------------------------------------------------------------------------
+
+SHAPES = ((5, 3), (9, 1), (3, 1100), (300, 40), (0, 3), (3, 0))
+SPECIAL_ROWS = (
+    [[0, 1, 2], [np.nan, 1, 0], [np.inf, 0, 1], [-np.inf, 1, 1], [-np.inf] * 3, [5, 5, 5], [np.nan] * 3]
+    + [[np.inf, -np.inf, 0], [39.9, 39.9, -39.9], [1000, 999, 1000], [-1000, -999, -1000], [3, 2, 1]]
+)  # fmt: skip
+
+
+@check(*FLOATS)
+def softmax_last(backend: Any, dtype: str) -> None:
+    rng = np.random.default_rng(2)
+    for shape in ((3, 5), (2, 3, 40), (2, 1500), (1,), (7, 2), (0, 3), (3, 0)):
+        x = drawn(rng, shape, dtype)
+        agree(backend, "softmax_last", x, terms=16, magnitude=0)
+        agree(backend, "softmax_last", poisoned(x * 100))
+        agree(backend, "softmax_last", np.asfortranarray(x))
+    agree(backend, "softmax_last", poisoned(np.array(SPECIAL_ROWS, dtype)))
+
+
+@check(*FLOATS)
+def softmax_last_backward(backend: Any, dtype: str) -> None:
+    rng = np.random.default_rng(2)
+    for shape in ((3, 5), (2, 3, 40), (2, 1500), (1,), (0, 3), (3, 0)):
+        y, g = poisoned(plain.softmax_last(drawn(rng, shape, dtype))), drawn(rng, shape, dtype)
+        agree(backend, "softmax_last_backward", g, y, terms=2)
+        agree(backend, "softmax_last_backward", np.asfortranarray(g), np.asfortranarray(y), terms=2)
+    y = poisoned(plain.softmax_last(np.array(SPECIAL_ROWS, dtype)))
+    agree(backend, "softmax_last_backward", drawn(rng, y.shape, dtype), y, terms=2)
+
+
+def huge_and_small_rows(rng: np.random.Generator, dtype: str, width: int) -> Array:
+    """Return rows of every magnitude of the dtype, the greatest three times, and one row of NaN."""
+    wide = np.float32 if dtype == "bfloat16" else np.dtype(dtype)
+    exponents = rng.integers(-10, 15 if dtype == "float16" else np.finfo(wide).maxexp, 40)
+    exponents[:3] = 15 if dtype == "float16" else np.finfo(wide).maxexp - 1
+    x = np.ldexp(rng.uniform(-1, 1, (40, width)), exponents[:, None]).astype(dtype)
+    x[3] = np.nan
+    return poisoned(x)
+
+
+def rows_of_norms(rng: np.random.Generator, dtype: str) -> Iterator[Array]:
+    for shape in SHAPES:
+        yield drawn(rng, shape, dtype)
+    for width in (2, 5, 300):
+        yield huge_and_small_rows(rng, dtype, width)
+    yield poisoned(np.array(SPECIAL_ROWS, dtype))
+
+
+@check(*FLOATS)
+def layer_norm(backend: Any, dtype: str) -> None:
+    rng = np.random.default_rng(3)
+    for x in rows_of_norms(rng, dtype):
+        w, b = drawn(rng, x.shape[1], dtype, 1), drawn(rng, x.shape[1], dtype, 1)
+        for weight, bias, eps in ((None, None, 1e-5), (w, None, 0.5), (None, b, 1e-5), (w, b, 0.5)):
+            found, due = backend.layer_norm(x, weight, bias, eps), plain.layer_norm(x, weight, bias, eps)
+            largest = abs(x.astype(np.float64)).max(axis=1, initial=1)
+            condition = np.maximum(1, 0.05 * largest / due[2])[:, None]  # the mean of a row is rounded
+            for got, expected, magnitude in zip(found, due, (condition, largest, 0), strict=True):
+                close(got, expected, 4, magnitude)
+    small = np.ldexp(np.array([[1, -2, 4], [0, 1, 0]], dtype), 0 if dtype == "float16" else -70)
+    agree(backend, "layer_norm", small, None, None, 0.0, terms=4)
+    for width, bias in ((1, 0.1), (3, 0.5), (7, -2.0), (64, 3.3)):  # rows of equal elements become the bias exactly
+        levels = rng.normal(size=40) * 10.0 ** rng.integers(-3, 4 if dtype == "float16" else 37, 40)
+        x = poisoned(np.repeat(levels.astype(dtype)[:, None], width, axis=1))
+        b = np.full(width, bias, dtype)
+        y, mean, std = backend.layer_norm(x, np.ones(width, dtype), b, 1e-5)
+        same(y, np.broadcast_to(b, x.shape))
+        same(mean, x[:, 0].astype(mean.dtype))
+        np.testing.assert_allclose(std, np.sqrt(1e-5), rtol=1e-6)
+
+
+@check(*FLOATS)
+def layer_norm_backward(backend: Any, dtype: str) -> None:
+    rng = np.random.default_rng(4)
+    for x in rows_of_norms(rng, dtype):
+        g, w = drawn(rng, x.shape, dtype, 1), drawn(rng, x.shape[1], dtype, 1)
+        _, mean, std = plain.layer_norm(x, None, None, 1e-5)
+        for weight, with_bias in ((w, True), (None, True), (w, False), (None, False)):
+            args = g, x, weight, mean, std, with_bias
+            agree(backend, "layer_norm_backward", *args, terms=8, magnitude=30)
+
+
+def losses(dtype: str) -> Iterator[tuple[Any, ...]]:
+    """Yield the arguments of cross_entropy: with and without ignored rows, weights and smoothing."""
+    rng = np.random.default_rng(5)
+    for rows, classes in ((4, 3), (3, 1), (3, 1200), (2, 40), (9, 4), (0, 3), (2, 0)):
+        x, weight = drawn(rng, (rows, classes), dtype), poisoned((rng.random(classes) + 0.5).astype(dtype))
+        target = rng.integers(0, max(1, classes), rows)
+        target[::3] = -100
+        for w, smoothing, ignored in product((None, weight), (0.0, 0.25, 1.0), (-100, 1)):
+            yield x, np.where(target == -100, ignored, target), w, ignored, smoothing
+    special = poisoned(np.array(SPECIAL_ROWS, dtype))
+    for ignored, smoothing in product((7, 0), (0.0, 0.25)):
+        yield special, np.resize([0, 7, 1, 2], len(special)) % (8 if ignored else 3), None, ignored, smoothing
+    yield poisoned(np.array([[10_000.0, 9995.0], [0, 1000]], dtype)), np.array([0, 0]), None, -100, 0.0
+
+
+@check(*FLOATS)
+def cross_entropy(backend: Any, dtype: str) -> None:
+    for args in losses(dtype):
+        found, due = backend.cross_entropy(*args), plain.cross_entropy(*args)
+        close(found[0], due[0], 8)
+        finite = np.isfinite(due[1]).all(axis=0)  # the scale of other rows is for the adjoint of the same backend
+        close(found[1][:, finite], due[1][:, finite], 8)
+
+
+@check(*FLOATS)
+def cross_entropy_backward(backend: Any, dtype: str) -> None:
+    for x, target, weight, ignored, smoothing in losses(dtype):
+        g = like(x, len(x), 1)
+        g[target == ignored] = np.nan if len(x) % 2 else np.inf
+        scale = plain.cross_entropy(x, target, weight, ignored, smoothing)[1]
+        got = agree(backend, "cross_entropy_backward", g, x, target, weight, ignored, smoothing, scale, terms=8)
+        assert not got[target == ignored].any()

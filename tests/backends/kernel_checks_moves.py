@@ -1,0 +1,387 @@
+"""The checks of kernels that move data, work on single elements, multiply, or add; entered beside the others."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import product
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from pynested.backends import Matrices, Segments, strided_index
+from pynested.backends.dtypes import is_float
+
+from ..conversions import converted, telling
+from . import kernel_checks_attention  # noqa: F401  enters its check
+from .kernel_checks import (
+    ALL,
+    CHECKS,
+    FLOATS,
+    NUMBERS,
+    POISON,
+    Array,
+    agree,
+    check,
+    check_segments,
+    close,
+    drawn,
+    like,
+    plain,
+    poisoned,
+    same,
+    whole,
+)
+
+Placement = tuple[Any, Any, Any, int]  # sizes, strides, offsets, and the size of the buffer
+
+# ---- movement -------------------------------------------------------------------------------------------------------
+
+
+@check_segments(*ALL)
+def pad(backend: Any, x: Array, segments: Segments) -> None:
+    greatest = np.inf if is_float(x.dtype) else True if x.dtype == bool else np.iinfo(x.dtype).max
+    for length, fill in ((segments.longest, 0), (segments.longest + 3, 1), (segments.longest + 1, greatest)):
+        agree(backend, "pad", x, segments, length, fill, exact=True)
+
+
+@check_segments(*ALL)
+def unpad(backend: Any, x: Array, segments: Segments) -> None:
+    for extra in (0, 3):
+        padded = poisoned(plain.pad(x, segments, segments.longest + extra, 1))
+        agree(backend, "unpad", padded, segments, exact=True)
+        agree(backend, "unpad", np.asfortranarray(padded), segments, exact=True)
+
+
+@check("uint8")
+def beyond_32_bits(backend: Any, dtype: str) -> None:
+    """Offsets past 2**32 on sparse memory: only the pages that are touched exist."""
+    rows = 2**32 + 4096
+    x = np.frombuffer(mmap.mmap(-1, rows), dtype).reshape(rows, 1)
+    far = 2**32 + 10
+    x[:50], x[far : far + 100, 0] = 7, np.arange(100)
+    picked = np.array([0, far + 3, far + 99])
+    assert backend.take_rows(x, picked).tolist() == [[7], [3], [99]]
+    sizes, strides, offsets = np.array([[2, 3], [1, 4]]), np.array([[10, 1], [1, 2]]), np.array([far, far + 50])
+    gathered = backend.gather_components(x[:, 0], sizes, strides, offsets)
+    assert gathered.tolist() == [0, 1, 2, 10, 11, 12, 50, 52, 54, 56]
+    wide = backend.gather_components(x[:, 0], np.array([[2, 2]]), np.array([[far + 3, 1]]), np.array([0]))
+    assert wide.tolist() == [7, 7, 3, 4]
+    segment = Segments(np.array([far, far + 100]))
+    assert backend.pad(x, segment, 101, 9)[0, :, 0].tolist() == [*range(100), 9]
+    assert backend.segment_max(x, segment).tolist() == [[99]]
+
+
+@check(*ALL)
+def copy(backend: Any, dtype: str) -> None:
+    x = drawn(np.random.default_rng(6), (4, 3), dtype)
+    for view in (x, x.T, x[::2], x[:0]):
+        agree(backend, "copy", view, exact=True)
+
+
+@check(*ALL)
+def pack_list(backend: Any, dtype: str) -> None:
+    x = drawn(np.random.default_rng(6), (4, 3), dtype)
+    for arrays in ([x, x[:1], x[:0]], [x[:0]], [x[:, 0], x[1:3, 1]]):
+        agree(backend, "pack_list", arrays, exact=True)
+
+
+@check(*ALL)
+def take_rows(backend: Any, dtype: str) -> None:
+    rng = np.random.default_rng(6)
+    for rows, columns, taken in ((7, 3, 20), (5, 1, 300), (3, 600, 4), (4, 0, 3), (4, 2, 0)):
+        x, index = drawn(rng, (rows, columns), dtype), rng.integers(0, rows, taken)
+        agree(backend, "take_rows", x, index, exact=True)
+        agree(backend, "take_rows", x.T.copy().T, np.sort(index), exact=True)
+    for inner in ((), (2, 2)):
+        agree(backend, "take_rows", drawn(rng, (5, *inner), dtype), np.array([3, 0, 4, 0]), exact=True)
+
+
+@check(*ALL)
+def add_rows(backend: Any, dtype: str) -> None:
+    rng = np.random.default_rng(7)
+    for rows, columns, terms in ((7, 3, 50), (5, 1, 9000), (3, 40, 300), (6, 300, 4), (4, 0, 3), (4, 2, 0), (0, 2, 0)):
+        x, index = drawn(rng, (terms, columns), dtype), rng.integers(0, max(1, rows // 2 + 1), terms)
+        agree(backend, "add_rows", x, index, rows, terms=4, magnitude=300)
+        agree(backend, "add_rows", whole(x), index, rows, exact=True)
+    for inner in ((), (2, 2), (2,)):
+        x, index = drawn(rng, (4099, *inner), dtype), np.repeat([0, 2, 1], [4096, 2, 1])
+        x[...] = 1
+        agree(backend, "add_rows", x, index, 4, exact=True)
+        if dtype in FLOATS:
+            x[4096], x[4098] = np.nan, np.inf
+            agree(backend, "add_rows", x, index, 4, exact=True)
+
+
+# ---- placement ------------------------------------------------------------------------------------------------------
+
+
+def placements(dtype: str) -> Iterator[Placement]:
+    """Packed, gaps, transposed, overlapping, repeated, many dims, words, nothing: each with few and many components."""
+    rng = np.random.default_rng(8)
+    lengths = rng.integers(0, 40, 12)
+    yield [[n, 8] for n in lengths], [[8, 1]] * 12, np.cumsum(lengths * 8 + 16) - lengths * 8, 16 * 40 * 12
+    sizes = [[n, m] for n, m in rng.integers(17, 70, (5, 2))]
+    yield sizes, [[1, n] for n, _ in sizes], np.arange(5) * 5000 + 3, 25_000
+    yield [[3, 2, 4], [0, 2, 4], [2, 5, 1]], [[8, 1, 2], [1, 1, 1], [1, 2, 9]], [5, 0, 40], 64
+    yield [[2, 3, 2, 3]] * 3, [[1, 2, 6, 12]] * 3, [0, 36, 72], 108
+    yield [[4], [4], [2]], [[1], [1], [2]], [0, 1, 0], 8
+    yield [[3, 2], [2, 2]], [[0, 1], [2, 0]], [4, 0], 9
+    yield [[900], [1100]], [[3], [2]], [0, 2700], 5000
+    yield [[30, 40, 20]], [[800, 20, 1]], [16], 24_016
+    yield [[3, 16], [5, 16]], [[32, 1]] * 2, [0, 96], 256
+    yield [[2, 3, 16]], [[128, 32, 1]], [16], 272
+    yield [[], [], []], [[], [], []], [3, 0, 3], 5
+    yield [[2, 3], [1, 3], [0, 3]], [[3, 1]] * 3, [0, 6, 9], 9
+    yield [[1, 3], [2, 3]], [[3, 1]] * 2, [9, 0], 12
+    yield [[2, 3], [1, 3]], [[3, 1]] * 2, [1, 8], 12
+    yield [[3, 2]], [[1, 1]], [5], 9
+    yield [[2, 0, 2], [2, 1, 2]], [[2, 2, 1]] * 2, [3, 0], 6
+    yield [[1, 2], [2, 1]], [[99, 1], [1, 99]], [0, 4], 16
+    yield [[4, 0]] * 9, [[9, 1]] * 9, [0] * 9, 12
+    yield [[3, 0, 2]] * 9 + [[2, 0, 2]], [[9, 2, 1]] * 10, [0] * 10, 12
+    yield [[2**40, 0], [0, 2**40], [1, 1]] * 5, [[1, 1]] * 15, [0, 0, 1] * 5, 2  # an index of these fits no memory
+    many = 4096 if dtype == "float16" else 40  # a sum of so many ones is no float16 if it is computed in it
+    yield [[1]] * many, [[1]] * many, [0] * many, 2
+    yield [[many]], [[0]], [1], 2
+    yield [], [], [], 3
+
+
+def as_arrays(placement: Placement) -> tuple[Array, Array, Array, int]:
+    sizes, strides, offsets, size = placement
+    shape = len(offsets), len(sizes[0]) if len(sizes) else 2
+    shaped = [np.array(x, np.int64).reshape(shape) for x in (sizes, strides)]
+    return shaped[0], shaped[1], np.array(offsets, np.int64), size
+
+
+def gather_one(backend: Any, placement: Placement, dtype: str) -> None:
+    *where, size = as_arrays(placement)
+    buffer = drawn(np.random.default_rng(9), size, dtype)
+    if is_float(buffer.dtype) and buffer.size:
+        buffer[np.setdiff1d(np.arange(size), strided_index(*where))] = np.nan
+    agree(backend, "gather_components", buffer, *where, exact=True)
+
+
+def scatter_one(backend: Any, placement: Placement, dtype: str) -> None:
+    *where, size = as_arrays(placement)
+    places = strided_index(*where)
+    if dtype == "bool" and len(np.unique(places)) < len(places):
+        return  # NumPy adds repeated bools as integers, and refuses to store them
+    flat = drawn(np.random.default_rng(10), len(places), dtype)
+    agree(backend, "scatter_components", flat, *where, size, terms=2, magnitude=100)
+    agree(backend, "scatter_components", whole(flat), *where, size, exact=True)
+    flat[...] = 1
+    agree(backend, "scatter_components", flat, *where, size, exact=True)
+    if dtype in FLOATS:
+        flat[::3] = np.nan
+        agree(backend, "scatter_components", flat, *where, size, exact=True)
+
+
+PLACEMENT_CHECKS: dict[str, Callable[[Any, Placement, str], None]] = {
+    "gather_components": gather_one,
+    "scatter_components": scatter_one,
+}
+
+
+@check(*ALL)
+def gather_components(backend: Any, dtype: str) -> None:
+    for placement in placements(dtype):
+        gather_one(backend, placement, dtype)
+
+
+@check(*ALL)
+def scatter_components(backend: Any, dtype: str) -> None:
+    for placement in placements(dtype):
+        scatter_one(backend, placement, dtype)
+
+
+# ---- elements -------------------------------------------------------------------------------------------------------
+
+EDGES = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e-4, -90.0, 200.0, -700.5, 6.0, -6.0, 1e30, -1e30)
+TAIL = np.concatenate([np.linspace(-28, 28, 400), [-87.5, -95, -103, -700, -704, 80, 1e-30, -1e-12, 1e-6, 0.0]])
+
+
+def elements(dtype: str) -> Iterator[tuple[Array, Array]]:
+    """Yield operands and cotangents: few and many, of all shapes, with the edge values and extremes of the dtype."""
+    rng = np.random.default_rng(12)
+    for shape in ((), (0,), (1,), (300,), (5000,), (2 * 4096 + 3,), (0, 3), (5, 0), (3, 4))[dtype == "bool" :]:
+        x, g = drawn(rng, shape, dtype), drawn(rng, shape, dtype)
+        if dtype not in FLOATS and dtype != "bool":
+            x.reshape(-1)[:2] = np.array([np.iinfo(dtype).min, np.iinfo(dtype).max])[: x.size]
+        elif dtype in FLOATS and x.size > len(EDGES):
+            most = 65504 if dtype == "float16" else 3e38
+            with np.errstate(over="ignore"):
+                x[: len(EDGES) + 2] = np.array([*EDGES, most, -most], dtype)
+        yield x, g
+    yield x.T, g.T
+    yield poisoned(np.full(4098, np.nan if dtype in FLOATS else 1, dtype)), drawn(rng, 4098, dtype)
+
+
+def accurate(backend: Any, name: str, x: Array, *rest: Any, error: Callable[[Array, Array], Any]) -> None:
+    """Assert ``error(x, y)`` roundoffs of the computation at most, one of the result, and two subnormal numbers."""
+    kind = ml_dtypes.finfo(x.dtype)
+    computing = min(float(kind.eps), 2.0**-23) / 2
+    wide, got = x.astype(np.float64), getattr(backend, name)(x, *rest).astype(np.float64)
+    expected = getattr(plain, name)(wide, *rest)
+    with np.errstate(over="ignore"):
+        allowed = computing * error(abs(wide), abs(expected)) + float(kind.eps) * abs(expected)
+    wrong = ~(abs(got - expected) <= allowed + 2 * float(kind.smallest_subnormal))
+    assert not wrong.any(), (name, x[wrong], got[wrong], expected[wrong])
+
+
+def check_floats(name: str, error: Callable[[Array, Array], Any], *rest: Any) -> None:
+    """Enter the check of a function of floats; ``error`` is in roundoffs, of abs(x) and abs(y)."""
+
+    def check_function(backend: Any, dtype: str) -> None:
+        for x, _ in elements(dtype):
+            agree(backend, name, x, *rest)
+        accurate(backend, name, poisoned(TAIL.astype(dtype)), *rest, error=error)
+
+    enter(name, check_function)
+
+
+def check_adjoint(name: str, *rest: Any) -> None:
+    def check_function(backend: Any, dtype: str) -> None:
+        for x, g in elements(dtype):
+            agree(backend, name, g, x, *rest, terms=4)
+
+    enter(name, check_function)
+
+
+def enter(name: str, function: Callable[[Any, str], None]) -> None:
+    """Enter a check of floats; one kernel may have several, one for each option."""
+    others = CHECKS[name][1] if name in CHECKS else lambda backend, dtype: None
+
+    def check_all(backend: Any, dtype: str) -> None:
+        others(backend, dtype)
+        function(backend, dtype)
+
+    CHECKS[name] = FLOATS, check_all
+
+
+check_floats("erf", lambda x, y: 8 * y)
+check_floats("erfc", lambda x, y: 10 * y)
+check_floats("gelu", lambda x, y: 4 * x + 4 * y)
+check_floats("gelu", lambda x, y: 8 * x + 4 * y, "tanh")
+check_floats("silu", lambda x, y: 12 * y)
+check_adjoint("gelu_backward")
+check_adjoint("gelu_backward", "tanh")
+check_adjoint("silu_backward")
+
+
+@check(*ALL)
+def relu(backend: Any, dtype: str) -> None:
+    for x, _ in elements(dtype):
+        agree(backend, "relu", x, exact=True)
+
+
+@check(*ALL)
+def sgn(backend: Any, dtype: str) -> None:
+    for x, _ in elements(dtype):
+        agree(backend, "sgn", x, exact=True)
+
+
+@check(*FLOATS)
+def relu_backward(backend: Any, dtype: str) -> None:
+    for x, g in elements(dtype):
+        agree(backend, "relu_backward", g, x, exact=True)
+
+
+@check(*ALL)
+def cast(backend: Any, dtype: str) -> None:
+    x = poisoned(np.tile(telling(np.dtype(dtype)), 40))  # more than a block has threads
+    for name in ALL if backend.device in ("emulated", "cuda") else [name for name in ALL if name != "bfloat16"]:
+        got, target = backend.cast(x, np.dtype(name)), np.dtype(name)
+        assert got.dtype == target
+        expected = np.tile(exactly(dtype, name), 40)
+        shown = got.astype(np.float64) if is_float(target) else got
+        np.testing.assert_array_equal(shown, expected, f"to {name}")
+        if is_float(target):
+            assert (np.signbit(shown) == np.signbit(expected))[~np.isnan(shown)].all(), name
+
+
+@cache
+def exactly(source: str, target: str) -> Array:
+    """Return the telling numbers of a dtype in another, by exact arithmetic; floats as float64, which has all."""
+    numbers = telling(np.dtype(source))
+    wide = numbers.astype(np.float64) if is_float(numbers.dtype) else numbers
+    kind = np.dtype(target)
+    return np.array(converted(wide.tolist(), kind), np.float64 if is_float(kind) else kind)
+
+
+# ---- products and totals --------------------------------------------------------------------------------------------
+
+SIZES = (
+    [(2, 3, 4), (0, 2, 2), (33, 17, 40), (3, 0, 2), (32, 16, 32), (1, 50, 1)],
+    [*product(range(3), repeat=3), *reversed([*product(range(3), repeat=3)]), (3, 2, 3)],
+    [(2, 3, 2)] * 7,
+    [(200, 3, 100), (1, 3, 100), (2, 3, 100), (90, 3, 100), (2, 3, 100), (1, 3, 100)],
+    [(1, 2, 1)],
+    [],
+)
+
+
+def multiply(backend: Any, sizes: Any, dtype: str, transposed: tuple[bool, bool], gap: int = POISON) -> None:
+    """Check products of matrices that lie apart, with NaN between them and in one of them."""
+    rng, sizes = np.random.default_rng(13), np.array(sizes, np.int64).reshape(-1, 3)
+    ends = [np.cumsum(sizes[:, p] * sizes[:, q] + gap) for p, q in ((0, 1), (1, 2))]
+    left = Matrices(ends[0] - sizes[:, 0] * sizes[:, 1], sizes[:, 0], sizes[:, 1], transposed[0])
+    right = Matrices(ends[1] - sizes[:, 1] * sizes[:, 2], sizes[:, 1], sizes[:, 2], transposed[1])
+    a, b = (drawn(rng, end[-1] if len(end) else 0, dtype) for end in ends)
+    for flat, matrices in ((a, left), (b, right)):
+        inside = np.zeros(flat.size, bool)
+        for offset, rows, cols in matrices.places:
+            inside[offset : offset + rows * cols] = True
+        flat[~inside] = np.nan if is_float(flat.dtype) else 1
+    agree(backend, "matmul_components", a, b, left, right, terms=8, magnitude=30)
+    agree(backend, "matmul_components", whole(a), whole(b), left, right, exact=True)
+    if dtype in FLOATS and len(sizes) > 2:
+        offset, rows, cols = left.places[2]
+        a[offset : offset + rows * cols] = np.nan
+        agree(backend, "matmul_components", a, b, left, right, terms=8, magnitude=30)
+
+
+@check(*ALL)
+def matmul_components(backend: Any, dtype: str) -> None:
+    for sizes, *transposed in product(SIZES, (False, True), (False, True)):
+        multiply(backend, sizes, dtype, (transposed[0], transposed[1]))
+    single, rows = Matrices(*np.array([[0], [1], [2]]), False), Matrices(*np.array([[0], [2], [1]]), False)
+    if dtype == "int64":
+        big = np.array([2**53 + 1, 1])
+        same(backend.matmul_components(big, np.array([3, 4]), single, rows), np.array([3 * (2**53 + 1) + 4]))
+    long, column = Matrices(*np.array([[0], [1], [4096]]), False), Matrices(*np.array([[0], [4096], [1]]), False)
+    agree(backend, "matmul_components", np.ones(4096, dtype), np.ones(4096, dtype), long, column, exact=True)
+    lengths = np.array([2, 0, 3, 2, 1, 2])  # one matrix for all, and matrices that overlap
+    for offsets in ([0] * 6, [0, 1, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0], [5, 0, 5, 0, 3, 1]):
+        left = Matrices(np.cumsum(2 * lengths) - 2 * lengths, lengths, np.full(6, 2), False)
+        right = Matrices(np.array(offsets), np.full(6, 2), np.full(6, 2), False)
+        a, b = like(np.ones(9, dtype), 20), like(np.ones(7, dtype), 9)
+        agree(backend, "matmul_components", whole(a), whole(b), left, right, exact=True)
+
+
+@check(*NUMBERS)
+def sum_all(backend: Any, dtype: str) -> None:
+    for shape in ((), (0,), (1,), (7, 3), (70_000,)):
+        x = drawn(np.random.default_rng(14), shape, dtype)
+        agree(backend, "sum_all", x, terms=4, magnitude=3000)
+        agree(backend, "sum_all", whole(x), exact=True)
+        agree(backend, "sum_all", whole(x).T, exact=True)
+    if dtype in FLOATS:
+        agree(backend, "sum_all", np.array([60000, 60000, -60000, -60000, 3], dtype), exact=True)
+        agree(backend, "sum_all", np.ones((4099, 3), dtype), exact=True)
+    else:
+        agree(backend, "sum_all", np.full(300, np.iinfo(dtype).max, dtype), exact=True)
+
+
+@check(*NUMBERS)
+def sum_last(backend: Any, dtype: str) -> None:
+    for shape in ((3,), (4, 7), (2, 3, 40), (2, 1500), (0, 3), (3, 0)):
+        x = drawn(np.random.default_rng(16), shape, dtype)
+        agree(backend, "sum_last", x, terms=4, magnitude=300)
+        agree(backend, "sum_last", whole(x), exact=True)
+        agree(backend, "sum_last", np.asfortranarray(whole(x)), exact=True)
+    if dtype in FLOATS:
+        agree(backend, "sum_last", np.array([[60000, 60000, -60000], [1, np.nan, 1], [2, 2, 2]], dtype), exact=True)
+        agree(backend, "sum_last", np.ones((2, 4099), dtype), exact=True)

@@ -1,0 +1,255 @@
+"""Each kernel agrees with `plain` on every backend and code path."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pynested.backends import get_backend, plain, strided_index
+from pynested.backends.cuda import placement
+from pynested.backends.cuda.backend import KernelBackend
+from pynested.backends.cuda.catalogue import catalogue
+from pynested.backends.cuda.emulated import Emulator, emulated_backend
+from pynested.backends.interface import Backend
+from pynested.backends.numpy import extremes, products, running
+from pynested.timelines.dispatch import choice
+
+from . import kernel_checks_moves  # noqa: F401  enters its checks
+from .conftest import PATHS, force
+from .kernel_checks import CHECKS, FLOATS, SEGMENT_CHECKS, SMALL, agree, drawn, partition, same
+from .kernel_checks_moves import PLACEMENT_CHECKS, multiply
+
+SCHEDULES = {
+    "forward": ("forward", 0),
+    "reverse": ("reverse", 0),
+    "random": ("random", 1),
+    "eager": ("eager", 0),
+    "eager again": ("eager", 1),
+}
+KERNELS = [name for name, one in vars(Backend).items() if inspect.isfunction(one) and not name.startswith("_")]
+CASES = [(name, dtype) for name, (dtypes, _) in CHECKS.items() for dtype in dtypes]
+
+
+def test_every_kernel_of_the_interface_has_a_check() -> None:
+    """The check of attention calls its adjoint too, and the check of offsets beyond 32 bits is of several kernels."""
+    assert set(KERNELS) - {"attention_backward"} == CHECKS.keys() - {"beyond_32_bits"}
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize(
+    ("name", "dtype"), [case for case in CASES if case[0] != "beyond_32_bits" and case[1] != "bfloat16"]
+)
+def test_kernels_of_the_cpu(name: str, dtype: str) -> None:
+    CHECKS[name][1](get_backend("cpu"), dtype)
+
+
+# ---- the emulated device --------------------------------------------------------------------------------------------
+
+launched: set[str] = set()  # the kernels that ran on the schedule "forward"
+checked: set[tuple[str, str]] = set()  # the checks that ran on it
+
+
+class Recording(Emulator):
+    """An emulator that remembers what was launched."""
+
+    def run(self, file: str, name: str, *rest: Any) -> None:
+        launched.add(name)
+        super().run(file, name, *rest)
+
+
+@cache
+def emulated(schedule: str) -> KernelBackend:
+    launcher = Recording() if schedule == "forward" else Emulator.from_environment()
+    launcher.schedule, launcher.seed = SCHEDULES[schedule]
+    return emulated_backend(launcher)
+
+
+def check_forward(name: str, dtype: str) -> None:
+    CHECKS[name][1](emulated("forward"), dtype)
+    checked.add((name, dtype))
+
+
+@pytest.mark.parametrize(("name", "dtype"), CASES)
+def test_kernels_of_the_emulated_device(name: str, dtype: str, compiled: None) -> None:
+    check_forward(name, dtype)
+
+
+# Kernels are templates: the order of threads matters alike for all dtypes, which take turns on the other schedules.
+@pytest.mark.parametrize(
+    ("schedule", "name", "dtype"),
+    [
+        (schedule, name, dtype)
+        for turn, schedule in enumerate([*SCHEDULES][1:])
+        for number, (name, dtype) in enumerate(CASES)
+        if dtype == "float32" or number % 4 == turn
+    ],
+)
+def test_no_schedule_changes_a_kernel(schedule: str, name: str, dtype: str, compiled: None) -> None:
+    CHECKS[name][1](emulated(schedule), dtype)
+
+
+def test_every_instantiation_is_run(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    for case in CASES:
+        if case not in checked:
+            check_forward(*case)
+    monkeypatch.setattr(placement, "SHORT_INDEX", 0)  # positions of 64 bits for all components
+    for name, dtype in CASES:
+        if name in PLACEMENT_CHECKS:
+            check_forward(name, dtype)
+    every = {name for names in catalogue().values() for name in names}
+    assert sorted(every - launched) == []
+
+
+# ---- any partition and any placement --------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=[*PATHS, "emulated"])
+def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The kernels of the CPU on each of their paths, and those of the emulated device."""
+    if request.param == "emulated":
+        request.getfixturevalue("compiled")
+        return emulated("forward")
+    force(request.param, monkeypatch)
+    return get_backend("cpu")
+
+
+ANY = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.mark.parametrize("name", SEGMENT_CHECKS)
+def test_every_small_partition(name: str, kernels: Any) -> None:
+    inner = ((), (3,), (2, 2), (1,), (0,))
+    for number, lengths in enumerate(SMALL):
+        for dtype in {"float32", "int8"} & set(CHECKS[name][0]):
+            segments, rng = partition(lengths), np.random.default_rng(number)
+            for shape in inner if number < 21 else inner[number % 5 :][:1]:
+                SEGMENT_CHECKS[name](kernels, drawn(rng, (segments.rows, *shape), dtype), segments)
+
+
+@pytest.mark.parametrize("name", SEGMENT_CHECKS)
+@ANY
+@given(
+    st.lists(st.integers(0, 20), max_size=30), st.sampled_from([(), (2,), (3,)]), st.data(), st.integers(0, 2**32 - 1)
+)
+def test_any_partition(name: str, kernels: Any, lengths: list[int], inner: Any, data: Any, seed: int) -> None:
+    dtype = data.draw(st.sampled_from([dtype for dtype in CHECKS[name][0] if dtype != "bfloat16"]))
+    segments = partition(lengths)
+    x = drawn(np.random.default_rng(seed), (segments.rows, *inner), dtype)
+    SEGMENT_CHECKS[name](kernels, x, segments)
+
+
+@st.composite
+def placements(draw: st.DrawFn) -> Any:
+    dims, count = draw(st.integers(0, 3)), draw(st.integers(0, 12))
+    numbers = st.lists(st.integers(0, 3), min_size=dims, max_size=dims)
+    sizes, strides = (draw(st.lists(numbers, min_size=count, max_size=count)) for _ in range(2))
+    offsets = draw(st.lists(st.integers(0, 5), min_size=count, max_size=count))
+    where = (np.array(x, np.int64).reshape(count, dims) for x in (sizes, strides))
+    return sizes, strides, offsets, int(strided_index(*where, np.array(offsets, np.int64)).max(initial=-1)) + 1
+
+
+@pytest.mark.parametrize("name", PLACEMENT_CHECKS)
+@ANY
+@given(placements(), st.sampled_from(["float32", "float16", "int8"]), st.integers(0, 3))
+def test_any_placement(name: str, kernels: Any, where: Any, dtype: str, extra: int) -> None:
+    PLACEMENT_CHECKS[name](kernels, (*where[:3], where[3] + extra), dtype)
+
+
+@ANY
+@given(st.lists(st.tuples(*[st.integers(0, 4)] * 3), max_size=20), st.booleans(), st.booleans(), st.integers(0, 2))
+def test_any_products(kernels: Any, sizes: Any, left: bool, right: bool, gap: int) -> None:
+    multiply(kernels, sizes, "float32", (left, right), gap)
+
+
+# ---- kernels of the CPU alone ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("dtype", ["float64", "int64"])
+def test_running_sums_have_the_bits_of_the_plain_ones(dtype: str) -> None:
+    segments = partition((5, 0, 1, 300, 2, 2, 0))
+    x = drawn(np.random.default_rng(0), (segments.rows, 3), dtype, 30)
+    for backwards in (False, True):
+        agree(get_backend("cpu"), "segment_cumsum", x, segments, backwards, exact=True)
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int64", "uint8", "bool"])
+def test_the_best_of_rows_is_that_of_a_reduction(dtype: str) -> None:
+    numbers = [0.0, -1.5, 3, 3, np.inf, -np.inf, np.nan] if dtype in FLOATS else [0, 1, 1, 100]
+    for shape in ((5, 1), (40, 2), (3, 7, 3), (9,), (0, 4), (2, 65), (3, 32), (3, 33)):
+        x = np.random.default_rng(shape[-1]).choice(numbers, shape).astype(dtype)
+        apart = np.repeat(x, 2, axis=-1)
+        apart[..., 1::2] = 77
+        for view in (x, apart[..., ::2], np.asfortranarray(x), x[..., ::-1]):
+            for better in (np.maximum, np.minimum):
+                same(extremes.best_last(better, view), np.asarray(better.reduce(view, axis=-1)))
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_sum_first(dtype: str) -> None:
+    """Of whole blocks, of a part of one, and of rows with steps; a NaN and an infinity stay in their columns."""
+    rows = 2 * running.rows_in_block(3 * np.dtype(dtype).itemsize) + 5
+    x = np.random.default_rng(rows).integers(-8, 9, (rows, 3)).astype(dtype) / 8
+    due = np.array([sum((column * 8).astype(int).tolist()) for column in x.T]) / 8
+    assert products.sum_first(x).dtype == dtype
+    np.testing.assert_array_equal(products.sum_first(x), due.astype(dtype))
+    np.testing.assert_array_equal(products.sum_first(np.asfortranarray(x)[:, ::-1]), due[::-1].astype(dtype))
+    x[rows // 2, 0], x[-1, 1] = np.nan, -np.inf
+    np.testing.assert_array_equal(products.sum_first(x), np.array([np.nan, -np.inf, due[2]], dtype))
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_concatenate_is_that_of_numpy(axis: int) -> None:
+    concatenate = get_backend("cpu").concatenate
+    x, y = np.arange(12.0).reshape(4, 3), np.arange(12, dtype=np.float32).reshape(4, 3)
+    for arrays in ([x, y], [x], [x[:0], y[:0]], [y, x.T.copy().T, y]):
+        np.testing.assert_array_equal(concatenate(arrays, axis), np.concatenate(arrays, axis), strict=True)
+    with pytest.raises(ValueError, match="must match exactly"):
+        concatenate([x, y[1:, 1:]], axis)
+    np.testing.assert_array_equal(concatenate([x[0], y[1]], -1), np.concatenate([x[0], y[1]]), strict=True)
+
+
+@pytest.mark.usefixtures("path")
+def test_products_of_mixed_dtypes_and_of_bools() -> None:
+    left, right = (kernel_checks_moves.Matrices(*np.array([[0], shape[:1], shape[1:]]), False) for shape in ([1, 2], [2, 1]))
+    numbers = np.array([1, 2])
+    mixed = get_backend("cpu").matmul_components(numbers.astype("int8"), numbers.astype("float32"), left, right)
+    assert (mixed.dtype, mixed.tolist()) == (np.float32, [5])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("rows", [1, 2, 7])
+def test_rows_of_a_large_product_are_shared(dtype: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs: list[tuple[int, int]] = []
+
+    def run(work: Callable[..., None], cuts: list[tuple[int, int]], nbytes: int) -> None:
+        jobs.extend(cuts)
+        running.run(work, cuts, nbytes)
+
+    for module in (products, running):
+        monkeypatch.setattr(module, "THREADS", 2)
+    monkeypatch.setattr(products, "blas_threads", lambda: 2)
+    monkeypatch.setattr(products, "run", run)
+    monkeypatch.setattr(products, "SHARED_PRODUCT", 7 * 5 * rows)
+    rng = np.random.default_rng(rows)
+    a, b = (rng.integers(-9, 9, shape).astype(dtype) for shape in ((rows, 5), (5, 7)))
+    due = np.einsum("ij,jk->ik", a, b)
+    for left in (a, np.asfortranarray(a)):
+        for right in (b, np.asfortranarray(b)):
+            np.testing.assert_array_equal(products.matmul(left, right), due)
+    assert jobs == ([(0, rows // 2), (rows // 2, rows)] if rows > 1 else [(0, 1)]) * 4
+    jobs.clear()
+    products.matmul(a[:, :4], b[:4])  # a smaller one
+    monkeypatch.setattr(products, "blas_threads", lambda: 16)
+    np.testing.assert_array_equal(products.matmul(a, b), due)  # BLAS has more threads than the backend
+    assert not jobs
