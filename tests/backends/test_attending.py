@@ -20,7 +20,7 @@ from pynested.backends.numpy import (
 )
 from pynested.backends.numpy.attending_backward import attention_backward
 
-from .cuda.agreement_attention import places
+from .kernel_checks_attention import places
 
 MASKS = None, "causal", "bool", "float"
 

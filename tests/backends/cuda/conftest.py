@@ -1,43 +1,13 @@
-"""The emulation: a backend for each schedule, or a plain reason why there is none."""
+"""The devices with kernels."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 
 import pytest
 
-from pynested.backends.cuda.backend import KernelBackend
-from pynested.backends.cuda.catalogue import catalogue
-from pynested.backends.cuda.emulated import Emulator, emulated_backend
-
 from . import stand_in
-
-SCHEDULES = {
-    "forward": ("forward", 0),
-    "reverse": ("reverse", 0),
-    "random": ("random", 1),
-    "eager": ("eager", 0),
-    "eager again": ("eager", 1),
-}
-
-
-@pytest.fixture(scope="session")
-def compiled() -> None:
-    """All kernels in the cache; two compilers at a time."""
-    if shutil.which("g++") is None:
-        pytest.skip("the emulation needs g++")
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(Emulator.from_environment().compile, catalogue()))
-
-
-@pytest.fixture(scope="session", params=SCHEDULES)
-def backend(request: pytest.FixtureRequest, compiled: None) -> KernelBackend:
-    launcher = Emulator.from_environment()
-    launcher.schedule, launcher.seed = SCHEDULES[request.param]
-    return emulated_backend(launcher)
 
 
 @pytest.fixture
