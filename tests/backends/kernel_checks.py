@@ -130,7 +130,9 @@ def segment_operands(dtype: str) -> Iterator[tuple[Array, Segments]]:
         rows = [[low, high], [high, high], [low, low], [high, low], [low, low], [high, low]]
         yield poisoned(np.array(rows, dtype)), partition((2, 0, 3, 1))
         return
-    specials = np.array([[np.nan, np.nan], [np.inf, np.inf], [-np.inf, -np.inf], [np.inf, 0], [-np.inf, 0], [0, np.nan]])
+    specials = np.array(
+        [[np.nan, np.nan], [np.inf, np.inf], [-np.inf, -np.inf], [np.inf, 0], [-np.inf, 0], [0, np.nan]]
+    )
     for turn, inner in product((0, 1), ((), (3,))):  # every second segment has them, and its neighbours have none
         x = drawn(rng, (segments.rows, *inner), dtype)
         for start, stop in segments.pairs[turn::2]:

@@ -12,14 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pynested.backends import get_backend, plain, strided_index
+from pynested.backends import Matrices, get_backend, strided_index
 from pynested.backends.cuda import placement
 from pynested.backends.cuda.backend import KernelBackend
 from pynested.backends.cuda.catalogue import catalogue
 from pynested.backends.cuda.emulated import Emulator, emulated_backend
 from pynested.backends.interface import Backend
 from pynested.backends.numpy import extremes, products, running
-from pynested.timelines.dispatch import choice
 
 from . import kernel_checks_moves  # noqa: F401  enters its checks
 from .conftest import PATHS, force
@@ -220,8 +219,8 @@ def test_concatenate_is_that_of_numpy(axis: int) -> None:
 
 
 @pytest.mark.usefixtures("path")
-def test_products_of_mixed_dtypes_and_of_bools() -> None:
-    left, right = (kernel_checks_moves.Matrices(*np.array([[0], shape[:1], shape[1:]]), False) for shape in ([1, 2], [2, 1]))
+def test_products_of_mixed_dtypes() -> None:
+    left, right = (Matrices(*np.array([[0], shape[:1], shape[1:]]), False) for shape in ([1, 2], [2, 1]))
     numbers = np.array([1, 2])
     mixed = get_backend("cpu").matmul_components(numbers.astype("int8"), numbers.astype("float32"), left, right)
     assert (mixed.dtype, mixed.tolist()) == (np.float32, [5])

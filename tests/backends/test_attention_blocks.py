@@ -1,4 +1,4 @@
-"""Attention in blocks that are far too small: what runs along with the keys is what all of them at once give."""
+"""Blockwise attention (online softmax) equals attention over all keys at once, for any block size."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from pynested.backends.numpy import (
     attending_products,
 )
 from pynested.backends.numpy.attending_backward import attention_backward
+from pynested.backends.numpy.attending_places import PIECE, Place
 
 from .kernel_checks_attention import places
 
@@ -212,3 +213,44 @@ def test_scores_of_any_size(
             assert one.dtype == dtype
             largest = max(1.0, np.abs(other).max())  # of what may cancel in a sum
             np.testing.assert_allclose(one, other, rtol=0, atol=32 * most * np.finfo(dtype).eps * largest)
+
+
+# ---- copies of equally strided arrays of a flat buffer ---------------------------------------------------------------
+
+
+def drawn_place(rng: np.random.Generator, unit: int) -> tuple[Place, np.ndarray[Any, Any]]:
+    """Arrays whose axes lie in any order, perhaps with gaps; and where each of their elements is, (K, ...)."""
+    shape = tuple(rng.integers(0 if rng.random() < 0.1 else 1, 4, 3).tolist())
+    steps, apart = [0, 0, 0], unit
+    for axis in rng.permutation(3).tolist():
+        steps[axis] = apart
+        apart *= max(shape[axis], 1) + int(rng.random() < 0.3)
+    starts = rng.permutation(7)[: int(rng.integers(2, 5))] * apart
+    place = Place(starts, (*shape, unit), (*steps, 1))
+    inner = np.indices((*shape, unit)).reshape(4, *shape, unit)
+    offsets = sum(index * step for index, step in zip(inner, (*steps, 1), strict=True))
+    return place, starts.reshape(-1, 1, 1, 1, 1) + np.asarray(offsets)
+
+
+@pytest.mark.parametrize("unit", [1, 3, PIECE, 12])
+def test_copies_hold_what_is_there_and_go_back(unit: int) -> None:
+    rng = np.random.default_rng(unit)
+    for _ in range(60):
+        place, where = drawn_place(rng, unit)
+        buffer = rng.standard_normal(int(where.max(initial=0)) + 1 + int(rng.integers(3)))
+        copies = place.copy(buffer, "here")
+        np.testing.assert_array_equal(copies, buffer[where])
+        other, due = rng.standard_normal(buffer.size), buffer.copy()
+        room = place.room(buffer.dtype, "there")
+        room[...] = other[where]
+        place.put(room, buffer)
+        due[where] = other[where]
+        np.testing.assert_array_equal(buffer, due)
+
+
+def test_a_single_array_is_a_view() -> None:
+    buffer = np.arange(20.0)
+    view = Place(3, (2, 3), (1, 5)).view(buffer)
+    assert view.tolist() == [[[3, 8, 13], [4, 9, 14]]]
+    assert np.shares_memory(view, buffer)
+    assert Place(40, (0, 3), (3, 1)).view(buffer).shape == (1, 0, 3)
