@@ -15,7 +15,7 @@ from pynested.backends import Matrices, Segments, strided_index
 from pynested.backends.dtypes import is_float
 
 from ..conversions import converted, telling
-from . import kernel_checks_attention  # noqa: F401  enters its check
+from . import kernel_checks_attention, kernel_checks_rows  # noqa: F401  enter their checks
 from .kernel_checks import (
     ALL,
     CHECKS,
