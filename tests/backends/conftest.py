@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from pynested.backends.numpy import elementwise, movement, placement, products, 
 
 NEVER = 10**9
 
-PATHS = {
+PATHS: dict[str, dict[Any, Any]] = {
     "as it is": {},
     "one by one": {
         (segment, "FEW_RUNS"): NEVER,

@@ -122,7 +122,8 @@ def segment_operands(dtype: str) -> Iterator[tuple[Array, Segments]]:
         segments = partition(lengths)
         yield drawn(np.random.default_rng(number), (segments.rows, columns), dtype), segments
     rng, segments = np.random.default_rng(20), partition((2, 0, 1, 2, 2, 0, 3, 1, 2, 40, 2))
-    for inner in ((), (2, 2)):
+    shapes: tuple[Any, ...] = ((), (2, 2))
+    for inner in shapes:
         yield drawn(rng, (segments.rows, *inner), dtype), segments
     yield np.asfortranarray(drawn(rng, (segments.rows, 3), dtype)), segments
     if dtype not in FLOATS:
@@ -249,7 +250,7 @@ def check_segments(*dtypes: str, long: bool = False) -> Callable[[SegmentCheck],
 
 
 def magnitude_of_sums(segments: Segments) -> float:
-    return 10.0 * max(1, segments.longest) ** 0.5
+    return float(10 * max(1, segments.longest) ** 0.5)
 
 
 @check_segments(*ALL, long=True)

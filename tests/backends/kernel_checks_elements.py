@@ -36,7 +36,7 @@ def elements(dtype: str) -> Iterator[tuple[Array, Array]]:
 
 def accurate(backend: Any, name: str, x: Array, *rest: Any, error: Callable[[Array, Array], Any]) -> None:
     """Assert ``error(x, y)`` roundoffs of the computation at most, one of the result, and two subnormal numbers."""
-    kind = ml_dtypes.finfo(x.dtype)
+    kind = ml_dtypes.finfo(x.dtype)  # type: ignore[no-untyped-call]
     computing = min(float(kind.eps), 2.0**-23) / 2
     wide, got = x.astype(np.float64), getattr(backend, name)(x, *rest).astype(np.float64)
     expected = getattr(plain, name)(wide, *rest)

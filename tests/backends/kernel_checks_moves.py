@@ -194,7 +194,7 @@ def scatter_components(backend: Any, dtype: str) -> None:
 
 # ---- products and totals --------------------------------------------------------------------------------------------
 
-SIZES = (
+SIZES: tuple[Any, ...] = (
     [(2, 3, 4), (0, 2, 2), (33, 17, 40), (3, 0, 2), (32, 16, 32), (1, 50, 1)],
     [*product(range(3), repeat=3), *reversed([*product(range(3), repeat=3)]), (3, 2, 3)],
     [(2, 3, 2)] * 7,
@@ -225,15 +225,19 @@ def multiply(backend: Any, sizes: Any, dtype: str, transposed: tuple[bool, bool]
         agree(backend, "matmul_components", a, b, left, right, terms=8, magnitude=30)
 
 
+def single_matrix(rows: int, cols: int) -> Matrices:
+    return Matrices(np.zeros(1, np.int64), np.array([rows]), np.array([cols]), False)
+
+
 @check(*ALL)
 def matmul_components(backend: Any, dtype: str) -> None:
     for sizes, *transposed in product(SIZES, (False, True), (False, True)):
         multiply(backend, sizes, dtype, (transposed[0], transposed[1]))
-    single, rows = Matrices(*np.array([[0], [1], [2]]), False), Matrices(*np.array([[0], [2], [1]]), False)
+    single, rows = single_matrix(1, 2), single_matrix(2, 1)
     if dtype == "int64":
         big = np.array([2**53 + 1, 1])
         same(backend.matmul_components(big, np.array([3, 4]), single, rows), np.array([3 * (2**53 + 1) + 4]))
-    long, column = Matrices(*np.array([[0], [1], [4096]]), False), Matrices(*np.array([[0], [4096], [1]]), False)
+    long, column = single_matrix(1, 4096), single_matrix(4096, 1)
     agree(backend, "matmul_components", np.ones(4096, dtype), np.ones(4096, dtype), long, column, exact=True)
     lengths = np.array([2, 0, 3, 2, 1, 2])  # one matrix for all, and matrices that overlap
     for offsets in ([0] * 6, [0, 1, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0], [5, 0, 5, 0, 3, 1]):

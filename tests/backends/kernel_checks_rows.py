@@ -70,10 +70,10 @@ def layer_norm(backend: Any, dtype: str) -> None:
                 close(got, expected, 4, magnitude)
     small = np.ldexp(np.array([[1, -2, 4], [0, 1, 0]], dtype), 0 if dtype == "float16" else -70)
     agree(backend, "layer_norm", small, None, None, 0.0, terms=4)
-    for width, bias in ((1, 0.1), (3, 0.5), (7, -2.0), (64, 3.3)):  # rows of equal elements become the bias exactly
+    for width, level in ((1, 0.1), (3, 0.5), (7, -2.0), (64, 3.3)):  # rows of equal elements become the bias exactly
         levels = rng.normal(size=40) * 10.0 ** rng.integers(-3, 4 if dtype == "float16" else 37, 40)
         x = poisoned(np.repeat(levels.astype(dtype)[:, None], width, axis=1))
-        b = np.full(width, bias, dtype)
+        b = np.full(width, level, dtype)
         y, mean, std = backend.layer_norm(x, np.ones(width, dtype), b, 1e-5)
         same(y, np.broadcast_to(b, x.shape))
         same(mean, x[:, 0].astype(mean.dtype))

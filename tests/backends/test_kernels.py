@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pynested.backends import Matrices, get_backend, strided_index
+from pynested.backends import get_backend, strided_index
 from pynested.backends.cuda import placement
 from pynested.backends.cuda.backend import KernelBackend
 from pynested.backends.cuda.catalogue import catalogue
@@ -23,7 +23,7 @@ from pynested.backends.numpy import extremes, products, running
 from . import kernel_checks_moves  # noqa: F401  enters its checks
 from .conftest import PATHS, force
 from .kernel_checks import CHECKS, FLOATS, SEGMENT_CHECKS, SMALL, agree, drawn, partition, same
-from .kernel_checks_moves import PLACEMENT_CHECKS, multiply
+from .kernel_checks_moves import PLACEMENT_CHECKS, multiply, single_matrix
 
 SCHEDULES = {
     "forward": ("forward", 0),
@@ -150,8 +150,9 @@ def placements(draw: st.DrawFn) -> Any:
     numbers = st.lists(st.integers(0, 3), min_size=dims, max_size=dims)
     sizes, strides = (draw(st.lists(numbers, min_size=count, max_size=count)) for _ in range(2))
     offsets = draw(st.lists(st.integers(0, 5), min_size=count, max_size=count))
-    where = (np.array(x, np.int64).reshape(count, dims) for x in (sizes, strides))
-    return sizes, strides, offsets, int(strided_index(*where, np.array(offsets, np.int64)).max(initial=-1)) + 1
+    shaped = [np.array(x, np.int64).reshape(count, dims) for x in (sizes, strides)]
+    places = strided_index(shaped[0], shaped[1], np.array(offsets, np.int64))
+    return sizes, strides, offsets, int(places.max(initial=-1)) + 1
 
 
 @pytest.mark.parametrize("name", PLACEMENT_CHECKS)
@@ -220,7 +221,7 @@ def test_concatenate_is_that_of_numpy(axis: int) -> None:
 
 @pytest.mark.usefixtures("path")
 def test_products_of_mixed_dtypes() -> None:
-    left, right = (Matrices(*np.array([[0], shape[:1], shape[1:]]), False) for shape in ([1, 2], [2, 1]))
+    left, right = (single_matrix(*shape) for shape in ((1, 2), (2, 1)))
     numbers = np.array([1, 2])
     mixed = get_backend("cpu").matmul_components(numbers.astype("int8"), numbers.astype("float32"), left, right)
     assert (mixed.dtype, mixed.tolist()) == (np.float32, [5])
