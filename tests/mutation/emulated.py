@@ -11,8 +11,8 @@ from pynested.backends.cuda.catalogue import catalogue
 from pynested.backends.cuda.emulated import Emulator, emulated_backend
 from pynested.backends.cuda.naming import CTYPES
 from pynested.backends.errors import DeviceError
-from tests.backends.cuda import agreement_more  # noqa: F401  enters its checks
-from tests.backends.cuda.agreement import CHECKS
+from tests.backends import kernel_checks_moves  # noqa: F401  enters its checks
+from tests.backends.kernel_checks import CHECKS
 
 SCHEDULES = (("forward", 0), ("reverse", 0), ("random", 1), ("eager", 0), ("eager", 1))
 
