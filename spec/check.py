@@ -18,7 +18,7 @@ from .definitions import definition
 from .encoding import decode_value
 from .programs import Program
 from .render import stale_chapters
-from .table import CLASSES, Clause, Operator, load_table
+from .table import CLASSES, TESTS, VECTORS, Clause, Operator, load_table
 from .table import ERRORS as KINDS
 
 __all__ = ["KINDS", "counts", "lint", "lint_cases", "lint_table", "lint_texts", "lint_vectors", "lint_whole"]
@@ -73,6 +73,8 @@ def _clause_problems(clause: Clause) -> Iterator[str]:
         yield f"{clause.id}: class {clause.kind_class!r} is none of {', '.join(CLASSES)}"
     if (clause.kind_class == "error") != (clause.error is not None):
         yield f"{clause.id}: an error clause, and no other, says its kind"
+    if clause.shown_by not in (VECTORS, TESTS):
+        yield f"{clause.id}: shown_by {clause.shown_by!r} is neither {VECTORS} nor {TESTS}"
     if clause.error is not None and clause.error not in KINDS:
         yield f"{clause.id}: kind {clause.error!r} is no kind of error"
 
@@ -187,8 +189,10 @@ def _unwitnessed(clauses: Mapping[str, Clause], corpus: Corpus, programs: Mappin
     values |= witnessed(programs, refused=False)
     errors |= witnessed(programs, refused=True)
     for clause in clauses.values():
-        if clause.id not in (errors if clause.kind_class == "error" else values):
-            yield f"{clause.id}: no vector witnesses it"
+        shown = clause.id in (errors if clause.kind_class == "error" else values)
+        if shown != (clause.shown_by == VECTORS):
+            wrong = f"a vector witnesses it, and shown_by is {TESTS}" if shown else "no vector witnesses it"
+            yield f"{clause.id}: {wrong}"
 
 
 def counts() -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from .programs import OF_TAPE, QUESTIONS, WRITES, Program, Step, operator_of
+from .programs import CREATION, OF_TAPE, QUESTIONS, WRITES, Program, Step, operator_of
 from .table import ERRORS, Clause, Operator
 
 __all__ = ["lint_programs", "witnessed"]
@@ -41,7 +41,7 @@ def _step_problems(step: Step, table: Table, clauses: Mapping[str, Clause]) -> I
     op = operator_of(step["op"])
     if op and (op not in table or table[op].is_idea):
         yield f"there is no operator {op}"
-    elif step["op"] not in {*WRITES, *OF_TAPE, *QUESTIONS}:
+    elif step["op"] not in {*WRITES, *OF_TAPE, *CREATION, *QUESTIONS}:
         yield from _call_problems(table[op], step)
     cited = [clauses[id_] for id_ in step.get("clauses", []) if id_ in clauses]
     if len(cited) < len(step.get("clauses", [])):

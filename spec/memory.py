@@ -10,8 +10,9 @@ are views, and that is `is_view`:
     add(x, x)             lies in cells  4 5 6 | 7
     fill_(x[:, 1:], 9)    what lies in the cells 1 and 2 is 9 now, for x too
 
-A `Machine` runs the steps of a program with these. It knows nothing of gradients, layouts and placements: no answer
-depends on the latter, and for the former the generator has a machine that also remembers slopes.
+A `Machine` runs the steps of a program with these. It knows nothing of gradients and placements: no answer depends on
+the latter, and for the former the generator has a machine that also remembers slopes. The layout matters only where an
+array is asked what it is made of: see `placement`.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ import numpy as np
 
 from .calling import called
 from .components import Components, each, stacked
+from .creation import FILLED, Stream, is_random, like
 from .encoding import Index
 from .numerics import NDArray
-from .programs import PARTS, QUESTIONS, WRITES, Step, operator_of, outs, resolved
+from .placement import is_contiguous, part
+from .programs import CREATION, PARTS, QUESTIONS, WRITES, Step, operator_of, outs, resolved
 
 __all__ = ["Held", "Machine", "is_view", "leafwise", "leaves"]
 
@@ -38,11 +41,15 @@ _VIEWS = {
 
 @dataclass(eq=False)
 class Held:
-    """An array in memory: the cell of each element, and the dtype; what a tape knows about it is in ``history``."""
+    """An array in memory: the cell of each element, and the dtype; what a tape knows about it is in ``history``.
+
+    ``drawn`` says that any elements of its kind are right: they are random, or nobody wrote them.
+    """
 
     places: Any
     dtype: np.dtype[Any]
     history: Any = None
+    drawn: bool = False
 
 
 def is_view(op: str, index: Any = None) -> bool:
@@ -56,10 +63,11 @@ def is_view(op: str, index: Any = None) -> bool:
 
 
 class Machine:
-    """Runs the steps of a program, one after the other."""
+    """Runs the steps of a program, one after the other, in one layout."""
 
-    def __init__(self, inputs: Mapping[str, Any]) -> None:
+    def __init__(self, inputs: Mapping[str, Any], layout: str = "jagged") -> None:
         self.cells: list[Any] = []
+        self._layout, self._stream = layout, Stream()
         self.names = {name: self.put(value) for name, value in inputs.items()}
 
     def step(self, step: Step) -> Any:
@@ -72,7 +80,10 @@ class Machine:
         if op in WRITES:
             self._write(op, *args)
             return None
-        made = self.made(op, args, kwargs)
+        if op == "manual_seed":
+            self._stream = Stream(*args)
+            return None
+        made = self.created(op, args, **kwargs) if op in CREATION else self.made(op, args, kwargs)
         self.names |= zip(outs(step), made if isinstance(made, list) else [made], strict=True)
         return None
 
@@ -119,6 +130,27 @@ class Machine:
             define, given = called(op, [self._read(one) for one in args], {n: self._read(v) for n, v in kwargs.items()})
             return self.kept_result(define(**given), list(_held([*args, *kwargs.values()])))
 
+    def created(self, op: str, args: list[Any], dtype: Any = None, requires_grad: bool = False) -> Held:
+        """Return a new array, which nothing flows back from; `to_dense` alone is a result of its operand."""
+        if op == "to_dense":
+            made: Held = self.kept_result(stacked(self.read(args[0])), args)
+            return made
+        if op.endswith("_like"):
+            held, *numbers = args
+            kind = np.dtype(dtype or held.dtype)
+            made = self.put(like(held.places, lambda shape: self._new(op, shape, *numbers), kind), kind)
+        else:
+            kind = np.dtype(dtype or np.int64)
+            made = self.put(self._new(op, args[-1], *args[:-1]).astype(kind), kind)
+        made.drawn = is_random(op) or op == "empty_like"
+        return made
+
+    def _new(self, op: str, shape: tuple[int, ...], *numbers: Any) -> NDArray:
+        """Return the elements of a new array: random ones, or one number everywhere."""
+        if is_random(op):
+            return self._stream.drawn(op, shape, *numbers)
+        return np.full(shape, FILLED[op] if op in FILLED else numbers[0])
+
     def viewed(self, op: str, args: list[Any], kwargs: Mapping[str, Any]) -> Any:
         """Return what a view makes of the cells of its first operand."""
         first, rest = args[0], [self._read(one) for one in args[1:]]
@@ -164,19 +196,12 @@ class Machine:
         if op == "requires_grad":
             return False
         if op in PARTS:
-            return self._part(op, held)
+            return part(op, held.places, self.read(held) if op == "values" else held.places, self._layout)
+        if op == "is_contiguous":
+            return is_contiguous(held.places)
         if op == "numel":
             return sum(one.size for one in leaves(held.places))
         return {"len": shape[0], "dim": len(shape), "size": shape[dim]}[op]
-
-    def _part(self, op: str, held: Held) -> Any:
-        """Return what the jagged layout holds, where components follow one another without gaps."""
-        ragged = held.places.shape.index(None, 1) - 1
-        lengths = np.array([one.shape[ragged] for one in held.places], np.int64)
-        if op == "values":
-            nothing = np.zeros([size or 0 for size in held.places.shape[1:]], held.dtype)
-            return np.concatenate([nothing, *leaves(self.read(held))], axis=ragged)
-        return lengths if op == "lengths" else np.append(0, np.cumsum(lengths))
 
 
 def leaves(tree: Any) -> list[NDArray]:

@@ -11,10 +11,11 @@ data, like every other vector:
                {"op": "value", "args": [{"name": "x"}], "clauses": ["WRITE-3"], "expect": {"nested": ...}}]}
 
 Every array is an input or the result of a step, and has a name; all other arguments are written out. The inputs in
-`tracked` require grad. A step is one of three things:
+`tracked` require grad. A step is one of four things:
 
     an operator    of the operator table, whose result, or list of results, gets the name or the names in `out`
     a deed         of `WRITES`, which writes into an array, or of `OF_TAPE`, which has to do with gradients
+    a creation     of `CREATION`, which makes a new array, or seeds the random numbers that are drawn from then on
     a question     of `QUESTIONS`, which is answered
 
 What is due at a step stands beside it, with the clauses that it shows:
@@ -43,6 +44,8 @@ from .forms import EXPECT, NUMBERS, OPERANDS, PLAIN, SCALARS, TEXT, fit_jagged, 
 from .grammar import Both, Malformed
 
 __all__ = [
+    "CREATION",
+    "DENSE",
     "FOLDER",
     "FORMAT",
     "OF_TAPE",
@@ -83,6 +86,21 @@ OF_TAPE: Mapping[str, int] = {
     "retain_grad": 1,  # let a result collect its gradient, as leaves do
     "hook": 2,  # multiply what flows back to an array by a number
 }
+CREATION: Mapping[str, int] = {
+    "zeros_like": 1,  # these: an array of the shape of another one
+    "ones_like": 1,
+    "full_like": 2,
+    "empty_like": 1,
+    "rand_like": 1,
+    "randn_like": 1,
+    "randint_like": 3,  # low, high
+    "rand": 1,  # these: a dense array of a shape
+    "randn": 1,
+    "randint": 3,  # low, high, shape
+    "to_dense": 1,  # the components of a nested array as one dense array
+    "manual_seed": 1,  # makes nothing
+}
+DENSE = ("rand", "randn", "randint")  # creations that are like no other array
 QUESTIONS: Mapping[str, int] = {
     "value": 1,
     "len": 1,
@@ -90,12 +108,15 @@ QUESTIONS: Mapping[str, int] = {
     "size": 2,  # along a dimension
     "numel": 1,
     "requires_grad": 1,
-    "values": 1,  # these three: of an array in the jagged layout whose components follow one another without gaps
+    "is_contiguous": 1,
+    "values": 1,  # these: of an array whose components follow one another without gaps
     "offsets": 1,
-    "lengths": 1,
+    "lengths": 1,  # of the jagged layout
+    "component_sizes": 1,
+    "component_strides": 1,  # of the strided layout
 }
-PARTS = ("values", "offsets", "lengths")  # questions whose answer is an array
-_NUMBERS = {**WRITES, **OF_TAPE, **QUESTIONS}
+PARTS = ("values", "offsets", "lengths", "component_sizes", "component_strides")  # their answer is an array
+_NUMBERS = {**WRITES, **OF_TAPE, **CREATION, **QUESTIONS}
 _IN_PLACE = tuple(WRITES)[3:]
 
 

@@ -18,7 +18,7 @@ import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 
-from .table import ENTRIES, Clause, Operator, load_table
+from .table import ENTRIES, TESTS, Clause, Operator, load_table
 
 __all__ = ["rendered", "section", "stale_chapters"]
 
@@ -54,7 +54,8 @@ def _signature(signature: str) -> list[str]:
 
 def _item(clause: Clause) -> str:
     kind = clause.kind_class if clause.error is None else f"{clause.kind_class}: {clause.error}"
-    return _wrapped(f"- **{clause.id}** ({kind}) {clause.text}", "  ")
+    tested = " *(shown by tests)*" if clause.shown_by == TESTS else ""
+    return _wrapped(f"- **{clause.id}** ({kind}) {clause.text}{tested}", "  ")
 
 
 def _wrapped(text: str, indent: str) -> str:

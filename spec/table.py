@@ -28,6 +28,8 @@ __all__ = [
     "ENTRIES",
     "ERRORS",
     "FAMILIES",
+    "TESTS",
+    "VECTORS",
     "Clause",
     "Operator",
     "chapters",
@@ -54,6 +56,7 @@ ERRORS = (
     "ReadOnlyError",
     "ShapeError",
     "StructureError",
+    "TraceError",
 )
 CLASSES = ("shape", "dtype", "value", "edge", "error", "gradient", "unspecified")
 IDEAS, PROGRAMS = "ideas", "programs"  # the files whose tables hold nothing but clauses
@@ -85,17 +88,23 @@ _FOLDER = Path(__file__).parent / "operators"
 _NAMED, _SEVERAL = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL
 _BY_NAME = inspect.Parameter.KEYWORD_ONLY
 _FIELDS = {"signature", "summary", "since", "torch", "peers", "precision", "differentiable", "clauses"}
-_CLAUSE_FIELDS = {"class", "kind", "text"}
+_CLAUSE_FIELDS = {"class", "kind", "text", "shown_by"}
+VECTORS, TESTS = "vectors", "tests"  # what shows a clause
 
 
 @dataclass(frozen=True)
 class Clause:
-    """A numbered sentence: `SOFTMAX-3`, its class, its text, and for errors the kind of error."""
+    """A numbered sentence: `SOFTMAX-3`, its class, its text, and for errors the kind of error.
+
+    ``shown_by`` is "vectors", or "tests" where no vector can show it: those of an implementation, which name the
+    clause. What a program would have to be handed for it, a function or a generator, has no form in JSON.
+    """
 
     id: str
     kind_class: str
     text: str
     error: str | None = None
+    shown_by: str = VECTORS
 
 
 @dataclass(frozen=True)
@@ -200,7 +209,7 @@ def _clause(chapter: str, id_: str, entry: Mapping[str, str]) -> Clause:
     unknown, missing = set(entry) - _CLAUSE_FIELDS, {"class", "text"} - set(entry)
     if unknown or missing:
         raise ValueError(f"{chapter}.toml {id_}: unknown fields {sorted(unknown)}, missing {sorted(missing)}")
-    return Clause(id_, entry["class"], entry["text"], entry.get("kind"))
+    return Clause(id_, entry["class"], entry["text"], entry.get("kind"), entry.get("shown_by", VECTORS))
 
 
 @functools.cache

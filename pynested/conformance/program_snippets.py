@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from pynested.spec.encoding import decode_value
-from pynested.spec.programs import OF_TAPE, QUESTIONS, outs
+from pynested.spec.programs import CREATION, OF_TAPE, QUESTIONS, outs
 from pynested.spec.table import load_table
 
 from .corpus import Program
@@ -52,6 +53,11 @@ def program_snippet(program: Program, layout: str, placement: str, dialect: str,
     return "\n".join(lines)
 
 
+def _keyword(text: str, speak: ProgramDialect) -> str:
+    """Return an argument as text, a dtype as the library spells it."""
+    return f"dtype={speak.name(text.removeprefix('dtype='))}" if text.startswith("dtype=") else text
+
+
 def _again(steps: Sequence[Step], last: Step, speak: ProgramDialect) -> Iterator[str]:
     """Yield the calls so far as a function of the input that moves, of what they make of it."""
     result, array, _ = map(argument, last["args"])
@@ -70,6 +76,9 @@ def _lines(step: Step, speak: ProgramDialect, gradients: set[str], caught: bool)
             return speak.pull_to(*texts)
         if op == "jvp":
             return speak.push("again", *texts[1:])
+        if op in CREATION:
+            operator = replace(load_table()["clone"], name=op, torch=f"torch.{op}")
+            return speak.call(operator, [_keyword(text, speak) for text in texts])
         return speak.pull(texts) if op == "backward" else speak.call(load_table()[op], texts)
 
     code = spelled(step, call)

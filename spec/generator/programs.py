@@ -40,6 +40,10 @@ class Draft:
         """Add a question."""
         return self._add(op, args, {}, {"clauses": self._ids(clauses), "expect": {}})
 
+    def ask_kind(self, clauses: str, name: str) -> Draft:
+        """Add the question what an array is, of which the shape and the dtype are due and no element is."""
+        return self._add("value", (name,), {}, {"clauses": self._ids(clauses), "expect": {"elements": "any"}})
+
     def refuse(self, clauses: str, kind: str, op: str, *args: Any, **kwargs: Any) -> Draft:
         """Add a step that has to be refused."""
         return self._add(op, args, kwargs, {"clauses": self._ids(clauses), "refuse": kind})
@@ -70,13 +74,16 @@ class Draft:
     def vector(self) -> dict[str, Any]:
         """Return the program as data, with what is due."""
         inputs = {name: encode_value(value) for name, value in self.inputs.items()}
-        machine = Taped(self.inputs, self.tracked)
+        machine = Taped(self.inputs, self.tracked, self.layouts[0])
         for step in self.steps:
             if "refuse" in step or "open" in step:
                 continue
             answer = machine.step(step)
             if "expect" in step:
-                step["expect"] = _expected(answer, machine.names[step["args"][0]["name"]].dtype.name)
+                asked = machine.names[step["args"][0]["name"]]
+                if asked.drawn and step["op"] == "value" and not step["expect"]:
+                    raise ValueError("the elements of a new array that is random or empty are nobody's to expect")
+                step["expect"] = _expected(answer, asked.dtype.name, open_places=bool(step["expect"]))
         placed = {"placements": self.placements} if self.placements else {}
         head = {"id": self.id, "layouts": self.layouts, **placed, "inputs": inputs, "tracked": self.tracked}
         return {**head, "steps": self.steps}
@@ -91,13 +98,13 @@ def _written(value: Any) -> Any:
     return encode_value(value)
 
 
-def _expected(answer: Any, dtype: str) -> dict[str, Any]:
+def _expected(answer: Any, dtype: str, open_places: bool) -> dict[str, Any]:
     if not isinstance(answer, (Components, np.ndarray)):
         return {"python": encode_value(answer)}
     if not is_exact(answer) or np.dtype(dtype).kind != "f":
         dtype = dtype if isinstance(answer, Components) else answer.dtype.name  # offsets are integers
-        return exact_fields(answer, None, dtype, strict=True, zeros="signed", open_places=())
-    return exact_fields(floats_of(answer, dtype), answer, dtype, strict=True, zeros="either", open_places=())
+        return exact_fields(answer, None, dtype, strict=True, zeros="signed", open_places=open_places or ())
+    return exact_fields(floats_of(answer, dtype), answer, dtype, strict=True, zeros="either", open_places=open_places or ())
 
 
 @dataclass

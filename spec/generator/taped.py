@@ -28,8 +28,8 @@ __all__ = ["Taped"]
 class Taped(Machine):
     """Runs a program in exact numbers; ``history`` of an array has the slopes of each of its elements."""
 
-    def __init__(self, inputs: Mapping[str, Any], tracked: Sequence[str]) -> None:
-        super().__init__(inputs)
+    def __init__(self, inputs: Mapping[str, Any], tracked: Sequence[str], layout: str = "jagged") -> None:
+        super().__init__(inputs, layout)
         self._given = inputs, tuple(tracked)
         self._steps: list[Step] = []
         self._own: dict[Held, Any] = {}  # the numbers of the elements of each array that collects its gradient
@@ -106,7 +106,7 @@ class Taped(Machine):
             held.history = self._slopes(held)
 
     def _check(self, numbers: Any, dtype: str) -> None:
-        if not representable(numbers, dtype):
+        if np.dtype(dtype).kind == "f" and not representable(numbers, dtype):
             raise Inexact(f"a program computes numbers that are exact in {dtype}; this result is not")
 
     def _slopes(self, held: Held) -> Any:
@@ -130,6 +130,13 @@ class Taped(Machine):
             several = isinstance(made, list)
             for view, one in zip(made if several else [made], shown if several else [shown], strict=True):
                 view.history = one.places
+        return made
+
+    def created(self, op: str, args: list[Any], dtype: Any = None, requires_grad: bool = False) -> Held:
+        """Return a new array, which collects its gradient where that is asked for."""
+        made = super().created(op, args, dtype)
+        if requires_grad:
+            self._collect(made)
         return made
 
     # --- gradients

@@ -14,14 +14,32 @@ from ..programs import FOLDER as PROGRAMS
 from ..table import FAMILIES
 from .author import Book
 from .build import build
-from .cases import program_parts, program_shape, program_share, program_tape, program_write
+from .cases import (
+    program_dense,
+    program_like,
+    program_parts,
+    program_random,
+    program_shape,
+    program_share,
+    program_tape,
+    program_write,
+)
 from .cases.designed import PART as DRAWN
 from .cases.designed import designed
 from .programs import chapter_text, file_text
 
 __all__ = ["FOLDER", "books", "differences", "text_of", "text_of_programs", "texts", "write"]
 
-_PROGRAMS = (program_write, program_tape, program_shape, program_share, program_parts)
+_PROGRAMS = (
+    program_write,
+    program_tape,
+    program_shape,
+    program_share,
+    program_parts,
+    program_like,
+    program_random,
+    program_dense,
+)
 FOLDER = Path(__file__).parents[1] / "vectors"
 # of drawn cases, which nobody goes through number by number
 _UNREAD = ("expect", "cotangent", "gradient", "gradient_kwargs")

@@ -24,7 +24,7 @@ from ..contradictions import SECOND, TRACKED, TWICE, USED
 from ..messages import PROTOCOL, Message
 from ..placements import BARE, HOLES_NAN, PACKED, REVERSED, VIEW, in_turn, words
 from .moved import Moved, arguments, in_call
-from .programs import PythonProgram, Runs, feasible
+from .programs import PythonProgram, Runs, attribute, feasible
 from .stopped import Stopped, contradiction, first_line
 from .values import (
     Operand,
@@ -109,6 +109,10 @@ class Target(ABC):
         for name in leaves:
             names[name].requires_grad_()
         return PythonProgram(names, layout, self)
+
+    def part(self, op: str, array: Any) -> Any:
+        """Return what an array is made of: its values, offsets, lengths, sizes or strides."""
+        return attribute(array, op)()
 
     def pull_back(self, result: Any, cotangent: Any, retain: bool) -> None:
         """Pull a cotangent, which is an array of the target, back from a result; ``retain`` keeps the graph."""

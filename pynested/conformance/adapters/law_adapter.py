@@ -70,7 +70,7 @@ class LawTarget(Target):
 
     def program(self, layout: str, inputs: Mapping[str, tuple[Plain, Place]], leaves: Sequence[str]) -> Runs:
         """Return the memory of the specification with the inputs in it."""
-        return Machine({name: value for name, (value, _) in inputs.items()})
+        return Machine({name: value for name, (value, _) in inputs.items()}, layout)
 
     def missing(self, error: Exception) -> bool:
         """Return whether a definition needs more room than there is."""

@@ -36,6 +36,9 @@ class Calls(Protocol):
     def read(self, result: Any) -> Any:
         """Read arrays."""
 
+    def part(self, op: str, array: Any) -> Any:
+        """Return the array that an array answers to one of `PARTS`."""
+
     def pull_back(self, result: Any, cotangent: Any, retain: bool) -> None:
         """Make a backward pass."""
 
@@ -101,11 +104,18 @@ class PythonProgram:
 
     def _answer(self, op: str, array: Any, *rest: Any) -> Any:
         if op in ("value", *PARTS):
-            return self._target.read(array if op == "value" else getattr(array, op)())
+            return self._target.read(array if op == "value" else self._target.part(op, array))
         if op == "len":
             return len(array)
-        found = getattr(array, op)
+        found = attribute(array, op)
         return bool(found) if op == "requires_grad" else found(*rest)
+
+
+def attribute(array: Any, name: str) -> Any:
+    """Return an attribute of an array; a library that lacks it does not have what it says."""
+    if not hasattr(array, name):
+        raise NotImplementedError(f"{type(array).__name__} has no {name}")
+    return getattr(array, name)
 
 
 def feasible(program: Runs, step: Step) -> bool:

@@ -14,6 +14,7 @@ from pynested.backends.cuda import emulated_kernels
 from pynested.backends.errors import PynestedError
 from pynested.spec.components import Components, stacked
 from pynested.spec.encoding import Index
+from pynested.spec.programs import DENSE
 
 from ..messages import Message
 from ..placements import (
@@ -104,6 +105,8 @@ class PynestedTarget(Target):
         """Call the function of that name."""
         if op in _WITH_LAYOUT and "layout" not in kwargs:
             kwargs = {**kwargs, "layout": self._layouts[layout]}
+        if op in DENSE:
+            kwargs = {**kwargs, "device": self._device}
         return self.function(op)(*args, **kwargs)
 
     def function(self, op: str) -> Callable[..., Any]:

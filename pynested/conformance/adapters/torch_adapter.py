@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from pynested.spec.encoding import Components, Index
+from pynested.spec.programs import CREATION, DENSE
 from pynested.spec.table import load_table
 
 from ..contradictions import Contradiction
@@ -54,7 +55,18 @@ _SYMBOLS: Mapping[str, Callable[[Any, Any], Any]] = {
 _OUT_OF_ORDER = (REVERSED, OVERLAPPING)
 
 # What PyTorch wants otherwise than it is written here; tests/against_torch asks it about these.
-_OF_OTHER_ARGUMENTS = {"multi_head_attention": "the batch second", "cross_entropy": "the classes second"}
+_OF_OTHER_ARGUMENTS = {
+    "multi_head_attention": "the batch second",
+    "cross_entropy": "the classes second",
+    "to_dense": "a sparse tensor",
+}
+
+# What says of a strided nested tensor what others say by these names.
+_OF_STRIDED = {
+    "offsets": "_nested_tensor_storage_offsets",
+    "component_sizes": "_nested_tensor_size",
+    "component_strides": "_nested_tensor_strides",
+}
 
 # How PyTorch says that it has no kernel, where it does not raise NotImplementedError.
 _NO_KERNEL = (
@@ -166,6 +178,8 @@ class TorchTarget(Target):
             return self._from_strided(*args, **kwargs)
         if op in _SYMBOLS and not isinstance(args[0], self._torch.Tensor) and not kwargs:
             return _SYMBOLS[op](*args)
+        if op in DENSE:
+            kwargs = {**kwargs, "device": self._device}
         names = NAMES.get(op, {})
         return self.function(op)(*args, **{names.get(name, name): value for name, value in kwargs.items()})
 
@@ -184,7 +198,7 @@ class TorchTarget(Target):
             raise NotImplementedError(f"PyTorch's function for {op} wants {_OF_OTHER_ARGUMENTS[op]}")
         if op in LAYERS:
             return LAYERS[op]
-        name = getattr(load_table().get(op), "torch", "")
+        name = f"torch.{op}" if op in CREATION else getattr(load_table().get(op), "torch", "")
         if not name:
             raise NotImplementedError(f"PyTorch has no {op}")
         try:
@@ -245,6 +259,11 @@ class TorchTarget(Target):
         longest = tuple(map(max, zip(*(one.shape for one in read), strict=True)))
         rows = (row[tuple(map(slice, one.shape))] for row, one in zip(padded, read, strict=True))
         yield "to_padded_tensor", list(rows) if padded.shape[1:] == longest else padded
+
+    def part(self, op: str, array: Any) -> Any:
+        """Return what a tensor is made of; what only the other layout has is not there."""
+        jagged_offsets = op == "offsets" and array.layout == self._torch.jagged
+        return super().part(op if jagged_offsets else _OF_STRIDED.get(op, op), array)
 
     def backward(self, results: Sequence[Any], cotangents: Sequence[Plain]) -> None:
         """Pull back component by component wherever result or cotangent is nested, so that structures cannot clash."""

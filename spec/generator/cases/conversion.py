@@ -74,7 +74,7 @@ def to_padded_array() -> Book:
 def contiguous() -> Book:
     """Cases of `contiguous`."""
     book = Book("contiguous")
-    copies(book, "1 2 3")
+    copies(book, "1 2")
     return book
 
 
