@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -34,6 +35,27 @@ def test_a_seed_begins_the_stream_of_numpys_generator() -> None:
     returned = pn.manual_seed(5)
     assert drawn(4) == expected[:4]
     assert returned.random(2).tolist() == expected[4:]
+
+
+@pytest.mark.shows("RANDOM-10")
+def test_a_generator_of_ones_own_leaves_the_default_stream_where_it_is() -> None:
+    x = pn.nested_array([[1.0, 2.0], [3.0]])
+    draws: list[Callable[[Any], Any]] = [
+        lambda generator: pn.rand(4, generator=generator),
+        lambda generator: pn.randn(4, generator=generator),
+        lambda generator: pn.randint(-900, 900, (4,), generator=generator),
+        lambda generator: pn.rand_like(x, generator=generator),
+        lambda generator: pn.randn_like(x, generator=generator),
+        lambda generator: pn.randint_like(x, -900, 900, generator=generator),
+    ]
+    for draw in draws:
+        pn.manual_seed(5)
+        expected = drawn(2)
+        pn.manual_seed(5)
+        own = np.random.default_rng(8)
+        first, second, again = draw(own), draw(own), draw(np.random.default_rng(8))
+        assert drawn(2) == expected
+        assert first.tolist() == again.tolist() != second.tolist()
 
 
 def test_threads_have_streams_of_their_own_that_follow_from_the_seed() -> None:

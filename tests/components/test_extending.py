@@ -18,6 +18,7 @@ X = batch([(2, 2), (0, 2), (3, 2)])
 
 
 class TestElementwise:
+    @pytest.mark.shows("EXTEND-8")
     def test_one_call_serves_all_components(self) -> None:
         for x in everywhere(X):
             calls = []
@@ -30,6 +31,7 @@ class TestElementwise:
             assert_same(result, [one * one * one for one in X])
             assert (calls, result.layout) == ([10], x.layout)
 
+    @pytest.mark.shows("EXTEND-8")
     def test_a_hole_is_never_looked_at(self) -> None:
         for layout in LAYOUTS:
 
@@ -39,11 +41,31 @@ class TestElementwise:
 
             assert_same(pn.elementwise("check", check, nest(X, layout, "holes")), [x + 1 for x in X])
 
+    @pytest.mark.shows("EXTEND-8")
     def test_three_operands(self) -> None:
         for x in everywhere(X):
             result = pn.elementwise("fma", lambda a, b, c: a * b + c, x, distinct((2,)), nest(X, pn.strided))
             assert_same(result, [one * distinct((2,)) + one for one in X])
 
+    @pytest.mark.shows("EXTEND-5")
+    def test_gradients_are_those_of_the_function(self) -> None:
+        for layout in LAYOUTS:
+            for placement in PLACEMENTS:
+                made = place(X, layout, placement)
+                structure, buffer = made.array.structure, np.nan_to_num(made.buffer.numpy(), nan=0.2)
+                check_gradients(
+                    lambda x, w, s=structure: pn.elementwise("f", lambda a, b: a * a * b, pn.NestedArray(x, s), w),
+                    buffer, distinct((2,)),
+                )  # fmt: skip
+
+    @pytest.mark.shows("EXTEND-7")
+    def test_without_a_nested_operand_both_are_refused(self) -> None:
+        dense = pn.array([1.0, 2.0])
+        for call in (lambda: pn.elementwise("f", pn.add, dense, dense), lambda: pn.map_components(pn.add, dense, 1.0)):
+            with pytest.raises(ArgumentError, match="no operand is nested"):
+                call()
+
+    @pytest.mark.shows("EXTEND-8")
     def test_refused(self) -> None:
         for x in everywhere(X):
             with pytest.raises(StructureError, match=re.escape("f: the operands differ at component 0")):
@@ -53,6 +75,7 @@ class TestElementwise:
             with pytest.raises(ArgumentError, match="f: str"):
                 pn.elementwise("f", pn.add, x, "a")
 
+    @pytest.mark.shows("EXTEND-7", "EXTEND-9")
     def test_the_result_has_an_element_for_each_place(self) -> None:
         for x in everywhere(X):
             for wrong in (lambda a: a[:1], lambda a: a[..., :1], lambda a: a.sum(), lambda a: a.unsqueeze(0)):
@@ -85,6 +108,7 @@ class TestElementwise:
 
 
 class TestMapComponents:
+    @pytest.mark.shows("EXTEND-1", "EXTEND-3")
     def test_any_function(self) -> None:
         for x in everywhere(X):
             assert_same(pn.map_components(lambda c: c - 1.0, x), [one - 1 for one in X])
@@ -93,6 +117,7 @@ class TestMapComponents:
             assert isinstance(sums, pn.Array) and sums.tolist() == [one.sum() for one in X]
             assert_same(pn.map_components(pn.matmul, x, distinct((2, 3))), [one @ distinct((2, 3)) for one in X])
 
+    @pytest.mark.shows("EXTEND-2", "EXTEND-6")
     def test_dense_operands_of_equal_rank_are_sliced(self) -> None:
         for x in everywhere(X):
             for d in (distinct((3, 1, 2)), distinct((1, 1, 2))):
@@ -102,6 +127,7 @@ class TestMapComponents:
             with pytest.raises(StructureError, match="3 and 2 components"):
                 pn.map_components(pn.add, x, nest(X[:2]))
 
+    @pytest.mark.shows("EXTEND-3")
     def test_layouts(self) -> None:
         for layout in LAYOUTS:
             x = nest(X, layout)
@@ -112,6 +138,7 @@ class TestMapComponents:
         assert both.layout is pn.strided
         assert_same(both, [x @ x.T for x in X])
 
+    @pytest.mark.shows("EXTEND-4")
     def test_without_components(self) -> None:
         for layout in LAYOUTS:
             nothing = nest(X, layout)[:0]
@@ -120,7 +147,16 @@ class TestMapComponents:
                 pn.map_components(lambda c: c, nothing).ndim,
             ) == (0, 3)
             assert pn.map_components(lambda c: c.sum(), nothing).shape == (0,)
+            shapes: list[Any] = []
 
+            def halved(c: Any, shapes: list[Any] = shapes) -> Any:
+                shapes.append(c.shape)
+                return pn.cat([c, c], 1).to(pn.float32)
+
+            wide = pn.map_components(halved, nothing)
+            assert shapes == [(0, 2)] and (wide.dtype, len(wide), wide.size(2)) == (pn.float32, 0, 4)
+
+    @pytest.mark.shows("EXTEND-6", "EXTEND-7")
     def test_results_are_arrays_of_one_rank(self) -> None:
         for x in everywhere(X):
             ranks = lambda c: c if c.shape[0] else c.sum(0)  # noqa: E731
@@ -138,6 +174,7 @@ class TestMapComponents:
             mixed = pn.map_components(lambda c: c.to(pn.float32) if c.shape[0] == 2 else c, x)
             assert mixed.dtype == np.float64 and mixed.layout is x.layout
 
+    @pytest.mark.shows("EXTEND-5")
     def test_gradients_flow(self) -> None:
         def times_its_sum(c: Any, v: Any) -> Any:
             return pn.matmul(c, v) * c.sum()

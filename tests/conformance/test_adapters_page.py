@@ -24,7 +24,7 @@ from pynested.conformance.records import read
 from pynested.conformance.replies import read_reply
 from pynested.conformance.runner import plan
 from pynested.conformance.session import Identity
-from pynested.spec.programs import OF_TAPE, QUESTIONS, WRITES
+from pynested.spec.programs import CREATION, OF_TAPE, QUESTIONS, WRITES
 
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed here; it runs docs/adapter.mjs")
@@ -116,4 +116,4 @@ def test_the_program_on_the_page_is_answered_so(page: str) -> None:
 
 def test_the_page_names_every_step_that_is_no_operator(page: str) -> None:
     section = page.partition("## Programs\n")[2].partition("\n## ")[0]
-    assert [name for name in (*WRITES, *OF_TAPE, *QUESTIONS) if f"`{name}`" not in section] == []
+    assert [name for name in (*WRITES, *OF_TAPE, *CREATION, *QUESTIONS) if f"`{name}`" not in section] == []

@@ -17,6 +17,7 @@ from .arrays import assert_same, jagged
 from .functions import FUNCTIONS, Layer
 
 
+@pytest.mark.shows("COMPILE-1", "COMPILE-2")
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_it_gives_what_the_function_gives_and_no_structure_asks_for_another_graph(function: Callable[..., Any]) -> None:
     compiled = pn.compile(function)
@@ -28,6 +29,7 @@ def test_it_gives_what_the_function_gives_and_no_structure_asks_for_another_grap
         assert_same(compiled(x), function(x))
 
 
+@pytest.mark.shows("COMPILE-2")
 def test_a_graph_for_each_signature() -> None:
     compiled = pn.compile(function := lambda x, scale=1.0, **named: {"y": (x * scale + 1) * 2} | named)
     x = jagged(2, 3)

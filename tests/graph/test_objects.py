@@ -24,6 +24,7 @@ class _Layer:
         return (x @ self.weight + self.bias) * self.scale
 
 
+@pytest.mark.shows("COMPILE-5")
 def test_an_object_that_is_called_is_compiled_and_its_attributes_are_read_anew() -> None:
     layer, x = _Layer(2.0), pn.nested_array([[[1.0, 0.0]], [[0.0, 1.0], [1.0, 1.0]]], layout=pn.jagged)
     compiled = pn.compile(layer, fullgraph=True)
@@ -43,6 +44,7 @@ def test_functions_of_a_namespace_without_a_name_are_compiled() -> None:
     assert pn.compile(layer)(pn.array([1.0, 2.0])).tolist() == [6.0, 12.0]
 
 
+@pytest.mark.shows("COMPILE-4")
 def test_fullgraph_refuses_where_the_function_itself_would_be_called() -> None:
     def f(x: Any) -> Any:
         x.mul_(2)

@@ -11,6 +11,7 @@ import pynested as pn
 from pynested.backends.errors import StructureError
 
 
+@pytest.mark.shows("COMPILE-3")
 def test_usage() -> None:
     a, b = pn.randn(2, 3), pn.randn(4, 3)
     nt = pn.nested_array([a, b], layout=pn.jagged)
@@ -35,6 +36,7 @@ def test_usage() -> None:
     assert [len(one) for one in more.unbind()] == [1, 0, 6] and len(compiled.graphs) == 1
 
 
+@pytest.mark.shows("COMPILE-2")
 def test_no_recompile_where_the_ragged_structure_differs() -> None:
     a, b, c, d = (pn.randn(rows, 3) for rows in (2, 4, 5, 6))
     compiled = pn.compile(lambda x: x.sin() + 1)

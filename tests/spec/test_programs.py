@@ -17,7 +17,7 @@ from pynested.spec.check_programs import lint_programs
 from pynested.spec.corpus import load_programs, load_vectors, read_programs, read_vectors
 from pynested.spec.generator.write import FOLDER
 from pynested.spec.grammar import Malformed, check
-from pynested.spec.programs import FORMAT, OF_TAPE, PROGRAM, QUESTIONS, WRITES, names_in, operator_of
+from pynested.spec.programs import CREATION, FORMAT, OF_TAPE, PROGRAM, QUESTIONS, WRITES, names_in, operator_of
 from pynested.spec.table import load_table
 
 SEVEN = {"float": "7.0"}
@@ -145,7 +145,7 @@ def test_files_of_programs_are_read_and_are_no_vectors(tmp_path: Path) -> None:
 def test_every_kind_of_step_is_in_some_program() -> None:
     steps = [step for group in load_programs().values() for program in group for step in program["steps"]]
     used = {step["op"] for step in steps}
-    assert used >= {*WRITES, *OF_TAPE, *QUESTIONS}
+    assert used >= {*WRITES, *OF_TAPE, *CREATION, *QUESTIONS}
     due = {name for step in steps for name in step}
     assert due >= {"expect", "open", "refuse", "may_refuse"}
     assert {operator_of(op) for op in used} - {""} <= set(load_table())

@@ -113,9 +113,8 @@ def _contiguous(book: Chapter) -> None:
     narrowed.do("contiguous", "x", out="c").ask("CONTIGUOUS-3", "is_contiguous", "c").ask("CONTIGUOUS-1", "value", "c")
     placed = book.program("contiguous-placed", x=x).do("contiguous", "x", out="c")
     placed.ask("CONTIGUOUS-3", "is_contiguous", "c")
-    row = np.array([1, 2, 3], "float32")
-    computed = book.program("contiguous-computed", placements="packed", x=x, row=row)
-    for op, *args in (("mul", "x", "row"), ("relu", "x"), ("cat", ["x", "x"], 0), ("cat", ["x", "x"], 2), ("clone", "x")):
+    computed = book.program("contiguous-computed", placements="packed", x=x)
+    for op, *args in (("mul", "x", "x"), ("relu", "x"), ("cat", ["x", "x"], 0), ("cat", ["x", "x"], 2), ("clone", "x")):
         name = f"y{len(computed.steps)}"
         computed.do(op, *args, out=name).ask("LAYOUTS-9", "is_contiguous", name)
     matrix = book.program("contiguous-matmul", placements="packed", x=x, w=distinct("float32", [(3, 2)], "parts w")[0])
