@@ -39,6 +39,8 @@ def rand(
 
     DTypeError for a dtype that is not floating. 1 itself is never drawn, whatever the dtype.
 
+    Clauses: RANDOM-1, RANDOM-4 to RANDOM-8, RANDOM-10.
+
     Examples
     --------
     >>> drawn = pn.rand(1000, dtype=pn.float16).numpy()
@@ -65,6 +67,8 @@ def randn(
     """Random numbers with the standard normal distribution: ``randn(2, 3)`` or ``randn((2, 3))``.
 
     DTypeError for a dtype that is not floating.
+
+    Clauses: RANDOM-2, RANDOM-4 to RANDOM-8, RANDOM-10.
 
     Examples
     --------
@@ -118,6 +122,8 @@ def randint(
 
     ``randint(5, (3,))`` is ``randint(0, 5, (3,))``. ArgumentError where there is no such integer, OverflowError for a
     dtype that has not all of them.
+
+    Clauses: RANDOM-3 to RANDOM-7, RANDOM-9, RANDOM-10.
 
     Examples
     --------

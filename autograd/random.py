@@ -63,7 +63,7 @@ def manual_seed(seed: int) -> np.random.Generator:
     """Restart the default generator of this thread from ``seed``, and return it.
 
     All other threads that have not been seeded go on with streams spawned from the seed, in the order in which they
-    next draw. ArgumentError for other than an integer from 0.
+    next draw. ArgumentError for other than an integer from 0. Clauses: RANDOM-5 to RANDOM-7.
 
     Examples
     --------

@@ -59,7 +59,7 @@ def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -
     The result has the layout of the first nested operand and the dtype that ``function`` gives. Holes take no part,
     empty components stay empty. Gradients are those of ``function``, if it is made of differentiable operators.
 
-    Clauses: BROADCASTING-1 to BROADCASTING-10.
+    Clauses: EXTEND-5, EXTEND-7 to EXTEND-9, BROADCASTING-1 to BROADCASTING-10.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def map_components(
     once, with arrays of size 0 where dimensions are irregular, to learn shape and dtype; where its result has size 0
     then, the dimension is taken to be irregular too. Gradients flow.
 
-    Clauses: VALUES-1.
+    Clauses: VALUES-1, EXTEND-1 to EXTEND-7.
 
     Examples
     --------

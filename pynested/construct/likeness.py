@@ -3,7 +3,8 @@
 A result has the shape, device and, unless ``layout`` or ``dtype`` says otherwise, the layout and dtype of ``x``; it is
 packed, so holes are gone, and empty components stay. A NumPy array has no device; that of `set_default_device` is
 taken. With ``requires_grad`` operations on it, a leaf, are recorded; nothing flows back to ``x``. StructureError for a
-layout of a dense array; DTypeError for an unsupported dtype. After `torch.zeros_like` and its kin.
+layout of a dense array; DTypeError for an unsupported dtype. After `torch.zeros_like` and its kin. Clauses: LIKE-1 to
+LIKE-10, and of random numbers RANDOM-1 to RANDOM-10.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ def empty_like(
 ) -> Kind:
     """An array like ``x`` with arbitrary values: ``(B, *, D) -> (B, *, D)``.
 
+    Clauses: LIKE-1, LIKE-2, LIKE-4 to LIKE-6, LIKE-9, LIKE-10.
+
     Examples
     --------
     >>> pn.empty_like(pn.nested_array([[1, 2], [3]], layout=pn.jagged)).shape
@@ -68,6 +71,8 @@ def zeros_like(
 ) -> Kind:
     """An array like ``x`` of zeros: ``(B, *, D) -> (B, *, D)``.
 
+    Clauses: LIKE-1 to LIKE-5, LIKE-9, LIKE-10.
+
     Examples
     --------
     >>> pn.zeros_like(pn.nested_array([[1, 2], [3]])).unbind()
@@ -80,6 +85,8 @@ def ones_like(
     x: Kind, *, dtype: DType | None = None, requires_grad: bool = False, layout: Layout | None = None
 ) -> Kind:
     """An array like ``x`` of ones: ``(B, *, D) -> (B, *, D)``.
+
+    Clauses: LIKE-1 to LIKE-5, LIKE-9, LIKE-10.
 
     Examples
     --------
@@ -99,6 +106,8 @@ def full_like(
 ) -> Kind:
     """An array like ``x`` with ``fill_value`` everywhere: ``(B, *, D) -> (B, *, D)``.
 
+    Clauses: LIKE-1 to LIKE-5, LIKE-7 to LIKE-10.
+
     Examples
     --------
     >>> pn.full_like(pn.nested_array([[1, 2], [3]]), 7).unbind()
@@ -116,6 +125,8 @@ def rand_like(
 
     DTypeError for a dtype that is not floating. ``generator`` is the one of `manual_seed` by default.
 
+    Clauses: LIKE-1, LIKE-2, LIKE-5, RANDOM-1, RANDOM-5 to RANDOM-8, RANDOM-10.
+
     Examples
     --------
     >>> drawn = pn.rand_like(pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged))
@@ -131,6 +142,8 @@ def randn_like(
     """An array like ``x`` of random numbers with the standard normal distribution: ``(B, *, D) -> (B, *, D)``.
 
     DTypeError for a dtype that is not floating. ``generator`` is the one of `manual_seed` by default.
+
+    Clauses: LIKE-1, LIKE-2, LIKE-5, RANDOM-2, RANDOM-5 to RANDOM-8, RANDOM-10.
 
     Examples
     --------
@@ -154,6 +167,8 @@ def randint_like(
 
     Without ``high``, from 0 to ``low - 1``. They have the dtype of ``x``, also a floating one. ``generator`` is the one
     of `manual_seed` by default.
+
+    Clauses: LIKE-1, LIKE-2, LIKE-5, RANDOM-3, RANDOM-5 to RANDOM-7, RANDOM-9, RANDOM-10.
 
     Examples
     --------

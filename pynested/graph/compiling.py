@@ -251,6 +251,8 @@ def compile(function: Callable[..., Any], *, fullgraph: bool = False) -> Compile
     On the CPU a `sum`, `mean`, `amax` or `amin` of floats over the last dimension, where that is regular, may end a
     chain: what it reduces is written nowhere, and neither is its gradient. On a device a chain ends before it.
 
+    Clauses: COMPILE-1 to COMPILE-5.
+
     Examples
     --------
     >>> @pn.compile

@@ -82,7 +82,7 @@ class NestedArray(Protocols):
         return self.ndim
 
     def component_sizes(self) -> Ints:
-        """The shape of each component: int64 (B, d)."""
+        """The shape of each component: int64 (B, d). Clauses: PARTS-8, PARTS-9."""
         if isinstance(self.structure, Strided):
             return handed_out(self.structure.sizes)
         return handed_out(self.outline if self.structure.count else self.outline[:0])
@@ -169,7 +169,7 @@ class NestedArray(Protocols):
         return self.structure.count
 
     def is_contiguous(self) -> bool:
-        """Return whether the components lie in C order, each beginning where the one before it ends (CONTIGUOUS-3).
+        """Return whether the components lie in C order, each beginning where the one before it ends (PARTS-16).
 
         What lies before the first component and behind the last one does not count. Components whose ragged dimension
         is not the first lie in C order together, as the values do, not each on its own.
@@ -198,7 +198,7 @@ class NestedArray(Protocols):
         return None if lengths is None else placed("lengths", Array(handed_out(lengths)), self.device)
 
     def component_strides(self) -> Ints:
-        """The strides of each component, in elements: int64 (B, d). Strided only."""
+        """The strides of each component, in elements: int64 (B, d). Strided only. Clauses: PARTS-12 to PARTS-15."""
         if isinstance(self.structure, Jagged):
             raise LayoutError("component_strides: only the strided layout has them; see stride().")
         return handed_out(self.structure.strides)

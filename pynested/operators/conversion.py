@@ -150,6 +150,8 @@ def to_dense(self: NestedArray | Array) -> Array:
     StructureError where two components differ in shape, naming the first that does; `to_padded_array` takes any. A
     dense array is returned as it is. Gradient: the cotangent, component by component.
 
+    Clauses: TO_DENSE-1 to TO_DENSE-4.
+
     Examples
     --------
     >>> pn.nested_array([[1, 2], [3, 4]], layout=pn.jagged).to_dense()

@@ -104,7 +104,9 @@ def _expected(answer: Any, dtype: str, open_places: bool) -> dict[str, Any]:
     if not is_exact(answer) or np.dtype(dtype).kind != "f":
         dtype = dtype if isinstance(answer, Components) else answer.dtype.name  # offsets are integers
         return exact_fields(answer, None, dtype, strict=True, zeros="signed", open_places=open_places or ())
-    return exact_fields(floats_of(answer, dtype), answer, dtype, strict=True, zeros="either", open_places=open_places or ())
+    return exact_fields(
+        floats_of(answer, dtype), answer, dtype, strict=True, zeros="either", open_places=open_places or ()
+    )
 
 
 @dataclass

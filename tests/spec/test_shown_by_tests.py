@@ -23,7 +23,12 @@ def shown(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
             calls = [one for one in node.decorator_list if isinstance(one, ast.Call)]
-            yield from (ast.literal_eval(arg) for one in calls if ast.unparse(one.func) == "pytest.mark.shows" for arg in one.args)
+            yield from (
+                ast.literal_eval(arg)
+                for one in calls
+                if ast.unparse(one.func) == "pytest.mark.shows"
+                for arg in one.args
+            )
 
 
 def test_each_such_clause_is_named_by_a_test() -> None:

@@ -83,7 +83,9 @@ def _dtypes(book: Chapter) -> None:
         other.ask("2 3", "value", "a").do("ones_like", "x", dtype=np.dtype(dtype), out="b").ask("2 3", "value", "b")
         other.do("full_like", "x", 1, dtype=np.dtype(dtype), out="c").ask("2 3", "value", "c")
         other.do("empty_like", "x", dtype=np.dtype(dtype), out="d").ask_kind("2", "d")
-    drawn = book.program("drawn-float16", x=x).do("rand_like", "x", dtype=np.dtype("float16"), out="a").ask_kind("2", "a")
+    drawn = (
+        book.program("drawn-float16", x=x).do("rand_like", "x", dtype=np.dtype("float16"), out="a").ask_kind("2", "a")
+    )
     drawn.do("randn_like", "x", dtype=np.dtype("float16"), out="b").ask_kind("2", "b")
     drawn.do("randint_like", "x", 0, 5, dtype=np.dtype("int8"), out="c").ask_kind("2", "c")
 

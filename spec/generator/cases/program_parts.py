@@ -53,7 +53,9 @@ def _made(book: Chapter) -> None:
     program = book.program("lengths", layouts="jagged", **given)
     program.do("nested_array_from_jagged", "values", "offsets", "lengths", out="x").ask("3 4", "lengths", "x")
     program.do("mul", "x", 2.0, out="y").ask("4", "value", "y")
-    refused = book.program("no-strides", layouts="jagged", placements="packed", x=distinct("float32", [(2, 2)], "parts n"))
+    refused = book.program(
+        "no-strides", layouts="jagged", placements="packed", x=distinct("float32", [(2, 2)], "parts n")
+    )
     refused.refuse("15", "LayoutError", "component_strides", "x").ask("2", "offsets", "x")
 
 

@@ -73,7 +73,9 @@ def _ranges(book: Chapter) -> None:
 
 def _limits(program: Draft) -> None:
     """Ask which integers were drawn from -2 to 2: each of them, and none else."""
-    program.do("amin", "r", out="least").ask("3", "value", "least").do("amax", "r", out="most").ask("3", "value", "most")
+    program.do("amin", "r", out="least").ask("3", "value", "least").do("amax", "r", out="most").ask(
+        "3", "value", "most"
+    )
     for number in range(-2, 3):
         program.do("eq", "r", number, out=f"is_{number + 2}").do("any", f"is_{number + 2}", out=f"any_{number + 2}")
         program.ask("3", "value", f"any_{number + 2}")
