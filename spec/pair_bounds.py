@@ -8,6 +8,7 @@ that was broadcast is added up. Those of `logaddexp` are g / (1 + e**(b - a)), w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,9 @@ from .numerics import NDArray, wide
 __all__ = ["logaddexp_error", "pow_added", "pow_error", "pow_lost"]
 
 Terms = tuple[Any, Any]
+
+# The C library's: NumPy's has another last bit on processors with AVX-512, and the vectors hold these numbers.
+_exp = np.vectorize(math.exp, otypes=[np.float64])
 
 
 def pow_error(arguments: Arguments, cotangent: Nested) -> dict[str, Nested]:
@@ -40,7 +44,7 @@ def logaddexp_error(arguments: Arguments, cotangent: Nested) -> dict[str, Nested
     def terms(a: Any, b: Any, g: Any) -> Terms:
         apart = np.clip(a.astype(np.float64) - b.astype(np.float64), -700, 700)  # farther apart one of them gets 0
         size = (20 + count + np.abs(apart)) * g.astype(np.float64)
-        return size / (1 + np.exp(-apart)), size / (1 + np.exp(apart))
+        return size / (1 + _exp(-apart)), size / (1 + _exp(apart))
 
     return _of_met(terms, arguments, cotangent)
 
