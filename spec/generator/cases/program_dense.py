@@ -30,6 +30,8 @@ def chapter() -> Chapter:
     for group, shapes in unequal.items():
         program = book.program(group, x=distinct("float32", shapes, "dense u"))
         program.refuse("2", "StructureError", "to_dense", "x").ask("SHAPE-1", "len", "x")
+    turned = book.program("turned", layouts="strided", x=distinct("float32", [(2, 3), (3, 2)], "dense t"))
+    turned.refuse("2", "StructureError", "to_dense", "x").ask("SHAPE-1", "len", "x")
     x, c = distinct("float32", [(2, 3), (2, 3)], "dense g"), np.arange(1, 13, dtype="float32").reshape(2, 2, 3)
     program = book.program("gradient", "x", x=x, c=c).do("to_dense", "x", out="y").do("mul", "y", "y", out="z")
     program.do("backward", "z", "c").do("grad", "x", out="g").ask("4", "value", "g").ask(
