@@ -98,6 +98,15 @@ def drafted(seed: int, number: int, chapters: Sequence[str] = CHAPTERS) -> Draft
     raise ValueError(f"number {number} of seed {seed} stands for no program of {', '.join(chapters)}")
 
 
+class _FloatResults(Taped):
+    """A machine that computes floats only, so that programs of integers are made of views and writes."""
+
+    def _check(self, numbers: Any, dtype: str) -> None:
+        if np.dtype(dtype).kind != "f":
+            raise Inexact(f"a drawn program computes no {dtype}")
+        super()._check(numbers, dtype)
+
+
 def _drafted(chance: Chance, seed: int, number: int, chapters: Sequence[str]) -> Draft:
     tape = "tape" in chapters and (len(chapters) == 1 or chance.happens(0.5))
     sizes = tuple(chance.between(1, 3) for _ in range(chance.one((1, 1, 2))))
@@ -113,7 +122,7 @@ def _drafted(chance: Chance, seed: int, number: int, chapters: Sequence[str]) ->
         tuple(name for name in inputs if name != "mask" and (name == "x" or chance.happens(0.5))) if tape else (),
     )
     calls: tuple[Call, ...] = ()
-    machine = Taped({name: draft.input(kind, name) for name, kind in inputs.items()}, draft.leaves)
+    machine = _FloatResults({name: draft.input(kind, name) for name, kind in inputs.items()}, draft.leaves)
     wanted = chance.between(2, 5)
     for _ in range(_TRIES):
         if len(calls) == wanted:
