@@ -143,6 +143,8 @@ ALWAYS: list[ErrorInput] = [
     # losses
     *[(lambda nest, dtype=dtype: pn.embedding(nest([x.astype(dtype) for x in INDICES]), TABLE), DTypeError,
        f"embedding: indices must be integers, these are {dtype}") for dtype in ("float64", "bool")],
+    (lambda nest: pn.embedding(nest(INDICES), TABLE, 4), IndexOutOfRange,
+     "embedding: padding_idx 4 is not one of the 4 rows of weight. Give an integer from -4 to 3, or None."),
     *[(lambda nest, shape=shape: pn.embedding(nest(INDICES), distinct(shape)), ShapeError,
        "embedding: weight must have shape (V, E)") for shape in ((4,), (4, 3, 1), ())],
     *[(lambda nest, t=t: pn.cross_entropy(nest(SCORES), nest([y.astype(t) for y in TARGETS])), DTypeError,
