@@ -46,7 +46,7 @@ THOROUGH = {
     "graph": "kernels guarded_kernels faithful_passes",
     "operators": "attention flex_attention gradients law result_structure",
     "spec": "bounds bounds_fuzz check designed generator gradients reader vector_schema vectors",
-    "structure": "malformed views",
+    "structure": "views",
     "timelines": "dispatch memory",
     "whole": "garbage optimised pytest_plugin quiet readme shared_memory short_of_memory transformer",
 }
