@@ -45,8 +45,8 @@ THOROUGH = {
     "fuzzing": "campaign programs workers",
     "graph": "kernels guarded_kernels faithful_passes",
     "operators": "attention flex_attention gradients law result_structure",
+    "ragged": "structure_views",
     "spec": "bounds bounds_fuzz check designed generator gradients reader vector_schema vectors",
-    "structure": "views",
     "timelines": "dispatch memory",
     "whole": "garbage optimised pytest_plugin quiet readme shared_memory short_of_memory transformer",
 }

@@ -93,10 +93,10 @@ def test_a_fault_is_mirrored_by_the_nearest_folder_of_tests() -> None:
 
 
 def test_modules_that_noticed_most_run_first() -> None:
-    first, second = "tests/structure/test_structure.py", "tests/structure/test_views.py"
+    first, second = "tests/ragged/test_structure.py", "tests/ragged/test_windows.py"
     kills = {"a": second, "b": first, "c": first, "d": SURVIVED, "e": "tests/operators/test_scan.py"}
-    assert likely_modules(kills, ["tests/structure"], []) == [first, second]
-    assert likely_modules(kills, ["tests/structure"], [first]) == [second]
+    assert likely_modules(kills, ["tests/ragged"], []) == [first, second]
+    assert likely_modules(kills, ["tests/ragged"], [first]) == [second]
 
 
 @pytest.mark.parametrize("table", TABLES)
