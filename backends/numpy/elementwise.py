@@ -116,7 +116,7 @@ def relu(x: NDArray[Any], /) -> NDArray[Any]:
     if x.dtype.kind == "b":
         return copy(x)
     if x.size < ROW_OF_ZEROS or not x.flags.c_contiguous:
-        result: NDArray[Any] = np.maximum(x, 0)
+        result: NDArray[Any] = np.maximum(x, 0, order="C")
         return result
     # np.maximum is vectorised for two contiguous operands, not for a scalar one.
     out = empty(x.shape, x.dtype)
@@ -143,5 +143,5 @@ def where(condition: Any, x: Any, y: Any, /) -> Any:
 
 def sgn(x: NDArray[Any], /) -> NDArray[Any]:
     """-1, 0 or 1 by the sign; NaN stays NaN; a bool is its own sign."""
-    result: NDArray[Any] = x.copy() if x.dtype.kind == "b" else np.sign(x)
+    result: NDArray[Any] = x.copy() if x.dtype.kind == "b" else np.sign(x, order="C")
     return result

@@ -93,8 +93,8 @@ def sum_last(x: NDArray[Any], /) -> NDArray[Any]:
     in float64.
     """
     if x.dtype.kind != "f" or x.shape[-1] > LONGEST_DOT:
-        sums = np.add.reduce(x, axis=-1, dtype=np.float64 if x.dtype.kind == "f" else np.int64)
-        return np.asarray(sums.astype(x.dtype, copy=False) if x.dtype.kind == "f" else sums)
+        wide, stored = (np.float64, x.dtype) if x.dtype.kind == "f" else (np.int64, np.int64)
+        return np.asarray(np.add.reduce(x, axis=-1, dtype=wide).astype(stored, order="C", copy=False))
     rows = np.ascontiguousarray(x).reshape(prod(x.shape[:-1]), x.shape[-1])
     totals = np.empty(len(rows), computing_dtype(x.dtype))
 
