@@ -1,10 +1,15 @@
-"""Each kernel agrees with `plain` on every backend and code path."""
+"""Each kernel agrees with `plain` on every backend and code path.
+
+A check runs on every path with one dtype of floats and one of integers, which take turns; `pytest -m exhaustive` runs
+the others, all schedules of the emulated device, and all instantiations.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -36,16 +41,34 @@ KERNELS = [name for name, one in vars(Backend).items() if inspect.isfunction(one
 CASES = [(name, dtype) for name, (dtypes, _) in CHECKS.items() for dtype in dtypes]
 
 
+def in_turns(number: int, choices: Sequence[Any]) -> list[Any]:
+    """Mark all choices but one as exhaustive."""
+    turn = number % len(choices) if choices else 0
+    return [pytest.param(*one, marks=[pytest.mark.exhaustive][: i != turn]) for i, one in enumerate(choices)]
+
+
+def cases_of(group: Any, without: Sequence[str] = ()) -> list[Any]:
+    """Return ``(one of group, name, dtype)``; for each of the group and name one float and one other dtype is quick."""
+    cases = []
+    for (turn, one), (number, (name, (dtypes, _))) in product(enumerate(group), enumerate(CHECKS.items())):
+        floats = [dtype for dtype in dtypes if dtype in FLOATS and dtype not in without]
+        others = [dtype for dtype in dtypes if dtype not in FLOATS]
+        for kinds in (floats, others):
+            cases += in_turns(turn + number, [(one, name, dtype) for dtype in kinds])
+    return cases
+
+
 def test_every_kernel_of_the_interface_has_a_check() -> None:
     """The check of attention calls its adjoint too, and the check of offsets beyond 32 bits is of several kernels."""
     assert set(KERNELS) - {"attention_backward"} == CHECKS.keys() - {"beyond_32_bits"}
 
 
-@pytest.mark.usefixtures("path")
 @pytest.mark.parametrize(
-    ("name", "dtype"), [case for case in CASES if case[0] != "beyond_32_bits" and case[1] != "bfloat16"]
+    ("path", "name", "dtype"),
+    [case for case in cases_of(PATHS, without=("bfloat16",)) if case.values[1] != "beyond_32_bits"],
 )
-def test_kernels_of_the_cpu(name: str, dtype: str) -> None:
+def test_kernels_of_the_cpu(path: str, name: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    force(path, monkeypatch)
     CHECKS[name][1](get_backend("cpu"), dtype)
 
 
@@ -75,8 +98,8 @@ def check_forward(name: str, dtype: str) -> None:
     checked.add((name, dtype))
 
 
-@pytest.mark.parametrize(("name", "dtype"), CASES)
-def test_kernels_of_the_emulated_device(name: str, dtype: str, compiled: None) -> None:
+@pytest.mark.parametrize(("schedule", "name", "dtype"), cases_of(["forward"]))
+def test_kernels_of_the_emulated_device(schedule: str, name: str, dtype: str, compiled: None) -> None:
     check_forward(name, dtype)
 
 
@@ -84,16 +107,24 @@ def test_kernels_of_the_emulated_device(name: str, dtype: str, compiled: None) -
 @pytest.mark.parametrize(
     ("schedule", "name", "dtype"),
     [
-        (schedule, name, dtype)
-        for turn, schedule in enumerate([*SCHEDULES][1:])
-        for number, (name, dtype) in enumerate(CASES)
-        if dtype == "float32" or number % 4 == turn
+        case
+        for number, (name, (dtypes, _)) in enumerate(CHECKS.items())
+        for case in in_turns(
+            number,
+            [
+                (schedule, name, dtype)
+                for turn, schedule in enumerate([*SCHEDULES][1:])
+                for place, dtype in enumerate(dtypes)
+                if dtype == "float32" or (place + number) % 4 == turn
+            ],
+        )
     ],
 )
 def test_no_schedule_changes_a_kernel(schedule: str, name: str, dtype: str, compiled: None) -> None:
     CHECKS[name][1](emulated(schedule), dtype)
 
 
+@pytest.mark.exhaustive
 def test_every_instantiation_is_run(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
     for case in CASES:
         if case not in checked:
@@ -109,7 +140,7 @@ def test_every_instantiation_is_run(compiled: None, monkeypatch: pytest.MonkeyPa
 # ---- any partition and any placement --------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=[*PATHS, "emulated"])
+@pytest.fixture
 def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The kernels of the CPU on each of their paths, and those of the emulated device."""
     if request.param == "emulated":
@@ -119,10 +150,20 @@ def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return get_backend("cpu")
 
 
+def kernels_in_turns(first: int, names: Iterable[str]) -> Any:
+    """Parametrize over kernels and backends: each kernel has one backend or path, and on the others is exhaustive."""
+    cases = [
+        case
+        for number, name in enumerate(names, first)
+        for case in in_turns(number, [(backend, name) for backend in (*PATHS, "emulated")])
+    ]
+    return pytest.mark.parametrize(("kernels", "name"), cases, indirect=["kernels"])
+
+
 ANY = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-@pytest.mark.parametrize("name", SEGMENT_CHECKS)
+@kernels_in_turns(0, SEGMENT_CHECKS)
 def test_every_small_partition(name: str, kernels: Any) -> None:
     inner = ((), (3,), (2, 2), (1,), (0,))
     for number, lengths in enumerate(SMALL):
@@ -132,7 +173,7 @@ def test_every_small_partition(name: str, kernels: Any) -> None:
                 SEGMENT_CHECKS[name](kernels, drawn(rng, (segments.rows, *shape), dtype), segments)
 
 
-@pytest.mark.parametrize("name", SEGMENT_CHECKS)
+@kernels_in_turns(2, SEGMENT_CHECKS)
 @ANY
 @given(
     st.lists(st.integers(0, 20), max_size=30), st.sampled_from([(), (2,), (3,)]), st.data(), st.integers(0, 2**32 - 1)
@@ -155,13 +196,14 @@ def placements(draw: st.DrawFn) -> Any:
     return sizes, strides, offsets, int(places.max(initial=-1)) + 1
 
 
-@pytest.mark.parametrize("name", PLACEMENT_CHECKS)
+@kernels_in_turns(3, PLACEMENT_CHECKS)
 @ANY
 @given(placements(), st.sampled_from(["float32", "float16", "int8"]), st.integers(0, 3))
 def test_any_placement(name: str, kernels: Any, where: Any, dtype: str, extra: int) -> None:
     PLACEMENT_CHECKS[name](kernels, (*where[:3], where[3] + extra), dtype)
 
 
+@pytest.mark.parametrize("kernels", [*PATHS, "emulated"], indirect=True)
 @ANY
 @given(st.lists(st.tuples(*[st.integers(0, 4)] * 3), max_size=20), st.booleans(), st.booleans(), st.integers(0, 2))
 def test_any_products(kernels: Any, sizes: Any, left: bool, right: bool, gap: int) -> None:

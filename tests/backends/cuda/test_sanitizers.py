@@ -64,7 +64,7 @@ def test_nothing_is_found_where_nothing_is_wrong(mode: str) -> None:
 
 @pytest.mark.parametrize(("mode", "workers", "verbs"), KERNELS)
 def test_kernels_are_clean(mode: str, workers: int, verbs: str, built: None) -> None:
-    options = ["-q", "-x", "-p", "no:cacheprovider", "-k", verbs]
+    options = ["-q", "-x", "-p", "no:cacheprovider", "-m", "", "-k", verbs]
     done = sanitized(mode, workers, "-m", "pytest", *options, HERE.parent / "test_kernels.py")
     assert done.returncode == 0, (done.stdout + done.stderr)[-5000:]
     assert "data race" not in done.stderr
