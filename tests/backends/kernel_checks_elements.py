@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 import ml_dtypes
+import mpmath
 import numpy as np
 
 from pynested.backends.dtypes import is_float
@@ -65,6 +66,38 @@ def check_adjoint(name: str, *rest: Any) -> None:
     enter(name, check_function)
 
 
+def check_derivative(name: str, derivative: Callable[[Any], Any], *rest: Any) -> None:
+    """Enter the check of an adjoint of float64: the cotangent times a derivative of mpmath's, at the numbers of TAIL."""
+
+    def check_function(backend: Any, dtype: str) -> None:
+        if dtype == "float64":
+            x = TAIL[np.abs(TAIL) < 700]
+            with mpmath.workdps(40):
+                due = np.array([float(derivative(mpmath.mpf(number))) for number in x.tolist()])
+            g = poisoned(np.where(np.arange(x.size) % 2, 2.0, -0.5))
+            np.testing.assert_allclose(getattr(backend, name)(g, poisoned(x), *rest), g * due, 1e-13, 1e-14)
+
+    enter(name, check_function)
+
+
+def gelu_slope(x: Any) -> Any:
+    """Return Phi(x) + x phi(x), the derivative of x Phi(x)."""
+    return mpmath.ncdf(x) + x * mpmath.npdf(x)
+
+
+def gelu_tanh_slope(x: Any) -> Any:
+    """Return the derivative of x (1 + tanh(u)) / 2, where u = sqrt(2 / pi) (x + 0.044715 x**3)."""
+    root, cubic = mpmath.sqrt(2 / mpmath.pi), mpmath.mpf("0.044715")
+    u = root * (x + cubic * x**3)
+    return (1 + mpmath.tanh(u)) / 2 + x * mpmath.sech(u) ** 2 * root * (1 + 3 * cubic * x**2) / 2
+
+
+def silu_slope(x: Any) -> Any:
+    """Return s (1 + x (1 - s)), where s = 1 / (1 + exp(-x)) and silu(x) = x s."""
+    s = 1 / (1 + mpmath.exp(-x))
+    return s * (1 + x * (1 - s))
+
+
 def enter(name: str, function: Callable[[Any, str], None]) -> None:
     """Enter a check of floats; one kernel may have several, one for each option."""
     others = CHECKS[name][1] if name in CHECKS else lambda backend, dtype: None
@@ -84,6 +117,9 @@ check_floats("silu", lambda x, y: 12 * y)
 check_adjoint("gelu_backward")
 check_adjoint("gelu_backward", "tanh")
 check_adjoint("silu_backward")
+check_derivative("gelu_backward", gelu_slope)
+check_derivative("gelu_backward", gelu_tanh_slope, "tanh")
+check_derivative("silu_backward", silu_slope)
 
 
 @check(*ALL)
