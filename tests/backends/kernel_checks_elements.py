@@ -67,7 +67,7 @@ def check_adjoint(name: str, *rest: Any) -> None:
 
 
 def check_derivative(name: str, derivative: Callable[[Any], Any], *rest: Any) -> None:
-    """Enter the check of an adjoint of float64: the cotangent times a derivative of mpmath's, at the numbers of TAIL."""
+    """Enter the check of an adjoint of float64: the cotangent times a derivative of mpmath's, at TAIL."""
 
     def check_function(backend: Any, dtype: str) -> None:
         if dtype == "float64":

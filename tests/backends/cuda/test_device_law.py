@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import operator
+import threading
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -16,6 +19,7 @@ from ...batches import Batch, Call, Operand, mapped
 from ...calls import CALLS
 from ...nests import DENSE, PLACEMENTS, Kind, place, plain
 from .stand_in import synchronized
+from .test_device_errors import KINDS, elsewhere
 
 BATCHES = (2, 0, 3), (2, 1, 3), (3, 2, 2)  # the first that the sample input accepts
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -26,11 +30,12 @@ WAITING = {
 }  # fmt: skip
 
 
-def samples() -> list[Any]:
+def samples(without: str = "") -> list[Any]:
     """Return sample inputs with one kind of arrays each, which takes turns; the other kinds are exhaustive."""
     return [
         pytest.param(call, kind, number % 3, id=f"{call} {kind}", marks=[pytest.mark.exhaustive][: turn > 0])
         for number, call in enumerate(CALLS)
+        if call.op != without
         for turn, kind in enumerate(np.roll(np.array(call.forms, object), number))
     ]
 
@@ -81,7 +86,9 @@ def compare(found: Any, expected: Any, rtol: float) -> None:
     else:
         found, expected = np.asarray(found), np.asarray(expected)
         assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
-        np.testing.assert_allclose(found, expected, rtol, rtol * np.abs(expected[np.isfinite(expected)]).max(initial=1.0), strict=True)
+        np.testing.assert_allclose(
+            found, expected, rtol, rtol * np.abs(expected[np.isfinite(expected)]).max(initial=1.0), strict=True
+        )
 
 
 @pytest.mark.parametrize(("call", "kind", "placement"), samples())
@@ -95,11 +102,136 @@ def test_sample(call: Call, kind: Kind, placement: int, cupy: ModuleType) -> Non
     compare(on_host(found), on_host(expected), 1e-12)
 
 
-@pytest.mark.parametrize(("call", "kind", "placement"), samples())
+@pytest.mark.parametrize(("call", "kind", "placement"), samples(without="to"))
 def test_sample_of_bfloat16(call: Call, kind: Kind, placement: int, compiled: None) -> None:
     found = computed(call, kind, placement, "emulated", BFLOAT16)
     expected = computed(call, kind, placement, "cpu")
     for y, wide in zip(flatten(found)[0], flatten(expected)[0], strict=True):
-        kept = wide.dtype.kind != "f" or call.op == "to"
-        assert (y.device, y.dtype) == ("emulated", wide.dtype if kept else BFLOAT16)
+        assert (y.device, y.dtype) == ("emulated", BFLOAT16 if wide.dtype.kind == "f" else wide.dtype)
     compare(on_host(found), on_host(expected), 6 * 2.0**-8)
+
+
+# ---- numbers of NumPy go where the other operand is -----------------------------------------------------------------
+
+SCALARS = (np.float64(2), np.sqrt(np.float32(4)), np.int64(3), np.int8(1), np.bool_(True))
+
+
+def reflected(name: str) -> Callable[[Any, Any], Any]:
+    return lambda x, v: getattr(operator, name)(v, x)
+
+
+def in_place(name: str) -> Callable[[Any, Any], Any]:
+    return lambda x, v: getattr(x.clone(), name)(v)
+
+
+def with_item(x: Any, value: Any) -> Any:
+    y = x.clone()
+    y[0] = value
+    return y
+
+
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    **{name: getattr(operator, name) for name in ("add", "sub", "mul", "truediv", "eq", "ne", "lt", "le", "gt", "ge")},
+    **{f"{name}, reflected": reflected(name) for name in ("add", "sub", "mul", "truediv", "eq", "ne", "lt", "ge")},
+    **{name: in_place(name) for name in ("add_", "sub_", "mul_", "div_", "fill_", "copy_")},
+    "a ufunc": lambda x, v: np.multiply(v, x),
+    "add, alpha": lambda x, v: pn.add(x, v, alpha=3),
+    "sub, alpha": lambda x, v: pn.sub(v, x, alpha=3),
+    "where, other": lambda x, v: pn.where(x > 0, x, v),
+    "where, self": lambda x, v: pn.where(x > 0, v, x),
+    "where, both": lambda x, v: pn.where(x > 0, v, v),
+    "where, condition": lambda x, v: pn.where(np.bool_(v > 1), x, x + 1),
+    "masked_fill": lambda x, v: pn.masked_fill(x, x > 0, v),
+    "masked_fill, mask": lambda x, v: pn.masked_fill(x, np.bool_(v > 1), 7),
+    "assignment": with_item,
+    "full_like": lambda x, v: pn.full_like(x, v),
+    "joined": lambda x, v: pn.stack([x.sum(), v, x.mean()]),
+    "elementwise": lambda x, v: pn.elementwise("f", lambda a, b: a * b, pn.as_nested_array([x.sum()]), v),
+    "map_components": lambda x, v: pn.map_components(lambda a, b: a * b, pn.as_nested_array([x.sum()]), v),
+}
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_numpy_scalars_go_where_the_other_operand_is(name: str, device: str) -> None:
+    for make in KINDS.values():
+        for value in SCALARS:
+            found, expected = OPERATORS[name](make(device=device), value), OPERATORS[name](make(), value)
+            assert found.device == device
+            for got, due in zip(flatten(found)[0], flatten(expected)[0], strict=True):
+                np.testing.assert_array_equal(on_host(got), on_host(due), strict=True)
+    if "reflected" in name or name == "a ufunc":  # where it is first, a scalar of ml_dtypes computes by itself
+        return
+    x = KINDS["dense"](device=device).to(dtype="bfloat16")
+    found, expected = (OPERATORS[name](x, value) for value in (ml_dtypes.bfloat16(2), 2))
+    assert found.device == device and pn.equal(found, expected)
+    assert found.dtype == (np.bool_ if expected.dtype == np.bool_ else BFLOAT16)
+
+
+@pytest.mark.parametrize("number", [2, 2.5, np.float64(2), np.int8(2)])
+def test_equal_takes_numbers(number: Any, device: str) -> None:
+    for where in ("cpu", device):
+        x = pn.array(float(number), device=where)
+        assert pn.equal(x, number) and pn.equal(number, x) and not pn.equal(x + 1, number)
+        assert not pn.equal(KINDS["jagged"](device=where), number)
+
+
+# ---- arrays that others are made of ---------------------------------------------------------------------------------
+
+
+def test_components_are_collected_from_and_on_any_device(device: str) -> None:
+    here, there = pn.ones(2), pn.zeros(1, device=device)
+    for where in ("cpu", device):
+        for layout in (pn.jagged, pn.strided):
+            nested = pn.nested_array([here, there, [7.0]], layout=layout, device=where)
+            moved = pn.as_nested_array([here, there, [7.0]], layout=layout, device=where)
+            assert nested.device == moved.device == where
+            assert nested.values().tolist() == moved.values().tolist() == [1, 1, 0, 7]
+
+
+def test_moves_are_copies(device: str) -> None:
+    x = pn.nested_array([np.ones((2, 3)), np.zeros((1, 3))], layout=pn.jagged, device=device)
+    back = x.to("cpu")
+    back.values().data[...] = 7
+    assert (back.device, x.to(device).device) == ("cpu", device) and x.values().tolist() == [[1] * 3, [1] * 3, [0] * 3]
+
+
+def test_structures_on_the_device(device: str) -> None:
+    x = pn.nested_array_from_jagged(pn.arange(6.0, device=device), pn.array([0, 2, 6], device=device))
+    assert [one.tolist() for one in x.unbind()] == [[0.0, 1.0], [2.0, 3.0, 4.0, 5.0]]
+    assert {x.device, x.offsets().device, x.unbind()[0].device} == {device}
+
+
+@pytest.mark.parametrize("layout", [pn.jagged, pn.strided], ids=str)
+def test_writes_in_place(device: str, layout: Any) -> None:
+    def written(place: str) -> Any:
+        x = pn.nested_array([np.linspace(-1, 2, n * 4).reshape(n, 4) for n in (2, 0, 3)], layout=layout, device=place)
+        x.mul_(2.0).add_(x, alpha=0.5)
+        x[:, :, 1] = 7.0
+        x[2] = [1.0, 2.0, 3.0, 4.0]
+        x[0].copy_(x[2, :2] + 1)
+        x.masked_fill_(x > 5, -1.0)
+        return on_host(x)
+
+    for there, here in zip(written(device), written("cpu"), strict=True):
+        np.testing.assert_array_equal(there, here)
+
+
+@pytest.mark.parametrize("home", ["cpu", "emulated"])
+def test_checkpoint_repeats_the_call_where_it_was_made(home: str, compiled: None) -> None:
+    def function(x: Any) -> Any:
+        return x * pn.ones(2) + pn.nested_array([[1.0, 2.0]]).to_padded_array(0.0)[0]
+
+    def pulled() -> None:
+        with pn.set_default_device(elsewhere(home)):
+            pn.sum(y).backward(retain_graph=True)
+            assert pn.get_default_device() == elsewhere(home)
+
+    x = pn.array([1.0, 2.0], device=home, requires_grad=True)
+    with pn.set_default_device(home):
+        y = pn.checkpoint(function, x)
+    pulled()
+    assert x.grad.tolist() == [1, 1]
+    thread = threading.Thread(target=pulled)
+    thread.start()
+    thread.join()
+    assert x.grad.tolist() == [2, 2]

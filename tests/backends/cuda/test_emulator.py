@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pynested.backends.cuda import compiler
 from pynested.backends.cuda.emulated import SCHEDULES, Emulator, emulated_backend
 from pynested.backends.dtypes import bfloat16
 from pynested.backends.errors import ArgumentError, DeviceError
@@ -155,3 +156,18 @@ def test_odd_settings_are_refused_by_name(name: str, value: str, monkeypatch: py
     monkeypatch.setenv(f"PYNESTED_EMULATOR_{name}", value)
     with pytest.raises(ArgumentError, match=f"PYNESTED_EMULATOR_{name} is '{value}'; it takes a whole number from"):
         Emulator.from_environment()
+
+
+def test_libraries_are_kept_by_their_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PYNESTED_CACHE", str(tmp_path / "kept"))
+    kernels = tmp_path / "kernels"
+    kernels.mkdir()
+    text = "template <class T>\n__global__ void one(T *out) { out[0] = 1; }\n"
+    for times, change in enumerate(("", "// and a word\n"), 1):
+        (kernels / "one.cu").write_text(text + change, encoding="utf-8")
+        first = compiler.library("one.cu", ["one<int>"], kernels=kernels)
+        assert first == compiler.library("one.cu", ["one<int>"], kernels=kernels)
+        assert len(list((tmp_path / "kept").glob("one-*.so"))) == times
+    (kernels / "one.cu").write_text(text.replace("1;", "nothing;"), encoding="utf-8")
+    with pytest.raises(DeviceError, match=r"one.cu does not compile cleanly:[\s\S]*nothing"):
+        compiler.library("one.cu", ["one<int>"], kernels=kernels)

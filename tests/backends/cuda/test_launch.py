@@ -10,6 +10,7 @@ import pytest
 from pynested.backends import Heads, Segments, get_backend
 from pynested.backends.cuda.checks import check_arguments, checked_shape
 from pynested.backends.cuda.emulated import Emulator, emulated_backend
+from pynested.backends.cuda.report import listing
 from pynested.backends.cuda.signatures import KERNELS, signature
 from pynested.backends.errors import DeviceError, DTypeError
 
@@ -173,3 +174,10 @@ def test_empty_operands_launch_nothing(device: Any, verb: str, args: tuple[Any, 
         expected = getattr(get_backend("cpu"), verb)(*args)
         for one, other in zip(*((x if isinstance(x, tuple) else (x,)) for x in (got, expected)), strict=True):
             np.testing.assert_array_equal(one, other)
+
+
+def test_the_listing_names_every_kernel() -> None:
+    text = listing()
+    for word in ("segment_reduce.cu", "gather_transposed", "in all", 'device "emulated"', 'device "cuda"', "NVRTC"):
+        assert word in text
+    assert checked_shape("k", (1,), (1,), 0) == ((1, 1, 1), (1, 1, 1))

@@ -13,7 +13,7 @@ import pynested as pn
 from pynested.autograd.graph import pull_back
 from pynested.autograd.tape import source_of
 from pynested.backends import get_backend
-from pynested.backends.errors import DeviceError
+from pynested.backends.errors import GradientError
 
 TARGETS = [np.array([1, 3]), np.array([], np.int64), np.array([0, -100, 2])]
 DEVICES = "emulated", "cuda"
@@ -193,14 +193,6 @@ def test_tangents_cross_devices(device: str) -> None:
     assert pn.jacobian(lambda x: x * x, x).device == device
 
 
-def test_a_gradient_from_another_device_is_refused(device: str) -> None:
-    x = pn.array([1.0, 2.0], device=device, requires_grad=True)
-    with pytest.raises(DeviceError, match=rf"a gradient on 'cpu' was given for an output on '{device}'. Move it"):
-        (x * x).backward(pn.ones(2))
-    with pytest.raises(DeviceError, match=rf"a tangent on 'cpu' was given for a primal on '{device}'. Move it"):
-        pn.jvp(lambda x: x * x, (x,), (pn.ones(2),))
-
-
 def test_a_step_of_training(device: str, launched: list[str]) -> None:
     def trained(place: str, steps: int = 3) -> list[Any]:
         generator = np.random.default_rng(0)
@@ -230,3 +222,57 @@ def test_a_step_of_training(device: str, launched: list[str]) -> None:
     assert here[0][-1] < here[0][0]
     for kernel in ("take_rows", "add_rows", "segment_softmax_backward", "cross_entropy_backward", "binary<ReluBack"):
         assert any(one.startswith(kernel) for one in launched)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_what_is_computed_again_is_compared(device: str, dtype: str) -> None:
+    """Rounding is let through, anything else is not: a NaN is itself, an integer has no rounding."""
+    first = np.array([1, 8, np.nan, np.inf, 0], np.float32)
+    for index, off, same in ((0, 1e-9, True), (0, 1.5, False), (2, 0, True), (4, np.inf, False)):
+        second = first.copy()
+        second[index] += off
+        given = iter([pn.array(one, device=device).to(dtype=dtype) for one in (first, second)])
+        x = pn.ones(5, dtype=dtype, device=device, requires_grad=True)
+        y = pn.checkpoint(lambda x: x * next(given), x)  # noqa: B023
+        if same:
+            y.backward(pn.ones_like(y.detach()))
+            assert x.grad is not None
+        else:
+            with pytest.raises(GradientError, match=rf"array 0: element \({index},\) is .* instead of"):
+                y.backward(pn.ones_like(y.detach()))
+    numbers = iter([1, 2])
+    x = pn.ones(2, device=device, requires_grad=True)
+    y = pn.checkpoint(lambda x: (x, pn.full((2,), next(numbers), device=device)), x)[0]
+    with pytest.raises(GradientError, match=r"array 1: element \(0,\) is 2 instead of 1"):
+        y.sum().backward()
+
+
+def test_a_hook_may_keep_what_it_is_given(device: str) -> None:
+    kept: list[Any] = []
+    x = pn.array([1.0, 2.0], requires_grad=True, device=device)
+    x.register_hook(kept.append)
+    for _ in range(2):
+        (x * 3).sum().backward()
+        x.grad.mul_(2)
+    assert [gradient.tolist() for gradient in kept] == [[3, 3], [3, 3]]
+    x.grad = kept[0]
+    (x * 4).sum().backward()
+    assert (x.grad.tolist(), kept[0].tolist()) == ([7, 7], [3, 3])
+
+
+def test_gradients_are_checked_where_the_arrays_lie(device: str) -> None:
+    met = []
+
+    def function(x: Any) -> Any:
+        met.append(x.device)
+        return (pn.softmax(x, 1) * x).sum()
+
+    pn.gradcheck(function, leaf(device))
+    assert set(met) == {device}
+
+
+def test_gradcheck_takes_outputs_of_every_floating_dtype(compiled: None) -> None:
+    def function(x: Any) -> Any:
+        return x * x, (x * 0).to(dtype="bfloat16")
+
+    assert pn.gradcheck(function, pn.array([1.0, 2.0], device="emulated"), order=2)
