@@ -56,6 +56,13 @@ def test_operands_of_two_devices(name: str, kind: str, device: str) -> None:
             MIXED[name](KINDS[kind](device=device), other)
 
 
+def test_kernels_take_no_arrays_of_numpy(cupy: ModuleType) -> None:
+    backend = get_backend("cuda")
+    for kernel in (backend.relu, backend.sum_all, backend.sum_last):
+        with pytest.raises(DeviceError, match=r"a numpy.ndarray was given to the device 'cuda', whose arrays are cupy"):
+            kernel(np.ones(3))
+
+
 @KIND
 @HOME
 def test_gradients_lie_where_their_arrays_do(kind: str, home: str, compiled: None) -> None:

@@ -235,3 +235,10 @@ def test_checkpoint_repeats_the_call_where_it_was_made(home: str, compiled: None
     thread.start()
     thread.join()
     assert x.grad.tolist() == [2, 2]
+
+
+def test_one_structure_on_several_devices(cupy: ModuleType) -> None:
+    x = pn.nested_array([[1.0, 2.0], [], [3.0]], layout=pn.jagged)
+    for device in ("emulated", "cuda", "cpu", "emulated"):  # what a device keeps with a structure is its own
+        y = pn.softmax(x.to(device), 1)
+        assert y.device == device and y.sum(1).tolist() == pytest.approx([1, 0, 1])
