@@ -26,18 +26,36 @@ _FLAT = " The batch stays a dimension: x.flatten(1) flattens every component, x.
 
 
 def _plain_shape(name: str, x: NestedArray, shape: Any) -> tuple[int, ...]:
-    """``shape`` with -1 where it holds the ragged size that the dimension has already."""
-    sizes = list(shape) if several(shape) else [shape]
+    """Return ``shape`` with -1 in place of each ragged size that its dimension of ``x`` already has."""
+    sizes = tuple(shape) if several(shape) else (shape,)
     for dim, size in enumerate(sizes):
-        if not isinstance(size, RaggedSize):
-            continue
-        if not 0 < dim < x.ndim or size != RaggedSize(x.lengths_along(dim)):
-            raise ShapeError(
-                f"{name}: size {dim} of {tuple(sizes)} is a ragged size, and not the one that dimension {dim} has; "
-                f"this array has shape {x.shape}. Only -1, or the same ragged size, keeps an irregular dimension."
-            )
-        sizes[dim] = -1
-    return canonical_shape(name, (sizes,))
+        if isinstance(size, RaggedSize) and not _has_lengths(x, dim, size):
+            raise ShapeError(f"{name}: size {dim} of {sizes} is a ragged size, and {_misplaced(x, dim, size)}")
+    return canonical_shape(name, ([-1 if isinstance(size, RaggedSize) else size for size in sizes],))
+
+
+def _has_lengths(x: NestedArray, dim: int, size: RaggedSize) -> bool:
+    """Return whether the components have the lengths of a ragged size along ``dim``."""
+    if not 0 < dim < x.ndim or size != RaggedSize(x.lengths_along(dim)):
+        return False
+    # Of no components all ragged sizes are equal, also where the dimension is regular.
+    return len(x) > 0 or x.regular[dim - 1] is None
+
+
+def _misplaced(x: NestedArray, dim: int, size: RaggedSize) -> str:
+    """Return why a ragged size is refused at dimension ``dim``, and a size to give instead."""
+    if dim == 0:
+        return f"the first size is the number of components. Give {len(x)} or -1."
+    if dim >= x.ndim:
+        return f"dimension {dim} is new. Give an integer: only the irregular dimensions of {x.shape} take ragged sizes."
+    if (regular := x.regular[dim - 1]) is not None:
+        return f"dimension {dim} has size {regular} in every component. Give an integer."
+    instead = f"Give -1 or x.shape[{dim}], which keep the size of each component."
+    if len(size.lengths) != len(x):
+        return f"it is of {len(size.lengths)} components where this array has {len(x)}. {instead}"
+    lengths = x.lengths_along(dim)
+    i = int(np.flatnonzero(size.lengths != lengths)[0])
+    return f"it is {size.lengths[i]} for component {i} where dimension {dim} has size {lengths[i]}. {instead}"
 
 
 def _target_outline(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
@@ -87,8 +105,9 @@ def reshape(self: Kind, shape: Sequence[int]) -> Kind:
     Raises
     ------
     ShapeError
-        For another first size, a number at an irregular dimension, -1 for a dimension that ``self`` does not have, and
-        sizes that do not hold exactly the elements of some component, which is named.
+        For another first size, a number at an irregular dimension, an entry of a shape that is no number at a dimension
+        without these lengths, -1 for a dimension that ``self`` does not have, and sizes that do not hold exactly the
+        elements of some component, which is named.
 
     Notes
     -----

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 
 from pynested.backends.errors import (
@@ -28,6 +31,12 @@ RIGHT = batch([(3, 2), (3, 0), (3, 4)])  # (B, D, *)
 INNER = batch([(2, 2), (0, 2), (4, 2)])  # (B, *, E)
 ALL = slice(None)
 
+
+def reshaped(name: str, x: Any, shape: Iterable[int | None], ragged: Any) -> Any:
+    """Call `reshape` or `view` with the ragged size of dimension 1 of an array in place of None."""
+    return getattr(x, name)([ragged.shape[1] if size is None else size for size in shape])
+
+
 ALWAYS: list[ErrorInput] = [
     *[(lambda nest, dims=dims: nest(X).transpose(*dims), DimensionError, "transpose: dimension 0 is the batch")
       for dims in ((0, 1), (1, 0), (0, 0), (-3, 1))],
@@ -47,6 +56,13 @@ ALWAYS: list[ErrorInput] = [
           ((-1, 2, 4), f"{name}: dimension 1 is irregular, so its only valid size is -1, not 2"),
           ((-1, -1, 2, -1), f"{name}: -1 keeps the size that a dimension has, and dimension 3 is new"),
           ((-1, -1, -2), f"{name}: invalid size -2"))],
+    *[(lambda nest, name=name, shape=shape: reshaped(name, nest(X), shape, nest(X)), ShapeError, text)
+      for name in ("reshape", "view") for shape, text in (
+          ((None, -1, 4), "is a ragged size, and the first size is the number of components. Give "),
+          ((-1, -1, None), "is a ragged size, and dimension 2 has size 4 in every component. Give an integer."),
+          ((-1, 4, None), "is a ragged size, and dimension 2 has size 4 in every component. Give an integer."),
+          ((-1, -1, 4, None), f"{name}: size 3 of (-1, -1, 4, j"),
+          ((-1, -1, 4, None), "is a ragged size, and dimension 3 is new. Give an integer"))],
     (lambda nest: nest(X).reshape(-1, -1, 5), ShapeError, "shape (-1, -1, 5)"),
     (lambda nest: nest(X).reshape(-1, -1, 2**70), ShapeError, "reshape: "),
     (lambda nest: nest(X).unflatten(2, (2**32, 2**32)), ShapeError, "too many elements"),
@@ -114,6 +130,12 @@ FILLED: list[ErrorInput] = [
       for name in ("reshape", "view") for shape, text in (
           ((3, -1, 5), f"{name}: component 0 has shape (2, 4), 8 elements"),
           ((3, -1), f"{name}: component 0 has shape (2, 4), 8 elements"), ((3,), f"{name}: "))],
+    *[(lambda nest, name=name, other=other: reshaped(name, nest(X), (3, None, 4), nest(other)), ShapeError,
+       f"is a ragged size, and it is {text}. Give -1 or x.shape[1], which keep the size of each component.")
+      for name in ("reshape", "view") for other, text in (
+          (LONGER, "1 for component 0 where dimension 1 has size 2"),
+          ([*X[:2], LONGER[0]], "1 for component 2 where dimension 1 has size 3"),
+          (X[:2], "of 2 components where this array has 3"))],
     *[(lambda nest, shape=shape: nest([np.zeros((0, 4)), np.ones((1, 4))]).reshape(shape), ShapeError, "component 1")
       for shape in ((2, -1, 7), (2, -1, 4, 3))],
     (lambda nest: pn.reshape_as(nest(X), nest([*X[:2], X[2][:1]])), ShapeError, "reshape_as: component 2 of shape"),
@@ -163,11 +185,8 @@ ROW = pn.ones(1).broadcast_to((2**20,))
 RANK_64 = (1,) * 64
 NESTED_64 = [pn.as_nested_array(pn.ones(RANK_64), layout=layout) for layout in (pn.strided, pn.jagged)]
 LEVEL_ROWS = pn.nested_array(np.ones((2, 1, 1)), layout=pn.jagged)
-RAGGED = pn.nested_array(X, layout=pn.jagged)
 BY_COLUMNS = pn.nested_array_from_jagged(pn.zeros(4, 2, 2), [0, 1, 2], jagged_dim=2)
 DENSE: list[ErrorInput] = [
-    (lambda: RAGGED.reshape(3, pn.nested_array(LONGER, layout=pn.jagged).size(1), 4), ShapeError, "is a ragged size"),
-    (lambda: RAGGED.reshape(RAGGED.size(1), 4), ShapeError, "is a ragged size, and not the one that dimension 0 has"),
     (lambda: pn.linear(pn.nested_array([1.0, 2.0]), M), StructureError, "linear: the components have no dimensions"),
     (lambda: pn.nested_array(LEVEL, layout=pn.jagged).reshape(2, 3, 2), ShapeError, "irregular"),
     (lambda: LEVEL_ROWS.squeeze(1), DimensionError,
