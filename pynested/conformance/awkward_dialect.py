@@ -101,13 +101,17 @@ class AwkwardDialect(Common):
         """Return the expression of the operator."""
         return AWKWARD.text(operator, texts)
 
+    def shown(self, name: str, is_nested: bool = True) -> str:
+        """Return a line that prints all digits of all elements; awkward itself prints three, and cuts long arrays."""
+        return f"print(ak.to_list({name}))"
+
     def described(self, name: str) -> str:
         """Return lines that print the type of an array, and, if one dimension is irregular, the component shapes."""
         text = f"str(ak.type({name}))"
-        dense = f'if "var" not in {text}: print("dense", {text}.split()[-1], np.shape({name}))'
+        dense = f'if "var" not in {text}: print("dense", {text}.split()[-1].lstrip("?"), np.shape({name}))'
         shapes = f"*(np.shape(one) for one in {name})"
-        nested = f'if {text}.count("var") == 1: print("nested", {text}.split()[-1], {shapes})'
-        return f"print(ak.type({name}))\n{dense}\n{nested}"
+        nested = f'if {text}.count("var") == 1: print("nested", {text}.split()[-1].lstrip("?"), {shapes})'
+        return f"print(f'{{ak.type({name})}}: {{ak.to_list({name})}}')\n{dense}\n{nested}"
 
     def backward(self, cotangents: Mapping[str, Any]) -> str:
         """Return nothing: no gradient is asked for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -12,6 +13,9 @@ from .filled import FILLS
 from .placements import Steps
 
 _PERTURB = -6  # M_PERTURB of glibc
+TIMES = ("first", "second")  # labels of the gradients that are left after each backward pass
+USE = "used:"  # label of what an operator makes of a result
+ACCEPTED = "accepted"  # what a program prints after a step that must be refused
 ENDED = "ended with"  # what a snippet says that asks several times, before the exit codes
 _TIMES = 21
 _FILLING = f"""    if hasattr(CDLL(None), "mallopt"):
@@ -53,13 +57,14 @@ class Common:
     uses: Mapping[str, str] = MappingProxyType({})
     precise = ""
 
-    def shown(self, name: str) -> str:
-        """Return a line that prints the components of an array."""
+    def shown(self, name: str, is_nested: bool = True) -> str:
+        """Return a line that prints an array, or the components of a nested one."""
         return f"print({name})"
 
-    def described(self, name: str) -> str:
-        """Return a line that prints the dtype and the sizes of an array, and whether it is nested where it can tell."""
-        return f"print({name}.dtype, {name}.shape)"
+
+def several(lines: str, values: str) -> str:
+    """Return code that runs lines about a ``part`` for each of several values."""
+    return f"for part in {values}:\n{textwrap.indent(lines, '    ')}"
 
 
 def in_processes(code: str) -> str:

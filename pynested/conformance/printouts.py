@@ -1,72 +1,94 @@
-"""Compare the output of a snippet with the record of its finding: numbers, dtypes, and sizes."""
+"""Compare the output of a snippet with the record of its finding: numbers, dtypes, sizes, and contradictions."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-# Words of a description of an array: see `described` of the dialects.
-_WORDS = re.compile(r"\b(?:nested|dense|bool|u?int\d+|float\d+)\b|\(\)|\(\d+,\)|\(\d+(?:, \d+)+\)")
-_SIZES = re.compile(r"\(\)|\(\d+,\)|\(\d+(?:, \d+)+\)")
+from .contradictions import TWICE, used_by
+from .descriptions import ANSWER, OF_ARRAYS, is_described
+from .pasting import ACCEPTED, TIMES, USE
+
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:\.(\d*))?(?:e([-+]?\d+))?|inf|nan)(?!\w)", re.IGNORECASE)
 _OUTSIDE = re.compile(r"the gradient is (\S+) in memory")
-_TYPE = re.compile(r"an array of type ([^:]+): ")  # of awkward, where values may be missing
+_IN_ARRAY = re.compile(r"  at (component|\[)")  # of the element that is wrong
 _UNITS = 0.51  # of the last printed digit
-_DESCRIBED = ("shape", "dtype", "kind", "accepted")
-ACCEPTED = "accepted"  # what a program prints after a step that must be refused
 
 
 def is_printed(finding: Mapping[str, Any], printed: str) -> bool:
     """Return whether the text that a snippet has printed shows what its finding records.
 
-    >>> is_printed({"verdict": "value", "got": "0.25 (3e800000)  off by 0.25"}, "tensor([1.0000, 0.2500])")
-    True
-    >>> is_printed({"verdict": "value", "got": "0.25 (3e800000)  off by 0.25"}, "hello")
-    False
-    >>> is_printed({"verdict": "shape", "got": "(2, 3)"}, "dense torch.float32 (3, 2)")
-    False
+    >>> found = {"verdict": "value", "want": "0.0  at [1]", "got": "0.25 (3e800000)  off by 0.25"}
+    >>> is_printed(found, "tensor([1.0000, 0.2500])"), is_printed(found, "hello"), is_printed(found, "0.25")
+    (True, False, False)
     """
     verdict, got = finding["verdict"], str(finding["got"])
     if got.startswith("no gradient"):
-        return "None" in printed
-    if verdict in _DESCRIBED:
-        return _is_described(got, printed)
+        return re.search(r"\bNone\b", printed) is not None
+    if finding.get("described"):
+        return is_described(finding, printed)
+    if verdict in OF_ARRAYS:
+        return _is_named(got.removeprefix(ANSWER), printed)
+    if got == TWICE:
+        return _is_not_doubled(printed)
+    if used_by(got):
+        return _is_changed(printed)
     outside = _OUTSIDE.search(got)
     text = outside[1] if outside else re.split(r"  | \(", got)[0]
-    if verdict != "value" and outside is None:  # a contradiction, of which both sides are printed
-        return _has_value(printed)
-    return _has_number(text, printed) or (not _NUMBER.fullmatch(text) and text in printed)
+    if (outside or _IN_ARRAY.search(finding["want"])) and not re.search(r"[(\[]", printed):
+        return False
+    return _has_number(text, printed) or (not _NUMBER.fullmatch(text) and text.strip("'") in printed)
 
 
-def _is_described(got: str, printed: str) -> bool:
-    """Return whether the words of a record are in the description that a snippet prints."""
-    if named := _TYPE.search(got):
-        return named[1] in printed.splitlines()
-    described = re.search(r"^(nested|dense) .*", printed, re.MULTILINE)
-    if described is None:  # of a list, a gradient, or a library that describes arrays in words of its own
-        return ACCEPTED in printed.splitlines() or _has_value(printed)
-    text = described[0].replace("torch.", "")
-    if count := re.match(r"(\d+) components$", got):
-        return len(_SIZES.findall(text)) == int(count[1])
-    words, found = _WORDS.findall(got), set(_WORDS.findall(text))
-    return bool(words) and found.issuperset(words)
+def _is_named(got: str, printed: str) -> bool:
+    """Return whether a line is the value of a record that is no array, or says that a program was carried out."""
+    if got == "a single number":
+        return len(_NUMBER.findall(printed)) == 1
+    lines = set(filter(None, printed.splitlines()))
+    return ACCEPTED in lines or any(got in (line, repr(line)) or got.startswith(f"{line}, ") for line in lines)
 
 
-def _has_value(printed: str) -> bool:
-    return _NUMBER.search(printed) is not None or re.search(r"\b(True|False|None)\b|\[\]", printed) is not None
+def _is_not_doubled(printed: str) -> bool:
+    """Return whether the gradients that are left after the second pass are not twice those after the first."""
+    gradients = [*map(_numbers, re.split(rf"^(?:{'|'.join(TIMES)}) ", printed, flags=re.MULTILINE)[1:])]
+    first, second = gradients[: len(gradients) // 2], gradients[len(gradients) // 2 :]
+    return len(first) == len(second) and not all(_agree(*pair, 2) for pair in zip(first, second, strict=True))
+
+
+def _is_changed(printed: str) -> bool:
+    """Return whether the numbers of a result are others once it is used; zeros are padding."""
+    result, _, use = printed.partition(USE)
+    kept = [[match for match in _numbers(text) if float(match[0])] for text in (result, use)]
+    return bool(kept[0]) and bool(use) and not _agree(kept[0], kept[1])
+
+
+def _numbers(text: str) -> list[re.Match[str]]:
+    """Return the numbers that are printed; an empty tensor is printed with its size."""
+    return [*_NUMBER.finditer(re.sub(r"size=\([^)]*\)", "", text))]
+
+
+def _agree(first: Sequence[re.Match[str]], second: Sequence[re.Match[str]], factor: int = 1) -> bool:
+    """Return whether printed numbers are the ``factor`` of others, to the digits that are printed."""
+    pairs = zip(first, second, strict=False)
+    return len(first) == len(second) and all(_stands_for(two, factor * float(one[0])) for one, two in pairs)
+
+
+def _is_float(number: str) -> bool:
+    return any(letter in ".en" for letter in number.lower())
 
 
 def _has_number(text: str, printed: str) -> bool:
-    """Return whether a number is among those printed, to the digits that are printed."""
+    """Return whether a number is among those of its sort that are printed, to the digits that are printed."""
+    if text in ("True", "False"):
+        return re.search(rf"\b{text}\b", printed) is not None
     try:
-        wanted = float({"True": "1", "False": "0"}.get(text, text))
+        wanted = float(text)
     except ValueError:
         return False
-    if text in ("True", "False") and re.search(rf"\b{text}\b", printed):
-        return True
-    return any(_stands_for(match, wanted) for match in _NUMBER.finditer(printed))
+    found = (match for match in _NUMBER.finditer(printed) if _is_float(match[0]) is _is_float(text))
+    return any(_stands_for(match, wanted) for match in found)
 
 
 def _stands_for(match: re.Match[str], wanted: float) -> bool:

@@ -12,7 +12,7 @@ from pynested.spec.table import load_table
 
 from .corpus import Program
 from .numpy_dialect import NumpyDialect, Own
-from .printouts import ACCEPTED
+from .pasting import ACCEPTED
 from .programs import argument, spelled
 from .snippets import Dialect, PynestedDialect, laid
 from .torch_dialect import TorchDialect
@@ -36,8 +36,13 @@ class ProgramDialect(Dialect, Protocol):
 DIALECTS: Mapping[str, ProgramDialect] = {"pynested": PynestedDialect(), "torch": TorchDialect()}
 
 
-def program_snippet(program: Program, layout: str, placement: str, dialect: str, last: int) -> str:
-    """Return a program as code, up to step number ``last``; the refusals that are due before it are caught."""
+def program_snippet(
+    program: Program, layout: str, placement: str, dialect: str, last: int, described: bool = False
+) -> str:
+    """Return a program as code, up to step number ``last``; the refusals that are due before it are caught.
+
+    The answer to the last step is ``described`` if dtype and sizes are what differs.
+    """
     speak = DIALECTS.get(dialect) or NumpyDialect(Own())
     inputs = {name: decode_value(value) for name, value in program.inputs.items()}
     operands = laid(speak, layout, placement, inputs, [False] * len(inputs))
@@ -48,6 +53,8 @@ def program_snippet(program: Program, layout: str, placement: str, dialect: str,
         if step["op"] == "jvp":
             lines += _again(program.steps[:number], step, speak)
         lines += _lines(step, speak, gradients, caught=number < last and bool({"refuse", "may_refuse"} & set(step)))
+    if described:
+        lines.append(speak.described(spelled(program.steps[last], speak.call)))
     if "refuse" in program.steps[last]:
         lines.append(f"print({ACCEPTED!r})")
     return "\n".join(lines)

@@ -35,7 +35,7 @@ Record = dict[str, Any]
 
 
 _DIFFERENCE: dict[str, Any] = dict.fromkeys(("want", "clause", "text", "call", "snippet", "dense?", "again?"), str)
-_DIFFERENCE |= {"kind": set(KINDS), "*": ANYTHING}
+_DIFFERENCE |= {"kind": set(KINDS), "described?": bool, "*": ANYTHING}
 
 
 def _explained(finding: Mapping[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,6 +13,7 @@ from .arranging import Placed, arranged
 from .asking import Asked, Job, Questions, forward_of, is_of_descriptions
 from .blame import Blame, only_placed
 from .corpus import Case, Corpus, Program, Selection
+from .descriptions import described_in
 from .filled import WHERE
 from .judge import ADAPTER, CONVENTION, DAMAGED, DIFFERS, ERROR, GRADIENT, OK, UNREACHED, Finding
 from .kinds import UNSTEADY, Second, as_declared, is_internal, kind_of
@@ -202,11 +202,13 @@ def _again(finding: Finding, second: Second) -> Record:
 
 def _shown(case: Case, request: Message, finding: Finding, operator: Operator, identity: Identity) -> Record:
     """Return a call in words and as code, or a program up to the step that differs."""
+    described = described_in(case, finding)
+    marked = {"described": True} if described else {}
     if not isinstance(case, Program):
         how: dict[str, Any] = {
             "gradient": finding.part == GRADIENT,
             "nested": _is_nested(case, request["layout"], finding),
-            "described": _is_described(case, finding),
+            "described": described,
             "precise": finding.near,
             "got": finding.got,
             "want": finding.want,
@@ -215,29 +217,17 @@ def _shown(case: Case, request: Message, finding: Finding, operator: Operator, i
         return {
             "call": _explained(lambda: call_in_words(request, operator)),
             "snippet": _explained(lambda: snippet(request, operator, identity.dialect, **how)),
+            **marked,
         }
     last = len(case.steps) - 1
     if finding.step is not None and finding.verdict not in LOST:  # nobody knows at which step a process is lost
         last = finding.step
-    where = request["layout"], request["placement"]
+    where, is_described = (request["layout"], request["placement"]), bool(described)
     return {
         "call": _explained(lambda: program_in_words(case, last)),
-        "snippet": _explained(lambda: program_snippet(case, *where, identity.dialect, last)),
+        "snippet": _explained(lambda: program_snippet(case, *where, identity.dialect, last, is_described)),
+        **marked,
     }
-
-
-def _is_described(case: Case, finding: Finding) -> bool:
-    """Return whether dtype and sizes of the one result show what differs."""
-    if finding.part == GRADIENT or finding.verdict not in ("shape", "dtype", "kind", "accepted"):
-        return False
-    one = "list" not in case.expect and "python" not in case.expect
-    return (
-        one
-        and re.match(
-            r"(a result: )?(nested|dense|a nested|a dense|an array of type|\(|\d+ comp|bool|u?int|float)", finding.got
-        )
-        is not None
-    )
 
 
 def _is_nested(case: Case, layout: str, finding: Finding) -> bool:

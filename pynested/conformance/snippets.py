@@ -16,13 +16,14 @@ from pynested.spec.table import Operator
 from . import literals
 from .adapters.functions_by_name import BY_NAME
 from .awkward_dialect import AwkwardDialect
-from .contradictions import is_second, used_by
+from .contradictions import TWICE, is_second, used_by
 from .numpy_dialect import NumpyDialect, Own
-from .pasting import Common, Operand, Place, steps
+from .pasting import TIMES, USE, Common, Operand, Place, several, steps
 from .placements import APART, BARE, PACKED, TRANSPOSED, Array, in_turn, place_jagged, place_strided
 from .tensorflow_dialect import TensorflowDialect
 from .torch_dialect import TorchDialect
 
+RESULT, RESULT_PARTS, GRADIENTS = "result", "parts of the result", "gradients"  # that a snippet describes
 _PART = 60  # characters of what is expected on one line
 
 # What a call needs besides the head of its dialect, by how it begins.
@@ -51,8 +52,8 @@ class Dialect(Protocol):
     def backward(self, cotangents: Mapping[str, Any]) -> str:
         """Return the lines that pull cotangents back, each from the result of that name."""
 
-    def shown(self, name: str) -> str:
-        """Return the line that prints the components of an array."""
+    def shown(self, name: str, is_nested: bool = True) -> str:
+        """Return the line that prints an array, or the components of a nested one."""
 
     def described(self, name: str) -> str:
         """Return the line that prints dtype and sizes of an array."""
@@ -180,13 +181,13 @@ def snippet(
     precise: bool = False,
     want: str = "",
     own: Own | None = None,
-    described: bool = False,
+    described: str = "",
 ) -> str:
     """Return the request as code: operands, call, and the gradients where they are what differs.
 
     A ``nested`` result is printed by its components, and a ``precise`` one with all digits. Where what was ``got``
-    contradicts itself, it is asked twice. A snippet of an ``own`` function prints what it should ``want``, too, and
-    the result is ``described`` where dtype and sizes are what differs.
+    contradicts itself, it is asked twice. A snippet of an ``own`` function prints what it should ``want``, too. Where
+    dtype and sizes are what differs, the ``described`` arrays are described: the result, its parts, or the gradients.
     """
     speak = dialect_of(dialect, own)
     is_own = own is not None or dialect not in RUNNABLE
@@ -195,18 +196,21 @@ def snippet(
     tracked = _tracked(request) if gradient else [False] * len(names.found)
     operands = laid(speak, request["layout"], request["placement"], dict(names.found), tracked)
     more = [line for start, line in _IMPORTS.items() if call.startswith(start)]
-    digits = [speak.precise] if precise and speak.precise else []
+    digits = [speak.precise] if (precise or got == TWICE or used_by(got)) and speak.precise else []
     wanted = [f"print({word!r}, {part!r})" for word, part in _labelled(want)] if is_own else []
     lines = [*more, speak.head, *digits, *(line for one in operands for line in one.lines), *wanted, f"out = {call}"]
-    lines.append("print('got:', out)" if is_own else speak.shown("out") if nested else "print(out)")
-    if described:
-        lines.append(speak.described("out"))
+    lines.append("print('got:', out)" if is_own else speak.shown("out", nested or bool(used_by(got))))
+    if described in (RESULT, RESULT_PARTS):
+        lines.append(speak.described("out") if described == RESULT else several(speak.described("part"), "out"))
     if (use := used_by(got)) in speak.uses:
-        lines.append(f"print({speak.uses[use]})")
+        lines.append(f"print({USE!r}, {speak.uses[use]})")
     if gradient:
         lines += _backward(decode_value(request["cotangent"]), speak)
-        shown = [f"print({one.gradient})" for one, track in zip(operands, tracked, strict=True) if track]
-        lines = _twice(lines, shown) if is_second(got) else [*lines, *shown]
+        shown = [one.gradient for one, track in zip(operands, tracked, strict=True) if track]
+        lines = _twice(lines, shown) if is_second(got) else [*lines, *(f"print({one})" for one in shown)]
+        if described == GRADIENTS:
+            arrays = [f"*{one}" if one.startswith("[") else one for one in shown]
+            lines.append(several(speak.described("part"), f"[{', '.join(arrays)}]"))
     return "\n".join(lines)
 
 
@@ -216,10 +220,11 @@ def _labelled(want: str) -> list[tuple[str, str]]:
 
 
 def _twice(lines: Sequence[str], shown: Sequence[str]) -> list[str]:
-    """Return the lines, of which the last pulls back, with that done twice, and shown after each time."""
+    """Return the lines, of which the last pulls back, with that done twice, and the gradients shown after each."""
     kept = ", retain_graph=True)"
     pulls = [one.removesuffix(kept).removesuffix(")") + kept for one in lines[-1].splitlines()]
-    return [*lines[:-1], "for _ in range(2):", *(f"    {line}" for line in (*pulls, *shown))]
+    prints = [f"print(time, {one})" for one in shown]
+    return [*lines[:-1], f"for time in {TIMES}:", *(f"    {line}" for line in (*pulls, *prints))]
 
 
 def laid(

@@ -104,6 +104,13 @@ class TensorflowDialect(Common):
         shaped = [f"tf.reshape({one}, tf.shape(result[{number}]))" for number, one in enumerate(flat)]
         return f"result = [{', '.join(found)}]\npulled = [{', '.join(shaped)}]"
 
+    def described(self, name: str) -> str:
+        """Return a line that prints the dtype and the sizes of a tensor, or of each row of a ragged tensor."""
+        row = "(one.bounding_shape() if isinstance(one, tf.RaggedTensor) else one.shape)"
+        nested = f'print("nested", {name}.dtype.name, *(tuple(map(int, {row})) for one in {name}), {name}.to_list())'
+        dense = f'print("dense", {name}.dtype.name, tuple({name}.shape))'
+        return f"if isinstance({name}, tf.RaggedTensor):\n    {nested}\nelse:\n    {dense}"
+
 
 def _flat(cotangent: Any) -> Array:
     parts = cotangent if isinstance(cotangent, Components) else [cotangent]

@@ -123,9 +123,9 @@ class TorchDialect(Common):
         """Return a call of PyTorch's forward mode."""
         return f"torch.func.jvp({function}, ({array},), ({tangent},))[1]"
 
-    def shown(self, name: str) -> str:
-        """Return a line that prints each component: a jagged tensor prints without its numbers."""
-        return f"print(*{name}.unbind())"
+    def shown(self, name: str, is_nested: bool = True) -> str:
+        """Return a line that prints a tensor, or each component: a jagged tensor prints without its numbers."""
+        return f"print(*{name}.unbind())" if is_nested else f"print({name})"
 
     def described(self, name: str) -> str:
         """Return a line that prints the dtype and the sizes of a tensor, or of each component."""
