@@ -72,7 +72,8 @@ def test_a_gradient_beside_all_components_breaks_the_sentence_on_holes(
 @pytest.mark.parametrize("dialect", ["torch", "pynested"])
 def test_a_snippet_pulls_back_twice_where_that_is_what_differs(dialect: str) -> None:
     *_, loop, pull, shown = code(dialect, TWICE, gradient=True).splitlines()
-    assert loop == "for _ in range(2):" and shown.startswith("    print(x") and shown.endswith("grad)")
+    assert loop == "for time in ('first', 'second'):"
+    assert shown.startswith("    print(time, x") and shown.endswith("grad)")
     assert pull.startswith("    ") and pull.endswith(", retain_graph=True)")
     assert "range" not in code(dialect, TRACKED, gradient=True)
 

@@ -14,6 +14,7 @@ import pytest
 
 from pynested.cli import main
 from pynested.conformance import pasted
+from pynested.conformance.contradictions import OUTSIDE, TWICE, USED
 from pynested.conformance.filled import WHERE
 from pynested.conformance.judge import DAMAGED
 from pynested.conformance.pasted import findings, mismatches, replay
@@ -26,7 +27,7 @@ HEAD = "import math\n\n"
 
 
 def recorded(verdict: str, code: str, got: str = "", kind: str = "differs") -> Run:
-    finding = {"verdict": verdict, "snippet": HEAD + code, "got": got, "kind": kind}
+    finding = {"verdict": verdict, "snippet": HEAD + code, "want": "", "got": got, "kind": kind}
     return Run({}, [{"id": "a", "findings": [finding]}])
 
 
@@ -53,7 +54,10 @@ def test_what_a_snippet_imports_late_is_there_for_the_next() -> None:
         ("refused", "raise ValueError('other')", "ValueError: size 4 is bad", False),
         ("refused", "raise TypeError('bad')", "ValueError: bad", False),
         ("refused", "print(1)", "ValueError: bad", False),
-        ("value", "print(1)", "1.0", True),
+        ("value", "print(1.0)", "1.0", True),
+        ("value", "print(1)", "1.0", False),
+        ("value", "print(1.0)", "1", False),
+        ("value", "print(1)", "True", False),
         ("value", "raise ValueError('no')", "1.0", False),
         ("value", "print('hello')", "1.0", False),
         ("value", "print([2.0, 3.0])", "1.0", False),
@@ -64,18 +68,6 @@ def test_what_a_snippet_imports_late_is_there_for_the_next() -> None:
         ("value", "print('tensor([-3.4028e+38])')", "-3.4028234663852886e+38 (ff7fffff)", True),
         ("value", "print(None)", "no gradient, which counts as zero", True),
         ("value", "print([2.0])", "no gradient, which counts as zero", False),
-        ("shape", "print('dense torch.float32 (2, 3)')", "(2, 3)", True),
-        ("shape", "print('dense torch.float32 (3, 2)')", "(2, 3)", False),
-        ("shape", "print('nested torch.float32 (2,) (1,)')", "2 components", True),
-        ("shape", "print('nested torch.float32 (2,)')", "2 components", False),
-        ("dtype", "print('dense torch.float32 (2,)')", "float64", False),
-        ("kind", "print('dense torch.float32 (2,)')", "a dense result with the right numbers", True),
-        ("kind", "print('nested torch.float32 (2,)')", "a dense result with the right numbers", False),
-        ("accepted", "print('nested torch.int8 (2,) (1,)')", "a result: nested int8 with components (2,), (1,)", True),
-        ("accepted", "print('hello')", "a result: nested int8 with components (2,), (1,)", False),
-        ("kind", "print('4 * ?float64')", "an array of type 4 * ?float64: [0.5, None, 1.0, 0.0]", True),
-        ("kind", "print('4 * float64')", "an array of type 4 * ?float64: [0.5, None, 1.0, 0.0]", False),
-        ("accepted", "print([1, None])", "a result: an array of type 2 * ?int8: [1, None]", False),
         ("crashed", "import os; os.abort()", "SIGABRT", True),
         ("crashed", "print(1)", "SIGABRT", False),
         ("crashed", "import os, signal; os.kill(os.getpid(), signal.SIGALRM)", "SIGABRT", False),  # it took too long
@@ -84,6 +76,61 @@ def test_what_a_snippet_imports_late_is_there_for_the_next() -> None:
 )
 def test_what_a_snippet_must_show(verdict: str, code: str, got: str, shows: bool) -> None:
     assert (list(mismatches(recorded(verdict, code, got))) == []) is shows
+
+
+# A finding, lines that a true snippet prints, and lines that differ from these in what was recorded.
+ACCEPTED = {"verdict": "accepted", "described": True}
+PRINTED: list[tuple[dict[str, Any], str, str]] = [
+    ({"verdict": "value", "want": "2.0  at component 0 [1]", "got": "0.5"}, "[[1.0, 0.5]]", "0.5"),
+    ({"verdict": "value", "want": "2  at [0]", "got": "1"}, "[1 3]", "[1. 3.]"),
+    ({"verdict": "value", "want": "True", "got": "False (bool)"}, "False", "0"),
+    ({"verdict": "value", "want": "'jagged'", "got": "'strided' (str)"}, "strided", "jagged"),
+    ({"verdict": "value", "part": "gradient", "got": "no gradient, which counts as zero"}, "None", "[0.]"),
+    ({"verdict": "shape", "described": True, "got": "(2, 3)"}, "dense torch.float32 (2, 3)", "dense float32 (3, 2)"),
+    ({"verdict": "shape", "described": True, "got": "(1, 3)", "want": "(2, 3)  at component 1"},
+     "nested float32 (2, 3) (1, 3)", "nested float32 (1, 3) (2, 3)"),
+    ({"verdict": "shape", "described": True, "got": "(3,)", "want": "(2,)  at component 1"},
+     "dense float32 (2, 3)", "dense float32 (2, 3, 1)"),
+    ({"verdict": "shape", "described": True, "got": "2 components"}, "nested int8 (2,) (1,)", "nested int8 (2,)"),
+    ({"verdict": "shape", "described": True, "got": "2 components"}, "dense int8 (2, 4)", "dense int8 (4, 2)"),
+    ({"verdict": "shape", "described": True, "got": "(0, *, 3)"}, "nested int8", "nested int8 (3, 3)"),
+    ({"verdict": "shape", "described": True, "got": "a list of 2"}, "dense int8 ()\ndense int8 ()", "dense int8 ()"),
+    ({"verdict": "dtype", "described": True, "got": "float64"}, "dense float64 (2,)", "dense float32 (2,)"),
+    ({"verdict": "dtype", "described": True, "part": "gradient", "got": "float64"}, "dense float64 ()", "nested int8"),
+    ({"verdict": "dtype", "described": True, "got": "bfloat16 of shape (2,)"}, "dense bfloat16 (2,)", "dense int8 ()"),
+    ({"verdict": "kind", "described": True, "got": "a dense result with the right numbers"}, "dense int8 (2,)",
+     "nested int8 (2,)"),
+    ({"verdict": "kind", "described": True, "got": "ndarray"}, "dense int8 (2,)", "nested int8 (2,)"),
+    ({"verdict": "kind", "described": True, "got": "an array of type 2 * ?float64: [0.5, None]"},
+     "2 * ?float64: [0.5, None]", "2 * float64: [0.5, None]"),
+    ({**ACCEPTED, "got": "a result: nested int8 with components (2,), (1,)"}, "nested int8 (2,) (1,)",
+     "nested int8 (1,) (2,)"),
+    ({**ACCEPTED, "got": "a result: nested int8 with components none"}, "nested int8", "nested int8 (2,)"),
+    ({**ACCEPTED, "got": "a result: nested int8 with components (2,), (1…"}, "nested int8 (2,) (1,)", "nested int8 ()"),
+    ({**ACCEPTED, "got": "a result: dense int8 of shape (2, 4)"}, "dense int8 (2, 4)", "dense int32 (2, 4)"),
+    ({**ACCEPTED, "got": "a result: a ragged tensor of components that are ragged themselves: [[[0.5], []]]"},
+     "nested float32 (2, 1) [[[0.5], []]]", "nested float32 (2, 1) [[[1.5], []]]"),
+    ({**ACCEPTED, "got": "a result: an array of type 2 * ?int8: [1, N…"}, "2 * ?int8: [1, None]", "2 * ?int8: [2]"),
+    ({"verdict": "accepted", "got": "a result: None, a missing value"}, "None", "dense int8 ()"),
+    ({"verdict": "accepted", "got": "a result: 3"}, "3", "[3]"),
+    ({"verdict": "accepted", "got": "it is carried out"}, "accepted", "dense int8 ()"),
+    ({"verdict": "corrupt", "got": OUTSIDE.format("7.0")}, "[1. 7.]", "[1. 6.]"),
+    ({"verdict": "corrupt", "got": TWICE}, "[1.]\nfirst [3.]\nsecond [3.]", "[1.]\nfirst [3.]\nsecond [6.]"),
+    ({"verdict": "corrupt", "got": USED.format("to_padded_tensor")}, "[1. 2.] [3.]\nused: [[1. 2.]]",
+     "[1. 2.] [3.]\nused: [[1. 2.]\n [3. 0.]]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("replaced", ["", "hello", "1", "nested float16 (7, 9)", "otherwise"])
+def test_only_a_snippet_that_prints_what_was_recorded_shows_it(replaced: str) -> None:
+    """Try each finding with the lines of a true snippet, with those of other ones, and with lines of no finding."""
+    recorded = []
+    for finding, true, otherwise in PRINTED:
+        lines = {"": true, "otherwise": otherwise}.get(replaced, replaced)
+        more = {"part": "forward", "want": "", "kind": "differs", "snippet": HEAD + f"print({lines!r})"}
+        recorded.append(more | finding)
+    unshown = [finding for _, finding, _ in mismatches(Run({}, [{"id": "a", "findings": recorded}]))]
+    assert unshown == (recorded if replaced else [])
 
 
 def test_what_crashes_now_and_then_is_tried_again(tmp_path: Path) -> None:
@@ -171,13 +218,11 @@ def test_the_command_names_a_snippet_that_shows_something_else(
 
 @pytest.mark.usefixtures("speaks_pynested")
 @pytest.mark.parametrize("name", ["Refuses", "DropsRow", "IgnoresCotangent", "WrongDType", "WrongShape", "WrongKind"])
-def test_no_snippet_that_says_hello_shows_what_was_recorded(
-    name: str, run: Callable[..., Run], miniature: Any, tmp_path: Path, capsys: Any
-) -> None:
-    kept = tmp_path / "run.ndjson"
-    done = run(name, keep=kept)
+@pytest.mark.parametrize("lines", ["hello", "1", "nested float16 (7, 9)"])
+def test_no_replaced_snippet_shows_what_was_recorded(name: str, lines: str, run: Callable[..., Run]) -> None:
+    done = run(name)
     for _, finding in findings(done):
-        finding["snippet"] = HEAD + 'print("hello")'
+        finding["snippet"] = HEAD + f"print({lines!r})"
     number = len(list(findings(done)))
     assert number > 0 and len(list(mismatches(done))) == number
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pynested.cli import main
+from pynested.conformance.pasted import findings, mismatches
 from pynested.conformance.records import Run, read
 
 Captured = pytest.CaptureFixture[str]
@@ -79,3 +80,12 @@ def test_most_of_a_peer_is_right(held: tuple[str, Run, Path]) -> None:
 
 def test_the_snippets_of_a_peer_show_what_was_recorded(held: tuple[str, Run, Path], capsys: Captured) -> None:
     assert main(["snippets", str(held[2])]) == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("lines", ["hello", "1", "dense float8 (17, 19)"])
+def test_no_replaced_snippet_shows_what_was_recorded_of_a_peer(held: tuple[str, Run, Path], lines: str) -> None:
+    run = read(held[2])
+    for _, finding in findings(run):
+        finding["snippet"] = f"import math\n\nprint({lines!r})"
+    number = len(list(findings(run)))
+    assert number > 0 and len(list(mismatches(run))) == number
