@@ -54,7 +54,7 @@ def program_snippet(
             lines += _again(program.steps[:number], step, speak)
         lines += _lines(step, speak, gradients, caught=number < last and bool({"refuse", "may_refuse"} & set(step)))
     if described:
-        lines.append(speak.described(spelled(program.steps[last], speak.call)))
+        lines.append(speak.described(_code(program.steps[last], speak)))
     if "refuse" in program.steps[last]:
         lines.append(f"print({ACCEPTED!r})")
     return "\n".join(lines)
@@ -75,8 +75,8 @@ def _again(steps: Sequence[Step], last: Step, speak: ProgramDialect) -> Iterator
     yield f"    return {result}"
 
 
-def _lines(step: Step, speak: ProgramDialect, gradients: set[str], caught: bool) -> Iterator[str]:
-    """Yield the lines of a step; what it shows is printed."""
+def _code(step: Step, speak: ProgramDialect) -> str:
+    """Return a step as code."""
 
     def call(op: str, texts: Sequence[str]) -> str:
         if op == "vjp":
@@ -88,7 +88,12 @@ def _lines(step: Step, speak: ProgramDialect, gradients: set[str], caught: bool)
             return speak.call(operator, [_keyword(text, speak) for text in texts])
         return speak.pull(texts) if op == "backward" else speak.call(load_table()[op], texts)
 
-    code = spelled(step, call)
+    return spelled(step, call)
+
+
+def _lines(step: Step, speak: ProgramDialect, gradients: set[str], caught: bool) -> Iterator[str]:
+    """Yield the lines of a step; what it shows is printed."""
+    code = _code(step, speak)
     if step["op"] == "value":
         name = argument(step["args"][0])
         code = speak.shown(name)
