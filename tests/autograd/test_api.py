@@ -132,6 +132,13 @@ def test_pull_can_be_called_again() -> None:
     assert [pull(pn.array(w)).item() for w in (1.0, 2.0)] == [6, 12]
 
 
+def test_a_bare_primal_stands_for_itself() -> None:
+    nested = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
+    value, slope = jvp(lambda x: x * x, nested, pn.ones_like(nested))
+    assert value.values().tolist() == [1.0, 4.0, 9.0] and slope.values().tolist() == [2.0, 4.0, 6.0]
+    assert pn.gradcheck(lambda x: x * x, (pn.array([1.0, 2.0]),))
+
+
 def test_errors() -> None:
     _, pull = vjp(lambda x: (x, x), ONE)
     with pytest.raises(ArgumentError, match="form"):

@@ -218,3 +218,17 @@ def test_forward_and_backward_have_to_be_defined() -> None:
     half = type("Half", (Function,), {"forward": staticmethod(lambda c, x: x * 2)})
     with pytest.raises(GradientError, match="define backward"):
         half.apply(pn.array(1.0, requires_grad=True)).backward()
+
+
+def test_forward_may_return_what_numpy_computes() -> None:
+    class Twice(pn.Function):
+        @staticmethod
+        def forward(context: Any, x: Any) -> Any:
+            return x.detach().numpy() * 2
+
+        @staticmethod
+        def backward(context: Any, cotangent: Any) -> Any:
+            return cotangent * 2
+
+    x = pn.array([1.0, 2.0], requires_grad=True)
+    assert pn.grad(Twice.apply(x).sum(), x).tolist() == [2.0, 2.0]

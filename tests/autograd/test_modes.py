@@ -140,3 +140,12 @@ def test_outputs_and_other_arguments_are_seen_too(what: str) -> None:
     changed[...] = 1 - changed
     with pytest.raises(GradientError, match="changed after it was used"):
         y.sum().backward()
+
+
+def test_no_grad_decorates_without_parentheses() -> None:
+    @pn.no_grad
+    def doubled(x: Any) -> Any:
+        return x * 2
+
+    nested = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged, requires_grad=True)
+    assert not doubled(nested).requires_grad
