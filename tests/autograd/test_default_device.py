@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -68,62 +67,6 @@ def test_constructors_without_the_argument_look_at_it(make: Callable[[], Any], o
     assert make().device == "emulated"
 
 
-def test_what_was_set_can_be_set_again() -> None:
-    def seen() -> str:
-        return pn.get_default_device()
-
-    kept = pn.set_default_device("emulated")
-    pn.set_default_device("cpu")
-    for _ in range(2):
-        with kept:
-            assert seen() == "emulated"
-        assert seen() == "cpu"
-    with kept, pn.set_default_device("cpu"):
-        with kept:
-            with kept:
-                assert seen() == "emulated"
-            assert seen() == "emulated"
-        assert seen() == "cpu"
-    assert seen() == "cpu"
-    made = pn.set_default_device("emulated")
-    with made:
-        with made:
-            assert seen() == "emulated"
-        assert seen() == "emulated"
-        here = pn.set_default_device("cpu")
-    assert seen() == "cpu"
-    with here:
-        assert seen() == "cpu"
-    assert seen() == "cpu"
-    here = pn.set_default_device("cpu")
-    pn.set_default_device("emulated")
-    with here:
-        assert seen() == "cpu"
-    assert seen() == "emulated"
-    with pn.set_default_device("cpu"):
-        assert seen() == "cpu"
-    assert seen() == "emulated"
-    pn.set_default_device(None)
-
-
-def test_every_thread_sets_and_restores_its_own() -> None:
-    kept = pn.set_default_device("emulated")
-    pn.set_default_device("cpu")
-    seen = []
-
-    def other() -> None:
-        with kept:
-            seen.append(pn.get_default_device())
-        seen.append(pn.get_default_device())
-
-    with kept:
-        thread = threading.Thread(target=other)
-        thread.start()
-        thread.join()
-        assert seen == ["emulated", "cpu"] and pn.get_default_device() == "emulated"
-    assert pn.get_default_device() == "cpu"
-
-
 @pytest.mark.parametrize("name", [*FACTORIES, *WITHOUT_THE_ARGUMENT])
 def test_it_is_the_cpu_at_first(name: str) -> None:
     assert pn.get_default_device() == (FACTORIES | WITHOUT_THE_ARGUMENT)[name]().device == "cpu"
@@ -167,38 +110,6 @@ def test_copies_are_copies_and_views_are_views() -> None:
     assert pn.array(x, copy=False).storage is x.storage
     assert not np.shares_memory(pn.array(VALUES, device="emulated", copy=False).data, VALUES)
     assert np.shares_memory(pn.nested_array_from_jagged(VALUES, [0, 2]).data.data, VALUES)
-
-
-def test_a_block_ends() -> None:
-    with pn.set_default_device("emulated"):
-        with pn.set_default_device("cpu"):
-            assert pn.get_default_device() == "cpu"
-        assert pn.get_default_device() == "emulated"
-    with pytest.raises(RuntimeError, match="inside"), pn.set_default_device("emulated"):
-        raise RuntimeError("inside")
-    assert pn.get_default_device() == "cpu"
-
-
-def test_without_a_block_it_lasts() -> None:
-    try:
-        setting = pn.set_default_device("emulated")
-        assert repr(setting) == "<default device 'emulated'>"
-        assert pn.zeros(1).device == "emulated"
-    finally:
-        pn.set_default_device(None)
-    assert pn.zeros(1).device == "cpu"
-
-
-def test_every_thread_begins_with_the_cpu_and_has_its_own(on_emulated: None) -> None:
-    seen = []
-
-    def work() -> None:
-        seen.append(pn.zeros(1).device)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert (seen, pn.zeros(1).device) == (["cpu"], "emulated")
 
 
 def test_a_device_that_is_not_there_says_so_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

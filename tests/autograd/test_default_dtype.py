@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -74,22 +73,6 @@ def test_the_text_names_a_dtype_that_is_not_the_default_one() -> None:
         assert repr(single) == "array([0.5])" and repr(double) == "array([0.5], dtype=float64)"
         assert "dtype" not in repr(nested)
     assert "dtype=float32" in repr(nested)
-
-
-def test_it_lasts_until_the_end_of_the_block_and_belongs_to_a_thread() -> None:
-    seen: list[Any] = []
-    with pn.set_default_dtype("float32"):
-        with pn.set_default_dtype(None):
-            assert pn.get_default_dtype() == pn.float64
-        thread = threading.Thread(target=lambda: seen.append(pn.get_default_dtype()))
-        thread.start()
-        thread.join()
-        assert pn.get_default_dtype() == pn.float32
-    assert seen == [pn.float64] and pn.get_default_dtype() == pn.float64
-    kept = pn.set_default_dtype(pn.float16)
-    assert pn.zeros(1).dtype == pn.float16 and repr(kept) == "<default dtype 'float16'>"
-    pn.set_default_dtype(None)
-    assert pn.zeros(1).dtype == pn.float64
 
 
 def test_a_checkpoint_repeats_the_call_with_the_dtype_of_the_call() -> None:
