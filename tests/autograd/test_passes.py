@@ -297,3 +297,12 @@ def test_large_cotangents_meet_as_small_ones_do() -> None:
         warnings.simplefilter("error")
         (found,) = pn.grad(x * first - x * first, [x], pn.ones_like(x.detach()))
     assert np.isnan(found.numpy()).all()
+
+
+def test_accumulation_into_a_gradient_that_was_saved_is_noticed() -> None:
+    x, w = pn.array([1.0, 2.0], requires_grad=True), pn.array(3.0, requires_grad=True)
+    (x * x).sum().backward()
+    y = (w * x.grad).sum()
+    (x * x).sum().backward()
+    with pytest.raises(GradientError, match="overwritten in place"):
+        pn.grad(y, w)
