@@ -1,4 +1,4 @@
-"""Lists of blocks of a mask, and masks of lists; masks of bools, and functions that take other arguments."""
+"""Block masks: each block against the pairs themselves, pictures, lists of blocks, masks of bools."""
 
 from __future__ import annotations
 
@@ -9,11 +9,116 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, DeviceError, ShapeError
+from pynested.operators.attention import masks
 
-from ..nests import distinct, plain
-from .test_block_mask import K, Q
-from .test_block_mask_picked import causal, pairs, striped
+from ...nests import batch, distinct, nest, plain
+from ...support import loops
+
+Q, K = (
+    nest(batch([(2, 5, 1), (2, 0, 1), (2, 2, 1)]), ragged=2),
+    nest(batch([(2, 3, 1), (2, 2, 1), (2, 6, 1)]), ragged=2),
+)
+
+
+def striped(b: Any, h: Any, i: Any, j: Any) -> Any:
+    """No two components, heads or blocks of queries are alike."""
+    return (3 * b + h + 2 * i + i // 2 + j) % 4 < 2
+
+
+def causal(b: Any, h: Any, i: Any, j: Any) -> Any:
+    return i >= j
+
+
+FUNCTIONS = (
+    (lambda b, h, i, j: i >= j, True),
+    (lambda b, h, i, j: (i + j + b) % 3 != 0, True),
+    (lambda b, h, i, j: (h == 1) & (i >= j) | (j < b), False),
+    (lambda b, h, i, j: i < 0, True),
+    (lambda b, h, i, j: b >= 0, True),
+)
+
+
+@pytest.mark.parametrize("most", [1, 1 << 20])
+@pytest.mark.parametrize("block_size", [1, 2, (2, 3), (4, 1), 128])
+@pytest.mark.parametrize(("mod", "alike"), FUNCTIONS, ids=("causal", "striped", "by head", "none", "all"))
+def test_every_block_is_what_its_pairs_are(
+    mod: Any, alike: bool, block_size: Any, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(masks, "MOST_PAIRS", most)
+    sizes = block_size if isinstance(block_size, tuple) else (block_size, block_size)
+    mask = pn.create_nested_block_mask(mod, Q, K, block_size)
+    assert mask.shape == (3, 2, None, None) and mask.of_all_heads(0) == alike and sizes == mask.BLOCK_SIZE
+    for i, (found, (rows, keys)) in enumerate(zip(mask.blocks, ((5, 3), (0, 2), (2, 6)), strict=True)):
+        np.testing.assert_array_equal(
+            found, loops.block_states(loops.met_pairs(mod, i, 1 if alike else 2, rows, keys), *sizes)[: len(found)]
+        )
+    whole = pn.create_block_mask(mod, 2, 2, 5, 3, BLOCK_SIZE=block_size)
+    for i, found in enumerate(whole.blocks):
+        np.testing.assert_array_equal(
+            found, loops.block_states(loops.met_pairs(mod, i, 1 if alike else 2, 5, 3), *sizes)
+        )
+
+
+@pytest.mark.parametrize("keys", [(3, 2, 4, 1), (1, 2, 4, 1), (2, 4, 1), (4, 1)], ids=str)
+def test_dense_keys_of_nested_queries_and_the_other_way_round(keys: tuple[int, ...]) -> None:
+    mod, dense = FUNCTIONS[2][0], pn.zeros(*keys)
+    for args, sizes in (((Q, dense), [(5, 4), (0, 4), (2, 4)]), ((dense, Q), [(4, 5), (4, 0), (4, 2)])):
+        mask = pn.create_nested_block_mask(mod, *args, BLOCK_SIZE=2)
+        heads = 2 if len(keys) > 2 or args[0] is Q else 1
+        assert mask.shape[:2] == (3, heads)
+        for i, (found, pair) in enumerate(zip(mask.blocks, sizes, strict=True)):
+            np.testing.assert_array_equal(
+                found, loops.block_states(loops.met_pairs(mod, i, heads, *pair), 2, 2)[: len(found)]
+            )
+    x, met = Q.to(pn.float64), pn.create_nested_block_mask(lambda b, h, i, j: i >= j, Q, dense, 2)
+    own = pn.array(np.arange(np.prod(keys)) / 8).reshape(keys)
+    due = pn.scaled_dot_product_attention(x, own, own, is_causal=True)
+    for one, other in zip(pn.flex_attention(x, own, own, block_mask=met).unbind(), due.unbind(), strict=True):
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-13)
+
+
+def test_masks_together() -> None:
+    causal, near = (lambda b, h, i, j: i >= j), (lambda b, h, i, j: abs(i - j) < 2)
+    for together, both in ((pn.and_masks, np.logical_and), (pn.or_masks, np.logical_or)):
+        found = pn.create_block_mask(together(causal, near), None, None, 4, 4, BLOCK_SIZE=1).blocks[0]
+        due = both(*(loops.met_pairs(one, 0, 1, 4, 4) for one in (causal, near)))
+        np.testing.assert_array_equal(found, 2 * due)
+    assert pn.create_block_mask(pn.and_masks(), None, None, 2, 2).counts() == (0, 0, 1)
+    assert pn.create_block_mask(pn.or_masks(), None, None, 2, 2).counts() == (1, 0, 0)
+
+
+class TestPictures:
+    def test_each_head_of_each_component(self) -> None:
+        mask = pn.create_nested_block_mask(lambda b, h, i, j: (i >= j) | (h == 1), Q, K, 2)
+        assert (
+            mask.to_string(limit=3)
+            == "(0, 0)\n░·\n██\n██\n(0, 1)\n██\n██\n██\n(1, 0)\n\nand 2 more: to_string(limit=5)"
+        )
+        assert str(mask).startswith(
+            "BlockMask(shape=(3, 2, None, None), BLOCK_SIZE=(2, 2), 13 full, 2 partial and 3 empty "
+        )
+
+    def test_a_character_for_several_blocks(self) -> None:
+        mask = pn.create_block_mask(lambda b, h, i, j: i >= j, None, None, 6, 6, BLOCK_SIZE=1)
+        assert mask.to_string(3) == "(0, 0)\n░··\n█░·\n██░"
+        assert mask.to_string((2, 1)) == "(0, 0)\n░\n░"
+        assert mask.to_string(-1).count("█") == 21
+
+    def test_nothing(self) -> None:
+        mask = pn.create_nested_block_mask(lambda b, h, i, j: i >= j, Q[:0], K[:0])
+        assert repr(mask).startswith(
+            "BlockMask(shape=(0, 2, None, None), BLOCK_SIZE=(128, 128), 0 full, 0 partial and 0 "
+        )
+        assert mask.to_string() == "" and mask.sparsity() == 0
+
+
+@pytest.mark.parametrize("sizes", [(3, 2), (1, 1), (None, None), (None, 2)])
+def test_numbers_of_components_and_heads_may_come_first(sizes: Any) -> None:
+    def mod(b: Any, h: Any, i: Any, j: Any) -> Any:
+        return i >= j + b + h
+
+    assert str(pn.create_nested_block_mask(mod, *sizes, Q)) == str(pn.create_nested_block_mask(mod, Q))
+
 
 LISTS = ("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices")
 OF_QUERIES = ("q_num_blocks", "q_indices", "full_q_num_blocks", "full_q_indices")
@@ -93,23 +198,6 @@ def test_sizes() -> None:
 def test_it_goes_to_every_device_as_it_is() -> None:
     mask = pn.create_block_mask(causal, 1, 1, 4, 4)
     assert mask.to("cpu") is mask is mask.to("emulated")
-    with pytest.raises(DeviceError, match="nowhere"):
-        mask.to("nowhere")
-
-
-def test_lengths_and_sizes_that_do_not_fit_are_named() -> None:
-    one = partial(pn.BlockMask.from_kv_blocks, [1, 1], [[0, 1], [0, 1]], BLOCK_SIZE=4)
-    assert one().shape == (1, 1, 8, 8) and one(seq_lengths=(5, 8)).shape == (1, 1, 5, 8)
-    for lengths, text in (((4, 8), "4 queries are 1 blocks of 4, and component 0 has 2"), ((8, 9), "9 keys are 3"),
-                          ((8, -1), "-1 keys")):  # fmt: skip
-        with pytest.raises(ShapeError, match=text):
-            one(seq_lengths=lengths)
-    with pytest.raises(ArgumentError, match="seq_lengths must be a pair"):
-        one(seq_lengths=8)
-    with pytest.raises(ShapeError, match=r"seq_lengths has shape \(3,\) for 1 components"):
-        one(seq_lengths=([8, 8, 8], 8))
-    with pytest.raises(ArgumentError, match="BLOCK_SIZE must be 1 or more"):
-        pn.BlockMask.from_kv_blocks([1], [[0]], BLOCK_SIZE=0)
 
 
 class TestMasksOfBools:
@@ -117,37 +205,22 @@ class TestMasksOfBools:
     def test_of_pairs(self, mod: Any) -> None:
         found = pn.create_mask(mod, 2, 3, 4, 5)
         assert (found.shape, found.dtype) == ((2, 3, 4, 5), pn.bool)
-        np.testing.assert_array_equal(found.numpy(), np.stack([pairs(mod, b, 3, 4, 5) for b in range(2)]))
+        np.testing.assert_array_equal(found.numpy(), np.stack([loops.met_pairs(mod, b, 3, 4, 5) for b in range(2)]))
 
     def test_of_scores(self) -> None:
         found = pn.create_mask(lambda s, b, h, i, j: pn.where(i >= j + h, s - 1e30, -np.inf), None, 2, 3, 3)
-        np.testing.assert_array_equal(found.numpy(), pairs(lambda b, h, i, j: i >= j + h, 0, 2, 3, 3)[None])
+        np.testing.assert_array_equal(found.numpy(), loops.met_pairs(lambda b, h, i, j: i >= j + h, 0, 2, 3, 3)[None])
 
     def test_sizes_and_devices(self) -> None:
         for sizes in ((0, 2, 3, 4), (2, 0, 3, 4), (2, 2, 0, 4), (2, 2, 3, 0)):
             assert pn.create_mask(causal, *sizes).shape == sizes
         assert pn.create_mask(causal, None, None, 2, 2, device="emulated").device == "emulated"
-        with pytest.raises(ArgumentError, match="KV_LEN must be 0 or more, not -1"):
-            pn.create_mask(causal, 1, 1, 1, -1)
 
     def test_no_pair_is_left_out_by_default(self) -> None:
         assert pn.create_mask(pn.noop_mask, 2, 2, 3, 4).numpy().all()
         assert pn.create_block_mask(pn.noop_mask, 2, 2, 3, 4).counts() == (0, 0, 4)
 
 
-def test_functions_that_take_other_arguments_are_named() -> None:
-    x = pn.zeros(1, 1, 2, 2)
-    of_scores = r"score_mod must be a function of \(score, b, h, q_idx, kv_idx\)"
-    with pytest.raises(ArgumentError, match=of_scores):
-        pn.flex_attention(x, x, x, causal)  # type: ignore[arg-type]
-    of_masks = r"mask_mod must be a function of \(b, h, q_idx, kv_idx\): missing a required argument"
-    with pytest.raises(ArgumentError, match=of_masks):
-        pn.create_block_mask(lambda s, b, h, i, j: i >= j, 1, 1, 2, 2)  # type: ignore[arg-type,misc]
-    with pytest.raises(ArgumentError, match=r"each argument must be a function of \(b, h, q_idx, kv_idx\)"):
-        pn.and_masks(lambda i, j: i >= j)  # type: ignore[arg-type,misc]
-    with pytest.raises(ArgumentError, match="this one has 2 parameters without a default"):
-        pn.create_mask(lambda i, j: i >= j, 1, 1, 2, 2)  # type: ignore[arg-type,misc]
-    with pytest.raises(ArgumentError, match="mod_fn must be a function, not 3"):
-        pn.create_mask(3, 1, 1, 2, 2)  # type: ignore[arg-type]
+def test_functions_may_have_parameters_with_a_value() -> None:
     for window in (partial(lambda w, b, h, i, j: i - j < w, 1), lambda b, h, i, j, w=1: i - j < w):
         assert pn.create_mask(window, 1, 1, 2, 2).tolist() == [[[[True, True], [False, True]]]]

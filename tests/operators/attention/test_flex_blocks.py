@@ -1,4 +1,4 @@
-"""How flex attention goes by blocks: what is skipped, and kept in memory; devices; what it refuses."""
+"""How flex attention goes by blocks: what is skipped, and kept in memory; devices; the note on indices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pynested as pn
 from pynested.backends.errors import IndexOutOfRange
 from pynested.operators.attention import by_blocks
 
-from ..nests import assert_same, batch, distinct, nest, plain
+from ...nests import assert_same, batch, distinct, nest, plain
 
 flex = pn.flex_attention
 Q = nest(batch([(2, 2, 2), (2, 0, 2), (2, 3, 2)]), ragged=2)

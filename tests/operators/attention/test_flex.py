@@ -11,8 +11,9 @@ import pytest
 import pynested as pn
 from pynested.spec.encoding import Components
 
-from ..nests import assert_same, batch, distinct, nest, place, plain
-from .test_attention import by_pairs, shapes_and_masks
+from ...nests import assert_same, batch, distinct, nest, place, plain
+from ...support import loops
+from .test_sdpa import shapes_and_masks
 
 flex = pn.flex_attention
 SIZES = [(2, 2, 2), (2, 0, 2), (2, 3, 2)]
@@ -48,7 +49,10 @@ def check(masks: list[Any], heads: int, layout: Any, placement: str, block_size:
     found, to_slopes = [plain(result), *[one.gradient() for one in placed]], np.zeros(heads)
     for i, met in enumerate(masks):
         apart = np.subtract.outer(np.arange(met.shape[0]), np.arange(met.shape[1]))
-        due = [by_pairs(q[i][h], k[i][h], v[i][h], met, slope[h] * apart, cotangents[i][h], 0.5) for h in range(heads)]
+        due = [
+            loops.attention(q[i][h], k[i][h], v[i][h], met, slope[h] * apart, cotangents[i][h], 0.5)
+            for h in range(heads)
+        ]
         for part, expected in zip(found, zip(*due, strict=True), strict=False):
             np.testing.assert_allclose(part[i], np.stack(expected), rtol=1e-12, atol=1e-13, err_msg=f"{i} {met}")
         to_slopes += [(one[4] * apart).sum() for one in due]
@@ -156,24 +160,12 @@ class TestWhatAFunctionUses:
         assert seen == [(b, (2, n, 3), (2, 1, 1), (1, n, 1), (1, 1, 3), [[[0]], [[1]]]) for b, n in ((0, 2), (2, 3))]
 
 
-class TestLogSums:
-    def test_of_scores(self, layout: Any) -> None:
-        q, k = (nest(plain(x), layout, ragged=2) for x in (Q, K))
-        mask = pn.create_nested_block_mask(lambda b, h, i, j: i > j, q, k, 2)
-        _, sums = flex(q, k, k, lambda s, b, h, i, j: s + h, mask, scale=1.0, return_lse=True)
-        assert sums.layout is layout and sums.ndim == 3
-        for own, a, b in zip(plain(sums), plain(q), plain(k), strict=True):
-            scores = a @ b.swapaxes(1, 2) + np.arange(2)[:, None, None]
-            met = np.tri(*scores.shape[1:], k=-1, dtype=bool)
-            with np.errstate(divide="ignore"):
-                np.testing.assert_allclose(own, np.log((np.exp(scores) * met).sum(axis=2)), rtol=1e-12, atol=1e-12)
-
-    def test_are_differentiable_and_in_the_dtype_that_is_computed_in(self) -> None:
-        x = pn.array(distinct((1, 2, 3, 2)))
-        mask = pn.create_block_mask(lambda b, h, i, j: i > j, 1, 1, 3, 3)
-        pn.gradcheck(lambda q: flex(q, x.to(q.dtype), q, block_mask=mask, return_lse=True)[1][:, :, 1:], (x,))
-        out, sums = flex(*[x.to(pn.float16)] * 3, return_lse=True)
-        assert (out.dtype, sums.dtype, sums.shape) == (pn.float16, pn.float32, (1, 2, 3))
+def test_log_sums_are_differentiable_and_in_the_dtype_that_is_computed_in() -> None:
+    x = pn.array(distinct((1, 2, 3, 2)))
+    mask = pn.create_block_mask(lambda b, h, i, j: i > j, 1, 1, 3, 3)
+    pn.gradcheck(lambda q: flex(q, x.to(q.dtype), q, block_mask=mask, return_lse=True)[1][:, :, 1:], (x,))
+    out, sums = flex(*[x.to(pn.float16)] * 3, return_lse=True)
+    assert (out.dtype, sums.dtype, sums.shape) == (pn.float16, pn.float32, (1, 2, 3))
 
 
 EACH_WAY: tuple[tuple[Any, Any], ...] = (

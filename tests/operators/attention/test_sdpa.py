@@ -12,29 +12,11 @@ import pytest
 import pynested as pn
 from pynested.spec.encoding import Components
 
-from ..nests import assert_same, batch, distinct, nest, place, plain
+from ...nests import assert_same, batch, distinct, nest, place, plain
+from ...support import loops
 
 attend = pn.scaled_dot_product_attention
 MOST_PAIRS = 6
-
-
-def by_pairs(q: Any, k: Any, v: Any, met: Any, added: Any, g: Any, scale: float) -> tuple[Any, ...]:
-    """The result of one head and the gradients of all operands, as sums over the pairs that meet."""
-    out, dq, dk, dv, dm = (np.zeros(x.shape) for x in (g, q, k, v, met))
-    for i in range(len(q)):
-        keys = np.flatnonzero(met[i])
-        if not keys.size:
-            continue
-        powers = np.exp([scale * np.dot(q[i], k[j]) + added[i, j] for j in keys])
-        p = powers / powers.sum()
-        out[i] = sum(w * v[j] for w, j in zip(p, keys, strict=True))
-        for w, j in zip(p, keys, strict=True):
-            slope = w * np.dot(g[i], v[j] - out[i])
-            dv[j] += w * g[i]
-            dm[i, j] = slope
-            dq[i] += scale * slope * k[j]
-            dk[j] += scale * slope * q[i]
-    return out, dq, dk, dv, dm
 
 
 def shapes_and_masks() -> Iterator[tuple[int, int, list[Any]]]:
@@ -69,7 +51,7 @@ def check(masks: list[Any], heads: int, layout: Any, placement: str, floats: boo
     of_mask = own.gradient() if floats else None
     for i, met in enumerate(masks):
         plus = np.where(met, added[i], 0) if floats else np.zeros(met.shape)
-        due = [by_pairs(q[i][h], k[i][h], v[i][h], met, plus, cotangents[i][h], 0.25) for h in range(heads)]
+        due = [loops.attention(q[i][h], k[i][h], v[i][h], met, plus, cotangents[i][h], 0.25) for h in range(heads)]
         for part, expected in zip(found, zip(*due, strict=True), strict=False):
             np.testing.assert_allclose(part[i], np.stack(expected), rtol=1e-12, atol=1e-13, err_msg=f"{i} {met}")
         if of_mask is not None:
@@ -125,7 +107,7 @@ def test_dense_operands_are_one_component_of_many_heads() -> None:
     result = attend(pn.array(q), pn.array(k), pn.array(k), pn.array(mask))
     assert isinstance(result, pn.Array)
     for i, h in np.ndindex(2, 3):
-        due = by_pairs(q[i, h], k[i, h], k[i, h], np.ones((4, 5), bool), mask[i, 0], q[i, h], 2**-0.5)[0]
+        due = loops.attention(q[i, h], k[i, h], k[i, h], np.ones((4, 5), bool), mask[i, 0], q[i, h], 2**-0.5)[0]
         np.testing.assert_allclose(result.numpy()[i, h], due, rtol=1e-12, atol=1e-13)
 
 
@@ -174,7 +156,3 @@ def test_half_precision_is_computed_wide() -> None:
     """2,049 keys of one score: a sum of ones in float16 ends at 2,048."""
     x = pn.zeros(2049, 1, dtype=pn.float16)
     assert attend(x[:1], x, pn.ones(2049, 1, dtype=pn.float16)).item() == 1.0
-
-
-Q, K = nest(batch([(2, 2, 3), (2, 1, 3)]), ragged=2), nest(batch([(2, 3, 3), (2, 1, 3)], 1), ragged=2)
-DENSE = pn.zeros(2, 2, 3, 3)
