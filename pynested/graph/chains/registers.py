@@ -53,7 +53,7 @@ class Register(np.lib.mixins.NDArrayOperatorsMixin):
     __hash__ = object.__hash__
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
-        if method != "__call__" or options:
+        if method != "__call__" or options.keys() - {"order"}:  # blocks have one dimension, and so one order
             return NotImplemented
         if ufunc is np.add:
             ufunc, operands = _added(*operands)
