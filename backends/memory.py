@@ -101,7 +101,10 @@ def once_more(error: Exception, compute: Callable[..., Result], *args: Any, **kw
     if is_of_gpu(error):
         raise device_error("an operation", error) from error
     if not isinstance(error, MemoryError) or not kept_bytes():
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # its traceback holds this frame, and so they would form a cycle
     traceback.clear_frames(error.__traceback__)  # what the failed call still holds
     forget_kept()
     return compute(*args, **kwargs)
