@@ -20,7 +20,7 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("any machine")
 # A property with one test for each operator draws the same few examples in each run, and many in the exhaustive tests.
 hypothesis.settings.register_profile("few examples", derandomize=True, database=None, max_examples=10)
-hypothesis.settings.register_profile("many examples", max_examples=50)
+hypothesis.settings.register_profile("many examples", max_examples=25)
 
 # Matrices are tiny here, and tests run side by side, where threads of BLAS would wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -33,8 +33,9 @@ WAITING = {
 def samples(without: str = "") -> list[Any]:
     """Return sample inputs with one kind of arrays each, which takes turns; the other kinds are exhaustive."""
     return [
-        pytest.param(call, kind, number % 3, id=f"{call} {kind}", marks=[pytest.mark.exhaustive][: turn > 0])
+        pytest.param(call, kind, placement, id=f"{call} {kind}", marks=[pytest.mark.exhaustive][: turn > 0])
         for number, call in enumerate(CALLS)
+        for placement in [number % 3 if call.op != "view" else 0]  # of other placements there is no view
         if call.op != without
         for turn, kind in enumerate(np.roll(np.array(call.forms, object), number))
     ]
