@@ -227,7 +227,7 @@ OPERATORS: dict[str, Operator] = {
     "embedding": embedding,
     "equal": equal,
     "flex_attention": flex_attention,
-    "flatten": lambda x, start: each(lambda c: c.flatten(start - 1), x),
+    "flatten": lambda x, start, end=-1: each(lambda c: c.flatten(start - 1, end if end < 0 else end - 1), x),
     "gelu": gelu,
     "getitem": getitem,
     "layer_norm": layer_norm,
