@@ -28,10 +28,10 @@ from .components import Components, each, stacked
 from .creation import FILLED, Stream, is_random, like
 from .encoding import Index
 from .numerics import NDArray
-from .placement import is_contiguous, part
+from .placement import is_contiguous, leaves, part
 from .programs import CREATION, PARTS, QUESTIONS, WRITES, Step, operator_of, outs, resolved
 
-__all__ = ["Held", "Machine", "is_view", "leafwise", "leaves"]
+__all__ = ["Held", "Machine", "is_view", "leafwise"]
 
 _VIEWS = {
     "transpose", "permute", "unsqueeze", "squeeze", "unflatten", "view", "select", "narrow", "getitem", "unbind",
@@ -202,11 +202,6 @@ class Machine:
         if op == "numel":
             return sum(one.size for one in leaves(held.places))
         return {"len": shape[0], "dim": len(shape), "size": shape[dim]}[op]
-
-
-def leaves(tree: Any) -> list[NDArray]:
-    """Return the parts of a nested array, or the dense array itself."""
-    return list(tree) if isinstance(tree, Components) else [tree]
 
 
 def _held(values: Any) -> Iterator[Held]:

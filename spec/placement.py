@@ -1,4 +1,4 @@
-"""Where the elements of a program's array lie, as an array says it itself: values, offsets, sizes, strides.
+"""The placement of a program's array, as the array reports it: values, offsets, sizes, strides.
 
 An array of a program is a tree of numbered cells. Of components that follow one another without gaps the numbers of the
 cells say all of this, up to the strides along dimensions of size 0 or 1, which are those of C order.
@@ -14,16 +14,17 @@ import numpy as np
 from .components import Components
 from .numerics import NDArray
 
-__all__ = ["is_contiguous", "part"]
+__all__ = ["is_contiguous", "leaves", "part"]
 
 
 def is_contiguous(places: Any) -> bool:
     """Return whether the cells of an array follow one another, component by component, each in C order."""
-    cells = np.concatenate([np.zeros(0, np.int64), *(one.ravel() for one in _parts(places))])
+    cells = np.concatenate([np.zeros(0, np.int64), *(one.ravel() for one in leaves(places))])
     return bool((np.diff(cells) == 1).all())
 
 
-def _parts(tree: Any) -> list[NDArray]:
+def leaves(tree: Any) -> list[NDArray]:
+    """Return the parts of a nested array, or the dense array itself."""
     return list(tree) if isinstance(tree, Components) else [tree]
 
 
@@ -51,7 +52,7 @@ def _flat(values: Components) -> NDArray:
 
 
 def _strides(cells: NDArray) -> list[int]:
-    """Return how far apart neighbours along each dimension lie; in C order where there are none."""
+    """Return the strides of the cells; along a dimension of size 0 or 1 the stride of C order."""
     steps = [int(np.prod(cells.shape[dim + 1 :])) for dim in range(cells.ndim)]
     first = cells[(slice(0, 1),) * cells.ndim]
     for dim, size in enumerate(cells.shape):

@@ -22,7 +22,7 @@ _ARRAY = re.compile(
     r"Components$|ndarray$|\(|\d+ components$|a (nested|dense) result|\w+ of shape|bool|u?int\d|float\d"
     r"|nested|dense|an array of type|a ragged tensor"
 )
-_LISTED = re.compile(r"an array of type (.*)|a ragged tensor [^:]*: (.*)", re.DOTALL)  # in words of an adapter
+_LISTED = re.compile(r"an array of type (.*)|a ragged tensor [^:]*: (.*)", re.DOTALL)  # words of adapters
 _LINE = re.compile(r"^(nested|dense) (?:torch\.)?(\w+)(.*)$", re.MULTILINE)
 _SIZES = re.compile(r"\(\)|\(\d+,\)|\(\d+(?:, \d+)+\)")
 _AT_COMPONENT = re.compile(r"  at component (\d+)")

@@ -125,7 +125,7 @@ def _per_entry(what: str, value: Any, count: int | None) -> Ints:
 
 
 def _checked_range(starts: Ints, lengths: Ints, count: int, size: int | Ints) -> tuple[Ints, Ints]:
-    """Starts and lengths for each entry, inside of its size; numbers for all entries also where there is none."""
+    """Return the start and the length of each entry, which lie inside its size; of no entries one pair is checked."""
     starts, lengths, sizes = (
         np.broadcast_to(given if np.size(given) else 0, (max(count, 1),)) for given in (starts, lengths, size)
     )

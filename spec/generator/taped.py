@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from ..components import Components
-from ..memory import Held, Machine, leafwise, leaves
+from ..memory import Held, Machine, leafwise
 from ..numerics import NDArray
+from ..placement import leaves
 from ..programs import OF_TAPE, QUESTIONS, WRITES, Step, outs
 from .exact import MP, Exact, slopes_of
 from .nearest import round_to

@@ -238,7 +238,7 @@ def test_the_best_of_rows_is_that_of_a_reduction(dtype: str) -> None:
 @pytest.mark.usefixtures("path")
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_sum_first(dtype: str) -> None:
-    """Of whole blocks, of a part of one, and of rows with steps; a NaN and an infinity stay in their columns."""
+    """Columns of whole blocks, a part of one and strided rows have exact sums; NaN and infinity stay in theirs."""
     rows = 2 * running.rows_in_block(3 * np.dtype(dtype).itemsize) + 5
     x = np.random.default_rng(rows).integers(-8, 9, (rows, 3)).astype(dtype) / 8
     due = np.array([sum((column * 8).astype(int).tolist()) for column in x.T]) / 8

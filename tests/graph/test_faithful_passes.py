@@ -112,7 +112,7 @@ PROGRAMS: list[Program] = [
 
 
 def outcome(call: Callable[[], Any]) -> Any:
-    """What a call gives, or the class of the error that it raises."""
+    """Return the result of a call, or the class of the error that it raises."""
     try:
         return call()
     except pn.errors.PynestedError as error:

@@ -211,7 +211,7 @@ def _evaluated(row: Row) -> Callable[..., Any]:
 
 
 def _changes(tree: ast.Lambda, key: str) -> bool:
-    """Whether a replacement does more than return the right value, or call the original with the same arguments."""
+    """Return whether a replacement is more than the right value, or the original call with the same arguments."""
     args = tree.args
     names = [arg.arg for arg in (*args.posonlyargs, *args.args)]
     stars = [f"{sign}{arg.arg}" for sign, arg in (("*", args.vararg), ("**", args.kwarg)) if arg]

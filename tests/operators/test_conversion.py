@@ -66,7 +66,7 @@ class TestNarrow:
     @pytest.mark.parametrize("components", NARROWED.values(), ids=NARROWED)
     @pytest.mark.parametrize("dim", [0, 1, 2, -1])
     def test_every_range_of_a_nested_array(self, layout: Any, placement: str, components: Any, dim: int) -> None:
-        """What NumPy's slices show of each component, in the values, the gradients and the memory."""
+        """Values, gradients and memory are those of NumPy's slices of each component."""
         irregular = [axis + 1 for axis in (0, 1) if len({x.shape[axis] for x in components}) > 1]
         if layout is pn.jagged and len(irregular) == 2:
             return

@@ -47,19 +47,19 @@ def of_numpy(name: str, *operands: Any) -> Any:
         return REFUSED
 
 
-def own(kind: np.dtype[Any]) -> Any:
+def same(kind: np.dtype[Any]) -> Any:
     return kind
 
 
-def own_number(kind: np.dtype[Any]) -> Any:
+def same_number(kind: np.dtype[Any]) -> Any:
     return REFUSED if kind == np.bool_ else kind
 
 
-def own_float(kind: np.dtype[Any]) -> Any:
+def same_float(kind: np.dtype[Any]) -> Any:
     return kind if kind.kind == "f" else REFUSED
 
 
-def own_float_or(other: str) -> Rule:
+def same_float_or(other: str) -> Rule:
     return lambda kind: kind if kind.kind == "f" else np.dtype(other)
 
 
@@ -70,12 +70,12 @@ def always(other: str) -> Rule:
 SUMS = ("sum", "prod", "nansum", "cumsum")
 # How the dtype of the result follows from that of the operand, for functions that NumPy has not or has otherwise.
 RULES: dict[str, Rule] = {
-    **dict.fromkeys(("ceil", "floor", "round", "trunc", "square", "relu", "sgn"), own_number),
+    **dict.fromkeys(("ceil", "floor", "round", "trunc", "square", "relu", "sgn"), same_number),
     **dict.fromkeys(("erf", "erfc", "rsqrt", "sigmoid"), lambda kind: np.exp(np.ones(1, kind)).dtype),
-    **dict.fromkeys(("gelu", "silu", "softmax", "softmin", "log_softmax", "dropout", "layer_norm"), own_float),
-    **dict.fromkeys(SUMS, own_float_or("int64")),
-    **dict.fromkeys(("mean", "nanmean", "var", "std", "logsumexp", "reciprocal"), own_float_or("float64")),
-    **dict.fromkeys(("amax", "amin", "clone", "contiguous", "unsqueeze"), own),
+    **dict.fromkeys(("gelu", "silu", "softmax", "softmin", "log_softmax", "dropout", "layer_norm"), same_float),
+    **dict.fromkeys(SUMS, same_float_or("int64")),
+    **dict.fromkeys(("mean", "nanmean", "var", "std", "logsumexp", "reciprocal"), same_float_or("float64")),
+    **dict.fromkeys(("amax", "amin", "clone", "contiguous", "unsqueeze"), same),
     **dict.fromkeys(("argmax", "argmin"), always("int64")),
     **dict.fromkeys(("any", "all"), always("bool")),
 }

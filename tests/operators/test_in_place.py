@@ -43,7 +43,10 @@ def components(dtype: str, layout: Any) -> list[np.ndarray]:
 
 def operands(name: str, own: list[np.ndarray], layout: Any, dtype: str) -> list[tuple[Any, ...]]:
     """Return the arguments of several calls, by the signature of the operator."""
-    shaped = lambda numbers: pn.array(np.stack(numbers)) if layout is None else nest(numbers, layout)  # noqa: E731
+
+    def shaped(numbers: list[np.ndarray]) -> Any:
+        return pn.array(np.stack(numbers)) if layout is None else nest(numbers, layout)
+
     if name == "masked_fill":
         mask = shaped([one > 0 for one in own])
         return [(mask, 1), (mask, 0.5), (mask, 300), (own[0][:1] > 0, 0)]

@@ -126,7 +126,7 @@ def inner(a: Any, b: Any) -> tuple[float, float]:
 
 
 class Law:
-    """What the definition says of a call: values, bounds of their errors, and the derivative along a direction."""
+    """The definition of a call: values, bounds of their errors, and the derivative along a direction."""
 
     def __init__(self, call: Call, batch: Batch) -> None:
         self.call, self.batch = call, batch
@@ -135,7 +135,7 @@ class Law:
 
     @cached_property
     def directions(self) -> list[Any]:
-        """One for each operand of floats."""
+        """Return a tangent for each floating operand."""
         operands: list[Any] = []
         self.call.given(self.batch, lambda operand: operands.append(components(operand)))
         return [cotangent_like(x, 11) for x in operands if x.dtype.kind == "f"]

@@ -15,6 +15,8 @@ from pynested.components.mapping import check_devices
 from pynested.nested.array import NestedArray
 from pynested.tables.dtypes import floating
 
+_LARGEST = float(np.finfo(np.float64).max)  # math.isfinite raises OverflowError for larger integers
+
 
 def operands_of(op: str, query: Any, key: Any, value: Any, mask: Any) -> tuple[list[Any], Any]:
     """Nested and dense arrays, on one device, of floats, and the mask of floats or bools."""
@@ -71,14 +73,11 @@ def shape_of(weight: Any) -> tuple[int, ...]:
     return tuple(getattr(weight, "shape", np.shape(weight)))
 
 
-MOST = float(np.finfo(np.float64).max)
-
-
 def scale_of(op: str, scale: Any) -> float | None:
     """A finite number, or None."""
     if scale is None:
         return None
     number = canonical_number(op, "scale", scale)
-    if type(number) is bool or not -MOST <= number <= MOST:
+    if type(number) is bool or not -_LARGEST <= number <= _LARGEST:
         raise ArgumentError(f"{op}: scale must be a finite number, not {in_words(number)}.")
     return float(number)

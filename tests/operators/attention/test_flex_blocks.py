@@ -1,4 +1,4 @@
-"""How flex attention goes by blocks: what is skipped, and kept in memory; devices; the note on indices."""
+"""Blocks of flex attention: skipped ones, memory, devices, and the note on indices in errors."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ fault = SimpleNamespace(after=None)  # the number of uses of the driver that suc
 
 
 class CUDARuntimeError(RuntimeError):
-    """What the driver reports."""
+    """An error of the CUDA runtime."""
 
     __module__ = "cupy_backends.cuda.api.runtime"
 
