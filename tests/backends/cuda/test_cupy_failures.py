@@ -132,6 +132,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "accumulated": lambda x: [loss(x).backward() for x in [x.detach().requires_grad_()] for _ in range(2)],
     "grad of grad": lambda x: pn.grad(pn.grad(loss(x), x, create_graph=True)[0].sum(), x),
     "jvp": lambda x: pn.jvp(loss, (x.detach(),), (x.detach(),)),
+    "compiled": lambda x: pn.compile(loss)(x),
+    "compiled, backward": lambda x: pn.compile(loss)(x.detach().requires_grad_()).backward(),
     "new": lambda x: pn.array([1.0, 2.0], device="cuda"),
     "ones": lambda x: pn.ones(2, device="cuda"),
     "randn": lambda x: pn.randn(2, device="cuda"),
