@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.mutation.plant import NOT_PLANTED, ROOT, FaultError, Row, environment
-from tests.mutation.suites import faults
+from tests.mutation.suites import KILLED, faults, outcome
 from tests.mutation.token_changes import draw_changes
 
 FOLDERS = ("pynested/operators", "pynested/components", "pynested/structure", "autograd", "backends")
@@ -30,10 +30,11 @@ _FAILURE = re.compile(r"^(?:FAILED|ERROR) (tests/[^: ]+)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Fault:
-    """A row of a table, or a file with a changed token; a row of None is no fault."""
+    """A row of a table, or a file with a changed token, which is in no table; a row of None is no fault."""
 
     name: str
     row: Row | None
+    table: str | None = None
 
 
 NO_FAULT = Fault("no fault", None)
@@ -50,7 +51,7 @@ def random_faults(seed: int, count: int) -> list[Fault]:
 
 def planted_faults() -> list[Fault]:
     """Return the faults that are written down as data."""
-    return [Fault(f"{table}: {name}", row) for table in TABLES for name, row in faults(table).items()]
+    return [Fault(f"{table}: {name}", row, table) for table in TABLES for name, row in faults(table).items()]
 
 
 def likely_modules(
@@ -69,21 +70,32 @@ def likely_modules(
 def first_failure(
     fault: Fault, replaced: Sequence[str] = (), kills: Mapping[str, str] | None = None, processes: int = 1
 ) -> str:
-    """Return the test module that notices the fault, or ``survived``.
+    """Return the test module that notices the fault, or the vectors or the check that its row names, or ``survived``.
 
-    Likely modules run first, then the folder of tests that mirrors the changed code, then the rest of the suite in so
-    many processes, and the modules that are going to be ``replaced`` last.
+    What the row of a table names runs first, then likely modules, then the folder of tests that mirrors the changed
+    code, then the rest of the suite in so many processes, and the modules that are going to be ``replaced`` last.
     """
+    if fault.table and fault.row and outcome(fault.table, fault.row, fault.row)[0] == KILLED:
+        return named_suite(fault.row)
     mirror = mirrors(fault.row)
     likely = likely_modules(kills or {}, mirror, replaced) if fault.row else []
     known = [*likely, *mirror]
     stages = ((likely, (), 1), (mirror, (*likely, *replaced), 1), (["tests"], (*known, *replaced), processes))
     with environment(fault.row) as variables:
         for paths, ignored, workers in (*stages, (replaced, (), processes)):
-            outcome = run_tests(variables, paths, (*ignored, ABOUT_FAULTS), workers) if paths else SURVIVED
-            if outcome != SURVIVED:
-                return outcome
+            noticed_by = run_tests(variables, paths, (*ignored, ABOUT_FAULTS), workers) if paths else SURVIVED
+            if noticed_by != SURVIVED:
+                return noticed_by
     return SURVIVED
+
+
+def named_suite(row: Row) -> str:
+    """Return what a row names: a test module, vectors of the specification, or a check of kernels."""
+    if "test" in row:
+        return str(row["test"]).partition("::")[0]
+    if "check" in row:
+        return f"tests/backends/kernel_checks: {row['check']}"
+    return f"spec/vectors: {' '.join(row['op'])}"
 
 
 def mirrors(row: Row | None) -> list[str]:

@@ -208,6 +208,17 @@ def test_the_module_that_notices_a_fault_is_named() -> None:
     assert first_failure(Fault("sums that are one too large", row)) == "tests/operators/test_law.py"
 
 
+@pytest.mark.parametrize(
+    ("table", "name", "noticed_by"),
+    [
+        ("operators", "relu of NaN is 0", "spec/vectors: relu"),
+        ("cuda", "the maximum forgets NaN", "tests/backends/kernel_checks: segment_argmax"),
+    ],
+)
+def test_what_the_row_of_a_fault_names_runs_first(table: str, name: str, noticed_by: str) -> None:
+    assert first_failure(Fault(name, load(table)[name], table)) == noticed_by
+
+
 def test_rows_are_appended_and_read(tmp_path: Path) -> None:
     file = tmp_path / "kills.csv"
     assert read_kills(file) == {}
