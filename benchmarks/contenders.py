@@ -7,7 +7,7 @@ such operator has no entry; one whose entry raises does not support it, and the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,6 +28,8 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "embedding": ("table",),
     "unbind": (),
 }
+# Operators that compute each element by itself.
+ELEMENTWISE = frozenset({"add", "mul (D,)", "relu", "gelu", "tanh", "exp"})
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,12 @@ class Workload:
             "indices": nested(generator.integers(0, VOCABULARY, size)),
             "labels": nested(generator.integers(0, self.width, size)),
         }
+
+    def dense_operands(self) -> dict[str, Any]:
+        """Dense arrays of about as many elements, in which each component has the mean length."""
+        mean = round(float(self.lengths.mean()))
+        equal = replace(self, lengths=np.full(len(self.lengths), mean)).operands()
+        return {name: np.stack(value) if isinstance(value, list) else value for name, value in equal.items()}
 
 
 @dataclass
@@ -115,7 +123,7 @@ PYNESTED: dict[str, Call] = {
 
 
 def _exp_shifted(x: Any) -> Any:
-    return np.exp(x - x.max(axis=1, keepdims=True))
+    return np.exp(x - x.max(axis=-1, keepdims=True))
 
 
 NUMPY: dict[str, Call] = {
@@ -128,14 +136,14 @@ NUMPY: dict[str, Call] = {
     "sum ragged": lambda n: np.add.reduceat(n.x, n.starts),
     "mean ragged": lambda n: np.add.reduceat(n.x, n.starts) / n.lengths,
     "amax ragged": lambda n: np.maximum.reduceat(n.x, n.starts),
-    "sum last": lambda n: n.x.sum(axis=1),
-    "softmax last": lambda n: (e := _exp_shifted(n.x)) / e.sum(axis=1, keepdims=True),
+    "sum last": lambda n: n.x.sum(axis=-1),
+    "softmax last": lambda n: (e := _exp_shifted(n.x)) / e.sum(axis=-1, keepdims=True),
     "linear": lambda n: n.x @ n.weight.T + n.shift,
     "matmul x xT": lambda n: [component @ component.T for component in np.split(n.x, n.starts[1:])],
     "transpose": lambda n: n.x.T,
     "unbind": lambda n: np.split(n.x, n.starts[1:]),
     "embedding": lambda n: n.table[n.indices],
-    "cat last": lambda n: np.concatenate([n.x, n.y], axis=1),
+    "cat last": lambda n: np.concatenate([n.x, n.y], axis=-1),
 }
 
 
@@ -145,3 +153,18 @@ def numpy(given: dict[str, Any]) -> Contender:
     starts = np.cumsum(lengths) - lengths
     counts = lengths[:, None].astype(np.float32)
     return Contender("numpy", NUMPY, SimpleNamespace(**flat, starts=starts, lengths=counts))
+
+
+DENSE_NUMPY: dict[str, Call] = {
+    **NUMPY,
+    "sum ragged": lambda n: n.x.sum(axis=1),
+    "mean ragged": lambda n: n.x.mean(axis=1),
+    "amax ragged": lambda n: n.x.max(axis=1),
+    "matmul x xT": lambda n: n.x @ n.x.swapaxes(1, 2),
+    "transpose": lambda n: n.x.swapaxes(1, 2),
+    "unbind": lambda n: list(n.x),
+}
+
+
+def dense_numpy(given: dict[str, Any]) -> Contender:
+    return Contender("numpy", DENSE_NUMPY, SimpleNamespace(**given))

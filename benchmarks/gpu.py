@@ -64,7 +64,7 @@ def pieces(device: str) -> Iterator[Piece]:
             yield Piece(f"sanitizer-{tool}", asks, tested, "compute-sanitizer")
     asks = "How close do the kernels come to the speed of a copy?"
     yield Piece("kernels", asks, [*ours, "benchmarks.cuda", "--device", device])
-    timed = [*ours, "benchmarks.operators", "--device", device]
+    timed = [*ours, "benchmarks.operators", "--device", device, "--kind", "nested"]
     asks = "How long do operators take beside PyTorch on the same device?"
     if toys:
         yield Piece("operators-tiny", asks, [*timed, "--quick", "--op", "softmax ragged", "--op", "add"])

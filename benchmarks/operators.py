@@ -1,10 +1,12 @@
-"""How long operators take, against PyTorch's nested tensors, padding with masks, and plain NumPy.
+"""Times of operators, against PyTorch's nested tensors, padding with masks, and plain NumPy.
 
-    python -m benchmarks.operators [--quick] [--op NAME] [--load NAME] [--device NAME]
+    python -m benchmarks.operators [--quick] [--op NAME] [--load NAME] [--kind NAME] [--device NAME]
+                                   [--only CONTENDER,...] [--json FILE]
 
 All contenders of an operator run in turn, round after round, in one process, so that what else the machine does meets
 all of them alike. The tables give the median of our times, and how many times as long the others take: the median over
 the rounds of their time by ours. Above 1 we are faster; a dash is an operator that the library does not support.
+`--json` writes the minimum time of each row as well, for `benchmarks.compare`.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ import importlib.util
 import os
 import statistics
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from time import perf_counter, thread_time
 from typing import Any
 
@@ -23,9 +27,15 @@ import pynested as pn
 
 from . import contenders
 from .contenders import LEAVES, PYNESTED, Contender, Workload
+from .rows import Case, Times, in_units, write_times
 
 SAMPLE = 2e-3  # seconds; what takes less is repeated within one sample
 HAS_TORCH = importlib.util.find_spec("torch") is not None
+LIBRARIES = {
+    "pynested": ["pynested", "our strided"],
+    "numpy": ["numpy"],
+    "torch": ["torch jagged", "torch strided", "torch padded", "torch dense"],
+}
 
 
 def workloads() -> dict[str, Workload]:
@@ -39,23 +49,35 @@ def workloads() -> dict[str, Workload]:
     }
 
 
-def all_contenders(workload: Workload, device: str) -> list[Contender]:
-    """Ours first: the others are compared with it."""
-    given = workload.operands()
-    found = [
-        contenders.pynested(given, pn.jagged, "pynested", device),
-        contenders.pynested(given, pn.strided, "our strided", device),
-    ]
+def contender_names(words: str) -> set[str]:
+    """Return the contenders that a comma-separated list of libraries and contenders names."""
+    names = {name for word in words.split(",") for name in LIBRARIES.get(word, [word])}
+    known = [name for library in LIBRARIES.values() for name in library]
+    if names.difference(known):
+        raise SystemExit(f"operators: {words!r} names an unknown contender. Choose from {', '.join(known)}.")
+    if not HAS_TORCH and names.intersection(LIBRARIES["torch"]):
+        raise SystemExit("operators: PyTorch is not installed. Install it, or leave it out of --only.")
+    return names
+
+
+def all_contenders(workload: Workload, kind: str, device: str, only: set[str]) -> list[Contender]:
+    """Return the contenders for one kind of operands, ours first: the others are compared with it."""
+    given = workload.operands() if kind == "nested" else workload.dense_operands()
+    makers: dict[str, Callable[[], Contender]] = {
+        "pynested": lambda: contenders.pynested(given, pn.jagged, "pynested", device),
+    }
+    if kind == "nested":
+        makers["our strided"] = lambda: contenders.pynested(given, pn.strided, "our strided", device)
     if device != "cuda":
-        found.append(contenders.numpy(given))
+        makers["numpy"] = lambda: (contenders.numpy if kind == "nested" else contenders.dense_numpy)(given)
     if HAS_TORCH:
         from . import torch_contenders
 
+        of_kind = ("jagged", "strided", "padded") if kind == "nested" else ("dense",)
         there = "cuda" if device == "cuda" else "cpu"
-        found += [
-            make(given, there) for make in (torch_contenders.jagged, torch_contenders.strided, torch_contenders.padded)
-        ]
-    return found
+        for name in of_kind:
+            makers[f"torch {name}"] = partial(getattr(torch_contenders, name), given, there)
+    return [make() for name, make in makers.items() if name in only]
 
 
 class Clock:
@@ -117,47 +139,49 @@ def measured(calls: dict[str, Callable[[], Any]], rounds: int, clock: Clock) -> 
     return times
 
 
-def shown(seconds: float) -> str:
-    """A time in a unit that fits."""
-    for unit, scale in (("s ", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= scale:
-            return f"{seconds / scale:7.2f} {unit}"
-    return f"{seconds / 1e-9:7.2f} ns"
-
-
 def line(label: str, times: dict[str, list[float]], names: list[str]) -> str:
     """One row of a table: our time, and the others by ours."""
-    ours = times[names[0]]
-    cells = [f"{label:<20}{shown(statistics.median(ours))}"]
+    ours = times.get(names[0], [])
+    cells = [f"{label:<20}{in_units(statistics.median(ours)) if ours else '-':>10}"]
     for name in names[1:]:
         ratios = [theirs / mine for theirs, mine in zip(times.get(name, []), ours, strict=False)]
         cells.append(f"{statistics.median(ratios):14.2f}" if ratios else f"{'-':>14}")
     return "".join(cells)
 
 
-def compare(workload: Workload, ops: list[str], rounds: int, device: str) -> None:
-    """The two tables of one workload."""
-    found = all_contenders(workload, device)
-    alone = device == "cpu" and workload.name.startswith("tiny")  # one thread does all of a tiny call
-    clock = Clock(device, thread_time if alone else perf_counter)
+def time_operators(workload: Workload, kind: str, ops: list[str], options: argparse.Namespace) -> Times:
+    """Print the two tables of one workload, and return the least times."""
+    load = workload.name.partition(":")[0]
+    found = all_contenders(workload, kind, options.device, options.only)
     names = [contender.name for contender in found]
+    times: Times = {}
+    if not found:
+        return times
+    alone = options.device == "cpu" and load == "tiny"  # one thread does all of a tiny call
+    clock = Clock(options.device, thread_time if alone else perf_counter)
+    rounds = 15 if load == "tiny" else 5 if options.quick else 9
     for backward in (False, True):
-        print(f"\n{workload.name}, {'forward and backward' if backward else 'forward'}")
+        title = workload.name if kind == "nested" else f"{load}, dense arrays of as many elements"
+        print(f"\n{title}, {'forward and backward' if backward else 'forward'}")
         print(f"{'':<20}{names[0]:>10}" + "".join(f"{name:>14}" for name in names[1:]))
         for op in ops:
             if backward and LEAVES.get(op) == ():
                 continue
             calls = {contender.name: prepared(contender, op, backward) for contender in found}
             able = {name: call for name, call in calls.items() if call is not None}
-            print(line(op, measured(able, rounds, clock), names), flush=True)
+            taken = measured(able, rounds, clock)
+            print(line(op, taken, names), flush=True)
+            direction = "with gradient" if backward else "forward"
+            times |= {Case(op, kind, load, direction, name): min(seconds) for name, seconds in taken.items()}
+    return times
 
 
-def building(count: int, rounds: int) -> None:
-    """A nested array of a list of small arrays, against concatenating them."""
+def time_building(count: int, rounds: int, only: set[str]) -> Times:
+    """Print the times of making a nested array of a list of small arrays, and return the least ones."""
     generator = np.random.default_rng(2)
     arrays = [generator.standard_normal((n, 8), np.float32) for n in generator.integers(1, 6, count)]
     calls: dict[str, Callable[[], Any]] = {
-        "np.concatenate": lambda: np.concatenate(arrays),
+        "numpy": lambda: np.concatenate(arrays),
         "pynested": lambda: pn.nested_array(arrays, layout=pn.jagged),
         "our strided": lambda: pn.nested_array(arrays),
     }
@@ -167,20 +191,37 @@ def building(count: int, rounds: int) -> None:
         tensors = [torch.from_numpy(array) for array in arrays]
         calls["torch jagged"] = lambda: torch.nested.nested_tensor(tensors, layout=torch.jagged)
         calls["torch strided"] = lambda: torch.nested.nested_tensor(tensors)
+    calls = {name: call for name, call in calls.items() if name in only}
+    if not calls:
+        return {}
     names = list(calls)
-    print(f"\nbuilding from a list of {count} arrays of 1-5 rows of 8, times by that of np.concatenate")
-    print(f"{'':<20}{'numpy':>10}" + "".join(f"{name:>14}" for name in names[1:]))
-    print(line("nested_array", measured(calls, rounds, Clock("cpu")), names))
+    print(f"\nbuilding from a list of {count} arrays of 1-5 rows of 8, times by that of {names[0]}")
+    print(f"{'':<20}{names[0]:>10}" + "".join(f"{name:>14}" for name in names[1:]))
+    taken = measured(calls, rounds, Clock("cpu"))
+    print(line("nested_array", taken, names))
+    return {Case("nested_array", "nested", "short", "forward", name): min(taken[name]) for name in names}
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run what the command line asks for."""
+def parsed(arguments: list[str] | None) -> argparse.Namespace:
+    """Return the options of the command line."""
     parser = argparse.ArgumentParser(description="time operators against PyTorch and NumPy")
     parser.add_argument("--quick", action="store_true", help="few rounds, and no input larger than tiny")
     parser.add_argument("--op", action="append", choices=[*PYNESTED, "build"], help="only these; may be repeated")
     parser.add_argument("--load", action="append", choices=list(workloads()), help="only these inputs")
+    parser.add_argument("--kind", action="append", choices=["nested", "dense"], help="only these operands")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda", "emulated"], help="of all operands")
-    chosen = parser.parse_args(arguments)
+    everyone = ",".join(library for library in LIBRARIES if HAS_TORCH or library != "torch")
+    parser.add_argument("--only", default=everyone, type=contender_names, help=f"libraries or contenders ({everyone})")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the minimum time of each row")
+    options = parser.parse_args(arguments)
+    options.load = options.load or (["tiny"] if options.quick else ["tiny", "long", "short"])
+    options.kind = options.kind or ["nested", "dense"]
+    return options
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Time what the command line names."""
+    options = parsed(arguments)
     # Threads of OpenMP look for work for a while after their own turn, and would take a core from whoever is next.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if HAS_TORCH:
@@ -190,14 +231,17 @@ def main(arguments: list[str] | None = None) -> None:
     else:
         print(f"pynested {pn.__version__}; PyTorch is not installed, so only NumPy is compared with")
     loads = workloads()
-    for name in chosen.load or (["tiny"] if chosen.quick else ["tiny", "long", "short"]):
+    times: Times = {}
+    ops = [op for op in PYNESTED if not options.op or op in options.op]
+    for name in options.load if ops else ():
         if HAS_TORCH:
             torch_contenders.set_threads(1 if name == "tiny" else 0)
-        ops = [op for op in PYNESTED if not chosen.op or op in chosen.op]
-        if ops:
-            compare(loads[name], ops, (5 if chosen.quick else 9) if name != "tiny" else 15, chosen.device)
-    if chosen.device == "cpu" and (not chosen.op or "build" in chosen.op):
-        building(5_000 if chosen.quick else 100_000, 5)
+        for kind in options.kind:
+            times |= time_operators(loads[name], kind, ops, options)
+    if options.device == "cpu" and "nested" in options.kind and (not options.op or "build" in options.op):
+        times |= time_building(5_000 if options.quick else 100_000, 5, options.only)
+    if options.json:
+        write_times(times, options.json)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""PyTorch's three ways to hold components: nested jagged, nested strided, and padded with a mask."""
+"""PyTorch's three ways to hold components: nested jagged, nested strided, and padded with a mask; and dense tensors."""
 
 from __future__ import annotations
 
@@ -125,3 +125,7 @@ def padded(given: dict[str, Any], device: str) -> Contender:
         operands.lengths = lengths[:, None].float()
         operands.labels = operands.labels.masked_fill(~inside, -100)
     return made
+
+
+def dense(given: dict[str, Any], device: str) -> Contender:
+    return _contender("torch dense", NESTED, given, None, device)
