@@ -32,6 +32,7 @@ LIMITS = {  # new time divided by old time
     "long": 1.5,
 }
 KEPT_OF_TORCH_RATIO = 0.9
+LOADS = ("tiny", "short", "long", "huge")
 
 
 class Pair(NamedTuple):
@@ -79,7 +80,7 @@ def limit_of(case: Case) -> str:
 
 
 def paired(old: Times, new: Times, limits: dict[str, float]) -> list[Pair]:
-    """Return the rows of ours that the old checkout has, the worst ratio first."""
+    """Return the rows of ours that the old checkout has, load by load, the worst ratio first."""
     pairs = []
     for case, seconds in old.items():
         if case.contender not in LIBRARIES["pynested"]:
@@ -90,7 +91,7 @@ def paired(old: Times, new: Times, limits: dict[str, float]) -> list[Pair]:
         pairs.append(Pair(case, seconds, new.get(case, float("inf")), limits[limit_of(case)], ratios))
     if not pairs:
         raise SystemExit("compare: no row of ours to compare. Check --only, --op and --load.")
-    return sorted(pairs, key=lambda pair: pair.ratio, reverse=True)
+    return sorted(pairs, key=lambda pair: (LOADS.index(pair.case.load), -pair.ratio))
 
 
 def label(case: Case) -> str:

@@ -18,7 +18,7 @@ from pynested.spec.definitions import ENTRIES, definition
 from pynested.spec.programs import FOLDER as PROGRAMS
 from pynested.spec.table import Operator, load_table
 
-FOLDERS = ("pynested", "autograd", "backends", "spec", "tests", "benchmarks")
+FOLDERS = ("pynested", "autograd", "backends", "spec", "tests", "benchmarks", "tools")
 FILE_LINES = 350
 FUNCTION_LINES = 60
 OPERATORS = [operator for operator in load_table().values() if not operator.is_idea]

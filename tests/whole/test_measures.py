@@ -1,0 +1,181 @@
+"""The commands that compare two checkouts and count lines, calls and words, on made-up rows and files."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import pytest
+
+from benchmarks import calls, compare, operators
+from benchmarks.rows import Case, read_times, write_times
+from tools import count
+
+ROW = Case("relu", "nested", "short", "forward", "pynested")
+TORCH = ROW._replace(contender="torch jagged")
+
+
+@pytest.fixture
+def status(tmp_path: Path) -> Any:
+    """Compare two files of made-up times and return the exit status."""
+
+    def compared(old: dict[Case, float], new: dict[Case, float], *words: str) -> int:
+        write_times(old, tmp_path / "old.json")
+        write_times(new, tmp_path / "new.json")
+        return compare.main([str(tmp_path / "old.json"), str(tmp_path / "new.json"), *words])
+
+    return compared
+
+
+@pytest.mark.parametrize(
+    ("operator", "kind", "load", "option", "limit"),
+    [
+        ("relu", "dense", "tiny", "--tiny-elementwise-dense", 2.5),
+        ("relu", "nested", "tiny", "--tiny-elementwise-nested", 2.0),
+        ("linear", "dense", "tiny", "--tiny", 1.6),
+        ("linear", "nested", "tiny", "--tiny", 1.6),
+        ("relu", "nested", "short", "--short", 1.5),
+        ("linear", "dense", "long", "--long", 1.5),
+        ("linear", "nested", "huge", "--long", 1.5),
+    ],
+)
+def test_a_row_may_take_as_long_as_its_limit_says(
+    operator: str, kind: str, load: str, option: str, limit: float, status: Any
+) -> None:
+    row = Case(operator, kind, load, "with gradient", "our strided")
+    assert status({row: 2.0}, {row: 2.0 * limit}) == 0
+    assert status({row: 2.0}, {row: 2.0 * limit + 0.1}) == 1
+    assert status({row: 2.0}, {row: 2.0 * limit + 0.1}, option, str(limit + 0.1)) == 0
+
+
+@pytest.mark.parametrize(
+    ("load", "old", "new", "expected"),
+    [
+        ("short", (1.0, 4.0), (1.0, 1.0), 0),  # from 4 to 1
+        ("short", (1.0, 4.0), (1.0, 0.9), 1),  # from 4 to 0.9
+        ("long", (2.0, 1.0), (2.0, 0.9), 0),  # from 0.5 to 0.45, nine tenths of it
+        ("long", (2.0, 1.0), (2.0, 0.8), 1),  # from 0.5 to 0.4
+        ("long", (2.0, 1.0), (2.5, 1.0), 1),  # from 0.5 to 0.4, because ours takes longer
+        ("tiny", (1.0, 4.0), (1.0, 0.5), 0),
+    ],
+)
+def test_the_time_of_torch_by_ours_has_a_limit_on_large_input(
+    load: str, old: tuple[float, float], new: tuple[float, float], expected: int, status: Any
+) -> None:
+    """The first number of a pair is our time, the second the time of PyTorch's jagged layout."""
+    rows = ROW._replace(load=load), TORCH._replace(load=load)
+    assert status(dict(zip(rows, old, strict=True)), dict(zip(rows, new, strict=True))) == expected
+
+
+def test_rows_are_printed_by_load_with_the_worst_first(status: Any, capsys: Any) -> None:
+    names = {"tiny": ("relu", "exp", "tanh"), "long": ("gelu", "linear")}
+    rows = [ROW._replace(load=load, operator=name) for load, ops in names.items() for name in ops]
+    old = dict.fromkeys(rows, 1.0)
+    assert status(old, dict(zip(rows, (1.0, 2.5, 0.5, 1.25), strict=False))) == 1
+    printed = capsys.readouterr().out
+    found = [line.split() for line in printed.splitlines() if re.search(r" \d\.\d\d| inf", line)]
+    columns = [(words[0], words[-2]) for words in found[:5]]
+    assert columns == [("exp", "2.50"), ("relu", "1.00"), ("tanh", "0.50"), ("linear", "inf"), ("gelu", "1.25")]
+    assert printed.splitlines()[-3] == "2 limits exceeded by 5 rows"
+    assert sorted(line.split()[:2] for line in printed.splitlines()[-2:]) == [["long", "linear"], ["tiny", "exp"]]
+
+
+def test_rows_of_others_alone_are_nothing_to_compare(status: Any) -> None:
+    with pytest.raises(SystemExit, match="no row of ours"):
+        status({TORCH: 1.0}, {TORCH: 1.0})
+
+
+def test_checkouts_run_in_alternated_rounds_and_the_minimum_counts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    old, new, other = tmp_path / "old", tmp_path / "new", TORCH
+    order = []
+    replies = {old: iter([{ROW: 3.0, other: 7.0}, {ROW: 2.0, other: 8.0}, {ROW: 4.0}]), new: iter([{ROW: 1.0}] * 3)}
+
+    def run(checkout: Path, python: Path | None, words: list[str]) -> dict[Case, float]:
+        order.append(checkout.name)
+        return next(replies[checkout])
+
+    monkeypatch.setattr(compare, "run", run)
+    assert compare.times_in_rounds([old, new], 3, None, []) == [{ROW: 2.0, other: 7.0}, {ROW: 1.0}]
+    assert order == ["old", "new", "new", "old", "old", "new"]
+
+
+def test_a_checkout_is_run_by_the_given_interpreter(root: Path) -> None:
+    words = ["--quick", "--op", "add", "--kind", "dense", "--kind", "nested", "--only", "pynested"]
+    times = compare.run(root, Path(sys.executable), words)
+    contenders = [("nested", "pynested"), ("nested", "our strided"), ("dense", "pynested")]
+    directions = ("forward", "with gradient")
+    assert times.keys() == {Case("add", kind, "tiny", way, name) for kind, name in contenders for way in directions}
+    assert all(0 < seconds < math.inf for seconds in times.values())
+
+
+def test_times_of_another_checkout_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "times.json"
+    file.write_text(json.dumps({"checkout": "/elsewhere", "rows": [{**ROW._asdict(), "seconds": 2.0}]}))
+    assert read_times(file) == {ROW: 2.0}
+    with pytest.raises(SystemExit, match="imported pynested from /elsewhere"):
+        read_times(file, tmp_path)
+    with pytest.raises(SystemExit, match="python does not exist"):
+        compare.run(tmp_path, None, [])
+
+
+def test_a_contender_that_is_missing_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operators, "HAS_TORCH", False)
+    for words, said in (("pynested,torch", "PyTorch is not installed"), ("pynested,jax", "unknown contender")):
+        with pytest.raises(SystemExit, match=rf"\Aoperators: [^\n]*{said}[^\n]*\Z"):
+            operators.main(["--only", words])
+
+
+@pytest.mark.parametrize(
+    ("path", "area"),
+    [
+        ("autograd/tape.py", "autograd, backends"),
+        ("backends/cuda/backend.py", "autograd, backends"),
+        ("pynested/operators/scan.py", "pynested"),
+        ("pynested/graph/nodes.py", "services"),
+        ("pynested/conformance/site/pages.py", "services"),
+        ("pynested/conformance/judge.py", "kit"),
+        ("pynested/cli.py", "kit"),
+        ("tests/fuzz/run.py", "kit"),
+        ("tests/fuzzing/cluster.py", "kit"),
+        ("tests/spec/test_bounds.py", "specification"),
+        ("spec/generator/build.py", "specification"),
+        ("tests/operators/test_law.py", "tests"),
+        ("tools/count.py", "services"),
+        ("setup.py", "elsewhere"),
+    ],
+)
+def test_a_file_has_one_area(path: str, area: str) -> None:
+    assert count.area_of(path) == area
+
+
+def test_lines_and_words_are_counted(tmp_path: Path) -> None:
+    texts = {"spec/a.py": "x: Any\nfor one in Many:\n    Any, Any\n", "tests/spec/b.py": "\n\n", "autograd/c.py": "Any"}
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert count.lines_by_area(tmp_path, texts) == {"specification": 3 + 2, "autograd, backends": 0}
+    words = count.words_by_folder(tmp_path, texts)
+    assert words["Any"] == {"spec": 3, "tests": 0, "autograd": 1}
+    assert words["for one in"] == {"spec": 1, "tests": 0, "autograd": 0}
+
+
+def test_functions_count_each_time_and_generators_and_comprehensions_do_not() -> None:
+    text = """if True:
+        def inner(x): return x
+        def squares(): yield from (inner(x) for x in range(2))
+        def outer(): return [inner(x) for x in range(3)], {inner(x) for x in range(4)}, {x: x for x in squares()}
+    """
+    names: dict[str, FunctionType] = {}
+    exec(compile(text, calls.ROOTS[0] + "made_up.py", "exec"), names)
+    found = [code.co_name for code in calls.entered(lambda: names["outer"]())]
+    assert found == ["outer"] + ["inner"] * (3 + 4 + 2)
+    elsewhere: dict[str, FunctionType] = {}
+    exec(compile(text, "/elsewhere.py", "exec"), elsewhere)
+    assert calls.entered(lambda: elsewhere["outer"]()) == []

@@ -1,0 +1,106 @@
+"""Lines of Python by area, functions of ours that a call enters, and two words that say too little.
+
+python -m tools.count
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.calls import counted
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+class Area(NamedTuple):
+    """A part of the project: the largest number of lines, and the beginnings of its paths."""
+
+    limit: int
+    paths: tuple[str, ...]
+
+
+AREAS = {
+    "autograd, backends": Area(11_500, ("autograd/", "backends/")),
+    "pynested": Area(13_000, ("pynested/",)),
+    "services": Area(
+        8_200,
+        (
+            *("pynested/graph/", "pynested/timelines/", "pynested/profiling/", "pynested/pictures/"),
+            *("pynested/training/", "pynested/notebook.py", "pynested/html_repr.py", "pynested/stubs.py"),
+            *("pynested/conformance/site/", "pynested/conformance/report_html/"),
+            *("benchmarks/", "docs/", "notebooks/", "examples/", "tools/", "noxfile.py"),
+        ),
+    ),
+    "tests": Area(16_400, ("tests/",)),
+    "specification": Area(17_500, ("spec/", "tests/spec/")),
+    "kit": Area(
+        22_000,
+        (
+            *("pynested/conformance/", "pynested/fuzzing/", "pynested/testing/", "pynested/cli"),
+            *("pynested/pytest_plugin.py", "pynested_pytest.py"),
+            *("tests/conformance/", "tests/fuzz/", "tests/fuzzing/"),
+        ),
+    ),
+}
+ELSEWHERE = "elsewhere"
+WORDS = {"for one in": re.compile(r"\bfor one in\b"), "Any": re.compile(r"\bAny\b")}
+FOLDERS = ("pynested", "autograd", "backends", "spec")
+
+
+def area_of(path: str) -> str:
+    """Return the area with the longest beginning of the path."""
+    fitting = [(len(start), name) for name, area in AREAS.items() for start in area.paths if path.startswith(start)]
+    return max(fitting)[1] if fitting else ELSEWHERE
+
+
+def python_files(root: Path) -> list[str]:
+    """Return the paths of all Python files that git tracks or would track."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.py"]
+    listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout.splitlines()
+    return sorted(path for path in set(listed) if (root / path).is_file())
+
+
+def lines_by_area(root: Path, paths: Iterable[str]) -> Counter[str]:
+    """Return the number of lines of each area, as `wc -l` counts them."""
+    lines: Counter[str] = Counter()
+    for path in paths:
+        lines[area_of(path)] += (root / path).read_bytes().count(b"\n")
+    return lines
+
+
+def words_by_folder(root: Path, paths: Iterable[str]) -> dict[str, Counter[str]]:
+    """Return the number of times that each word stands in each folder."""
+    found: dict[str, Counter[str]] = {word: Counter() for word in WORDS}
+    for path in paths:
+        folder, text = path.partition("/")[0], (root / path).read_text(encoding="utf-8")
+        for word, pattern in WORDS.items():
+            found[word][folder] += len(pattern.findall(text))
+    return found
+
+
+def main() -> None:
+    """Print three tables."""
+    paths = python_files(ROOT)
+    lines = lines_by_area(ROOT, paths)
+    print(f"{'area':<24}{'lines':>9}{'limit':>9}{'over':>9}")
+    for name, area in AREAS.items():
+        print(f"{name:<24}{lines[name]:>9,}{area.limit:>9,}{max(0, lines[name] - area.limit):>9,}")
+    if lines[ELSEWHERE]:
+        print(f"{ELSEWHERE:<24}{lines[ELSEWHERE]:>9,}")
+    print(f"{'all':<24}{lines.total():>9,}{sum(area.limit for area in AREAS.values()):>9,}")
+    print(f"\n{'functions entered by':<24}{'plain':>9}{'recorded':>9}{'backward':>9}")
+    for name, entered in counted().items():
+        print(f"{name:<24}" + "".join(f"{len(codes):>9}" for codes in entered))
+    print(f"\n{'words':<24}" + "".join(f"{folder:>9}" for folder in FOLDERS) + f"{'all':>9}")
+    for word, by_folder in words_by_folder(ROOT, paths).items():
+        counts = [by_folder[folder] for folder in FOLDERS]
+        print(f"{word:<24}" + "".join(f"{count:>9,}" for count in (*counts, sum(counts))))
+
+
+if __name__ == "__main__":
+    main()
