@@ -13,6 +13,7 @@ import argparse
 import inspect
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -83,7 +84,7 @@ def counted() -> dict[str, Entered]:
         seed = pn.ones_like(result)
         result.backward(seed)
         result = tracked[name]()
-        backward = entered(lambda result=result, seed=seed: result.backward(seed))
+        backward = entered(partial(result.backward, seed))
         found[name] = Entered(entered(plain), entered(tracked[name]), backward)
     return found
 

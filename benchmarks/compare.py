@@ -139,7 +139,7 @@ def times_in_rounds(places: list[Path], rounds: int, python: Path | None, words:
 
 def main(arguments: list[str] | None = None) -> int:
     """Compare what the command line names."""
-    parser = argparse.ArgumentParser(description="compare the times of two checkouts")
+    parser = argparse.ArgumentParser(description="compare the times of two checkouts", allow_abbrev=False)
     parser.add_argument("old", type=Path, help="a checkout, or a file of benchmarks.operators --json")
     parser.add_argument("new", type=Path, help="the same")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each checkout (5)")
