@@ -32,6 +32,7 @@ LIMITS = {  # new time divided by old time
     "long": 1.5,
 }
 KEPT_OF_TORCH_RATIO = 0.9
+SAMPLES = 3  # of each call in one run: the rounds repeat it
 LOADS = ("tiny", "short", "long", "huge")
 
 
@@ -149,7 +150,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.add_argument(f"--{name}", type=float, default=limit, help=f"largest ratio of new to old ({limit})")
     options, further = parser.parse_known_args(arguments)
     limits = {name: getattr(options, name.replace("-", "_")) for name in LIMITS}
-    words = ["--only", options.only, *further]
+    words = ["--only", options.only, "--samples", str(SAMPLES), *further]
     old, new = times_in_rounds([options.old, options.new], options.rounds, options.python, words)
     return 0 if show(paired(old, new, limits)) else 1
 

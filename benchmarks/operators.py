@@ -1,7 +1,7 @@
 """Times of operators, against PyTorch's nested tensors, padding with masks, and plain NumPy.
 
     python -m benchmarks.operators [--quick] [--op NAME] [--load NAME] [--kind NAME] [--device NAME]
-                                   [--only CONTENDER,...] [--json FILE]
+                                   [--only CONTENDER,...] [--samples N] [--json FILE]
 
 All contenders of an operator run in turn, round after round, in one process, so that what else the machine does meets
 all of them alike. The tables give the median of our times, and how many times as long the others take: the median over
@@ -129,7 +129,9 @@ def _supported(function: Callable[[], Any]) -> Callable[[], Any] | None:
 
 def measured(calls: dict[str, Callable[[], Any]], rounds: int, clock: Clock) -> dict[str, list[float]]:
     """The times of every call, round by round, in another order each time."""
-    quick = {name: min(clock(call, 1) for _ in range(3)) for name, call in calls.items()}
+    quick = {name: clock(call, 1) for name, call in calls.items()}
+    for name in (name for name, seconds in quick.items() if seconds < 5 * SAMPLE):
+        quick[name] = min(quick[name], clock(calls[name], 1), clock(calls[name], 1))
     repeats = {name: max(1, round(SAMPLE / max(seconds, 1e-9))) for name, seconds in quick.items()}
     times: dict[str, list[float]] = {name: [] for name in calls}
     generator = np.random.default_rng(0)
@@ -159,7 +161,7 @@ def time_operators(workload: Workload, kind: str, ops: list[str], options: argpa
         return times
     alone = options.device == "cpu" and load == "tiny"  # one thread does all of a tiny call
     clock = Clock(options.device, thread_time if alone else perf_counter)
-    rounds = 15 if load == "tiny" else 5 if options.quick else 9
+    rounds = 15 if load == "tiny" else options.samples
     for backward in (False, True):
         title = workload.name if kind == "nested" else f"{load}, dense arrays of as many elements"
         print(f"\n{title}, {'forward and backward' if backward else 'forward'}")
@@ -212,8 +214,10 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda", "emulated"], help="of all operands")
     everyone = ",".join(library for library in LIBRARIES if HAS_TORCH or library != "torch")
     parser.add_argument("--only", default=everyone, type=contender_names, help=f"libraries or contenders ({everyone})")
+    parser.add_argument("--samples", type=int, help="times of each call on large input (9, or 5 if --quick)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the minimum time of each row")
     options = parser.parse_args(arguments)
+    options.samples = options.samples or (5 if options.quick else 9)
     options.load = options.load or (["tiny"] if options.quick else ["tiny", "long", "short"])
     options.kind = options.kind or ["nested", "dense"]
     return options
