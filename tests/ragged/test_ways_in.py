@@ -1,18 +1,18 @@
-"""No number changes unseen: every way into an array, every dtype, the ends of its range and what lies beyond.
+"""Ways into an array, for each dtype: numbers in its range arrive, or are rounded once; others are refused.
 
-What is inside arrives as it is, or rounded once where that is a float. What is not is refused, and nothing is written.
+A refused write leaves the memory as it was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import DTypeError
+from pynested.backends.errors import ArgumentError, DTypeError
 
 from ..batches import nothing_warns
 from ..conversions import converted
@@ -26,214 +26,168 @@ ENDS: dict[str, tuple[int, int]] = {
     "float16": (-65519, 65519),  # which are rounded to 65504; from 65520 on an infinity is nearer
     **{name: (int(np.iinfo(name).min), int(np.iinfo(name).max)) for name in INTEGERS},
 }
+FORMS = {"dense": None, "jagged": pn.jagged, "strided": pn.strided}
+
+# A way takes an array of two zeros, for its dtype and layout, and two numbers; it returns an array of the numbers.
+Way = Callable[[Any, Any], Any]
 
 
-def target(dtype: str, layout: Any = None, ones: bool = False) -> Any:
-    """Two zeros, or ones, dense or as the one component of a nested array."""
-    x = pn.full((2,), int(ones), dtype=dtype)
-    return x if layout is None else pn.as_nested_array([x], layout=layout)
-
-
-def read(x: Any) -> list[Any]:
-    return (x.values() if x.is_nested else x).tolist()  # type: ignore[no-any-return]
-
-
-# ---- arrays of two elements -----------------------------------------------------------------------------------------
-
-Made = Callable[[Numbers, str], Any]
-MADE: dict[str, Made] = {
-    "array": lambda v, d: pn.array(v, dtype=d),
-    "array of a list": lambda v, d: pn.array(v.tolist(), dtype=d),
-    "array of an Array": lambda v, d: pn.array(pn.array(v), dtype=d),
-    "array that shares": lambda v, d: pn.array(v, dtype=d, copy=False),
-    "as_nested_array of a matrix": lambda v, d: pn.as_nested_array(v[None], dtype=d),
-}
-for _layout in LAYOUTS:
-    _name = _layout.name
-    MADE |= {
-        f"{_name} nested_array": lambda v, d, k=_layout: pn.nested_array([v], dtype=d, layout=k),
-        f"{_name} nested_array of lists": lambda v, d, k=_layout: pn.nested_array([v.tolist()], dtype=d, layout=k),
-        f"{_name} nested_array of two": lambda v, d, k=_layout: pn.nested_array([v[:1], v[1:]], dtype=d, layout=k),
-        f"{_name} nested_array of dtypes": lambda v, d, k=_layout: pn.nested_array(
-            [np.zeros(0, np.int8), v], dtype=d, layout=k
-        ),
-        f"{_name} as_nested_array": lambda v, d, k=_layout: pn.as_nested_array([pn.array(v)], dtype=d, layout=k),
-        f"{_name} as_nested_array of nested": lambda v, d, k=_layout: pn.as_nested_array(
-            pn.nested_array([v], layout=k), dtype=d
-        ),
-    }
-
-Write = Callable[[Any, Numbers], Any]
-
-
-def _one_by_one(x: Any, v: Numbers) -> None:
-    for i, number in enumerate(v[::-1]):  # the second one first: it is the one that may not fit
-        x[1 - i] = number
-
-
-WRITES: dict[str, tuple[Any, Write]] = {
-    "copy_": (None, lambda x, v: x.copy_(v)),
-    "copy_ of an Array": (None, lambda x, v: x.copy_(pn.array(v))),
-    "copy_ of a list": (None, lambda x, v: x.copy_(v.tolist())),
-    "[...]": (None, lambda x, v: x.__setitem__(..., v)),
-    "a slice": (None, lambda x, v: x.__setitem__(slice(0, 2), pn.array(v))),
-    "a slice of a list": (None, lambda x, v: x.__setitem__(slice(None), v.tolist())),
-    "backwards": (None, lambda x, v: x.__setitem__(slice(None, None, -1), v[::-1])),
-    "NumPy's scalars": (None, _one_by_one),
-}
-for _layout in LAYOUTS:
-    _name = _layout.name
-    WRITES |= {
-        f"{_name} copy_": (_layout, lambda x, v: x.copy_(v)),
-        f"{_name} copy_ of nested": (_layout, lambda x, v: x.copy_(pn.nested_array([v], layout=x.layout))),
-        f"{_name} copy_ of the other layout": (
-            _layout,
-            lambda x, v: x.copy_(pn.nested_array([v], layout=LAYOUTS[x.layout is LAYOUTS[0]])),
-        ),
-        f"{_name} component": (_layout, lambda x, v: x.__setitem__(0, v)),
-        f"{_name} component of a list": (_layout, lambda x, v: x.__setitem__(0, v.tolist())),
-        f"{_name} slice": (_layout, lambda x, v: x.__setitem__((slice(None), slice(0, 2)), pn.array(v))),
-        f"{_name} backwards": (_layout, lambda x, v: x.__setitem__((slice(None), slice(None, None, -1)), v[::-1])),
-    }
-# These promote first, so that what they write is a float wherever one of the two is.
-
-
-def expected(values: Numbers, dtype: str) -> list[Any]:
-    return converted(values.tolist(), np.dtype(dtype))
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("way", MADE)
-def test_what_arrays_are_made_of(way: str, dtype: str) -> None:
-    make = MADE[way]
-    with nothing_warns():
-        for values, error in cases(dtype):
-            if error is None:
-                made = make(values, dtype)
-                assert made.dtype == dtype and read(made) == expected(values, dtype)
-            else:
-                with pytest.raises(error, match=dtype):
-                    make(values, dtype)
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("way", WRITES)
-def test_what_is_written(way: str, dtype: str) -> None:
-    layout, write = WRITES[way]
-    with nothing_warns():
-        for values, error in cases(dtype):
-            x = target(dtype, layout)
-            if error is None:
-                write(x, values)
-                assert x.dtype == dtype and read(x) == expected(values, dtype)
-            else:
-                with pytest.raises(error, match=dtype):
-                    write(x, values)
-                assert read(x) == [0, 0]
-
-
-def cases(dtype: str) -> list[tuple[Numbers, type[Exception] | None]]:
-    """Pairs of numbers, and the error that they are in this dtype."""
-    floats = np.array([0.1, 1 + 2.0**-11 + 2.0**-40])
-    if dtype in FLOATS[1:]:
-        integers = np.array([2**53 + 1, -(2**62) - 1])
-        return [(integers, None), (floats, None), (np.array([1e300, -np.inf]), None), (np.array([True, False]), None)]
-    least, greatest = ENDS[dtype]
-    beyond = [] if dtype == "int64" else [(np.array([0, greatest + 1]), OverflowError)]
-    beyond += [] if dtype == "int64" else [(np.array([1, least - 1]), OverflowError)]
-    beyond += [(np.array([-128, -1], np.int8), OverflowError)] if dtype == "uint8" else []
-    beyond += [(np.array([0, 200], np.uint8), OverflowError)] if dtype == "int8" else []
-    fits: list[Any] = [(np.array([least, greatest]), None), (np.array([0, 1], np.uint8), None)]
-    fits += [(np.array([True, False]), None)]
-    if dtype == "float16":
-        return [*fits, *beyond, (floats, None), (np.array([65519.999, 1e6]), None)]
-    return [*fits, *beyond, (floats, DTypeError), (np.array([1.0, 0.0], np.float32), DTypeError)]
-
-
-# ---- single numbers -------------------------------------------------------------------------------------------------
-
-Fill = Callable[[Any, str], Any]
-TRUE = np.array([True, True])
-FILLS: dict[str, Fill] = {
-    "full": lambda n, d: pn.full((2,), n, dtype=d),
-    "full_like": lambda n, d: pn.full_like(pn.zeros(2), n, dtype=d),
-    "fill_": lambda n, d: target(d).fill_(n),
-    "masked_fill": lambda n, d: target(d).masked_fill(TRUE, n),
-    "masked_fill_": lambda n, d: target(d).masked_fill_(TRUE, n),
-    "where": lambda n, d: pn.where(~TRUE, target(d), n),
-    "where first": lambda n, d: pn.where(TRUE, n, target(d)),
-    "to_padded_array": lambda n, d: pn.to_padded_array(pn.as_nested_array([target(d)]), n, (1, 4))[0, 2:],
-}
-
-
-def _assigned(x: Any, index: Any, value: Any) -> Any:
+def assigned(x: Any, index: Any, value: Any) -> Any:
     x[index] = value
     return x
 
 
-for _layout in (None, *LAYOUTS):
-    _name = "dense" if _layout is None else _layout.name
-    FILLS[f"{_name} [...]"] = lambda n, d, k=_layout: _assigned(target(d, k), ..., n)
-    FILLS[f"{_name} filled"] = lambda n, d, k=_layout: target(d, k).fill_(n)
-for _layout in LAYOUTS:
-    _name = _layout.name
-    FILLS |= {
-        f"{_name} full_like": lambda n, d, k=_layout: pn.full_like(target("int8", k), n, dtype=d),
-        f"{_name} masked_fill": lambda n, d, k=_layout: target(d, k).masked_fill(TRUE, n),
-        f"{_name} masked_fill_": lambda n, d, k=_layout: target(d, k).masked_fill_(TRUE, n),
-        f"{_name} where": lambda n, d, k=_layout: pn.where(~TRUE, target(d, k), n),
-        f"{_name} backwards": lambda n, d, k=_layout: _assigned(target(d, k), (slice(None), slice(None, None, -1)), n),
-        f"{_name} padded": lambda n, d, k=_layout: pn.to_padded_array(target(d, k), n, (1, 4))[0, 2:],
-    }
-PROMOTING = {way for way in FILLS if "where" in way}  # bool with 2 is int64 there
+def one_by_one(x: Any, values: Numbers) -> Any:
+    for i, number in enumerate(values[::-1]):  # the second one first, because it may be refused
+        x[..., 1 - i] = number
+    return x
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("way", FILLS)
-def test_one_number_that_fills(way: str, dtype: str) -> None:
-    fill, kind = FILLS[way], np.dtype(dtype)
+DENSE_ARRAYS: dict[str, Way] = {
+    "array": lambda x, v: pn.array(v, dtype=x.dtype),
+    "array of a list": lambda x, v: pn.array(list(v), dtype=x.dtype),
+    "array of an Array": lambda x, v: pn.array(pn.array(v), dtype=x.dtype),
+    "array that shares": lambda x, v: pn.array(v, dtype=x.dtype, copy=False),
+    "as_nested_array of a matrix": lambda x, v: pn.as_nested_array(v[None], dtype=x.dtype),
+    "copy_ of a list": lambda x, v: x.copy_(v.tolist()),
+    "a slice of a list": lambda x, v: assigned(x, slice(None), v.tolist()),
+}
+NESTED_ARRAYS: dict[str, Way] = {
+    "nested_array": lambda x, v: pn.nested_array([v], dtype=x.dtype, layout=x.layout),
+    "nested_array of lists": lambda x, v: pn.nested_array([v.tolist()], dtype=x.dtype, layout=x.layout),
+    "nested_array of two": lambda x, v: pn.nested_array([v[:1], v[1:]], dtype=x.dtype, layout=x.layout),
+    "nested_array of dtypes": lambda x, v: pn.nested_array([np.zeros(0, "i1"), v], dtype=x.dtype, layout=x.layout),
+    "as_nested_array": lambda x, v: pn.as_nested_array([pn.array(v)], dtype=x.dtype, layout=x.layout),
+    "as_nested_array of nested": lambda x, v: pn.as_nested_array(pn.nested_array([v], layout=x.layout), dtype=x.dtype),
+    "copy_ of nested": lambda x, v: x.copy_(pn.nested_array([v], layout=x.layout)),
+    "copy_ of the other layout": lambda x, v: x.copy_(pn.nested_array([v], layout=LAYOUTS[x.layout is LAYOUTS[0]])),
+    "component": lambda x, v: assigned(x, 0, v),
+    "component of a list": lambda x, v: assigned(x, 0, v.tolist()),
+}
+WRITES: dict[str, Way] = {
+    "copy_": lambda x, v: x.copy_(v),
+    "copy_ of an Array": lambda x, v: x.copy_(pn.array(v)),
+    "[...]": lambda x, v: assigned(x, ..., v),
+    "slice": lambda x, v: assigned(x, (..., slice(0, 2)), pn.array(v)),
+    "backwards": lambda x, v: assigned(x, (..., slice(None, None, -1)), v[::-1]),
+    "one by one": one_by_one,
+}
+TRUE = np.array([True, True])
+NUMBERS: dict[str, Way] = {  # one number, twice
+    "full": lambda x, n: pn.full((2,), n, dtype=x.dtype),
+    "full_like": lambda x, n: pn.full_like(x.to("int8"), n, dtype=x.dtype),
+    "fill_": lambda x, n: x.fill_(n),
+    "fill [...]": lambda x, n: assigned(x, ..., n),
+    "fill backwards": lambda x, n: assigned(x, (..., slice(None, None, -1)), n),
+    "masked_fill": lambda x, n: x.masked_fill(TRUE, n),
+    "masked_fill_": lambda x, n: x.masked_fill_(TRUE, n),
+    "where": lambda x, n: pn.where(~TRUE, x, n),
+    "where first": lambda x, n: pn.where(TRUE, n, x),
+    "to_padded_array": lambda x, n: pn.to_padded_array(pn.as_nested_array([x]) if not x.is_nested else x, n, (1, 4))[
+        0, 2:
+    ],
+}
+
+
+def target(dtype: str, form: str) -> Any:
+    """Return two zeros, dense or as the one component of a nested array."""
+    x = pn.zeros(2, dtype=dtype)
+    return x if form == "dense" else pn.as_nested_array([x], layout=FORMS[form])
+
+
+def ways(form: str) -> dict[str, Way]:
+    return (DENSE_ARRAYS if form == "dense" else NESTED_ARRAYS) | WRITES
+
+
+def pairs(dtype: str) -> Iterator[tuple[Numbers, type[Exception] | None]]:
+    """Yield two numbers, and the error that they raise in this dtype."""
+    floats = np.array([0.1, 1 + 2.0**-11 + 2.0**-40])
+    yield np.array([True, False]), None
+    yield floats, None if dtype in FLOATS else DTypeError
+    if dtype in FLOATS[1:]:
+        yield np.array([2**53 + 1, -(2**62) - 1]), None
+        yield np.array([1e300, -np.inf]), None
+        return
+    least, greatest = ENDS[dtype]
+    yield np.array([least, greatest]), None
+    yield np.array([0, 1], np.uint8), None
+    if dtype == "float16":
+        yield np.array([65519.999, 1e6]), None
+    else:
+        yield np.array([1.0, 0.0], np.float32), DTypeError
+    if dtype != "int64":
+        yield np.array([0, greatest + 1]), OverflowError
+        yield np.array([1, least - 1]), OverflowError
+    if dtype in ("int8", "uint8"):
+        yield np.array([0, 200], np.uint8) if dtype == "int8" else np.array([-128, -1], np.int8), OverflowError
+
+
+def fills(dtype: str, promotes: bool) -> Iterator[tuple[Any, Any]]:
+    """Yield a number, and the error that it raises; a way that ``promotes`` takes the dtype of a larger kind."""
     least, greatest = ENDS.get(dtype, (-(2**70), 2**70))
+    kinds = (bool,) if dtype == "bool" else (bool, int) if dtype in INTEGERS else (bool, int, float)
+    for number in (least, greatest, True, 0, 1.0):
+        if not promotes or type(number) in kinds:
+            yield number, None
+    if dtype in ENDS and (not promotes or dtype != "bool"):
+        for number in (least - 1, greatest + 1, 2**70, -(2**2000)):
+            yield number, (OverflowError, DTypeError) if dtype == "bool" else OverflowError
+    if dtype in INTEGERS and not promotes:
+        yield from ((number, DTypeError) for number in (0.5, np.nan, -np.inf))
+    if dtype == "float16":
+        yield 0.1, None
+        yield from ((number, OverflowError) for number in (1e5, -65520.0))
+
+
+def check_way(way: Way, form: str, dtype: str, values: Any, error: Any) -> None:
+    """Compare what arrives with exact arithmetic, or check that nothing does."""
+    made = x = target(dtype, form)
+    due = [0, 0]
+    if error is None:
+        made = way(x, values)
+        numbers = values.tolist() if isinstance(values, np.ndarray) else [values, values]
+        due = converted(numbers, np.dtype(dtype))
+    else:
+        with pytest.raises(error, match=dtype):
+            way(x, values)
+    assert made.dtype == dtype and (made.values() if made.is_nested else made).tolist() == due
+
+
+@pytest.mark.parametrize(("form", "name"), [(form, name) for form in FORMS for name in ways(form)])
+def test_numbers_of_an_array_arrive_or_are_refused(form: str, name: str) -> None:
     with nothing_warns():
-        for number in (least, greatest, True, 0, 1.0):
-            higher = "bi" if type(number) is float else "b" if type(number) is int else ""
-            if way in PROMOTING and kind.kind.replace("u", "i") in higher:
-                continue
-            made = fill(number, dtype)
-            assert made.dtype == dtype and read(made) == expected(np.array([number] * 2, object), dtype)
-        if dtype in ENDS and (way not in PROMOTING or dtype != "bool"):
-            refused = (OverflowError, DTypeError) if dtype == "bool" else OverflowError
-            for number in (least - 1, greatest + 1, 2**70, -(2**2000)):
-                with pytest.raises(refused, match=dtype):
-                    fill(number, dtype)
-        if dtype in INTEGERS and way not in PROMOTING:
-            for fraction in (0.5, np.nan, -np.inf):
-                with pytest.raises(DTypeError, match=dtype):
-                    fill(fraction, dtype)
-        if dtype == "float16":
-            assert read(fill(0.1, dtype)) == expected(np.array([0.1, 0.1]), dtype)
-            for number in (1e5, -65520.0):
-                with pytest.raises(OverflowError, match="float16"):
-                    fill(number, dtype)
+        for dtype in DTYPES:
+            for values, error in pairs(dtype):
+                check_way(ways(form)[name], form, dtype, values, error)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_number_arrives_or_is_refused(name: str, form: str) -> None:
+    with nothing_warns():
+        for dtype in DTYPES:
+            for number, error in fills(dtype, "where" in name):
+                check_way(NUMBERS[name], form, dtype, number, error)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_numbers_that_are_counted_or_drawn(dtype: str) -> None:
     if dtype in ENDS:
         least, greatest = ENDS[dtype]
-        assert read(pn.arange(least, least + 2, dtype=dtype)) == expected(np.array([least, least + 1]), dtype)
-        assert read(pn.randint(greatest, greatest + 1, (2,), dtype=dtype)) == expected(np.array([greatest] * 2), dtype)
-        wrong: list[Callable[[], Any]] = [
+        due = converted([least, least + 1], np.dtype(dtype))
+        assert pn.arange(least, least + 2, dtype=dtype).tolist() == due
+        assert pn.randint(greatest, greatest + 1, (1,), dtype=dtype).tolist() == converted([greatest], np.dtype(dtype))
+        for call in (
             lambda: pn.arange(greatest, greatest + 2, dtype=dtype),
             lambda: pn.arange(least, least - 2, -1, dtype=dtype),
             lambda: pn.randint(greatest - 1, greatest + 2, (2,), dtype=dtype),
-            lambda: pn.randint_like(target(dtype), least - 1, least + 1),
-            lambda: pn.randint_like(target(dtype, pn.jagged), greatest, greatest + 2),
-        ]
-        for call in wrong:
+            lambda: pn.randint_like(target(dtype, "dense"), least - 1, least + 1),
+            lambda: pn.randint_like(target(dtype, "jagged"), greatest, greatest + 2),
+        ):
             with pytest.raises(OverflowError):
                 call()
     if dtype in FLOATS:
-        assert read(pn.arange(0, 1, 0.1, dtype=dtype)) == expected(np.arange(10) * 0.1, dtype)
+        assert pn.arange(0, 1, 0.1, dtype=dtype).tolist() == converted(np.arange(10) * 0.1, np.dtype(dtype))
     else:
         assert pn.arange(0.0, 2.0, dtype=dtype).tolist() == [0, 1]
         with pytest.raises(DTypeError):
@@ -251,11 +205,29 @@ def test_limits_of_arange() -> None:
             pn.arange(*limits)
 
 
-@pytest.mark.parametrize("layout", [None, *LAYOUTS])
-def test_a_number_has_to_fit_whatever_alpha_makes_of_the_result(layout: Any) -> None:
-    x = target("uint8", layout)
-    for operation in (pn.add, pn.sub):
+@pytest.mark.parametrize("form", FORMS)
+def test_a_number_has_to_fit_whatever_alpha_makes_of_the_result(form: str) -> None:
+    x = target("uint8", form)
+    for function in (pn.add, pn.sub):
         for pair in ((-129, x), (x, -129)):
             with pytest.raises(OverflowError, match="-129"):
-                operation(*pair, alpha=0.5)
-    assert read(pn.sub(4, pn.array([2], dtype="uint8"), alpha=0.5)) == [3.0]
+                function(*pair, alpha=0.5)
+
+
+def test_integers_beyond_int64_are_no_floats() -> None:
+    for value in ([2**63, -1], [2**64, 0], 2**70, [[1], [2**63]], (2**63,)):
+        for make in (pn.array, lambda value: pn.nested_array([value]), lambda value: pn.zeros(2).copy_([value])):
+            with pytest.raises(OverflowError, match="int64"):
+                make(value)
+    assert pn.array([2**63, 0.5]).tolist() == [2.0**63, 0.5]
+
+
+def test_lists_of_nothing_and_of_lists_that_hold_themselves() -> None:
+    assert pn.array([]).dtype == pn.array([[], []]).dtype == np.float64
+    for dtype in ("bool", "int8", "float16"):  # a list without elements has none to lose
+        for made in (pn.array([[], []], dtype=dtype), pn.nested_array([], dtype=dtype), pn.as_nested_array((), dtype)):
+            assert made.dtype == np.dtype(dtype) and not made.numel()
+    own: list[Any] = [1.0]
+    own.append(own)
+    with pytest.raises(ArgumentError):
+        pn.array(own)
