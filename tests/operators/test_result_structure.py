@@ -10,6 +10,7 @@ same class of error what every batch with components refuses.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
@@ -19,7 +20,15 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import EmptyReductionError, IndexOutOfRange, PynestedError, ShapeError, StructureError
+from pynested.backends.errors import (
+    DimensionError,
+    EmptyReductionError,
+    IndexOutOfRange,
+    LayoutError,
+    PynestedError,
+    ShapeError,
+    StructureError,
+)
 from pynested.spec.encoding import Components
 
 from ..batches import ROWS, Batch, Call, Operand, mapped
@@ -235,3 +244,61 @@ def test_an_empty_batch_is_any_batch(op: str) -> None:
 def test_an_empty_batch_is_any_batch_for_every_sample_input(op: str) -> None:
     for call, kind in sample_inputs(op):
         check_changes(call, kind)
+
+
+# Regular sizes of a batch of no components, for what the sample inputs leave out.
+
+STRIDED_NONE = pn.as_nested_array(np.zeros((0, 3, 4)))
+JAGGED_NONE = pn.nested_array_from_jagged(np.zeros((0, 4)), [0])
+UNKNOWN = pn.nested_array_from_strided(np.zeros(0), np.zeros((0, 2), np.int64))
+REGULAR_SIZES: list[tuple[Callable[[], Any], tuple[int | None, ...]]] = [
+    (lambda: STRIDED_NONE, (0, 3, 4)),
+    (lambda: JAGGED_NONE, (0, None, 4)),
+    (lambda: UNKNOWN, (0, None, None)),
+    (lambda: pn.nested_array(np.zeros((0, 3, 4), np.int8)), (0, 3, 4)),
+    (lambda: pn.nested_array(np.zeros((0, 3, 4)), layout=pn.jagged), (0, None, 4)),
+    (lambda: pn.nested_array([[[1, 2]], [[3, 4]] * 2])[5:], (0, None, 2)),
+    (lambda: pn.narrow(np.zeros((0, 3, 4)), 1, 1, 2), (0, 2, 4)),
+    (lambda: pn.narrow(np.zeros((0, 3, 4)), 2, [], []), (0, 3, None)),
+    (lambda: STRIDED_NONE.to(layout=pn.jagged).to(layout=pn.strided), (0, None, 4)),
+    (lambda: UNKNOWN + STRIDED_NONE, (0, 3, 4)),
+    (lambda: STRIDED_NONE + UNKNOWN, (0, 3, 4)),
+    (lambda: UNKNOWN.unsqueeze(1) * pn.as_nested_array(np.zeros((0, 5, 1, 4))), (0, 5, None, 4)),
+    (lambda: pn.cat([STRIDED_NONE, UNKNOWN], 1), (0, None, 4)),
+    (lambda: pn.cat([STRIDED_NONE, pn.as_nested_array(np.zeros((0, 5, 4)))], 0), (0, None, 4)),
+    (lambda: pn.cat([STRIDED_NONE, pn.as_nested_array(np.zeros((2, 5, 4)))], 0), (2, 5, 4)),
+    (lambda: pn.zeros_like(STRIDED_NONE, layout=pn.jagged), (0, None, 4)),
+    (lambda: pickle.loads(pickle.dumps(STRIDED_NONE)), (0, 3, 4)),
+]
+
+
+@pytest.mark.parametrize("number", range(len(REGULAR_SIZES)))
+def test_regular_sizes_of_no_components(number: int) -> None:
+    make, sizes = REGULAR_SIZES[number]
+    made = make()
+    assert tuple(made.regular_size(dim) for dim in range(made.ndim)) == sizes
+
+
+def test_no_components_are_compared_by_regular_sizes() -> None:
+    wider = np.zeros((0, 3, 5))
+    assert not pn.equal(STRIDED_NONE, pn.as_nested_array(wider)) and not pn.equal(STRIDED_NONE, wider)
+    assert pn.equal(STRIDED_NONE, UNKNOWN) and pn.equal(JAGGED_NONE, np.zeros((0, 9, 4)))
+    for call, error in (
+        (lambda: pn.cat([UNKNOWN, STRIDED_NONE, pn.as_nested_array(np.zeros((0, 3, 7)))], 1), StructureError),
+        (lambda: UNKNOWN.unflatten(2, (3, 1)), DimensionError),
+        (lambda: UNKNOWN.to(layout=pn.jagged), LayoutError),
+        (lambda: pn.reshape_as(STRIDED_NONE, pn.as_nested_array(np.zeros((0, 5)))), ShapeError),
+        (lambda: pn.cross_entropy(STRIDED_NONE, pn.as_nested_array(np.zeros((0, 2), np.int64))), StructureError),
+        (lambda: pn.narrow(np.zeros((0, 3)), 1, 0, 4), StructureError),
+        (lambda: STRIDED_NONE.detach().requires_grad_().backward(pn.as_nested_array(wider)), StructureError),
+    ):
+        with pytest.raises(error):
+            call()
+
+
+@pytest.mark.parametrize("x", [STRIDED_NONE, JAGGED_NONE], ids=["strided", "jagged"])
+def test_a_dense_operand_of_no_components_has_a_gradient_of_zero(x: Any) -> None:
+    for function, shape in ((pn.mul, (4,)), (pn.matmul, (4, 2)), (pn.linear, (2, 4))):
+        weight = pn.array(np.ones(shape), requires_grad=True)
+        function(x, weight).sum().backward()
+        assert weight.grad is not None and weight.grad.tolist() == np.zeros(shape).tolist()
