@@ -108,6 +108,8 @@ def test_functions(name: str) -> None:
         with pytest.raises(ArgumentError, match=r"m\.filled\(0\).*masked_select"):
             call(one)
     check_plain(call, array)
+    if name in INTEGERS:
+        np.testing.assert_equal(plain(call(pn.array(array))), plain(call(array)))
     if "entry" in name or name == "the constructor":
         return  # an entry is converted, and the constructor does not look at the dtype
     for dtype in map(np.dtype, FOREIGN):
