@@ -1,4 +1,4 @@
-"""Broadcasting of nested operands: a regular dimension of size 1 stretches, an irregular dimension of lengths 1 never."""
+"""Broadcasting of nested operands: regular dimensions of size 1 stretch, irregular dimensions of lengths 1 do not."""
 
 from __future__ import annotations
 
