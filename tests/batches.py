@@ -1,4 +1,4 @@
-"""Small batches, and what a call on one of them is: for the implementation and the definition alike."""
+"""Small batches, and sample inputs on them, in a form for the implementation and the definitions alike."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALL = (*REGULAR, BOTH)
 
 @contextmanager
 def nothing_warns() -> Iterator[None]:
-    """Let warnings of NumPy, and those that Python's filters would show, be errors."""
+    """Turn warnings of NumPy, and of Python, into errors."""
     with warnings.catch_warnings(), np.errstate(all="raise"):
         warnings.simplefilter("error")
         yield
@@ -33,7 +33,7 @@ def nothing_warns() -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class Operand:
-    """A nested operand: components, and the dimension that is ragged where it is jagged."""
+    """A nested operand: components, and the ragged dimension of its jagged form."""
 
     components: Components
     ragged: int = 1
@@ -41,7 +41,7 @@ class Operand:
 
 @dataclass(frozen=True)
 class Batch:
-    """Components of certain lengths, and operands that go with them."""
+    """A batch of components of certain lengths, and operands whose shapes fit them."""
 
     kind: Kind
     lengths: tuple[int, ...]
@@ -59,7 +59,7 @@ class Batch:
         return self.kind.ragged
 
     def logical(self, rank: int = 2) -> tuple[int | None, ...]:
-        """The shape with None where it is irregular."""
+        """Return the shape, with None for irregular dimensions."""
         if self.kind.both:
             return (self.count, *[None] * rank)
         if self.kind is DENSE:
@@ -68,51 +68,51 @@ class Batch:
 
     @lru_cache(5000)  # noqa: B019 - a batch is small, and calls share its operands
     def x(self, seed: int = 0, dtype: Any = np.float64) -> Operand:
-        """Different numbers of both signs."""
+        """Return different numbers of both signs."""
         return Operand(Components(batch(self.shapes, seed, dtype), self.logical(), dtype), self.ragged)
 
     def of(self, change: Callable[[Numbers], Numbers], dtype: Any = np.float64, seed: int = 0) -> Operand:
-        """The same components, changed element by element."""
+        """Return the same components, changed element by element."""
         return Operand(Components(map(change, self.x(seed).components), self.logical(), dtype), self.ragged)
 
     @lru_cache(5000)  # noqa: B019 - a batch is small, and calls share its operands
     def deep(self) -> Operand:
-        """Components with one more dimension, of size 3, at the end."""
+        """Return components with one more dimension, of size 3, at the end."""
         shapes = [(*shape, 3) for shape in self.shapes]
         return Operand(Components(batch(shapes, 4), (*self.logical(), 3), np.float64), self.ragged)
 
     @lru_cache(5000)  # noqa: B019 - a batch is small, and calls share its operands
     def turned(self) -> Operand:
-        """Other components of the transposed shapes."""
+        """Return other components, of the transposed shapes."""
         shapes = [shape[::-1] for shape in self.shapes]
         logical = (self.count, *self.logical()[:0:-1])
         return Operand(Components(batch(shapes, 1), logical, np.float64), 3 - self.ragged)
 
     @lru_cache(5000)  # noqa: B019 - a batch is small, and calls share its operands
     def flat(self) -> Operand:
-        """Other components of as many elements in one dimension."""
+        """Return other components, of one dimension and the same number of elements."""
         shapes = [(int(np.prod(shape)),) for shape in self.shapes]
         return Operand(Components(batch(shapes, 2), (self.count, None), np.float64), 1)
 
     @lru_cache(5000)  # noqa: B019 - a batch is small, and calls share its operands
     def ones(self) -> Operand:
-        """Other components, whose regular size is 1."""
+        """Return other components, whose regular size is 1."""
         shapes = [tuple(1 if d == self.kind.regular else n for d, n in enumerate(s, 1)) for s in self.shapes]
         logical = tuple(1 if d == self.kind.regular else n for d, n in enumerate(self.logical()))
         return Operand(Components(batch(shapes, 3), logical, np.float64), self.ragged)
 
     @lru_cache(5000)  # noqa: B019 - a batch is small, and calls share its operands
     def labels(self, classes: int) -> Operand:
-        """A number below ``classes`` for each row of the components."""
+        """Return an integer below ``classes`` for each row of the components."""
         made = [np.arange(shape[0]) * (i + 1) % classes for i, shape in enumerate(self.shapes)]
         return Operand(Components(made, (self.count, None), np.int64), 1)
 
     def sizes(self, batch_size: int) -> tuple[int, ...]:
-        """The shape of a dense operand: the regular size, and 1 along what is irregular."""
+        """Return the shape of a dense operand: the regular size, and 1 for irregular dimensions."""
         return (batch_size, *[2 if dim == self.kind.regular else 1 for dim in (1, 2)])
 
     def at(self, dim: int, item: Any) -> tuple[Any, ...]:
-        """The index ``[:, ..., item]`` with ``item`` at ``dim``."""
+        """Return the index ``[:, ..., item]`` with ``item`` at ``dim``."""
         return (*[slice(None)] * dim, item)
 
 
@@ -122,7 +122,7 @@ Refusal = Callable[[Batch], type[Exception] | None]
 
 @dataclass(frozen=True)
 class Call:
-    """One call of an operator, for some kinds of nested arrays."""
+    """A sample input of an operator, for some kinds of nested arrays."""
 
     op: str
     label: str
@@ -138,30 +138,30 @@ class Call:
 
     @property
     def forms(self) -> tuple[Kind, ...]:
-        """The kinds of nested arrays, and dense ones."""
+        """The kinds of nested arrays, and `DENSE` if the law holds for dense arrays too."""
         return (*self.kinds, DENSE) if self.dense and STRIDED in self.kinds else self.kinds
 
     @property
     def function(self) -> Callable[..., Any]:
-        """The operator, of nested and of dense arrays."""
+        """The public function."""
         return getattr(operators, self.op, None) or getattr(pn, self.op)  # type: ignore[no-any-return]
 
     def given(self, batch: Batch, change: Callable[[Any], Any]) -> list[Any]:
-        """The arguments, with what ``change`` makes of each array; arrays among the keywords are constants."""
+        """Return the arguments, with each array changed; arrays among the keywords are constants."""
         return [mapped(change, one) for one in self.arguments(batch)]
 
 
 def mapped(change: Callable[[Any], Any], value: Any) -> Any:
-    """``value`` with every array in it, nested or dense, replaced by what ``change`` makes of it."""
+    """Return ``value`` with ``change`` applied to each array in it, nested or dense."""
     if isinstance(value, Operand | np.ndarray):
         return change(value)
     return [mapped(change, one) for one in value] if isinstance(value, list) else value
 
 
 def of_calls(calls: Iterable[Call], beside: Mapping[Kind, Kind] | None = None, turns: int = 1) -> Any:
-    """A test of every call on every kind of arrays that it takes, and on those ``beside`` one of these.
+    """Parametrize over sample inputs and kinds of arrays, and over the kinds ``beside`` one of these.
 
-    Of several kinds a call meets each that has its turn; to meet the others is exhaustive.
+    With ``turns=n`` each sample input runs on every n-th kind; the others are marked exhaustive.
     """
     more, found = beside or {}, []
     for first, call in enumerate(calls):

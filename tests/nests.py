@@ -1,7 +1,7 @@
-"""Arrays for tests: the same components in every layout and placement, and where each element lies.
+"""Arrays for tests: the same components in every layout and placement, and the buffer index of each element.
 
-Placements are built here with NumPy alone, through the public constructors that take a buffer, so that a test knows
-which elements of the buffer belong to which component without asking the code under test.
+Buffers are built with NumPy alone, and arrays with the public constructors that take a buffer, so that a test knows
+the elements of each component independently of the code under test.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 
 import pynested as pn
 from pynested.spec.components import Components, stacked
-from pynested.structure import Strided
 
 Numbers = np.ndarray[Any, Any]
 
@@ -24,7 +23,7 @@ PLACEMENTS = ("packed", "holes", "transposed")
 
 @dataclass(frozen=True)
 class Kind:
-    """A layout, and the dimensions along which its components differ."""
+    """A layout, and the dimensions along which components differ."""
 
     name: str
     layout: Any
@@ -58,30 +57,30 @@ LAYOUTS = (pn.jagged, pn.strided)
 
 @dataclass
 class Placed:
-    """An array, the buffer it looks into, for every component where its elements lie there, and how it looks."""
+    """An array, its buffer, the buffer index of each element, and the function that makes the array of a buffer."""
 
     array: Any
     buffer: Any
     places: list[Numbers]
-    view: Callable[[Any], Any]  # of a buffer, the array in it
+    view: Callable[[Any], Any]
 
     def smooth(self) -> Numbers:
-        """The numbers of the buffer, with some in its holes: differences would spread a NaN."""
+        """Return the numbers of the buffer, with 0.4 for each NaN, which differences would spread."""
         return np.nan_to_num(self.buffer.detach().numpy(), nan=0.4)
 
     def components_of(self, numbers: Numbers) -> list[Numbers]:
-        """What an array of the buffer's shape holds at the components."""
+        """Return the elements of each component in an array of the buffer's shape."""
         return [numbers.reshape(-1)[places] for places in self.places]
 
     def holes_of(self, numbers: Numbers) -> Numbers:
-        """What it holds elsewhere."""
+        """Return all other elements of an array of the buffer's shape."""
         elsewhere = np.ones(numbers.size, np.bool_)
         for places in self.places:
             elsewhere[places] = False
         return numbers.reshape(-1)[elsewhere]
 
     def gradient(self) -> list[Numbers]:
-        """The gradient of the buffer by components, +0 where none arrived; in holes it has to be +0."""
+        """Return the gradient of the buffer by components, +0 if it has none; in gaps it must be +0."""
         grad = self.buffer.grad
         values = np.zeros(self.buffer.shape, self.buffer.dtype) if grad is None else grad.detach().numpy()
         holes = self.holes_of(values)
@@ -90,7 +89,7 @@ class Placed:
 
 
 def poison(dtype: Any) -> Any:
-    """What lies in holes: NaN, or the least integer."""
+    """Return the element that fills gaps: NaN, True, or the least integer."""
     kind = np.dtype(dtype)
     return np.nan if kind.kind == "f" else True if kind.kind == "b" else np.iinfo(kind).min
 
@@ -103,9 +102,9 @@ def place(
     grad: bool = False,
     gap: float | None = None,
 ) -> Placed:
-    """Components, at least one or with a logical shape, as an array of this layout, None if dense, and placement.
+    """Place components, at least one or with a logical shape, in an array of this layout, None if dense.
 
-    Holes contain ``gap``, or what `poison` says.
+    Gaps contain ``gap``, or `poison`.
     """
     given = Components([np.asarray(one) for one in components], getattr(components, "shape", None), _dtype(components))
     make = _jagged if layout is pn.jagged else _dense if layout is None else _strided
@@ -119,7 +118,7 @@ def place(
 
 
 def nest(components: Sequence[Any], layout: Any = pn.jagged, placement: str = "packed", ragged: int = 1) -> Any:
-    """`place`, where only the nested array is of interest."""
+    """Return the array of `place` alone."""
     return place(components, layout, placement, ragged).array
 
 
@@ -132,7 +131,7 @@ def _in_memory(buffer: Numbers, placement: str) -> Numbers:
 
 
 def _starts(lengths: Sequence[int], placement: str) -> tuple[list[int], int]:
-    """Where components of these lengths begin, and how long the whole is; holes put the last one first."""
+    """Return where components of these lengths begin, and the length of the buffer; with gaps the last is first."""
     if placement != "holes":
         ends = np.cumsum([0, *lengths])
         return ends[:-1].tolist(), int(ends[-1])
@@ -144,7 +143,7 @@ def _starts(lengths: Sequence[int], placement: str) -> tuple[list[int], int]:
 
 
 def _dense(components: Components, placement: str, ragged: int) -> Any:
-    """Stacked; holes are every other element of the last dimension."""
+    """Stack components; gaps are every other element of the last dimension."""
     *sizes, last = stacked(components).shape
     step = 2 if placement == "holes" else 1
     buffer = np.full((*sizes, step * last), poison(components.dtype), components.dtype)
@@ -178,18 +177,11 @@ def _strided(components: Components, placement: str, ragged: int) -> Any:
     ]
     strides = np.array([_strides(one.shape, order) for one in components], np.int64).reshape(len(components), rank)
     buffer = np.full(total, poison(components.dtype), components.dtype)
-    regular = components.shape[1:]
-
-    def made(leaf: Any) -> Any:
-        x = pn.nested_array_from_strided(leaf, sizes, strides, np.array(starts, np.int64))
-        # A buffer alone does not say what is regular in no components.
-        return x if len(x) else pn.NestedArray(x.values(), Strided(sizes, strides, [], total, regular))
-
-    return buffer, counted, made
+    return buffer, counted, lambda leaf: pn.nested_array_from_strided(leaf, sizes, strides, starts)
 
 
 def _nothing(components: Components) -> Any:
-    """A batch of no components that is cut out of another one, whose regular sizes it keeps."""
+    """Cut no components out of a batch of two, whose regular sizes they keep."""
     sizes = np.array([[n if size is None else size for size in components.shape[1:]] for n in (0, 1)], np.int64)
     buffer = np.full(int(sizes.prod(axis=1).sum()), poison(components.dtype), components.dtype)
     return buffer, [], lambda leaf: pn.nested_array_from_strided(leaf, sizes)[:0]
@@ -202,7 +194,7 @@ def _strides(shape: tuple[int, ...], order: str) -> list[int]:
 
 
 def everywhere(components: Sequence[Any], ragged: int = 1) -> Iterator[Any]:
-    """The components as nested arrays of both layouts and every placement."""
+    """Yield nested arrays of the components in both layouts and every placement."""
     for layout in LAYOUTS:
         for placement in PLACEMENTS:
             yield nest(components, layout, placement, ragged)
@@ -210,7 +202,7 @@ def everywhere(components: Sequence[Any], ragged: int = 1) -> Iterator[Any]:
 
 @lru_cache(1000)
 def distinct(shape: tuple[int, ...], seed: int = 0, dtype: Any = np.float64) -> Numbers:
-    """Different numbers of both signs, none of them zero, that add up without rounding."""
+    """Return different numbers of both signs, none of them 0, whose sums are exact."""
     generator = np.random.default_rng([seed, *shape])
     count = int(np.prod(shape, dtype=np.int64))
     signs = generator.choice([-1.0, 1.0], count)
@@ -218,7 +210,7 @@ def distinct(shape: tuple[int, ...], seed: int = 0, dtype: Any = np.float64) -> 
 
 
 def batch(shapes: Sequence[Sequence[int]], seed: int = 0, dtype: Any = np.float64) -> list[Numbers]:
-    """Components of these shapes, of numbers that are different throughout."""
+    """Return components of these shapes, with different numbers in all of them."""
     sizes = [int(np.prod(shape, dtype=np.int64)) for shape in shapes]
     flat = distinct((sum(sizes),), seed, dtype)
     parts = np.split(flat, np.cumsum(sizes)[:-1]) if sizes else []
@@ -226,7 +218,7 @@ def batch(shapes: Sequence[Sequence[int]], seed: int = 0, dtype: Any = np.float6
 
 
 def plain(result: Any) -> Any:
-    """A result as NumPy arrays: a list of components, one array, or a list of these."""
+    """Return a result as NumPy arrays: a list of components, one array, or a list of these."""
     if isinstance(result, pn.NestedArray):
         return [one.detach().numpy() for one in result.unbind()]
     if isinstance(result, pn.Array):
@@ -235,7 +227,7 @@ def plain(result: Any) -> Any:
 
 
 def assert_same(result: Any, expected: Sequence[Any] | Numbers, tol: Any = None) -> None:
-    """A result has these components (or entries), dtypes included; equal bit for bit unless a tolerance is given."""
+    """Compare components (or entries) and dtypes of a result: bit for bit unless a tolerance is given."""
     got, wanted = list(plain(result)), list(expected)
     assert [one.shape for one in got] == [np.shape(one) for one in wanted]
     for i, (mine, theirs) in enumerate(zip(got, wanted, strict=True)):
@@ -253,6 +245,12 @@ def cotangent_like(tree: Any, seed: int = 7) -> Any:
     if isinstance(tree, list | tuple):
         return [cotangent_like(one, seed + 3 * i) for i, one in enumerate(tree)]
     return np.cos(np.arange(np.size(tree)) * 1.7 + seed).reshape(np.shape(tree))
+
+
+def check_gradients(function: Callable[..., Any], *points: Any) -> None:
+    """Compare reverse and forward mode with differences of ``function`` around ``points``, and again its gradient."""
+    leaves = [pn.array(point, dtype=pn.float64, requires_grad=True) for point in points]
+    assert pn.gradcheck(function, *leaves, order=2)
 
 
 def pull_back(result: Any, cotangent: Any) -> None:

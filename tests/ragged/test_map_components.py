@@ -12,8 +12,7 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DTypeError, PynestedError, ShapeError, StructureError
 
-from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, everywhere, nest, place
-from ..slopes import check_gradients
+from ..nests import LAYOUTS, PLACEMENTS, assert_same, batch, check_gradients, distinct, everywhere, nest, place
 
 X = batch([(2, 2), (0, 2), (3, 2)])
 Function = Callable[..., Any]

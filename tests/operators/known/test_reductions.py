@@ -13,8 +13,7 @@ from pynested.backends.errors import EmptyReductionError
 from pynested.tables.entries import Reduction
 from pynested.tables.reductions import REDUCTIONS as TABLE
 
-from ...nests import BOTH, JAGGED, STRIDED, Kind, assert_same, batch, distinct, nest, place
-from ...slopes import check_gradients
+from ...nests import BOTH, JAGGED, STRIDED, Kind, assert_same, batch, check_gradients, distinct, nest, place
 from ...support.loops import segments, variance
 
 FULL = batch([(2, 2), (1, 2), (3, 2)], 3)
