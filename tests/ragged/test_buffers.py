@@ -10,11 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import pynested as pn
-from pynested.backends.errors import ArgumentError, DimensionError, DTypeError, PynestedError, StructureError
+from pynested.backends.errors import ArgumentError, DimensionError, DTypeError, StructureError
 from pynested.structure import Jagged, Strided
 
 from ..nests import assert_same, distinct
@@ -145,26 +143,3 @@ def test_lengths_that_leave_a_tail() -> None:
     assert pn.nested_array_from_jagged(values, lengths=[3, 4]).lengths() is None
     (x * x).sum().backward()
     assert values.grad.tolist() == [*(2 * ROWS).tolist(), [0.0, 0.0]]
-
-
-numbers = st.integers(-3, 12) | st.sampled_from([2**31, 2**62, 2**63 - 1, -(2**63)])
-
-
-@given(sizes=st.lists(st.tuples(numbers, numbers), max_size=3), data=st.data())
-def test_no_accepted_component_leaves_its_buffer(sizes: Any, data: Any) -> None:
-    strides = [(data.draw(numbers), data.draw(numbers)) for _ in sizes]
-    offsets = [data.draw(numbers) for _ in sizes]
-    inside = all(
-        min(size) == 0 or (
-            min(*stride, offset) >= 0 and offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) < 8
-        )
-        for size, stride, offset in zip(sizes, strides, offsets, strict=True)
-    )  # fmt: skip
-    countable = all(max(a, 1) * max(b, 1) < 2**59 for a, b in sizes)
-    arguments = [np.array(one, np.int64).reshape(len(sizes), 2) for one in (sizes, strides)]
-    try:
-        pn.nested_array_from_strided(FLAT, *arguments, np.array(offsets, np.int64))
-    except PynestedError:
-        assert not (inside and countable and all(min(size) >= 0 for size in sizes))
-    else:
-        assert inside
