@@ -160,14 +160,6 @@ def test_neighbours_without_gaps_leave_the_rows_of_others_behind() -> None:
     assert part.structure.tiles and not Jagged([0, 2, 5, 6]).picked(slice(None, None, 2)).structure.tiles
 
 
-def test_no_components_keep_regular_sizes() -> None:
-    none = Strided([[2, 3], [5, 3]], None, None, 21).picked(slice(2, 2)).structure
-    assert (none.count, none.regular) == (0, (None, 3))
-    assert none.selected(1, 2).structure.regular == (None,)
-    assert none.sliced(1, slice(1, None)).structure.regular == (None, 2)
-    assert none.with_one(1).flattened(1, 2).regular == (None, 3)
-
-
 def test_a_component_that_is_left_empty_lies_within_the_buffer() -> None:
     structure = Strided([[3, 0], [1, 4]], [[4, 1], [4, 1]], [4, 0], 4)
     assert structure.sliced(0, slice(2, None)).structure.offsets.tolist() == [0, 0]
