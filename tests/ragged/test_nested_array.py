@@ -115,6 +115,15 @@ def test_hooks_and_retained_gradients(layout: Any) -> None:
         assert_same(found, [np.full(one.shape, number) for one in X])
 
 
+@EACH_LAYOUT
+def test_components_are_written_as_if_all_at_once(layout: Any) -> None:
+    x = pn.nested_array([[1.0], [2.0], [3.0], [4.0]], layout=layout)
+    x[1::2].copy_(x[0:2])
+    assert x.tolist() == [[1.0], [1.0], [3.0], [2.0]]
+    with pytest.raises(StructureError, match="component 2"):
+        nest(X, layout).copy_(nest([X[0], X[1], X[2][:1]]))
+
+
 def test_text() -> None:
     text = repr(pn.nested_array([[1, 2], [3]]))
     assert text.startswith("nested_array([\n  array([1, 2]),\n  array([3]),\n], shape=(2, j")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 from typing import Any
 
@@ -54,6 +55,8 @@ def test_facts_of_strided_structures(pair: tuple[Strided, Numbers], more: int) -
     packed = structure.packed
     assert elements(packed, np.arange(len(places))) == list(range(len(places)))
     assert packed.contiguous and packed.tiles and packed.packed is packed
+    due = [[math.prod(max(size, 1) for size in sizes[axis:]) for axis in (1, 2, 3)] for sizes in packed.sizes.tolist()]
+    assert structure.tight.strides.tolist() == due
 
 
 def test_jagged_structures_are_compared_by_value() -> None:
