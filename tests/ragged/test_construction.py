@@ -110,6 +110,9 @@ def test_a_dense_array_gives_its_slices_whatever_its_strides(view: Any, layout: 
         assert_same(x, due)
         assert_same(x + 1.0, [one + 1 for one in due])
         assert x[0].tolist() == due[0].tolist() and x.layout is layout
+    lengths = [(i + 1) % 2 for i in range(len(due))]
+    cut = pn.narrow(view(numbers), 1, 0, lengths, layout)
+    assert_same(cut, [one[:n] for one, n in zip(due, lengths, strict=True)])
     (x * x).sum().backward()
     gradient = np.zeros((4, 3, 2))
     view(gradient)[...] = 2 * view(numbers)
