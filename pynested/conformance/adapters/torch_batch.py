@@ -19,6 +19,20 @@ class Parts:
         """How many dimensions there are, with the batch."""
         return len(self.shape)
 
+    def size(self, dim: int) -> int:
+        """Return the size of a dimension, or the greatest one where the components have several."""
+        if dim == 0 or isinstance(self.tensors, Absent):
+            return self.shape[dim] or 0
+        return max(int(one.shape[dim - 1]) for one in self.tensors)
+
+    def elements(self, index: Sequence[Any]) -> tuple[list[int], list[Any]]:
+        """Return the numbers of the components that have elements at an index, and a row of these for each."""
+        tensors = [] if isinstance(self.tensors, Absent) else self.tensors
+        pairs = [zip(index, one.shape, strict=True) for one in tensors]
+        present = [n for n, own in enumerate(pairs) if all(isinstance(at, slice) or at < size for at, size in own)]
+        rows = [tensors[n][tuple(index)].reshape(-1) for n in present]
+        return present, rows or [self.tensors[0].reshape(-1)[:0]]
+
 
 class Absent(list[Any]):
     """The one component that stands for none."""

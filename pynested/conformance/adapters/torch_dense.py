@@ -2,7 +2,7 @@
 
 It tells whether a difference is one of PyTorch's nested tensors or of PyTorch. Where there are no components, one that
 might have been there is asked, for what it refuses, and for its dtype. Calls that no dense operator can make component
-by component, as those along dimension 0, are not implemented here.
+by component, as those that join operands along dimension 0, are not implemented here.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ _OPERATORS |= {"to", "contiguous", "detach", "squeeze", "flatten", "permute", "c
 _JOIN = {"equal", "allclose"}  # one answer about all components
 _DIMS = {"dim", "dim0", "dim1", "dims", "start_dim", "end_dim"}
 _WHOLE = {"weight", "bias"}  # the same for every component
+_PLACES = {"argmax", "argmin"}  # of which an answer is a place in the batch
 
 # Parameters that PyTorch takes by keyword, at whatever place the specification has them.
 _BY_NAME = {"keepdim", "dtype", "alpha", "approximate", "correction", "training", "min", "max", "eps", "rounding_mode"}
@@ -96,7 +97,7 @@ class DenseTorch(Target):
             raise NotImplementedError("needs nested operands with as many components each")
         dims = nested[0].dims + (op in OF_RESULT)
         if operator.chapter == "reduction" and _joins(given.get("dim"), dims):
-            return self._of_all(op, given, dims)
+            return self._over_batch(op, given, dims)
         given |= _dims(operator, given, dims)
         count = len(nested[0].tensors)
         found = [self._one(op, given, number, count) for number in range(count)]
@@ -127,17 +128,25 @@ class DenseTorch(Target):
             if is_of_dtypes(str(error)):  # of all else it is the stand-in that is refused
                 raise
 
-    def _of_all(self, op: str, given: Mapping[str, Any], dims: int) -> Any:
-        """Reduce everything at once: the elements of all components in one row."""
-        dim, parts = given.get("dim"), given["self"].tensors
-        if dim is not None and len({one % dims for one in _tuple(dim)}) < dims:
+    def _over_batch(self, op: str, given: Mapping[str, Any], dims: int) -> Any:
+        """Reduce along dimension 0: the elements that are present at each place of the kept dimensions, as one row."""
+        dim, parts = given.get("dim"), given["self"]
+        reduced = range(dims) if dim is None else [one % dims for one in _tuple(dim) if -dims <= one < dims]
+        if dim is not None and len(set(reduced)) < len(_tuple(dim)):
             self._takes(op, given)
-            raise NotImplementedError("joins components along dimension 0")
-        row = self._torch.cat([one.reshape(-1)[:0] if isinstance(parts, Absent) else one.reshape(-1) for one in parts])
-        taken = {**given, "self": row}
-        taken |= {"dim": (0,)} if dim is not None else {}
-        found = self._called(op, taken)
-        return found.reshape([1] * dims) if given.get("keepdim") else found
+            raise NotImplementedError("a dimension is out of range, or is there twice")
+        along = {} if dim is None else {"dim": 0 if isinstance(dim, int) else (0,)}
+        sizes = [1 if d in reduced else parts.size(d) for d in range(dims)]
+        values = []
+        for place in itertools.product(*map(range, sizes)):
+            numbers, rows = parts.elements([slice(None) if d in reduced else place[d] for d in range(1, dims)])
+            values.append(self._called(op, {**given, "self": self._torch.cat(rows), **along}).reshape(()))
+            if op in _PLACES and dim is not None:
+                values[-1] = self._torch.tensor(numbers)[values[-1]]
+        if not values:  # one element says of which dtype they would be
+            values = [self._called(op, {**given, "self": parts.tensors[0].new_ones(1), **along}).reshape(-1)[:0]]
+        found = self._torch.stack(values)
+        return found.reshape(sizes if given.get("keepdim") else [sizes[d] for d in range(dims) if d not in reduced])
 
     def read(self, result: Any) -> Any:
         """Return a tensor as an array, and parts as components."""

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import inspect
-import operator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 
-from ...against_torch.dense import OPERATORS, elementwise
+from pynested.conformance.adapters.torch_batch import Parts
+
+from ...against_torch.translation import DENSE_TORCH
 from ..draw.slopes import Slope
-from ..oracle import RULES, Answer, Nest, Refused, Silent, ask
+from ..oracle import Nest, Refused, Silent
 from ..plan import Call, Dense, Ref, found, places
 from ..run import attempt
 from . import Difference, Found
 from .expected import Expected
 from .gradients import Judged
 
-MORE = {"ne": operator.ne, "gt": operator.gt, "le": operator.le, "ge": operator.ge}
-DENSE = {**OPERATORS, **{name: elementwise(sign) for name, sign in MORE.items()}}
-OTHERWISE = (RuntimeError, TypeError, ValueError, IndexError, KeyError)  # where a call is not of the form of `DENSE`
+OTHERWISE = (RuntimeError, TypeError, ValueError, IndexError)  # of a call that dense PyTorch cannot make
 
 
 def check(plan: Slope, device: str = "cpu") -> tuple[int, Found | None]:
@@ -57,12 +55,13 @@ def gradients(judged: Judged) -> dict[int, Any] | None:
     known: dict[Ref, Any] = {}
     for i, one in enumerate(chain.operands):
         values = memories[one.memory]
-        known[Ref("x", i)] = values if isinstance(one, Dense) else _components(values, one)
+        ref = Ref("x", i)
+        whole = isinstance(one, Dense)
+        known[ref] = values if whole else Parts(_components(values, one), expected.known[ref].shape)
     try:
         for i, call in enumerate(chain.steps):
-            due = expected.known[Ref("y", i)]
-            value = _called(call, known, ask(call.op, *call.known(expected.known)), due)
-            if not _same(value, due):
+            value = _called(call, known)
+            if not _same(value, expected.known[Ref("y", i)]):
                 return None
             known[Ref("y", i)] = value
         parts = _parts(found(judged.plan.out, known))
@@ -82,49 +81,26 @@ def _components(values: Any, operand: Any) -> list[Any]:
     return [values.reshape(-1)[torch.tensor(where)] for where in places(operand, tuple(values.shape))]
 
 
-def _called(call: Call, known: dict[Ref, Any], answer: Answer, due: Any) -> Any:
-    """The call by the operators of `DENSE`: arrays as tensors, all else as the definitions take it."""
-    nested = any(isinstance(found(ref, known), list) for ref in call.refs)
-    given = inspect.signature(RULES[call.op]).bind(*call.args, **call.kwargs).arguments
-    given.update(given.pop("options", {}))
-    args = {name: _argument(given.get(name), value, known, nested) for name, value in answer.arguments.items()}
-    if call.op == "select" and not args["dim"]:  # a component, where the dense operator would look into each
-        return args["self"][args["index"]]
-    if call.op in ("matmul", "bmm") and not nested:  # whose definitions take dense arrays as they are
-        args = {name: [one] for name, one in args.items()}
-    named = {}
-    if call.op == "cross_entropy":  # which takes options by their names
-        named = {name: args.pop(name) for name in list(args)[2:]}
-    if call.op == "layer_norm":
-        if args["eps"] != 1e-5:
-            raise KeyError("eps")
-        args = {name: args.get(name) for name in ("self", "normalized_shape", "weight", "bias")}
-    value = DENSE[call.op](*args.values(), **named)
-    if isinstance(due, Nest) and due.dense and isinstance(value, list):
-        return torch.stack(value) if nested else value[0]
-    return value
+def _called(call: Call, known: dict[Ref, Any]) -> Any:
+    """Make a call in dense PyTorch; NumPy's arrays among the arguments are tensors too."""
+    args, kwargs = call.known(known)
+    return DENSE_TORCH.call(call.op, "", [*map(_plain, args)], {name: _plain(one) for name, one in kwargs.items()})
 
 
-def _argument(given: Any, value: Any, known: dict[Ref, Any], nested: bool) -> Any:
-    """A tensor, or a list of components, where an array is given; all else as the definition takes it."""
-    if isinstance(given, Ref):
-        one = found(given, known)
-        return [one] if isinstance(value, list) and not nested else one
-    if isinstance(given, list | tuple) and any(isinstance(one, Ref) for one in given):
-        return [_argument(a, b, known, nested) for a, b in zip(given, value, strict=True)]
-    return value
+def _plain(value: Any) -> Any:
+    return torch.tensor(_wide(value)) if isinstance(value, np.ndarray) else DENSE_TORCH.other(value)
 
 
 def _parts(value: Any) -> list[Any]:
-    return [value] if isinstance(value, torch.Tensor) else list(value)
+    return list(value.tensors) if isinstance(value, Parts) else [value]
 
 
 def _same(value: Any, due: Any) -> bool:
-    """Whether the values are those that are due, so that the call is the same."""
-    if isinstance(value, tuple):
-        return len(value) == len(due) and all(map(_same, value, due))
+    """Return whether the values are those that are due, so that the call is the same."""
+    if not isinstance(due, Nest):
+        return isinstance(value, list | tuple) and len(value) == len(due) and all(map(_same, value, due))
     mine, theirs = _parts(value), list(due)
-    if len(mine) != len(theirs) or isinstance(value, torch.Tensor) != due.dense:
+    if len(mine) != len(theirs) or isinstance(value, Parts) == due.dense:
         return False
     return all(
         tuple(a.shape) == b.shape and np.allclose(a.detach().numpy(), b, 1e-4, 1e-6)
