@@ -1,4 +1,4 @@
-"""Memory shared with PyTorch: both ways, proven by writing; and what is refused on either side."""
+"""Memory shared with PyTorch: both ways, proven by writing; refusals on either side; and `assert_close` of tensors."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 
 import pynested as pn
 from pynested.backends.errors import DTypeError, ExchangeError, GradientError
+from pynested.testing import assert_close
 
 torch = pytest.importorskip("torch")
 
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64")
-# What is made of a batch (4, 6) of zeros: the same in both.
-LAYOUTS: dict[str, Callable[[Any], Any]] = {
+VIEWS: dict[str, Callable[[Any], Any]] = {  # of zeros (4, 6)
     "contiguous": lambda x: x,
     "transposed": lambda x: x.transpose(0, 1),
     "with gaps": lambda x: x[1::2, ::3],
@@ -26,132 +26,89 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def check_shared(ours: pn.Array, theirs: Any) -> None:
-    """Both are the same memory: a write on either side is seen on the other."""
-    assert ours.dtype == str(theirs.dtype).removeprefix("torch.")
-    assert (ours.shape, ours.tolist()) == (tuple(theirs.shape), theirs.tolist())
-    ours[...] = 1
-    assert theirs.all()
-    theirs[...] = 0
-    assert not ours.numpy().any()
+@pytest.mark.parametrize("inwards", [True, False], ids=["in", "out"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_memory_is_shared(view: str, inwards: bool) -> None:
+    for dtype in DTYPES:
+        if inwards:
+            theirs = VIEWS[view](torch.zeros(4, 6, dtype=getattr(torch, dtype)))
+            ours = pn.from_dlpack(theirs)
+        else:
+            ours = VIEWS[view](pn.zeros(4, 6, dtype=dtype))
+            theirs = torch.from_dlpack(ours)
+        assert (ours.dtype, ours.shape, ours.tolist()) == (dtype, tuple(theirs.shape), theirs.tolist())
+        assert str(theirs.dtype) == f"torch.{dtype}" and (ours.stride() == theirs.stride() or not theirs.numel())
+        ours[...] = 1
+        assert theirs.all()
+        theirs[...] = 0
+        assert not ours.numpy().any()
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_tensors_come_in(dtype: str, layout: str) -> None:
-    theirs = LAYOUTS[layout](torch.zeros(4, 6, dtype=getattr(torch, dtype)))
-    ours = pn.from_dlpack(theirs)
-    assert ours.stride() == theirs.stride() or not theirs.numel()
-    check_shared(ours, theirs)
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_arrays_go_out(dtype: str, layout: str) -> None:
-    ours = LAYOUTS[layout](pn.zeros(4, 6, dtype=dtype))
-    theirs = torch.from_dlpack(ours)
-    assert ours.stride() == theirs.stride() or not theirs.numel()
-    check_shared(ours, theirs)
-
-
-def test_round_trips_end_where_they_began() -> None:
-    ours, theirs = pn.arange(6), torch.arange(6)
-    assert pn.from_dlpack(torch.from_dlpack(ours)).data.ctypes.data == ours.data.ctypes.data
-    assert torch.from_dlpack(pn.from_dlpack(theirs)).data_ptr() == theirs.data_ptr()
-
-
-def test_memory_outlives_the_side_that_made_it() -> None:
-    ours, theirs = pn.from_dlpack(torch.ones(1000)), torch.from_dlpack(pn.ones(1000))
-    assert (ours.sum().item(), theirs.sum().item()) == (1000, 1000)
-
-
-def test_what_requires_grad_is_refused_until_it_is_detached() -> None:
-    theirs = torch.ones(2, requires_grad=True)
-    with pytest.raises(ExchangeError, match="detach"):
-        pn.from_dlpack(theirs)
-    check_shared(pn.from_dlpack(theirs.detach()), theirs.detach())
-    ours = pn.ones(2, requires_grad=True)
-    with pytest.raises(BufferError, match="detach"):
-        torch.from_dlpack(ours)
-    check_shared(ours.detach(), torch.from_dlpack(ours.detach()))
-
-
-def test_copies() -> None:
+def test_copies_and_round_trips() -> None:
     theirs, ours = torch.zeros(3), pn.zeros(3)
     pn.from_dlpack(theirs, copy=True)[...] = 7
     torch.from_dlpack(ours, copy=True)[...] = 7
-    assert not theirs.any()
-    assert not ours.numpy().any()
-    pn.from_dlpack(theirs, copy=False)[...] = 7
-    torch.from_dlpack(ours, copy=False)[...] = 7
-    assert theirs.tolist() == ours.tolist() == [7, 7, 7]
+    assert not theirs.any() and not ours.numpy().any()
+    assert pn.from_dlpack(torch.from_dlpack(ours)).data.ctypes.data == ours.data.ctypes.data
+    assert torch.from_dlpack(pn.from_dlpack(theirs, copy=False)).data_ptr() == theirs.data_ptr()
+    outliving = pn.from_dlpack(torch.ones(1000)), torch.from_dlpack(pn.ones(1000))
+    assert [one.sum().item() for one in outliving] == [1000, 1000]
 
 
 def test_negative_strides_do_not_end_the_process() -> None:
     with pytest.raises(ExchangeError, match="contiguous"):
         torch.from_dlpack(pn.arange(3)[::-1])
-    assert torch.from_dlpack(pn.arange(3)[::-1].contiguous()).tolist() == [2, 1, 0]
-    assert torch.from_dlpack(pn.arange(1)[::-1]).tolist() == [0]
-    assert torch.from_dlpack(pn.arange(3)[2:2][::-1]).tolist() == []
+    for x, due in (
+        (pn.arange(3)[::-1].contiguous(), [2, 1, 0]),
+        (pn.arange(1)[::-1], [0]),
+        (pn.arange(3)[2:2][::-1], []),
+    ):
+        assert torch.from_dlpack(x).tolist() == due
 
 
-@pytest.mark.parametrize("dtype", ["complex64", "uint16", "float8_e4m3fn"])
-def test_dtypes_that_pynested_has_not(dtype: str) -> None:
-    with pytest.raises(DTypeError) as caught:
-        pn.from_dlpack(torch.zeros(2, dtype=getattr(torch, dtype)))
-    assert dtype in str(caught.value)
+REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
+    "complex64": (torch.zeros(2, dtype=torch.complex64), DTypeError, "complex64"),
+    "uint16": (torch.zeros(2, dtype=torch.uint16), DTypeError, "uint16"),
+    "float8": (torch.zeros(2, dtype=torch.float8_e4m3fn), DTypeError, "float8_e4m3fn"),
+    "sparse": (torch.eye(2).to_sparse(), ExchangeError, "from_dlpack: "),
+    "meta": (torch.zeros(2, device="meta"), ExchangeError, "from_dlpack: "),
+    "gradients": (torch.ones(2, requires_grad=True), ExchangeError, "detach"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals(name: str) -> None:
+    theirs, error, text = REFUSED[name]
+    with pytest.raises(error, match=text) as caught:
+        pn.from_dlpack(theirs)
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("layout", ["sparse_coo", "meta"])
-def test_tensors_without_plain_memory(layout: str) -> None:
-    theirs = torch.zeros(2, device="meta") if layout == "meta" else torch.eye(2).to_sparse()
-    with pytest.raises(ExchangeError, match="from_dlpack: "):
-        pn.from_dlpack(theirs)
+def test_arrays_that_require_grad_are_detached_first() -> None:
+    ours = pn.ones(2, requires_grad=True)
+    with pytest.raises(BufferError, match="detach"):
+        torch.from_dlpack(ours)
+    assert torch.from_dlpack(ours.detach()).tolist() == [1, 1]
 
 
-def test_nested_tensors_around_our_memory() -> None:
-    ours = pn.nested_array([[1.0, 2.0], [], [3.0, 4.0, 5.0]], layout=pn.jagged)
-    values, offsets = torch.from_dlpack(ours.values()), torch.from_dlpack(ours.offsets())
-    theirs = torch.nested.nested_tensor_from_jagged(values, offsets)
-    assert [one.tolist() for one in theirs.unbind()] == [[1, 2], [], [3, 4, 5]]
-    ours.mul_(10)
-    assert [one.tolist() for one in theirs.unbind()] == [[10, 20], [], [30, 40, 50]]
-    theirs.values()[...] = 7
-    assert (ours.values() == 7).numpy().all()
-
-
-def test_nested_tensors_with_holes_around_our_memory() -> None:
-    ours = pn.narrow(pn.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), 1, 1, [2, 1], layout=pn.jagged)
+def test_nested_arrays_and_tensors_around_one_memory() -> None:
+    ours = pn.narrow(pn.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), 1, 1, [2, 1], layout=pn.jagged)  # with gaps
     parts = [torch.from_dlpack(part) for part in (ours.values(), ours.offsets(), ours.lengths())]
     theirs = torch.nested.nested_tensor_from_jagged(*parts)
-    assert [one.tolist() for one in theirs.unbind()] == [one.tolist() for one in ours.unbind()]
-
-
-def test_nested_arrays_around_their_memory() -> None:
-    rows = [torch.ones(2, 3), torch.ones(0, 3), torch.ones(4, 3)]
-    theirs = torch.nested.nested_tensor(rows, layout=torch.jagged)
+    assert [one.tolist() for one in theirs.unbind()] == [[2, 3], [5]]
+    ours.mul_(10)
+    assert [one.tolist() for one in theirs.unbind()] == [[20, 30], [50]]
+    theirs = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(0, 3), torch.ones(4, 3)], layout=torch.jagged)
     ours = pn.nested_array_from_jagged(pn.from_dlpack(theirs.values()), pn.from_dlpack(theirs.offsets()))
-    assert [one.shape for one in ours.unbind()] == [(2, 3), (0, 3), (4, 3)]
     theirs.values()[...] = 5
-    assert ours.sum().item() == 5 * 18
+    assert [one.shape for one in ours.unbind()] == [(2, 3), (0, 3), (4, 3)] and ours.sum().item() == 5 * 18
     pn.nested_array_from_strided(pn.from_dlpack(theirs.values().view(-1)), [[2, 3], [4, 3]]).mul_(2)
     assert (theirs.values() == 10).all()
 
 
-def test_gradients_on_both_sides_of_shared_memory() -> None:
-    theirs = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
-    ours = pn.nested_array_from_jagged(pn.from_dlpack(theirs), [0, 1, 3]).requires_grad_()
-    (pn.softmax(ours, 1) * np.array([[1.0], [2.0]])).sum().backward()
-    leaf = theirs.clone().requires_grad_()
-    (torch.softmax(leaf[:1], 0).sum() + 2 * torch.softmax(leaf[1:], 0).sum()).backward()
-    assert ours.grad is not None and leaf.grad is not None
-    np.testing.assert_allclose(torch.from_dlpack(ours.grad.values()), leaf.grad, atol=1e-15)
-
-
 @pytest.mark.parametrize("nested", [False, True])
-def test_a_write_into_what_torch_held_in_between_is_noticed(nested: bool) -> None:
-    """PyTorch's own writes are not, but those of pynested through any array that comes back from it."""
+def test_writes_through_arrays_that_come_back_are_noticed(nested: bool) -> None:
+    """PyTorch's own writes are not noticed."""
     memory = pn.array([1.0, 2.0, 3.0])
     ours = pn.nested_array_from_jagged(memory, [0, 1, 3]) if nested else memory
     for back in (
@@ -165,6 +122,9 @@ def test_a_write_into_what_torch_held_in_between_is_noticed(nested: bool) -> Non
         back(torch.from_dlpack(memory)).mul_(100)
         with pytest.raises(GradientError, match="overwritten in place"):
             pn.grad(y, x)
+
+
+def test_writes_through_another_part_of_a_tensor_are_noticed() -> None:
     theirs = torch.ones(4)
     first, second = pn.from_dlpack(theirs[:3]), pn.from_dlpack(theirs[2:])
     x = pn.ones_like(first).requires_grad_()
@@ -172,3 +132,23 @@ def test_a_write_into_what_torch_held_in_between_is_noticed(nested: bool) -> Non
     second.mul_(100)
     with pytest.raises(GradientError, match="overwritten in place"):
         pn.grad(y, x)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_tensors_are_compared_with_arrays() -> None:
+    parts = [torch.tensor([1.0, 2.0]), torch.tensor([]), torch.tensor([3.0])]
+    ours = pn.nested_array([np.float32(one) for one in parts], layout=pn.jagged)
+    for layout in (torch.jagged, torch.strided):
+        tensor = torch.nested.nested_tensor(parts, layout=layout)
+        assert_close(ours, tensor)
+        assert_close(tensor, ours)
+        with pytest.raises(AssertionError, match=r"component 2, at \[0\]: actual 3.0, expected 4.0"):
+            assert_close(tensor, [[1.0, 2.0], [], [4.0]])
+    values = torch.tensor([1.0, 2.0, 9.0, 3.0], requires_grad=True)
+    gaps = torch.nested.nested_tensor_from_jagged(values, torch.tensor([0, 3, 3, 4]), torch.tensor([2, 0, 1]))
+    for actual, expected in ((gaps, ours), (ours, parts), (torch.ones(2, dtype=torch.float64), np.ones(2))):
+        assert_close(actual, expected)
+    with pytest.raises(AssertionError, match="actual has bfloat16"):
+        assert_close(torch.ones(2, dtype=torch.bfloat16), np.ones(2))
+    assert_close(torch.tensor([1.005], dtype=torch.bfloat16), [1.0])
+    assert_close(torch.ones(1), torch.ones(1) * 1.05, tolerances={torch.float32: (0.1, 0)})

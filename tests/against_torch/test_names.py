@@ -1,4 +1,4 @@
-"""The names of PyTorch that the table, the documentation and the pages give are names that it has."""
+"""Names of PyTorch: those that the table, docstrings and pages give exist, and its writes in place have methods."""
 
 from __future__ import annotations
 
@@ -11,43 +11,49 @@ from typing import Any
 import pytest
 
 import pynested as pn
+from pynested import operators
 from pynested.spec.table import load_table
 
 torch = pytest.importorskip("torch")
 
-NAMED = re.compile(r"`(torch(?!\.ops\.fbgemm)(?:\.\w+)+)")  # FBGEMM's operators are there with FBGEMM only
+NAMED = re.compile(r"`(torch(?!\.ops\.fbgemm)(?:\.\w+)+)")  # FBGEMM's operators come with FBGEMM only
+NO_WRITES = {"detach", "squeeze", "transpose", "unsqueeze"}  # which change a shape or what is recorded, no numbers
 
 
-def found(name: str) -> Any:
-    """What a dotted name means: a module as far as there is one, then attributes; None where there is no such thing."""
+def exists(name: str) -> bool:
+    """Return whether a dotted name is a module, or attributes of one."""
     parts = name.split(".")
     for count in range(len(parts), 0, -1):
         try:
             module = import_module(".".join(parts[:count]))
         except ModuleNotFoundError:
             continue
-        return reduce(lambda one, part: getattr(one, part, None), parts[count:], module)
-    return None
+        return reduce(lambda one, part: getattr(one, part, None), parts[count:], module) is not None
+    return False
 
 
-def names() -> dict[str, str]:
-    """Every name, and where it was found."""
-    given = {operator.torch: f"{operator.name} of the table" for operator in load_table().values() if operator.torch}
-    for public in pn.__all__:
-        given |= dict.fromkeys(NAMED.findall(getattr(getattr(pn, public), "__doc__", "") or ""), f"pn.{public}")
+def test_every_name_exists() -> None:
+    texts = {f"pn.{name}": getattr(getattr(pn, name), "__doc__", "") or "" for name in pn.__all__}
     root = Path(__file__).parents[2]
     for page in (*root.glob("docs/*.md"), *root.glob("spec/chapters/*.md"), root / "README.md"):
-        given |= dict.fromkeys(NAMED.findall(page.read_text(encoding="utf-8")), page.name)
-    return given
+        texts[page.name] = page.read_text(encoding="utf-8")
+    names = {operator.torch: f"{operator.name} of the table" for operator in load_table().values() if operator.torch}
+    for where, text in texts.items():
+        names |= dict.fromkeys(NAMED.findall(text), where)
+    assert len(names) > 100
+    assert {name: where for name, where in names.items() if not exists(name)} == {}
 
 
-def test_every_name_is_there() -> None:
-    given = names()
-    assert len(given) > 100
-    assert {name: where for name, where in given.items() if found(name) is None} == {}
+def test_a_missing_name_is_noticed() -> None:
+    assert not exists("torch.nn.attention.flex_attention.create_nested_block_mask")
+    assert not exists("torch.nowhere.at_all")
 
 
-def test_one_that_is_not_is_noticed() -> None:
-    assert found("torch.nn.attention.flex_attention.create_nested_block_mask") is None
-    assert found("torch.nowhere.at_all") is None
-    assert found("torch.nn.functional.softmax") is torch.nn.functional.softmax
+def test_operators_that_write_in_place_in_pytorch_are_methods() -> None:
+    schemas = (one.name for one in torch._C._jit_get_all_schemas())
+    names: set[Any] = {*dir(torch.Tensor), *(name.removeprefix("aten::") for name in schemas if name[:6] == "aten::")}
+    theirs = {name[:-1] for name in names if name.endswith("_") and not name.startswith("_")} & set(operators.__all__)
+    assert {"add", "gelu", "sgn", "clamp", *NO_WRITES} <= theirs
+    assert {
+        name for name in theirs for kind in (pn.Array, pn.NestedArray) if not hasattr(kind, f"{name}_")
+    } == NO_WRITES
