@@ -94,9 +94,10 @@ def compare(call: Call, batch: Batch, dtype: Any, placement: str) -> None:
     ours = call.function(*call.given(batch, operands.build), **call.keywords)
     built = iter(operands.pairs)
     args = [DENSE_TORCH.other(one) for one in call.given(batch, lambda _: next(built)[1].value)]
-    constants = {name: one for name, one in call.keywords.items() if name != "layout"}
-    for name, one in constants.items():
-        constants[name] = torch.tensor(one.astype(dtype)) if isinstance(one, np.ndarray) else one
+    constants = {
+        name: torch.tensor(one.astype(dtype)) if isinstance(one, np.ndarray) else one
+        for name, one in call.keywords.items()
+    }
     pairs = list(parts(ours, DENSE_TORCH.call(call.op, "jagged", args, constants)))
     for found, due in pairs:
         check(found.detach().numpy(), due.numpy(force=True), TOLERANCES[dtype])
