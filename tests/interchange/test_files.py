@@ -1,4 +1,4 @@
-"""Files: what is saved comes back, without its holes; what is no such file is refused."""
+"""Files: what is saved is loaded, without its gaps; damaged files are refused."""
 
 from __future__ import annotations
 
@@ -60,32 +60,46 @@ def test_parameters_are_saved_as_they_are_and_results_are_not(tmp_path: Path) ->
         pn.save(tmp_path / "w.npz", w * 2)
 
 
-def test_what_is_no_such_file_is_refused(tmp_path: Path) -> None:
-    other, newer, cut, changed = (tmp_path / f"{name}.npz" for name in ("other", "newer", "cut", "changed"))
-    np.savez(other, x=np.ones(2))
-    with pytest.raises(ExchangeError, match=r"was not written by pynested\.save"):
-        pn.load(other)
-    head = {"version": 2, "arrays": {}}
-    np.savez(newer, pynested=np.frombuffer(json.dumps(head).encode(), np.uint8))
-    with pytest.raises(ExchangeError, match="has version 2, and this pynested reads 1"):
-        pn.load(newer)
-    head = {"version": 1, "arrays": {"x": {"kind": "dense"}}}
-    np.savez(cut, pynested=np.frombuffer(json.dumps(head).encode(), np.uint8))
-    with pytest.raises(ExchangeError, match="lacks its entry 'x/values'"):
-        pn.load(cut)
-    head = {"version": 1, "arrays": {"x": {"kind": "jagged", "ragged_dim": 1}}}
-    parts = {"x/values": np.ones(2), "x/offsets": np.array([0, 5])}
-    np.savez(changed, pynested=np.frombuffer(json.dumps(head).encode(), np.uint8), **parts)  # type: ignore[arg-type]
-    with pytest.raises(pn.errors.StructureError):
-        pn.load(changed)
-    for damage, text in (("empty", b""), ("text", b"hello"), ("cut short", newer.read_bytes()[:-9])):
-        (tmp_path / f"{damage}.npz").write_bytes(text)
-        with pytest.raises(ExchangeError, match=r"was not written by pynested\.save, or it is damaged"):
-            pn.load(tmp_path / f"{damage}.npz")
-    with pytest.raises(ArgumentError, match="the path comes first, and is text or a Path, not an Array"):
-        pn.save(pn.ones(1), "x.npz")  # type: ignore[arg-type]
-    for wrong in ({1: pn.ones(1)}, {"x": np.ones(1)}, [pn.ones(1)]):
-        with pytest.raises(ArgumentError, match="save: takes an array, or a mapping"):
-            pn.save(tmp_path / "x.npz", wrong)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match=r"ends in '\.pt'\. Take one of \.npz, \.arrow"):
-        pn.save("x.pt", pn.ones(1))
+JAGGED = {"version": 1, "arrays": {"x": {"kind": "jagged", "ragged_dim": 1}}}
+CUT = {"version": 1, "arrays": {"x": {"kind": "dense"}}}
+NO_FILE = r"was not written by pynested\.save"
+DAMAGED: list[tuple[Any, dict[str, Any], type[Exception], str]] = [  # bytes or a head, and entries
+    (None, {"x": np.ones(2)}, ExchangeError, NO_FILE),
+    ({"version": 2, "arrays": {}}, {}, ExchangeError, "has version 2, and this pynested reads 1"),
+    (CUT, {}, ExchangeError, "lacks its entry 'x/values'"),
+    (JAGGED, {"x/values": np.ones(2), "x/offsets": np.array([0, 5])}, pn.errors.StructureError, ""),
+    *((text, {}, ExchangeError, NO_FILE + ", or it is damaged") for text in (b"", b"hello")),
+]
+
+
+@pytest.mark.parametrize(("head", "entries", "error", "text"), DAMAGED)
+def test_damaged_files(tmp_path: Path, head: Any, entries: Any, error: type[Exception], text: str) -> None:
+    path = tmp_path / "x.npz"
+    if isinstance(head, bytes):
+        path.write_bytes(head)
+    else:
+        written = {} if head is None else {"pynested": np.frombuffer(json.dumps(head).encode(), np.uint8)}
+        np.savez(path, **written, **entries)
+    with pytest.raises(error, match=text or None):
+        pn.load(path)
+
+
+def test_files_that_are_cut_short(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    pn.save(path, pn.ones(2))
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(ExchangeError, match="or it is damaged"):
+        pn.load(path)
+
+
+NOT_SAVED = [
+    (pn.ones(1), "x.npz", "the path comes first, and is text or a Path, not an Array"),
+    ("x.pt", pn.ones(1), r"ends in '\.pt'\. Take one of \.npz, \.arrow"),
+    *(("x.npz", given, "save: takes an array, or a mapping") for given in ({1: pn.ones(1)}, {"x": np.ones(1)}, [1])),
+]
+
+
+@pytest.mark.parametrize(("path", "given", "text"), NOT_SAVED)
+def test_what_cannot_be_saved(path: Any, given: Any, text: str) -> None:
+    with pytest.raises(ArgumentError, match=text):
+        pn.save(path, given)

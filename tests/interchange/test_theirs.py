@@ -50,6 +50,12 @@ def shares(a: Any, b: Any) -> bool:
     return bool(np.shares_memory(a.data.data, b))
 
 
+def objects(component: Any) -> Any:
+    array = np.empty(1, object)
+    array[0] = component
+    return array
+
+
 def tensors_of_arrow(pa: Any) -> Any:
     storage = pa.array([[1, 2, 3, 4]], pa.list_(pa.int32(), 4))
     return pa.ExtensionArray.from_storage(pa.fixed_shape_tensor(pa.int32(), (2, 2)), storage)
@@ -76,10 +82,12 @@ NESTED: list[tuple[str, Make, Any]] = [
     ("torch", lambda t: t.nested.nested_tensor([t.ones(2, 3), t.ones(1, 3)], layout=t.jagged).transpose(1, 2),
               [[[1, 1]] * 3, [[1]] * 3]),
     ("tensorflow", lambda tf: tf.ragged.constant([[[1, 2], [3, 4]], [[5]]]), [[[1, 2], [3, 4]], [[5]]]),
+    ("numpy", lambda np: objects(np.array([1.0, 2.0], ">f8")), [[1, 2]]),
     ("pandas", lambda pd: pd.Series([[1, 2], [3]]), [[1, 2], [3]]),
     ("pandas", lambda pd: pd.Series([np.ones(1), np.zeros(2)], index=["a", "b"]), [[1], [0, 0]]),
 ]  # fmt: skip
 DENSE: list[tuple[str, Make, Any]] = [
+    ("numpy", lambda np: np.array([1.0, 2.0, 3.0], ">f8"), [1, 2, 3]),
     ("awkward", lambda ak: ak.to_regular(ak.Array([[1, 2], [3, 4]])), [[1, 2], [3, 4]]),
     ("pyarrow", lambda pa: pa.array([[9, 9], [1, 2], [3, 4]], pa.list_(pa.int8(), 2))[1:], [[1, 2], [3, 4]]),
     ("pyarrow", tensors_of_arrow, [[[1, 2], [3, 4]]]),
@@ -162,7 +170,9 @@ REFUSED: list[tuple[str, Make, type[Exception], str]] = [
     ("pyarrow", lambda pa: pa.array([{"x": 1}]), ExchangeError, "struct<x: int64> holds no numbers"),
     ("torch", lambda t: t.ones(2, requires_grad=True), GradientError, r"Say so: from_torch\(tensor\.detach\(\)\)"),
     ("torch", lambda t: [1, 2], ExchangeError, "list is no tensor of PyTorch"),
-    ("torch", lambda t: t.ones(2, dtype=t.bfloat16), DTypeError, "bfloat16"),
+    ("torch", lambda t: t.ones(2, dtype=t.bfloat16), DTypeError, r"bfloat16 .*tensor\.to\(torch\.float32\)"),
+    ("jax.numpy", lambda jnp: jnp.ones(2, jnp.bfloat16), DTypeError, r"bfloat16 .*values\.astype\(jax\.numpy\.float"),
+    ("tensorflow", lambda tf: tf.ones(2, tf.bfloat16), DTypeError, "no bfloat16 on the CPU.*tensorflow.cast"),
     ("tensorflow", lambda tf: tf.ragged.constant([["a"]]), ExchangeError, "strings are no numbers"),
     ("tensorflow", lambda tf: [1], ExchangeError, "list is no eager tensor"),
     ("pandas", lambda pd: pd.Series([[1], None]), ExchangeError, "component 1 is None"),
@@ -174,6 +184,8 @@ REFUSED: list[tuple[str, Make, type[Exception], str]] = [
     ("numpy", lambda np: np.array([[None]]), ExchangeError, "one dimension, not 2"),
     ("numpy", lambda np: np.array([[1], None], dtype=object), ExchangeError, "component 1 is None"),
     ("numpy", lambda np: np.array(["a"]), DTypeError, "pynested has no <U1"),
+    ("numpy", lambda np: np.zeros(2, np.uint16), DTypeError, r"no uint16 on the CPU.*astype\(numpy\.int32\)"),
+    ("numpy", lambda np: np.zeros(2, np.complex64), DTypeError, "no complex64 .*Convert it to one of bool, int8"),
 ]  # fmt: skip
 
 
@@ -184,6 +196,7 @@ def test_what_is_refused(name: str, make: Make, error: type[Exception], text: st
 
 
 NO_COPY: list[tuple[str, Make, str]] = [
+    ("numpy", lambda np: np.array([1.0], ">f8"), "bytes of its numbers are in another order, .* copy=False"),
     (
         "awkward",
         lambda ak: ak.Array([[[1, 2], [3, 4]], [[5]]])[[1, 0]],
