@@ -187,6 +187,8 @@ PARAMETERS: list[tuple[Callable[[Any], Any], str]] = [
     (lambda new: new(SMALL).eq(300), "bool"),
     (lambda new: pn.where(new(FLAGS), new(HALF), 2.0), "float16"),
     (lambda new: pn.where(new(FLAGS), new(SMALL), 0.5), "float64"),
+    (lambda new: pn.where(new(FLAGS), new(SMALL), 1), "int8"),
+    (lambda new: pn.where(new(FLAGS), new(SMALL), np.float32(0.5)), "float32"),
     (lambda new: pn.where(new(FLAGS), True, False), "bool"),
     (lambda new: pn.masked_fill(new(SMALL), new(FLAGS), 5.0), "int8"),
     (lambda new: pn.layer_norm(new(SINGLE), 2, DOUBLE[0], DOUBLE[0]), "float32"),

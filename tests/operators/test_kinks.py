@@ -114,7 +114,7 @@ KINKS = {
     "floor_divide": pair(pn.floor_divide, ([7, -7], [2, 2]), ([0, 0], [0, 0])),
     # An operator that chooses gives +0 to what it does not choose, not 0 times the cotangent.
     "relu chooses": kink(pn.relu, [-1, 0, 2], [0, 0, NAN], [NAN] * 3),
-    "where chooses": kink(lambda x: pn.where(x > 0, x, 0.0), [-1, 2], [0, NAN], [NAN] * 2),
+    "where chooses": Kink(lambda x, y: pn.where(x > 0, x, y), ([-1, 2], [5, 6]), ([0, NAN], [NAN, 0]), [NAN] * 2),
     "masked_fill chooses": kink(lambda x: x.masked_fill(x < 0, 1.0), [-1, 2], [0, NAN], [NAN] * 2),
     "amax chooses": kink(lambda x: x.amax(1), [3, 1, 3], [NAN, 0, NAN], NAN),
     "amin chooses": kink(lambda x: x.amin(1), [3, 1, 3], [0, NAN, 0], NAN),

@@ -119,6 +119,17 @@ def test_expand_repeats_elements_in_a_view(lay: Any) -> None:
     assert all((one.numpy() == 10.0).all() for one in x.grad)
 
 
+@pytest.mark.parametrize("ragged", [1, 2])
+def test_the_shape_of_an_array_is_a_shape_for_it(lay: Any, ragged: int) -> None:
+    """`x.shape` contains an object for an irregular dimension, which `reshape` and `view` take as a size."""
+    components = X if ragged == 1 else [one.T for one in X]
+    x = lay(components, ragged)
+    for function in (pn.reshape, pn.view) if x.is_contiguous() else (pn.reshape,):
+        for shape in (x.shape, [-1, *x.shape[1:]]):
+            assert_same(function(x, shape), components)
+        assert_same(function(x, (*x.shape, 1)), [one[..., None] for one in components])
+
+
 # ---- what is handed out ---------------------------------------------------------------------------------------------
 
 

@@ -100,7 +100,14 @@ ALWAYS: list[ErrorInput] = [
     (lambda nest: nest(X).to(None), DTypeError, "to: None is neither a dtype nor a device"),
     (lambda nest: nest(X).astype("floaty"), DTypeError, "is not a dtype"),
     (lambda nest: nest(X).pin_memory(), DeviceError, "pin_memory: an array on 'cpu' cannot be pinned"),
-    (lambda nest: pn.narrow(nest(X), 1, [0, 0], 1), StructureError, "narrow: start has shape (2,). Give an integer."),
+    *[(lambda nest, dim=dim, one=one: pn.narrow(nest(X), dim, *one), kind, text)
+      for dim in (0, 1, 2) for kind, text, *one in (
+          (StructureError, "narrow: start has shape (2,). Give an integer.", [0, 0], 1),
+          (StructureError, "narrow: length has shape (3,). Give an integer.", 0, [1, 1, 1]),
+          (StructureError, "narrow: length has shape (1, 1). Give an integer.", 0, [[1]]),
+          (DTypeError, "integer", 0.0, 1), (DTypeError, "integer", 0, True),
+          (ArgumentError, "length is missing. Give an integer."))],
+    (lambda nest: pn.narrow(nest(X), 2, 1, 3), StructureError, "size (3)"),
     (lambda nest: pn.narrow(nest(X), 0, 2, 2), StructureError, "size"),
     (lambda nest: pn.narrow(nest(X), 0, 2**70, 1), StructureError, "start holds an integer that is beyond int64"),
     (lambda nest: pn.embedding(pn.ones(3, 2), nest(X)), ArgumentError, "must be dense"),
@@ -147,6 +154,10 @@ FILLED: list[ErrorInput] = [
     (lambda nest: nest(X)[nest(MASK[:2])], StructureError, "2 components picks from 3 dimensions and 3 components"),
     *[(lambda nest, size=size: pn.to_padded_array(nest(X), 0.0, size), ShapeError, "Truncation is not supported")
       for size in ((3, 2, 3), (2, 4, 3))],
+    *[(lambda nest, one=one: pn.narrow(nest(X), *one), StructureError,
+       f"narrow: entry {entry}: start ({one[1]}) + length ({one[2]}) ") for entry, one in (
+          (1, (1, 0, 2)), (1, (1, 2, 0)), (1, (-2, 1, 1)), (0, (1, 0, 4)), (0, (2, 1, 4)), (0, (2, 5, 0)),
+          (0, (1, -1, 1)), (0, (2, 0, -1)), (0, (0, 1, 3)), (0, (1, 2**62, 2**62)))],
     (lambda nest: nest(X).to_dense(), StructureError, "to_dense: component 1 has shape (0, 3)"),
     (lambda nest: setitem(nest(X), [0, 0], 1.0), StructureError, "the index names it twice"),
     (lambda nest: setitem(nest(FULL), (ALL, 0), np.zeros((3, 4, 5))), ShapeError, ""),

@@ -90,8 +90,8 @@ ALWAYS: list[ErrorInput] = [
     (lambda nest: pn.clamp(nest(BYTES), 0, 300), OverflowError, "300"),
     (lambda nest: nest(BYTES).clamp_(0.5), DTypeError, "int8"),
     (lambda nest: nest(BYTES).reciprocal_(), DTypeError, "int8"),
-    *[(lambda nest, x=x, wrong=wrong: pn.where(nest(BOOLS), wrong, nest(x)), OverflowError,
-       "out of bounds for") for x, wrong in
+    *[(lambda nest, x=x, wrong=wrong, step=step: pn.where(nest(BOOLS), *(wrong, nest(x))[::step]), OverflowError,
+       "out of bounds for") for step in (1, -1) for x, wrong in
       ((BYTES, 300), (UNSIGNED, -1), (INTS, 2**70), (HALVES, 1e5), (VECTORS, -(2**2000)))],
     (lambda nest: pn.where(nest(INTS), nest(INTS), 0), DTypeError, "where: condition must be bool, not int64"),
     (lambda nest: pn.where(nest(MASK), distinct((1, 3, 1, 2)), 0.0), ShapeError, "(1, 3, 1, 2)"),
@@ -121,7 +121,9 @@ ALWAYS: list[ErrorInput] = [
     *rows(RUNWISE[:3], lambda f, nest: f(nest(HALVES), 1, dtype=pn.int64), DTypeError, "int64"),
     *[(lambda nest, wrong=wrong: pn.var(nest(X), correction=wrong), ArgumentError, "var: correction")
       for wrong in (-1, NAN, True, "unbiased", None)],
-    (lambda nest: pn.std(nest(X), correction=-1), ArgumentError, "std: correction"),
+    *rows(("argmax", "argmin"), lambda f, nest: f(nest(X)), ArgumentError,
+          "{}: the elements of a nested array have no common order"),
+    *rows(("argmax", "argmin"), lambda f, nest: f(nest(X), (1,)), ArgumentError, "{}: dim must be an integer"),
     (lambda nest: pn.sum(nest(X), 1, dtype=np.complex128), DTypeError, "complex128"),
     (lambda nest: pn.mean(nest(X), 1, dtype=pn.int64), DTypeError, "mean: "),
     (lambda nest: np.cumsum(nest(X)), ArgumentError, "axis"),
@@ -145,6 +147,8 @@ ALWAYS: list[ErrorInput] = [
        f"embedding: indices must be integers, these are {dtype}") for dtype in ("float64", "bool")],
     (lambda nest: pn.embedding(nest(INDICES), TABLE, 4), IndexOutOfRange,
      "embedding: padding_idx 4 is not one of the 4 rows of weight. Give an integer from -4 to 3, or None."),
+    (lambda nest: pn.embedding(nest([np.zeros(0, int)]), np.zeros((0, 3)), 0), IndexOutOfRange,
+     "padding_idx 0 is not one of the 0 rows of weight. Give None."),
     *[(lambda nest, shape=shape: pn.embedding(nest(INDICES), distinct(shape)), ShapeError,
        "embedding: weight must have shape (V, E)") for shape in ((4,), (4, 3, 1), ())],
     *[(lambda nest, t=t: pn.cross_entropy(nest(SCORES), nest([y.astype(t) for y in TARGETS])), DTypeError,
@@ -192,7 +196,7 @@ FILLED: list[ErrorInput] = [
     (lambda nest: nest(X).allclose(nest(X)[1:]), StructureError, "3 and 2 components"),
     *rows(NOTHING_TO_CHOOSE, lambda f, nest: f(nest(X), 1), EmptyReductionError, "{}: component 1, of shape (0, 2)"),
     *rows(("amax", "amin"), lambda f, nest: f(nest(X), (1, 2)), EmptyReductionError, "component 1, of shape (0, 2)"),
-    *rows(("amax", "amin"), lambda f, nest: f(nest([np.zeros((0, 2))])), EmptyReductionError, "{}: "),
+    *rows(("amax", "amin"), lambda f, nest: f(nest([np.zeros((0, 2))])), EmptyReductionError, "no elements"),
     *rows(("amax", "amin"), lambda f, nest: f(nest([np.zeros((2, 0)), np.zeros((1, 0))]), 2), EmptyReductionError,
      "{}"),
     (lambda nest: pn.embedding(nest([*INDICES[:2], np.array([1, 4, 2])]), TABLE), IndexOutOfRange,
@@ -211,6 +215,7 @@ FILLED: list[ErrorInput] = [
 M = pn.array(np.arange(6.0).reshape(2, 3))
 I8, U8, F32, FLAGS = (pn.array([1, 0], dtype=dtype) for dtype in ("int8", "uint8", "float32", "bool"))
 LABELS = pn.array([0, 1])
+RAGGED = pn.nested_array(batch([(2, 1), (1, 2)]), layout=pn.strided)
 DENSE: list[ErrorInput] = [
     *rows(NO_BOOLS, lambda f: f(FLAGS), DTypeError, "{}: takes numbers, not bool"),
     *rows(("gelu", "silu"), lambda f: f(I8), DTypeError, "{}: takes floating point, not int8"),
@@ -223,6 +228,11 @@ DENSE: list[ErrorInput] = [
     *rows(REDUCTIONS, lambda f: f(pn.array(1.0), 0), DimensionError, "no dimensions"),
     *rows(RUNWISE, lambda f: f(pn.array(1.0), 0), DimensionError, "no dimensions"),
     *rows(NOTHING_TO_CHOOSE, lambda f: f(pn.zeros(2, 0), 1), EmptyReductionError, "{}: dimension 1"),
+    *rows(("argmax", "argmin"), lambda f: f(pn.zeros(0, 3)), EmptyReductionError,
+          "{}: an array of shape (0, 3) has no"),
+    *rows(("argmax", "argmin"), lambda f: f(M, (0, 1)), ArgumentError, "{}: dim must be an integer"),
+    *rows(("amax", "amin"), lambda f: f(RAGGED, 0), EmptyReductionError, "(1, 1)"),
+    *rows(("var", "std"), lambda f: f(M, correction=-1), ArgumentError, "{}: correction"),
     *rows(("softmax", "log_softmax"), lambda f: f(I8, 0), DTypeError, "{}: needs a floating point array"),
     *rows(("softmax", "log_softmax"), lambda f: f(F32, 0, dtype="int64"), DTypeError, "{}: "),
     (lambda: FLAGS - FLAGS, DTypeError, "sub: bools"),

@@ -98,7 +98,7 @@ ALWAYS: list[ErrorInput] = [
     (lambda nest: nest(X).flatten(1, 3), DimensionError, "[-3, 2]"),
     (lambda nest: nest(ONES).expand(-1, -1, 5), ShapeError, "expand: shape (-1, -1, 5) has 3 sizes"),
     *[(lambda nest, shape=shape: nest(ONES).expand(*shape), ShapeError, "expand: dimension ")
-      for shape in ((-1, 4, 5, 3), (-1, -1, 5, 6), (-1, -1, -2, -1), (6, -1, 1, 3))],
+      for shape in ((2, -1, 5, 3), (-1, 4, 5, 3), (-1, -1, 5, 6), (-1, -1, -2, -1), (6, -1, 1, 3))],
     # joining
     (lambda nest: pn.cat([nest(X), nest(VECTORS)]), StructureError, "cat: array 1 has 2 dimensions and array 0 has 3"),
     (lambda nest: pn.cat([nest(X), pn.zeros(3, 2, 4)]), StructureError, "nest its components first"),

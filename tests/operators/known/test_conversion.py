@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -71,6 +73,15 @@ class TestPadding:
         assert_same(out, padded(X, 5.0))
 
 
+NARROWED = {
+    "first": batch([(3, 2), (1, 2), (2, 2)]),
+    "last": batch([(2, 3), (2, 1)]),
+    "equal": batch([(2, 3), (2, 3)]),
+    "irregular": batch([(3, 1), (2, 4)]),
+    "empty": batch([(0, 2), (3, 2)]),
+}
+
+
 class TestNarrow:
     @pytest.mark.parametrize(
         ("start", "length"),
@@ -98,6 +109,37 @@ class TestNarrow:
         result = pn.narrow(lay(X), 0, 1, 2)
         assert_same(result, X[1:])
         assert result.layout is layout and len(pn.narrow(lay(X), 0, 3, 0)) == 0
+
+    @pytest.mark.parametrize("components", NARROWED.values(), ids=NARROWED)
+    @pytest.mark.parametrize("dim", [0, 1, 2, -1])
+    def test_every_range_of_a_nested_array(self, layout: Any, placement: str, components: Any, dim: int) -> None:
+        """Values, gradients and memory are those of NumPy's slices of each component."""
+        irregular = [axis + 1 for axis in (0, 1) if len({x.shape[axis] for x in components}) > 1]
+        if layout is pn.jagged and len(irregular) == 2:
+            return
+        ragged = irregular[0] if irregular else 1
+        sizes = [len(components)] if dim == 0 else [x.shape[dim - 1 if dim > 0 else dim] for x in components]
+        for start, stop in itertools.combinations_with_replacement(range(min(sizes) + 1), 2):
+            entries = slice(start, stop)
+            index = (entries,) if dim == 1 else (slice(None), entries)
+            made = place(components, layout, placement, ragged, grad=True)
+            result = pn.narrow(made.array, dim, start, stop - start)
+            assert result.layout is layout and result.ndim == made.array.ndim
+            if dim or start < stop:
+                assert_same(result.detach(), components[entries] if dim == 0 else [x[index] for x in components])
+            (result * 3.0).sum().backward()
+            gradient = [np.zeros(x.shape) for x in components]
+            for g in gradient[entries] if dim == 0 else [g[index] for g in gradient]:
+                g += 3.0
+            assert_same(made.gradient(), gradient)
+            written = place(components, layout, placement, ragged).array
+            pn.narrow(written, dim, start, stop - start).fill_(-7.0)
+            assert_same(written, [np.where(g == 3.0, -7.0, x) for g, x in zip(gradient, components, strict=True)])
+
+    def test_any_range_along_the_ragged_dimension_of_no_components(self, layout: Any) -> None:
+        x = nest([np.ones((3, 4)), np.ones((1, 4))], layout)[:0]
+        assert pn.narrow(x, 1, 3, 2).shape == pn.narrow(x, 1, 0, 0).shape == x.shape
+        assert pn.narrow(x, 2, 1, 2).shape == (*x.shape[:2], 2)
 
     def test_padding_is_undone(self, layout: Any, placement: str) -> None:
         x = nest(X, layout, placement)
@@ -142,7 +184,9 @@ def test_gradients_pass_a_change_of_dtype_and_layout(convert: Any, layout: Any, 
         convert(made.array, pn.float32).to(layout=other).contiguous().sum().backward()
         assert_same(made.gradient(), [np.ones(x.shape) for x in X])
         made.buffer.grad = None
-        made.array.to(layout=other).backward(nest(X, other))
+        moved = made.array.to(layout=other)
+        assert moved.layout is other
+        moved.backward(nest(X, other))
         assert_same(made.gradient(), X)
     half = pn.array(np.array([1.0, 2.0]), requires_grad=True)
     convert(half, pn.float16).backward(pn.array([0.5, 3], dtype=pn.float16))
@@ -185,6 +229,37 @@ def test_pieces_of_an_array_joined_again(layout: Any, placement: str, dim: int) 
     made.buffer.grad = None
     (pn.cat([made.array, made.array], dim).sum() + pn.stack([made.array] * 2, dim + 1).sum()).backward()
     assert_same(made.gradient(), [np.full(x.shape, 4.0) for x in components])
+
+
+SHAPES: list[tuple[Callable[[Any], Any], list[tuple[int, ...]]]] = [
+    (lambda x: x.squeeze(), [(3, 2)]), (lambda x: x.squeeze(0), [(3, 1, 2)]), (lambda x: x.squeeze(-2), [(1, 3, 2)]),
+    (lambda x: x.squeeze((0, 2)), [(3, 2)]), (lambda x: x.squeeze(()), [(1, 3, 1, 2)]),
+    (lambda x: x.flatten(), [(6,)]), (lambda x: x.flatten(1), [(1, 6)]), (lambda x: x.flatten(0, 1), [(3, 1, 2)]),
+    (lambda x: x.flatten(-2, 3), [(1, 3, 2)]), (lambda x: x.flatten(1, 1), [(1, 3, 1, 2)]),
+    (lambda x: x.sum().flatten(), [(1,)]),
+    (lambda x: x.chunk(2, 1), [(1, 2, 1, 2), (1, 1, 1, 2)]), (lambda x: x.chunk(5, 3), [(1, 3, 1, 1)] * 2),
+    (lambda x: pn.arange(7).chunk(5), [(2,), (2,), (2,), (1,)]), (lambda x: x[:0].chunk(3), [(0, 3, 1, 2)] * 3),
+    (lambda x: x.split(2, 1), [(1, 2, 1, 2), (1, 1, 1, 2)]), (lambda x: x[:0].split(3), [(0, 3, 1, 2)]),
+    (lambda x: x.split((2, 1), 1), [(1, 2, 1, 2), (1, 1, 1, 2)]),
+    (lambda x: x[:0].unbind(), []), (lambda x: x[:, :, :, :0].unbind(1), [(1, 1, 0)] * 3),
+    (lambda x: x.expand(2, -1, 4, 2), [(2, 3, 4, 2)]), (lambda x: x.broadcast_to((2, 1, 3, 1, 2)), [(2, 1, 3, 1, 2)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", range(len(SHAPES)))
+def test_shapes_of_dense_arrays(row: int) -> None:
+    call, due = SHAPES[row]
+    found = call(pn.zeros(1, 3, 1, 2))
+    assert [one.shape for one in (found if isinstance(found, tuple | list) else [found])] == due
+
+
+def test_joined_arrays_are_strided_if_their_ragged_dimensions_or_widths_differ() -> None:
+    wider = batch([(2, 3), (0, 3), (3, 3)], 3)
+    joined = pn.cat([nest(X), nest(wider)])
+    assert_same(joined, [*X, *wider])
+    turned = [nest(TURNED, pn.jagged, "packed", 2), nest(TURNED, pn.jagged, "holes", 2).transpose(1, 2)]
+    assert joined.layout is pn.cat([nest(X), turned[0]]).layout is pn.strided
+    assert_same(pn.cat([nest(X), turned[1]], 2), [np.concatenate([x, x], 1) for x in X])
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)

@@ -48,6 +48,10 @@ def test_integers_are_those_of_python(lay: Any, layout: Any, name: str) -> None:
         assert_same(ours(lay(integers(A)), two), integers([[function(x, 2) for x in one] for one in A], dtype))
         assert_same(ours(three, lay(integers(B))), integers([[function(3, x) for x in one] for one in B], dtype))
     assert ours(pn.array(A[0]), pn.array(B[0])).tolist() == due[0]
+    if dtype is np.bool_:  # of which 300 is one, beside int8 as well
+        assert_same(
+            ours(lay(integers(A, np.int8)), 300), integers([[function(x, 300) for x in one] for one in A], dtype)
+        )
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.int64])
@@ -72,6 +76,16 @@ def test_floats_are_divided_as_python_divides(lay: Any, name: str) -> None:
     for divisor in FLOATS:
         due = [np.array([PYTHON[name](a, divisor) for a in one]) for one in (FLOATS, [2.0])]
         assert_same(getattr(pn, name)(lay([np.array(FLOATS), np.array([2.0])]), divisor), due)
+
+
+@pytest.mark.parametrize("name", ["floor_divide", "remainder"])
+def test_a_zero_that_divides_no_element_is_not_refused(lay: Any, name: str) -> None:
+    none = lay(integers([[], []]))
+    for divisor in (0, np.zeros((2, 1), np.int64), none):
+        assert_same(getattr(pn, name)(none, divisor), integers([[], []]))
+    in_gaps = pn.nested_array_from_jagged(pn.array([1, 0, 2, 0, 3]), [0, 2, 4, 5], [1, 1, 1])
+    due = [[PYTHON[name](5, 1)], [PYTHON[name](6, 2)], [PYTHON[name](7, 3)]]
+    assert_same(getattr(pn, name)(lay(integers([[5], [6], [7]])), in_gaps), integers(due))
 
 
 @pytest.mark.parametrize("device", ["cpu", "plain", "emulated"])
@@ -105,6 +119,7 @@ def test_functions_of_integers(lay: Any) -> None:
     assert_same(pn.isnan(lay(ints)), [np.array([False, False])] * 2)
     assert_same(abs(lay(ints)), [np.array([100, -128], np.int8), np.array([11, 0], np.int8)])
     assert_same(-lay(ints), [np.array([-100, -128], np.int8), np.array([-11, 0], np.int8)])
+    assert_same(pn.sgn(lay(ints)), [np.array([1, -1], np.int8), np.array([1, 0], np.int8)])
     assert_same(pn.relu(lay(ints)), [np.array([100, 0], np.int8), np.array([11, 0], np.int8)])
 
 

@@ -275,6 +275,36 @@ class TestCrossEntropy:
         assert np.isnan(found.item()) and np.isnan(np.asarray(scores.grad[0])).all()
 
 
+INDICES, TABLE = [np.array([3, 0]), np.array([], np.int64), np.array([1, 1, 2])], distinct((4, 3))
+
+
+@pytest.mark.parametrize("row", range(-4, 4))
+def test_the_padding_row_of_an_embedding_has_no_gradient(lay: Any, layout: Any, row: int) -> None:
+    cotangent, expected = [g.copy() for g in batch([(2, 3), (0, 3), (3, 3)], 4)], np.zeros((4, 3))
+    for index, g in zip(INDICES, cotangent, strict=True):
+        for number, one in zip(index, g, strict=True):
+            expected[number] += one if number != row % 4 else 0
+            one += np.nan if number == row % 4 else 0  # which must not reach the row
+    table = pn.array(TABLE, requires_grad=True)
+    result = pn.embedding(lay(INDICES), table, row)
+    assert_same(result.detach(), [TABLE[i] for i in INDICES])
+    result.backward(nest(cotangent, layout))
+    assert table.grad is not None and table.grad.tolist() == expected.tolist()
+    for index, g in zip(INDICES, cotangent, strict=True):  # of dense indices too
+        own = pn.array(TABLE, requires_grad=True)
+        pn.embedding(pn.array(index), own, padding_idx=row).backward(pn.array(g))
+        assert own.grad is not None and not own.grad.numpy()[row].any() and np.isfinite(own.grad.numpy()).all()
+
+
+def test_second_derivatives_leave_the_padding_row_out(lay: Any) -> None:
+    table = pn.array(TABLE, requires_grad=True)
+    (first,) = pn.grad((pn.embedding(lay(INDICES), table, 1) ** 2).sum(), [table], create_graph=True)
+    (second,) = pn.grad(first.sum(), [table])
+    counts = np.bincount(np.concatenate(INDICES), minlength=4)[:, None] * (np.arange(4) != 1)[:, None]
+    assert first.tolist() == (2 * counts * TABLE).tolist()
+    assert second.tolist() == np.broadcast_to(2.0 * counts, TABLE.shape).tolist()
+
+
 def test_embedding_by_loops(lay: Any, layout: Any) -> None:
     table, indices = distinct((4, 3)), [np.array([[3, 0]]), np.zeros((0, 2), np.int64), np.array([[1, 1], [2, 1]])]
     for kind in (np.int8, np.uint8, np.int32, np.int64):

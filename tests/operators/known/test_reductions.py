@@ -92,6 +92,24 @@ def test_positions_are_counted_within_components(lay: Any, ours: Any, name: str)
     assert of_ours(lay(x), 0).tolist() == [[numbers[k] for k in of_numpy(some, 0)] for some, numbers in present]
 
 
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+@pytest.mark.parametrize("shape", [(), (1,), (5,), (2, 3), (3, 1, 4), (2, 2, 2, 3)])
+@pytest.mark.parametrize("kind", [np.bool_, np.int8, np.uint8, np.int64, np.float16, np.float64])
+def test_the_position_among_all_elements(name: str, shape: tuple[int, ...], kind: Any) -> None:
+    of_numpy, of_ours, count = getattr(np, name), getattr(pn, name), math.prod(shape)
+    for step in range(3):
+        numbers = ((np.arange(count) * 7 + step) % 5).astype(kind).reshape(shape)  # with ties
+        for values in (numbers, numbers.T):  # in C order, whatever the memory
+            x = pn.array(values)
+            for found in (of_ours(x), getattr(x, name)(None), of_numpy(x, axis=None)):
+                assert (found.shape, found.dtype, found.item()) == ((), np.int64, of_numpy(values))
+            kept = of_ours(x, keepdim=True)
+            assert (kept.shape, kept.item()) == ((1,) * len(shape), of_numpy(values))
+    if kind is np.float64 and count > 3:
+        numbers.reshape(-1)[1:4] = np.nan, np.inf, np.nan  # the first NaN is the greatest, and the least
+        assert of_ours(pn.array(numbers)).item() == 1
+
+
 @pytest.mark.parametrize("how", TABLE.values(), ids=list(TABLE))
 def test_of_no_elements(how: Reduction, lay: Any) -> None:
     """The table of the code says what a segment without elements gives, for dense arrays and segments alike."""
@@ -137,6 +155,8 @@ def test_variances_are_those_of_fractions(name: str, layout: Any, correction: fl
     for x in (nest(rows, layout), nest(rows, layout, "holes")):
         np.testing.assert_allclose(getattr(pn, name)(x, 1, correction=correction).numpy(), due, rtol=1e-15)
         np.testing.assert_allclose(getattr(np, name)(x, axis=1, ddof=correction).numpy(), due, rtol=1e-15)
+    without_divisor = [getattr(pn, name)(pn.array(row), correction=math.inf).item() for row in (rows[0], rows[4])]
+    np.testing.assert_array_equal(without_divisor, [math.inf, math.nan])
     for row, number in zip(rows, due, strict=True):
         np.testing.assert_allclose(getattr(pn, name)(pn.array(row), correction=correction).numpy(), number, rtol=1e-15)
 
