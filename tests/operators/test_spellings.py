@@ -18,9 +18,10 @@ from pynested.surface.passing import PUBLIC
 from pynested.surface.ufuncs import ufuncs
 from pynested.tables.reductions import REDUCTIONS
 
-from ..batches import Batch, Call, Operand
+from ..batches import Batch, Call
 from ..calls import CALLS
 from ..nests import DENSE, JAGGED, STRIDED, Kind, assert_same, nest, plain
+from ..support.samples import sample_arguments
 
 METHODS = methods(PUBLIC)
 UFUNCS = {function.__name__: ufunc for ufunc, function in ufuncs(PUBLIC).items()}
@@ -34,12 +35,7 @@ AXES = [name for name, function in PUBLIC.items() if "axis" in inspect.signature
 
 def sample(call: Call, kind: Kind) -> list[Any]:
     """Return the arguments of a sample call on two components, or on a dense array."""
-    batch = Batch(kind, (2, 2) if kind is DENSE else (2, 1))
-
-    def made(one: Any) -> Any:
-        return nest(one.components, kind.layout, "packed", one.ragged) if isinstance(one, Operand) else pn.array(one)
-
-    return call.given(batch, made)
+    return sample_arguments(call, Batch(kind, (2, 2) if kind is DENSE else (2, 1)))[0]
 
 
 def samples_of(names: Any, samples: list[tuple[Call, Kind]]) -> Any:

@@ -13,9 +13,10 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import PynestedError
 
-from ..batches import Batch, Call, Operand
+from ..batches import Batch, Call
 from ..calls import CALLS
 from ..nests import DENSE, KINDS, Kind, place
+from ..support.samples import sample_arguments
 
 
 @pytest.fixture(autouse=True)
@@ -43,16 +44,9 @@ def pulled(result: Any) -> None:
 
 
 def one_call(call: Call, kind: Kind, lengths: tuple[int, ...], placement: str) -> None:
-    def new(value: Any) -> Any:
-        """An array that wants a gradient."""
-        if isinstance(value, Operand):
-            wanted = value.components.dtype.kind == "f"
-            return place(value.components, kind.layout, placement, value.ragged, wanted).array
-        return pn.array(value, requires_grad=value.dtype.kind == "f")
-
-    given = call.given(Batch(kind, lengths), new)
+    arguments, keywords = sample_arguments(call, Batch(kind, lengths), placement, grad=True)
     try:
-        pulled(call.function(*given, **call.keywords))
+        pulled(call.function(*arguments, **keywords))
     except PynestedError:
         return  # which calls are refused is looked at elsewhere
 

@@ -15,9 +15,10 @@ import pytest
 import pynested as pn
 from pynested.autograd import flatten
 
-from ...batches import Batch, Call, Operand, mapped
+from ...batches import Batch, Call
 from ...calls import CALLS
-from ...nests import DENSE, PLACEMENTS, Kind, place, plain
+from ...nests import DENSE, PLACEMENTS, Kind, plain
+from ...support.samples import sample_arguments
 from .stand_in import synchronized
 from .test_device_errors import KINDS, elsewhere
 
@@ -45,23 +46,15 @@ def computed(call: Call, kind: Kind, placement: int, device: str, dtype: Any = n
     """Return the result of a sample input on a device, and the gradients of its operands."""
     leaves = []
 
-    def made(operand: Any) -> Any:
-        if isinstance(operand, Operand):
-            x = place(operand.components, kind.layout, PLACEMENTS[placement], operand.ragged).array
-        else:
-            x = pn.array(operand, device="cpu")
+    def moved(x: Any) -> Any:
         if x.dtype.kind != "f":
             return x.to(device)
         leaves.append(x.to(device, dtype).detach().requires_grad_())
         return leaves[-1]
 
-    def argument(value: Any) -> Any:
-        return {name: made(one) for name, one in value.items()} if isinstance(value, dict) else mapped(made, value)
-
     batches = [Batch(kind, (2, 2))] if kind is DENSE else [Batch(kind, lengths) for lengths in BATCHES]
     batch = next(one for one in batches if call.refuses(one) is None)
-    arguments = [argument(value) for value in call.arguments(batch)]
-    keywords = {name: argument(value) for name, value in call.keywords.items()}
+    arguments, keywords = sample_arguments(call, batch, PLACEMENTS[placement], change=moved)
     synchronized.clear()
     result = call.function(*arguments, **keywords)
     outputs = [y for y in flatten(result)[0] if y.requires_grad]

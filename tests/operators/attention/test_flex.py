@@ -205,6 +205,15 @@ def test_log_sums_and_greatest_scores_are_returned_as_requested() -> None:
         np.testing.assert_array_equal(aux.max_scores.numpy(), np.minimum(due, 0))
 
 
+def test_log_sums_and_greatest_scores_are_those_of_pairs_that_meet() -> None:
+    mask = pn.create_block_mask(lambda b, h, i, j: i > j, 1, 1, 3, 3, BLOCK_SIZE=2)
+    _, aux = flex(X, X, X, block_mask=mask, scale=0.5, return_aux=pn.AuxRequest(True, True))
+    scores = np.where(np.tri(3, k=-1) > 0, X.numpy() @ X.numpy().swapaxes(2, 3) / 2, -np.inf)
+    np.testing.assert_allclose(aux.max_scores.numpy(), scores.max(-1), rtol=1e-14)
+    sums = np.exp(scores).sum(-1)
+    np.testing.assert_allclose(aux.lse.numpy(), np.log(sums, out=np.full_like(sums, -np.inf), where=sums > 0), 1e-12)
+
+
 def test_greatest_scores_are_constant() -> None:
     """Neither a gradient nor a tangent flows through them; those of the other results stay."""
     x, tangent = (pn.array(distinct((1, 2, 3, 2), seed)) for seed in range(2))
