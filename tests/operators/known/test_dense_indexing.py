@@ -80,22 +80,6 @@ def test_dense_arrays_by_anything(index: tuple[Any, ...], order: Any) -> None:
     np.testing.assert_array_equal(written.numpy(), bare)
 
 
-@pytest.mark.parametrize(
-    ("index", "shape"),
-    [
-        ((ALL, [0, 1]), (2, 2, 4, 2)),
-        ((ALL, 0, [0, 1, 2]), (2, 3, 2)),
-        (([0, 1, 0], ALL, [1, 2, 3]), (3, 3, 2)),
-        ((ALL, [[0], [1]], ALL, [0, 1]), (2, 2, 2, 4)),
-        ((..., [1]), (2, 3, 4, 1)),
-        ((ALL, np.eye(3, 4) > 0), (2, 3, 2)),
-    ],
-    ids=str,
-)
-def test_the_position_of_what_lists_pick(index: tuple[Any, ...], shape: tuple[int, ...]) -> None:
-    assert pn.zeros(2, 3, 4, 2)[index].shape == shape
-
-
 @pytest.mark.parametrize("shape", [(2, 3), (1, 2, 1, 3), (0, 2), (2, 0)])
 def test_an_array_of_any_shape_names_entries(shape: tuple[int, ...]) -> None:
     x, at = distinct((4, 2, 3)), np.arange(np.prod(shape, dtype=int)).reshape(shape) % 4 - 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from typing import Any
@@ -10,7 +11,6 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import DTypeError
 
 from ...nests import LAYOUTS, assert_same, batch, everywhere, nest
 
@@ -123,42 +123,6 @@ def test_functions_of_integers(lay: Any) -> None:
     assert_same(pn.relu(lay(ints)), [np.array([100, 0], np.int8), np.array([11, 0], np.int8)])
 
 
-def test_functions_at_the_edges(lay: Any) -> None:
-    x = lay([np.array([-np.inf, -0.0, 0.0]), np.array([np.inf, np.nan, -1.0])])
-    nan, inf = np.nan, np.inf
-    for name, components in {
-        "exp": ([0.0, 1.0, 1.0], [inf, nan, math.exp(-1)]),
-        "log": ([nan, -inf, -inf], [inf, nan, nan]),
-        "sin": ([nan, -0.0, 0.0], [nan, nan, math.sin(-1)]),
-        "tanh": ([-1.0, -0.0, 0.0], [1.0, nan, math.tanh(-1)]),
-        "abs": ([inf, 0.0, 0.0], [inf, nan, 1.0]),
-        "neg": ([inf, 0.0, -0.0], [-inf, nan, 1.0]),
-        "reciprocal": ([-0.0, -inf, inf], [0.0, nan, -1.0]),
-        "relu": ([0.0, 0.0, 0.0], [inf, nan, 0.0]),
-    }.items():
-        for found, due in zip(getattr(pn, name)(x), components, strict=True):
-            np.testing.assert_allclose(found.numpy(), due, rtol=1e-15)
-            assert (np.signbit(found.numpy()) == np.signbit(due))[~np.isnan(due) & (name != "relu")].all(), name
-    assert pn.silu(lay([np.array([-1000.0, inf]), np.array([0.0])]))[0].tolist() == [0.0, inf]
-    assert np.isnan((x - x)[0].tolist()[0]) and (x - x)[0].tolist()[1:] == [0.0, 0.0]
-    assert (lay([np.array([1.0, -1.0, 0.0])]) / -0.0)[0].tolist()[:2] == [-inf, inf]
-
-
-def test_clamp(lay: Any, layout: Any) -> None:
-    components = [np.array([-2.0, 0.5, 3.0]), np.array([1.0, np.nan])]
-    x = lay(components)
-    assert_same(pn.clamp(x), components)
-    assert_same(pn.clamp(x, 0, 1), [np.array([0.0, 0.5, 1.0]), np.array([1.0, np.nan])])
-    assert_same(x.clamp(max=1), [np.array([-2.0, 0.5, 1.0]), np.array([1.0, np.nan])])
-    assert_same(x.clamp(2, 1), [np.array([1.0, 1.0, 1.0]), np.array([1.0, np.nan])])
-    low = nest([np.array([0.0, np.nan, 4.0]), np.array([-1.0, 0.0])], layout)
-    assert_same(pn.clamp(x, low), [np.array([0.0, np.nan, 4.0]), np.array([1.0, np.nan])])
-    assert_same(pn.clamp(pn.array([[0.25], [2.0]]), low, 3.0), [np.array([0.25, np.nan, 3.0]), np.array([2.0, 2.0])])
-    whole = lay([np.array([-100, 5], np.int8), np.array([100], np.int8)])
-    assert_same(pn.clamp(whole, -3, 7), [np.array([-3, 5], np.int8), np.array([7], np.int8)])
-    assert_same(pn.clamp(whole, 0.5), [np.array([0.5, 5.0]), np.array([100.0])])
-
-
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("function", "sign"), [(pn.add, 1), (pn.sub, -1)], ids=["add", "sub"])
 def test_alpha_multiplies_after_promotion(form: str, function: Any, sign: int) -> None:
@@ -180,20 +144,7 @@ def test_alpha_multiplies_after_promotion(form: str, function: Any, sign: int) -
     assert result(of(np.int8(0)), of(np.int8(100)), 2) == (np.int8, [sign * -56])
     assert result(of(np.int8(0)), 100, 2) == (np.int8, [sign * -56])
     assert result(1, of(np.int8(100)), 2) == (np.int8, [1 + sign * -56])
-    for a, b, alpha in (
-        (small, small, 300),
-        (small, 1, 128),
-        (3, small, -(2**70)),
-        (small, 300, 2),
-        (of(1, 1), small, 2**63),
-    ):
-        with pytest.raises(OverflowError, match=f"^{function.__name__}: .* out of bounds for int"):
-            function(a, b, alpha=alpha)
-    flags = of(True, False)
-    assert result(flags, of(1, 1), 2) == (np.int64, [1 + sign * 2, sign * 2])
-    if function is pn.sub:
-        with pytest.raises(DTypeError, match="bools"):
-            pn.sub(flags, flags, alpha=2)
+    assert result(of(True, False), of(1, 1), 2) == (np.int64, [1 + sign * 2, sign * 2])
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -220,15 +171,6 @@ def test_integers_beyond_every_dtype_are_compared(dtype: str, lay: Any) -> None:
     if dtype == "int8":
         assert_same(lay([np.array([-128, 127], np.int8)]) < 300, [np.array([True, True])])
         assert_same(lay([np.array([-128, 127], np.int8)]) != -300, [np.array([True, True])])
-
-
-def test_logical_not(lay: Any) -> None:
-    x = [np.array([0.0, -0.0, np.nan]), np.array([np.inf, 2.0])]
-    assert_same(pn.logical_not(lay(x)), [np.array([True, True, False]), np.array([False, False])])
-    for kind in (np.bool_, np.int8, np.uint8, np.float16):
-        flags = [np.array([0, 1], kind), np.array([], kind)]
-        assert_same(pn.logical_not(lay(flags)), [np.array([True, False]), np.array([], np.bool_)])
-    assert_same(~lay([np.array([True, False]), np.array([], np.bool_)]), [np.array([False, True]), np.array([], bool)])
 
 
 NEAR, WIDE = 2**53 + 1, 2.0**53
@@ -272,47 +214,22 @@ def test_equal_compares_components_only() -> None:
     assert pn.equal(nothing[0], nest([np.zeros(0)])[:0]) is False
 
 
-class TestAllclose:
-    def test_each_element_counts(self, lay: Any, layout: Any) -> None:
-        x = batch([(2, 3), (0, 3), (4, 3)])
-        for shift, expected in ((0.0, True), (1e-9, True), (1e-3, False)):
-            other = nest([one + shift for one in x], pn.strided, "holes")
-            assert pn.allclose(lay(x), other) is lay(x).allclose(other) is np.allclose(lay(x), other) is expected
-        for i, j in ((0, 0), (2, 3)):
-            moved = [one.copy() for one in x]
-            moved[i][j, 2] += 0.5
-            assert not lay(x).allclose(nest(moved, layout)) and lay(x).allclose(nest(moved, layout), atol=0.6)
-        assert lay(x)[:0].allclose(lay(x)[:0]) and lay(x)[1:2].allclose(7.0) and pn.zeros(0).allclose(1)
-        tracked = lay(x).requires_grad_()
-        assert tracked.allclose(tracked * 1.0) and tracked.grad is None
-
-    def test_the_tolerance_is_relative_to_the_second(self, lay: Any) -> None:
-        a, b = lay([np.array([10.0])]), lay([np.array([16.0])])
-        assert a.allclose(b, 0.5, 0.0) and not b.allclose(a, 0.5, 0.0)
-
-    def test_special_numbers_are_compared_as_by_numpy(self, layout: Any) -> None:
-        numbers = np.array([0.0, -0.0, 1.0, np.inf, -np.inf, np.nan, 1e308, -1e308])
-        for a in numbers:
-            for b in numbers:
-                for equal_nan in (False, True):
-                    with np.errstate(all="ignore"):
-                        expected = np.allclose(a, b, equal_nan=equal_nan)
-                    pair = nest([np.array([a])], layout), nest([np.array([b])], layout)
-                    assert pair[0].allclose(pair[1], equal_nan=equal_nan) is expected
-                    assert pn.array(a).allclose(b, equal_nan=equal_nan) is expected
-
-    def test_numbers_and_dense_arrays(self, lay: Any) -> None:
-        ones = [np.ones((2, 3)), np.ones((1, 3))]
-        assert lay(ones).allclose(1) and pn.allclose(1.0, lay(ones)) and lay(ones).allclose(np.ones(3))
-        assert pn.allclose(np.array([1.0, 2.0]), pn.array([1.0, 2.0])) and not pn.array([1.0]).allclose(2)
-        assert lay([one.astype(np.int8) for one in ones]).allclose(lay(ones))
-        assert lay([np.zeros(1)]).allclose(0, rtol=np.inf)
-        assert lay([np.array([2.0**70])]).allclose(2**70) and not lay(ones).allclose(-(2**2000))
+def test_allclose(lay: Any, layout: Any) -> None:
+    x = batch([(2, 3), (0, 3), (4, 3)])
+    for i, j in ((0, 0), (2, 3)):
+        moved = [one.copy() for one in x]
+        moved[i][j, 2] += 0.5
+        assert not lay(x).allclose(nest(moved, layout)) and lay(x).allclose(nest(moved, layout), atol=0.6)
+    assert lay(x)[:0].allclose(lay(x)[:0]) and lay(x)[1:2].allclose(7.0) and pn.zeros(0).allclose(1)
+    ones = [np.ones((2, 3)), np.ones((1, 3))]
+    assert pn.allclose(1.0, lay(ones)) and lay(ones).allclose(np.ones(3)) and not lay(ones).allclose(-(2**2000))
+    assert lay([np.array([2.0**70])]).allclose(2**70) and lay([np.zeros(1)]).allclose(0, rtol=np.inf)
+    tracked = lay(x).requires_grad_()
+    assert tracked.allclose(tracked * 1.0) and tracked.grad is None
 
 
-def test_where_reads_the_chosen_branch_only(lay: Any) -> None:
-    chosen = lay([np.array([True, False]), np.array([True])])
-    assert_same(pn.where(chosen, 1.0, lay([np.array([np.nan, np.inf]), np.array([np.nan])])),
-                [np.array([1.0, np.inf]), np.array([1.0])])  # fmt: skip
-    halves = lay([np.array([0.5, 1.5]), np.array([2.5])])
-    assert_same(pn.where(chosen, 2**60, halves), [np.array([2.0**60, 1.5]), np.array([2.0**60])])
+@pytest.mark.parametrize("equal_nan", [False, True])
+def test_special_numbers_are_compared_as_by_numpy(equal_nan: bool) -> None:
+    for a, b in itertools.product([0.0, -0.0, 1.0, np.inf, -np.inf, np.nan, 1e308, -1e308], repeat=2):
+        with np.errstate(all="ignore"):
+            assert pn.array(a).allclose(b, equal_nan=equal_nan) is np.allclose(a, b, equal_nan=equal_nan)
