@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -24,11 +23,6 @@ DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float16", "float3
 ERRORS = (ArgumentError, DTypeError, GradientError, ShapeError, StructureError, ArithmeticError, ValueError)
 FORMS = {"dense": None, "jagged": pn.jagged, "strided": pn.strided}
 TWO = [name for name in IN_PLACE if name in PAIRS or name in ("add", "sub")]
-SIGNS = {
-    "add": operator.iadd, "sub": operator.isub, "mul": operator.imul, "div": operator.itruediv, "pow": operator.ipow,
-    "floor_divide": operator.ifloordiv, "remainder": operator.imod, "bitwise_and": operator.iand,
-    "bitwise_or": operator.ior, "bitwise_xor": operator.ixor,
-}  # fmt: skip
 SHAPES = [(3, 2), (1, 2), (4, 2)]
 
 
@@ -125,19 +119,6 @@ def test_an_operand_can_be_the_array_itself_or_overlap_it(name: str, form: str) 
         assert_same(made.array, expected)
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", SIGNS)
-def test_signs_write_in_place(name: str, form: str) -> None:
-    dtype = np.float64 if name == "div" else np.int64
-    own, other = [[np.array([7, n], dtype), np.array([5, 2], dtype)] for n in (3, 4)]
-    made, second = place(own, FORMS[form], "holes"), place(other, FORMS[form])
-    assert SIGNS[name](made.array, second.array) is made.array
-    assert_same(made.array, [getattr(np, UFUNCS.get(name, name))(a, b) for a, b in zip(own, other, strict=True)])
-
-
-UFUNCS = {"sub": "subtract", "mul": "multiply", "div": "divide", "pow": "power"}
-
-
 # ---- numbers at the ends of a dtype ---------------------------------------------------------------------------------
 
 Write = Callable[[Any, np.ndarray], Any]
@@ -230,16 +211,6 @@ def test_a_recorded_array_is_written_under_no_grad_only_and_gradients_notice(nam
             square.backward()
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_an_operand_that_is_recorded_is_not_written(form: str) -> None:
-    made, tracked = place(batch(SHAPES[:1] * 2), FORMS[form]), pn.ones(1, requires_grad=True)
-    before = Memory.of(made)
-    for write in (made.array.add_, made.array.copy_, lambda value: made.array.__setitem__(0, value)):
-        with pytest.raises(GradientError, match="an operand requires grad"):
-            write(tracked)
-    assert Memory.of(made) == before
-
-
 @pytest.mark.parametrize("placement", PLACEMENTS)
 def test_values_that_do_not_fit_leave_memory_as_it_was(layout: Any, placement: str) -> None:
     backwards, first = (slice(None), slice(None, None, -1)), (slice(None), 0)
@@ -259,76 +230,6 @@ def test_values_that_do_not_fit_leave_memory_as_it_was(layout: Any, placement: s
         with pytest.raises(error):
             made.array[index] = value
         assert Memory.of(made) == before
-
-
-@pytest.mark.parametrize("lengths", [[], [0], [2], [1, 2]])
-def test_a_write_never_enlarges_a_component(layout: Any, lengths: list[int]) -> None:
-    thin, wide = (batch([(n, size) for n in lengths]) for size in (1, 3))
-    jagged = pn.nested_array_from_jagged(np.concatenate([np.zeros((0, 1)), *thin]), lengths=np.array(lengths, int))
-    x = jagged.to(layout=layout)
-    larger = pn.nested_array_from_jagged(np.concatenate([np.zeros((0, 3)), *wide]), lengths=np.array(lengths, int))
-    for value in (np.zeros(3), np.zeros((1, 1, 3)), larger, larger.to(layout=pn.strided)):
-        for write in (x.copy_, x.add_, lambda value: x.__setitem__(..., value)):
-            with pytest.raises((ShapeError, StructureError)):
-                write(value)
-    assert_same(x, thin)
-
-
-@pytest.mark.parametrize("name", sorted([*TWO, "clamp"]))
-@pytest.mark.parametrize("sizes", [[[1, 2], [3]], []], ids=["components", "no components"])
-def test_a_dense_array_takes_no_nested_result(name: str, sizes: list[Any]) -> None:
-    dtype = np.dtype(float if name in PAIRS and "i" in PAIRS[name].refused else int)
-    nested = pn.nested_array(sizes, dtype=dtype) if sizes else pn.nested_array([np.zeros(1, dtype)])[:0]
-    x = pn.array(np.ones((len(nested), 1), dtype))
-    with pytest.raises(StructureError, match=rf"^{name}_: the result is nested and cannot be written into a dense"):
-        getattr(x, f"{name}_")(nested)
-    assert x.tolist() == [[1]] * len(nested)
-
-
-def test_no_element_is_written_twice() -> None:
-    values = pn.arange(6, dtype=pn.float64)
-    jagged = pn.nested_array_from_jagged(values, [0, 0, 6], [3, 2])
-    repeated = pn.nested_array_from_strided(values, [[3]], [[0]], [0])
-    overlapping = pn.nested_array_from_strided(values, [[3, 2]], [[1, 1]], [0])
-    for x, index in ((jagged, (slice(None), 0)), (jagged, (slice(None), slice(None, None, -1)))):
-        with pytest.raises(StructureError, match="overlap"):
-            x[index] = 1.0
-    for x in (repeated, overlapping):
-        with pytest.raises(GradientError, match="places repeat"):
-            x[0] = 1.0
-        with pytest.raises(GradientError, match="places repeat"):
-            x.unbind()[0].fill_(1.0)
-        with pytest.raises(StructureError, match="overlap"):
-            x[:, ::-1] = 1.0
-    expanded = pn.nested_array([np.ones((2, 1)), np.ones((1, 1))]).expand(2, -1, 5)
-    for write in (lambda: expanded.fill_(0.0), lambda: expanded.add_(1.0)):
-        with pytest.raises((StructureError, GradientError)):
-            write()
-    assert values.tolist() == [0, 1, 2, 3, 4, 5] and expanded.tolist() == [[[1.0] * 5] * 2, [[1.0] * 5]]
-    woven = pn.nested_array_from_strided(values, [[2, 3]], [[3, 1]], [0])
-    woven[0] = 9.0
-    assert values.tolist() == [9.0] * 6
-
-
-def test_read_only_memory_is_not_written() -> None:
-    frozen = np.zeros(5)
-    frozen.setflags(write=False)
-    for index in (0, -1):
-        with pytest.raises(GradientError, match="read-only"):
-            pn.nested_array_from_jagged(frozen, [0, 5])[:, index] = 1.0
-    assert not frozen.any()
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_messages_name_the_functional_form(form: str) -> None:
-    x = place(batch(SHAPES[:1] * 2), FORMS[form], grad=True).array
-    writes = {"clone()": lambda: x.copy_(x), "pn.full_like": lambda: x.fill_(1), "pn.zeros_like": x.zero_}
-    writes |= {"pn.where": lambda: x.__setitem__(0, 1.0), "x = x.add(...)": lambda: x.add_(1)}
-    writes |= {"pn.rand_like": x.uniform_, "pn.randn_like": x.normal_}
-    for words, write in writes.items():
-        with pytest.raises(GradientError) as caught:
-            write()
-        assert words in str(caught.value)
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float16", "float64"])

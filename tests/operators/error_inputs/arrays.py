@@ -120,6 +120,7 @@ ALWAYS: list[ErrorInput] = [
         (lambda x: setitem(x, (ALL, slice(None, None, -1)), 1.0), "pn.no_grad()"),
         (lambda x: x.fill_(1), "pn.full_like"), (lambda x: x.zero_(), "zero_: this array requires grad"),
         (lambda x: x.add_(1), "x = x.add(...)"), (lambda x: x.uniform_(), "x = pn.rand_like(x)"),
+        (lambda x: x.normal_(), "x = pn.randn_like(x)"),
         (lambda x: x.detach().add_(x), "add_: an operand requires grad"))],
     *[(lambda nest, write=write, value=value: write(nest(THIN), value), StructureError, f"{name}: the operands ")
       for name, write in WRITES.items() for value in (np.zeros(3), np.zeros((1, 1, 3)))],
@@ -271,6 +272,8 @@ DENSE: list[ErrorInput] = [
         (lambda x: x.copy_(x), "clone()"), (lambda x: x.fill_(1), "pn.full_like"),
         (lambda x: x.zero_(), "pn.zeros_like"),
         (lambda x: setitem(x, 0, 1.0), "pn.where"), (lambda x: x.uniform_(), "x = pn.rand_like(x)"))],
+    *[(lambda write=write: write(pn.ones(2), wants_grad(PAIR)), GradientError, "an operand requires grad")
+      for write in (lambda x, y: x.add_(y), lambda x, y: x.copy_(y), lambda x, y: setitem(x, ..., y))],
     (lambda: view_in_no_grad(wants_grad(PAIR)).fill_(1.0), GradientError, "a view, made inside no_grad, of one that"),
     (lambda: pn.ones(1).expand(3).fill_(1.0), GradientError, "its places repeat"),
     *[(lambda x=x: setitem(x, (ALL, BACKWARDS), 1.0), StructureError, "overlap")

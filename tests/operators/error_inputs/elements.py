@@ -33,18 +33,8 @@ WIDE = batch([(2, 3), (0, 3), (4, 3)])
 COLUMNS = [x.T for x in WIDE]
 
 ARITHMETIC = (
-    "add",
-    "sub",
-    "mul",
-    "div",
-    "maximum",
-    "minimum",
-    "clamp",
-    "pow",
-    "floor_divide",
-    "remainder",
-    "logaddexp",
-)
+    "add", "sub", "mul", "div", "maximum", "minimum", "clamp", "pow", "floor_divide", "remainder", "logaddexp",
+)  # fmt: skip
 COMPARING = ("eq", "ne", "lt", "le", "gt", "ge")
 INTEGRAL = ("pow", "floor_divide", "remainder", "bitwise_and", "bitwise_or", "bitwise_xor")
 LOGICAL = ("logical_and", "logical_or", "logical_xor")
