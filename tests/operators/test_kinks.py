@@ -205,11 +205,6 @@ ON_DEVICES = [
 ]
 
 
-def zeros_and_ones(kind: str, seed: int, dtype: Any = np.float64) -> list[np.ndarray]:
-    generator = np.random.default_rng(seed)
-    return [generator.integers(0, 2, shape).astype(dtype) for shape in KINDS[kind][2]]
-
-
 def distinct_like(tree: Any) -> Any:
     """Return numbers that differ from position to position, in the form of ``tree``."""
     if isinstance(tree, list):
@@ -218,10 +213,10 @@ def distinct_like(tree: Any) -> Any:
 
 
 def like(result: Any, numbers: Any) -> Any:
-    """Return ``numbers`` as an array of the layout and device of ``result``."""
+    """Return ``numbers`` as an array of the layout of ``result``."""
     if not isinstance(result, pn.NestedArray):
-        return pn.array(numbers, device=result.device)
-    return nest(numbers, result.layout, "packed", getattr(result.structure, "ragged_dim", 1)).to(device=result.device)
+        return pn.array(numbers)
+    return nest(numbers, result.layout, "packed", getattr(result.structure, "ragged_dim", 1))
 
 
 def at(tree: Any, position: tuple[int, ...]) -> Any:
@@ -245,7 +240,8 @@ def fixed_examples(test: Any) -> Any:
 @fixed_examples
 def test_ties_share_over_all_dimensions_at_once(kind: str, placement: str, dims: tuple[int, ...], seed: int) -> None:
     layout, ragged, _ = KINDS[kind]
-    components = zeros_and_ones(kind, seed)
+    draw = np.random.default_rng(seed).integers
+    components = [draw(0, 2, shape).astype(float) for shape in KINDS[kind][2]]
     kept = [max(x.shape[d - 1] for x in components) for d in range(1, RANK) if d not in dims]
     if 0 in dims and len(segments(components, dims)) != math.prod(kept):
         return  # a position of the result without an element is refused
@@ -269,22 +265,6 @@ def test_ties_share_over_all_dimensions_at_once(kind: str, placement: str, dims:
         assert at(plain(moved), position) == pytest.approx(total, rel=1e-14), position
 
 
-@pytest.mark.parametrize("device", ON_DEVICES)
-@pytest.mark.parametrize("dtype", [np.float16, np.float32], ids=lambda dtype: dtype.__name__)
-@pytest.mark.parametrize("kind", ["jagged, ragged first", "strided, irregular"])
-def test_ties_share_on_devices_and_in_half_precision(kind: str, dtype: Any, device: str) -> None:
-    layout, ragged, _ = KINDS[kind]
-    components = zeros_and_ones(kind, 5, dtype)
-    for dims in ((1, 2), (2, 3), (1, 2, 3), (0, 1, 2, 3)):
-        x = nest(components, layout, "holes", ragged).to(device=device).requires_grad_()
-        result = pn.amax(x, dims)
-        numbers = distinct_like(plain(result.to(device="cpu")))
-        (found,) = pn.grad(result, (x,), like(result, numbers).to(dtype))
-        for index, (position, share) in ties(components, dims).items():
-            got = at(plain(found.to(device="cpu")), index)
-            assert got == pytest.approx(at(numbers, position) * share, rel=2.0 ** -np.finfo(dtype).nmant)
-
-
 def test_many_ties_in_half_precision() -> None:
     """Their number, and the sum of their tangents, are beyond the range of float16."""
     x = pn.array(np.ones(70_000, np.float16), requires_grad=True)
@@ -292,3 +272,69 @@ def test_many_ties_in_half_precision() -> None:
     for greatest in (lambda x: x.amax(0), of_segments):
         np.testing.assert_array_equal(pn.grad(greatest(x).sum(), x).numpy(), np.float16(1 / 70_000))
         assert (pn.jvp(greatest, (x.detach(),), (pn.ones_like(x),))[1].numpy() == 1).all()
+
+
+# ---- reductions of no elements, losses and narrow dtypes ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("device", ON_DEVICES)
+@pytest.mark.parametrize("op", ["sum", "nansum", "mean", "nanmean", "var", "std", "logsumexp", "prod"])
+def test_a_reduction_of_no_elements_is_constant(op: str, device: str) -> None:
+    """The second derivative is 0, and so is the tangent."""
+
+    def ones(like: Any) -> Any:
+        parts = [np.ones(one.shape) for one in like.detach().to("cpu")]
+        found = pn.nested_array(parts, layout=like.layout) if isinstance(like, pn.NestedArray) else pn.array(parts)
+        return found.to(device).requires_grad_()
+
+    reduced = lambda x: getattr(pn, op)(x, -1)  # noqa: E731
+    ragged, inner = [np.zeros(0), np.array([1.0, 3.0])], [np.zeros((1, 0)), np.zeros((2, 0))]
+    nested = [pn.nested_array(parts, layout=layout) for parts in (ragged, inner) for layout in LAYOUTS]
+    for x in [one.to(device).requires_grad_() for one in (*nested, pn.array(np.zeros((2, 0))))]:
+        result = reduced(x)
+        cotangent = ones(result)
+        gradient = pn.grad(result, x, cotangent, create_graph=True)
+        (gradient * gradient).sum().backward()
+        moved = pn.jvp(reduced, (x.detach(),), (ones(x).detach(),))[1]
+        assert result.requires_grad
+        for one in (moved, cotangent.grad):
+            assert not np.asarray(one.to("cpu").detach()[0]).any(), (op, x)
+
+
+@pytest.mark.parametrize("op", ["mean", "nanmean", "var", "std", "logsumexp"])
+@pytest.mark.parametrize("dim", [None, 0, 1, -1])
+def test_tracking_a_reduction_of_no_elements_changes_no_bit(op: str, dim: int | None, layout: Any) -> None:
+    for parts in ([np.zeros((0, 3))] * 2, [np.zeros((0, 3)), np.ones((2, 3))], [np.zeros((2, 0)), np.zeros((1, 0))]):
+        x = pn.nested_array([one.astype(np.float32) for one in parts], layout=layout)
+        untracked = getattr(pn, op)(x, dim)
+        result = getattr(pn, op)(x.requires_grad_(), dim)
+        pairs = zip(*[[one] if isinstance(one, pn.Array) else one for one in (untracked, result)], strict=True)
+        assert all(a.numpy().tobytes() == b.detach().numpy().tobytes() for a, b in pairs)
+        assert [one.shape for one in pn.grad(result.sum(), x)] == [one.shape for one in parts]
+
+
+@pytest.mark.parametrize("kind", ["dense", "jagged", "strided"])
+def test_rows_of_ignored_targets_get_zero_whatever_they_hold(kind: str) -> None:
+    scores, labels = np.array([[NAN, INF], [1.0, 1.0]]), np.array([-100, 0])
+    for targets, expected in ((labels, [[0, 0], [-0.5, 0.5]]), (np.array([-100, -100]), np.zeros((2, 2)))):
+        leaf = pn.array(scores, requires_grad=True)
+        nested = [pn.nested_array_from_jagged(one, [0, 1, 2]) for one in (leaf, pn.array(targets))]
+        x, y = (leaf, targets) if kind == "dense" else [one.to(layout=getattr(pn, kind)) for one in nested]
+        for recorded in (False, True):
+            loss = pn.cross_entropy(x, y)
+            found = pn.grad(loss, leaf, create_graph=recorded).detach().numpy()
+            np.testing.assert_array_equal(found, expected)
+            assert np.isnan(loss.item()) == (targets[1] < 0)
+
+
+def test_slopes_neither_vanish_nor_overflow_on_the_way() -> None:
+    x = pn.array(np.array([1e30, 1e-18, -3e38], np.float32), requires_grad=True)
+    found = pn.grad(pn.reciprocal(x), x, pn.array(np.array([1e30, 1e-30, 3e38], np.float32)))
+    np.testing.assert_allclose(found.numpy(), np.float32([-1e-30, -1e6, -1 / 3e38]), rtol=1e-6)
+    found = pn.grad(pn.square(x), x, pn.array(np.array([1e5, 1.0, 0.25], np.float32)))
+    np.testing.assert_allclose(found.numpy(), np.float32([2e35, 2e-18, -1.5e38]), rtol=1e-6)
+    base, exponent = (pn.array([number], dtype=pn.float16, requires_grad=True) for number in (2.0**-19, 2.0**-4))
+    power = pn.grad(pn.pow(base, exponent).sum(), base)  # a**(b - 1) is beyond float16
+    np.testing.assert_allclose(power.numpy(), [2.0**-4 * 2.0**17.8125], rtol=2.0**-10)
+    half = pn.array(np.ones(70_000, np.float16), requires_grad=True)
+    np.testing.assert_allclose(pn.grad(half.mean(), half).numpy(), 1 / 70_000, rtol=5e-3)
