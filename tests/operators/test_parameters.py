@@ -21,9 +21,10 @@ from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, Lay
 from pynested.structure import Jagged, Strided
 from pynested.surface.passing import PUBLIC
 
-from ..batches import Batch, Operand, nothing_warns
+from ..batches import Batch, nothing_warns
 from ..calls import CALLS
-from ..nests import JAGGED, nest, plain
+from ..nests import JAGGED, plain
+from ..support.samples import sample_arguments
 
 pn: Any = pynested
 Call = Callable[[Any], Any]
@@ -53,10 +54,8 @@ def arguments(name: str) -> dict[str, Any]:
     """The arguments of a call of this function that is right, by name."""
     if name in ARGUMENTS:
         return dict(ARGUMENTS[name])
-    batch = Batch(JAGGED, (2, 1))
-    made = SAMPLES[name].given(batch, lambda x: nest(x.components, pn.jagged, "packed", x.ragged) if isinstance(
-        x, Operand) else x)  # fmt: skip
-    return dict(inspect.signature(PUBLIC[name]).bind(*made, **SAMPLES[name].keywords).arguments)
+    made, keywords = sample_arguments(SAMPLES[name], Batch(JAGGED, (2, 1)))
+    return dict(inspect.signature(PUBLIC[name]).bind(*made, **keywords).arguments)
 
 
 def parameters(*annotations: str) -> list[tuple[str, str]]:

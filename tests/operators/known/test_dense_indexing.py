@@ -28,7 +28,8 @@ def as_numpy(entry: Any) -> Any:
 
 AT, BY = np.array([[0, -1], [1, 1]]), np.array([1, -2])
 ENTRIES: tuple[Any, ...] = (
-    ALL, slice(1, None), BACK, None, ..., 0, -1, [0, 1], [1], [[0, 1], [1, 0]], [], AT, BY, AT[None], np.int8(1),
+    ALL, slice(1, None), BACK, None, ..., 0, -1, [0, 1], [1], [[0, 1], [1, 0]], [], AT, BY, AT[None], np.zeros((0, 2), int),
+    np.int8(1),
     np.array([True, False]), np.array([True, False, True]), np.eye(3, 4) > 0, np.ones((3, 4), np.bool_),
 )  # fmt: skip
 REFUSED = "a mask in an index stands alone|stands apart from the lists"
@@ -78,17 +79,6 @@ def test_dense_arrays_by_anything(index: tuple[Any, ...], order: Any) -> None:
     written[index] = 9.0
     bare[tuple(map(as_numpy, index))] = 9.0
     np.testing.assert_array_equal(written.numpy(), bare)
-
-
-@pytest.mark.parametrize("shape", [(2, 3), (1, 2, 1, 3), (0, 2), (2, 0)])
-def test_an_array_of_any_shape_names_entries(shape: tuple[int, ...]) -> None:
-    x, at = distinct((4, 2, 3)), np.arange(np.prod(shape, dtype=int)).reshape(shape) % 4 - 2
-    leaf = pn.array(x, requires_grad=True)
-    np.testing.assert_array_equal(leaf[pn.array(at), 1:].detach().numpy(), np.take(x, at % 4, 0)[..., 1:, :])
-    np.testing.assert_array_equal(leaf[at.tolist()].detach().numpy(), x[np.array(at.tolist(), np.int64)])
-    leaf[at].sum().backward()
-    due = np.bincount(at.ravel() % 4, minlength=4)[:, None, None] * np.ones(x.shape)
-    np.testing.assert_array_equal(leaf.grad.numpy(), due)  # type: ignore[union-attr]
 
 
 def test_beside_an_empty_list_no_index_is_out_of_range() -> None:

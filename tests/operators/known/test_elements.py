@@ -88,17 +88,6 @@ def test_a_zero_that_divides_no_element_is_not_refused(lay: Any, name: str) -> N
     assert_same(getattr(pn, name)(lay(integers([[5], [6], [7]])), in_gaps), integers(due))
 
 
-@pytest.mark.parametrize("device", ["cpu", "plain", "emulated"])
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_devices_divide_alike(device: str, dtype: Any) -> None:
-    with np.errstate(all="ignore"):
-        a = np.array([*FLOATS, 7, -7, np.inf, -np.inf, np.nan, 0.0, -0.0], dtype)[:, None]
-        b = np.array([0.1, -0.1, 2, -2, 0.0, -0.0, np.inf, -np.inf, np.nan, 3e-4], dtype)
-        for name in ("floor_divide", "remainder"):
-            result = getattr(pn, name)(pn.array(a, device=device), pn.array(b, device=device)).to(device="cpu")
-            assert_same([result], [getattr(np, name)(a, b)])
-
-
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize(("name", "function"), [("floor", math.floor), ("ceil", math.ceil), ("round", round)])
 def test_rounding_is_that_of_python(lay: Any, name: str, function: Any, dtype: Any) -> None:
