@@ -178,6 +178,8 @@ def test_gradients_have_the_dtype_of_their_operand(kind: str) -> None:
         y = pn.array(np.array(2.0, other), requires_grad=True)
         (x * y).sum().backward()
         assert (x.grad.dtype, y.grad.dtype) == (kind, other)
+        assert not any(getattr(pn, name)(x).requires_grad for name in ("isnan", "isinf", "isfinite", "logical_not"))
+        assert not any(getattr(pn, name)(x, y).requires_grad for name in ("eq", "ne", "lt", "le", "gt", "ge"))
 
 
 HALF, SINGLE, DOUBLE = (np.ones((2, 2), kind) for kind in FLOATS)

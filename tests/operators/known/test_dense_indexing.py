@@ -28,9 +28,9 @@ def as_numpy(entry: Any) -> Any:
 
 AT, BY = np.array([[0, -1], [1, 1]]), np.array([1, -2])
 ENTRIES: tuple[Any, ...] = (
-    ALL, slice(1, None), BACK, None, ..., 0, -1, [0, 1], [1], [[0, 1], [1, 0]], [], AT, BY, AT[None], np.zeros((0, 2), int),
-    np.int8(1),
-    np.array([True, False]), np.array([True, False, True]), np.eye(3, 4) > 0, np.ones((3, 4), np.bool_),
+    ALL, slice(1, None), BACK, None, ..., 0, -1, [0, 1], [1], [[0, 1], [1, 0]], [], AT, BY, AT[None],
+    np.zeros((0, 2), int), np.int8(1), np.array([True, False]), np.array([True, False, True]),
+    np.eye(3, 4) > 0, np.ones((3, 4), np.bool_),
 )  # fmt: skip
 REFUSED = "a mask in an index stands alone|stands apart from the lists"
 

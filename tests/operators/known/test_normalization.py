@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,8 @@ import pytest
 import pynested as pn
 
 from ...nests import LAYOUTS, PLACEMENTS, assert_same, batch, distinct, nest, place
+from ...support.devices import DEVICES
 
-DEVICES = [
-    "cpu",
-    "plain",
-    pytest.param("emulated", marks=pytest.mark.skipif(shutil.which("g++") is None, reason="the emulation needs g++")),
-]
 DTYPES = pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64], ids=lambda dtype: dtype.__name__)
 ON_DEVICES = pytest.mark.parametrize("device", DEVICES)
 SHAPES = [(2, 3), (0, 3), (4, 3)]
