@@ -1,9 +1,10 @@
-"""Sample calls of every operator on a small batch: the one place that holds them.
+"""Sample calls of every operator on a small batch.
 
-They are written so that anybody can make them. What is done with each, on nested arrays of both layouts and on dense
-ones: held against its definition (`operators/test_law.py`), its gradient against differences
-(`operators/test_gradients.py`), both against PyTorch (`against_torch/test_operators.py`); made of no components, of the
-hardest numbers, of arrays on two devices, and looked at for garbage (the others of `whole/`).
+Properties of all operators run each of them, on nested arrays of both layouts and on dense ones: a call equals its
+definition (`operators/test_law.py`) and PyTorch (`against_torch/test_operators.py`), its gradient equals finite
+differences (`operators/test_gradients.py`), a batch of no components is any batch (`operators/test_result_structure.py`),
+a device computes what the CPU does (`backends/cuda/test_device_law.py`), and nothing stays in memory
+(`whole/test_garbage.py`).
 """
 
 from __future__ import annotations
