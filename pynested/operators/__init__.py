@@ -7,8 +7,6 @@ from .attention import *
 from .comparison import *
 from .conversion import *
 from .elementwise import *
-from .elementwise.functions import *  # again, as type checkers read it of this module only
-from .elementwise.pairs import *
 from .losses import *
 from .movement import *
 from .normalization import *

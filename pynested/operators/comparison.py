@@ -1,6 +1,6 @@
 """Comparisons, and choice by a condition, on nested and dense arrays, element by element.
 
-What holds for every operator here: operands meet as in `pynested.operators.elementwise.pairs`. With a nested
+What holds for every operator here: operands broadcast as in `pynested.operators.elementwise`. With a nested
 operand the result is nested, in the layout of the first one (`equal` answers with one bool). An empty component stays
 empty. ShapeError: a dense operand that does not broadcast. DeviceError: operands on different devices.
 """
@@ -29,8 +29,8 @@ from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dense, Joined, Kind, Operand, Plain
 
 from .closeness import allclose
-from .elementwise.operands import taking
-from .elementwise.pairs import eq, ge, gt, le, lt, ne
+from .elementwise.operands import apply_rule
+from .elementwise.relational import eq, ge, gt, le, lt, ne
 
 __all__ = ["allclose", "eq", "equal", "ge", "gt", "le", "logical_not", "lt", "masked_fill", "ne", "where"]
 
@@ -40,9 +40,6 @@ _INT64 = np.dtype(np.int64)
 
 def _negated(x: Array) -> Array:
     return Array(get_backend(x.device).logical_not(x.data), x.device)
-
-
-_NOT = taking("logical_not", _negated)
 
 
 def logical_not(self: Kind) -> Kind:
@@ -57,7 +54,7 @@ def logical_not(self: Kind) -> Kind:
     >>> pn.logical_not(pn.nested_array([[0.0, -0.0], [np.nan]])).unbind()
     (array([ True,  True]), array([False]))
     """
-    return _NOT(self)
+    return apply_rule("logical_not", _negated, self)
 
 
 @with_room

@@ -1,11 +1,113 @@
-"""The chapter *elementwise*: arithmetic, activations, and the functions of the tables."""
+"""The chapter *elementwise*: arithmetic, activations, and functions of one element or of two.
 
-from . import functions, pairs
+An operand of a function of one element is a nested array or a dense one: ``(B, *, D) -> (B, *, D)``, with the same
+component shapes and layout. A nested result has no gaps. If integers become floats, then bool, int8 and uint8 give
+float16, int16 gives float32, int32 and int64 give float64.
+
+An operand of a function of two elements is a nested array, a dense one (an `Array` or NumPy's) or a number. A dense
+operand is aligned at the right with the shape ``(B, d1, ..., dk)`` of the nested one. Nested operands must have equal
+component shapes, up to regular dimensions of size 1 (clauses BROADCASTING-1 to BROADCASTING-10). With a nested operand
+the result is nested, in the layout of the first one, otherwise it is dense. Dtypes promote as in NumPy, and Python
+numbers are weak (DTYPES-1 to DTYPES-7).
+
+float16 is computed in float32 and rounded once. An empty component stays empty, and so does a batch of no components.
+No function warns.
+
+Errors: StructureError for nested operands of different lengths, ranks or numbers of components; ShapeError for a dense
+operand that does not broadcast; DTypeError for an unsupported dtype; DeviceError for operands on different devices.
+
+A gradient is the cotangent ``g`` times the derivative, summed over the elements that the operand was broadcast to.
+Bools and integers have none.
+"""
+
 from .activations import clamp, gelu, relu, silu
 from .arithmetic import abs, add, neg, sgn, sub
-from .functions import *  # noqa: F403
-from .pairs import *  # noqa: F403
+from .binary import div, floor_divide, logaddexp, maximum, minimum, mul, pow, remainder
+from .exponential import (
+    cbrt,
+    erf,
+    erfc,
+    exp,
+    exp2,
+    expm1,
+    log,
+    log1p,
+    log2,
+    log10,
+    reciprocal,
+    rsqrt,
+    sigmoid,
+    sqrt,
+    square,
+)
+from .logical import bitwise_and, bitwise_or, bitwise_xor, logical_and, logical_or, logical_xor
+from .relational import eq, ge, gt, le, lt, ne
+from .rounding import ceil, floor, isfinite, isinf, isnan, round, trunc
+from .trigonometric import acos, acosh, asin, asinh, atan, atanh, cos, cosh, deg2rad, sin, sinh, tan, tanh
 
-__all__ = ["abs", "add", "clamp", "gelu", "neg", "relu", "sgn", "silu", "sub"]
-__all__ += functions.__all__
-__all__ += pairs.__all__
+__all__ = [
+    "abs",
+    "acos",
+    "acosh",
+    "add",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "cbrt",
+    "ceil",
+    "clamp",
+    "cos",
+    "cosh",
+    "deg2rad",
+    "div",
+    "eq",
+    "erf",
+    "erfc",
+    "exp",
+    "exp2",
+    "expm1",
+    "floor",
+    "floor_divide",
+    "ge",
+    "gelu",
+    "gt",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "le",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "logaddexp",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "lt",
+    "maximum",
+    "minimum",
+    "mul",
+    "ne",
+    "neg",
+    "pow",
+    "reciprocal",
+    "relu",
+    "remainder",
+    "round",
+    "rsqrt",
+    "sgn",
+    "sigmoid",
+    "silu",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "sub",
+    "tan",
+    "tanh",
+    "trunc",
+]  # fmt: skip

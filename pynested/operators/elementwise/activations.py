@@ -1,4 +1,4 @@
-"""Activations and clamp, on nested and dense arrays, element by element, as in `functions`."""
+"""Activations and clamp of nested and dense arrays, element by element."""
 
 from __future__ import annotations
 
@@ -13,13 +13,9 @@ from pynested.components.mapping import elementwise
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Joined, Kind, Operand, Plain
 
-from .operands import BOOLS, INTEGERS, paired, taking
+from .operands import BOOLS, INTEGERS, apply_rule, paired
 
-_RELU, _SILU = taking("relu", of_elements.relu, BOOLS), taking("silu", of_elements.silu, BOOLS + INTEGERS)
-_GELU = {
-    "none": taking("gelu", of_elements.gelu, BOOLS + INTEGERS),
-    "tanh": taking("gelu", of_elements.gelu_tanh, BOOLS + INTEGERS),
-}
+_GELU = {"none": of_elements.gelu, "tanh": of_elements.gelu_tanh}
 
 
 @overload
@@ -84,7 +80,7 @@ def relu(self: Kind) -> Kind:
     >>> pn.relu(pn.nested_array([[-1, 2], [3]])).unbind()
     (array([0, 2]), array([3]))
     """
-    return _RELU(self)
+    return apply_rule("relu", of_elements.relu, self, BOOLS)
 
 
 def gelu(self: Kind, approximate: str = "none") -> Kind:
@@ -118,7 +114,7 @@ def gelu(self: Kind, approximate: str = "none") -> Kind:
     """
     if approximate not in _GELU:
         raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}.")
-    return _GELU[approximate](self)
+    return apply_rule("gelu", _GELU[approximate], self, BOOLS + INTEGERS)
 
 
 def silu(self: Kind) -> Kind:
@@ -135,4 +131,4 @@ def silu(self: Kind) -> Kind:
     >>> pn.silu(pn.nested_array([[0.0, 1.0], [np.inf]])).unbind()
     (array([0.        , 0.73105858]), array([inf]))
     """
-    return _SILU(self)
+    return apply_rule("silu", of_elements.silu, self, BOOLS + INTEGERS)

@@ -1,6 +1,6 @@
 """Arithmetic on nested and dense arrays, element by element.
 
-Two operands meet as in `pynested.operators.elementwise.pairs`, with its errors.
+Two operands broadcast as `pynested.operators.elementwise` says, with its errors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pynested.components.mapping import elementwise
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Joined, Kind, Operand, Plain
 
-from .operands import BOOLS, paired, taking
+from .operands import BOOLS, apply_rule, paired
 
 
 def _is_bool(value: Any) -> bool:
@@ -70,13 +70,6 @@ def _subtracted(a: Any, b: Any, alpha: Any = 1) -> Array:
 def _with_alpha(function: Callable[..., Array], alpha: float) -> Callable[..., Array]:
     """``function`` of two operands, with an alpha that is hardly ever there."""
     return function if type(alpha) is int and alpha == 1 else partial(function, alpha=alpha)
-
-
-_NEGATED, _SIZE, _SIGN = (
-    taking("neg", of_elements.neg, BOOLS),
-    taking("abs", of_elements.abs_),
-    taking("sgn", of_elements.sgn, BOOLS),
-)
 
 
 @overload
@@ -178,7 +171,7 @@ def neg(self: Kind) -> Kind:
     >>> pn.neg(pn.nested_array([[0.0, 2.0], [-3.0]])).unbind()
     (array([-0., -2.]), array([3.]))
     """
-    return _NEGATED(self)
+    return apply_rule("neg", of_elements.neg, self, BOOLS)
 
 
 def abs(self: Kind) -> Kind:
@@ -194,7 +187,7 @@ def abs(self: Kind) -> Kind:
     >>> pn.abs(pn.nested_array([[-0.0, 2.0], [-3.0]])).unbind()
     (array([0., 2.]), array([3.]))
     """
-    return _SIZE(self)
+    return apply_rule("abs", of_elements.abs_, self)
 
 
 def sgn(self: Kind) -> Kind:
@@ -210,4 +203,4 @@ def sgn(self: Kind) -> Kind:
     >>> pn.sgn(pn.nested_array([[0.5, -2.0], [np.nan]])).unbind()
     (array([ 1., -1.]), array([nan]))
     """
-    return _SIGN(self)
+    return apply_rule("sgn", of_elements.sgn, self, BOOLS)

@@ -1,23 +1,78 @@
-"""Operands of functions of one element and of two: those that a function takes, in the form that rules take."""
+"""How a function of one element or of two is applied to dense and nested operands."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from itertools import count
 from typing import Any
 
-from pynested.autograd import Array
-from pynested.autograd.arguments.canonical import as_array, operands
+from pynested.autograd import Array, no_grad
+from pynested.autograd.arguments.canonical import as_array, operand, operands
 from pynested.autograd.arguments.shapes import broadcast_shape
-from pynested.backends.errors import DTypeError
+from pynested.autograd.array import raw
+from pynested.autograd.numbers import refused_operand, scalar
+from pynested.autograd.rules.functions import FUNCTIONS
+from pynested.autograd.rules.kinds import same_device
+from pynested.autograd.rules.pair_verbs import met
+from pynested.autograd.rules.pairs import PAIRS, RULES, Pair
+from pynested.autograd.rules.rule import bound
+from pynested.backends.dtypes import is_float
+from pynested.backends.errors import ArgumentError, DivisionByZero, DTypeError
+from pynested.components.extending import map_components
 from pynested.components.mapping import elementwise
 from pynested.nested.array import NestedArray
-from pynested.nested.operands import Kind
+from pynested.nested.operands import Joined, Kind, Operand
 
 BOOLS, INTEGERS = "b", "iu"  # kinds of dtype that an operator may refuse
 
 
+def apply_rule(name: str, rule: Callable[[Array], Array], self: Kind, refused: str = "") -> Kind:
+    """Return ``rule`` of each element of an operand, nested or dense; kinds of dtype may be refused."""
+    x: Any = self._buffer if type(self) is NestedArray else self
+    x = x if type(x) is Array else as_array(name, x)
+    if refused and x.dtype.kind in refused:
+        taken = "floating point" if INTEGERS in refused else "numbers"
+        raise DTypeError(f"{name}: takes {taken}, not {x.dtype}. Convert the array first: x.to(pn.float64).")
+    result: Any = elementwise(name, rule, self) if type(self) is NestedArray else rule(x)
+    return result  # type: ignore[no-any-return]
+
+
+def apply_function(name: str, self: Kind) -> Kind:
+    """Return the function of this name in `pynested.autograd.rules.functions` of each element."""
+    function = FUNCTIONS[name]
+    return apply_rule(name, function.computed, self, BOOLS if function.dtypes in ("wrap", "stay") else "")
+
+
+def apply_pair(name: str, self: Operand, other: Operand) -> Joined:
+    """Return the function of this name in `pynested.autograd.rules.pairs` of each two elements."""
+    function = dense_pair(name)
+    if type(self) is NestedArray or type(other) is NestedArray:
+        try:
+            return elementwise(name, function, self, other)
+        except (ArgumentError, DivisionByZero):
+            _raise_for_component(name, function, self, other)
+            raise
+    return function(self, other)
+
+
+@cache
+def dense_pair(name: str) -> Callable[[Any, Any], Array]:
+    """Return the function of two dense operands, at least one of them an array or convertible to one."""
+    pair = PAIRS[name]
+    compute: Callable[[Any, Any], Array] = RULES[name] if name in RULES else _without_gradient(pair)
+
+    def of_dense(self: Any, other: Any) -> Array:
+        a, b = paired(name, self, other)
+        if pair.refused:
+            _check(pair, a, b)
+        return compute(a, b)
+
+    return of_dense
+
+
 def paired(name: str, a: Any, b: Any) -> tuple[Any, Any]:
-    """Two operands, at least one of them an Array, whose shapes broadcast."""
+    """Return two operands, at least one of them an Array, whose shapes broadcast."""
     if type(a) is not Array or type(b) is not Array:
         a, b = operands(name, a, b)
         if type(a) is not Array and type(b) is not Array:
@@ -27,15 +82,46 @@ def paired(name: str, a: Any, b: Any) -> tuple[Any, Any]:
     return a, b
 
 
-def taking(name: str, rule: Callable[[Array], Array], refused: str = "") -> Callable[[Kind], Kind]:
-    """The function of one operand, nested or dense, that a rule computes; kinds of dtype may be refused."""
+def _without_gradient(pair: Pair) -> Callable[[Any, Any], Array]:
+    def compute(a: Any, b: Any) -> Array:
+        device = same_device(pair.name, (a, b))
+        try:
+            return Array(bound(pair.computed, device)(raw(a), raw(b)), device)
+        except OverflowError:
+            raise refused_operand(pair.name, a, b) from None
 
-    def function(given: Any) -> Any:
-        nested = type(given) is NestedArray
-        x = given._buffer if nested else given if type(given) is Array else as_array(name, given)
-        if refused and x.dtype.kind in refused:
-            taken = "floating point" if INTEGERS in refused else "numbers"
-            raise DTypeError(f"{name}: takes {taken}, not {x.dtype}. Convert the array first: x.to(pn.float64).")
-        return elementwise(name, rule, given) if nested else rule(x)
+    return compute
 
-    return function
+
+def _check(pair: Pair, a: Any, b: Any) -> None:
+    """Refuse dtypes that the operator does not support, and integers for which it is undefined."""
+    dtype = met(a, b)
+    if is_float(dtype):
+        if "f" in pair.refused:
+            raise DTypeError(
+                f"{pair.name}: takes bools and integers, not {dtype}. Compare first, or convert: x.to(pn.int64)."
+            )
+    elif "i" in pair.refused:
+        raise DTypeError(f"{pair.name}: takes floats, not {dtype}. Convert one of them first: x.to(pn.float64).")
+    elif dtype.kind in pair.refused:
+        raise DTypeError(f"{pair.name}: takes numbers, not bools. Convert one of them first: x.to(pn.int8).")
+    elif pair.check is not None and 0 not in getattr(a, "shape", ()):
+        for number in (x for x in (a, b) if type(x) is int):
+            scalar(pair.name, number, dtype)  # a number that the dtype cannot represent is refused first
+        pair.check(pair.name, a, b)
+
+
+def _raise_for_component(name: str, function: Callable[[Any, Any], Array], *operands: Operand) -> None:
+    """Raise the error of the first component that is refused, with its number."""
+    numbers = count()
+
+    def of_component(a: Any, b: Any) -> Array:
+        number = next(numbers)
+        try:
+            return function(a, b)
+        except (ArgumentError, DivisionByZero) as error:
+            raise type(error)(str(error).replace(name, f"{name}: component {number}", 1)) from None
+
+    arrays = [x if type(x) is NestedArray else operand(name, x) for x in operands]
+    with no_grad():
+        map_components(of_component, *arrays)

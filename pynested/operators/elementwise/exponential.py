@@ -1,0 +1,273 @@
+"""Exponentials, logarithms, powers and the error function of each element.
+
+Shapes, dtypes and gradients are as `pynested.operators.elementwise` says. Values and derivatives are computed by
+`pynested.autograd.rules.functions`.
+"""
+
+from __future__ import annotations
+
+from pynested.nested.operands import Kind
+
+from .operands import apply_function
+
+__all__ = [
+    "cbrt",
+    "erf",
+    "erfc",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "reciprocal",
+    "rsqrt",
+    "sigmoid",
+    "sqrt",
+    "square",
+]
+
+
+def exp(self: Kind) -> Kind:
+    """Return ``e**x`` of each element: ``(B, *, D) -> (B, *, D)``.
+
+    Floats keep their dtype, integers become floats. exp(-inf) is +0, exp(0) is 1, overflow is inf. NaN stays NaN.
+    Gradient: ``g`` times the result.
+
+    Clauses: EXP-1 to EXP-4. After `torch.exp`.
+
+    Examples
+    --------
+    >>> pn.exp(pn.nested_array([[0.0, -np.inf], [1000.0]])).unbind()
+    (array([1., 0.]), array([inf]))
+    """
+    return apply_function("exp", self)
+
+
+def exp2(self: Kind) -> Kind:
+    """Return ``2**x`` of each element: ``(B, *, D) -> (B, *, D)``.
+
+    Floats keep their dtype, integers become floats. exp2(-inf) is +0, exp2(0) is 1, overflow is inf. NaN stays NaN.
+    Gradient: ``g * log(2)`` times the result.
+
+    Clauses: EXP2-1 to EXP2-4. After `torch.exp2`.
+
+    Examples
+    --------
+    >>> pn.exp2(pn.nested_array([[3.0, -1.0], [-np.inf]])).unbind()
+    (array([8. , 0.5]), array([0.]))
+    """
+    return apply_function("exp2", self)
+
+
+def expm1(self: Kind) -> Kind:
+    """Return ``e**x - 1`` of each element, accurate for small x: ``(B, *, D) -> (B, *, D)``.
+
+    Floats keep their dtype, integers become floats. expm1 of a zero is the same zero, expm1(-inf) is -1, overflow is
+    inf. NaN stays NaN. Gradient: ``g * e**x``.
+
+    Clauses: EXPM1-1 to EXPM1-4. After `torch.expm1`.
+
+    Examples
+    --------
+    >>> pn.expm1(pn.nested_array([[0.0, -np.inf], [1e-20]])).unbind()
+    (array([ 0., -1.]), array([1.e-20]))
+    """
+    return apply_function("expm1", self)
+
+
+def log(self: Kind) -> Kind:
+    """Return the natural logarithm of each element: ``(B, *, D) -> (B, *, D)``.
+
+    Floats keep their dtype, integers become floats. log(0) is -inf for both zeros, log of a negative number is NaN,
+    log(1) is +0, log(inf) is inf. NaN stays NaN. Gradient: ``g / x``, also at 0, where it becomes an infinity; not
+    specified outside the domain.
+
+    Clauses: LOG-1 to LOG-5. After `torch.log`.
+
+    Examples
+    --------
+    >>> pn.log(pn.nested_array([[1.0, 0.0], [-1.0]])).unbind()
+    (array([  0., -inf]), array([nan]))
+    """
+    return apply_function("log", self)
+
+
+def log2(self: Kind) -> Kind:
+    """Return the logarithm to base 2 of each element: ``(B, *, D) -> (B, *, D)``.
+
+    Floats keep their dtype, integers become floats. log2(0) is -inf for both zeros, log2 of a negative number is NaN,
+    log2(1) is +0, log2(inf) is inf. NaN stays NaN. Gradient: ``g / (x * log(2))``, an infinity at 0; not specified
+    outside the domain.
+
+    Clauses: LOG2-1 to LOG2-5. After `torch.log2`.
+
+    Examples
+    --------
+    >>> pn.log2(pn.nested_array([[8.0, 0.0], [-1.0]])).unbind()
+    (array([  3., -inf]), array([nan]))
+    """
+    return apply_function("log2", self)
+
+
+def log10(self: Kind) -> Kind:
+    """Return the logarithm to base 10 of each element: ``(B, *, D) -> (B, *, D)``.
+
+    Floats keep their dtype, integers become floats. log10(0) is -inf for both zeros, log10 of a negative number is NaN,
+    log10(1) is +0, log10(inf) is inf. NaN stays NaN. Gradient: ``g / (x * log(10))``, an infinity at 0; not
+    specified outside the domain.
+
+    Clauses: LOG10-1 to LOG10-5. After `torch.log10`.
+
+    Examples
+    --------
+    >>> pn.log10(pn.nested_array([[100.0, 0.0], [-1.0]])).unbind()
+    (array([  2., -inf]), array([nan]))
+    """
+    return apply_function("log10", self)
+
+
+def log1p(self: Kind) -> Kind:
+    """Return ``log(1 + x)`` of each element, accurate for small x: ``(B, *, D) -> (B, *, D)``.
+
+    Floats keep their dtype, integers become floats. log1p of a zero is the same zero, log1p(-1) is -inf, below it is
+    NaN, log1p(inf) is inf. NaN stays NaN. Gradient: ``g / (1 + x)``; not specified outside the domain.
+
+    Clauses: LOG1P-1 to LOG1P-5. After `torch.log1p`.
+
+    Examples
+    --------
+    >>> pn.log1p(pn.nested_array([[0.0, -1.0], [1e-20]])).unbind()
+    (array([  0., -inf]), array([1.e-20]))
+    """
+    return apply_function("log1p", self)
+
+
+def sqrt(self: Kind) -> Kind:
+    """Return the square root of each element: ``(B, *, D) -> (B, *, D)``.
+
+    Floats keep their dtype, integers become floats. The root of a zero is the same zero, that of a negative number NaN,
+    that of inf is inf. NaN stays NaN. Gradient: ``g / (2 * sqrt(x))``, an infinity at 0; not specified outside the
+    domain.
+
+    Clauses: SQRT-1 to SQRT-5. After `torch.sqrt`.
+
+    Examples
+    --------
+    >>> pn.sqrt(pn.nested_array([[4.0, 0.0], [-1.0]])).unbind()
+    (array([2., 0.]), array([nan]))
+    """
+    return apply_function("sqrt", self)
+
+
+def cbrt(self: Kind) -> Kind:
+    """Return the real cube root of each element: ``(B, *, D) -> (B, *, D)``.
+
+    Floats keep their dtype, integers become floats. The root of a zero is the same zero, that of an infinity the same
+    infinity. NaN stays NaN. Gradient: ``g / (3 * cbrt(x)**2)``, an infinity at 0.
+
+    Clauses: CBRT-1 to CBRT-4. After `numpy.cbrt`.
+
+    Examples
+    --------
+    >>> pn.cbrt(pn.nested_array([[8.0, -0.0], [-np.inf]])).unbind()
+    (array([ 2., -0.]), array([-inf]))
+    """
+    return apply_function("cbrt", self)
+
+
+def rsqrt(self: Kind) -> Kind:
+    """Return ``1 / sqrt(x)`` of each element: ``(B, *, D) -> (B, *, D)``.
+
+    Floats keep their dtype, integers become floats. rsqrt(0) is inf, rsqrt(-0) is -inf, of a negative number NaN,
+    rsqrt(inf) is +0. NaN stays NaN. Gradient: ``-g / (2 * x * sqrt(x))``; not specified outside the domain.
+
+    Clauses: RSQRT-1 to RSQRT-5. After `torch.rsqrt`.
+
+    Examples
+    --------
+    >>> pn.rsqrt(pn.nested_array([[4.0, 0.0], [-1.0]])).unbind()
+    (array([0.5, inf]), array([nan]))
+    """
+    return apply_function("rsqrt", self)
+
+
+def square(self: Kind) -> Kind:
+    """Return ``x * x`` of each element: ``(B, *, D) -> (B, *, D)``.
+
+    The dtype stays, and integers wrap in it; DTypeError for bools. The square of a zero is +0, that of an infinity inf,
+    overflow is inf. NaN stays NaN. Gradient: ``2 * g * x``.
+
+    Clauses: SQUARE-1 to SQUARE-5. After `torch.square`.
+
+    Examples
+    --------
+    >>> pn.square(pn.nested_array([[-3.0, 0.5], [np.inf]])).unbind()
+    (array([9.  , 0.25]), array([inf]))
+    """
+    return apply_function("square", self)
+
+
+def reciprocal(self: Kind) -> Kind:
+    """Return ``1 / x`` of each element: ``(B, *, D) -> (B, *, D)``.
+
+    Floats keep their dtype, bools and integers become float64. 1 / 0 is an infinity with the sign of the zero, that of
+    an infinity a zero with its sign. NaN stays NaN. Gradient: ``-g / x**2``.
+
+    Clauses: RECIPROCAL-1 to RECIPROCAL-4. After `torch.reciprocal`.
+
+    Examples
+    --------
+    >>> pn.reciprocal(pn.nested_array([[4, 0], [-2]])).unbind()
+    (array([0.25,  inf]), array([-0.5]))
+    """
+    return apply_function("reciprocal", self)
+
+
+def sigmoid(self: Kind) -> Kind:
+    """Return ``1 / (1 + exp(-x))`` of each element: ``(B, *, D) -> (B, *, D)``.
+
+    Floats keep their dtype, integers become floats. sigmoid(inf) is 1, sigmoid(-inf) is +0, sigmoid(0) is 1/2. NaN
+    stays NaN. Gradient: ``g * y * (1 - y)``, y the result.
+
+    Clauses: SIGMOID-1 to SIGMOID-4. After `torch.sigmoid`.
+
+    Examples
+    --------
+    >>> pn.sigmoid(pn.nested_array([[0.0, np.inf], [-np.inf]])).unbind()
+    (array([0.5, 1. ]), array([0.]))
+    """
+    return apply_function("sigmoid", self)
+
+
+def erf(self: Kind) -> Kind:
+    """Return the error function of each element: ``(B, *, D) -> (B, *, D)``.
+
+    Floats keep their dtype, integers become floats. erf of a zero is the same zero, erf(inf) is 1, erf(-inf) is -1. NaN
+    stays NaN. Gradient: ``g * 2 / sqrt(pi) * exp(-x**2)``.
+
+    Clauses: ERF-1 to ERF-4. After `torch.erf`.
+
+    Examples
+    --------
+    >>> pn.erf(pn.nested_array([[0.0, np.inf], [0.5]])).unbind()
+    (array([0., 1.]), array([0.52049988]))
+    """
+    return apply_function("erf", self)
+
+
+def erfc(self: Kind) -> Kind:
+    """Return ``1 - erf(x)`` of each element, accurate for large x: ``(B, *, D) -> (B, *, D)``.
+
+    Floats keep their dtype, integers become floats. erfc of a zero is 1, erfc(inf) is +0, erfc(-inf) is 2. NaN stays
+    NaN. Gradient: ``-g * 2 / sqrt(pi) * exp(-x**2)``.
+
+    Clauses: ERFC-1 to ERFC-4. After `torch.erfc`.
+
+    Examples
+    --------
+    >>> pn.erfc(pn.nested_array([[0.0, -np.inf], [10.0]])).unbind()
+    (array([1., 2.]), array([2.08848758e-45]))
+    """
+    return apply_function("erfc", self)
