@@ -14,16 +14,20 @@ from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import Segments, strided_index
 from pynested.backends.host import from_host
 from pynested.nested.array import NestedArray
-from pynested.nested.operands import Dims, DType, Operand
+from pynested.nested.operands import Dims, DType, Joined, Operand
 from pynested.structure import Ints, Jagged, Strided
 from pynested.tables.entries import Reduction
+from pynested.tables.reductions import REDUCTIONS
 
 from .packing import as_jagged_view, gathered, in_strided_again, lead, packed, to_strided
 from .shapes import describe
 
 
-def reduced(how: Reduction, self: Operand, dim: Dims, keepdim: bool, dtype: DType | None = None) -> NestedArray | Array:
-    """``self``, dense or nested, reduced over ``dim``."""
+def reduced(
+    name: str, self: Operand, dim: Dims, keepdim: bool, dtype: DType | None = None, *, correction: float | None = None
+) -> Joined:
+    """Return the reduction ``name`` of an operand, dense or nested, over ``dim``."""
+    how = REDUCTIONS[name] if correction is None else REDUCTIONS[name].having(correction)
     if type(self) is not NestedArray:
         return how(self, dim, keepdim, dtype)
     dims = how.dims(dim, self.ndim)

@@ -17,19 +17,142 @@ from pynested.autograd.rules import elementwise as of_elements
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules import rows as of_rows
 from pynested.autograd.rules.movement import to_dtype
+from pynested.autograd.rules.segment import segment_softmax
 from pynested.backends import get_backend
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.backends.host import from_host
 from pynested.backends.memory import with_room
 from pynested.components.packing import contiguous, packed
 from pynested.nested.array import NestedArray, around
-from pynested.nested.operands import Dense, Kind
+from pynested.nested.operands import Dense, DType, Kind
 from pynested.structure.sizes import RaggedSize
-from pynested.tables.dtypes import floating
+from pynested.tables.dtypes import composed, floating, normalized
 
-from .runwise import log_softmax, softmax, softmin
+from .dimensions import either_dim
+from .segmentwise import along_dim, log_softmax_of_axis, log_softmax_of_rows, softmax_of_axis
 
 __all__ = ["dropout", "layer_norm", "log_softmax", "softmax", "softmin"]
+
+
+def softmax(self: Kind, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> Kind:
+    """Return ``exp(x - max) / sum`` along ``dim``: ``(B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Floats; the result has their dtype, and the layout.
+    dim : int
+        Any but the batch.
+    dtype : optional
+        Every element is converted to it first, as `to` does, and the result has it.
+    axis
+        NumPy's name of dim.
+
+    Raises
+    ------
+    DimensionError
+        For ``dim`` 0 of a nested array, and one out of range.
+    DTypeError
+        For bools and integers without a ``dtype``, and for a ``dtype`` that is not floating.
+
+    Notes
+    -----
+    The shift keeps finite input finite: (1000, 1001) gives the numbers of (0, 1). An empty segment stays empty. -inf
+    beside finite elements becomes +0; a segment that is all -inf, or holds NaN or +inf, becomes all NaN, and no other
+    does. Gradient: ``y * (g - sum(y * g))`` with ``y`` the result.
+
+    Clauses: SOFTMAX-1 to SOFTMAX-9. After `torch.nn.functional.softmax`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1000.0, 1000.0], [-np.inf, 3.0], []], layout=pn.jagged)
+    >>> pn.softmax(nt, 1).unbind()
+    (array([0.5, 0.5]), array([0., 1.]), array([]))
+    """
+    return along_dim(
+        "softmax", self, either_dim("softmax", dim, axis), dtype, normalized, segment_softmax, softmax_of_axis
+    )
+
+
+def log_softmax(self: Kind, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> Kind:
+    """Return the logarithm of the softmax along ``dim``: ``(B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Floats; the result has their dtype, and the layout.
+    dim : int
+        Any but the batch.
+    dtype : optional
+        Every element is converted to it first, as `to` does, and the result has it.
+    axis
+        NumPy's name of dim.
+
+    Raises
+    ------
+    DimensionError
+        For ``dim`` 0 of a nested array, and one out of range.
+    DTypeError
+        For bools and integers without a ``dtype``, and for a ``dtype`` that is not floating.
+
+    Notes
+    -----
+    What is far below the maximum keeps its logarithm, though its softmax is 0. An empty segment stays empty. -inf
+    beside finite elements stays; a segment that is all -inf, or holds NaN or +inf, becomes all NaN, and no other does.
+    Gradient: ``g - softmax * sum(g)``.
+
+    Clauses: LOG_SOFTMAX-1 to LOG_SOFTMAX-9. After `torch.nn.functional.log_softmax`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1000.0, 1000.0], [-np.inf, 3.0], []], layout=pn.jagged)
+    >>> pn.log_softmax(nt, 1).unbind()
+    (array([-0.69314718, -0.69314718]), array([-inf,   0.]), array([]))
+    """
+    return along_dim(
+        "log_softmax", self, either_dim("log_softmax", dim, axis), dtype, composed, log_softmax_of_rows,
+        log_softmax_of_axis,
+    )  # fmt: skip
+
+
+def softmin(self: Kind, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> Kind:
+    """Return the softmax of ``-x`` along ``dim``: ``(B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Floats; the result has their dtype, and the layout.
+    dim : int
+        Any but the batch.
+    dtype : optional
+        Every element is converted to it first, as `to` does, and the result has it.
+    axis
+        NumPy's name of dim.
+
+    Raises
+    ------
+    DimensionError
+        For ``dim`` 0 of a nested array, and one out of range.
+    DTypeError
+        For bools and integers without a ``dtype``, and for a ``dtype`` that is not floating.
+
+    Notes
+    -----
+    Most of it goes to what is least. An empty segment stays empty. +inf beside finite elements becomes +0; a segment
+    that is all +inf, or holds NaN or -inf, becomes all NaN, and no other does. Gradient: ``-y * (g - sum(y * g))`` with
+    ``y`` the result.
+
+    Clauses: SOFTMIN-1 to SOFTMIN-9. After `torch.nn.functional.softmin`.
+
+    Examples
+    --------
+    >>> pn.softmin(pn.nested_array([[1000.0, 1000.0], [np.inf, 3.0], []], layout=pn.jagged), 1).unbind()
+    (array([0.5, 0.5]), array([0., 1.]), array([]))
+    """
+    return along_dim(
+        "softmin", self, either_dim("softmin", dim, axis), dtype, normalized,
+        lambda rows, segments: segment_softmax(-rows, segments), lambda x, axis: softmax_of_axis(-x, axis),
+    )  # fmt: skip
 
 
 def _regular_shape(normalized_shape: Any) -> tuple[int, ...]:

@@ -1,7 +1,48 @@
-"""Scans of nested and dense arrays: each element of a run becomes what the run holds up to it."""
+"""Scans of nested and dense arrays: each element of a segment becomes what the segment holds up to it."""
 
 from __future__ import annotations
 
-from .runwise import cumsum
+from pynested.autograd.rules.segment import segment_cumsum
+from pynested.nested.operands import DType, Kind
+from pynested.tables.dtypes import added
+
+from .dimensions import either_dim
+from .segmentwise import along_dim, cumsum_of_axis
 
 __all__ = ["cumsum"]
+
+
+def cumsum(self: Kind, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> Kind:
+    """Return the cumulative sums along ``dim``: ``(B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Bools and integers give int64, floats keep their dtype.
+    dim : int
+        Any but the batch.
+    dtype : optional
+        Every element is converted to it first, as `to` does, and the result has it.
+    axis
+        NumPy's name of dim.
+
+    Raises
+    ------
+    DimensionError
+        For ``dim`` 0 of a nested array, and one out of range.
+
+    Notes
+    -----
+    Each segment begins anew: neither a NaN nor the rounding of another one is in its sums. An empty segment stays
+    empty. float16 is accumulated wider, and each element rounded once. Gradient: the sums of the cotangent from each
+    element to the end of its segment.
+
+    Clauses: CUMSUM-1 to CUMSUM-10. After `torch.cumsum`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1, 2, 3], [], [10, 20]], layout=pn.jagged)
+    >>> pn.cumsum(nt, 1).unbind()
+    (array([1, 3, 6]), array([]), array([10, 30]))
+    """
+    return along_dim("cumsum", self, either_dim("cumsum", dim, axis), dtype, added, segment_cumsum, cumsum_of_axis)

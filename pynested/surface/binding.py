@@ -30,7 +30,6 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.backends.errors import ArgumentError, named_type
 from pynested.nested.array import NestedArray
-from pynested.tables.functions import UNSAID
 
 _SYNONYMS = {"input": "self", "x": "self", "a": "self", "tensor": "self", "b": "other", "y": "other"}
 
@@ -44,7 +43,7 @@ class _Ungiven:
 
 UNGIVEN = _Ungiven()
 _BOOLS = (bool, np.bool_)
-_OBJECTS = frozenset(("own", "refuse", "ungiven", "bools", "unsaid"))  # of the words, beside the parameters
+_OBJECTS = frozenset(("own", "refuse", "ungiven", "bools"))  # of the words, beside the parameters
 _OWN: dict[FunctionType, FunctionType] = {}  # of each function the one that is as it is written
 
 
@@ -80,7 +79,7 @@ def _take_whatever_comes(function: FunctionType, like: FunctionType) -> None:
     objects: dict[str, Any] = {"own": inner, "refuse": _refuse, "ungiven": UNGIVEN}
     flags = _flags(like)
     if flags:
-        objects |= {"bools": _BOOLS, "unsaid": UNSAID}
+        objects["bools"] = _BOOLS
     words = code_of(*_written(code, [*first, *by_name], flags), inner.__code__, **objects)
     # A traceback shows them as the first line of the function itself.
     function.__code__ = words.replace(
@@ -172,7 +171,7 @@ def _written(code: CodeType, needed: Iterable[str], flags: Mapping[str, Any]) ->
     by_name = [rest.pop(0) for _ in range(code.co_kwonlyargcount)]
     tests = [f"{name} is ungiven" for name in needed]
     for name, default in flags.items():
-        tests.append(f"{name} is not {'unsaid' if default is UNSAID else default} and {name}.__class__ not in bools")
+        tests.append(f"{name} is not {default} and {name}.__class__ not in bools")
     more, unknown = "*_more", "**_unknown"
     handed = [*places, *(f"{name}={name}" for name in by_name)]
     if code.co_flags & inspect.CO_VARARGS:
@@ -198,7 +197,7 @@ def _refuse(function: FunctionType, found: dict[str, Any]) -> NoReturn:
     more, unknown = found.pop("_more", ()), found.pop("_unknown", {})
     signature = inspect.signature(function)
     names = list(signature.parameters)
-    missing = [name for name in names if _is_missing(found.get(name), signature.parameters[name])]
+    missing = [name for name in names if found.get(name) is UNGIVEN]
     wrong = [f"{name!r} is not given" for name in missing]
     for name, default in _flags(_like(function)).items():
         if found[name] is not default and not isinstance(found[name], _BOOLS):
@@ -216,13 +215,9 @@ def _refuse(function: FunctionType, found: dict[str, Any]) -> NoReturn:
     )
 
 
-def _is_missing(value: Any, parameter: inspect.Parameter) -> bool:
-    return value is UNGIVEN or (value is UNSAID and parameter.default is parameter.empty)
-
-
 def _is_given(value: Any, parameter: inspect.Parameter | None) -> bool:
     """Whether a value is worth a word: not where it is the default, or what came by a star and is empty."""
-    if value is UNGIVEN or parameter is None or value is parameter.default or value is UNSAID:
+    if value is UNGIVEN or parameter is None or value is parameter.default:
         return False
     return parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) or bool(value)
 
@@ -263,7 +258,7 @@ def accepted_signatures(function: Any) -> Iterator[str]:
     >>> from pynested.surface.binding import accepted_signatures
     >>> print("\n".join(accepted_signatures(pn.softmax)))
     softmax(self: Nested | Array, dim: int, *, dtype: DType | None = None) -> Nested | Array
-    x.softmax(dim, *, dtype=None, axis=<no value>)
+    x.softmax(dim=None, *, dtype=None, axis=None)
     """
     from pynested.spec import load_table  # which nobody needs who makes no mistake
 

@@ -17,7 +17,6 @@ from pynested.autograd import Array
 from pynested.backends.errors import ArgumentError
 from pynested.construct import likeness
 from pynested.nested.array import NestedArray
-from pynested.operators import reduction, runwise
 
 
 def _round(a: Any) -> Any:
@@ -78,11 +77,32 @@ def _full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
     return likeness.full_like(a, fill_value, dtype=dtype)
 
 
+def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda a, axis=None, *, keepdims=False: function(a, axis, keepdims)
+
+
+def _reduction_with_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda a, axis=None, dtype=None, *, keepdims=False: function(a, axis, keepdims, dtype=dtype)
+
+
+def _reduction_with_ddof(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda a, axis=None, *, ddof=0, keepdims=False: function(a, axis, keepdims, correction=ddof)
+
+
+def _cumsum(a: Any, axis: Any, dtype: Any = None) -> Any:
+    return ops.cumsum(a, axis, dtype=dtype)
+
+
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    **reduction.NUMPY, **runwise.NUMPY, np.round: _round, np.around: _round, np.clip: _clip,
-    np.concatenate: _concatenate, np.stack: _stack,
-    np.where: _where, np.array_equal: _array_equal, np.allclose: _allclose, np.copy: _copy, np.shape: _shape,
-    np.ndim: _ndim, np.size: _size, np.zeros_like: _zeros_like, np.ones_like: _ones_like, np.full_like: _full_like,
+    np.sum: _reduction_with_dtype(ops.sum), np.nansum: _reduction_with_dtype(ops.nansum), np.mean:
+    _reduction_with_dtype(ops.mean), np.nanmean: _reduction_with_dtype(ops.nanmean), np.prod:
+    _reduction_with_dtype(ops.prod), np.var: _reduction_with_ddof(ops.var), np.std: _reduction_with_ddof(ops.std),
+    np.max: _reduction(ops.amax), np.amax: _reduction(ops.amax), np.min: _reduction(ops.amin), np.amin:
+    _reduction(ops.amin), np.any: _reduction(ops.any), np.all: _reduction(ops.all), np.argmax: _reduction(ops.argmax),
+    np.argmin: _reduction(ops.argmin), np.cumsum: _cumsum, np.round: _round, np.around: _round, np.clip: _clip,
+    np.concatenate: _concatenate, np.stack: _stack, np.where: _where, np.array_equal: _array_equal, np.allclose:
+    _allclose, np.copy: _copy, np.shape: _shape, np.ndim: _ndim, np.size: _size, np.zeros_like: _zeros_like,
+    np.ones_like: _ones_like, np.full_like: _full_like,
 }  # fmt: skip
 _INSTEAD = {
     np.dot: "pn.matmul(a, b)", np.vstack: "pn.cat([a, b], 0)", np.hstack: "pn.cat([a, b], 1)",

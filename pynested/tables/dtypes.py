@@ -72,14 +72,3 @@ def composed(name: str, x: Array, dtype: Any) -> tuple[Array, Kind]:
 def place(name: str, x: Array, dtype: Any) -> tuple[Array, Kind]:
     """``x``, in which places are looked for, without a gradient."""
     return x.detach(), np.dtype(np.int64)
-
-
-TAKEN = {
-    added: "Bools and integers give int64, floats keep their dtype.",
-    averaged: "Bools and integers give float64, floats keep their dtype.",
-    unchanged: "Of any dtype, which the result has.",
-    truth: "Of any dtype; all but zeros is true, NaN too. The result is bool.",
-    normalized: "Floats; the result has their dtype, and the layout.",
-    composed: "Floats; the result has their dtype, and the layout.",
-    place: "Of any dtype; the result is int64.",
-}

@@ -1,4 +1,4 @@
-"""What the tables of `reductions` and of `runwise` hold."""
+"""A reduction: its formula, the dtypes it computes in, and its value for segments without elements."""
 
 from __future__ import annotations
 
@@ -41,25 +41,12 @@ class Reduction:
         The array as it is reduced, and the dtype of the result.
     empty : number, or EmptyReductionError
         What a run without elements gives. It is what ``of_runs`` makes of it; only a refusal is made here.
-    says, notes, example : str
-        The docstring: what of each run the result is; what is so at the edges, and the gradient; what is run.
-    clauses : int
-        The last number of the specification's clauses.
-    retired : tuple of int
-        Numbers of former clauses.
-    option : str
-        Of `along.OPTIONS`: what else can be asked for by name.
     lacks : str
         What a run without elements has not, where it is refused.
     """
 
-    def __init__(
-        self, name: str, of_runs: Formula, *, takes: Any, empty: Any, says: str, notes: str, example: str, clauses: int,
-        retired: tuple[int, ...] = (), option: str = "", lacks: str = "",
-    ) -> None:  # fmt: skip
+    def __init__(self, name: str, of_runs: Formula, *, takes: Any, empty: Any, lacks: str = "") -> None:
         self.name, self.of_runs, self.takes, self.empty, self.lacks = name, of_runs, takes, empty, lacks
-        self.says, self.notes, self.example, self.option = says, notes, example, option
-        self.clauses, self.retired = clauses, retired
         self.refuses = empty is EmptyReductionError
         self.is_steep = not self.refuses and not isfinite(empty)  # slopes at no elements would be infinite, or NaN
         self.is_place = takes is place  # what is found is a place along one dimension
@@ -138,41 +125,3 @@ class Reduction:
 def _still(result: Array, empty: NDArray[np.bool_]) -> Array:
     """A result in which runs without elements are constants: nothing moves them, and nothing flows back to them."""
     return of_elements.where(result, result.detach(), from_host(~empty, result.device))
-
-
-class RunWise:
-    """One operator that keeps the shape and works along one dimension.
-
-    Parameters
-    ----------
-    name, takes, says, notes, example, clauses
-        As of a `Reduction`; every one can be asked for a dtype.
-    over_runs, over_axis : callable
-        The rows of segments and these, or an array and an axis -> an array of the same shape.
-    torch : str
-        Where PyTorch has it.
-    """
-
-    option = "dtype"
-
-    def __init__(
-        self, name: str, over_runs: Callable[[Array, Segments], Array], over_axis: Callable[[Array, int], Array], *,
-        takes: Any, says: str, notes: str, example: str, clauses: int, torch: str = "torch.nn.functional",
-    ) -> None:  # fmt: skip
-        self.name, self.over_runs, self.over_axis, self.takes, self.torch = name, over_runs, over_axis, takes, torch
-        self.says, self.notes, self.example, self.clauses = says, notes, example, clauses
-
-    def __call__(self, given: Any, dim: Any, dtype: Any = None) -> Array:
-        """The operator on a dense array along ``dim``."""
-        x = as_array(self.name, given)
-        at = canonical_dim(self.name, dim, x.ndim)
-        x, kind = self.takes(self.name, x, dtype)
-        return to_dtype(self.over_axis(x, at), kind)
-
-
-def in_terms_of_runs(formula: Formula) -> tuple[Callable[..., Array], Callable[..., Array]]:
-    """What works on segments and what works on an axis, written once."""
-    return (
-        lambda rows, segments: formula(SegmentRuns(segments), rows),
-        lambda x, axis: formula(AxisRuns((axis,)), x),
-    )

@@ -9,7 +9,6 @@ from pynested.autograd import Array
 from pynested.backends import is_loaded
 from pynested.nested.array import NestedArray
 from pynested.surface.passing import ATTRIBUTE, FUNCTION, Call
-from pynested.tables.functions import UNSAID
 
 from .indices import classified
 from .recorder import Recorder
@@ -47,7 +46,7 @@ def bound(seen: Recorder, call: Call) -> tuple[dict[str, str], dict[str, str]]:
     for name, value in given.arguments.items():
         words[marks.get(signature.parameters[name].kind, "") + name] = seen.names.words(value)
     left = [one for name, one in signature.parameters.items() if name not in given.arguments]
-    said = [one for one in left if one.default is not one.empty and one.default is not UNSAID]
+    said = [one for one in left if one.default is not one.empty]
     return words, {one.name: seen.names.words(one.default) for one in said}
 
 

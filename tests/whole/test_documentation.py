@@ -13,7 +13,6 @@ import pytest
 
 import pynested as pn
 from pynested.spec.table import Operator, clause, load_table
-from pynested.tables.functions import UNSAID
 
 OPERATORS = {name: operator for name, operator in load_table().items() if not operator.is_idea}
 PUBLIC = {name: getattr(pn, name) for name in pn.__all__ if isinstance(getattr(pn, name), (FunctionType, type))}
@@ -46,8 +45,11 @@ def value(default: ast.expr) -> Any:
 
 def own_parameters(function: FunctionType) -> list[tuple[str, bool, Any]]:
     """Return what `listed_parameters` does; NumPy's names of dim and keepdim are a matter of this implementation."""
-    parameters = inspect.signature(function).parameters.values()
-    return [(one.name, one.kind is one.KEYWORD_ONLY, one.default) for one in parameters if one.default is not UNSAID]
+    parameters = inspect.signature(function).parameters
+    own = [one for name, one in parameters.items() if name not in ("axis", "keepdims")]
+    needs_dim = "axis" in parameters and "keepdims" not in parameters  # given as axis= or as dim
+    defaults = {"dim": inspect.Parameter.empty} if needs_dim else {}
+    return [(one.name, one.kind is one.KEYWORD_ONLY, defaults.get(one.name, one.default)) for one in own]
 
 
 @pytest.mark.parametrize("name", OPERATORS)

@@ -76,7 +76,7 @@ def test_of_no_elements(how: Reduction, lay: Any) -> None:
         np.testing.assert_array_equal(call().numpy(), np.full(call().shape, how.empty))
     assert how(pn.zeros(0, 0), 1).shape == (0,)
     assert ours(lay([np.zeros((0, 0)), np.zeros((1, 0))]), 1, True).numel() == 0
-    if not how.is_place and how.option != "correction":  # which is nothing of one element
+    if not how.is_place and how.name not in ("var", "std"):  # which is nothing of one element
         made = place([np.array([0.5, 2.0]), np.zeros(0), np.array([3.0])], lay(X).layout, "holes", grad=True)
         result = ours(made.array, dim=())
         if result.requires_grad:

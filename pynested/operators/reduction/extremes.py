@@ -1,0 +1,266 @@
+"""The greatest and least elements of segments, their indices, and `any` and `all`."""
+
+from __future__ import annotations
+
+from pynested.autograd import Array
+from pynested.components.reduced import reduced
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Dims, Operand
+
+from ..dimensions import either_dims
+from .signatures import reduction, reduction_to_index
+
+__all__ = ["all", "amax", "amin", "any", "argmax", "argmin"]
+
+
+@reduction
+def amax(
+    self: Operand, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
+) -> NestedArray | Array:
+    """Return the greatest element along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype, which the result has.
+    dim : int, tuple of int or None
+        The dimensions to reduce; None reduces all. `pynested.operators.reduction` says which kind of result follows.
+        With dimension 0 the elements that are present at a position take part.
+    keepdim : bool
+        Whether a reduced dimension stays, with size 1.
+    axis, keepdims
+        NumPy's names of dim and keepdim.
+
+    Raises
+    ------
+    DimensionError
+        For a dimension out of range, or named twice.
+    EmptyReductionError
+        For a segment without elements, naming the component, unless the result has no elements either.
+
+    Notes
+    -----
+    A segment that holds a NaN has the maximum NaN, other segments are untouched by it; a segment of -inf has -inf.
+    Gradient: to the greatest element, split evenly between equal ones; of a segment that holds a NaN not specified.
+
+    Clauses: AMAX-1 to AMAX-8. After `torch.amax`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[-np.inf], [1.0, 2.0], [3.0, np.nan]], layout=pn.jagged)
+    >>> pn.amax(nt, 1)
+    array([-inf,   2.,  nan])
+    """
+    dims, is_kept = either_dims("amax", dim, keepdim, axis, keepdims)
+    return reduced("amax", self, dims, is_kept)
+
+
+@reduction
+def amin(
+    self: Operand, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
+) -> NestedArray | Array:
+    """Return the least element along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype, which the result has.
+    dim : int, tuple of int or None
+        The dimensions to reduce; None reduces all. `pynested.operators.reduction` says which kind of result follows.
+        With dimension 0 the elements that are present at a position take part.
+    keepdim : bool
+        Whether a reduced dimension stays, with size 1.
+    axis, keepdims
+        NumPy's names of dim and keepdim.
+
+    Raises
+    ------
+    DimensionError
+        For a dimension out of range, or named twice.
+    EmptyReductionError
+        For a segment without elements, naming the component, unless the result has no elements either.
+
+    Notes
+    -----
+    A segment that holds a NaN has the minimum NaN, other segments are untouched by it; a segment of +inf has +inf.
+    Gradient: to the least element, split evenly between equal ones; of a segment that holds a NaN not specified.
+
+    Clauses: AMIN-1 to AMIN-8. After `torch.amin`.
+
+    Examples
+    --------
+    >>> pn.amin(pn.nested_array([[np.inf], [1.0, 2.0], [3.0, np.nan]], layout=pn.jagged), 1)
+    array([inf,  1., nan])
+    """
+    dims, is_kept = either_dims("amin", dim, keepdim, axis, keepdims)
+    return reduced("amin", self, dims, is_kept)
+
+
+@reduction_to_index
+def argmax(
+    self: Operand,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    axis: int | None = None,
+    keepdims: bool | None = None,
+) -> NestedArray | Array:
+    """Return the index of the greatest element along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype; the result is int64.
+    dim : int or None
+        A place is counted within the component; along dimension 0 it is the number of a component. None, of a
+        dense array only, counts all elements in C order.
+    keepdim : bool
+        Whether a reduced dimension stays, with size 1.
+    axis, keepdims
+        NumPy's names of dim and keepdim.
+
+    Raises
+    ------
+    DimensionError
+        For a dimension out of range, or named twice.
+    EmptyReductionError
+        For a segment without elements, naming the component, unless the result has no elements either.
+    ArgumentError
+        For several dimensions, and for None of a nested array.
+
+    Notes
+    -----
+    Of equal elements it is the first, and in a segment that holds a NaN the first NaN. There is no gradient.
+
+    Clauses: ARGMAX-1 to ARGMAX-7, ARGMAX-9 to ARGMAX-12. After `torch.argmax`.
+
+    Examples
+    --------
+    >>> pn.argmax(pn.nested_array([[1, 3], [7], [2, 9, 9]], layout=pn.jagged), 1)
+    array([1, 0, 1])
+    """
+    dims, is_kept = either_dims("argmax", dim, keepdim, axis, keepdims)
+    return reduced("argmax", self, dims, is_kept)
+
+
+@reduction_to_index
+def argmin(
+    self: Operand,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    axis: int | None = None,
+    keepdims: bool | None = None,
+) -> NestedArray | Array:
+    """Return the index of the least element along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype; the result is int64.
+    dim : int or None
+        A place is counted within the component; along dimension 0 it is the number of a component. None, of a
+        dense array only, counts all elements in C order.
+    keepdim : bool
+        Whether a reduced dimension stays, with size 1.
+    axis, keepdims
+        NumPy's names of dim and keepdim.
+
+    Raises
+    ------
+    DimensionError
+        For a dimension out of range, or named twice.
+    EmptyReductionError
+        For a segment without elements, naming the component, unless the result has no elements either.
+    ArgumentError
+        For several dimensions, and for None of a nested array.
+
+    Notes
+    -----
+    Of equal elements it is the first, and in a segment that holds a NaN the first NaN. There is no gradient.
+
+    Clauses: ARGMIN-1 to ARGMIN-7, ARGMIN-9 to ARGMIN-12. After `torch.argmin`.
+
+    Examples
+    --------
+    >>> pn.argmin(pn.nested_array([[1, 3], [7], [2, 9, 9]], layout=pn.jagged), 1)
+    array([0, 0, 0])
+    """
+    dims, is_kept = either_dims("argmin", dim, keepdim, axis, keepdims)
+    return reduced("argmin", self, dims, is_kept)
+
+
+@reduction
+def any(
+    self: Operand, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
+) -> NestedArray | Array:
+    """Return whether any element along ``dim`` is true: ``(B, *, D) -> (B, D)`` along dimension 1.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype; all but zeros is true, NaN too. The result is bool.
+    dim : int, tuple of int or None
+        The dimensions to reduce; None reduces all. `pynested.operators.reduction` says which kind of result follows.
+        With dimension 0 the elements that are present at a position take part.
+    keepdim : bool
+        Whether a reduced dimension stays, with size 1.
+    axis, keepdims
+        NumPy's names of dim and keepdim.
+
+    Raises
+    ------
+    DimensionError
+        For a dimension out of range, or named twice.
+
+    Notes
+    -----
+    Of a segment without elements it is False. There is no gradient.
+
+    Clauses: ANY-1 to ANY-3. After `torch.any`.
+
+    Examples
+    --------
+    >>> pn.any(pn.nested_array([[0, 1], [], [0]], layout=pn.jagged), 1)
+    array([ True, False, False])
+    """
+    dims, is_kept = either_dims("any", dim, keepdim, axis, keepdims)
+    return reduced("any", self, dims, is_kept)
+
+
+@reduction
+def all(
+    self: Operand, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
+) -> NestedArray | Array:
+    """Return whether all elements along ``dim`` are true: ``(B, *, D) -> (B, D)`` along dimension 1.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Of any dtype; all but zeros is true, NaN too. The result is bool.
+    dim : int, tuple of int or None
+        The dimensions to reduce; None reduces all. `pynested.operators.reduction` says which kind of result follows.
+        With dimension 0 the elements that are present at a position take part.
+    keepdim : bool
+        Whether a reduced dimension stays, with size 1.
+    axis, keepdims
+        NumPy's names of dim and keepdim.
+
+    Raises
+    ------
+    DimensionError
+        For a dimension out of range, or named twice.
+
+    Notes
+    -----
+    Of a segment without elements it is True. There is no gradient.
+
+    Clauses: ALL-1 to ALL-3. After `torch.all`.
+
+    Examples
+    --------
+    >>> pn.all(pn.nested_array([[0, 1], [], [0]], layout=pn.jagged), 1)
+    array([False,  True, False])
+    """
+    dims, is_kept = either_dims("all", dim, keepdim, axis, keepdims)
+    return reduced("all", self, dims, is_kept)

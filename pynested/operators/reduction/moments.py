@@ -1,0 +1,195 @@
+"""Means, variances and standard deviations of segments."""
+
+from __future__ import annotations
+
+from pynested.autograd import Array
+from pynested.autograd.numbers import canonical_real
+from pynested.components.reduced import reduced
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Dims, DType, Operand
+
+from ..dimensions import either_dims
+from .signatures import reduction_with_correction, reduction_with_dtype
+
+__all__ = ["mean", "nanmean", "std", "var"]
+
+
+@reduction_with_dtype
+def mean(
+    self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None, axis: Dims = None,
+    keepdims: bool | None = None,
+) -> NestedArray | Array:  # fmt: skip
+    """Return the mean along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Bools and integers give float64, floats keep their dtype.
+    dim : int, tuple of int or None
+        The dimensions to reduce; None reduces all. `pynested.operators.reduction` says which kind of result follows.
+        With dimension 0 the elements that are present at a position take part.
+    keepdim : bool
+        Whether a reduced dimension stays, with size 1.
+    dtype : optional
+        Every element is converted to it first, as `to` does, and the result has it.
+    axis, keepdims
+        NumPy's names of dim and keepdim.
+
+    Raises
+    ------
+    DimensionError
+        For a dimension out of range, or named twice.
+    DTypeError
+        For a ``dtype`` that is not floating.
+
+    Notes
+    -----
+    Over all dimensions it is the mean of all elements, each counted once, and not the mean of the components' means;
+    with dimension 0 the divisor is the number of elements present at the position. The mean of a segment without
+    elements is NaN. Gradient: every element gets the cotangent of its segment by the number of elements of that
+    segment; an empty component gets an empty gradient.
+
+    Clauses: MEAN-1 to MEAN-8. After `torch.mean`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1.0, 2.0], [], [6.0]], layout=pn.jagged)
+    >>> pn.mean(nt, 1), pn.mean(nt), pn.mean(nt, 0)
+    (array([1.5, nan, 6. ]), array(3.), array([3.5, 2. ]))
+    """
+    dims, is_kept = either_dims("mean", dim, keepdim, axis, keepdims)
+    return reduced("mean", self, dims, is_kept, dtype)
+
+
+@reduction_with_dtype
+def nanmean(
+    self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None, axis: Dims = None,
+    keepdims: bool | None = None,
+) -> NestedArray | Array:  # fmt: skip
+    """Return the mean along ``dim`` without NaN: ``(B, *, D) -> (B, D)`` along dimension 1.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Bools and integers give float64, floats keep their dtype.
+    dim : int, tuple of int or None
+        The dimensions to reduce; None reduces all. `pynested.operators.reduction` says which kind of result follows.
+        With dimension 0 the elements that are present at a position take part.
+    keepdim : bool
+        Whether a reduced dimension stays, with size 1.
+    dtype : optional
+        Every element is converted to it first, as `to` does, and the result has it.
+    axis, keepdims
+        NumPy's names of dim and keepdim.
+
+    Raises
+    ------
+    DimensionError
+        For a dimension out of range, or named twice.
+    DTypeError
+        For a ``dtype`` that is not floating.
+
+    Notes
+    -----
+    A segment without elements, or of nothing but NaN, gives NaN; the sign of a mean that is zero is not specified.
+    Gradient: every element gets the cotangent of its mean by the number of those that are not NaN, a NaN +0.
+
+    Clauses: NANMEAN-1 to NANMEAN-8. After `torch.nanmean`.
+
+    Examples
+    --------
+    >>> pn.nanmean(pn.nested_array([[1.0, np.nan, 2.0], [], [np.nan]], layout=pn.jagged), 1)
+    array([1.5, nan, nan])
+    """
+    dims, is_kept = either_dims("nanmean", dim, keepdim, axis, keepdims)
+    return reduced("nanmean", self, dims, is_kept, dtype)
+
+
+@reduction_with_correction
+def var(
+    self: Operand, dim: Dims = None, keepdim: bool = False, *, correction: float = 1, axis: Dims = None,
+    keepdims: bool | None = None,
+) -> NestedArray | Array:  # fmt: skip
+    """Return the variance along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Bools and integers give float64, floats keep their dtype.
+    dim : int, tuple of int or None
+        The dimensions to reduce; None reduces all. `pynested.operators.reduction` says which kind of result follows.
+        With dimension 0 the elements that are present at a position take part.
+    keepdim : bool
+        Whether a reduced dimension stays, with size 1.
+    correction : optional
+        What is taken from the number of elements to divide by.
+    axis, keepdims
+        NumPy's names of dim and keepdim.
+
+    Raises
+    ------
+    DimensionError
+        For a dimension out of range, or named twice.
+    ArgumentError
+        For a ``correction`` below 0, or NaN.
+
+    Notes
+    -----
+    The mean is subtracted before anything is squared, and the divisor is the number of elements less ``correction``, or
+    0 where that is less. NaN is the variance of a segment without elements, of one element with the correction 1, and
+    of a segment that holds a NaN or an infinity. Gradient: the cotangent times 2 (x - mean) / divisor.
+
+    Clauses: VAR-1 to VAR-10. After `torch.var`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1.0, 3.0], [], [5.0]], layout=pn.jagged)
+    >>> pn.var(nt, 1), pn.var(nt, 1, correction=0)
+    (array([ 2., nan, nan]), array([ 1., nan,  0.]))
+    """
+    dims, is_kept = either_dims("var", dim, keepdim, axis, keepdims)
+    return reduced("var", self, dims, is_kept, correction=canonical_real("var", "correction", correction, 0))
+
+
+@reduction_with_correction
+def std(
+    self: Operand, dim: Dims = None, keepdim: bool = False, *, correction: float = 1, axis: Dims = None,
+    keepdims: bool | None = None,
+) -> NestedArray | Array:  # fmt: skip
+    """Return the standard deviation along ``dim``: ``(B, *, D) -> (B, D)`` along dimension 1.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Bools and integers give float64, floats keep their dtype.
+    dim : int, tuple of int or None
+        The dimensions to reduce; None reduces all. `pynested.operators.reduction` says which kind of result follows.
+        With dimension 0 the elements that are present at a position take part.
+    keepdim : bool
+        Whether a reduced dimension stays, with size 1.
+    correction : optional
+        What is taken from the number of elements to divide by.
+    axis, keepdims
+        NumPy's names of dim and keepdim.
+
+    Raises
+    ------
+    DimensionError
+        For a dimension out of range, or named twice.
+    ArgumentError
+        For a ``correction`` below 0, or NaN.
+
+    Notes
+    -----
+    The root of `var`, NaN where that is, also of elements whose squares are too large or too small for the dtype.
+    Gradient: the cotangent times (x - mean) / (divisor * result), and 0 where all elements are equal.
+
+    Clauses: STD-1 to STD-10. After `torch.std`.
+
+    Examples
+    --------
+    >>> pn.std(pn.nested_array([[1.0, 3.0, 5.0], [], [4.0, 4.0]], layout=pn.jagged), 1)
+    array([ 2., nan,  0.])
+    """
+    dims, is_kept = either_dims("std", dim, keepdim, axis, keepdims)
+    return reduced("std", self, dims, is_kept, correction=canonical_real("std", "correction", correction, 0))

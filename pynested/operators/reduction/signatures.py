@@ -1,0 +1,87 @@
+"""Signatures of reductions for type checkers: a dense operand gives a dense result, a nested one either kind.
+
+Each decorator gives a function the overloads of one signature, and returns the function itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, Protocol, TypeVar, overload
+
+from pynested.autograd import Array
+from pynested.nested.operands import Dims, DType, Joined, Operand, Plain
+
+Dim = TypeVar("Dim", contravariant=True)
+
+
+class Reduction(Protocol[Dim]):
+    """A reduction without options."""
+
+    @overload
+    def __call__(
+        this, self: Plain, dim: Dim = ..., keepdim: bool = ..., *, axis: Dim = ..., keepdims: bool | None = ...
+    ) -> Array: ...
+    @overload
+    def __call__(this, self: Operand, dim: None = None, keepdim: Literal[False] = False) -> Array: ...
+    @overload
+    def __call__(
+        this, self: Operand, dim: Dim = ..., keepdim: bool = ..., *, axis: Dim = ..., keepdims: bool | None = ...
+    ) -> Joined: ...
+
+
+class ReductionWithDType(Protocol):
+    """A reduction whose result can have another dtype."""
+
+    @overload
+    def __call__(
+        this, self: Plain, dim: Dims = ..., keepdim: bool = ..., *, dtype: DType | None = ..., axis: Dims = ...,
+        keepdims: bool | None = ...,
+    ) -> Array: ...  # fmt: skip
+    @overload
+    def __call__(
+        this, self: Operand, dim: None = None, keepdim: Literal[False] = False, *, dtype: DType | None = ...
+    ) -> Array: ...
+    @overload
+    def __call__(
+        this, self: Operand, dim: Dims = ..., keepdim: bool = ..., *, dtype: DType | None = ..., axis: Dims = ...,
+        keepdims: bool | None = ...,
+    ) -> Joined: ...  # fmt: skip
+
+
+class ReductionWithCorrection(Protocol):
+    """A variance or a standard deviation."""
+
+    @overload
+    def __call__(
+        this, self: Plain, dim: Dims = ..., keepdim: bool = ..., *, correction: float = ..., axis: Dims = ...,
+        keepdims: bool | None = ...,
+    ) -> Array: ...  # fmt: skip
+    @overload
+    def __call__(
+        this, self: Operand, dim: None = None, keepdim: Literal[False] = False, *, correction: float = ...
+    ) -> Array: ...
+    @overload
+    def __call__(
+        this, self: Operand, dim: Dims = ..., keepdim: bool = ..., *, correction: float = ..., axis: Dims = ...,
+        keepdims: bool | None = ...,
+    ) -> Joined: ...  # fmt: skip
+
+
+def reduction(function: Callable[..., Any]) -> Reduction[Dims]:
+    """Type a reduction without options."""
+    return function
+
+
+def reduction_to_index(function: Callable[..., Any]) -> Reduction[int | None]:
+    """Type a reduction along at most one dimension."""
+    return function
+
+
+def reduction_with_dtype(function: Callable[..., Any]) -> ReductionWithDType:
+    """Type a reduction whose result can have another dtype."""
+    return function
+
+
+def reduction_with_correction(function: Callable[..., Any]) -> ReductionWithCorrection:
+    """Type a variance or a standard deviation."""
+    return function
