@@ -1,9 +1,11 @@
-"""Every kernel chooses a path by size; the fixture `path` forces each of them on small arrays. The compiled kernels."""
+"""Every kernel chooses a path by size; the fixture `path` forces each of them on small arrays. Devices with kernels."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -12,6 +14,8 @@ from pynested.backends import memory
 from pynested.backends.cuda.catalogue import catalogue
 from pynested.backends.cuda.emulated import Emulator
 from pynested.backends.numpy import elementwise, movement, placement, products, running, scan, segment
+
+from .cuda import stand_in
 
 NEVER = 10**9
 
@@ -69,3 +73,20 @@ def compiled() -> None:
         pytest.skip("the emulation needs g++")
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(Emulator.from_environment().compile, catalogue()))
+
+
+@pytest.fixture
+def cupy(compiled: None) -> Iterator[ModuleType]:
+    """The stand-in for CuPy; during the test "cuda" is a device."""
+    with stand_in.installed() as module:
+        yield module
+
+
+@pytest.fixture(params=["emulated", "cuda"])
+def device(request: pytest.FixtureRequest, compiled: None) -> Iterator[str]:
+    """Each device with kernels; "cuda" through the stand-in for CuPy."""
+    if request.param == "emulated":
+        yield "emulated"
+        return
+    with stand_in.installed():
+        yield "cuda"
