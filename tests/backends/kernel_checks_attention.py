@@ -17,6 +17,7 @@ BATCHES = (
     (((2, 1, 3, 5), (2, 1, 0, 4), (2, 1, 20, 40)), 8, 8),
     (((1, 2, 17, 33), (2, 2, 2, 0), (1, 1, 1, 1)), 40, 70),
     (((1, 3, 40, 40),), 70, 5),
+    ((), 2, 2),
 )
 
 
@@ -34,7 +35,8 @@ def masked(rng: np.random.Generator, kind: str | None, sizes: np.ndarray, dtype:
     (heads, group, queries, keys), shared = sizes.T, kind == "bool"
     counts = queries * keys * (1 if shared else heads * group)
     where = np.stack([np.cumsum(counts) - counts, 0 * keys if shared else queries * keys, keys, keys**0], axis=1)
-    each_key = [np.tile(np.arange(k) % 4 == 2, n // max(k, 1)) for k, n in zip(keys, counts, strict=True)]
+    each_key = [np.zeros(0, bool)]
+    each_key += [np.tile(np.arange(k) % 4 == 2, n // max(k, 1)) for k, n in zip(keys, counts, strict=True)]
     left_out = (rng.random(int(counts.sum())) < 0.3) | np.concatenate(each_key)  # some for all queries
     if kind == "bool":
         return ~left_out, where
@@ -61,7 +63,7 @@ def poison(mask: Any, heads: Heads, *buffers: np.ndarray) -> None:
 def attention(backend: Any, dtype: str) -> None:
     for number, ((components, width, value_width), kind) in enumerate(product(BATCHES, MASKS)):
         rng = np.random.default_rng(number)
-        sizes = np.array(components)
+        sizes = np.array(components, np.int64).reshape(-1, 4)
         counts = sizes[:, 0] * sizes[:, 1]
         query, n = places(counts, sizes[:, 2], width, 3, number % 2 == 0)
         key, m = places(sizes[:, 0], sizes[:, 3], width, 0, number % 3 == 0)
