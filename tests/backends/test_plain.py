@@ -8,24 +8,16 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends import get_backend, plain
+from pynested.backends import plain
 from pynested.backends.errors import DeviceError, DTypeError
 from pynested.backends.interface import Backend
 from pynested.timelines.dispatch import choice
 
-VERBS = [name for name, one in vars(Backend).items() if inspect.isfunction(one) and not name.startswith("_")]
+KERNELS = [name for name, one in vars(Backend).items() if inspect.isfunction(one) and not name.startswith("_")]
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_the_device_computes_every_kernel_itself(verb: str) -> None:
-    assert choice(verb, "plain").file.startswith("backends/plain/")
-    assert (
-        inspect.signature(getattr(plain, verb)).parameters.keys()
-        == inspect.signature(getattr(get_backend("cpu"), verb)).parameters.keys()
-    )
-
-
-def test_everything_else_is_that_of_numpy() -> None:
+def test_the_device_computes_every_kernel_itself_and_leaves_the_rest_to_numpy() -> None:
+    assert {name for name in KERNELS if not choice(name, "plain").file.startswith("backends/plain/")} == set()
     assert choice("arctan2", "plain").by == "numpy.arctan2"
     with np.errstate(all="raise"):
         assert plain.divide(np.array([1.0, 0.0]), 0.0).tolist() == [np.inf, pytest.approx(np.nan, nan_ok=True)]
