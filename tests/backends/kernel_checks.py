@@ -218,28 +218,28 @@ def agree(backend: Any, name: str, *args: Any, terms: float = 1.0, magnitude: An
     return results
 
 
-def check(*dtypes: str) -> Callable[[Check], Check]:
+def check(*dtypes: str, name: str = "") -> Callable[[Check], Check]:
     """Enter a check under the name of its kernel."""
 
     def enter(function: Check) -> Check:
-        CHECKS[function.__name__] = dtypes, function
+        CHECKS[name or function.__name__] = dtypes, function
         return function
 
     return enter
 
 
-def check_segments(*dtypes: str, long: bool = False) -> Callable[[SegmentCheck], SegmentCheck]:
+def check_segments(*dtypes: str, name: str = "", long: bool = False) -> Callable[[SegmentCheck], SegmentCheck]:
     """Enter a check that takes any rows and any partition of them."""
 
     def enter(function: SegmentCheck) -> SegmentCheck:
+        @check(*dtypes, name=name or function.__name__)
         def check_all(backend: Any, dtype: str) -> None:
             for x, segments in segment_operands(dtype):
                 function(backend, x, segments)
             for x, segments in long_operands(dtype) if long else ():
                 function(backend, x, segments)
 
-        CHECKS[function.__name__] = dtypes, check_all
-        SEGMENT_CHECKS[function.__name__] = function
+        SEGMENT_CHECKS[name or function.__name__] = function
         return function
 
     return enter
@@ -266,14 +266,16 @@ def segment_cumsum(backend: Any, x: Array, segments: Segments) -> None:
         agree(backend, "segment_cumsum", whole(x), segments, backwards, exact=True)
 
 
-@check_segments(*ALL, long=True)
-def segment_max(backend: Any, x: Array, segments: Segments) -> None:
-    agree(backend, "segment_max", x, segments, exact=True)
+def check_extremes(name: str) -> None:
+    """Enter the check of a kernel whose result is exact; whole numbers have ties."""
+
+    @check_segments(*ALL, name=name, long=name == "segment_max")
+    def check_exact(backend: Any, x: Array, segments: Segments) -> None:
+        agree(backend, name, whole(x) if "arg" in name else x, segments, exact=True)
 
 
-@check_segments(*ALL)
-def segment_min(backend: Any, x: Array, segments: Segments) -> None:
-    agree(backend, "segment_min", x, segments, exact=True)
+for extreme in ("segment_max", "segment_min", "segment_argmax", "segment_argmin"):
+    check_extremes(extreme)
 
 
 @check_segments(*ALL)
@@ -285,16 +287,6 @@ def segment_prod(backend: Any, x: Array, segments: Segments) -> None:
     factors = poisoned(np.where(np.isfinite(x), powers, x))  # whose products are exact
     got, expected = backend.segment_prod(factors, segments), plain.segment_prod(factors, segments)
     same(*(np.clip(found, -6e4, 6e4).astype(found.dtype) for found in (got, expected)))
-
-
-@check_segments(*ALL)
-def segment_argmax(backend: Any, x: Array, segments: Segments) -> None:
-    agree(backend, "segment_argmax", whole(x), segments, exact=True)
-
-
-@check_segments(*ALL)
-def segment_argmin(backend: Any, x: Array, segments: Segments) -> None:
-    agree(backend, "segment_argmin", whole(x), segments, exact=True)
 
 
 @check_segments(*FLOATS)

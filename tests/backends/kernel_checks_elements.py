@@ -47,37 +47,39 @@ def accurate(backend: Any, name: str, x: Array, *rest: Any, error: Callable[[Arr
     assert not wrong.any(), (name, x[wrong], got[wrong], expected[wrong])
 
 
-def check_floats(name: str, error: Callable[[Array, Array], Any], *rest: Any) -> None:
-    """Enter the check of a function of floats; ``error`` is in roundoffs, of abs(x) and abs(y)."""
-
-    def check_function(backend: Any, dtype: str) -> None:
-        for x, _ in elements(dtype):
-            agree(backend, name, x, *rest)
-        accurate(backend, name, poisoned(TAIL.astype(dtype)), *rest, error=error)
-
-    enter(name, check_function)
+def check_slopes(backend: Any, name: str, slope: Callable[[Any], Any], *rest: Any) -> None:
+    """Assert that an adjoint of float64 is the cotangent times a derivative of mpmath's, at TAIL."""
+    x = TAIL[np.abs(TAIL) < 700]
+    with mpmath.workdps(40):
+        due = np.array([float(slope(mpmath.mpf(number))) for number in x.tolist()])
+    g = poisoned(np.where(np.arange(x.size) % 2, 2.0, -0.5))
+    np.testing.assert_allclose(getattr(backend, name)(g, poisoned(x), *rest), g * due, 1e-13, 1e-14)
 
 
-def check_adjoint(name: str, *rest: Any) -> None:
-    def check_function(backend: Any, dtype: str) -> None:
+def check_elements(
+    name: str,
+    *rest: Any,
+    dtypes: tuple[str, ...] = FLOATS,
+    error: Callable[[Array, Array], Any] | None = None,
+    slope: Callable[[Any], Any] | None = None,
+) -> None:
+    """Enter the check of a kernel of single elements; one kernel may have several, one for each option.
+
+    ``error`` bounds that of a function in roundoffs, of abs(x) and abs(y); ``slope`` is the derivative of an adjoint.
+    What has neither is exact.
+    """
+    others = CHECKS[name][1] if name in CHECKS else lambda backend, dtype: None
+    is_adjoint, exact = name.endswith("_backward"), error is slope is None
+
+    @check(*dtypes, name=name)
+    def check_all(backend: Any, dtype: str) -> None:
+        others(backend, dtype)
         for x, g in elements(dtype):
-            agree(backend, name, g, x, *rest, terms=4)
-
-    enter(name, check_function)
-
-
-def check_derivative(name: str, derivative: Callable[[Any], Any], *rest: Any) -> None:
-    """Enter the check of an adjoint of float64: the cotangent times a derivative of mpmath's, at TAIL."""
-
-    def check_function(backend: Any, dtype: str) -> None:
-        if dtype == "float64":
-            x = TAIL[np.abs(TAIL) < 700]
-            with mpmath.workdps(40):
-                due = np.array([float(derivative(mpmath.mpf(number))) for number in x.tolist()])
-            g = poisoned(np.where(np.arange(x.size) % 2, 2.0, -0.5))
-            np.testing.assert_allclose(getattr(backend, name)(g, poisoned(x), *rest), g * due, 1e-13, 1e-14)
-
-    enter(name, check_function)
+            agree(backend, name, *[g, x][not is_adjoint :], *rest, terms=4 if is_adjoint else 1, exact=exact)
+        if error is not None:
+            accurate(backend, name, poisoned(TAIL.astype(dtype)), *rest, error=error)
+        if slope is not None and dtype == "float64":
+            check_slopes(backend, name, slope, *rest)
 
 
 def gelu_slope(x: Any) -> Any:
@@ -98,46 +100,17 @@ def silu_slope(x: Any) -> Any:
     return s * (1 + x * (1 - s))
 
 
-def enter(name: str, function: Callable[[Any, str], None]) -> None:
-    """Enter a check of floats; one kernel may have several, one for each option."""
-    others = CHECKS[name][1] if name in CHECKS else lambda backend, dtype: None
-
-    def check_all(backend: Any, dtype: str) -> None:
-        others(backend, dtype)
-        function(backend, dtype)
-
-    CHECKS[name] = FLOATS, check_all
-
-
-check_floats("erf", lambda x, y: 8 * y)
-check_floats("erfc", lambda x, y: 10 * y)
-check_floats("gelu", lambda x, y: 4 * x + 4 * y)
-check_floats("gelu", lambda x, y: 8 * x + 4 * y, "tanh")
-check_floats("silu", lambda x, y: 12 * y)
-check_adjoint("gelu_backward")
-check_adjoint("gelu_backward", "tanh")
-check_adjoint("silu_backward")
-check_derivative("gelu_backward", gelu_slope)
-check_derivative("gelu_backward", gelu_tanh_slope, "tanh")
-check_derivative("silu_backward", silu_slope)
-
-
-@check(*ALL)
-def relu(backend: Any, dtype: str) -> None:
-    for x, _ in elements(dtype):
-        agree(backend, "relu", x, exact=True)
-
-
-@check(*ALL)
-def sgn(backend: Any, dtype: str) -> None:
-    for x, _ in elements(dtype):
-        agree(backend, "sgn", x, exact=True)
-
-
-@check(*FLOATS)
-def relu_backward(backend: Any, dtype: str) -> None:
-    for x, g in elements(dtype):
-        agree(backend, "relu_backward", g, x, exact=True)
+check_elements("relu", dtypes=ALL)
+check_elements("sgn", dtypes=ALL)
+check_elements("relu_backward")
+check_elements("erf", error=lambda x, y: 8 * y)
+check_elements("erfc", error=lambda x, y: 10 * y)
+check_elements("gelu", error=lambda x, y: 4 * x + 4 * y)
+check_elements("gelu", "tanh", error=lambda x, y: 8 * x + 4 * y)
+check_elements("silu", error=lambda x, y: 12 * y)
+check_elements("gelu_backward", slope=gelu_slope)
+check_elements("gelu_backward", "tanh", slope=gelu_tanh_slope)
+check_elements("silu_backward", slope=silu_slope)
 
 
 @check(*ALL)

@@ -153,6 +153,8 @@ def test_settings_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_libraries_are_kept_by_their_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    runtime = compiler._runtime(*compiler.compiler())
+    monkeypatch.setattr(compiler, "_runtime", lambda path, version: runtime)  # which takes long to compile
     monkeypatch.setenv("PYNESTED_CACHE", str(tmp_path / "kept"))
     source = tmp_path / "one.cu"
     source.write_text("template <class T>\n__global__ void one(T *out) { out[0] = 1; }\n", encoding="utf-8")
