@@ -199,7 +199,7 @@ SIZES: tuple[Any, ...] = (
     [*product(range(3), repeat=3), *reversed([*product(range(3), repeat=3)]), (3, 2, 3)],
     [(2, 3, 2)] * 7,
     [(2, inner, 3) for inner in (1, 2, 3, 1, 2, 3)],
-    [(200, 3, 100), (1, 3, 100), (2, 3, 100), (90, 3, 100), (2, 3, 100), (1, 3, 100)],
+    [(200, 3, 100), (1, 3, 100), (2, 3, 100), (2, 3, 100), (1, 3, 100)],  # one of them is large
     [(1, 2, 1)],
     [],
 )
@@ -231,8 +231,9 @@ def single_matrix(rows: int, cols: int) -> Matrices:
 
 @check(*ALL)
 def matmul_components(backend: Any, dtype: str) -> None:
-    for sizes, *transposed in product(SIZES, (False, True), (False, True)):
-        multiply(backend, sizes, dtype, (transposed[0], transposed[1]))
+    for number, sizes in enumerate(SIZES):
+        for left, right in product((False, True), repeat=2) if number < 2 else [(False, False), (True, True)]:
+            multiply(backend, sizes, dtype, (left, right))
     single, rows = single_matrix(1, 2), single_matrix(2, 1)
     if dtype == "int64":
         big = np.array([2**53 + 1, 1])
@@ -249,7 +250,7 @@ def matmul_components(backend: Any, dtype: str) -> None:
 
 @check(*NUMBERS)
 def sum_all(backend: Any, dtype: str) -> None:
-    for shape in ((), (0,), (1,), (7, 3), (70_000,)):
+    for shape in ((), (0,), (1,), (7, 3), (5000,)):
         x = drawn(np.random.default_rng(14), shape, dtype)
         agree(backend, "sum_all", x, terms=4, magnitude=3000)
         agree(backend, "sum_all", whole(x), exact=True)
@@ -257,8 +258,8 @@ def sum_all(backend: Any, dtype: str) -> None:
     if dtype in FLOATS:
         agree(backend, "sum_all", np.array([60000, 60000, -60000, -60000, 3], dtype), exact=True)
         agree(backend, "sum_all", np.ones((4099, 3), dtype), exact=True)
-        # One after the other in float32 these are 9998.557, as each addition rounds in the same direction.
-        agree(backend, "sum_all", np.full(100_000, 0.1, dtype), magnitude=0)
+        # One after the other in float32 these are 999.903, as each addition rounds in the same direction.
+        agree(backend, "sum_all", np.full(10_000, 0.1, dtype), magnitude=0)
     else:
         agree(backend, "sum_all", np.full(300, np.iinfo(dtype).max, dtype), exact=True)
 
