@@ -1,8 +1,8 @@
-"""Segments against what the lengths say, run by run."""
+"""Segments: what follows from their lengths, and spans of whole segments."""
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,20 +11,20 @@ from hypothesis import strategies as st
 
 from pynested.backends import Segments
 
-LAYOUTS = [lengths for count in range(4) for lengths in product(range(4), repeat=count)]
+from .kernel_checks import SMALL
 
 
-@pytest.mark.parametrize("lengths", LAYOUTS, ids=str)
-def test_everything_that_follows_from_the_lengths(lengths: tuple[int, ...]) -> None:
-    segments = Segments.from_lengths(np.array(lengths, np.int64))
-    ends = [sum(lengths[:i]) for i in range(len(lengths) + 1)]
-    assert segments.offsets.tolist() == ends and segments.offsets.dtype == np.int64
-    assert segments.lengths.tolist() == list(lengths) and segments.lengths.dtype == np.int64
-    assert (segments.count, segments.rows) == (len(lengths), sum(lengths))
-    assert segments.longest == max(lengths, default=0)
-    assert segments.any_empty == (0 in lengths)
-    assert segments.pairs == [(ends[i], ends[i + 1]) for i in range(len(lengths))]
-    assert segments.row_component.tolist() == [i for i, length in enumerate(lengths) for _ in range(length)]
+def test_all_attributes_follow_from_the_lengths() -> None:
+    for lengths in SMALL:
+        segments = Segments.from_lengths(np.array(lengths, np.int64))
+        ends = [sum(lengths[:i]) for i in range(len(lengths) + 1)]
+        assert segments.offsets.tolist() == ends and segments.offsets.dtype == np.int64
+        assert segments.lengths.tolist() == list(lengths) and segments.lengths.dtype == np.int64
+        assert (segments.count, segments.rows) == (len(lengths), sum(lengths))
+        assert segments.longest == max(lengths, default=0)
+        assert segments.any_empty == (0 in lengths)
+        assert segments.pairs == [(ends[i], ends[i + 1]) for i in range(len(lengths))]
+        assert segments.row_component.tolist() == [i for i, length in enumerate(lengths) for _ in range(length)]
 
 
 @given(st.lists(st.integers(0, 9), max_size=12), st.integers(1, 12))
@@ -43,14 +43,7 @@ def test_offsets_are_kept_and_nothing_can_be_written() -> None:
     offsets = np.array([0, 2, 2, 5])
     segments = Segments(offsets)
     assert segments.offsets is offsets
+    assert repr(segments) == "Segments(count=3, rows=5)"
     for array in (segments.offsets, segments.lengths, segments.row_component):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
-
-
-def test_what_was_derived_is_kept() -> None:
-    segments = Segments(np.array([0, 1]))
-    made = [segments.remember("key", object) for _ in range(2)]
-    assert made[0] is made[1]
-    assert segments.lengths is segments.lengths and segments.spans(3) is segments.spans(3)
-    assert repr(segments) == "Segments(count=1, rows=1)"
