@@ -89,6 +89,13 @@ def _root(memory: Any) -> Any:
     return memory
 
 
+def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: ndarray, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        return quietly(function, self, axis, out, keepdims)
+
+    return method
+
+
 class ndarray:
     """An array on the device. Made by functions of the module; ``base`` is the array that it is a view of."""
 
@@ -158,9 +165,6 @@ class ndarray:
     def __repr__(self) -> str:
         return repr(self.get())
 
-    def __str__(self) -> str:
-        return str(self.get())
-
     def __format__(self, format_spec: str) -> str:
         return format(self.get(), format_spec)
 
@@ -201,9 +205,6 @@ class ndarray:
     def __len__(self) -> int:
         return len(self._memory)
 
-    def __iter__(self) -> Iterator[ndarray]:
-        return (self[i] for i in range(len(self)))
-
     def __getitem__(self, index: Any) -> Any:
         """Views also where NumPy would give a number; CuPy would wrap an index around that is out of bounds."""
         items = _index(index)
@@ -236,7 +237,7 @@ class ndarray:
         """Another dtype; the array itself where ``copy`` is False and nothing changes."""
         if casting is not None or subok is not None:
             raise TypeError("casting is not supported yet")
-        return self if not copy and np.dtype(dtype) == self.dtype else quietly(_astype, self, dtype, order)
+        return self if not copy and np.dtype(dtype) == self.dtype else quietly(np.ndarray.astype, self, dtype, order)
 
     def view(self, dtype: Any = None) -> ndarray:
         """The same memory, as another dtype."""
@@ -259,21 +260,7 @@ class ndarray:
         """The sum, an array also where no axis is left."""
         return quietly(np.sum, self, axis, dtype, out, keepdims)  # type: ignore[no-any-return]
 
-    def max(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> ndarray:
-        """The maximum."""
-        return quietly(np.max, self, axis, out, keepdims)  # type: ignore[no-any-return]
-
-    def min(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> ndarray:
-        """The minimum."""
-        return quietly(np.min, self, axis, out, keepdims)  # type: ignore[no-any-return]
-
-    def all(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> ndarray:
-        """Whether all are true."""
-        return quietly(np.all, self, axis, out, keepdims)  # type: ignore[no-any-return]
-
-    def any(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> ndarray:
-        """Whether one is true."""
-        return quietly(np.any, self, axis, out, keepdims)  # type: ignore[no-any-return]
+    max, min, all, any = map(_reduction, (np.max, np.min, np.all, np.any))
 
 
 def _index(index: Any) -> tuple[Any, ...]:
@@ -288,7 +275,3 @@ def _index(index: Any) -> tuple[Any, ...]:
 def _out_of_bounds(error: IndexError, items: tuple[Any, ...]) -> Exception:
     inside = not any(isinstance(one, np.ndarray) for one in items)
     return error if inside else AssertionError(f"CuPy would wrap around without a word: {error}")
-
-
-def _astype(memory: Any, dtype: Any, order: Any) -> Any:
-    return memory.astype(dtype, order=order, copy=True)
