@@ -154,21 +154,6 @@ def test_few_weights_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(results[0], results[2], rtol=1e-12)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32])
-def test_strips_of_long_causal_components(monkeypatch: pytest.MonkeyPatch, dtype: Any) -> None:
-    """Several strips, the last of them short, more queries than keys and the other way round."""
-    monkeypatch.setattr(attending_blocks, "STRIP", 64)
-    rng = np.random.default_rng(7)
-    for queries, keys in [(150, 150), (200, 70), (70, 200)]:
-        sizes = np.array([[2, 2, queries, keys]])
-        (query, n), (key, m) = (places(sizes[:, 0] * group, sizes[:, at], 3, 0, True) for group, at in ((2, 2), (1, 3)))
-        heads = Heads(sizes, query, key, key, query, None, 3, 3, 0.5, True)
-        q, k, v, g = (rng.standard_normal(size).astype(dtype) for size in (n, m, m, n))
-        expected = computed(plain, [*(x.astype(float) for x in (q, k, v)), None, g.astype(float)], heads)
-        for got, due in zip(computed(cpu, [q, k, v, None, g], heads)[:4], expected[:4], strict=True):
-            np.testing.assert_allclose(got, due, rtol=0, atol=32 * np.finfo(dtype).eps * np.abs(due).max())
-
-
 @pytest.mark.parametrize("kept", [0, 1 << 20], ids=["log sums", "weights"])
 @pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize("ends", [[-1.0, 1.0], [1.0], [-1.0]], ids=["both", "great", "low"])

@@ -82,23 +82,18 @@ def test_python_numbers_are_weak(device: str) -> None:
     assert (third == 0.1).tolist() == [True] and (third < 0.1).tolist() == [False]  # as float16 has it
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
-def test_python_integers_of_any_size(dtype: str, device: str) -> None:
-    on: dict[str, Any] = {"dtype": dtype, "device": device}
+def test_python_integers_of_any_size(device: str) -> None:
+    on: dict[str, Any] = {"dtype": BFLOAT16, "device": device}
     for number in (2**63, 2**64, -(2**70)):
         x = pn.full((2,), number, **on)
         assert (x == number).tolist() == [True] * 2 and (x < number).tolist() == [False] * 2
         made = x, pn.ones(2, **on) * number, pn.zeros(2, **on).fill_(number), pn.masked_fill(x, x < 0, number)
-        assert [(y.dtype, y.tolist()) for y in made] == [(np.dtype(dtype), [float(number)] * 2)] * 4
-    for refused in (
-        lambda: x * 10**400,
-        lambda: pn.where(x > 0, x, 10**400),
-        lambda: pn.full((2,), 10**400, **on),
-        lambda: pn.masked_fill(x, x > 0, 10**400),
-    ):
+        assert [(y.dtype, y.tolist()) for y in made] == [(BFLOAT16, [float(number)] * 2)] * 4
+    huge = 10**400
+    for refused in (lambda: x * huge, lambda: pn.where(x > 0, x, huge), lambda: pn.full((2,), huge, **on)):
         with pytest.raises(OverflowError, match="an integer of 1329 bits is out of bounds"):
             refused()
-    assert (x == 10**400).tolist() == [False] * 2 and (x < 10**400).tolist() == [True] * 2
+    assert (x == huge).tolist() == [False] * 2 and (x < huge).tolist() == [True] * 2
 
 
 # ---- arrays ---------------------------------------------------------------------------------------------------------

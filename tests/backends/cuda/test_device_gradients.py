@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -155,22 +156,16 @@ def test_tangents_cross_devices(device: str) -> None:
     assert pn.jacobian(lambda x: x * x, x).device == device
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float64"])
-def test_what_is_computed_again_is_compared(device: str, dtype: str) -> None:
-    """Rounding is let through, anything else is not: a NaN is itself."""
+@pytest.mark.parametrize(("index", "off", "same"), [(0, 1e-9, True), (0, 1.5, False), (2, 0, True), (4, np.inf, False)])
+def test_checkpoint_compares_results_of_bfloat16(device: str, index: int, off: float, same: bool) -> None:
     first = np.array([1, 8, np.nan, np.inf, 0], np.float32)
-    for index, off, same in ((0, 1e-9, True), (0, 1.5, False), (2, 0, True), (4, np.inf, False)):
-        second = first.copy()
-        second[index] += off
-        given = iter([pn.array(one, device=device).to(dtype=dtype) for one in (first, second)])
-        x = pn.ones(5, dtype=dtype, device=device, requires_grad=True)
-        y = pn.checkpoint(lambda x: x * next(given), x)  # noqa: B023
-        if same:
-            y.backward(pn.ones_like(y.detach()))
-            assert x.grad is not None
-        else:
-            with pytest.raises(GradientError, match=rf"array 0: element \({index},\) is .* instead of"):
-                y.backward(pn.ones_like(y.detach()))
+    second = np.where(np.arange(5) == index, first + off, first)
+    factors = iter([pn.array(x, device=device).to(dtype="bfloat16") for x in (first, second)])
+    x = pn.ones(5, dtype="bfloat16", device=device, requires_grad=True)
+    y = pn.checkpoint(lambda x: x * next(factors), x)
+    message = rf"array 0: element \({index},\) is .* instead of"
+    with nullcontext() if same else pytest.raises(GradientError, match=message):
+        y.backward(pn.ones_like(y.detach()))
 
 
 def test_a_hook_may_keep_its_gradient(device: str) -> None:
