@@ -54,6 +54,15 @@ PATHS: dict[str, dict[Any, Any]] = {
     },
 }
 
+# Schedules of the emulator, and their seeds.
+SCHEDULES = {
+    "forward": ("forward", 0),
+    "reverse": ("reverse", 0),
+    "random": ("random", 1),
+    "eager": ("eager", 0),
+    "eager again": ("eager", 1),
+}
+
 
 def force(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for (module, name), value in PATHS[path].items():

@@ -31,6 +31,8 @@ from .kernel_checks import (
 )
 
 Placement = tuple[Any, Any, Any, int]  # sizes, strides, offsets, and the size of the buffer
+PlacementCheck = Callable[[Any, Placement, str], None]
+PLACEMENT_CHECKS: dict[str, PlacementCheck] = {}
 
 # ---- movement -------------------------------------------------------------------------------------------------------
 
@@ -151,7 +153,20 @@ def as_arrays(placement: Placement) -> tuple[Array, Array, Array, int]:
     return shaped[0], shaped[1], np.array(offsets, np.int64), size
 
 
-def gather_one(backend: Any, placement: Placement, dtype: str) -> None:
+def check_placements(function: PlacementCheck) -> PlacementCheck:
+    """Enter a check that takes components in any places."""
+
+    @check(*ALL, name=function.__name__)
+    def check_all(backend: Any, dtype: str) -> None:
+        for placement in placements(dtype):
+            function(backend, placement, dtype)
+
+    PLACEMENT_CHECKS[function.__name__] = function
+    return function
+
+
+@check_placements
+def gather_components(backend: Any, placement: Placement, dtype: str) -> None:
     *where, size = as_arrays(placement)
     buffer = drawn(np.random.default_rng(9), size, dtype)
     if is_float(buffer.dtype) and buffer.size:
@@ -159,7 +174,8 @@ def gather_one(backend: Any, placement: Placement, dtype: str) -> None:
     agree(backend, "gather_components", buffer, *where, exact=True)
 
 
-def scatter_one(backend: Any, placement: Placement, dtype: str) -> None:
+@check_placements
+def scatter_components(backend: Any, placement: Placement, dtype: str) -> None:
     *where, size = as_arrays(placement)
     places = strided_index(*where)
     if dtype == "bool" and len(np.unique(places)) < len(places):
@@ -172,24 +188,6 @@ def scatter_one(backend: Any, placement: Placement, dtype: str) -> None:
     if dtype in FLOATS:
         flat[::3] = np.nan
         agree(backend, "scatter_components", flat, *where, size, exact=True)
-
-
-PLACEMENT_CHECKS: dict[str, Callable[[Any, Placement, str], None]] = {
-    "gather_components": gather_one,
-    "scatter_components": scatter_one,
-}
-
-
-@check(*ALL)
-def gather_components(backend: Any, dtype: str) -> None:
-    for placement in placements(dtype):
-        gather_one(backend, placement, dtype)
-
-
-@check(*ALL)
-def scatter_components(backend: Any, dtype: str) -> None:
-    for placement in placements(dtype):
-        scatter_one(backend, placement, dtype)
 
 
 # ---- products and totals --------------------------------------------------------------------------------------------

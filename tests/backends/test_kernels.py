@@ -27,17 +27,10 @@ from pynested.backends.interface import Backend
 from pynested.backends.numpy import extremes, products, running
 
 from . import kernel_checks_moves  # noqa: F401  enters its checks
-from .conftest import PATHS, force
+from .conftest import PATHS, SCHEDULES, force
 from .kernel_checks import CHECKS, FLOATS, SEGMENT_CHECKS, SMALL, drawn, partition, same
 from .kernel_checks_moves import PLACEMENT_CHECKS, multiply, single_matrix
 
-SCHEDULES = {
-    "forward": ("forward", 0),
-    "reverse": ("reverse", 0),
-    "random": ("random", 1),
-    "eager": ("eager", 0),
-    "eager again": ("eager", 1),
-}
 KERNELS = [name for name, one in vars(Backend).items() if inspect.isfunction(one) and not name.startswith("_")]
 CASES = [(name, dtype) for name, (dtypes, _) in CHECKS.items() for dtype in dtypes]
 

@@ -13,8 +13,9 @@ from pynested.backends.cuda.emulated import Emulator, emulated_backend
 from pynested.backends.dtypes import bfloat16
 from pynested.backends.errors import ArgumentError, DeviceError
 
+from ..conftest import SCHEDULES
+
 PLANTED = Path(__file__).parent / "planted"
-ORDERS = [("forward", 0), ("reverse", 0), ("random", 1), ("eager", 0), ("eager", 1)]
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
@@ -23,7 +24,7 @@ def planted(schedule: str = "forward", seed: int = 0, workers: int = 1) -> Any:
     return emulated_backend(Emulator(schedule, seed, workers, kernels=PLANTED, units={}))
 
 
-@pytest.fixture(params=ORDERS, ids=str)
+@pytest.fixture(params=SCHEDULES.values(), ids=SCHEDULES)
 def device(request: pytest.FixtureRequest) -> Any:
     return planted(*request.param)
 
@@ -121,7 +122,7 @@ def test_a_fault_is_reported_with_its_place(device: Any, fault: str) -> None:
 
 @pytest.mark.parametrize("fault", ["missing_barrier", "missing_second_barrier"])
 def test_a_missing_barrier_gives_other_results_on_other_schedules(fault: str) -> None:
-    results = {launch_fault(planted(*order), fault).tobytes() for order in ORDERS}
+    results = {launch_fault(planted(*order), fault).tobytes() for order in SCHEDULES.values()}
     assert len(results) > 1
 
 
