@@ -34,7 +34,7 @@ sys.dont_write_bytecode = False
 THOROUGH = {
     "autograd": "rules tape",
     "backends": "kernels",
-    "backends/cuda": "cache cupy cupy_failures device_law emulator",
+    "backends/cuda": "cache cupy_failures device_law emulator",
     "conformance": (
         "adapters_page blame child cli compiled damaged_vectors emulated explain exports fork_server forks "
         "holding known law no_reply_ends_a_run output pasted peers phases programs progress replies schema signals "
