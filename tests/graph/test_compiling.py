@@ -17,7 +17,7 @@ from .arrays import assert_same, jagged
 from .functions import FUNCTIONS, Layer
 
 
-@pytest.mark.shows("COMPILE-1", "COMPILE-2")
+@pytest.mark.shows("COMPILE-1", "COMPILE-2", "COMPILE-3")
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_it_gives_what_the_function_gives_and_no_structure_asks_for_another_graph(function: Callable[..., Any]) -> None:
     compiled = pn.compile(function)
