@@ -4,7 +4,7 @@ Properties of all operators run each of them, on nested arrays of both layouts a
 definition (`operators/test_law.py`) and PyTorch (`against_torch/test_operators.py`), its gradient equals finite
 differences (`operators/test_gradients.py`), a batch of no components obeys the same rules
 (`operators/test_result_structure.py`), a device computes what the CPU does (`backends/cuda/test_device_law.py`), and
-nothing stays in memory (`whole/test_garbage.py`).
+nothing stays in memory (`operators/resources/test_garbage.py`).
 """
 
 from __future__ import annotations

@@ -46,10 +46,11 @@ THOROUGH = {
     "graph": "kernels guarded_kernels faithful_passes",
     "operators": "gradients law result_structure",
     "operators/attention": "flex sdpa",
+    "operators/resources": "garbage neighbours warnings",
     "ragged": "structure_views",
     "spec": "bounds bounds_fuzz check designed generator gradients reader vector_schema vectors",
     "timelines": "dispatch memory",
-    "whole": "garbage optimised pytest_plugin quiet readme shared_memory short_of_memory transformer",
+    "whole": "optimised pytest_plugin readme shared_memory short_of_memory transformer",
 }
 
 # The folders that hold code, and where each is in the import system.

@@ -1,0 +1,85 @@
+"""Arrays and the tape are freed by reference counts alone: operators leave nothing to the garbage collector."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.backends.errors import PynestedError
+
+from ...batches import Batch, Call
+from ...nests import DENSE, KINDS, Kind, place
+from .samples import EVERY, make_arguments, recorded, samples
+
+
+@pytest.fixture(autouse=True)
+def _no_collection() -> Iterator[None]:
+    gc.collect()
+    gc.freeze()  # so that a collection looks at new objects only
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def garbage_of(*calls: Callable[[], object]) -> int:
+    """Return the number of objects that the collector frees after second calls; the first ones fill caches."""
+    for _ in range(2):
+        gc.collect()
+        for call in calls:
+            call()
+    return gc.collect()
+
+
+def run(call: Call, kind: Kind, lengths: tuple[int, ...], placement: str) -> None:
+    given, _ = make_arguments(call, Batch(kind, lengths), placement)
+    try:
+        for part in recorded(call.function(*given, **call.keywords)):
+            part.sum().backward()
+    except PynestedError:
+        return  # a refusal leaves no garbage either
+
+
+@EVERY
+def test_operators_and_their_gradients(every: bool) -> None:
+    calls = {}
+    for number, (call, kind) in enumerate(samples(every)):
+        for placement in ("packed", "holes") if every else [("packed", "holes")[number % 2]]:
+            for lengths in [(2, 2)] if kind is DENSE else [(2, 3), ()]:
+                calls[f"{call} {kind} {lengths}, {placement}"] = partial(run, call, kind, lengths, placement)
+    if garbage_of(*calls.values()):
+        pytest.fail(str({name: count for name, call in calls.items() if (count := garbage_of(call))}))
+
+
+def run_hook(kind: Kind | None, is_leaf: bool, hook: Callable[[Any], Any], passes: int, is_removed: bool) -> None:
+    x: Any = pn.ones(3, 2, requires_grad=True)
+    if kind is not None:
+        components = [np.ones(shape) for shape in kind.shapes((2, 0, 3))]
+        x = place(components, kind.layout, "holes", kind.ragged, True).array
+    x = x if is_leaf else x * 2
+    remove = x.register_hook(hook)
+    for _ in range(passes):
+        (x * x).sum().backward()
+    if is_removed:
+        remove()
+
+
+@pytest.mark.parametrize("kind", [*KINDS, None], ids=str)
+def test_hooks(kind: Kind | None) -> None:
+    hooks: tuple[Callable[[Any], Any], ...] = (lambda gradient: None, lambda gradient: gradient * 2)
+    for case in product((False, True), hooks, (0, 1), (False, True)):
+        assert garbage_of(partial(run_hook, kind, *case)) == 0, case
+
+
+def test_a_cycle_is_found() -> None:
+    def make_cycle() -> None:
+        cycle: list[Any] = []
+        cycle.append(cycle)
+
+    assert garbage_of(make_cycle) == 1
