@@ -1,4 +1,4 @@
-"""Contiguous arrays: what `is_contiguous` means, and that operators which compute keep it."""
+"""The law of `is_contiguous`, and contiguous results of operators that compute from contiguous operands."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 import pynested as pn
 from pynested.spec.table import run_wise
 
-from ..batches import Batch, Call, Operand, of_calls
-from ..calls import CALLS
-from ..nests import DENSE, Kind, distinct, place
+from ...batches import Batch
+from ...nests import DENSE, distinct, place
+from .samples import EVERY, make_arguments, samples
 
 TABLE = pn.array(np.arange(60.0).reshape(3, 10, 2))
 JAGGED = pn.nested_array([np.ones((2, 3)), np.ones((0, 3)), np.ones((4, 3))], layout=pn.jagged)
@@ -50,54 +50,44 @@ ARRAYS = {
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-def test_what_is_contiguous(name: str) -> None:
+def test_contiguous_arrays_and_the_gradient_of_their_values(name: str) -> None:
     x, expected = ARRAYS[name]
     assert x.is_contiguous() is expected
     made = x.contiguous()
-    assert made.is_contiguous() and made.numel() == made.values().numel()  # nothing lies before, between or behind
-    shares = made.data.storage is x.data.storage
-    assert shares is expected or not x.numel(), "what is contiguous is not copied"
+    assert made.is_contiguous() and made.numel() == made.values().numel()  # there are no gaps
+    is_shared = made.data.storage is x.data.storage
+    assert is_shared is expected or not x.numel(), "a contiguous array is not copied"
     assert all(np.array_equal(a.numpy(), b.numpy()) for a, b in zip(made, x, strict=True))
+    if expected:  # elements have the gradient 3, and gaps of the buffer have 0
+        values = x.values().detach().requires_grad_()
+        again: Any = pn.NestedArray(values, x.structure)
+        (again.contiguous() * 3.0).values().sum().backward()
+        assert float(values.grad.sum() if values.grad is not None else 0) == 3.0 * x.numel()
 
 
-@pytest.mark.parametrize("name", [name for name, (_, expected) in ARRAYS.items() if expected])
-def test_the_gradient_of_what_is_contiguous(name: str) -> None:
-    """Elements that are shown receive what is due to them, and memory around them receives 0."""
-    x, _ = ARRAYS[name]
-    values = x.values().detach().requires_grad_()
-    again: Any = pn.NestedArray(values, x.structure)
-    (again.contiguous() * 3.0).values().sum().backward()
-    assert float(values.grad.sum()) == 3.0 * x.numel() if x.numel() else values.grad is None or not values.grad.any()
-
-
-# Operators that show the memory of their operand where they can.
+# Operators that return a view of their operand if they can.
 VIEWS = {
     "as_nested_array", "chunk", "detach", "flatten", "getitem", "narrow", "permute", "reshape", "select", "split",
     "squeeze", "transpose", "unbind", "unflatten", "unsqueeze", "view",
 }  # fmt: skip
-BATCHES = [(2, 0, 3), (3, 1), (2, 2), ()]
+BATCHES = [(2, 0, 3), (3, 1), (2, 2), ()]  # lengths that differ, an empty component, equal lengths, no components
 
 
-@of_calls([call for call in CALLS if call.op not in VIEWS])
-def test_what_is_computed_is_contiguous(call: Call, kind: Kind) -> None:
-    """Of contiguous operands; the batches have components of several lengths, an empty one, equal ones, and none."""
-
-    def array(operand: Any) -> Any:
-        nested = isinstance(operand, Operand)
-        x = place(operand.components, kind.layout, "packed", operand.ragged).array if nested else pn.array(operand)
-        assert x.is_contiguous()
-        return x
-
-    made = 0
-    for lengths in BATCHES:
-        batch = Batch(kind, lengths)
-        if (kind is DENSE and len({*batch.shapes}) != 1) or call.refuses(batch):
+@EVERY
+def test_computed_results(every: bool) -> None:
+    wrong = []
+    for call, kind in samples(every):
+        if call.op in VIEWS:
             continue
-        result = call.function(*call.given(batch, array), **call.keywords)
-        for one in result if isinstance(result, tuple) else (result,):
-            assert isinstance(one, bool) or one.is_contiguous(), f"{lengths}: {one!r}, strides {one.stride()}"
-            made += 1
-    assert made, "no call was made"
+        for lengths in [(2, 2)] if kind is DENSE else BATCHES:
+            batch = Batch(kind, lengths)
+            if call.refuses(batch):
+                continue
+            result = call.function(*make_arguments(call, batch)[0], **call.keywords)
+            for part in result if isinstance(result, tuple) else (result,):
+                if not (isinstance(part, bool) or part.is_contiguous()):
+                    wrong.append(f"{call} {kind} {lengths}: strides {part.stride()}")
+    assert wrong == []
 
 
 OPERANDS: dict[str, tuple[Any, int]] = {  # components of three dimensions: the layout, and the ragged dimension
@@ -108,7 +98,7 @@ DIMS = [dims for count in range(4) for dims in combinations((1, 2, 3), count)]
 
 
 @pytest.mark.parametrize("name", OPERANDS)
-def test_what_is_computed_along_any_dimension_is_contiguous(name: str) -> None:
+def test_computed_results_along_any_dimension(name: str) -> None:
     layout, ragged = OPERANDS[name]
     sizes = [2, 2] if layout is None else [2, 0, 3]
     components = [distinct(tuple(n if d == ragged else d + 1 for d in (1, 2, 3))) for n in sizes]
@@ -130,4 +120,4 @@ def test_what_is_computed_along_any_dimension_is_contiguous(name: str) -> None:
         results["linear"] = pn.linear(x, distinct((5, 4)))
         results["matmul"] = x @ distinct((4, 5))
         results["attention"] = pn.scaled_dot_product_attention(x, x, x)
-    assert [what for what, result in results.items() if not result.is_contiguous()] == []
+    assert [key for key, result in results.items() if not result.is_contiguous()] == []

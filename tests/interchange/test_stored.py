@@ -1,4 +1,4 @@
-"""What leaves the process is what an array shows: pickles, deep copies, files and other processes hold nothing else."""
+"""Pickles, deep copies and files of a view contain its elements alone, not the rest of its buffer."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import GradientError
 
-SECRET = 77.25  # what the buffer holds beside the elements that are shown
+SECRET = 77.25  # the elements of the buffer that belong to no component
 ROWS = [np.arange(6.0).reshape(3, 2), np.zeros((0, 2)), 10 + np.arange(4.0).reshape(2, 2)]
 
 
 def hidden(layout: Any) -> Any:
-    """The rows of ``ROWS`` amid others."""
+    """Return ``ROWS`` in a buffer with large gaps."""
     fence = np.full((20_000, 2), SECRET)
     values = np.concatenate([fence, ROWS[0], fence, ROWS[2], fence])
     if layout is pn.jagged:
@@ -30,7 +30,7 @@ def hidden(layout: Any) -> Any:
 
 
 def expanded(layout: Any) -> Any:
-    """Rows that repeat 50,000 times."""
+    """Return rows that repeat one element 50,000 times, with stride 0."""
     numbers = np.array([0.0, 1.0, 2.0, 10.0, 11.0])
     if layout is pn.jagged:
         return pn.nested_array_from_jagged(np.broadcast_to(numbers[:, None], (5, 50_000)), [0, 3, 5])
@@ -65,7 +65,10 @@ SHOWN: dict[str, tuple[Callable[[], Any], list[Any]]] = {
 }
 
 
-def saved(ending: str) -> Callable[[Any, Path], tuple[bytes, Any]]:
+Way = Callable[[Any, Path], tuple[bytes, Any]]  # from an array to the bytes that leave, and the array that comes back
+
+
+def saved(ending: str) -> Way:
     def way(x: Any, folder: Path) -> tuple[bytes, Any]:
         if ending == ".arrow":
             pytest.importorskip("pyarrow")
@@ -76,12 +79,8 @@ def saved(ending: str) -> Callable[[Any, Path], tuple[bytes, Any]]:
     return way
 
 
-def pickled(protocol: int) -> Callable[[Any, Path], tuple[bytes, Any]]:
-    def way(x: Any, folder: Path) -> tuple[bytes, Any]:
-        text = pickle.dumps(x, protocol=protocol)
-        return text, pickle.loads(text)
-
-    return way
+def pickled(dumps: Callable[[Any], Any]) -> Way:
+    return lambda x, folder: (bytes(dumps(x)), pickle.loads(dumps(x)))
 
 
 def deeply_copied(x: Any, folder: Path) -> tuple[bytes, Any]:
@@ -90,35 +89,29 @@ def deeply_copied(x: Any, folder: Path) -> tuple[bytes, Any]:
     return b"" if buffer.size > 200_000 else np.ascontiguousarray(buffer).tobytes(), made
 
 
-def sent(x: Any, folder: Path) -> tuple[bytes, Any]:
-    """As `multiprocessing` sends it to another process."""
-    text = bytes(ForkingPickler.dumps(x))
-    return text, pickle.loads(text)
-
-
-WAYS = {
-    "pickle 2": pickled(2),
-    "pickle 5": pickled(5),
+WAYS: dict[str, Way] = {
+    "pickle 2": pickled(lambda x: pickle.dumps(x, protocol=2)),
+    "pickle 5": pickled(lambda x: pickle.dumps(x, protocol=5)),
+    "multiprocessing": pickled(ForkingPickler.dumps),
     "deepcopy": deeply_copied,
     "npz": saved(".npz"),
     "arrow": saved(".arrow"),
-    "multiprocessing": sent,
 }
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", SHOWN)
-def test_nothing_leaves_but_the_elements_that_are_shown(name: str, way: str, tmp_path: Path) -> None:
-    make, due = SHOWN[name]
+def test_only_elements_of_components_leave(name: str, way: str, tmp_path: Path) -> None:
+    make, expected = SHOWN[name]
     x = make()
     text, again = WAYS[way](x, tmp_path)
     assert np.float64(SECRET).tobytes() not in text
     assert type(again) is type(x) and again.dtype == x.dtype
     if isinstance(again, pn.Array):
-        assert again.is_contiguous() and np.array_equal(again.numpy(), due)
+        assert again.is_contiguous() and np.array_equal(again.numpy(), expected)
     else:
-        assert len(again) == len(due)
-        assert all(np.array_equal(a.numpy(), b) for a, b in zip(again.unbind(), due, strict=True))
+        assert len(again) == len(expected)
+        assert all(np.array_equal(a.numpy(), b) for a, b in zip(again.unbind(), expected, strict=True))
         tight = x.contiguous()
         assert again.layout is x.layout and np.array_equal(again.offsets().numpy(), tight.offsets().numpy())
         assert again.lengths() is None if again.layout is pn.jagged else again.numel() == again.data.numel()
@@ -127,7 +120,7 @@ def test_nothing_leaves_but_the_elements_that_are_shown(name: str, way: str, tmp
 
 
 @pytest.mark.parametrize("layout", [pn.jagged, pn.strided], ids=str)
-def test_a_leaf_with_gaps_stays_one_that_requires_grad(layout: Any) -> None:
+def test_a_leaf_with_gaps_stays_a_leaf(layout: Any) -> None:
     x = hidden(layout).requires_grad_()
     for again in (copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
         assert again.requires_grad and again.is_leaf

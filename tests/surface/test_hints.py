@@ -123,3 +123,12 @@ def test_large_arrays_are_printed_on_a_screen(shape: tuple[int, ...]) -> None:
         assert "..." in text and len(text) < 4000
     small = pn.nested_array([np.arange(300.0)] * 2)
     assert "..." not in repr(small)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+def test_likeness_in_another_layout(layout: Any) -> None:
+    for make in (pn.zeros_like, pn.ones_like, pn.empty_like, lambda x, **options: pn.full_like(x, 3, **options)):
+        for x in (nest(X, one) for one in LAYOUTS):
+            result = make(x, layout=layout, requires_grad=True)
+            assert (result.layout, result.is_leaf, result.requires_grad) == (layout, True, True)
+            assert result.component_sizes().tolist() == [[2], [0], [4]]

@@ -1,0 +1,102 @@
+"""An error names the operator that was called, not one that the operator is composed of."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.backends.errors import PynestedError
+from pynested.spec.pairs import PAIRS
+from pynested.surface.derived import IN_PLACE, SIGNS
+
+from ..batches import Batch
+from ..nests import DENSE
+from .resources.samples import EVERY, make_arguments, samples
+
+COMPONENTS = [np.ones((2, 4)), np.ones((3, 4))]
+ARRAYS: dict[str, Callable[[], Any]] = {
+    "jagged": lambda: pn.nested_array(COMPONENTS, layout=pn.jagged),
+    "strided": lambda: pn.nested_array(COMPONENTS),
+    "dense": lambda: pn.ones(2, 3, 4),
+}
+# No operand of any operator: no array, an array of a dtype that is not supported, and a dictionary.
+NO_ARRAYS: list[Any] = ["a", None, object(), np.array(["a"]), np.array([1j]), {"a": 1}]
+NO_FITTING_ARRAYS = [pn.ones(2, 7, 5), pn.nested_array([np.ones((7, 5)), np.ones((2, 5))], layout=pn.jagged)]
+NAMES = {"getitem": "index"}
+PARTS = {"reshape_as": "reshape", "multi_head_attention": "linear"}  # operators whose errors name a part of them
+NO_NAMES = {"allclose", "equal", "cross_entropy"}  # end in an AttributeError of Python if an operand is None
+PAIRED = [*PAIRS, "add", "sub", "mul", "div", "maximum", "minimum"]
+# A wrong parameter of each operator that has parameters beside its operands.
+PARAMETERS: dict[str, tuple[Any, ...]] = {
+    "clamp": ("a", "b"), "gelu": ("none at all",), "masked_fill": (1, 2), "cumsum": (7,), "dropout": (2.0,),
+    "add": (1, "a"), "sub": (1, "a"), "softmax": (7,), "sum": (7,), "transpose": (1, 7), "squeeze": (7,),
+    "argmax": (7,), "var": (7,), "flatten": (2, 1), "unsqueeze": (9,), "layer_norm": ("a",), "embedding": (1, 2),
+    "narrow": (7, 0, 1), "chunk": (0,), "split": (-1, 1), "permute": ((0, 0, 1),), "unflatten": (2, (3, 3)),
+    "cross_entropy": (1,), "linear": (pn.ones(3, 5),), "where": (1, 2), "to": ("nowhere",), "select": (1, 99),
+}  # fmt: skip
+
+
+def is_named(error: BaseException, name: str) -> bool:
+    """Return whether a message begins with a name, and not with a longer one."""
+    return re.match(rf"{name}(?![a-z_])", str(error)) is not None
+
+
+def assert_refused(name: str, call: Callable[[], Any]) -> None:
+    with pytest.raises((PynestedError, OverflowError)) as caught:
+        call()
+    assert is_named(caught.value, name), caught.value
+
+
+@EVERY
+def test_operands(every: bool) -> None:
+    wrong = []
+    for call, kind in samples(every):
+        given, _ = make_arguments(call, Batch(kind, (2, 2) if kind is DENSE else (2, 0, 3)))
+        arrays = [i for i, value in enumerate(given) if isinstance(value, pn.Array | pn.NestedArray)]
+        for i in arrays:
+            for other in (*NO_ARRAYS, *NO_FITTING_ARRAYS):
+                if other is None and call.op in NO_NAMES:
+                    continue
+                try:
+                    call.function(*given[:i], other, *given[i + 1 :], **call.keywords)
+                except (PynestedError, OverflowError) as error:
+                    names = NAMES.get(call.op, call.op), PARTS.get(call.op, call.op)
+                    if not any(is_named(error, name) for name in names):
+                        wrong.append(f"{call} {kind}, argument {i}: {error}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("layout", ARRAYS)
+def test_parameters(layout: str) -> None:
+    for name, arguments in PARAMETERS.items():
+        assert_refused(name, lambda: getattr(pn, name)(ARRAYS[layout](), *arguments))  # noqa: B023
+        if name in IN_PLACE:
+            assert_refused(f"{name}_", lambda: getattr(ARRAYS[layout](), f"{name}_")(*arguments))  # noqa: B023
+
+
+@pytest.mark.parametrize("layout", ARRAYS)
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_methods_in_place(name: str, layout: str) -> None:
+    method = operator.attrgetter(f"{name}_")
+    x, leaf = ARRAYS[layout](), ARRAYS[layout]().requires_grad_()
+    assert_refused(f"{name}_", lambda: method(x)(no_such_argument=1))
+    takes_two = name in PAIRED
+    for other in (*NO_ARRAYS, *NO_FITTING_ARRAYS) if takes_two else ():
+        assert_refused(f"{name}_", lambda: method(ARRAYS[layout]())(other))  # noqa: B023
+    arguments: tuple[Any, ...] = (1.0,) if takes_two or name == "clamp" else ()
+    arguments = {"masked_fill": (x > 0, 1.0), "cumsum": (1,)}.get(name, arguments)
+    with pytest.raises(PynestedError, match=rf"^{name}_(?![a-z_]).* requires grad"):
+        method(leaf)(*arguments)
+
+
+@pytest.mark.parametrize("layout", ARRAYS)
+def test_signs_in_place_name_their_method(layout: str) -> None:
+    for sign, name in SIGNS.items():
+        if name in IN_PLACE:
+            assert_refused(f"{name}_", lambda: getattr(operator, f"i{sign}")(ARRAYS[layout](), pn.ones(2, 7, 5)))  # noqa: B023
