@@ -1,12 +1,12 @@
-"""The house rules that a machine can hold: what is too long, and where every operator has to be found."""
+"""Rules of the repository: lengths of files and functions, and all that every operator of the table needs."""
 
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import re
 from collections.abc import Iterator
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType
@@ -14,108 +14,79 @@ from types import FunctionType
 import pytest
 
 import pynested as pn
+from pynested import stubs
 from pynested.spec.definitions import ENTRIES, definition
+from pynested.spec.functions import FUNCTIONS
+from pynested.spec.pairs import PAIRS
 from pynested.spec.programs import FOLDER as PROGRAMS
 from pynested.spec.table import Operator, load_table
+
+from .. import typed
 
 FOLDERS = ("pynested", "autograd", "backends", "spec", "tests", "benchmarks", "tools")
 FILE_LINES = 350
 FUNCTION_LINES = 60
+PATTERNS = {
+    r"\b(?:TODO|FIXME|XXX)\b": "finish it",
+    r"\{sys\.executable\}": "a path can contain a space: make a list of a command, or use shlex.join",
+}
 OPERATORS = [operator for operator in load_table().values() if not operator.is_idea]
 
 
-def sources(root: Path) -> Iterator[Path]:
-    for folder in FOLDERS:
-        yield from (file for file in sorted((root / folder).rglob("*")) if file.suffix in {".py", ".cu", ".cuh"})
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements inside a node, and the handlers of errors."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+            yield child
+            yield from statements(child)
 
 
-@cache
-def read(file: Path) -> tuple[dict[str, int], list[str]]:
-    """How many lines the statements of each function of a file take, as a docstring may be long; and passed errors."""
-    lines, passed = {}, []
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+def problems(text: str, is_python: bool) -> Iterator[str]:
+    """Yield what is wrong with a source file."""
+    lines = text.count("\n")
+    if lines > FILE_LINES:
+        yield f"{lines} lines, more than {FILE_LINES}"
+    for pattern, advice in PATTERNS.items():
+        yield from (f"{match}: {advice}" for match in re.findall(pattern, text))
+    for node in statements(ast.parse(text)) if is_python else ():
+        if isinstance(node, ast.ExceptHandler) and all(isinstance(line, ast.Pass) for line in node.body):
+            yield f"line {node.lineno}: an error is swallowed"
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             body = node.body[1:] if ast.get_docstring(node) is not None else node.body
             count = (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
-            lines[f"{file}:{node.lineno} {node.name}"] = count
-        elif isinstance(node, ast.ExceptHandler) and all(isinstance(line, ast.Pass) for line in node.body):
-            passed.append(f"{file}:{node.lineno}")
-    return lines, passed
+            if count > FUNCTION_LINES:
+                yield f"{node.name} has {count} lines, more than {FUNCTION_LINES}"
 
 
-def test_files_are_short(root: Path) -> None:
-    lines = {str(file): len(file.read_text(encoding="utf-8").splitlines()) for file in sources(root)}
-    assert {name: count for name, count in lines.items() if count > FILE_LINES} == {}
-
-
-def test_functions_fit_a_screen(root: Path) -> None:
-    python = (file for file in sources(root) if file.suffix == ".py")
-    lines = {name: count for file in python for name, count in read(file)[0].items()}
-    assert {name: count for name, count in lines.items() if count > FUNCTION_LINES} == {}
-
-
-def test_no_error_is_swallowed_and_nothing_is_left_to_do(root: Path) -> None:
-    wrong = []
-    for file in sources(root):
-        text = file.read_text(encoding="utf-8")
-        wrong += [
-            f"{file}: {word}" for word in re.findall(r"\b(?:TODO|FIXME|XXX)\b", text) if file.name != "test_house.py"
-        ]
-        wrong += read(file)[1] if file.suffix == ".py" else []
+def test_sources(root: Path) -> None:
+    files = [file for folder in FOLDERS for file in (root / folder).rglob("*") if file.suffix in (".py", ".cu", ".cuh")]
+    texts = {file: file.read_text(encoding="utf-8") for file in files if file != Path(__file__)}
+    wrong = [f"{file}: {one}" for file, text in texts.items() for one in problems(text, file.suffix == ".py")]
     assert not wrong, "\n".join(wrong)
 
 
-def test_no_command_is_a_text_with_a_path_in_it(root: Path) -> None:
-    """A path may hold a space: a command is a list, or put together by shlex.join."""
-    path = "{sys." + "executable}"
-    python = [file for file in sources(root) if file.suffix == ".py"]
-    assert [str(file) for file in python if path in file.read_text(encoding="utf-8")] == []
-
-
-def implementation(operator: Operator) -> FunctionType:
-    """Return the function that a user calls."""
-    function = getattr(pn, operator.name)
-    assert isinstance(function, FunctionType)
-    return function
-
-
-def test_the_table_is_not_empty() -> None:
-    assert len(OPERATORS) > 40
+def test_problems_are_found() -> None:
+    text = "# TODO\ntry:\n    f'{sys.executable} -m x'\nexcept OSError:\n    pass\n" + "\n" * 346
+    text += 'def f():\n    """One\n    two."""\n' + "    x = 1\n" * 61
+    assert [one.partition(":")[0] for one in problems(text, True)] == [
+        "415 lines, more than 350", "TODO", "{sys.executable}", "line 4", "f has 61 lines, more than 60",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
-class TestOperator:
-    """Every operator of the table has one name, and under it a definition, vectors, an implementation and tests."""
-
-    def test_has_a_definition(self, operator: Operator, root: Path) -> None:
-        define = definition(operator.name)
-        assert define.__name__ == operator.name and define.__doc__
-        if operator.name not in ENTRIES:
-            assert Path(define.__code__.co_filename) == root / "spec" / "definitions" / f"{operator.name}.py"
-
-    def test_has_vectors(self, operator: Operator, root: Path) -> None:
-        file = root / "spec" / "vectors" / operator.chapter / f"{operator.name}.json"
-        vectors = json.loads(file.read_text(encoding="utf-8"))
-        assert vectors["op"] == operator.name
-        assert vectors["count"] == len(vectors["cases"]) > 0
-
-    def test_has_an_implementation(self, operator: Operator) -> None:
-        assert implementation(operator).__name__ == operator.name
-        chapter = import_module(f"pynested.operators.{operator.chapter}")
-        assert getattr(chapter, operator.name) is implementation(operator)
-
-    def test_has_documentation(self, operator: Operator, root: Path) -> None:
-        documentation = implementation(operator).__doc__ or ""
-        assert ">>> " in documentation, "an example that is run"
-        prose = "".join(file.read_text(encoding="utf-8") for file in (root / "spec" / "chapters").glob("*.md"))
-        assert f"<!-- clauses: {operator.name} -->" in prose
-
-    def test_has_a_test(self, operator: Operator, root: Path) -> None:
-        files = (root / "tests" / "operators").rglob("test_*.py")
-        texts = [file.read_text(encoding="utf-8") for file in files]
-        named = any(re.search(rf"\b{operator.name}\b", text) for text in texts)
-        tables = r"(FUNCTIONS|REDUCTIONS|RUNWISE)\.\w+\(\)"
-        assert named or (operator.name in ENTRIES and any(re.search(tables, text) for text in texts))
+def test_operator_has_definition_vectors_implementation_and_documentation(operator: Operator, root: Path) -> None:
+    define = definition(operator.name)
+    assert define.__name__ == operator.name and define.__doc__
+    if operator.name not in ENTRIES:
+        assert Path(define.__code__.co_filename) == root / "spec" / "definitions" / f"{operator.name}.py"
+    file = root / "spec" / "vectors" / operator.chapter / f"{operator.name}.json"
+    vectors = json.loads(file.read_text(encoding="utf-8"))
+    assert vectors["op"] == operator.name and vectors["count"] == len(vectors["cases"]) > 0
+    function = getattr(pn, operator.name)
+    assert isinstance(function, FunctionType) and function.__name__ == operator.name
+    assert getattr(import_module(f"pynested.operators.{operator.chapter}"), operator.name) is function
+    prose = "".join(file.read_text(encoding="utf-8") for file in (root / "spec" / "chapters").glob("*.md"))
+    assert f"<!-- clauses: {operator.name} -->" in prose
 
 
 def test_no_file_is_named_after_an_operator_that_the_table_lacks(root: Path) -> None:
@@ -127,7 +98,25 @@ def test_no_file_is_named_after_an_operator_that_the_table_lacks(root: Path) -> 
     assert programs == {name for name, operator in load_table().items() if operator.has_programs}
 
 
-def test_long_functions_are_found(tmp_path: Path) -> None:
-    file = tmp_path / "long.py"
-    file.write_text('def f():\n    """One\n    two."""\n' + "    x = 1\n" * 61, encoding="utf-8")
-    assert list(read(file)[0].values()) == [61]
+# ---- stubs
+
+
+def test_a_stale_stub_is_found_and_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert stubs.stale() == []
+    monkeypatch.setattr(stubs, "stubs", lambda: [(tmp_path / "one.pyi", "x: int\n")])
+    assert [stubs.main(options) for options in (["--check"], [], ["--check"])] == [1, 0, 0]
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, *PAIRS])
+def test_names_of_stubs_exist(name: str) -> None:
+    function, operands = getattr(pn, name), ["self"] if name in FUNCTIONS else ["self", "other"]
+    assert name in pn.__all__ and list(inspect.signature(function).parameters) == operands
+    has_in_place = name not in FUNCTIONS or FUNCTIONS[name].dtypes != "bool"  # an array of numbers stores no bools
+    for kind in (pn.Array, pn.NestedArray):
+        assert getattr(kind, name).__doc__ == function.__doc__
+        in_place = getattr(kind, f"{name}_", None)
+        assert (in_place is not None) is has_in_place and (in_place is None or name in in_place.__doc__)
+
+
+def test_the_file_for_type_checkers_runs_and_has_its_types() -> None:
+    assert type(typed.x) is typed.NestedArray and type(typed.y) is typed.Array
