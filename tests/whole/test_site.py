@@ -1,10 +1,13 @@
-"""What the site adds to Sphinx: chapters with places and definitions, functions in groups, plots, and dead links."""
+"""Pages that the site adds to Sphinx's: chapters with definitions, functions in groups, plots; and dead links."""
 
 from __future__ import annotations
 
 import inspect
 import re
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -44,18 +47,53 @@ def test_every_operator_has_its_definition() -> None:
     assert "def " in pages.definition("transpose")
 
 
-def test_every_clause_is_a_place(tmp_path: Path) -> None:
-    pages.write_specification(tmp_path)
-    text = "".join(path.read_text(encoding="utf-8") for path in tmp_path.glob("*.md"))
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder that Sphinx builds the site from: docs/ and the pages that are written."""
+    folder = Path(shutil.copytree(site.DOCS, tmp_path_factory.mktemp("site") / "docs"))
+    pages.write_pages(folder, pages.ROOT / "notebooks")
+    return folder
+
+
+def text_of(folder: Path) -> str:
+    return "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.md"))
+
+
+def links_to_no_file(text: str, folder: Path) -> Iterator[str]:
+    """Yield the relative links of a page in Markdown that lead from its folder to no file."""
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        parts = urlsplit(link)
+        if not parts.scheme and not (folder / unquote(parts.path)).exists():
+            yield link
+
+
+def test_links_of_pages_lead_to_pages_of_the_site(source: Path) -> None:
+    top = source / "readme" / "top.md"  # a part of the first page
+    files = [path for path in source.rglob("*") if path.suffix in (".md", ".ipynb")]
+    pairs = [(path, source if path == top else path.parent) for path in files]
+    dead = {path.name: [*links_to_no_file(path.read_text(encoding="utf-8"), folder)] for path, folder in pairs}
+    assert {name: links for name, links in dead.items() if links} == {}
+    assert [*links_to_no_file("[24](../spec/chapters/24-parts.md) [24](specification/24-parts.md#X)", source)] == [
+        "../spec/chapters/24-parts.md"
+    ]
+
+
+def test_links_of_other_pages_lead_to_files(root: Path) -> None:
+    folders = ("spec", "notebooks", "benchmarks", "backends", "autograd")
+    files = [*root.glob("*.md"), *(file for folder in folders for file in (root / folder).rglob("*.md"))]
+    dead = {file: [*links_to_no_file(file.read_text(encoding="utf-8"), file.parent)] for file in files}
+    assert {file: links for file, links in dead.items() if links} == {}
+
+
+def test_every_clause_is_a_place(source: Path) -> None:
+    text = text_of(source / "specification")
     for operator in load_table().values():
         for clause in operator.clauses:
             assert text.count(f'<span id="{clause.id}"></span>') == 1, clause.id
 
 
-def test_everything_public_is_on_one_page(tmp_path: Path) -> None:
-    pages.write_functions(tmp_path)
-    text = "".join(path.read_text(encoding="utf-8") for path in tmp_path.glob("*.md"))
-    shown = re.findall(r"^\.\. auto\w+:: (\S+)", text, re.MULTILINE)
+def test_everything_public_is_on_one_page(source: Path) -> None:
+    shown = re.findall(r"^\.\. auto\w+:: (\S+)", text_of(source / "functions"), re.MULTILINE)
     assert len(set(shown)) == len(shown)
     wanted = {f"pynested.{name}" for name in pn.__all__ if inspect.isroutine(getattr(pn, name))}
     wanted |= {f"pynested.training.{name}" for name in pn.training.__all__}
