@@ -1,18 +1,22 @@
-"""What the documentation says is what the table says: signatures, clauses, and an example for everything public."""
+"""Docstrings agree with the table, everything public has an example, and each example is run."""
 
 from __future__ import annotations
 
 import ast
+import doctest
 import inspect
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from types import FunctionType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pynested as pn
 from pynested.spec.table import Operator, clause, load_table
+from pynested.structure import sizes
 
 OPERATORS = {name: operator for name, operator in load_table().items() if not operator.is_idea}
 PUBLIC = {name: getattr(pn, name) for name in pn.__all__ if isinstance(getattr(pn, name), (FunctionType, type))}
@@ -53,29 +57,16 @@ def own_parameters(function: FunctionType) -> list[tuple[str, bool, Any]]:
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-class TestOperator:
-    """Every operator says what the table says of it."""
-
-    def test_takes_the_parameters_of_the_table(self, name: str) -> None:
-        assert own_parameters(getattr(pn, name)) == listed_parameters(OPERATORS[name])
-
-    def test_names_its_clauses(self, name: str) -> None:
-        own = [one.id for one in OPERATORS[name].clauses]
-        assert list(named_clauses(getattr(pn, name).__doc__)) == own
-
-    def test_names_its_errors(self, name: str) -> None:
-        kinds = {one.error for one in OPERATORS[name].clauses if one.error}
-        documentation = getattr(pn, name).__doc__ + inspect.getmodule(getattr(pn, name)).__doc__  # type: ignore[union-attr,operator]
-        assert {kind for kind in kinds if kind not in documentation} == set()
-
-    def test_names_its_source(self, name: str) -> None:
-        source = OPERATORS[name].torch or OPERATORS[name].peers["numpy"]
-        assert f"After `{source}`" in getattr(pn, name).__doc__
-
-    def test_describes_its_parameters(self, name: str) -> None:
-        parameters = list(inspect.signature(getattr(pn, name)).parameters)
-        described = described_parameters(getattr(pn, name))
-        assert described == parameters or (described == [] and parameters == ["self"])
+def test_an_operator_is_documented_as_in_the_table(name: str) -> None:
+    operator, function = OPERATORS[name], getattr(pn, name)
+    assert own_parameters(function) == listed_parameters(operator)
+    assert list(named_clauses(function.__doc__)) == [one.id for one in operator.clauses]
+    documentation = function.__doc__ + inspect.getmodule(function).__doc__  # type: ignore[union-attr,operator]
+    assert {one.error for one in operator.clauses if one.error and one.error not in documentation} == set()
+    assert f"After `{operator.torch or operator.peers['numpy']}`" in function.__doc__
+    parameters = list(inspect.signature(function).parameters)
+    described = described_parameters(function)
+    assert described == parameters or (described == [] and parameters == ["self"])
 
 
 def described_parameters(function: Any) -> list[str]:
@@ -86,24 +77,15 @@ def described_parameters(function: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-class TestPublicName:
-    """Everything that `pynested` exports can be looked up."""
-
-    def test_has_an_example(self, name: str) -> None:
-        assert ">>> " in (PUBLIC[name].__doc__ or "")
-
-    def test_begins_with_one_line(self, name: str) -> None:
-        first, *rest = inspect.getdoc(PUBLIC[name]).splitlines()  # type: ignore[union-attr]
-        assert first.endswith(".")
-        assert not rest or not rest[0]
-
-    def test_has_known_sections_in_order(self, name: str) -> None:
-        found = re.findall(r"^(\w+)\n-{3,}$", inspect.getdoc(PUBLIC[name]) or "", re.MULTILINE)
-        assert found == [section for section in SECTIONS if section in found]
-
-    def test_names_clauses_that_exist(self, name: str) -> None:
-        for id_ in named_clauses(PUBLIC[name].__doc__ or ""):
-            assert clause(id_)
+def test_a_public_name_has_an_example_and_known_sections(name: str) -> None:
+    documentation = inspect.getdoc(PUBLIC[name]) or ""
+    assert ">>> " in documentation
+    first, *rest = documentation.splitlines()
+    assert first.endswith(".") and not any(rest[:1])
+    sections = re.findall(r"^(\w+)\n-{3,}$", documentation, re.MULTILINE)
+    assert sections == [section for section in SECTIONS if section in sections]
+    for id_ in named_clauses(PUBLIC[name].__doc__ or ""):
+        assert clause(id_)
 
 
 def test_ranges_are_written_out() -> None:
@@ -115,3 +97,26 @@ def test_a_wrong_signature_is_found() -> None:
     def softmax(self: Any, dim: int = 1, dtype: Any = None) -> None: ...
 
     assert own_parameters(softmax) != listed_parameters(OPERATORS["softmax"])
+
+
+# ---- examples
+
+
+def failed_examples(examples: doctest.DocTest) -> str:
+    said: list[str] = []
+    options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    doctest.DocTestRunner(verbose=False, optionflags=options).run(examples, out=said.append)
+    return "".join(said)
+
+
+def test_examples_of(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every example in a docstring is run as in a new session; `np` and `pn` are there without an import."""
+    if module.endswith(".__main__"):
+        return  # importing it runs it
+    for examples in doctest.DocTestFinder().find(import_module(module), extraglobs={"np": np, "pn": pn}):
+        monkeypatch.setattr(sizes, "_names", {})  # so that the first ragged size is j1
+        assert failed_examples(examples) == ""
+
+
+def test_a_wrong_example_is_found() -> None:
+    assert "Got:" in failed_examples(doctest.DocTestParser().get_doctest(">>> 1 + 1\n3\n", {}, "wrong", None, None))
