@@ -1,11 +1,9 @@
-"""Pictures of dense arrays, arrays side by side, block masks and tapes: held byte for byte, and what they say."""
+"""Pictures of dense arrays, arrays side by side, block masks and tapes: what they show, and what is refused."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Callable
-from itertools import combinations
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -14,116 +12,10 @@ import pytest
 
 import pynested as pn
 from pynested.backends.errors import ArgumentError
-from pynested.pictures import Picture, beside, picture
+from pynested.pictures import picture
 from pynested.pictures.beside import draw_beside
-from pynested.pictures.svg import Sheet
 
-GOLDEN = Path(__file__).parent / "golden_others"
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-def ragged(requires_grad: bool = False) -> pn.NestedArray:
-    rows = [[1.5, 2.0], [], [7.0, 0.5, 4.0, 3.0], [9.0]]
-    return pn.nested_array(rows, layout=pn.jagged, requires_grad=requires_grad)
-
-
-def with_gradient() -> Picture:
-    x = ragged(requires_grad=True)
-    (x * x).sum().backward()
-    return beside({"x": x, "x.grad": x.grad})
-
-
-def steps_of_softmax() -> Picture:
-    """Six columns, which take two bands."""
-    x = pn.nested_array([[1.0, 2.0, 4.0], [0.5]], layout=pn.jagged)
-    greatest = x.amax(1, keepdim=True)
-    powers = (x - greatest).exp()
-    total = powers.sum(1, keepdim=True)
-    columns = {"x": x, "max": greatest, "x - max": x - greatest, "exp": powers, "sum": total, "softmax": powers / total}
-    return beside(columns, stretched=["max", "sum"])
-
-
-def stretched() -> Picture:
-    x, b = ragged(), pn.array([[1.0], [2.0], [3.0], [4.0]])
-    return beside({"x": x, "+ b": b, "= x + b": x + b}, stretched=["+ b"])
-
-
-def many() -> Picture:
-    x = pn.nested_array([np.arange(float(k % 30)) for k in range(60)], layout=pn.jagged)
-    return beside(
-        {"x": x, "padded": x.to_padded_array(-1.0), "lengths": pn.array(x.lengths_along(1))}, padded=["padded"]
-    )
-
-
-def window() -> Picture:
-    return picture(pn.create_block_mask(lambda b, h, i, j: (i >= j) & (i - j < 7), None, None, 20, 20, BLOCK_SIZE=2))
-
-
-def large_masks() -> Picture:
-    mask = pn.create_block_mask(lambda b, h, i, j: i + h >= j, None, 10, 300, 300, BLOCK_SIZE=5)
-    return picture(mask, name="causal")
-
-
-def tape_of_a_layer() -> Picture:
-    w = pn.array([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
-    x = pn.nested_array([np.ones((2, 2)), np.ones((3, 2))], layout=pn.jagged)
-    hidden = x @ w
-    return picture(pn.tape((hidden.softmax(2) * hidden).sum(1).sum(), w=w))
-
-
-def long_tape() -> Picture:
-    y = x = pn.array(1.0, requires_grad=True)
-    for _ in range(500):
-        y = y * x
-    return picture(pn.tape(y))
-
-
-PICTURES: dict[str, Callable[[], Picture]] = {
-    "dense_transposed": lambda: picture(pn.arange(12).reshape(3, 4).transpose(0, 1), name="w"),
-    "dense_every_second_row": lambda: picture(pn.arange(24).reshape(2, 4, 3)[:, ::2]),
-    "dense_scalar": lambda: picture(pn.array(2.5)),
-    "dense_empty": lambda: picture(pn.zeros((0, 3))),
-    "dense_long": lambda: picture(pn.zeros((100, 100))),
-    "beside_padded": lambda: beside({"x": ragged(), "p": ragged().to_padded_array(0.0)}, padded=["p"]),
-    "beside_gradient": with_gradient,
-    "beside_stretched": stretched,
-    "beside_steps": steps_of_softmax,
-    "beside_many": many,
-    "beside_no_components": lambda: beside({"x": pn.nested_array_from_jagged(pn.zeros(0), [0])}),
-    "mask_window": window,
-    "mask_large": large_masks,
-    "tape_layer": tape_of_a_layer,
-    "tape_long": long_tape,
-    "tape_nothing": lambda: picture(pn.tape(pn.array(1.0))),
-}
-
-
-def texts_of(shown: Picture) -> list[str]:
-    """What is written, without what a pointer that rests on it shows."""
-    marks = ElementTree.fromstring(shown.svg).iter(f"{SVG}text")
-    return ["".join([mark.text or "", *(child.tail or "" for child in mark)]) for mark in marks]
-
-
-@pytest.mark.parametrize("name", PICTURES)
-def test_picture_is_the_golden_one_fits_the_page_and_has_no_identifiers(name: str) -> None:
-    shown = PICTURES[name]()
-    assert shown.svg == (GOLDEN / f"{name}.svg").read_text(encoding="utf-8")
-    root = ElementTree.fromstring(shown.svg)
-    assert float(root.get("width", "inf")) < 1000
-    assert root.get("aria-label") and not [element for element in root.iter() if element.get("id")]
-
-
-def test_there_are_no_golden_pictures_of_nothing() -> None:
-    assert sorted(file.stem for file in GOLDEN.glob("*")) == sorted(PICTURES)
-
-
-@pytest.mark.parametrize("name", PICTURES)
-def test_no_text_lies_on_another(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    sheets: list[Sheet] = []
-    finish = Sheet.finish
-    monkeypatch.setattr(Sheet, "finish", lambda sheet: sheets.append(sheet) or finish(sheet))
-    PICTURES[name]()
-    assert [(a.text, b.text) for a, b in combinations(sheets[0].boxes, 2) if a.overlaps(b)] == []
+from .drawings import PICTURES, SVG, ragged, texts_of
 
 
 def test_memory_of_a_dense_view_is_shown_from_its_lowest_element_to_its_highest() -> None:
@@ -144,7 +36,7 @@ def test_padding_is_hatched_beyond_each_length() -> None:
 
 def test_what_is_stretched_is_drawn_as_often_as_it_is_met() -> None:
     """Lengths 2, 0, 4 and 1: beside the element itself 1, 0, 3 and 0 more."""
-    root = ElementTree.fromstring(stretched().svg)
+    root = ElementTree.fromstring(PICTURES["beside_stretched"]().svg)
     ghosts = [text.text for text in root.iter(f"{SVG}text") if text.get("opacity") == "0.7"]
     assert ghosts == ["1", "3", "3", "3"]
 
@@ -238,9 +130,3 @@ def test_an_array_on_another_device_is_drawn_too() -> None:
     here, there = (ragged().to(device) for device in ("cpu", "emulated"))
     assert picture(there).svg == picture(here).svg
     assert picture(there.values()).svg == picture(here.values()).svg
-
-
-if __name__ == "__main__":
-    GOLDEN.mkdir(exist_ok=True)
-    for each, make in PICTURES.items():
-        (GOLDEN / f"{each}.svg").write_text(make().svg, encoding="utf-8", newline="\n")
