@@ -50,7 +50,7 @@ THOROUGH = {
     "ragged": "structure_views",
     "spec": "bounds bounds_fuzz check designed generator gradients reader vector_schema vectors",
     "timelines": "dispatch memory",
-    "whole": "optimised pages pytest_plugin shared_memory short_of_memory transformer",
+    "repository": "optimised pages pytest_plugin shared_memory short_of_memory transformer",
 }
 
 # The folders that hold code, and where each is in the import system.
