@@ -70,7 +70,7 @@ VIEWS = {
     "as_nested_array", "chunk", "detach", "flatten", "getitem", "narrow", "permute", "reshape", "select", "split",
     "squeeze", "transpose", "unbind", "unflatten", "unsqueeze", "view",
 }  # fmt: skip
-BATCHES = [(2, 0, 3), (3, 1), (2, 2), ()]  # lengths that differ, an empty component, equal lengths, no components
+BATCHES = [(2, 0, 3), (3, 2), (2, 2), ()]  # lengths that differ, an empty component, equal lengths, no components
 
 
 @EVERY
