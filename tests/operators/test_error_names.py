@@ -17,7 +17,8 @@ from pynested.surface.derived import IN_PLACE, SIGNS
 
 from ..batches import Batch
 from ..nests import DENSE
-from .resources.samples import EVERY, make_arguments, samples
+from ..support.samples import sample_arguments
+from .resources.samples import EVERY, samples
 
 COMPONENTS = [np.ones((2, 4)), np.ones((3, 4))]
 ARRAYS: dict[str, Callable[[], Any]] = {
@@ -57,14 +58,14 @@ def assert_refused(name: str, call: Callable[[], Any]) -> None:
 def test_operands(every: bool) -> None:
     wrong = []
     for call, kind in samples(every):
-        given, _ = make_arguments(call, Batch(kind, (2, 2) if kind is DENSE else (2, 0, 3)))
+        given, keywords = sample_arguments(call, Batch(kind, (2, 2) if kind is DENSE else (2, 0, 3)), grad=True)
         arrays = [i for i, value in enumerate(given) if isinstance(value, pn.Array | pn.NestedArray)]
         for i in arrays:
             for other in (*NO_ARRAYS, *NO_FITTING_ARRAYS):
                 if other is None and call.op in NO_NAMES:
                     continue
                 try:
-                    call.function(*given[:i], other, *given[i + 1 :], **call.keywords)
+                    call.function(*given[:i], other, *given[i + 1 :], **keywords)
                 except (PynestedError, OverflowError) as error:
                     names = NAMES.get(call.op, call.op), PARTS.get(call.op, call.op)
                     if not any(is_named(error, name) for name in names):

@@ -13,7 +13,8 @@ from pynested.spec.table import run_wise
 
 from ...batches import Batch
 from ...nests import DENSE, distinct, place
-from .samples import EVERY, make_arguments, samples
+from ...support.samples import sample_arguments
+from .samples import EVERY, samples
 
 TABLE = pn.array(np.arange(60.0).reshape(3, 10, 2))
 JAGGED = pn.nested_array([np.ones((2, 3)), np.ones((0, 3)), np.ones((4, 3))], layout=pn.jagged)
@@ -83,7 +84,8 @@ def test_computed_results(every: bool) -> None:
             batch = Batch(kind, lengths)
             if call.refuses(batch):
                 continue
-            result = call.function(*make_arguments(call, batch)[0], **call.keywords)
+            arguments, keywords = sample_arguments(call, batch)
+            result = call.function(*arguments, **keywords)
             for part in result if isinstance(result, tuple) else (result,):
                 if not (isinstance(part, bool) or part.is_contiguous()):
                     wrong.append(f"{call} {kind} {lengths}: strides {part.stride()}")

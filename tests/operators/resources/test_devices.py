@@ -13,9 +13,10 @@ from pynested.backends import numpy as cpu
 from pynested.backends import registry
 from pynested.backends.errors import DeviceError
 
-from ...batches import REGULAR, Batch, Call, Operand, mapped
+from ...batches import REGULAR, Batch, Call
 from ...calls import CALLS
-from ...nests import DENSE, Kind, distinct, place
+from ...nests import DENSE, Kind, distinct
+from ...support.samples import sample_arguments
 
 EXCEPT = ("reshape_as", "nested_array")  # the first reads a shape only, and the second copies from any device
 
@@ -61,19 +62,17 @@ def make_arguments(call: Call, kind: Kind, which: int | None) -> tuple[list[Any]
     """Return the arguments of a call, array number ``which`` of them on another device, and the number of arrays."""
     number = -1
 
-    def moved(x: pn.Array) -> pn.Array:
-        return pn.Array(x.data, Elsewhere.device) if number == which else x
-
-    def new(value: Any) -> Any:
+    def moved(x: Any) -> Any:
         nonlocal number
         number += 1
-        if not isinstance(value, Operand):
-            return moved(pn.array(value))
-        x = place(value.components, kind.layout, "packed", value.ragged).array
-        return moved(x) if kind is DENSE else pn.NestedArray(moved(x.data), x.structure)
+        if number != which:
+            return x
+        if isinstance(x, pn.NestedArray):
+            return pn.NestedArray(pn.Array(x.data.data, Elsewhere.device), x.structure)
+        return pn.Array(x.data, Elsewhere.device)
 
-    given = call.given(Batch(kind, (2, 2) if kind is DENSE else (2, 0, 3)), new)
-    return given, {name: mapped(new, value) for name, value in call.keywords.items()}, number + 1
+    batch = Batch(kind, (2, 2) if kind is DENSE else (2, 0, 3))
+    return *sample_arguments(call, batch, change=moved), number + 1
 
 
 def outcome(call: Call, kind: Kind, which: int) -> str:

@@ -16,7 +16,8 @@ from pynested.backends.errors import PynestedError
 
 from ...batches import Batch, Call
 from ...nests import DENSE, KINDS, Kind, place
-from .samples import EVERY, make_arguments, recorded, samples
+from ...support.samples import sample_arguments
+from .samples import EVERY, recorded, samples
 
 
 @pytest.fixture(autouse=True)
@@ -38,9 +39,9 @@ def garbage_of(*calls: Callable[[], object]) -> int:
 
 
 def run(call: Call, kind: Kind, lengths: tuple[int, ...], placement: str) -> None:
-    given, _ = make_arguments(call, Batch(kind, lengths), placement)
+    arguments, keywords = sample_arguments(call, Batch(kind, lengths), placement, grad=True)
     try:
-        for part in recorded(call.function(*given, **call.keywords)):
+        for part in recorded(call.function(*arguments, **keywords)):
             part.sum().backward()
     except PynestedError:
         return  # a refusal leaves no garbage either
