@@ -161,19 +161,20 @@ def as_array(name: str, value: Any, device: str = "cpu") -> Array:
     return Array(from_host(np.asarray(scalar(name, given, dtype_of(given))), device), device)
 
 
-def together(name: str, *values: Any, needed: int = 0) -> list[Any]:
-    """``values`` as Arrays, all on one device: that of the first Array, which numbers go to.
+def together(name: str, *values: Any, optional: int = 0) -> list[Any]:
+    """Return ``values`` as Arrays, all on the device of the first Array, to which numbers go.
 
-    None stays None, but for the first ``needed`` values, among which it is refused.
+    The last ``optional`` values can be None, and stay None.
     """
-    place = device_of(*values)
-    given = [
-        x if type(x) is Array or (x is None and i >= needed) else as_array(name, x, place) for i, x in enumerate(values)
+    device, needed = device_of(*values), len(values) - optional
+    arrays = [
+        x if type(x) is Array or (x is None and i >= needed) else as_array(name, x, device)
+        for i, x in enumerate(values)
     ]
-    for x in given:
-        if x is not None and x.storage.device != place:
-            same_device(name, given)
-    return given
+    for x in arrays:
+        if x is not None and x.storage.device != device:
+            same_device(name, arrays)
+    return arrays
 
 
 def boolean(name: str, what: str, value: Any, *others: Any) -> Any:

@@ -194,7 +194,7 @@ def _normalized(x: Array, shape: tuple[int, ...], weight: Any, bias: Any, eps: f
     """`layer_norm` of values whose last sizes are ``shape``."""
     eps = canonical_real("layer_norm", "eps", eps, 0)
     size = prod(shape)
-    x, weight, bias = together("layer_norm", x, weight, bias)
+    x, weight, bias = together("layer_norm", x, weight, bias, optional=2)
     scale, shift = _parameter("weight", weight, shape, x.dtype), _parameter("bias", bias, shape, x.dtype)
     rows = _in_shape(x, (x.numel() // max(size, 1), size))  # rows without elements are none, however many
     saved = get_backend(x.device).layer_norm(rows.data, raw(scale), raw(shift), eps)

@@ -67,7 +67,7 @@ def to_padded_array(
     if type(input) is not NestedArray:
         raise StructureError(f"to_padded_array: the input must be nested, not {type(input).__name__}.")
     fill = scalar("to_padded_array", padding, input.dtype)
-    _, target = together("to_padded_array", input.data, out)
+    _, target = together("to_padded_array", input.data, out, optional=1)
     needed = (len(input), *input.outline.max(axis=0, initial=0).tolist())
     shape = (
         needed

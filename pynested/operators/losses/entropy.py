@@ -86,7 +86,7 @@ def cross_entropy(
         )
         return found.to(self.dtype)
     x, labels = _paired(self, target)
-    *_, given = together("cross_entropy", x.data, labels.data, weight)
+    *_, given = together("cross_entropy", x.data, labels.data, weight, optional=1)
     classes = x.regular_size(x.ndim - 1)
     if classes is None:
         raise StructureError("cross_entropy: the last dimension, the classes, is irregular; every row needs as many.")
@@ -107,7 +107,7 @@ def cross_entropy(
 
 def _of_dense(scores: Any, target: Any, weight: Any, reduction: str, ignore_index: Any, label_smoothing: Any) -> Array:
     """(..., C), (...) -> () or (...)."""
-    x, labels, weight = together("cross_entropy", scores, target, weight)
+    x, labels, weight = together("cross_entropy", scores, target, weight, optional=1)
     x = floating("cross_entropy", x)
     if is_half(x.dtype):  # rounded once, after the reduction
         wide = to_dtype(x, computing_dtype(x.dtype))

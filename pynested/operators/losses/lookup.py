@@ -61,9 +61,9 @@ def embedding(indices: Operand, weight: Dense, padding_idx: int | None = None) -
            [0. , 0.5]]), array([[1. , 1.5]]))
     """
     if type(indices) is not NestedArray:
-        index, table = together("embedding", indices, weight, needed=2)
+        index, table = together("embedding", indices, weight)
         return _rows_at(index, table, _padding_row(padding_idx, table))
-    _, table = together("embedding", indices.data, weight, needed=2)
+    _, table = together("embedding", indices.data, weight)
     padding = _padding_row(padding_idx, table)
     x = contiguous(indices)
     try:

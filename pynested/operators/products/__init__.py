@@ -127,7 +127,7 @@ def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
            [43]]), array([[6]]))
     """
     if type(self) is not NestedArray and type(mat2) is not NestedArray:
-        a, b = canonical.together("bmm", self, mat2, needed=2)
+        a, b = canonical.together("bmm", self, mat2)
         if a.ndim != 3 or b.ndim != 3 or a.shape[0] != b.shape[0]:
             raise ShapeError(
                 f"bmm: shapes {a.shape} and {b.shape} must have three dimensions each and the same batch size."
@@ -195,10 +195,10 @@ def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> Joined:
            [143]]), array([[165]]))
     """
     if type(self) is not NestedArray:
-        x, w, shift = canonical.together("linear", self, weight, bias, needed=2)
+        x, w, shift = canonical.together("linear", self, weight, bias, optional=1)
         check_linear(x.shape[-1] if x.ndim else None, w, shift)
         return transformed(x, w, shift)
-    _, w, shift = canonical.together("linear", self.data, weight, bias, needed=2)
+    _, w, shift = canonical.together("linear", self.data, weight, bias, optional=1)
     if self.ndim < 2:
         raise StructureError("linear: the components have no dimensions; the last one is what weight multiplies.")
     features = self.regular_size(self.ndim - 1)

@@ -27,7 +27,7 @@ def _promoted(a: Array, b: Array) -> tuple[Array, Array]:
 
 def multiplied(self: Any, other: Any) -> Array:
     """The matrix product over the last two dimensions; those before broadcast, and a vector is a row or a column."""
-    a, b = _promoted(*together("matmul", self, other, needed=2))
+    a, b = _promoted(*together("matmul", self, other))
     if not a.ndim or not b.ndim:
         raise ShapeError(f"matmul: shapes {a.shape} and {b.shape}: both operands need at least one dimension; use mul.")
     inner = b.shape[-2] if b.ndim > 1 else b.shape[0]
