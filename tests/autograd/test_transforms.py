@@ -1,0 +1,167 @@
+"""vjp, jvp, jacobian, hessian and hvp: every order, no perturbation confusion, and history only if it is needed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.autograd import Array, flatten, grad, hessian, hvp, jacobian, jvp, no_grad, vjp
+from pynested.backends.errors import ArgumentError, GradientError
+
+ONE, TWO, THREE = pn.array(1.0), pn.array(2.0), pn.array(3.0)
+
+
+def derivative(function: Any) -> Any:
+    return lambda x: vjp(function, x)[1](ONE)
+
+
+def tangent(function: Any) -> Any:
+    return lambda x: jvp(function, (x,), (ONE,))[1]
+
+
+def test_perturbations_are_not_confused() -> None:
+    """d/dx [x d/dy (x + y)] = 1, and not 2."""
+    for inner in (derivative, tangent):
+        for outer in (derivative, tangent):
+            assert outer(lambda x, inner=inner: x * inner(lambda y: x + y)(ONE))(THREE).item() == 1
+
+
+def test_every_order_every_way() -> None:
+    """The fifth derivative of sin x exp 2x, by each of the 32 ways to mix forward and reverse."""
+    point = 0.7
+    exact = (math.exp(2 * point) * complex(2, 1) ** 5 * complex(math.cos(point), math.sin(point))).imag
+    for way in range(32):
+        function = lambda x: x.sin() * (2 * x).exp()  # noqa: E731
+        for order in range(5):
+            function = (derivative if way >> order & 1 else tangent)(function)
+        assert function(pn.array(point)).item() == pytest.approx(exact, rel=1e-12)
+
+
+def test_hessian_and_its_products() -> None:
+    matrix = np.array([[2.0, 1.0, 0.0], [1.0, -3.0, 4.0], [0.0, 4.0, 1.0]])
+    x, direction = pn.array([1.0, -2.0, 0.5]), pn.array([0.0, 1.0, 0.0])
+
+    def function(x: Array) -> Array:
+        return (x @ pn.array(matrix) @ x) / 2
+
+    np.testing.assert_array_equal(hessian(function, x).numpy(), matrix)
+    slope, product = hvp(function, x, direction)
+    np.testing.assert_array_equal(slope.numpy(), matrix @ x.numpy())
+    reverse_over_reverse = vjp(lambda x: derivative(function)(x), x)[1](direction)
+    assert product.tolist() == reverse_over_reverse.tolist() == matrix[1].tolist()
+
+
+def test_results_have_no_history_at_top_level() -> None:
+    x = pn.array([1.0, 2.0])
+    y, pull = vjp(lambda x: x * x, x)
+    results = [y, pull(x), *jvp(lambda x: x * x, (x,), (x,)), jacobian(lambda x: x * x, x)]
+    results += [hessian(lambda x: (x * x).sum(), x), *hvp(lambda x: (x * x).sum(), x, x)]
+    assert all(not result.requires_grad and result.is_leaf for result in results)
+    assert not x.requires_grad
+
+
+def test_results_stay_recorded_if_something_outside_is_differentiated() -> None:
+    w = pn.array(3.0, requires_grad=True)
+    y, pull = vjp(lambda x: x * x * w, TWO)
+    assert grad(y, w, retain_graph=True).item() == 4
+    assert grad(pull(ONE), w).item() == 4
+    assert grad(jvp(lambda x: x * x * w, (TWO,), (ONE,))[1], w).item() == 4
+    assert grad(jacobian(lambda x: x * x * w, TWO), w).item() == 4
+    assert grad(vjp(lambda x: x * x, THREE)[1](w), w).item() == 6  # the cotangent, and below the tangent
+    assert grad(jvp(lambda x: x * x, (THREE,), (w,))[1], w).item() == 6
+    leaf = pn.array(2.0, requires_grad=True)
+    assert grad(derivative(lambda x: x * x * x)(leaf), leaf).item() == 12
+    assert grad((leaf * 1 * derivative(lambda x: x * x * x)(leaf * 1)), leaf).item() == 36
+
+
+def test_no_grad_around_still_computes_and_records_nothing() -> None:
+    w = pn.array(3.0, requires_grad=True)
+    with no_grad():
+        y, pull = vjp(lambda x: x * w, TWO)
+        results = [pull(ONE), jvp(lambda x: x * w, (TWO,), (ONE,))[1]]
+    assert [result.item() for result in results] == [3, 3]
+    assert not any(result.requires_grad for result in (y, *results))
+
+
+def test_containers_and_integers() -> None:
+    def function(pair: Any, table: dict[str, Any], number: int, index: Any) -> Any:
+        return {"p": pair[0] * number, "q": [table["w"][0] * pair[1]]}
+
+    arguments = ((TWO, THREE), {"w": pn.array([5.0, 7.0])}, 4, pn.array([1]))
+    outputs, pull = vjp(function, *arguments)
+    assert outputs["p"].item() == 8
+    pair, table, number, index = pull({"p": ONE, "q": [ONE]})
+    assert [one.item() for one in pair] == [4, 5] and table["w"].tolist() == [3, 0]
+    assert (number, index) == (4, None)
+    tangents = ((ONE, ONE), {"w": pn.array([1.0, 0.0])}, None, None)
+    assert jvp(function, arguments, tangents)[1]["q"][0].item() == 8
+
+
+def test_the_derivative_of_a_constant_is_0() -> None:
+    assert vjp(lambda x, y: x * 2, ONE, pn.array([1.0, 2.0]))[1](ONE)[1].tolist() == [0, 0]
+    assert vjp(lambda x: THREE, ONE)[1](ONE).item() == 0
+    assert jvp(lambda x: THREE, (ONE,), (ONE,))[1].item() == 0
+    assert jacobian(lambda x: pn.array([1.0, 2.0]), ONE).tolist() == [0, 0]
+
+
+def test_pull_can_be_called_again() -> None:
+    _, pull = vjp(lambda x: x * x, THREE)
+    assert [pull(w).item() for w in (ONE, TWO)] == [6, 12]
+
+
+def test_nested_arrays() -> None:
+    nested = pn.nested_array([[1.0, 2.0], [], [3.0]], layout=pn.jagged)
+    y, pull = vjp(lambda x: x * x, nested)
+    assert pull(y).tolist() == [[2, 16], [], [54]]
+    for primals in (nested, (nested,)):  # one primal does not need a tuple
+        assert jvp(lambda x: x * x, primals, primals)[1].tolist() == [[2, 8], [], [18]]
+    assert hvp(lambda x: (x * x).sum(), nested, nested)[1].tolist() == [[2, 4], [], [6]]
+
+
+ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: vjp(lambda x: (x, x), ONE)[1](ONE), ArgumentError, "form"),
+    (lambda: vjp(lambda x: x * 1, ONE)[1](pn.array([1.0, 2.0])), GradientError,
+     r"shape \(2,\) was given for an output of shape \(\)"),
+    (lambda: jvp(lambda x: x, (ONE,), (pn.array([1.0]),)), ArgumentError, "tangent of shape"),
+    (lambda: jvp(lambda x: x, (ONE,), (ONE, ONE)), ArgumentError, "form"),
+    (lambda: hessian(lambda x: x * x, pn.array([1.0, 2.0])), GradientError, "hessian: the function must return one"),
+    (lambda: hvp(lambda x: (x, x), ONE, ONE), GradientError, "hvp: the function must return one element"),
+    (lambda: jacobian(lambda x: (x, x), ONE), ArgumentError, "one dense array"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "kind", "text"), ERRORS)
+def test_errors(call: Callable[[], Any], kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind, match=text):
+        call()
+
+
+W = pn.array([[5.0, 6.0], [7.0, 8.0]])
+PUSHED: dict[str, Any] = {
+    "itself": lambda x: x,
+    "twice the same": lambda x: (x * 2,) * 2,
+    "views": lambda x: (x.transpose(0, 1), x[0], x.reshape(-1)),
+    "broadcast": lambda x: x[0].broadcast_to((3, 2)),
+    "equal ones": lambda x: [x + 0.0, x.clone(), x * 1],
+    "nested": lambda x: (pn.nested_array_from_jagged(x, [0, 2]), pn.as_nested_array(x)),
+    "constants": lambda x: (W, pn.ones(2, 2)),
+}
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("name", PUSHED)
+def test_tangents_share_memory_with_nothing(name: str, recorded: bool) -> None:
+    x, t = pn.array([[1.0, 2.0], [3.0, 4.0]]), pn.array([[1.0, -1.0], [2.0, 0.5]], requires_grad=recorded)
+    results, tangents = jvp(PUSHED[name], (x,), (t,))
+    arrays = [one.detach() for one in flatten(tangents)[0]]
+    others = [x, t, W, *flatten(results)[0]]
+    before = [np.array(other.data) for other in others]
+    for i, array in enumerate(arrays):
+        assert not any(np.shares_memory(array.data, other.data) for other in (*others, *arrays[i + 1 :]))
+        array.mul_(100.0)
+    assert all((other.data == kept).all() for other, kept in zip(others, before, strict=True))
