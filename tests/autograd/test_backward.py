@@ -1,0 +1,230 @@
+"""backward and grad: cotangents, accumulation, the memory of gradients, and graphs that are freed."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.autograd import Array, backward, grad, no_grad
+from pynested.backends.errors import ArgumentError, GradientError
+
+
+def leaf(*values: float) -> Array:
+    return pn.array(np.array(values, float), requires_grad=True)
+
+
+@no_grad()
+def computed_without_recording() -> Array:
+    return leaf(1, 2).sum()
+
+
+# ---- cotangents ---------------------------------------------------------------------------------------------------
+
+COTANGENTS: dict[str, tuple[Callable[[Array], None], list[float]]] = {
+    "none, for one element": (lambda x: (x * x).sum().backward(), [2, 4]),
+    "none, for one element in a matrix": (lambda x: (x * x).sum().reshape(1, 1).backward(), [2, 4]),
+    "an array": (lambda x: (x * 2).backward(pn.array([1.0, 3.0])), [2, 6]),
+    "NumPy's array": (lambda x: (x * 2).backward(np.array([1.0, 3.0])), [2, 6]),
+    "another dtype": (lambda x: (x * 2).backward(pn.array([1.0, 3.0], dtype=pn.float32)), [2, 6]),
+    "a number": (lambda x: x.sum().backward(5.0), [5, 5]),
+    "a list": (lambda x: backward([x.sum(), x * 2, pn.array(1.0)], [None, pn.array([1.0, 1.0]), None]), [3, 3]),
+    "a dict": (lambda x: backward({"a": x.sum(), "b": x * 2}, {"a": None, "b": pn.array([1.0, 0.0])}), [3, 1]),
+}
+
+
+@pytest.mark.parametrize("name", COTANGENTS)
+def test_cotangents_of_every_kind(name: str) -> None:
+    x = leaf(1, 2)
+    run, expected = COTANGENTS[name]
+    run(x)
+    assert x.grad.tolist() == expected
+
+
+X, UNUSED = leaf(1, 2), leaf(3)
+ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "no cotangent for two elements": (
+        (X * X).backward, GradientError, "implicitly only for an output of one element"),
+    "another shape": (
+        lambda: (X * 2).backward(pn.array([1.0])), GradientError, r"shape \(1,\) was given for an output of shape \(2"),
+    "integers": (lambda: (X * 2).backward(pn.array([1, 2])), GradientError, "must be floating point, not int64"),
+    "another container": (lambda: backward([X.sum(), X.sum()], [None]), ArgumentError, "does not have the form"),
+    "a constant": (lambda: pn.array(1.0).backward(), GradientError, "no output requires grad"),
+    "made inside no_grad": (lambda: computed_without_recording().backward(), GradientError, "no output requires grad"),
+    "an unused input": (lambda: grad(X.sum(), [X, UNUSED]), GradientError, "input 1 was not used"),
+    "an input that is a constant": (lambda: grad(X.sum(), pn.array(1.0)), GradientError, "input 0 does not require"),
+    "a gradient of another shape": (lambda: setattr(X, "grad", pn.array([1.0])), GradientError, "does not fit"),
+    "a gradient of another dtype": (
+        lambda: setattr(X, "grad", pn.array([1.0, 2.0], dtype=pn.float32)), GradientError, "does not fit"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(name: str) -> None:
+    call, kind, text = ERRORS[name]
+    with pytest.raises(kind, match=text):
+        call()
+    assert X.grad is None
+
+
+# ---- accumulation and memory --------------------------------------------------------------------------------------
+
+
+def test_gradients_accumulate_in_place() -> None:
+    x = leaf(1, 2)
+    (x * 3).sum().backward()
+    first = x.grad
+    (x * 4).sum().backward()
+    assert x.grad is first and first.tolist() == [7, 7]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_sum_of_gradients_that_is_too_large_is_infinite_and_no_warning(create_graph: bool) -> None:
+    x = leaf(1, 2)
+    for _ in range(2):
+        (x * 1.5e308).sum().backward(create_graph=create_graph)
+    assert x.grad.tolist() == [np.inf, np.inf]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_gradients_never_share_memory(create_graph: bool) -> None:
+    x, y, cotangent = leaf(1, 2), leaf(3, 4), pn.array([1.0, 1.0])
+    z = (x + y).reshape(2)
+    z.retain_grad()
+    hooked: list[Array] = []
+    x.register_hook(lambda g: hooked.append(g))
+    z.backward(cotangent, create_graph=create_graph)
+    results = grad(x + y, [x, y], cotangent, create_graph=create_graph)
+    arrays = [x.grad, y.grad, z.grad, cotangent, *results]
+    assert [array.tolist() for array in arrays] == [[1, 1]] * 6
+    pairs = [*itertools.combinations(arrays, 2), (x.grad, hooked[0])]
+    assert not any(np.shares_memory(array.data, other.data) for array, other in pairs)
+
+
+def test_a_gradient_has_the_strides_of_its_array_or_is_contiguous() -> None:
+    x, factors = pn.array(np.ones((2, 3)), requires_grad=True), pn.array(np.arange(6.0).reshape(3, 2))
+    (x.T * factors).sum().backward()
+    assert x.grad.is_contiguous()
+    assert x.grad.tolist() == [[0, 2, 4], [1, 3, 5]]
+    transposed = x.T  # of which a gradient can be a view, unless somebody has its memory
+    for cotangent in (None, pn.array(np.ones((2, 3)))):
+        y = transposed.T * 2
+        (gradient,) = grad(y.sum() if cotangent is None else y, [transposed], cotangent)
+        assert gradient.tolist() == [[2, 2]] * 3
+        assert gradient.data.strides == (8, 24)
+        gradient.mul_(2)
+        assert x.tolist() == [[1, 1, 1]] * 2
+    both = grad(transposed.T, [transposed, x], pn.array(np.ones((2, 3))))
+    assert not np.shares_memory(both[0].data, both[1].data)
+    part = x[:, 1:].T  # has gaps
+    assert grad((part.T * 3).sum(), [part])[0].is_contiguous()
+
+
+def test_a_broadcast_gradient_is_copied_before_it_is_written() -> None:
+    x = leaf(1, 2, 3)
+    x.sum().backward()
+    assert x.grad.is_contiguous() and x.grad.mul_(2).tolist() == [2, 2, 2]
+    x.grad = pn.array([1.0]).broadcast_to((3,))  # read-only
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [3, 3, 3]
+
+
+def test_accumulation_into_a_gradient_that_was_saved_is_noticed() -> None:
+    x, w = leaf(1, 2), leaf(3)
+    (x * x).sum().backward()
+    y = (w * x.grad).sum()
+    (x * x).sum().backward()
+    with pytest.raises(GradientError, match="mul: a value saved for the gradient was overwritten in place"):
+        grad(y, w)
+
+
+# ---- graphs -------------------------------------------------------------------------------------------------------
+
+
+def test_a_second_pass_needs_saved_values_only() -> None:
+    x = leaf(1, 2)
+    y, z = (x * x).sum(), (x + x).sum()
+    for _ in range(2):
+        z.backward()
+    assert x.grad.tolist() == [4, 4]
+    y.backward()
+    with pytest.raises(GradientError, match=r"mul: its saved values were freed.*retain_graph=True"):
+        y.backward()
+
+
+def test_recorded_gradients_accumulate() -> None:
+    x = leaf(2)
+    (x * x).sum().backward(create_graph=True)
+    (x * x * x).sum().backward(create_graph=True)
+    assert x.grad.requires_grad and x.grad.tolist() == [16]
+    assert grad(x.grad.sum(), x).tolist() == [14]
+
+
+def test_grad_of_intermediate_results() -> None:
+    x, unused = leaf(1, 2), leaf(3)
+    y = x * 3
+    by_y, by_x = grad((y * y).sum(), [y, x])
+    assert (by_y.tolist(), by_x.tolist()) == ([6, 12], [18, 36])
+    assert grad(y, y, pn.array([1.0, 2.0])).tolist() == [1, 2]
+    assert grad(x.sum(), {"a": x, "b": unused}, allow_unused=True)["b"] is None
+    assert x.grad is None
+
+
+def test_only_nodes_between_output_and_input_are_read() -> None:
+    """Another branch, whose saved values are freed, is not needed."""
+    x, y = leaf(1, 2), leaf(3, 4)
+    branch = (y * y).sum()
+    branch.backward()
+    assert grad((x * x).sum() + branch, x).tolist() == [2, 4]
+
+
+CONDITION = [[True, False], [False, True]]
+CONSTANTS: dict[str, tuple[Any, Callable[[Any, Array], Any], list[list[float]]]] = {
+    "a condition": (CONDITION, lambda c, x: pn.where(c, x, 0.0), [[1, 0], [0, 1]]),
+    "indices": ([1, 0], lambda i, x: pn.embedding(i, x) * pn.array([[1.0], [2.0]]), [[2, 2], [1, 1]]),
+    "targets": ([1, 0], lambda t, x: pn.cross_entropy(x, t, reduction="sum"), [[0.5, -0.5], [-0.5, 0.5]]),
+}
+
+
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_arguments_that_are_not_differentiated_can_be_overwritten(name: str) -> None:
+    """The node has a copy of them."""
+    values, function, expected = CONSTANTS[name]
+    x, constant = pn.array(np.ones((2, 2)), requires_grad=True), pn.array(values)
+    y = function(constant, x).sum()
+    constant.zero_()
+    np.testing.assert_allclose(grad(y, x).numpy(), expected)
+
+
+# ---- large arrays -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [pn.float32, pn.float64])
+def test_the_vjp_of_large_arrays_is_computed_in_blocks(dtype: Any) -> None:
+    generator = np.random.default_rng(0)
+    a, b, g = (generator.uniform(0.5, 2, 300_001).astype(dtype) for _ in range(3))
+    x, y, cotangent = pn.array(a, requires_grad=True), pn.array(b, requires_grad=True), pn.array(g)
+    cases = (
+        (x / y, (g / b, -g * a / b**2)),
+        (pn.tanh(x) + y.exp(), (g * (1 - np.tanh(a) ** 2), g * np.exp(b))),
+    )
+    for output, expected in cases:
+        for slope, right in zip(grad(output, (x, y), cotangent), expected, strict=True):
+            np.testing.assert_allclose(slope.numpy(), right, rtol=5e-6 if dtype == pn.float32 else 1e-14)
+
+
+def test_large_cotangents_are_added_as_small_ones_are() -> None:
+    """The sum over several uses is computed on all threads; no addend is changed, and nobody is warned."""
+    x = pn.array(np.ones((3000, 100)), requires_grad=True)
+    infinite, three = pn.array(np.full((3000, 100), np.inf)), pn.array(np.full((3000, 100), 3.0))
+    gradient = grad(x * three + x * 4 + x * three, x, pn.ones_like(x.detach()))
+    assert (gradient.numpy() == 10).all() and (three.numpy() == 3).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gradient = grad(x * infinite - x * infinite, x, pn.ones_like(x.detach()))
+    assert np.isnan(gradient.numpy()).all()
