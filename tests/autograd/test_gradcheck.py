@@ -1,0 +1,228 @@
+"""`gradcheck` accepts right derivatives, and rejects every wrong one of `tests/mutation/gradients.toml` and below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.autograd import Array, Function, gradcheck
+from pynested.autograd.rules import elementwise, segment
+from pynested.backends import Segments
+from pynested.backends.errors import GradientError
+from tests.mutation.plant import load, planted
+
+NAN, INF = float("nan"), float("inf")
+X = pn.array([[0.3, -1.2, 0.7, 1.1], [2.0, 0.4, -0.6, -1.7]])
+
+# ---- wrong derivatives of primitives --------------------------------------------------------------------------------
+
+SEGMENTS = Segments(np.array([0, 1, 4]))
+FAULTS = load("gradients")
+PRIMITIVES: dict[str, Callable[[Array], Array]] = {
+    "tanh": elementwise.tanh,
+    "sin": elementwise.sin,
+    "mul": lambda x: elementwise.mul(x, x),
+    "gelu": elementwise.gelu,
+    "segment_softmax": lambda x: segment.segment_softmax(x.reshape((4, 2)), SEGMENTS),
+}
+
+
+@pytest.mark.parametrize("primitive", PRIMITIVES)
+def test_right_derivatives_pass(primitive: str) -> None:
+    assert gradcheck(PRIMITIVES[primitive], X)
+
+
+@pytest.mark.parametrize("primitive", PRIMITIVES)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_wrong_derivatives_are_rejected(primitive: str, fault: str) -> None:
+    assert primitive in FAULTS[fault]["primitive"]
+    with planted({**FAULTS[fault], "primitive": primitive}), pytest.raises(GradientError):
+        gradcheck(PRIMITIVES[primitive], X)
+
+
+# ---- functions that pass --------------------------------------------------------------------------------------------
+
+
+def test_containers_and_constants() -> None:
+    def function(pair: Any, power: int, table: Any) -> Any:
+        return {"a": pair[0] * pair[1] * power, "b": table["w"].tanh()}
+
+    assert gradcheck(function, (X, X + 1.0), 3, {"w": pn.array(0.3)})
+    assert gradcheck(lambda x, y: x * y, (X, X + 1.0))  # one tuple holds all inputs
+    nested = pn.nested_array([[1.0, 2.0], [], [3.0, -1.0, 0.5]], layout=pn.jagged)
+    assert gradcheck(lambda x, w: (x.softmax(1) * w).sum(1), nested, pn.array(0.7))
+
+
+def test_only_floating_inputs_that_require_grad_are_varied() -> None:
+    x, constant = pn.array([1.0, 2.0], requires_grad=True), pn.array([3.0, 0.0])
+    assert gradcheck(lambda x, c: x * x + c.abs(), x, constant)
+    assert x.grad is None
+    assert gradcheck(lambda w, i: pn.embedding(i, w), X, pn.array([1, 0, 1]))
+
+
+def test_large_inputs_are_varied_along_directions() -> None:
+    x = pn.array(np.random.default_rng(0).standard_normal((20, 30)))
+    assert gradcheck(lambda x: x.layer_norm(30), x)
+
+
+# ---- functions that fail --------------------------------------------------------------------------------------------
+
+
+def write_into(x: Any) -> Any:
+    x.data[...] = 0
+    return x * 2
+
+
+class WrongAt(Function):
+    """x * w; the second element of the gradient of the first argument is 1e-6 too large."""
+
+    @staticmethod
+    def forward(context: Any, x: Any, w: Any) -> Any:
+        context.save_for_backward(x, w)
+        return x * w
+
+    @staticmethod
+    def backward(context: Any, cotangent: Any) -> Any:
+        x, w = context.saved
+        extra = np.zeros(x.shape)
+        extra[0, 1] = 1e-6
+        return cotangent * (w + pn.array(extra)), cotangent * x
+
+
+class WrongValue(Function):
+    """sin x, and 1e-5 of x; the derivative is that of sin."""
+
+    @staticmethod
+    def forward(context: Any, x: Any) -> Any:
+        context.save_for_backward(x)
+        return x.sin() + 1e-5 * x
+
+    @staticmethod
+    def backward(context: Any, cotangent: Any) -> Any:
+        return context.saved[0].cos() * cotangent
+
+
+class Once(Function):
+    """The square, whose derivative is not recorded."""
+
+    @staticmethod
+    def forward(context: Any, x: Any) -> Any:
+        context.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(context: Any, cotangent: Any) -> Any:
+        return pn.array(2 * context.saved[0].detach().numpy() * cotangent.detach().numpy())
+
+    @staticmethod
+    def jvp(context: Any, tangent: Any) -> Any:
+        return 2 * context.saved[0] * tangent
+
+
+ERRORS: dict[str, tuple[Callable[..., Any], Any, str]] = {
+    "one wrong element": (
+        WrongAt.apply,
+        (X, X * 2),
+        r"^gradcheck: differences: argument 0, element \(0, 1\): expected .*, found",
+    ),
+    "a wrong value": (WrongValue.apply, X, "differences"),
+    "detached": (lambda x: x.detach() * 2, X, "differences"),
+    "first order only": (Once.apply, X, "second order"),
+    "a kink": (lambda x: x.abs(), pn.array([1.0, 1e-5]), "does not look smooth"),
+    "random": (lambda x: x.dropout(0.5), X, "determinism"),
+    "a write into the input": (write_into, X, "read-only"),
+    "an input of integers": (lambda i: i, pn.array([1]), "no floating point"),
+    "an output of bools": (lambda x: x > 0, X, "no floating point"),
+    "a value that is not finite": (lambda x: x.log(), pn.array([-1.0]), "not finite"),
+    "0 * NaN": (  # of an element without influence
+        lambda x: pn.where(pn.array([True, False]), x * x, 0.0),
+        pn.array([1.0, NAN]),
+        r"holes: argument 0, element \(1,\): expected 0.0, found nan",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(name: str) -> None:
+    function, x, text = ERRORS[name]
+    with pytest.raises(GradientError, match=text):
+        gradcheck(function, x)
+
+
+def test_the_second_order_can_be_left_out() -> None:
+    assert gradcheck(Once.apply, X, order=1)
+
+
+# ---- elements without influence: in gaps, or not finite -------------------------------------------------------------
+
+WITH_GAPS: dict[str, Callable[[], Any]] = {
+    "jagged": lambda: pn.nested_array_from_jagged(pn.array([1.0, NAN, 2.0, NAN]), [0, 2, 4], [1, 1]),
+    "jagged, two dimensions": lambda: pn.nested_array_from_jagged(
+        pn.array([[1.0, 2.0], [NAN, NAN], [3.0, 4.0]]), [0, 2, 3], [1, 1]
+    ),
+    "jagged, dimension 2": lambda: pn.nested_array_from_jagged(
+        pn.array([[1.0, NAN, 3.0], [4.0, NAN, 6.0]]), [0, 2, 3], [1, 1], jagged_dim=2
+    ),
+    "strided": lambda: pn.nested_array_from_strided(
+        pn.array([NAN, 1.0, 2.0, NAN, 3.0]), [[2, 1], [1, 1]], [[1, 1], [1, 1]], [1, 4]
+    ),
+    "overlapping": lambda: pn.nested_array_from_strided(pn.array([NAN, 1.0, 2.0, 3.0]), [[2], [2]], None, [1, 2]),
+    "large": lambda: pn.nested_array_from_jagged(
+        pn.array(np.where(np.arange(300) % 3, 1 + np.arange(300) / 50, NAN)), np.arange(0, 303, 3) + 1, [2] * 99 + [0]
+    ),
+}
+
+
+@pytest.mark.parametrize("placement", WITH_GAPS)
+def test_gaps_are_not_varied(placement: str) -> None:
+    x = WITH_GAPS[placement]()
+    assert gradcheck(lambda x: {"a": [x, (x * x).tanh(), (x.sum(1), 3)], "b": x[1:]}, x)
+    assert gradcheck(lambda x: x.unbind()[0] * 2, x, order=1)
+    with pytest.raises(GradientError, match="not finite"):
+        gradcheck(lambda x: x.values() * 2, x)
+
+
+class Leak(Function):
+    """Twice a buffer of three; a millionth of the cotangent of the first element is added at `position`."""
+
+    @staticmethod
+    def forward(context: Any, x: Any, position: int) -> Any:
+        context.position = position
+        return x * 2
+
+    @staticmethod
+    def backward(context: Any, cotangent: Any) -> Any:
+        return cotangent * 2 + cotangent[0] * pn.array(np.where(np.arange(3) == context.position, 1e-6, 0)), None
+
+
+@pytest.mark.parametrize(("position", "check"), [(0, "differences"), (1, "holes"), (2, "differences")])
+def test_wrong_gradients_are_rejected_beside_gaps_and_in_them(position: int, check: str) -> None:
+    """The middle one of three elements is a gap."""
+
+    def function(x: Any) -> Any:
+        twice = Leak.apply(x.data, position)
+        return pn.nested_array_from_jagged(twice, [0, 2, 3], [1, 1]).sum(1)
+
+    x = pn.nested_array_from_jagged(pn.array([1.0, 5.0, 2.0]), [0, 2, 3], [1, 1])
+    with pytest.raises(GradientError, match=rf"{check}: argument 0, array 0, element \({position},\): expected"):
+        gradcheck(function, x)
+
+
+KEPT = pn.array([True, False, True, True])
+WITHOUT_THE_SECOND: dict[str, Callable[[Any], Any]] = {
+    "strided": lambda x: pn.nested_array_from_strided(x, [[1], [2]], None, [0, 2]) * 2,
+    "jagged": lambda x: pn.nested_array_from_jagged(x, [0, 2, 4], [1, 2]).sum(dim=1),
+    "a view": lambda x: x[::2] * x[::2],
+    "a mask": lambda x: pn.where(KEPT, x, 0.0).sin(),
+    "a mask of many": lambda x: pn.where(pn.stack([KEPT] * 20), x.broadcast_to((20, 4)), 0.0).sin(),
+}
+
+
+@pytest.mark.parametrize("number", [NAN, -INF])
+@pytest.mark.parametrize("name", WITHOUT_THE_SECOND)
+def test_elements_that_are_not_finite_and_without_influence_are_not_varied(name: str, number: float) -> None:
+    assert gradcheck(WITHOUT_THE_SECOND[name], pn.array([1.0, number, 2.0, 3.0]))
