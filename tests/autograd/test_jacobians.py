@@ -1,8 +1,7 @@
-"""Dense arrays against Jacobians that are known without autograd: what the sample calls of operators are not.
+"""Jacobians of linear functions of dense arrays, exactly: shapes and dims that sample inputs of operators do not have.
 
-That is shapes which no stack of components has, dims counted from the end, windows into an array, and formulas of
-several operators. The Jacobian of a linear one is made of what NumPy's own function does to the unit vectors, and has
-to be met exactly. That of any other is written out.
+A stack of components has no sizes to broadcast up, no overlapping windows and no second use of an element. The Jacobian
+is what NumPy's own function makes of the unit vectors.
 """
 
 from __future__ import annotations
@@ -22,40 +21,29 @@ MASK = np.array([[True, False, True], [False, False, True]])
 W = np.array([[1.0, -2.0, 3.0, 0.5], [2.0, 0.0, 1.0, -1.0], [4.0, 1.0, -3.0, 2.0]])
 ODD = np.array([2.0, 3.0, 5.0])
 
-# What autograd computes, what NumPy computes, and the shape of the one argument.
+# The function of pynested, that of NumPy, and the shape of the argument.
 LINEAR: dict[str, tuple[Callable[[Array], Any], Callable[[Numbers], Any], tuple[int, ...]]] = {
-    "add a number": (lambda x: (x + 2.0) - 2.0, lambda a: a, (2, 3)),
-    "subtract from a number": (lambda x: 1 - x - 1, lambda a: -a, (3,)),
-    "add to itself": (lambda x: x + x + x, lambda a: 3 * a, (2, 2)),
     "add, broadcasting up": (lambda x: x + pn.array(np.zeros((2, 3))), lambda a: np.broadcast_to(a, (2, 3)), (3,)),
     "add, broadcasting both ways": (
         lambda x: x + pn.array(np.zeros((2, 1, 4))), lambda a: a + np.zeros((2, 1, 4)), (3, 1)),
     "add, 0-d up": (lambda x: x + pn.array(np.zeros((2, 2))), lambda a: a + np.zeros((2, 2)), ()),
     "add, size 0": (lambda x: x + pn.array(np.zeros((0, 3))), lambda a: a + np.zeros((0, 3)), (3,)),
-    "mul by a constant": (lambda x: x * pn.array(ODD), lambda a: a * ODD, (2, 3)),
     "mul by a constant, broadcasting": (lambda x: x * pn.array(W), lambda a: a * W, (3, 1)),
     "sum of a scalar": (lambda x: x.sum(), lambda a: a, ()),
-    "sum, negative dim": (lambda x: x.sum(-1), lambda a: a.sum(-1), (2, 3)),
     "sum, dims": (lambda x: x.sum((0, -1)), lambda a: a.sum((0, 2)), (2, 3, 2)),
     "sum, no dims": (lambda x: x.sum(()), lambda a: a, (2, 3)),
     "sum, size 0": (lambda x: x.sum(1), lambda a: a.sum(1), (2, 0)),
-    "mean of a power of two": (lambda x: x.mean(0), lambda a: a.mean(0), (4, 2)),
     "transpose, negative dims": (lambda x: x.transpose(-3, -1), lambda a: a.swapaxes(0, 2), (2, 3, 4)),
     "permute, negative dims": (lambda x: x.permute((-1, 0, -2)), lambda a: a.transpose(2, 0, 1), (2, 3, 4)),
-    "T": (lambda x: x.T, lambda a: a.T, (2, 3, 4)),
     "reshape of a transpose": (lambda x: x.T.reshape(6), lambda a: a.T.reshape(6), (2, 3)),
     "reshape to 0-d": (lambda x: x.reshape(()), lambda a: a.reshape(()), (1, 1)),
     "unsqueeze": (lambda x: x.unsqueeze(-1), lambda a: a[..., None], (2, 3)),
-    "unsqueeze of a transpose": (lambda x: x.T.unsqueeze(1), lambda a: a.T[:, None], (2, 3)),
     "unflatten": (lambda x: x.unflatten(-1, (2, -1)), lambda a: a.reshape(2, 2, 3), (2, 6)),
     "broadcast_to": (lambda x: x.broadcast_to((4, 2, 3)), lambda a: np.broadcast_to(a, (4, 2, 3)), (2, 1)),
     "select": (lambda x: x.select(-1, -2), lambda a: a[:, 1], (2, 3)),
     "narrow": (lambda x: x.narrow(-1, -3, 2), lambda a: a[:, 1:3], (2, 4)),
     "chunk": (lambda x: x.chunk(3, -1)[1], lambda a: a[:, 2:4], (2, 5)),
-    "unbind, one used": (lambda x: x.unbind(-1)[1], lambda a: a[:, 1], (2, 3)),
     "unbind, two used": (lambda x: x.unbind()[2] - x.unbind()[0], lambda a: a[2] - a[0], (3, 2)),
-    "iteration": (lambda x: sum(x), lambda a: a.sum(0), (3, 2)),
-    "index": (lambda x: x[1], lambda a: a[1], (2, 3)),
     "index, negative step": (lambda x: x[:, ::-2], lambda a: a[:, ::-2], (2, 5)),
     "index, ellipsis and None": (lambda x: x[..., None, 1:], lambda a: a[..., None, 1:], (2, 2, 3)),
     "index, empty": (lambda x: x[2:1], lambda a: a[2:1], (3, 2)),
@@ -63,18 +51,12 @@ LINEAR: dict[str, tuple[Callable[[Array], Any], Callable[[Numbers], Any], tuple[
     "as_strided": (lambda x: x.as_strided((2, 2), (1, 2), 1), lambda a: np.array([[a[1], a[3]], [a[2], a[4]]]), (5,)),
     "as_strided, overlapping": (
         lambda x: x.as_strided((3, 2), (1, 1)), lambda a: np.stack([a[:2], a[1:3], a[2:]]), (4,)),
-    "cat": (lambda x: pn.cat([x, x * 2, x], -1), lambda a: np.concatenate([a, 2 * a, a], -1), (2, 3)),
     "cat with nothing": (lambda x: pn.cat([x, pn.array(np.zeros((0, 3)))]), lambda a: a, (2, 3)),
     "stack": (lambda x: pn.stack([x, -x], -1), lambda a: np.stack([a, -a], -1), (2, 3)),
-    "contiguous": (lambda x: x.T.contiguous(), lambda a: a.T, (2, 3)),
     "to float32 and back": (lambda x: x.to(pn.float32).to(pn.float64), lambda a: a, (3,)),
-    "where, left": (lambda x: pn.where(pn.array(MASK), x, 7.0) - 7 * ~MASK, lambda a: np.where(MASK, a, 0), (2, 3)),
     "where, right, broadcasting": (
         lambda x: pn.where(pn.array(MASK), pn.array(np.zeros((2, 3))), x), lambda a: np.where(MASK, 0, a), (3,)),
     "where, 0-d operand": (lambda x: pn.where(pn.array(MASK), x, pn.array(MASK * 0.0)), lambda a: MASK * a, ()),
-    "matmul, left": (lambda x: x @ pn.array(W), lambda a: a @ W, (2, 3)),
-    "matmul, right": (lambda x: pn.array(W) @ x, lambda a: W @ a, (4, 2)),
-    "matmul, batched left": (lambda x: x @ pn.array(W), lambda a: a @ W, (2, 2, 3)),
     "matmul, broadcast right": (
         lambda x: pn.array(np.stack([W, 2 * W])) @ x, lambda a: np.stack([W @ a, 2 * W @ a]), (4, 2)),
     "matmul, vector right": (lambda x: pn.array(W) @ x, lambda a: W @ a, (4,)),
@@ -85,7 +67,7 @@ LINEAR: dict[str, tuple[Callable[[Array], Any], Callable[[Numbers], Any], tuple[
 
 
 @pytest.mark.parametrize("name", LINEAR)
-def test_linear(name: str) -> None:
+def test_jacobian_and_jvp(name: str) -> None:
     function, plain, shape = LINEAR[name]
     size = math.prod(shape)
     x = pn.array(np.arange(size, dtype=float).reshape(shape) - 1)
@@ -94,30 +76,8 @@ def test_linear(name: str) -> None:
     value = np.asarray(plain(x.numpy()))
     expected = np.stack(columns, -1) if size else np.zeros((*value.shape, 0))
     np.testing.assert_array_equal(function(x).numpy(), value)
-    found = jacobian(function, x)
-    np.testing.assert_array_equal(found.numpy(), expected.reshape((*value.shape, *shape)))
-    assert not found.requires_grad
+    matrix = jacobian(function, x)
+    np.testing.assert_array_equal(matrix.numpy(), expected.reshape((*value.shape, *shape)))
+    assert not matrix.requires_grad
     for unit, column in zip(units, columns, strict=True):
         np.testing.assert_array_equal(jvp(function, (x,), (pn.array(unit),))[1].numpy(), column)
-
-
-def softmax(x: Numbers) -> Numbers:
-    return np.exp(x) / np.exp(x).sum()
-
-
-X = np.array([0.5, -1.0, 2.0, 0.25])
-Y = softmax(X)
-
-WRITTEN_OUT: dict[str, tuple[Callable[[Array], Array], Numbers]] = {
-    "softmax along the first of two": (
-        lambda x: x.unsqueeze(1).softmax(0).reshape(4), np.diag(Y) - np.outer(Y, Y)),
-    "dot with itself": (lambda x: x @ x, 2 * X),
-    "outer product": (lambda x: (x.unsqueeze(1) * x).sum(0), np.full((4, 4), X[:, None]) + np.eye(4) * X.sum()),
-    "mean of three": (lambda x: x[:3].mean(), np.array([1, 1, 1, 0]) / 3),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", WRITTEN_OUT)
-def test_written_out(name: str) -> None:
-    function, expected = WRITTEN_OUT[name]
-    np.testing.assert_allclose(jacobian(function, pn.array(X)).numpy(), expected, rtol=1e-13, atol=1e-15)
