@@ -19,7 +19,7 @@ from pynested.backends.errors import (
     GradientError,
     ReadOnlyError,
     ShapeError,
-)  # fmt: skip
+)
 
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64")
 TRACKED = pn.array([1.0, 2.0], requires_grad=True)
