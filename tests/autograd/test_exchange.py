@@ -1,8 +1,10 @@
-"""Memory shared with NumPy: both ways, proven by writing; and what is refused."""
+"""Memory shared with NumPy, other libraries and CuPy's stand-in: both ways, proven by writing; and what is refused."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,13 +13,15 @@ import pytest
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, ExchangeError, GradientError
 
+from ..backends.cuda import stand_in
+
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="the emulation needs g++")
 
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64")
 
 
 class Foreign:
-    """An array of some other library: only what the protocol asks for."""
+    """An array of another library, which has the methods of the protocol alone."""
 
     def __init__(self, data: Any, device: int = 1) -> None:
         self._data, self._device = data, device
@@ -30,7 +34,7 @@ class Foreign:
 
 
 def check_shared(ours: pn.Array, theirs: Any) -> None:
-    """A write on either side is seen on the other."""
+    """Check that a write on either side is seen on the other."""
     ours[...] = 1
     assert np.asarray(theirs).all()
     theirs[...] = 0
@@ -41,15 +45,18 @@ def check_shared(ours: pn.Array, theirs: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
-def test_memory_comes_in(dtype: str, shape: tuple[int, ...]) -> None:
-    theirs = np.zeros(shape, dtype)
-    ours = pn.from_dlpack(theirs)
-    assert (ours.dtype, ours.shape, ours.device, ours.is_leaf, ours.requires_grad) == (dtype, shape, "cpu", True, False)
-    check_shared(ours, theirs)
+def test_memory_is_shared_in_both_directions(dtype: str) -> None:
+    for shape in ((), (3,), (2, 3)):
+        theirs = np.zeros(shape, dtype)
+        ours = pn.from_dlpack(theirs)
+        assert (ours.dtype, ours.shape, ours.device, ours.requires_grad) == (dtype, shape, "cpu", False)
+        check_shared(ours, theirs)
+    for ours in (pn.zeros(2, 3, dtype=dtype), pn.zeros((), dtype=dtype), pn.zeros(4, 6, dtype=dtype)[::2, 1:4]):
+        check_shared(ours, np.from_dlpack(ours))
+    assert np.from_dlpack(pn.zeros(0, 3, dtype=dtype)).shape == (0, 3)
 
 
-def test_strides_stay_as_they_are() -> None:
+def test_strides_are_kept() -> None:
     whole = np.arange(24.0).reshape(4, 6)
     for theirs in (whole.T, whole[::2, 1:4], whole[::-1, ::-2], whole[:, 2], whole[:0], np.zeros((0, 3))):
         ours = pn.from_dlpack(theirs)
@@ -58,42 +65,33 @@ def test_strides_stay_as_they_are() -> None:
         assert (ours * 2).tolist() == (theirs * 2).tolist()
 
 
-def test_anything_that_speaks_the_protocol() -> None:
+def test_every_object_with_the_protocol_is_taken() -> None:
     theirs = np.zeros(3)
     for device in (1, 3):  # 3 is memory of the host that is pinned for a GPU
         check_shared(pn.from_dlpack(Foreign(theirs, device)), theirs)
-    ours = pn.from_dlpack(pn.array(theirs, copy=False))
-    check_shared(ours, theirs)
+    check_shared(pn.from_dlpack(pn.array(theirs, copy=False)), theirs)
 
 
-def test_the_memory_outlives_its_owner() -> None:
-    ours = pn.from_dlpack(np.arange(1000.0))
-    assert ours.sum().item() == 499500
+def test_memory_outlives_its_owner_and_can_be_differentiated() -> None:
+    assert pn.from_dlpack(np.arange(1000.0)).sum().item() == 499500
+    x = pn.from_dlpack(np.array([1.0, 2.0])).requires_grad_()
+    assert pn.grad((x * x).sum(), x).tolist() == [2, 4]
 
 
-def test_it_can_be_differentiated() -> None:
-    theirs = np.array([1.0, 2.0])
-    x = pn.from_dlpack(theirs).requires_grad_()
-    (x * x).sum().backward()
-    assert x.grad is not None
-    assert x.grad.tolist() == [2, 4]
-
-
-@needs_compiler
 def test_copies() -> None:
     theirs = np.zeros(3)
-    for options in ({"copy": True}, {"device": "emulated"}, {"device": "emulated", "copy": True}):
+    for options in ({"copy": True}, {"device": "plain"}, {"device": "plain", "copy": True}):
         ours = pn.from_dlpack(theirs, **options)  # type: ignore[arg-type]
         assert ours.device == options.get("device", "cpu")
         ours.data[...] = 7
         assert not theirs.any()
     for options in ({"copy": False}, {"device": "cpu"}, {"device": "cpu", "copy": False}):
         check_shared(pn.from_dlpack(theirs, **options), theirs)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="'cpu'; copy=False keeps it there, device='emulated' does not"):
-        pn.from_dlpack(theirs, device="emulated", copy=False)
+    with pytest.raises(ArgumentError, match="'cpu'; copy=False keeps it there, device='plain' does not"):
+        pn.from_dlpack(theirs, device="plain", copy=False)
 
 
-def test_read_only_memory_is_not_written_to() -> None:
+def test_read_only_memory_is_not_written() -> None:
     theirs = np.arange(3.0)
     theirs.flags.writeable = False
     ours = pn.from_dlpack(theirs)
@@ -112,7 +110,7 @@ def test_nested_arrays_around_shared_memory() -> None:
     jagged.mul_(2)
     strided.values().mul_(3)
     assert (theirs == 6).all()
-    offsets[...] = 0  # is copied, so that nobody can put a component outside
+    offsets[...] = 0  # is copied, so that nobody can move a component out of the buffer
     assert jagged.offsets().tolist() == [0, 1, 4]
 
 
@@ -123,6 +121,7 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "another byte order": (np.zeros(2, ">f8"), ExchangeError, "native byte order"),
     "text": (np.array(["a"]), ExchangeError, "from_dlpack: "),
     "another device": (Foreign(np.zeros(2), 8), DeviceError, "DLPack's type 8"),
+    "no CuPy": (SimpleNamespace(__cuda_array_interface__={}), DeviceError, "the device 'cuda'"),
     "gradients": (pn.array([1.0], requires_grad=True), ExchangeError, "detach"),
     "nested": (pn.nested_array([[1.0]]), ArgumentError, r"values\(\)"),
     "a list": ([1.0], ArgumentError, "list has neither"),
@@ -131,21 +130,14 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_refused(name: str) -> None:
-    given, kind, says = REFUSED[name]
-    with pytest.raises(kind, match=says) as caught:
-        pn.from_dlpack(given)
+def test_errors(name: str) -> None:
+    value, kind, text = REFUSED[name]
+    with pytest.raises(kind, match=text) as caught:
+        pn.from_dlpack(value)
     assert "\n" not in str(caught.value)
 
 
 # ---- out ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_memory_goes_out(dtype: str) -> None:
-    for ours in (pn.zeros(2, 3, dtype=dtype), pn.zeros((), dtype=dtype), pn.zeros(4, 6, dtype=dtype)[::2, 1:4]):
-        check_shared(ours, np.from_dlpack(ours))
-    assert np.from_dlpack(pn.zeros(0, 3, dtype=dtype)).shape == (0, 3)
 
 
 @needs_compiler
@@ -154,11 +146,12 @@ def test_emulated_memory_goes_out_as_that_of_the_cpu() -> None:
     assert ours.__dlpack_device__() == (1, 0)
     check_shared(ours, np.from_dlpack(ours))
     assert pn.from_dlpack(ours).device == "cpu"
-    assert not hasattr(ours, "__cuda_array_interface__")
+    assert not any(hasattr(x, "__cuda_array_interface__") for x in (ours, pn.zeros(2)))
 
 
 def test_arrays_that_require_grad_do_not_go_out() -> None:
-    for x in (pn.array([1.0], requires_grad=True), pn.array([1.0], requires_grad=True) * 2):
+    leaf = pn.array([1.0], requires_grad=True)
+    for x in (leaf, leaf * 2):
         with pytest.raises(ExchangeError, match=r"x\.detach\(\)"):
             np.from_dlpack(x)
         with pytest.raises(BufferError):
@@ -175,5 +168,112 @@ def test_negative_strides_go_out_as_a_copy_only() -> None:
         assert np.from_dlpack(backwards, copy=True).tolist() == backwards.tolist()
 
 
-def test_only_arrays_on_a_gpu_have_the_interface_of_cuda() -> None:
-    assert not hasattr(pn.zeros(2), "__cuda_array_interface__")
+# ---- memory of a GPU, by CuPy's stand-in --------------------------------------------------------------------------
+
+
+def from_dlpack(x: Any) -> Any:
+    """Return CuPy's array of an object in memory of a GPU, requested on the current stream."""
+    kind, _ = x.__dlpack_device__()
+    if kind not in (2, 13):
+        raise RuntimeError("CuPy is built against CUDA, different from the backend that backs the incoming tensor")
+    capsule = x.__dlpack__(stream=1, max_version=(1, 0), copy=None)
+    on_the_cpu = SimpleNamespace(__dlpack__=lambda **_: capsule, __dlpack_device__=lambda: (1, 0))
+    return stand_in.ndarray(np.from_dlpack(on_the_cpu))
+
+
+def asarray(x: Any) -> Any:
+    """Return CuPy's array of an object with the interface of CUDA."""
+    if not hasattr(x, "__cuda_array_interface__"):
+        return stand_in.asarray(x)
+    interface = {name: value for name, value in x.__cuda_array_interface__.items() if name != "stream"}
+    return stand_in.ndarray(np.asarray(SimpleNamespace(__array_interface__=interface)))
+
+
+@pytest.fixture
+def cupy() -> Iterator[Any]:
+    with stand_in.installed() as module:
+        vars(module).update(from_dlpack=from_dlpack, asarray=asarray)
+        yield module
+
+
+def test_memory_of_a_gpu_comes_in_and_goes_out(cupy: Any) -> None:
+    theirs = cupy.zeros((2, 3), dtype="float32")
+    ours = pn.from_dlpack(theirs)
+    assert (ours.device, ours.dtype, ours.shape) == ("cuda", "float32", (2, 3))
+    theirs[...] = 7
+    assert ours.tolist() == [[7, 7, 7], [7, 7, 7]]
+    cupy.from_dlpack(ours)[...] = 8
+    assert theirs.tolist() == ours.tolist() == [[8, 8, 8], [8, 8, 8]]
+    with pytest.raises(ExchangeError, match="detach"):
+        cupy.from_dlpack(ours.requires_grad_())
+    with pytest.raises(DTypeError, match="uint16"):
+        pn.from_dlpack(cupy.zeros(2, dtype="uint16"))
+
+
+ROUTES: dict[str, Callable[[Any, Any], Any]] = {
+    "dlpack": lambda cupy, x: cupy.from_dlpack(x),
+    "a view": lambda cupy, x: cupy.from_dlpack(x)[::-2],
+    "interface": lambda cupy, x: SimpleNamespace(__cuda_array_interface__=x.__cuda_array_interface__),
+}
+
+
+@pytest.mark.parametrize("route", ROUTES.values(), ids=ROUTES)
+def test_a_write_into_memory_of_a_gpu_is_noticed_through_every_array(cupy: Any, route: Any) -> None:
+    x = pn.array([1.0, 2.0, 3.0], device="cuda", requires_grad=True)
+    y = (x * x).sum()
+    pn.from_dlpack(route(cupy, x.detach())).mul_(100)
+    with pytest.raises(GradientError, match="overwritten in place"):
+        pn.grad(y, x)
+
+
+def test_a_write_into_memory_of_cupy_is_noticed(cupy: Any) -> None:
+    theirs, x = cupy.zeros(3), pn.ones(3, device="cuda", requires_grad=True)
+    y = (x * pn.from_dlpack(theirs)).sum()
+    pn.from_dlpack(theirs[1:]).fill_(1)
+    with pytest.raises(GradientError, match="overwritten in place"):
+        pn.grad(y, x)
+
+
+def test_the_stream_is_passed_on(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Any] = []
+    monkeypatch.setattr(cupy.ndarray, "__dlpack__", lambda self, **options: calls.append(options))
+    pn.zeros(2, device="cuda").__dlpack__(stream=7, max_version=(1, 0))
+    assert calls == [{"stream": 7, "max_version": (1, 0)}]
+
+
+def test_the_interface_of_cuda_is_read_if_there_is_no_dlpack(cupy: Any) -> None:
+    ours = pn.zeros(3, device="cuda")
+    again = pn.from_dlpack(SimpleNamespace(__cuda_array_interface__=ours.__cuda_array_interface__))
+    ours.data[...] = 5
+    assert (again.device, again.tolist()) == ("cuda", [5, 5, 5])
+    with pytest.raises(ExchangeError, match="detach"):
+        hasattr(ours.requires_grad_(), "__cuda_array_interface__")
+
+
+def test_moves_between_devices_are_copies(cupy: Any) -> None:
+    theirs = cupy.ones(3)
+    copies = pn.from_dlpack(theirs, device="cpu"), pn.from_dlpack(theirs, copy=True), pn.array(pn.from_dlpack(theirs))
+    theirs[...] = 0
+    assert [(x.device, x.tolist()) for x in copies] == [(device, [1, 1, 1]) for device in ("cpu", "cuda", "cuda")]
+    assert pn.from_dlpack(np.ones(2), device="cuda").device == "cuda"
+    with pytest.raises(ArgumentError, match="copy=False"):
+        pn.from_dlpack(theirs, device="cpu", copy=False)
+
+
+def test_numpy_does_not_read_memory_of_a_gpu(cupy: Any) -> None:
+    x = pn.array([1.0, 2.0], device="cuda")
+    for read in (x.numpy, lambda: np.asarray(x)):
+        with pytest.raises(DeviceError, match=r"x\.to\('cpu'\)\.numpy\(\)"):
+            read()
+    assert x.to("cpu").numpy().tolist() == x.tolist() == [1, 2]
+    for make in (pn.array, lambda y: pn.nested_array([y])):
+        with pytest.raises(ArgumentError, match="Implicit conversion"):
+            make(x.data)
+
+
+def test_offsets_and_numbers_are_read_from_a_gpu(cupy: Any) -> None:
+    nested = pn.nested_array_from_jagged(pn.arange(4, device="cuda"), pn.array([0, 1, 4], device="cuda"))
+    assert (nested.offsets().device, nested.offsets().tolist()) == ("cuda", [0, 1, 4])
+    x = pn.array([[1.0, 2.0]], device="cuda")
+    assert repr(x) == "array([[1., 2.]], device='cuda')"
+    assert (x[0, 0].item(), float(x[0, 1]), len(x)) == (1, 2, 1)
