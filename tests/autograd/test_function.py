@@ -27,21 +27,6 @@ class Scale(Function):
         return cotangent * context.n, None
 
 
-class Exp(Function):
-    """exp, which saves its output."""
-
-    @staticmethod
-    def forward(context: Any, x: Any) -> Any:
-        y = x.exp()
-        context.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(context: Any, cotangent: Any) -> Any:
-        (y,) = context.saved
-        return y * cotangent
-
-
 class Both(Function):
     """Two arguments, two outputs in a container, and both directions."""
 
@@ -61,34 +46,23 @@ class Both(Function):
         return s * b + a * t, {"sum": s + t}
 
 
-class Same(Function):
-    """x, and the gradient of x * x / 2."""
+def define(forward: Any, backward: Any, **methods: Any) -> Any:
+    """Return a class of these methods, each of which takes the context first."""
+    methods |= {"forward": forward, "backward": backward}
+    return type("Defined", (Function,), {name: staticmethod(method) for name, method in methods.items()})
 
-    @staticmethod
-    def forward(context: Any, x: Any) -> Any:
-        context.save_for_backward(x)
-        return x
 
-    @staticmethod
-    def backward(context: Any, cotangent: Any) -> Any:
-        return cotangent * context.saved[0]
+def exp(context: Any, x: Any) -> Any:
+    y = x.exp()
+    context.save_for_backward(y)
+    return y
 
 
 KEPT = pn.array([5.0, 7.0])
-
-
-class Dot(Function):
-    """The product with a constant, which is the gradient."""
-
-    @staticmethod
-    def forward(context: Any, x: Any) -> Any:
-        return (x * KEPT).sum()
-
-    @staticmethod
-    def backward(context: Any, cotangent: Any) -> Any:
-        return KEPT
-
-
+Exp = define(exp, lambda context, g: context.saved[0] * g)  # its derivative is its output
+Identity = define(lambda context, x: x, lambda context, g: g)
+Dot = define(lambda context, x: (x * KEPT).sum(), lambda context, g: KEPT)
+Writes = define(lambda context, x: x + 0, lambda context, g: g.mul_(10), jvp=lambda context, t: t.mul_(10))
 A, B = pn.array([1.0, -2.0]), pn.array([0.5, 3.0])
 
 
@@ -138,9 +112,9 @@ def test_nested_arguments() -> None:
 
 def test_an_output_that_is_an_argument_is_a_view() -> None:
     x = leaf()
-    y = Same.apply(x)
+    y = Identity.apply(x)
     assert y is not x and y.storage is x.storage
-    assert grad(y.sum(), x).tolist() == [1, 2]
+    assert grad(y * y, x, A).tolist() == [2, -8]
 
 
 def test_a_gradient_that_the_function_keeps_is_copied() -> None:
@@ -154,24 +128,35 @@ def test_saved_values_are_guarded() -> None:
     x = leaf()
     y = Exp.apply(x)
     y.detach().mul_(2)
-    with pytest.raises(GradientError, match="Exp: a value saved for the gradient was overwritten"):
+    with pytest.raises(GradientError, match="Defined: a value saved for the gradient was overwritten"):
         y.sum().backward()
     y = Exp.apply(x)
     y.sum().backward()
-    with pytest.raises(GradientError, match="Exp: its saved values were freed"):
+    with pytest.raises(GradientError, match="Defined: its saved values were freed"):
         y.sum().backward()
     with anomaly():
         y = Exp.apply(x)
     y.detach().numpy()[0] = 5
-    with pytest.raises(GradientError, match=r"Exp: .*through NumPy"):
+    with pytest.raises(GradientError, match=r"Defined: .*through NumPy"):
         y.sum().backward()
 
 
-def broken(gradients: Any, tangents: Any = None) -> Any:
-    methods = {"forward": staticmethod(lambda c, x, n: x * n), "backward": staticmethod(lambda c, g: gradients)}
-    if tangents is not None:
-        methods["jvp"] = staticmethod(lambda c, *_: tangents)
-    return type("Broken", (Function,), methods)
+@pytest.mark.parametrize("layout", [None, pn.jagged, pn.strided])
+def test_cotangents_and_tangents_are_read_only(layout: Any) -> None:
+    x = pn.ones(2, 1) if layout is None else pn.nested_array(np.ones((2, 1)), layout=layout)
+    leaf = x.detach().requires_grad_()
+    for call in (
+        lambda: grad(Writes.apply(leaf), leaf, x),
+        lambda: grad(Writes.apply(leaf), leaf, x, create_graph=True),
+        lambda: jvp(Writes.apply, x.detach(), x),
+    ):
+        with pytest.raises(GradientError, match="read-only, as that of a gradient"):
+            call()
+    assert pn.equal(x, pn.ones_like(x))
+
+
+def broken(gradients: Any, **methods: Any) -> Any:
+    return define(lambda context, x, n: x * n, lambda context, g: gradients, **methods)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +171,7 @@ def broken(gradients: Any, tangents: Any = None) -> Any:
     ],
 )
 def test_wrong_gradients_are_refused(gradients: Any, message: str) -> None:
-    with pytest.raises(GradientError, match=f"Broken.backward.*{message}"):
+    with pytest.raises(GradientError, match=f"Defined.backward.*{message}"):
         broken(gradients).apply(leaf(), 2.0).sum().backward()
 
 
@@ -198,8 +183,8 @@ def test_gradients_can_be_none() -> None:
 
 def test_wrong_tangents_are_refused() -> None:
     for function, message in (
-        (broken(None, tangents=pn.array(1.0)), "Broken.jvp returned tangents of shapes"),
-        (broken((A, None)), r"Broken has no jvp.*Define jvp\(context"),
+        (broken(None, jvp=lambda context, *_: pn.array(1.0)), "Defined.jvp returned tangents of shapes"),
+        (broken((A, None)), r"Defined has no jvp.*Define jvp\(context"),
     ):
         with pytest.raises(GradientError, match=message):
             jvp(lambda x, function=function: function.apply(x, 2.0), (A,), (A,))
