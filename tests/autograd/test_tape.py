@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import threading
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,10 +11,12 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.autograd import Array, Function, checkpoint, grad, hessian, hvp, jvp, no_grad, vjp
+from pynested.autograd import Array, Function, checkpoint, grad, hessian, hvp, jvp, vjp
 from pynested.autograd.tape import Line
 from pynested.backends.errors import GradientError
 from tests.mutation.plant import planted
+
+from ..crowd import together
 
 MILLION = pytest.param(1_000_000, marks=pytest.mark.exhaustive)
 
@@ -133,60 +134,20 @@ def test_saved_values_are_freed_node_by_node() -> None:
 # ---- threads ------------------------------------------------------------------------------------------------------
 
 
-def run_in_threads(work: Callable[[int], None], count: int = 8) -> None:
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-
-def test_nested_gradients_in_threads() -> None:
-    """Another thread turns recording off and on all the time."""
-    wrong: list[Any] = []
-    finished: list[int] = []
-
-    def work(number: int) -> None:
-        if number == 0:
-            while len(finished) < 8:
-                with no_grad():
-                    pn.array(1.0, requires_grad=True) * 2.0
-            return
-        for i in range(100 * number, 100 * number + 100):
-            x = pn.array(float(i), requires_grad=True)
-            second = grad(grad(x * x * x, x, create_graph=True), x).item()
-            if second != 6.0 * i:
-                wrong.append((i, second))
-        finished.append(number)
-
-    run_in_threads(work, 9)
-    assert wrong == []
-
-
 def test_one_graph_is_read_by_many_threads() -> None:
     x = pn.array(np.arange(1.0, 9.0), requires_grad=True)
     y = (x.tanh() * x).softmax(0)
-    expected = [grad(y[i], x, retain_graph=True).tolist() for i in range(8)]
-    gradients: list[Any] = [None] * 8
 
-    def work(i: int) -> None:
-        for _ in range(20):
-            gradients[i] = grad(y.select(0, i), x, retain_graph=True).tolist()
+    def gradient_of(i: int) -> Any:
+        return grad(y.select(0, i), x, retain_graph=True).tolist()
 
-    run_in_threads(work)
-    assert gradients == expected
+    expected = [gradient_of(i) for i in range(8)]
+    assert together([lambda i=i: [gradient_of(i) for _ in range(20)] for i in range(8)]) == [[e] * 20 for e in expected]
 
 
 def test_many_threads_accumulate_into_one_leaf() -> None:
     x = pn.array(np.zeros(1000), requires_grad=True)
-    start = threading.Barrier(8)
-
-    def work(_: int) -> None:
-        start.wait()
-        for _ in range(50):
-            (x * 2.0).sum().backward()
-
-    run_in_threads(work)
+    together([lambda: [(x * 2.0).sum().backward() for _ in range(50)]] * 8)
     assert x.grad is not None
     np.testing.assert_array_equal(x.grad.numpy(), 800)
 
