@@ -77,35 +77,22 @@ def test_a_registered_class() -> None:
     assert y.tag == "y" and pull(Tagged(B, "y")).array.tolist() == [6]
 
 
-@pytest.mark.parametrize(
-    ("outputs", "cotangents"),
-    [
-        (lambda x: (x, x), (A,)),
-        (lambda x: {"a": x}, {"b": A}),
-        (lambda x: [x], A),
-        (lambda x: (x, [x]), ([A], A)),
-        (lambda x: x, "x"),
-    ],
-    ids=["length", "key", "depth", "order", "text"],
-)
-def test_cotangents_of_another_form_are_refused(outputs: Any, cotangents: Any) -> None:
-    with pytest.raises((ArgumentError, TypeError)):
-        backward(outputs(X * 1), cotangents)
+OTHER_FORMS: dict[str, tuple[Any, Any]] = {
+    "length": ((X * 1, X * 1), (A,)),
+    "key": ({"a": X * 1}, {"b": A}),
+    "depth": ([X * 1], A),
+    "order": ((X * 1, [X * 1]), ([A], A)),
+    "text": (X * 1, "x"),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_FORMS)
+def test_cotangents_of_another_form_are_refused(name: str) -> None:
+    with pytest.raises(ArgumentError):
+        backward(*OTHER_FORMS[name])
 
 
 # ---- containers that hold themselves ------------------------------------------------------------------------------
-
-
-class Endless(Function):
-    """Returns a container that holds itself."""
-
-    @staticmethod
-    def forward(context: Any, x: Any) -> Any:
-        return endless(x)
-
-    @staticmethod
-    def backward(context: Any, cotangent: Any) -> Any:
-        return cotangent
 
 
 def endless(x: Any) -> list[Any]:
@@ -126,28 +113,17 @@ ENDLESS: dict[str, Any] = {
     "checkpoint": lambda e: pn.checkpoint(lambda x: x, e),
     "checkpoint of": lambda e: pn.checkpoint(lambda x: e, A),
     "gradcheck": lambda e: pn.gradcheck(lambda x: x, e),
-    "gradcheck of": lambda e: pn.gradcheck(lambda x: e, A),
     "tape": lambda e: pn.tape(e),
     "a name of the tape": lambda e: pn.tape(A, name=e),
-    "Function": lambda e: Endless.apply(e),
-    "Function.forward": lambda e: Endless.apply(X),
+    "Function": lambda e: type("Identity", (Function,), {"forward": staticmethod(lambda context, x: x)}).apply(e),
+    "cotangents of backward": lambda e: backward([X * 1, X * 1], e),
+    "cotangents of grad": lambda e: grad(X * 1, X, e),
+    "cotangents of vjp": lambda e: vjp(lambda x: [x, {"again": x}], A)[1](e),
+    "tangents of jvp": lambda e: pn.jvp(lambda x: x, ([A, {"again": A}],), (e,)),
 }
 
 
 @pytest.mark.parametrize("name", ENDLESS)
 def test_a_container_that_holds_itself_is_refused(name: str) -> None:
-    with pytest.raises(ArgumentError, match="itself"):
+    with pytest.raises(ArgumentError, match="itself|does not have the form|is neither an array nor a number"):
         ENDLESS[name](endless(X))
-
-
-def test_it_is_no_cotangent_and_no_tangent() -> None:
-    for call in (
-        lambda e: backward([X * 1, X * 1], e),
-        lambda e: grad(X * 1, X, e),
-        lambda e: vjp(lambda x: x, A)[1](e),
-        lambda e: vjp(lambda x: [x, {"again": x}], A)[1](e),
-        lambda e: pn.jvp(lambda x: x, (A,), (e,)),
-        lambda e: pn.jvp(lambda x: x, ([A, {"again": A}],), (e,)),
-    ):
-        with pytest.raises(ArgumentError, match="does not have the form|is neither an array nor a number"):
-            call(endless(A))
