@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +19,6 @@ from pynested.backends.errors import (
     ShapeError,
 )
 
-DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64")
 TRACKED = pn.array([1.0, 2.0], requires_grad=True)
 NUMBERS = pn.array([1, 2])
 
@@ -51,14 +48,11 @@ def test_array_copies_unless_told_otherwise() -> None:
     assert pn.array(values).numpy().ctypes.data % 64 == 0
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_shapes_and_values_of_factories(dtype: str) -> None:
-    for x, values in ((pn.zeros(2, dtype=dtype), [0, 0]), (pn.ones((2,), dtype=dtype), [1, 1])):
-        assert (x.dtype, x.tolist()) == (dtype, values)
-    assert pn.full((1, 2), 1, dtype=dtype).tolist() == [[1, 1]] and pn.full(3, 1, dtype=dtype).shape == (3,)
-    assert pn.empty(2, 0, dtype=dtype).shape == (2, 0)
-    assert pn.rand(()).shape == pn.randn(()).shape == pn.full((), True).shape == ()
-    assert pn.full((1, 2), 0.5, requires_grad=True).requires_grad
+def test_sizes_are_given_one_by_one_or_as_a_tuple() -> None:
+    for make in (pn.empty, pn.zeros, pn.ones, pn.rand, pn.randn):
+        assert make(2, 0).shape == make((2, 0)).shape == (2, 0) and make(()).shape == ()
+    assert pn.zeros(2).tolist() == [0, 0] and pn.ones(2).tolist() == [1, 1] and pn.full(3, 7).tolist() == [7, 7, 7]
+    assert pn.full((1, 2), 0.5, requires_grad=True).requires_grad and pn.full((), True).dtype == np.bool_
 
 
 @pytest.mark.parametrize(
@@ -79,16 +73,18 @@ def test_arange_takes_its_limits_by_position_and_by_name(args: Any, kwargs: Any,
     assert pn.arange(*args, **kwargs).tolist() == numbers
 
 
+class Almost(np.random.Generator):
+    """Draws the largest float64 below 1."""
+
+    def random(self, size: Any = None, out: Any = None) -> Any:  # type: ignore[override]
+        out = np.empty(size) if out is None else out
+        out[...] = 1 - 2.0**-53
+        return out
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_random_numbers_stay_below_one(dtype: str) -> None:
-    class Almost(np.random.Generator):
-        def random(self, size: Any = None, out: Any = None) -> Any:  # type: ignore[override]
-            out = np.empty(size) if out is None else out
-            out[...] = 1 - 2.0**-53
-            return out
-
-    x = pn.rand(4, dtype=dtype, generator=Almost(np.random.PCG64()))
-    assert x.dtype == dtype and (x < 1.0).tolist() == [True] * 4
+    assert (pn.rand(4, dtype=dtype, generator=Almost(np.random.PCG64())) < 1.0).tolist() == [True] * 4
 
 
 # ---- refusals -----------------------------------------------------------------------------------------------------
@@ -113,7 +109,6 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "less than None": (lambda: TRACKED < None, TypeError, ""),
     "a dict in matmul": (lambda: TRACKED @ {}, TypeError, ""),
     "times a complex number": (lambda: TRACKED * 1j, DTypeError, "complex"),
-    "deepcopy of a result": (lambda: copy.deepcopy(TRACKED * 2), GradientError, "deepcopy"),
     "a result that stops": (lambda: (TRACKED * 2).requires_grad_(False), GradientError, "only a leaf"),
     "an operand of another shape": (lambda: NUMBERS.add_(pn.ones(2, 2)), ShapeError, r"\(2, 2\) does not fit"),
 }
@@ -187,24 +182,10 @@ def test_numpy_reads_arrays_and_stands_on_either_side() -> None:
     x = pn.array([1.0, 4.0])
     assert x.numpy() is x.data
     assert np.asarray(x, dtype=np.float32).dtype == np.float32
-    assert np.sqrt(x).tolist() == [1, 2]
     assert isinstance(np.array([1.0, 2.0]) + x, Array)
     assert (np.float64(3) * x).tolist() == [3, 12] and not (TRACKED > 0).requires_grad
-    assert np.from_dlpack(x).tolist() == [1, 4]
     assert (np.ones((2, 2)) @ x).tolist() == [5.0, 5.0]
     assert (np.ones(2) < x).tolist() == [False, True] == np.greater(x, np.ones(2)).tolist()
-
-
-def test_copies_and_pickles() -> None:
-    x = pn.array([[1.0, 2.0]], requires_grad=True)
-    for again in (copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
-        assert again.requires_grad and again.tolist() == x.tolist()
-        assert not np.shares_memory(again.data, x.data)
-    assert pickle.loads(pickle.dumps(x * 2)).is_leaf
-    assert pickle.loads(pickle.dumps(pn.array(2.0))).shape == ()
-    y = pn.zeros(2)
-    copy.copy(y)[0] = 5.0
-    assert y.tolist() == [5.0, 0.0]
 
 
 def test_a_leaf_can_stop_requiring_grad() -> None:
