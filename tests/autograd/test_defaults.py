@@ -93,6 +93,14 @@ def test_arrays_on_two_devices_are_not_joined() -> None:
         pn.as_nested_array([X, pn.array(VALUES)])
 
 
+def test_moved_arrays_are_copies_and_keep_their_history() -> None:
+    x = pn.array(VALUES, requires_grad=True)
+    moved = pn.as_nested_array([x, x], device="plain", layout=pn.jagged)
+    moved.values().backward(pn.ones_like(moved.values()))
+    assert (x.grad.device, x.grad.tolist()) == ("cpu", [[2, 2], [2, 2]])
+    assert not np.shares_memory(pn.array(VALUES, device="plain", copy=False).data, VALUES)
+
+
 def test_a_missing_device_is_refused_at_once() -> None:
     missing = ["tpu", "cuda:2", 0] if find_spec("cupy") else ["tpu", "cuda:2", 0, "cuda"]
     for device in missing:
