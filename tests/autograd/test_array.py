@@ -96,7 +96,6 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "negative size": (lambda: pn.zeros(2, -1), ArgumentError, "negative"),
     "integers that require grad": (lambda: pn.arange(3, requires_grad=True), DTypeError, "int64"),
     "arange without start": (lambda: pn.arange(stop=3), ArgumentError, "arange: 'start' is not given"),  # type: ignore[call-arg]
-    "rand of integers": (lambda: pn.rand(2, dtype="int64"), DTypeError, ""),
     "size of a missing dim": (lambda: pn.zeros(3, 2).size(2), DimensionError, ""),
     "float of two": (lambda: float(pn.array([1.0, 2.0])), ArgumentError, ""),
     "len of a 0-d array": (lambda: len(pn.array(1.0)), ArgumentError, ""),
