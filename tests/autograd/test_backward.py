@@ -29,7 +29,6 @@ def computed_without_recording() -> Array:
 COTANGENTS: dict[str, tuple[Callable[[Array], None], list[float]]] = {
     "none, for one element": (lambda x: (x * x).sum().backward(), [2, 4]),
     "none, for one element in a matrix": (lambda x: (x * x).sum().reshape(1, 1).backward(), [2, 4]),
-    "an array": (lambda x: (x * 2).backward(pn.array([1.0, 3.0])), [2, 6]),
     "NumPy's array": (lambda x: (x * 2).backward(np.array([1.0, 3.0])), [2, 6]),
     "another dtype": (lambda x: (x * 2).backward(pn.array([1.0, 3.0], dtype=pn.float32)), [2, 6]),
     "a number": (lambda x: x.sum().backward(5.0), [5, 5]),

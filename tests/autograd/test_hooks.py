@@ -131,9 +131,9 @@ def test_a_hook_does_not_write_into_a_gradient(kind: str, is_leaf: bool, write: 
         operands = [make(kind) if is_leaf else make(kind) * 1 for _ in range(2)]
         operands[i].register_hook(lambda g: (write(g), None)[1])
         cotangent = pn.ones_like(operands[0].detach())
-        for output, given in ((operands[0] + operands[1], cotangent), (operands[i].sum(), None)):
+        for output, gradient in ((operands[0] + operands[1], cotangent), (operands[i].sum(), None)):
             with pytest.raises(GradientError, match="read-only"):
-                output.backward(given)
+                output.backward(gradient)
         assert pn.equal(cotangent, pn.ones_like(cotangent))
 
 

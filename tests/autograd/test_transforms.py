@@ -96,7 +96,7 @@ def test_containers_and_integers() -> None:
     outputs, pull = vjp(function, *arguments)
     assert outputs["p"].item() == 8
     pair, table, number, index = pull({"p": ONE, "q": [ONE]})
-    assert [one.item() for one in pair] == [4, 5] and table["w"].tolist() == [3, 0]
+    assert [x.item() for x in pair] == [4, 5] and table["w"].tolist() == [3, 0]
     assert (number, index) == (4, None)
     tangents = ((ONE, ONE), {"w": pn.array([1.0, 0.0])}, None, None)
     assert jvp(function, arguments, tangents)[1]["q"][0].item() == 8
@@ -158,7 +158,7 @@ PUSHED: dict[str, Any] = {
 def test_tangents_share_memory_with_nothing(name: str, recorded: bool) -> None:
     x, t = pn.array([[1.0, 2.0], [3.0, 4.0]]), pn.array([[1.0, -1.0], [2.0, 0.5]], requires_grad=recorded)
     results, tangents = jvp(PUSHED[name], (x,), (t,))
-    arrays = [one.detach() for one in flatten(tangents)[0]]
+    arrays = [array.detach() for array in flatten(tangents)[0]]
     others = [x, t, W, *flatten(results)[0]]
     before = [np.array(other.data) for other in others]
     for i, array in enumerate(arrays):
