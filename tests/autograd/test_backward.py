@@ -98,7 +98,8 @@ def test_gradients_never_share_memory(create_graph: bool) -> None:
     hooked: list[Array] = []
     x.register_hook(lambda g: hooked.append(g))
     z.backward(cotangent, create_graph=create_graph)
-    results = grad(x + y, [x, y], cotangent, create_graph=create_graph)
+    inputs = leaf(1, 2), leaf(3, 4)  # without hooks
+    results = grad(inputs[0] + inputs[1], inputs, cotangent, create_graph=create_graph)
     arrays = [x.grad, y.grad, z.grad, cotangent, *results]
     assert [array.tolist() for array in arrays] == [[1, 1]] * 6
     pairs = [*itertools.combinations(arrays, 2), (x.grad, hooked[0])]

@@ -113,6 +113,7 @@ ENDLESS: dict[str, Any] = {
     "checkpoint": lambda e: pn.checkpoint(lambda x: x, e),
     "checkpoint of": lambda e: pn.checkpoint(lambda x: e, A),
     "gradcheck": lambda e: pn.gradcheck(lambda x: x, e),
+    "gradcheck of": lambda e: pn.gradcheck(lambda x: e, A),
     "tape": lambda e: pn.tape(e),
     "a name of the tape": lambda e: pn.tape(A, name=e),
     "Function": lambda e: type("Identity", (Function,), {"forward": staticmethod(lambda context, x: x)}).apply(e),
