@@ -53,6 +53,10 @@ THOROUGH = {
     "repository": "optimised pages pytest_plugin shared_memory short_of_memory transformer",
 }
 
+# Folders whose files above are slow: left out unless the file or its folder is named, or `-m` is given.
+SLOW_FOLDERS = ("conformance", "fuzz", "fuzzing", "mutation", "spec")
+BY_DEFAULT = "not sanitizer and not exhaustive"  # what pyproject.toml gives to `-m`
+
 # The folders that hold code, and where each is in the import system.
 PACKAGES = {
     "pynested": "pynested",
@@ -97,8 +101,23 @@ def modules() -> dict[str, Path]:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not even read what is not quick, where only that was asked for."""
-    return True if config.getoption("markexpr") == "quick" and _thorough(collection_path) else None
+    """Leave out files that are not quick if only quick tests are wanted, and slow files if nobody names them."""
+    wanted = config.getoption("markexpr")
+    if wanted == "quick":
+        return True if _thorough(collection_path) else None
+    is_left_out = wanted == BY_DEFAULT and is_slow(collection_path) and not is_named(collection_path, config.args)
+    return True if is_left_out else None
+
+
+def is_slow(path: Path) -> bool:
+    """Return whether a file takes so long that it is left out of a run of all tests."""
+    return path.parent.name in SLOW_FOLDERS and _thorough(path)
+
+
+def is_named(path: Path, arguments: list[str]) -> bool:
+    """Return whether an argument of pytest is this file, one of its tests, or a folder below `tests` that holds it."""
+    paths = [Path(argument.partition("::")[0]).resolve() for argument in arguments]
+    return any(path == name or (name in path.parents and ROOT / "tests" in name.parents) for name in paths)
 
 
 @functools.cache
@@ -110,9 +129,11 @@ def _thorough(path: Path) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is quick."""
+    """Mark what is quick, and what is slow."""
     for item in items:
-        if not _thorough(item.path) and not any(map(item.get_closest_marker, ("sanitizer", "exhaustive"))):
+        if is_slow(item.path):
+            item.add_marker("slow")
+        elif not _thorough(item.path) and not any(map(item.get_closest_marker, ("sanitizer", "exhaustive"))):
             item.add_marker("quick")
 
 

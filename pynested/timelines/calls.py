@@ -13,6 +13,8 @@ from pynested.surface.passing import ATTRIBUTE, FUNCTION, Call
 from .indices import classified
 from .recorder import Recorder
 
+NUMPYS_NAMES = ("axis", "keepdims")  # of dim and keepdim; their defaults say nothing more
+
 
 def called(seen: Recorder, call: Call) -> Any:
     """Note a public call; a method only where something happens in it, and no attribute."""
@@ -46,7 +48,7 @@ def bound(seen: Recorder, call: Call) -> tuple[dict[str, str], dict[str, str]]:
     for name, value in given.arguments.items():
         words[marks.get(signature.parameters[name].kind, "") + name] = seen.names.words(value)
     left = [one for name, one in signature.parameters.items() if name not in given.arguments]
-    said = [one for one in left if one.default is not one.empty]
+    said = [one for one in left if one.default is not one.empty and one.name not in NUMPYS_NAMES]
     return words, {one.name: seen.names.words(one.default) for one in said}
 
 

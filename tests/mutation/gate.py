@@ -80,7 +80,12 @@ def first_failure(
     mirror = mirrors(fault.row)
     likely = likely_modules(kills or {}, mirror, replaced) if fault.row else []
     known = [*likely, *mirror]
-    stages = ((likely, (), 1), (mirror, (*likely, *replaced), 1), (["tests"], (*known, *replaced), processes))
+    folders = sorted({file.relative_to(ROOT).parts[1] for file in (ROOT / "tests").rglob("*/test_*.py")})
+    stages = (
+        (likely, (), 1),
+        (mirror, (*likely, *replaced), 1),
+        ([f"tests/{folder}" for folder in folders], (*known, *replaced), processes),
+    )
     with environment(fault.row) as variables:
         for paths, ignored, workers in (*stages, (replaced, (), processes)):
             noticed_by = run_tests(variables, paths, (*ignored, ABOUT_FAULTS), workers) if paths else SURVIVED

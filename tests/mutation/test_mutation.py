@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -106,6 +107,10 @@ def test_every_row_can_be_planted(table: str) -> None:
     assert len(rows) >= LEAST[table]
     for name, row in rows.items():
         assert sum(key in row for key in ("op", "test", "check")) == 1, name
+        if "test" in row:
+            file, *names = row["test"].split("::")  # a module, or the class and the function of one of its tests
+            text = (ROOT / file).read_text(encoding="utf-8")
+            assert all(re.search(rf"(def|class) {test.partition('[')[0]}\b", text) for test in names), name
         if "file" not in row:
             with planted(row):
                 pass
