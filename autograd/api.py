@@ -87,7 +87,7 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
     outside = call.reaches_outside()
 
     def pull(cotangent: Any) -> Any:
-        cotangents = matched("pull", call.outputs, cotangent)
+        cotangents = matched("vjp", call.outputs, cotangent)
         moving = any(one is not None and one.requires_grad for one in cotangents)
         found = iter(_pulled(call, cotangents, (outside or moving) and state.mode != OFF))
         back = call.rebuild([next(found) if view.requires_grad else None for view in call.views])

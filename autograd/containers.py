@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pynested.backends.errors import ArgumentError
+from pynested.backends.errors import ArgumentError, named_type
 
 from .arguments.canonical import as_array
 from .array import Array
@@ -150,7 +150,6 @@ def matched(name: str, value: Any, given: Any, along: bool = False) -> list[Arra
 
 
 def _described(value: Any) -> str:
-    kind = type(value).__name__
     if isinstance(value, dict):
-        return f"a {kind} with the keys {list(value)}"
-    return f"a {kind} of {len(value)}" if isinstance(value, tuple | list) else f"a {kind}"
+        return f"{named_type(value)} with the keys {list(value)}"
+    return f"{named_type(value)} of {len(value)}" if isinstance(value, tuple | list) else named_type(value)

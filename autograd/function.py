@@ -10,7 +10,7 @@ import numpy as np
 
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
-from pynested.backends.errors import DeviceError, GradientError, named_type
+from pynested.backends.errors import DeviceError, GradientError, named_type, with_article
 from pynested.backends.host import from_host
 from pynested.backends.memory import with_room
 
@@ -183,14 +183,16 @@ class _Call(Rule):
         if answer is None:
             return [None] * len(devices)
         if not devices:
-            raise GradientError(f"{self.name}.backward: argument {i} is a {kind.__name__}; return None for it.")
+            raise GradientError(
+                f"{self.name}.backward: argument {i} is {with_article(kind.__name__)}; return None for it."
+            )
         if isinstance(answer, np.ndarray):
             answer = Array(from_host(answer, devices[0]), devices[0])
         arrays = flatten(answer)[0]
         if len(arrays) != len(devices):
             raise GradientError(
-                f"{self.name}.backward returned {named_type(answer)} for argument {i}, a {kind.__name__}. "
-                "Return a gradient of the same form."
+                f"{self.name}.backward returned {named_type(answer)} for argument {i}, "
+                f"{with_article(kind.__name__)}. Return a gradient of the same form."
             )
         return arrays if kind is Array else matched(f"{self.name}.backward", rebuild(arrays), answer)
 

@@ -76,5 +76,13 @@ def named_type(value: object) -> str:
     >>> named_type(3), named_type([])
     ('an int', 'a list')
     """
-    name = type(value).__name__
+    return with_article(type(value).__name__)
+
+
+def with_article(name: str) -> str:
+    """Return a name with its article.
+
+    >>> with_article("Array"), with_article("tuple")
+    ('an Array', 'a tuple')
+    """
     return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"

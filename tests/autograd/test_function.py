@@ -164,7 +164,7 @@ def broken(gradients: Any, **methods: Any) -> Any:
     [
         (A, "returned 1 gradients for 2 arguments. Return one for each"),
         ((A, A), "argument 1 is a float; return None"),
-        (((A, A), None), "returned a tuple for argument 0, a Array. Return a gradient of the same form"),
+        (((A, A), None), "returned a tuple for argument 0, an Array. Return a gradient of the same form"),
         ((pn.array([1.0]), None), r"gradient of shape \(1,\) and dtype float64 for an array of shape \(2,\)"),
         ((A.to(pn.float32), None), r"dtype float32 for an array of shape \(2,\) and dtype float64"),
         ((3.0, None), "returned a float for argument 0"),
