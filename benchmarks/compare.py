@@ -61,7 +61,7 @@ class Pair(NamedTuple):
         return self.new / self.old
 
     def faults(self) -> Iterator[str]:
-        """Yield the limits that the row exceeds, in words."""
+        """Yield a sentence for each limit that the row exceeds."""
         if self.new == float("inf"):
             yield "missing in the new checkout"
         elif self.ratio > self.limit:

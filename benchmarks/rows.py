@@ -11,7 +11,7 @@ import pynested as pn
 
 
 class Case(NamedTuple):
-    """One call of one contender that is timed.
+    """A timed call of a contender.
 
     Attributes
     ----------

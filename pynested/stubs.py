@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pynested import autograd, operators
+from pynested.operators.dimensions import NUMPYS_NAMES
 from pynested.surface.derived import COMPARING, IN_PLACE, SIGNS, methods
 from pynested.surface.methods import DenseMethods, Methods, NestedMethods
 from pynested.surface.protocols import NestedProtocols
@@ -114,7 +115,7 @@ def _signatures(name: str, function: Any) -> list[str]:
     if dim is None or keepdim is None or dim.default is not None or signature.return_annotation != _EITHER:
         return [_method(name, signature)]
     all_of_it = {"dim": dim.replace(annotation="None"), "keepdim": keepdim.replace(annotation="Literal[False]")}
-    ours = [p for p in signature.parameters.values() if p.name not in ("axis", "keepdims")]  # axis= may name one
+    ours = [p for p in signature.parameters.values() if p.name not in NUMPYS_NAMES]  # axis= may name one
     dense_result = signature.replace(parameters=[all_of_it.get(p.name, p) for p in ours])
     return ["@overload", _method(name, dense_result, "Array"), "@overload", _method(name, signature)]
 

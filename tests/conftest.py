@@ -55,7 +55,6 @@ THOROUGH = {
 
 # Folders whose files above are slow: left out unless the file or its folder is named, or `-m` is given.
 SLOW_FOLDERS = ("conformance", "fuzz", "fuzzing", "mutation", "spec")
-BY_DEFAULT = "not sanitizer and not exhaustive"  # what pyproject.toml gives to `-m`
 
 # The folders that hold code, and where each is in the import system.
 PACKAGES = {
@@ -105,7 +104,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     wanted = config.getoption("markexpr")
     if wanted == "quick":
         return True if _thorough(collection_path) else None
-    is_left_out = wanted == BY_DEFAULT and is_slow(collection_path) and not is_named(collection_path, config.args)
+    is_default = wanted in config.getini("addopts")
+    is_left_out = is_default and is_slow(collection_path) and not is_named(collection_path, config.args)
     return True if is_left_out else None
 
 

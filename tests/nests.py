@@ -80,7 +80,7 @@ class Placed:
         return numbers.reshape(-1)[elsewhere]
 
     def gradient(self) -> list[Numbers]:
-        """Return the gradient of the buffer by components, +0 if it has none; in gaps it must be +0."""
+        """Return the gradient of the buffer by components, and +0 if there is no gradient; in gaps it must be +0."""
         grad = self.buffer.grad
         values = np.zeros(self.buffer.shape, self.buffer.dtype) if grad is None else grad.detach().numpy()
         holes = self.holes_of(values)

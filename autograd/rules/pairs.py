@@ -37,7 +37,7 @@ Check = Callable[[str, Any, Any], None]
 
 @dataclass(frozen=True)
 class Pair:
-    """A function of two elements: how it is computed, and its derivatives; without ``partials`` it has none."""
+    """A function of two elements: its kernel and its derivatives. Without ``partials`` it has no derivative."""
 
     name: str
     refused: str = ""  # kinds of dtype

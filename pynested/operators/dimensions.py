@@ -5,6 +5,8 @@ from __future__ import annotations
 from pynested.backends.errors import ArgumentError
 from pynested.nested.operands import Dims
 
+NUMPYS_NAMES = ("axis", "keepdims")  # of dim and keepdim
+
 
 def either_dim(name: str, dim: int | None, axis: int | None) -> int:
     """Return the one dimension that must be given."""

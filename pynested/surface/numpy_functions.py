@@ -94,15 +94,16 @@ def _cumsum(a: Any, axis: Any, dtype: Any = None) -> Any:
 
 
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.sum: _reduction_with_dtype(ops.sum), np.nansum: _reduction_with_dtype(ops.nansum), np.mean:
-    _reduction_with_dtype(ops.mean), np.nanmean: _reduction_with_dtype(ops.nanmean), np.prod:
-    _reduction_with_dtype(ops.prod), np.var: _reduction_with_ddof(ops.var), np.std: _reduction_with_ddof(ops.std),
-    np.max: _reduction(ops.amax), np.amax: _reduction(ops.amax), np.min: _reduction(ops.amin), np.amin:
-    _reduction(ops.amin), np.any: _reduction(ops.any), np.all: _reduction(ops.all), np.argmax: _reduction(ops.argmax),
-    np.argmin: _reduction(ops.argmin), np.cumsum: _cumsum, np.round: _round, np.around: _round, np.clip: _clip,
-    np.concatenate: _concatenate, np.stack: _stack, np.where: _where, np.array_equal: _array_equal, np.allclose:
-    _allclose, np.copy: _copy, np.shape: _shape, np.ndim: _ndim, np.size: _size, np.zeros_like: _zeros_like,
-    np.ones_like: _ones_like, np.full_like: _full_like,
+    np.sum: _reduction_with_dtype(ops.sum), np.nansum: _reduction_with_dtype(ops.nansum),
+    np.mean: _reduction_with_dtype(ops.mean), np.nanmean: _reduction_with_dtype(ops.nanmean),
+    np.prod: _reduction_with_dtype(ops.prod), np.var: _reduction_with_ddof(ops.var),
+    np.std: _reduction_with_ddof(ops.std), np.max: _reduction(ops.amax), np.amax: _reduction(ops.amax),
+    np.min: _reduction(ops.amin), np.amin: _reduction(ops.amin), np.any: _reduction(ops.any),
+    np.all: _reduction(ops.all), np.argmax: _reduction(ops.argmax), np.argmin: _reduction(ops.argmin),
+    np.cumsum: _cumsum, np.round: _round, np.around: _round, np.clip: _clip, np.concatenate: _concatenate,
+    np.stack: _stack, np.where: _where, np.array_equal: _array_equal, np.allclose: _allclose, np.copy: _copy,
+    np.shape: _shape, np.ndim: _ndim, np.size: _size, np.zeros_like: _zeros_like, np.ones_like: _ones_like,
+    np.full_like: _full_like,
 }  # fmt: skip
 _INSTEAD = {
     np.dot: "pn.matmul(a, b)", np.vstack: "pn.cat([a, b], 0)", np.hstack: "pn.cat([a, b], 1)",

@@ -8,12 +8,11 @@ from typing import Any
 from pynested.autograd import Array
 from pynested.backends import is_loaded
 from pynested.nested.array import NestedArray
+from pynested.operators.dimensions import NUMPYS_NAMES
 from pynested.surface.passing import ATTRIBUTE, FUNCTION, Call
 
 from .indices import classified
 from .recorder import Recorder
-
-NUMPYS_NAMES = ("axis", "keepdims")  # of dim and keepdim; their defaults say nothing more
 
 
 def called(seen: Recorder, call: Call) -> Any:

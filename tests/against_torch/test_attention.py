@@ -81,17 +81,17 @@ def test_flex_attention(name: str, layout: Any) -> None:
     """PyTorch takes one component at a time, as number ``n`` of its batch; on the CPU it has no gradient."""
     score_mod, mask_mod = FLEX[name]
 
-    def given(slopes: Any, n: int = 0) -> tuple[Any, Any]:
+    def mods(slopes: Any, n: int = 0) -> tuple[Any, Any]:
         score = score_mod and (lambda s, b, h, i, j: score_mod(s, b + n, h, i, j, slopes))
         return score, mask_mod and (lambda b, h, i, j: mask_mod(b + n, h, i, j))
 
     q, k, v = (nest(x, layout, ragged=2) for x in (Q, K, V))
-    score, mask = given(pn.array(SLOPES))
+    score, mask = mods(pn.array(SLOPES))
     blocks = mask and pn.create_nested_block_mask(mask, q, k, 2)
     out, (sums, _) = pn.flex_attention(q, k, v, score, blocks, enable_gqa=True, return_aux=pn.AuxRequest(lse=True))
     for n, found in enumerate(zip(plain(out), plain(sums), strict=True)):
         one = [torch.tensor(x[n][None]) for x in (Q, K, V)]
-        score, mask = given(torch.tensor(SLOPES), n)
+        score, mask = mods(torch.tensor(SLOPES), n)
         blocks = mask and theirs.create_block_mask(mask, 1, 4, *LENGTHS[n], device="cpu")
         due = theirs.flex_attention(*one, score, blocks, enable_gqa=True, return_aux=theirs.AuxRequest(lse=True))
         np.testing.assert_allclose(found[0], due[0][0].numpy(), rtol=1e-10, atol=1e-12)

@@ -118,7 +118,7 @@ def test_only_an_infinite_score_makes_nan() -> None:
 
 
 def test_scores_are_never_in_memory_as_a_whole() -> None:
-    """Of 2,048 queries and keys they would be 16 MiB for a head."""
+    """The scores of 2,048 queries and keys would take 16 MiB for a head."""
     rows = np.array([[0, 64, 64]])
     heads = Heads(np.array([[1, 1, 2048, 2048]]), rows, rows, rows, rows, None, 64, 64, 0.125, False)
     x = np.random.default_rng(0).standard_normal(2048 * 64).astype(np.float32)
@@ -130,7 +130,7 @@ def test_scores_are_never_in_memory_as_a_whole() -> None:
 
 
 def test_few_weights_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is saved changes no result, and the adjoint does not change what is saved: it may be called again."""
+    """Saved arrays change no result, and the adjoint does not change them, so that it can be called again."""
     (q, k, v, _, g), heads = drawn(np.random.default_rng(5), "causal", gaps=0)
     assert heads.pairs > heads.rows > 0
     results = []

@@ -14,8 +14,6 @@ from pynested.nested.operands import Joined, Operand, Plain
 
 from .operands import apply_pair
 
-__all__ = ["div", "floor_divide", "logaddexp", "maximum", "minimum", "mul", "pow", "remainder"]
-
 
 @overload
 def mul(self: Plain, other: Plain) -> Array: ...

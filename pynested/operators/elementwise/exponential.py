@@ -10,24 +10,6 @@ from pynested.nested.operands import Kind
 
 from .operands import apply_function
 
-__all__ = [
-    "cbrt",
-    "erf",
-    "erfc",
-    "exp",
-    "exp2",
-    "expm1",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "reciprocal",
-    "rsqrt",
-    "sigmoid",
-    "sqrt",
-    "square",
-]
-
 
 def exp(self: Kind) -> Kind:
     """Return ``e**x`` of each element: ``(B, *, D) -> (B, *, D)``.

@@ -14,8 +14,6 @@ from pynested.nested.operands import Joined, Operand, Plain
 
 from .operands import apply_pair
 
-__all__ = ["bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor"]
-
 
 @overload
 def logical_and(self: Plain, other: Plain) -> Array: ...

@@ -1,4 +1,4 @@
-"""How a function of one element or of two is applied to dense and nested operands."""
+"""Application of functions of one element or of two to dense and nested operands."""
 
 from __future__ import annotations
 

@@ -14,8 +14,6 @@ from pynested.nested.operands import Joined, Operand, Plain
 
 from .operands import apply_pair
 
-__all__ = ["eq", "ge", "gt", "le", "lt", "ne"]
-
 
 @overload
 def eq(self: Plain, other: Plain) -> Array: ...

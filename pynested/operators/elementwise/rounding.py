@@ -10,8 +10,6 @@ from pynested.nested.operands import Kind
 
 from .operands import apply_function
 
-__all__ = ["ceil", "floor", "isfinite", "isinf", "isnan", "round", "trunc"]
-
 
 def floor(self: Kind) -> Kind:
     """Round each element down, to the greatest integer not above it: ``(B, *, D) -> (B, *, D)``.

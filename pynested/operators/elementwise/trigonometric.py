@@ -10,8 +10,6 @@ from pynested.nested.operands import Kind
 
 from .operands import apply_function
 
-__all__ = ["acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "deg2rad", "sin", "sinh", "tan", "tanh"]
-
 
 def sin(self: Kind) -> Kind:
     """Return the sine of each element, in radians: ``(B, *, D) -> (B, *, D)``.

@@ -10,8 +10,6 @@ from pynested.nested.operands import Dims, Operand
 from ..dimensions import either_dims
 from .signatures import reduction, reduction_to_index
 
-__all__ = ["all", "amax", "amin", "any", "argmax", "argmin"]
-
 
 @reduction
 def amax(

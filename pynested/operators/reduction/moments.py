@@ -11,8 +11,6 @@ from pynested.nested.operands import Dims, DType, Operand
 from ..dimensions import either_dims
 from .signatures import reduction_with_correction, reduction_with_dtype
 
-__all__ = ["mean", "nanmean", "std", "var"]
-
 
 @reduction_with_dtype
 def mean(

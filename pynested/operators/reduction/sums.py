@@ -10,8 +10,6 @@ from pynested.nested.operands import Dims, DType, Operand
 from ..dimensions import either_dims
 from .signatures import reduction, reduction_with_dtype
 
-__all__ = ["logsumexp", "nansum", "prod", "sum"]
-
 
 @reduction_with_dtype
 def sum(

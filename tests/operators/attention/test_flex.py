@@ -234,7 +234,7 @@ def test_greatest_scores_are_constant() -> None:
 
 
 def test_derivatives_of_both_orders() -> None:
-    """Of operands, of log-sums and of an array that the function of scores captures."""
+    """Derivatives of operands, of log-sums and of an array that the function of scores captures are right."""
     q, k = nest(batch([(2, 2, 1), (2, 1, 1)]), pn.jagged, "holes", 2), nest(batch([(1, 2, 1), (1, 1, 1)]), ragged=2)
     mask = pn.create_nested_block_mask(lambda b, h, i, j: i + h >= j, q, k, 1)
 
