@@ -19,6 +19,7 @@ from pynested.backends.host import from_host
 
 from .array import Array, new_zeros, owner, zeros_like
 from .containers import flatten, matched
+from .dispatch import operator
 from .graph import boundary, push_forward
 from .modes import Mode
 from .passes import backward, grad, ones_like, owned
@@ -54,6 +55,7 @@ class _Recording:
         return self.outputs if outside else self.rebuild_outputs([result.detach() for result in self.results])
 
 
+@operator
 def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], Any]]:
     """``function(*primals)``, and the function that pulls a cotangent of it back to one of each primal.
 
@@ -106,6 +108,7 @@ def _pulled(call: _Recording, cotangents: Sequence[Array | None], graph: bool) -
     return [zeros_like(view) if one is None else one for one, view in zip(found, call.wrt, strict=True)]
 
 
+@operator
 def jvp(function: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any, Any]:
     """``function(*primals)``, and its directional derivative along ``tangents``, by reading the tape forwards.
 
@@ -164,6 +167,7 @@ def _tangent(name: str, view: Array, tangent: Array) -> Array:
     return tangent if tangent.dtype == view.dtype else tangent.to(view.dtype)
 
 
+@operator
 def jacobian(function: Callable[[Any], Any], x: Array) -> Array:
     """Every partial derivative of ``function`` at ``x``: shape of the output, then shape of ``x``.
 
@@ -203,6 +207,7 @@ def _jacobian_for(name: str, function: Callable[[Any], Any], x: Array) -> Array:
     return stacked(rows).reshape((*output.shape, *x.shape))
 
 
+@operator
 def hessian(function: Callable[[Any], Any], x: Array) -> Array:
     """The second derivatives of a function of one element: shape of ``x`` twice.
 
@@ -227,6 +232,7 @@ def hessian(function: Callable[[Any], Any], x: Array) -> Array:
     return _jacobian_for("hessian", _gradient("hessian", function), x)
 
 
+@operator
 def hvp(function: Callable[[Any], Any], x: Any, vector: Any) -> tuple[Any, Any]:
     """The gradient of a function of one element at ``x``, and its Hessian times ``vector`` (forward over reverse).
 

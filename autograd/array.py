@@ -21,6 +21,8 @@ from pynested.backends.memory import with_room
 from pynested.backends.sharing import came_in, same_memory, whole
 from pynested.backends.storage import Storage
 
+from .call_errors import check_flags
+from .dispatch import method
 from .fixed import fixed, shown
 from .tape import Hooks, Line, state
 
@@ -165,8 +167,10 @@ class Array(Protocols):
     def requires_grad(self, value: bool) -> None:
         self.requires_grad_(value)
 
+    @method
     def requires_grad_(self, requires_grad: bool = True) -> Array:
         """Ask for gradients of a leaf (or stop asking); returns the array itself."""
+        check_flags("requires_grad_", requires_grad=requires_grad)
         if requires_grad and not is_float(self.dtype):
             raise DTypeError(
                 f"requires_grad: only floating point arrays can require gradients, this one is {self.dtype}. "

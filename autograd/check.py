@@ -25,6 +25,7 @@ from pynested.backends.errors import GradientError
 from .api import vjp
 from .array import Array
 from .containers import flatten
+from .dispatch import operator
 from .probe import Arrays, Probe
 
 EXACT = 1e-11  # of the scale: what is equal but for rounding
@@ -34,6 +35,7 @@ STEP = 1e-3  # of an element's size, taken to be 0.05 to 1
 FEW = 64  # so many elements are varied one by one; more than that, along random directions
 
 
+@operator
 def gradcheck(function: Callable[..., Any], *inputs: Any, order: int = 2, seed: int = 0) -> bool:
     """True if the derivatives of ``function`` at ``inputs`` are right in both directions; an error says what is wrong.
 

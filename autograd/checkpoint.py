@@ -20,6 +20,7 @@ from .array import Array
 from .containers import flatten
 from .default_device import get_default_device, set_default_device
 from .default_dtype import get_default_dtype, set_default_dtype
+from .dispatch import operator
 from .graph import boundary, lines_before, nodes_between, pull_back, push_forward
 from .modes import Mode
 from .pending import Pending
@@ -27,6 +28,7 @@ from .rules.rule import Rule, hang
 from .tape import OFF, RECORDING, Line, held, now, source_of, state
 
 
+@operator
 def checkpoint(function: Callable[..., Any], *arguments: Any) -> Any:
     """``function(*arguments)``, of which arguments and results alone are kept for the gradient; a pass computes again.
 

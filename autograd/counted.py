@@ -16,14 +16,17 @@ from pynested.backends.memory import with_room
 
 from .arguments.canonical import canonical_dtype
 from .array import Array
+from .call_errors import check_flags
 from .create import array
 from .default_device import chosen_device
 from .default_dtype import dtype_of_python
+from .dispatch import operator
 from .numbers import Number, canonical_number, check_fits, in_words, scalar, weak_dtype
 
 _FLOAT64, _INT64 = np.dtype(np.float64), np.dtype(np.int64)
 
 
+@operator
 @with_room
 def arange(
     start: Any,
@@ -46,6 +49,7 @@ def arange(
     >>> pn.arange(start=5, stop=0, step=-2)
     array([5, 3, 1])
     """
+    check_flags("arange", requires_grad=requires_grad)
     limits = (0, start, step) if stop is None else (start, stop, step)
     given = [canonical_number("arange", "a limit", limit) for limit in limits]
     if not all(-math.inf < one < math.inf for one in given) or not given[2]:

@@ -23,8 +23,10 @@ from pynested.backends.memory import with_room
 from .arguments.canonical import canonical_dtype, numpy_array
 from .arguments.shapes import canonical_shape, possible_shape
 from .array import Array
+from .call_errors import check_flags
 from .default_device import chosen_device
 from .default_dtype import chosen_dtype, dtype_of_python
+from .dispatch import operator
 from .numbers import canonical_number, check_fits, dtype_of, scalar
 from .rules.devices import converted
 
@@ -34,6 +36,7 @@ def finished(array: Array, requires_grad: bool) -> Array:
     return array.requires_grad_() if requires_grad else array
 
 
+@operator
 def array(
     data: Any,
     *,
@@ -74,6 +77,7 @@ def array(
     array([[1, 2],
            [3, 4]])
     """
+    check_flags("array", requires_grad=requires_grad, copy=copy)
     place = chosen_device(device, (data,))
     get_backend(place)
     given = data.detach() if type(data) is Array else (Array if copy else Array.over)(_as_numpy(data))
@@ -101,6 +105,7 @@ def _as_numpy(data: Any) -> np.ndarray[Any, Any]:
     return values
 
 
+@operator
 def empty(
     *shape: int | Sequence[int], dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool = False
 ) -> Array:
@@ -111,6 +116,7 @@ def empty(
     >>> pn.empty(2, 3).shape
     (2, 3)
     """
+    check_flags("empty", requires_grad=requires_grad)
     return finished(_new("empty", shape, dtype, device), requires_grad)
 
 
@@ -140,6 +146,7 @@ def sizes_of(name: str, shape: tuple[Any, ...]) -> tuple[int, ...]:
     return sizes
 
 
+@operator
 def full(
     shape: int | Sequence[int],
     fill_value: float,
@@ -157,6 +164,7 @@ def full(
     >>> pn.full((2,), 7)
     array([7, 7])
     """
+    check_flags("full", requires_grad=requires_grad)
     return finished(filled("full", shape, fill_value, dtype, device), requires_grad)
 
 
@@ -168,6 +176,7 @@ def filled(name: str, shape: Any, fill_value: Any, dtype: DTypeLike | None, devi
     return _filled(name, (shape,), number, kind, device)
 
 
+@operator
 def zeros(
     *shape: int | Sequence[int], dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool = False
 ) -> Array:
@@ -178,9 +187,11 @@ def zeros(
     >>> pn.zeros(2, dtype=pn.int8)
     array([0, 0], dtype=int8)
     """
+    check_flags("zeros", requires_grad=requires_grad)
     return finished(_filled("zeros", shape, 0, dtype, device), requires_grad)
 
 
+@operator
 def ones(
     *shape: int | Sequence[int], dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool = False
 ) -> Array:
@@ -191,4 +202,5 @@ def ones(
     >>> pn.ones(2)
     array([1., 1.])
     """
+    check_flags("ones", requires_grad=requires_grad)
     return finished(_filled("ones", shape, 1, dtype, device), requires_grad)

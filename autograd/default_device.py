@@ -9,12 +9,14 @@ from pynested.backends import canonical_device, get_backend
 
 from .arguments.canonical import as_array
 from .array import Array
+from .dispatch import operator
 from .rules.devices import to_device
 from .thread_defaults import DefaultBlock, ThreadDefault
 
 _default = ThreadDefault("device", "cpu")
 
 
+@operator
 def set_default_device(device: str | None) -> DefaultBlock[str]:
     """Let new arrays lie on ``device`` where nothing else is said, from now on or for the length of a ``with`` block.
 
@@ -55,6 +57,7 @@ def set_default_device(device: str | None) -> DefaultBlock[str]:
     return DefaultBlock(_default, place)
 
 
+@operator
 def get_default_device() -> str:
     """The device on which the current thread makes new arrays.
 

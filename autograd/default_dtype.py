@@ -9,6 +9,7 @@ from numpy.typing import DTypeLike
 
 from pynested.backends.errors import DTypeError
 
+from .dispatch import operator
 from .thread_defaults import DefaultBlock, ThreadDefault
 
 _FLOAT64 = np.dtype(np.float64)
@@ -16,6 +17,7 @@ _FLOATS = (np.dtype(np.float16), np.dtype(np.float32), _FLOAT64)
 _default = ThreadDefault("dtype", _FLOAT64)
 
 
+@operator
 def set_default_dtype(dtype: DTypeLike | None) -> DefaultBlock[np.dtype[Any]]:
     """Let new arrays of floats have ``dtype`` if nothing else is said, from now on or for the length of a block.
 
@@ -56,6 +58,7 @@ def set_default_dtype(dtype: DTypeLike | None) -> DefaultBlock[np.dtype[Any]]:
     return DefaultBlock(_default, found)
 
 
+@operator
 def get_default_dtype() -> np.dtype[Any]:
     """The dtype in which the current thread makes new arrays of floats.
 

@@ -21,13 +21,16 @@ from . import random
 from .arguments.canonical import canonical_dtype, numpy_array
 from .arguments.shapes import canonical_int
 from .array import Array
+from .call_errors import check_flags
 from .create import array, finished, kind_of, sizes_of
 from .default_device import chosen_device
+from .dispatch import operator
 from .numbers import check_fits, in_words
 
 _INTEGER = np.dtype(np.int64)
 
 
+@operator
 def rand(
     *shape: int | Sequence[int],
     dtype: DTypeLike | None = None,
@@ -47,6 +50,7 @@ def rand(
     >>> bool((0 <= drawn).all() and (drawn < 1).all())
     True
     """
+    check_flags("rand", requires_grad=requires_grad)
     return finished(uniform("rand", shape, dtype, device, generator), requires_grad)
 
 
@@ -57,6 +61,7 @@ def uniform(name: str, shape: tuple[Any, ...], dtype: DTypeLike | None, device: 
     return _drawn(random.default(generator).random, sizes_of(name, shape), kind, device, below_one)
 
 
+@operator
 def randn(
     *shape: int | Sequence[int],
     dtype: DTypeLike | None = None,
@@ -76,6 +81,7 @@ def randn(
     >>> pn.equal(x, y)
     True
     """
+    check_flags("randn", requires_grad=requires_grad)
     return finished(normal("randn", shape, dtype, device, generator), requires_grad)
 
 
@@ -109,6 +115,7 @@ def _floating(name: str, dtype: Any, device: str | None) -> np.dtype[Any]:
     return kind
 
 
+@operator
 def randint(
     low: int,
     high: int | Sequence[int] | None = None,

@@ -14,12 +14,15 @@ from pynested.backends.host import refuse_masked
 
 from .arguments.canonical import canonical_dtype
 from .array import Array
+from .call_errors import check_optional_flags
 from .create import array
+from .dispatch import operator
 
 # DLPack's types of device: memory of the CPU, also pinned, and of CUDA, also managed.
 _DEVICES = {1: "cpu", 3: "cpu", 2: "cuda", 13: "cuda"}
 
 
+@operator
 def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = None) -> Array:
     """An array in the memory of ``x``, an array of another library; a write on one side is seen on the other.
 
@@ -62,6 +65,7 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     >>> theirs
     array([7., 0., 0.])
     """
+    check_optional_flags("from_dlpack", copy=copy)
     home = _home(x)
     target = home if device is None else device
     get_backend(target)

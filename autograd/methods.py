@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import api
 from .arguments.shapes import canonical_dim
+from .call_errors import check_flags, check_optional_flags
+from .dispatch import method
 from .hooks import registered
 from .tape import Hook
 
@@ -39,12 +41,16 @@ class Methods(OperatorMethods):
         strides = tuple(s // self.dtype.itemsize for s in self.data.strides)
         return strides if dim is None else strides[canonical_dim("stride", dim, self.ndim)]
 
+    @method
     def backward(
         self: Any, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False
     ) -> None:
         """Accumulate into the ``grad`` of every leaf the gradient of this array, weighted by ``gradient``."""
+        check_flags("backward", create_graph=create_graph)
+        check_optional_flags("backward", retain_graph=retain_graph)
         api.backward(self, gradient, retain_graph=retain_graph, create_graph=create_graph)
 
+    @method
     def register_hook(self: Any, hook: Hook) -> Callable[[], None]:
         """Call ``hook`` with the gradient of this array; what it returns, if anything, is used instead.
 

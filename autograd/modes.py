@@ -7,6 +7,7 @@ from contextlib import ContextDecorator
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
+from .dispatch import operator
 from .suspended import suspending
 from .tape import ANOMALY, OFF, RECORDING, state
 
@@ -48,6 +49,7 @@ def _mode(mode: int, function: Any) -> Any:
 def no_grad(function: None = None) -> Mode: ...
 @overload
 def no_grad(function: F) -> F: ...
+@operator
 def no_grad(function: Any = None) -> Any:
     """Inside, operations are not recorded and writes in place are allowed.
 
@@ -70,6 +72,7 @@ def no_grad(function: Any = None) -> Any:
 def enable_grad(function: None = None) -> Mode: ...
 @overload
 def enable_grad(function: F) -> F: ...
+@operator
 def enable_grad(function: Any = None) -> Any:
     """Inside, operations are recorded, also within `no_grad`.
 
@@ -87,6 +90,7 @@ def enable_grad(function: Any = None) -> Any:
 def anomaly(function: None = None) -> Mode: ...
 @overload
 def anomaly(function: F) -> F: ...
+@operator
 def anomaly(function: Any = None) -> Any:
     """Inside, every line remembers where it was recorded and what it saved.
 
@@ -106,6 +110,7 @@ def anomaly(function: Any = None) -> Any:
     return _mode(ANOMALY, function)
 
 
+@operator
 def is_grad_enabled() -> bool:
     """Whether the current thread records.
 

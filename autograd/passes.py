@@ -12,7 +12,9 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DeviceError, GradientError, named_type
 
 from .array import Array, is_writable, owner, raw, wrapped
+from .call_errors import check_flags, check_optional_flags
 from .containers import flatten, matched
+from .dispatch import operator
 from .graph import nodes_between, pull_back
 from .hooks import hooked
 from .modes import Mode
@@ -148,6 +150,7 @@ def ones_like(value: Array) -> Array:
     return Array(get_backend(value.device).xp.ones(value.shape, value.dtype), value.device)
 
 
+@operator
 def grad(
     outputs: Any,
     inputs: Any,
@@ -176,6 +179,8 @@ def grad(
     >>> pn.grad(slope, x)
     array(18.)
     """
+    check_flags("grad", create_graph=create_graph, allow_unused=allow_unused)
+    check_optional_flags("grad", retain_graph=retain_graph)
     wrt, rebuild = flatten(inputs)
     if not wrt and not isinstance(inputs, tuple | list | dict):
         raise ArgumentError(f"grad: inputs must be arrays that require grad, not {named_type(inputs)}.")

@@ -18,6 +18,8 @@ import numpy as np
 
 from pynested.backends.errors import ArgumentError
 
+from .dispatch import operator
+
 OURS = 2**32 - 1  # the number under which streams are spawned: one that nobody reaches who spawns from a seed himself
 
 
@@ -59,6 +61,7 @@ _thread = _Thread()
 _last_seed = _Seed(np.random.SeedSequence())
 
 
+@operator
 def manual_seed(seed: int) -> np.random.Generator:
     """Restart the default generator of this thread from ``seed``, and return it.
 

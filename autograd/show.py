@@ -8,6 +8,7 @@ from typing import Any
 from pynested.backends.errors import ArgumentError, named_type
 
 from .containers import flatten
+from .dispatch import operator
 from .graph import lines_before
 from .rules.rule import PART
 from .tape import Line, source_of
@@ -58,6 +59,7 @@ class Tape:
     __repr__ = __str__
 
 
+@operator
 def tape(outputs: Any, **names: Any) -> Tape:
     """What was recorded for ``outputs``; ``names`` are arrays, or containers of them, that are to be called so.
 

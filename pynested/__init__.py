@@ -85,7 +85,6 @@ from .operators.writing.random_numbers import normal_, uniform_  # noqa: E402
 from .structure.layouts import Layout, jagged, strided  # noqa: E402
 from .surface import passing as _passing  # noqa: E402
 from .surface import protocols as _protocols  # noqa: E402, F401  what both classes have of the operators
-from .surface.binding import take_whatever_comes as _take_whatever_comes  # noqa: E402
 from .surface.missing import no_function as _no_function  # noqa: E402
 
 bool = _np.dtype(_np.bool_)
@@ -142,7 +141,6 @@ else:
             raise _no_function(__name__, name)
         module = _import_module(f".{_LATER[name]}", __name__)
         globals()[name] = found = module if name == _LATER[name] else getattr(module, name)
-        _take_whatever_comes([found])
         return found
 
     def __dir__() -> list[str]:
@@ -150,4 +148,3 @@ else:
 
 
 _passing.PUBLIC.update((name, one) for name in __all__ if isinstance(one := globals().get(name), _FunctionType))
-_take_whatever_comes(_passing.PUBLIC.values())

@@ -14,6 +14,7 @@ from pynested.backends.errors import DeviceError, GradientError
 from pynested.backends.memory import once_more
 
 from ..array import Array, raw
+from ..dispatch import operator
 from ..pending import Pending
 from ..tape import ANOMALY, Line, held, state
 
@@ -31,6 +32,7 @@ def bound(verb: Verb, device: str) -> Callable[..., Any]:
     return function
 
 
+@operator
 def kernel(verb: str, *, device: str) -> Callable[[Function], Function]:
     """Decorate a function that is to compute a verb on a device, in place of the one before.
 

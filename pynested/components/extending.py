@@ -16,6 +16,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array, canonical_dtype, operand
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import new_zeros
+from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as moves
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
@@ -32,6 +33,7 @@ from .shapes import difference
 from .views import unbound
 
 
+@operator
 def elementwise(name: str, function: Callable[..., Array], *operands: Operand) -> NestedArray:
     """A ``function`` of dense arrays, elementwise, where at least one operand is nested: ``(B, *, D) -> (B, *, D)``.
 
@@ -97,6 +99,7 @@ def _check_array(name: str, where: str, result: Any) -> None:
     canonical_dtype(result.dtype, result.device)
 
 
+@operator
 def map_components(
     function: Callable[..., Array], *operands: Operand, layout: Layout | None = None
 ) -> NestedArray | Array:

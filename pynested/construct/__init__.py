@@ -12,8 +12,10 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import canonical_dtype
+from pynested.autograd.call_errors import check_flags
 from pynested.autograd.create import array
 from pynested.autograd.default_device import chosen_device, placed
+from pynested.autograd.dispatch import operator
 from pynested.autograd.numbers import check_fits
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules.devices import converted
@@ -31,6 +33,7 @@ from pynested.structure.layouts import Layout, canonical_layout, jagged
 from .entries import bare_arrays, check_ranks, common_dtype, entries_of
 
 
+@operator
 @with_room
 def nested_array(
     tensor_list: Components,
@@ -92,6 +95,7 @@ def nested_array(
       array([4]),
     ], shape=(2, j1), layout=pn.jagged)
     """
+    check_flags("nested_array", requires_grad=requires_grad, pin_memory=pin_memory)
     chosen = canonical_layout("nested_array", layout)
     entries = entries_of("nested_array", tensor_list, device)
     where = chosen_device(device, (tensor_list, *entries))
@@ -155,6 +159,7 @@ def _packed_list(arrays: list[Any], layout: Layout, device: str) -> NestedArray:
     return NestedArray(Array(flat, device), Strided.of_packed(sizes, len(arrays)))
 
 
+@operator
 def as_nested_array(
     tensor_list: Components, dtype: DType | None = None, device: str | None = None, layout: Layout | None = None
 ) -> NestedArray:

@@ -13,6 +13,7 @@ import numpy as np
 
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.autograd.default_device import placed
+from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ArgumentError, DimensionError, StructureError
 from pynested.nested.array import NestedArray
@@ -21,6 +22,7 @@ from pynested.structure import Jagged, Strided, misfit
 from pynested.structure.metadata import check_lengths, integers
 
 
+@operator
 def nested_array_from_jagged(
     values: Dense,
     offsets: IntsLike | None = None,
@@ -115,6 +117,7 @@ def _check_limits(name: str, structure: Jagged, shortest: Any, longest: Any) -> 
         raise StructureError(f"{name}: {what} does not hold: lengths are {least} to {most}.")
 
 
+@operator
 def nested_array_from_strided(
     values: Dense, sizes: IntsLike, strides: IntsLike | None = None, offsets: IntsLike | None = None
 ) -> NestedArray:

@@ -10,6 +10,7 @@ import numpy as np
 from pynested.autograd.arguments.canonical import boolean
 from pynested.autograd.arguments.shapes import broadcast_shape, canonical_dim
 from pynested.autograd.default_device import placed
+from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as moves
 from pynested.backends import get_backend, packed_strides
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
@@ -25,6 +26,7 @@ from pynested.structure.metadata import integers, plain
 from . import as_nested_array
 
 
+@operator
 def narrow(
     array: NestedArray | Dense, dim: int, start: IntsLike = 0, length: IntsLike | None = None, layout: Layout = strided
 ) -> NestedArray:
@@ -138,6 +140,7 @@ def _checked_range(starts: Ints, lengths: Ints, count: int, size: int | Ints) ->
     return starts[:count], lengths[:count]
 
 
+@operator
 def masked_select(array: Dense, mask: Dense) -> NestedArray:
     """Of each run along the last dimension, the elements where ``mask`` holds: ``(..., D) -> (B, *)``.
 

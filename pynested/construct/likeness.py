@@ -16,7 +16,9 @@ import numpy as np
 
 from pynested.autograd import Array, create, drawn
 from pynested.autograd.arguments.canonical import as_array, canonical_dtype
+from pynested.autograd.call_errors import check_flags
 from pynested.autograd.default_device import chosen_device
+from pynested.autograd.dispatch import operator
 from pynested.backends.errors import StructureError
 from pynested.components.packing import in_layout
 from pynested.nested.array import NestedArray
@@ -31,6 +33,7 @@ def _like(
     name: str, x: Kind, dtype: DType | None, requires_grad: bool, make: Make, layout: Layout | None = None
 ) -> Kind:
     """``make(shape, dtype, device)`` for the values that packed components of ``x``, in ``layout``, have."""
+    check_flags(name, requires_grad=requires_grad)
     given = x if isinstance(x, NestedArray) else as_array(name, x)
     kind = given.dtype if dtype is None else canonical_dtype(dtype, given.device)
     if isinstance(given, NestedArray):
@@ -51,6 +54,7 @@ def _packed_shape(x: NestedArray) -> tuple[int, ...]:
     return (*x.data.shape[:at], structure.segments.rows, *x.data.shape[at + 1 :])
 
 
+@operator
 def empty_like(
     x: Kind, *, dtype: DType | None = None, requires_grad: bool = False, layout: Layout | None = None
 ) -> Kind:
@@ -66,6 +70,7 @@ def empty_like(
     return _like("empty_like", x, dtype, requires_grad, lambda s, k, d: create.empty(s, dtype=k, device=d), layout)
 
 
+@operator
 def zeros_like(
     x: Kind, *, dtype: DType | None = None, requires_grad: bool = False, layout: Layout | None = None
 ) -> Kind:
@@ -81,6 +86,7 @@ def zeros_like(
     return _like("zeros_like", x, dtype, requires_grad, lambda s, k, d: create.zeros(s, dtype=k, device=d), layout)
 
 
+@operator
 def ones_like(
     x: Kind, *, dtype: DType | None = None, requires_grad: bool = False, layout: Layout | None = None
 ) -> Kind:
@@ -96,6 +102,7 @@ def ones_like(
     return _like("ones_like", x, dtype, requires_grad, lambda s, k, d: create.ones(s, dtype=k, device=d), layout)
 
 
+@operator
 def full_like(
     x: Kind,
     fill_value: float,
@@ -118,6 +125,7 @@ def full_like(
     )
 
 
+@operator
 def rand_like(
     x: Kind, *, dtype: DType | None = None, requires_grad: bool = False, generator: np.random.Generator | None = None
 ) -> Kind:
@@ -136,6 +144,7 @@ def rand_like(
     return _like("rand_like", x, dtype, requires_grad, lambda s, k, d: drawn.uniform("rand_like", s, k, d, generator))
 
 
+@operator
 def randn_like(
     x: Kind, *, dtype: DType | None = None, requires_grad: bool = False, generator: np.random.Generator | None = None
 ) -> Kind:
@@ -155,6 +164,7 @@ def randn_like(
     return _like("randn_like", x, dtype, requires_grad, lambda s, k, d: drawn.normal("randn_like", s, k, d, generator))
 
 
+@operator
 def randint_like(
     x: Kind,
     low: int,

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from types import MethodType
 from typing import Any
 
+from pynested.autograd.call_errors import check_flags
+from pynested.autograd.dispatch import operator
 from pynested.autograd.tape import ANOMALY, state
 from pynested.backends.errors import ArgumentError, TraceError, named_type
 from pynested.surface.passing import all_see, step, unwatched, watchers
@@ -217,6 +219,7 @@ class Compiled:
         return "\n".join(lines) or "no graph yet: call the function"
 
 
+@operator
 def compile(function: Callable[..., Any], *, fullgraph: bool = False) -> Compiled:
     """``function`` as a whole, faster: it gives the same, bit for bit, with the same gradients and the same errors.
 
@@ -261,6 +264,7 @@ def compile(function: Callable[..., Any], *, fullgraph: bool = False) -> Compile
     >>> f(pn.nested_array([[0.0], [0.0, 0.0]], layout=pn.jagged)).unbind()
     (array([1.]), array([1., 1.]))
     """
+    check_flags("compile", fullgraph=fullgraph)
     if not callable(function):
         raise ArgumentError(f"compile: a function is compiled, not {named_type(function)}: pn.compile(f).")
     return Compiled(function, fullgraph)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array, random
+from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ArgumentError, TraceError, named_type
 from pynested.nested.array import NestedArray
 from pynested.pictures.picture import Picture
@@ -98,6 +99,7 @@ def bound(form: Any, given: Any, path: str = "") -> Iterator[Any]:
         raise Changed(f"graph: {form!r} was traced{path}, and this is {given!r}. Trace the function with it.")
 
 
+@operator
 def trace(function: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
     """``function`` as a graph: the public calls that it makes, which can be printed, looked at and replayed.
 

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.call_errors import check_optional_flags
+from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.array import NestedArray
 
@@ -15,6 +17,7 @@ from .lists import Level, Lists, anywhere, library, tight, untracked
 from .receivers import ARROW, accepted_values, must_copy
 
 
+@operator
 def from_arrow(array: Any, *, copy: bool | None = None) -> NestedArray | Array:
     """What an Arrow array holds, in the same memory, which is read-only: ``list<float>`` is jagged ``(B, *)``.
 
@@ -44,6 +47,7 @@ def from_arrow(array: Any, *, copy: bool | None = None) -> NestedArray | Array:
     >>> pn.from_arrow(pyarrow.array([[1.0, 2.0], [3.0]])).offsets()  # doctest: +SKIP
     array([0, 2, 3])
     """
+    check_optional_flags("from_arrow", copy=copy)
     pa = library("from_arrow", "pyarrow")
     if isinstance(array, pa.ChunkedArray):
         if array.num_chunks != 1:
@@ -114,6 +118,7 @@ def _numbers(pa: Any, array: Any, copy: bool | None) -> Any:
     return array.to_numpy(zero_copy_only=False)
 
 
+@operator
 def to_arrow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     """An Arrow array in the memory of ``x``: jagged ``(B, *, D)`` is ``large_list<fixed_size_list<float>[D]>``.
 
@@ -142,6 +147,7 @@ def to_arrow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     >>> pn.to_arrow(x).type  # doctest: +SKIP
     LargeListType(large_list<item: int64>)
     """
+    check_optional_flags("to_arrow", copy=copy)
     name = "to_arrow"
     pa = library(name, "pyarrow")
     if isinstance(x, Array):

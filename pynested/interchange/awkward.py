@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.call_errors import check_optional_flags
+from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.array import NestedArray
 
@@ -15,6 +17,7 @@ from .lists import Level, Lists, anywhere, library, tight, untracked
 from .receivers import AWKWARD, accepted_values, must_copy
 
 
+@operator
 def from_awkward(array: Any, *, copy: bool | None = None) -> NestedArray | Array:
     """What an awkward array holds, in the same memory: ``B * var * D * float`` is jagged ``(B, *, D)``.
 
@@ -46,6 +49,7 @@ def from_awkward(array: Any, *, copy: bool | None = None) -> NestedArray | Array
       array([3.]),
     ], shape=(2, j1), layout=pn.jagged)
     """
+    check_optional_flags("from_awkward", copy=copy)
     ak = library("from_awkward", "awkward")
     return array_of("from_awkward", _lists(ak, ak.to_layout(array), copy), copy)
 
@@ -98,6 +102,7 @@ def _present(ak: Any, layout: Any, depth: int, copy: bool | None) -> Any:
     return layout.project()
 
 
+@operator
 def to_awkward(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     """An awkward array in the memory of ``x``: jagged ``(B, *, D)`` is ``B * var * D * float``, dense is regular.
 
@@ -121,6 +126,7 @@ def to_awkward(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     >>> pn.to_awkward(x)  # doctest: +SKIP
     <Array [[1, 2], [3]] type='2 * var * int64'>
     """
+    check_optional_flags("to_awkward", copy=copy)
     ak = library("to_awkward", "awkward")
     if isinstance(x, Array):
         untracked("to_awkward", x)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import own_class
+from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ArgumentError, ExchangeError, named_type
 from pynested.backends.host import stored_once
 from pynested.components.packing import compact, contiguous
@@ -30,6 +31,7 @@ _HEAD = "pynested"  # what says in a file what the other entries are
 _ONE = ""  # the name of an array that was saved alone
 
 
+@operator
 def save(path: str | os.PathLike[str], arrays: Value | Mapping[str, Value]) -> None:
     """Write one array, or arrays by name, into a file, with their layouts and dtypes.
 
@@ -98,6 +100,7 @@ def _taken_apart(x: Value) -> tuple[dict[str, Any], Parts]:
     return told | {"kind": "strided"}, parts | {"sizes": x.structure.sizes, "strides": x.structure.strides}
 
 
+@operator
 def load(path: str | os.PathLike[str]) -> Value | dict[str, Value]:
     """What `save` wrote: one array, or a dict of arrays by name, on the CPU, without gradients.
 

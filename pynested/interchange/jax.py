@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.call_errors import check_optional_flags
+from pynested.autograd.dispatch import operator
 from pynested.autograd.exchange import from_dlpack
 from pynested.backends.errors import ArgumentError, DTypeError, LayoutError
 from pynested.construct.buffers import nested_array_from_jagged
@@ -25,6 +27,7 @@ class JaxParts(NamedTuple):
     lengths: Any
 
 
+@operator
 def from_jax(values: Any, offsets: Any = None, lengths: Any = None, *, copy: bool | None = None) -> NestedArray:
     """A jagged array ``(B, *, D)`` in the memory of ``values``, which is read-only.
 
@@ -42,11 +45,13 @@ def from_jax(values: Any, offsets: Any = None, lengths: Any = None, *, copy: boo
     >>> pn.from_jax(jnp.arange(3.0), lengths=[2, 1]).shape  # doctest: +SKIP
     (2, j1)
     """
+    check_optional_flags("from_jax", copy=copy)
     check_known_dtype("from_jax", str(getattr(values, "dtype", "float64")))
     starts, counted = (None if part is None else np.asarray(part) for part in (offsets, lengths))
     return nested_array_from_jagged(from_dlpack(values, copy=copy), starts, counted)
 
 
+@operator
 def to_jax(x: NestedArray, *, copy: bool | None = None) -> JaxParts:
     """The values, offsets and lengths (None without holes) of a jagged array, as arrays of JAX.
 
@@ -79,6 +84,7 @@ def to_jax(x: NestedArray, *, copy: bool | None = None) -> JaxParts:
     >>> pn.to_jax(x).offsets  # doctest: +SKIP
     Array([0, 2, 3], dtype=int32)
     """
+    check_optional_flags("to_jax", copy=copy)
     jnp = library("to_jax", "jax.numpy", "jax")
     untracked("to_jax", x)
     if isinstance(x, Array):

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd import Array
+from pynested.autograd.call_errors import check_optional_flags
+from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.construct import nested_array
 from pynested.nested.array import NestedArray
@@ -17,6 +19,7 @@ from .lists import untracked
 from .receivers import NUMPY, accepted_values, must_copy, received_values
 
 
+@operator
 def from_numpy(array: NDArray[Any], *, layout: Layout | None = None, copy: bool | None = None) -> NestedArray | Array:
     """A dense array in the memory of ``array``; of an object array the components, copied into one buffer.
 
@@ -47,6 +50,7 @@ def from_numpy(array: NDArray[Any], *, layout: Layout | None = None, copy: bool 
     array([[2],
            [1]])
     """
+    check_optional_flags("from_numpy", copy=copy)
     if not isinstance(array, np.ndarray):
         raise ExchangeError(
             f"from_numpy: {type(array).__name__} is no array of NumPy. Take pn.array, or pn.nested_array for a list of "
@@ -64,6 +68,7 @@ def from_numpy(array: NDArray[Any], *, layout: Layout | None = None, copy: bool 
     return nested_array(components, layout=layout)
 
 
+@operator
 def to_numpy(x: NestedArray | Array, *, copy: bool | None = None) -> NDArray[Any]:
     """The memory of a dense array; of a nested one an object array of one dimension, with a view of each component.
 
@@ -86,6 +91,7 @@ def to_numpy(x: NestedArray | Array, *, copy: bool | None = None) -> NDArray[Any
     >>> pn.to_numpy(pn.nested_array([[1, 2], [3]]))
     array([array([1, 2]), array([3])], dtype=object)
     """
+    check_optional_flags("to_numpy", copy=copy)
     untracked("to_numpy", x)
     if isinstance(x, Array):
         return accepted_values(NUMPY, x, copy)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pynested.autograd import Array
+from pynested.autograd.call_errors import check_optional_flags
+from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.array import NestedArray
 from pynested.structure.layouts import jagged
@@ -15,6 +17,7 @@ from .numpy import from_numpy
 from .receivers import must_copy
 
 
+@operator
 def from_pandas(series: Any, *, copy: bool | None = None) -> NestedArray | Array:
     """The lists in a column: of Arrow's types in the same memory, of objects copied. The index stays behind.
 
@@ -36,6 +39,7 @@ def from_pandas(series: Any, *, copy: bool | None = None) -> NestedArray | Array
     >>> pn.from_pandas(pandas.Series([[1, 2], [3]])).offsets()  # doctest: +SKIP
     array([0, 2, 3])
     """
+    check_optional_flags("from_pandas", copy=copy)
     pd = library("from_pandas", "pandas")
     if not isinstance(series, pd.Series):
         raise ExchangeError(f"from_pandas: takes a Series, one column, not {type(series).__name__}.")
@@ -49,6 +53,7 @@ def from_pandas(series: Any, *, copy: bool | None = None) -> NestedArray | Array
     return from_numpy(series.to_numpy(), layout=jagged)
 
 
+@operator
 def to_pandas(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     """A column of Arrow's list type in the memory of ``x``, one row for each component; see `to_arrow`.
 
@@ -57,5 +62,6 @@ def to_pandas(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     >>> pn.to_pandas(pn.nested_array([[1, 2], [3]], layout=pn.jagged)).dtype  # doctest: +SKIP
     large_list<item: int64>[pyarrow]
     """
+    check_optional_flags("to_pandas", copy=copy)
     pd = library("to_pandas", "pandas")
     return pd.Series(pd.arrays.ArrowExtensionArray(to_arrow(x, copy=copy)))

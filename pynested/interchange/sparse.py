@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from pynested.autograd.call_errors import check_optional_flags
+from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError, ShapeError
 from pynested.construct.buffers import nested_array_from_jagged
 from pynested.nested.array import NestedArray
@@ -15,6 +17,7 @@ from .lists import library, untracked
 from .receivers import CSR, accepted_values, must_copy, received_values
 
 
+@operator
 def from_csr(matrix: Any, *, copy: bool | None = None) -> NestedArray:
     """The stored entries of each row, jagged ``(B, *)``, in the same memory.
 
@@ -37,6 +40,7 @@ def from_csr(matrix: Any, *, copy: bool | None = None) -> NestedArray:
     >>> pn.from_csr(pn.to_csr(x)).tolist()
     [[1, 2], [3]]
     """
+    check_optional_flags("from_csr", copy=copy)
     if getattr(matrix, "format", None) != "csr":
         raise ExchangeError(f"from_csr: {type(matrix).__name__} is no matrix in the format csr. Convert it: a.tocsr().")
     starts = np.asarray(matrix.indptr, np.int64)
@@ -52,6 +56,7 @@ def from_csr(matrix: Any, *, copy: bool | None = None) -> NestedArray:
     return nested_array_from_jagged(received_values("from_csr", matrix.data, copy), starts)
 
 
+@operator
 def to_csr(x: NestedArray, *, copy: bool | None = None) -> Any:
     """A sparse matrix of ``B`` rows, and as many columns as the longest component, in the memory of ``x``.
 
@@ -79,6 +84,7 @@ def to_csr(x: NestedArray, *, copy: bool | None = None) -> Any:
     array([[1, 2],
            [3, 0]])
     """
+    check_optional_flags("to_csr", copy=copy)
     sparse = library("to_csr", "scipy.sparse", "scipy")
     untracked("to_csr", x)
     if x.ndim != 2:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.call_errors import check_optional_flags
+from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ExchangeError
 from pynested.nested.array import NestedArray
 
@@ -15,6 +17,7 @@ from .lists import Level, Lists, library, tight, untracked
 from .receivers import TENSORFLOW, accepted_values, check_known_dtype, must_copy, received_values
 
 
+@operator
 def from_tensorflow(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
     """A tensor, or a ragged tensor, in the same memory, which is read-only: one ragged level is jagged ``(B, *, D)``.
 
@@ -42,6 +45,7 @@ def from_tensorflow(tensor: Any, *, copy: bool | None = None) -> NestedArray | A
     >>> pn.from_tensorflow(tf.ragged.constant([[1, 2], [3]])).offsets()  # doctest: +SKIP
     array([0, 2, 3])
     """
+    check_optional_flags("from_tensorflow", copy=copy)
     tf = library("from_tensorflow", "tensorflow", "tensorflow-cpu")
     if isinstance(tensor, tf.RaggedTensor):
         levels = tuple(tight(splits.numpy())[0] for splits in tensor.nested_row_splits)
@@ -62,6 +66,7 @@ def _seen(tensor: Any) -> Any:
     return seen
 
 
+@operator
 def to_tensorflow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     """A ragged tensor in the memory of ``x``, with one level for each dimension up to the last irregular one.
 
@@ -85,6 +90,7 @@ def to_tensorflow(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     >>> pn.to_tensorflow(pn.nested_array([[1, 2], [3]], layout=pn.jagged))  # doctest: +SKIP
     <tf.RaggedTensor [[1, 2], [3]]>
     """
+    check_optional_flags("to_tensorflow", copy=copy)
     name = "to_tensorflow"
     tf = library(name, "tensorflow", "tensorflow-cpu")
     untracked(name, x)

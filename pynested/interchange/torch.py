@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.call_errors import check_optional_flags
+from pynested.autograd.dispatch import operator
 from pynested.autograd.exchange import from_dlpack
 from pynested.backends.errors import ExchangeError, GradientError
 from pynested.construct.buffers import nested_array_from_jagged, nested_array_from_strided
@@ -17,6 +19,7 @@ from .lists import library, untracked
 from .receivers import TORCH, accepted_values, check_known_dtype
 
 
+@operator
 def from_torch(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
     """A tensor, or a nested tensor of either layout, in the same memory, with its holes.
 
@@ -42,6 +45,7 @@ def from_torch(tensor: Any, *, copy: bool | None = None) -> NestedArray | Array:
     >>> pn.from_torch(torch.ones(2))  # doctest: +SKIP
     array([1., 1.], dtype=float32)
     """
+    check_optional_flags("from_torch", copy=copy)
     torch = library("from_torch", "torch", "torch")
     if not isinstance(tensor, torch.Tensor):
         raise ExchangeError(f"from_torch: {type(tensor).__name__} is no tensor of PyTorch. Take pn.array(value).")
@@ -66,6 +70,7 @@ def _ints(tensor: Any) -> Any:
     return tensor.cpu().numpy().astype(np.int64)
 
 
+@operator
 def to_torch(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     """A tensor, or a nested tensor of the same layout, in the memory of ``x``, with its holes.
 
@@ -92,6 +97,7 @@ def to_torch(x: NestedArray | Array, *, copy: bool | None = None) -> Any:
     >>> pn.to_torch(pn.ones(2))  # doctest: +SKIP
     tensor([1., 1.], dtype=torch.float64)
     """
+    check_optional_flags("to_torch", copy=copy)
     torch = library("to_torch", "torch", "torch")
     untracked("to_torch", x)
     if isinstance(x, Array):

@@ -9,7 +9,9 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.shapes import canonical_dim
+from pynested.autograd.call_errors import check_flags, check_optional_flags
 from pynested.autograd.default_device import placed
+from pynested.autograd.dispatch import method
 from pynested.autograd.fixed import fixed, shown
 from pynested.autograd.rules.movement import alias
 from pynested.backends.errors import GradientError, LayoutError, StructureError
@@ -214,8 +216,10 @@ class NestedArray(Protocols):
         "Whether gradients are wanted of it, or flow through it; set it on leaves, as `requires_grad_` does.",
     ).setter(lambda self, value: self.requires_grad_(value))
 
+    @method
     def requires_grad_(self, requires_grad: bool = True) -> NestedArray:
         """Ask for gradients of a leaf (or stop asking); returns the array itself."""
+        check_flags("requires_grad_", requires_grad=requires_grad)
         self.data.requires_grad_(requires_grad)
         return self
 
@@ -233,8 +237,11 @@ class NestedArray(Protocols):
     def grad(self, value: NestedArray | None) -> None:
         self.data.grad = None if value is None else self._as_gradient("grad", value)
 
+    @method
     def backward(self, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False) -> None:
         """Accumulate the gradients of this array, weighted by ``gradient`` (nested, of equal shape)."""
+        check_flags("backward", create_graph=create_graph)
+        check_optional_flags("backward", retain_graph=retain_graph)
         if gradient is None:
             raise GradientError(
                 "backward: a gradient can be created implicitly only for an output of one element; give one of this "
@@ -247,6 +254,7 @@ class NestedArray(Protocols):
         """Keep the gradient of this array too, although it is not a leaf."""
         self.data.retain_grad()
 
+    @method
     def register_hook(self, hook: Callable[[NestedArray], NestedArray | None]) -> Callable[[], None]:
         """Call ``hook`` with the (nested) gradient of this array; returns a function that takes it off again."""
         structure = self.structure  # not the array: its values hold the hook, which would be a cycle

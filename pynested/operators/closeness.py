@@ -10,6 +10,8 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import together
 from pynested.autograd.arguments.shapes import broadcast_shape
+from pynested.autograd.call_errors import check_flags
+from pynested.autograd.dispatch import operator
 from pynested.autograd.numbers import canonical_real, nearest_float
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.memory import with_room
@@ -18,6 +20,7 @@ from pynested.nested.array import NestedArray
 from pynested.nested.operands import Operand
 
 
+@operator
 @with_room
 def allclose(self: Operand, other: Operand, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """One Python bool: ``|self - other| <= atol + rtol * |other|`` everywhere: ``(B, *, D), (B, *, D) -> bool``.
@@ -51,6 +54,7 @@ def allclose(self: Operand, other: Operand, rtol: float = 1e-05, atol: float = 1
     >>> pn.allclose(nt, nt + 1e-9), pn.allclose(nt, nt + 0.1), pn.allclose(nt, nt + 0.1, atol=0.2)
     (True, False, True)
     """
+    check_flags("allclose", equal_nan=equal_nan)
     relative, absolute = canonical_real("allclose", "rtol", rtol, 0), canonical_real("allclose", "atol", atol, 0)
 
     def near(a: Any, b: Any) -> Array:

@@ -15,6 +15,7 @@ from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array, boolean, device_of, frozen, operand, together
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import raw
+from pynested.autograd.dispatch import operator
 from pynested.autograd.numbers import scalar, weak_dtype
 from pynested.autograd.rules import elementwise as of_elements
 from pynested.autograd.rules.movement import to_dtype
@@ -42,6 +43,7 @@ def _negated(x: Array) -> Array:
     return Array(get_backend(x.device).logical_not(x.data), x.device)
 
 
+@operator
 def logical_not(self: Kind) -> Kind:
     """True where an element is zero or False: ``(B, *, D) -> (B, *, D)``.
 
@@ -57,6 +59,7 @@ def logical_not(self: Kind) -> Kind:
     return apply_rule("logical_not", _negated, self)
 
 
+@operator
 @with_room
 def equal(self: Operand, other: Operand) -> bool:
     """One Python bool: the same shape, and the same value everywhere: ``(B, *, D), (B, *, D) -> bool``.
@@ -139,6 +142,7 @@ def where(condition: NestedArray, self: Operand, other: Operand) -> NestedArray:
 def where(condition: Operand, self: NestedArray, other: Operand) -> NestedArray: ...
 @overload
 def where(condition: Operand, self: Operand, other: NestedArray) -> NestedArray: ...
+@operator
 def where(condition: Operand, self: Operand, other: Operand) -> Joined:
     """``self`` where ``condition`` holds, ``other`` elsewhere: ``(B, *, D), (B, *, D), (B, *, D) -> (B, *, D)``.
 
@@ -188,6 +192,7 @@ def _filled(self: Any, mask: Any, value: Any) -> Array:
 def masked_fill(self: Plain, mask: Operand, value: float) -> Array: ...
 @overload
 def masked_fill(self: NestedArray, mask: Operand, value: float) -> NestedArray: ...
+@operator
 def masked_fill(self: Operand, mask: Operand, value: float) -> Joined:
     """``value`` where ``mask`` holds, ``self`` elsewhere: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array, canonical_dtype
+from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules.devices import converted
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, StructureError
@@ -32,6 +33,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@operator
 def contiguous(self: Kind) -> Kind:
     """The same components, one after the other in C order: ``(B, *, D) -> (B, *, D)``.
 
@@ -52,6 +54,7 @@ def contiguous(self: Kind) -> Kind:
     return x if x.is_contiguous() else moves.copy(x)
 
 
+@operator
 def to(
     self: Kind,
     *targets: DType | Layout,
@@ -144,6 +147,7 @@ def _kind(dtype: Any, place: str) -> np.dtype[Any]:
         raise DTypeError(f"to: {error} Devices are {', '.join(map(repr, devices()))}.") from None
 
 
+@operator
 def to_dense(self: NestedArray | Array) -> Array:
     """The components, all of one shape, as a dense array: ``(B, L, D) -> (B, L, D)``.
 
@@ -161,6 +165,7 @@ def to_dense(self: NestedArray | Array) -> Array:
     return packing.as_dense("to_dense", self) if isinstance(self, NestedArray) else self
 
 
+@operator
 def pin_memory(self: Any) -> Any:
     """The array in page-locked memory, which only a device can offer; DeviceError on the CPU.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pynested.autograd.call_errors import check_flags, check_optional_flags
 from pynested.backends.errors import ArgumentError
 from pynested.nested.operands import Dims
 
@@ -23,6 +24,8 @@ def either_dim(name: str, dim: int | None, axis: int | None) -> int:
 
 def either_dims(name: str, dim: Dims, keepdim: bool, axis: Dims, keepdims: bool | None) -> tuple[Dims, bool]:
     """Return the dimensions to reduce, None for all of them, and whether they stay with size 1."""
+    check_flags(name, keepdim=keepdim)
+    check_optional_flags(name, keepdims=keepdims)
     if axis is not None and dim is not None:
         raise _given_twice(name, "dim", dim, "axis", axis)
     if keepdims is not None and keepdim:

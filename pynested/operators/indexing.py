@@ -6,6 +6,7 @@ from typing import Any, overload
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ArgumentError, DimensionError
 from pynested.components.views import picked, sliced
 from pynested.nested.array import NestedArray
@@ -21,6 +22,7 @@ from .movement import select, unsqueeze
 def getitem(self: Dense, index: Index) -> Array: ...
 @overload
 def getitem(self: NestedArray, index: Index) -> NestedArray | Array: ...
+@operator
 def getitem(self: Operand, index: Index) -> NestedArray | Array:
     """``self[index]``: the first entry picks components, the others index each: ``(B, *, D) -> (B, *)``, say.
 

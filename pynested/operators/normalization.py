@@ -12,6 +12,8 @@ from pynested.autograd import Array, random
 from pynested.autograd.arguments.canonical import as_array, together
 from pynested.autograd.arguments.shapes import canonical_shape, several
 from pynested.autograd.array import raw
+from pynested.autograd.call_errors import check_flags
+from pynested.autograd.dispatch import operator
 from pynested.autograd.numbers import canonical_real
 from pynested.autograd.rules import elementwise as of_elements
 from pynested.autograd.rules import movement as moves
@@ -34,6 +36,7 @@ from .segmentwise import along_dim, log_softmax_of_axis, log_softmax_of_rows, so
 __all__ = ["dropout", "layer_norm", "log_softmax", "softmax", "softmin"]
 
 
+@operator
 def softmax(self: Kind, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> Kind:
     """Return ``exp(x - max) / sum`` along ``dim``: ``(B, *, D) -> (B, *, D)``.
 
@@ -74,6 +77,7 @@ def softmax(self: Kind, dim: int | None = None, *, dtype: DType | None = None, a
     )
 
 
+@operator
 def log_softmax(self: Kind, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> Kind:
     """Return the logarithm of the softmax along ``dim``: ``(B, *, D) -> (B, *, D)``.
 
@@ -115,6 +119,7 @@ def log_softmax(self: Kind, dim: int | None = None, *, dtype: DType | None = Non
     )  # fmt: skip
 
 
+@operator
 def softmin(self: Kind, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> Kind:
     """Return the softmax of ``-x`` along ``dim``: ``(B, *, D) -> (B, *, D)``.
 
@@ -215,6 +220,7 @@ def _parameter(name: str, given: Array | None, shape: tuple[int, ...], dtype: np
     return _in_shape(to_dtype(floating("layer_norm", given), dtype), (prod(shape),))
 
 
+@operator
 def layer_norm(
     self: Kind,
     normalized_shape: int | Sequence[int],
@@ -267,6 +273,7 @@ def layer_norm(
     return around(_normalized(x.data, shape, weight, bias, eps), x.structure)
 
 
+@operator
 def dropout(self: Kind, p: float = 0.5, training: bool = True, *, generator: np.random.Generator | None = None) -> Kind:
     """Each element is dropped with probability ``p``, or else divided by ``1 - p``: ``(B, *, D) -> (B, *, D)``.
 
@@ -302,6 +309,7 @@ def dropout(self: Kind, p: float = 0.5, training: bool = True, *, generator: np.
     >>> pn.dropout(nt, 1.0).unbind()
     (array([ 0., nan]), array([0.]))
     """
+    check_flags("dropout", training=training)
     share = canonical_real("dropout", "p", p, 0, 1) * bool(training)
     if not isinstance(self, NestedArray):
         return _dropped(as_array("dropout", self), share, generator)

@@ -11,6 +11,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import together
 from pynested.autograd.arguments.shapes import canonical_shape, possible_shape
+from pynested.autograd.dispatch import operator
 from pynested.autograd.numbers import scalar
 from pynested.autograd.rules import elementwise as of_elements
 from pynested.autograd.rules import movement as moves
@@ -23,6 +24,7 @@ from pynested.nested.array import NestedArray
 from pynested.structure import Jagged
 
 
+@operator
 def to_padded_array(
     input: NestedArray, padding: float, output_size: Sequence[int] | None = None, out: Array | None = None
 ) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pynested.autograd.dispatch import operator
 from pynested.autograd.rules.segment import segment_cumsum
 from pynested.nested.operands import DType, Kind
 from pynested.tables.dtypes import added
@@ -12,6 +13,7 @@ from .segmentwise import along_dim, cumsum_of_axis
 __all__ = ["cumsum"]
 
 
+@operator
 def cumsum(self: Kind, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> Kind:
     """Return the cumulative sums along ``dim``: ``(B, *, D) -> (B, *, D)``.
 

@@ -1,11 +1,7 @@
 """What arrays look like in memory and side by side, what a tape and a mask hold, as SVG drawn by plain Python."""
 
-from pynested.surface.binding import take_whatever_comes
-
 from .jagged import draw_jagged
 from .picture import Picture, beside, picture
 from .strided import draw_strided
 
 __all__ = ["Picture", "beside", "draw_jagged", "draw_strided", "picture"]
-
-take_whatever_comes((beside, picture))

@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from pynested.autograd import Array
+from pynested.autograd.dispatch import method
 from pynested.autograd.show import Tape
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, MissingDependency, named_type
@@ -88,6 +89,7 @@ def _as_png(svg: str) -> bytes:
     return png
 
 
+@method
 def picture(x: NestedArray | Array | BlockMask | Tape, name: str | None = None) -> Picture:
     """Draw what an array is made of, which blocks a mask has, or what a tape holds.
 
@@ -122,6 +124,7 @@ def picture(x: NestedArray | Array | BlockMask | Tape, name: str | None = None) 
     )
 
 
+@method
 def beside(
     arrays: Mapping[str, NestedArray | Array], *, padded: Collection[str] = (), stretched: Collection[str] = ()
 ) -> Picture:

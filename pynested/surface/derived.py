@@ -10,8 +10,6 @@ from pynested.autograd.rules.functions import FUNCTIONS
 from pynested.autograd.rules.pairs import PAIRS
 from pynested.backends.errors import PynestedError
 
-from .binding import own
-
 # Python's signs, by the name of the special method, and the operator of each.
 COMPARING = ("eq", "ne", "lt", "gt", "le", "ge")
 SIGNS = {
@@ -44,7 +42,7 @@ def signs(
     """The special methods of Python's signs: in order, reflected, in place. Those that compare reflect each other."""
     found: dict[str, Callable[..., Any]] = {}
     for sign, name in (SIGNS | {name: name for name in COMPARING}).items():
-        function = own(functions[name])  # what Python calls has two operands
+        function = functions[name]
         found[f"__{sign}__"] = _sign(function, binary)
         if sign in SIGNS:
             found[f"__r{sign}__"] = _reflected_sign(function, binary)

@@ -15,17 +15,13 @@ import numpy as np
 from pynested import operators as ops
 from pynested.autograd import Array
 from pynested.autograd.arguments.shapes import several
+from pynested.autograd.dispatch import method
 from pynested.backends.errors import ArgumentError, DTypeError, named_type
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import DType, Index, IntsLike
 from pynested.operators.movement import views
 from pynested.operators.movement.reshaping import expanded
 from pynested.operators.writing import assign, random_numbers, write
-
-from .binding import own, take_whatever_comes
-
-take_whatever_comes(getattr(ops, name) for name in ops.__all__)
-_NEG, _CLONE, _ABS, _GETITEM = map(own, (ops.neg, ops.clone, ops.abs, ops.getitem))  # of what Python itself binds
 
 _OPERANDS = frozenset((Array, NestedArray, int, float, bool, complex, np.ndarray))
 _OPERANDS_TOO = (np.generic, np.ndarray, int, float, complex)  # and what is derived from them
@@ -63,10 +59,10 @@ class Methods:
     __slots__ = ()
 
     # fmt: off
-    def __neg__(self: Any) -> Self: return _NEG(self)
-    def __pos__(self: Any) -> Self: return _CLONE(self)
-    def __abs__(self: Any) -> Self: return _ABS(self)
-    def __getitem__(self: Any, index: Index) -> NestedArray | Array: return _GETITEM(self, index)
+    def __neg__(self: Any) -> Self: return ops.neg(self)
+    def __pos__(self: Any) -> Self: return ops.clone(self)
+    def __abs__(self: Any) -> Self: return ops.abs(self)
+    def __getitem__(self: Any, index: Index) -> NestedArray | Array: return ops.getitem(self, index)
     def __setitem__(self: Any, index: Index, value: Any) -> None: assign(self, index, value)
     # fmt: on
 
@@ -99,15 +95,18 @@ class Methods:
         made: Any = expanded(self, sizes) if isinstance(self, NestedArray) else views.broadcast_to(self, sizes)
         return made
 
+    @method
     def astype(self: Any, dtype: DType) -> Self:
         """A copy in another dtype: NumPy's name for ``to(dtype=dtype)``, which copies only where something changes."""
         made = ops.to(self, dtype=dtype)
         return ops.clone(made) if _memory(made) is _memory(self) else made
 
+    @method
     def copy_(self: Any, source: Any) -> Self:
         """Write the values of ``source``, which broadcasts, into the array."""
         return write(self, "copy", source)
 
+    @method
     def fill_(self: Any, value: Any) -> Self:
         """Write ``value`` everywhere."""
         return write(self, "fill", value)
@@ -116,10 +115,12 @@ class Methods:
         """Write zeros everywhere."""
         return write(self, "zero", 0)
 
+    @method
     def uniform_(self: Any, low: float = 0.0, high: float = 1.0, generator: np.random.Generator | None = None) -> Self:
         """Write uniform random numbers from [low, high); see `pynested.uniform_`."""
         return random_numbers.uniform_(self, low, high, generator)
 
+    @method
     def normal_(self: Any, mean: float = 0.0, std: float = 1.0, generator: np.random.Generator | None = None) -> Self:
         """Write random numbers with a normal distribution; see `pynested.normal_`."""
         return random_numbers.normal_(self, mean, std, generator)
@@ -136,10 +137,12 @@ class NestedMethods:
 
     __slots__ = ()
 
+    @method
     def narrow(self: Any, dim: int, start: IntsLike = 0, length: IntsLike | None = None) -> NestedArray:
         """Of each component that ``start`` and ``length`` name; see `pynested.narrow`."""
         return ops.narrow(self, dim, start, length)
 
+    @method
     def to_padded_array(
         self: Any, padding: float, output_size: Sequence[int] | None = None, out: Array | None = None
     ) -> Array:
@@ -156,14 +159,17 @@ class DenseMethods:
 
     __slots__ = ()
 
+    @method
     def narrow(self: Any, dim: int, start: int, length: int) -> Array:
         """A view of ``length`` entries of dimension ``dim``, from ``start`` on."""
         return views.narrowed(self, dim, start, length)
 
+    @method
     def as_strided(self: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int = 0) -> Array:
         """A view with other sizes and strides, in elements, of a contiguous array; read-only where places repeat."""
         return views.as_strided(self, size, stride, storage_offset)
 
+    @method
     def broadcast_to(self: Any, shape: Sequence[int]) -> Array:
         """A read-only view repeated to ``shape``."""
         return views.broadcast_to(self, shape)

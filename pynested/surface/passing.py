@@ -31,8 +31,6 @@ from pynested.autograd.any_array import AnyArray
 from pynested.backends.forking import Lock
 from pynested.nested.array import NestedArray
 
-from .binding import code_of, copied, own, take_whatever_comes
-
 Watcher = Callable[["Call"], Any]
 PUBLIC: dict[str, FunctionType] = {}  # the functions by their names; `pynested` itself fills it
 FUNCTION, METHOD, ATTRIBUTE, SETTING, STEP = "function", "method", "attribute", "setting", "step"
@@ -166,26 +164,19 @@ class Point:
     watchers = 0
 
     def __init__(self, name: str, kind: str, public: FunctionType) -> None:
-        self.name, self.kind, self.public, self.code = name, kind, public, own(public).__code__
-        self.codes: dict[Any, CodeType] = {
-            one: one.__code__ for one in (public, own(public))
-        }  # Python's signs call the second
-        self.function, self.signature = copied(own(public)), inspect.signature(public)
-        if len(self.codes) > 1:
-            take_whatever_comes([self.function])
+        self.name, self.kind, self.public, self.code = name, kind, public, public.__code__
+        self.function, self.signature = copied(public), inspect.signature(public)
         self.function.__signature__ = self.signature  # type: ignore[attr-defined]
         self.gate = code_of("*args, **kwargs", "return point.passed(args, kwargs)", self.code, point=self)
 
     def open(self) -> None:
         """Put the gate in the place of the code."""
-        for function in self.codes:
-            function.__signature__ = self.signature
-            function.__code__ = self.gate
+        self.public.__signature__ = self.signature  # type: ignore[attr-defined]
+        self.public.__code__ = self.gate
 
     def close(self) -> None:
         """Put the code back."""
-        for function, code in self.codes.items():
-            function.__code__ = code
+        self.public.__code__ = self.code
 
     def passed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the watchers of this thread make of a call, if there are any."""
@@ -259,3 +250,53 @@ def _points_of(kind: type, members: Mapping[str, Any], seen: set[int]) -> Iterat
             seen.add(id(member))
             called = member.__name__  # ``add_``, which is ``__iadd__`` too
             yield Point(called if kind is AnyArray else f"{kind.__name__}.{called}", METHOD, member)
+
+
+def copied(function: FunctionType) -> FunctionType:
+    """Another function object of the same code, defaults, closure, names and attributes."""
+    made = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    for name in ("__kwdefaults__", "__qualname__", "__module__", "__doc__", "__annotations__"):
+        setattr(made, name, getattr(function, name))
+    vars(made).update(vars(function))
+    return made
+
+
+def code_of(parameters: str, body: str, like: CodeType, **objects: Any) -> CodeType:
+    """The code of a function of one line, to be put into one whose code is ``like`` this.
+
+    That function's closure stays, so the code has to have its variables, though it does not look at them. ``objects``
+    are known in the body by their names.
+    """
+    first = "; ".join(f"{name} = {name!r}" for name in objects)
+    made = _compiled(f"def words({parameters}): {first}; {body}", like.co_freevars)
+    constants = tuple(objects.get(one, one) if isinstance(one, str) else one for one in made.co_consts)
+    return made.replace(
+        co_consts=constants, co_name=like.co_name, co_qualname=like.co_qualname, co_linetable=_in_first_line(made)
+    )
+
+
+def _in_first_line(code: CodeType) -> bytes:
+    """The table of lines of a code that lies in its first line, in no column.
+
+    An entry is for up to 8 words of 2 bytes. Python writes past its own memory where a table is longer than its code.
+    """
+    whole, rest = divmod(len(code.co_code) // 2, 8)
+    sizes = [8] * whole + [rest] * bool(rest)
+    return b"".join(bytes([0b1_1101_000 | size - 1, 0]) for size in sizes)
+
+
+@cache
+def _compiled(text: str, variables: tuple[str, ...]) -> CodeType:
+    """The code of the function in ``text``, which is inside another that has the ``variables``."""
+    outer = compile(f"def outer({', '.join(variables)}):\n {'; '.join([text, *variables])}", "<words>", "exec")
+    (made,) = (one for one in _codes(outer) if one.co_name == "words")
+    return made
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield one
+            yield from _codes(one)

@@ -19,7 +19,6 @@ from pynested.nested.show import as_text
 from pynested.operators.writing import overwrite
 
 from . import numpy_functions
-from .binding import is_called_by_name, take_whatever_comes
 from .derived import in_place, methods, signs
 from .methods import DenseMethods, Methods, NestedMethods, binary
 from .missing import say_what_is_missing, without_missing
@@ -99,10 +98,6 @@ def _unpickled(kind: Any, data: Array, structure: Any) -> NestedArray:
 
 
 _FUNCTIONS = {name: getattr(operators, name) for name in operators.__all__}
-# Python itself binds what it calls, and facts (``x.size(0)``) cost less than to take whatever comes would.
-for _methods in (Methods, NestedMethods, DenseMethods):
-    take_whatever_comes(filter(is_called_by_name, vars(_methods).values()))
-take_whatever_comes([Array.backward, NestedArray.backward, Array.requires_grad_, NestedArray.requires_grad_])
 _UFUNCS = ufuncs(_FUNCTIONS)
 _WRITTEN = in_place(_FUNCTIONS, overwrite)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from pynested import spec
 from pynested.autograd import Array, array
+from pynested.autograd.dispatch import operator
 from pynested.autograd.rules.rule import RULES, Verb
 from pynested.backends import devices
 from pynested.backends.errors import ArgumentError, PynestedError
@@ -66,6 +67,7 @@ def _cell(chosen: Choice) -> str:
     return f"{chosen.file}:{chosen.line}" if chosen.line is not None else chosen.by
 
 
+@operator
 def dispatch_table(operator: str) -> DispatchTable:
     """Which verbs an operator comes to in each layout, and where those stand for each device.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pynested.autograd.dispatch import operator
 from pynested.backends.memory import kept_bytes, tally
 from pynested.backends.storage import Storage
 
@@ -45,6 +46,7 @@ class Usage:
     __repr__ = __str__
 
 
+@operator
 def memory() -> Usage:
     """What is live, at its peak, kept and reused, at this moment; storages are searched for among all objects.
 

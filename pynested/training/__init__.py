@@ -13,13 +13,9 @@ in the dtype of each parameter. `pn.save` and `pn.load` keep a dict of parameter
 
 from __future__ import annotations
 
-from pynested.surface.binding import take_whatever_comes
-
 from .batches import batches
 from .schedules import constant, cosine, linear
 from .state_dicts import from_state_dict
 from .steps import adam, adamw, clip_by_norm, sgd
 
 __all__ = ["adam", "adamw", "batches", "clip_by_norm", "constant", "cosine", "from_state_dict", "linear", "sgd"]
-
-take_whatever_comes(globals()[name] for name in __all__)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pynested.autograd.arguments.shapes import canonical_int
+from pynested.autograd.dispatch import method
 from pynested.backends.errors import ArgumentError
 from pynested.nested.array import NestedArray
 from pynested.structure.metadata import check_lengths, integers
@@ -15,6 +16,7 @@ from pynested.structure.metadata import check_lengths, integers
 Ints = NDArray[np.int64]
 
 
+@method
 def batches(
     lengths: Sequence[int] | Ints,
     *,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from pynested.autograd.dispatch import method
 from pynested.backends.errors import ArgumentError
 
 Schedule = Callable[[int], float]
 
 
+@method
 def constant(rate: float, *, warmup: int = 0) -> Schedule:
     """``rate`` at every step, after ``warmup`` steps that lead up to it in equal parts.
 
@@ -22,6 +24,7 @@ def constant(rate: float, *, warmup: int = 0) -> Schedule:
     return _schedule("constant", rate, 0, warmup, lambda done: 1.0)
 
 
+@method
 def linear(rate: float, steps: int, *, warmup: int = 0, end: float = 0.0) -> Schedule:
     """From ``rate`` in a straight line down to ``end`` times ``rate`` at step ``steps``, and so on from there.
 
@@ -34,6 +37,7 @@ def linear(rate: float, steps: int, *, warmup: int = 0, end: float = 0.0) -> Sch
     return _schedule("linear", rate, steps, warmup, lambda done: end + (1 - end) * (1 - done))
 
 
+@method
 def cosine(rate: float, steps: int, *, warmup: int = 0, end: float = 0.0) -> Schedule:
     """From ``rate`` along half a cosine down to ``end`` times ``rate`` at step ``steps``, and so on from there.
 

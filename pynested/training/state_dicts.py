@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from pynested.autograd import Array
+from pynested.autograd.call_errors import check_flags
+from pynested.autograd.dispatch import method
 from pynested.backends.errors import ArgumentError, named_type
 from pynested.interchange import from_torch
 
 
+@method
 def from_state_dict(state: Mapping[str, Any], *, requires_grad: bool = True) -> dict[str, Array]:
     """The parameters of a module of PyTorch by their names, copied: ``from_state_dict(module.state_dict())``.
 
@@ -37,6 +40,7 @@ def from_state_dict(state: Mapping[str, Any], *, requires_grad: bool = True) -> 
     >>> sorted(weights)  # doctest: +SKIP
     ['bias', 'weight']
     """
+    check_flags("from_state_dict", requires_grad=requires_grad)
     if not isinstance(state, Mapping):
         raise ArgumentError(f"from_state_dict: takes what module.state_dict() gives, not {named_type(state)}.")
     found: dict[str, Array] = {}

@@ -10,6 +10,8 @@ import numpy as np
 
 from pynested import operators as ops
 from pynested.autograd import Array, no_grad
+from pynested.autograd.call_errors import check_flags
+from pynested.autograd.dispatch import method
 from pynested.backends.errors import ArgumentError
 from pynested.backends.host import to_host
 
@@ -31,6 +33,7 @@ class Moments(NamedTuple):
     squares: list[Array]
 
 
+@method
 def sgd(
     parameters: Any,
     gradients: Any,
@@ -85,6 +88,7 @@ def sgd(
     >>> w
     array([0.5, 1. ], requires_grad=True)
     """
+    check_flags("sgd", nesterov=nesterov)
     check_numbers("sgd", learning_rate=learning_rate, momentum=momentum, weight_decay=weight_decay)
     if nesterov and not momentum:
         raise ArgumentError("sgd: nesterov looks ahead along the velocity, so momentum must be above 0.")
@@ -101,6 +105,7 @@ def sgd(
     return rebuild(stepped(arrays, step)), Momentum(velocities)
 
 
+@method
 def adam(
     parameters: Any,
     gradients: Any,
@@ -154,6 +159,7 @@ def adam(
     return _adam("adam", parameters, gradients, state, learning_rate, betas, eps, weight_decay)
 
 
+@method
 def adamw(
     parameters: Any,
     gradients: Any,
@@ -213,6 +219,7 @@ def _adam(
     return rebuild(stepped(arrays, step)), Moments(steps, means, squares)
 
 
+@method
 def clip_by_norm(gradients: Any, most: float) -> tuple[Any, float]:
     """Gradients scaled so that their norm, over all of them together, is at most ``most``; and what it was.
 

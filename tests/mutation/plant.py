@@ -157,7 +157,6 @@ def _resolve(row: Row) -> Iterator[tuple[Any, Plant]]:
     import pynested as pn
     from pynested.autograd.rules.rule import RULES
     from pynested.backends import get_backend
-    from pynested.surface.binding import own
 
     kind = next((kind for kind in NAMES if kind in row), None)
     if kind is None:
@@ -185,8 +184,7 @@ def _resolve(row: Row) -> Iterator[tuple[Any, Plant]]:
         original = getattr(holder, attribute, None)
         if original is None or not name.startswith("pn."):
             raise FaultError(f"no public function {name!r}.")
-        for function in dict.fromkeys((original, own(original))):
-            yield function, lambda original, undo: _replaced(original, replacement, undo)
+        yield original, lambda original, undo: _replaced(original, replacement, undo)
 
 
 def _evaluated(row: Row) -> Callable[..., Any]:

@@ -7,6 +7,8 @@ from typing import overload
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.call_errors import check_flags
+from pynested.autograd.dispatch import operator
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dense, Operand
 
@@ -76,6 +78,7 @@ def scaled_dot_product_attention(
     *,
     generator: np.random.Generator | None = None,
 ) -> NestedArray | Array: ...
+@operator
 def scaled_dot_product_attention(
     query: Operand,
     key: Operand,
@@ -147,6 +150,7 @@ def scaled_dot_product_attention(
     (array([[1.],
            [2.]]), array([[5.]]))
     """
+    check_flags("scaled_dot_product_attention", is_causal=is_causal, enable_gqa=enable_gqa)
     asked = Asked(dropout_p, is_causal, scale, enable_gqa, generator)
     result: NestedArray | Array = attended(query, key, value, attn_mask, asked)[0]
     return result

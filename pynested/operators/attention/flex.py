@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal, overload
 
 from pynested.autograd import Array
+from pynested.autograd.call_errors import check_flags
+from pynested.autograd.dispatch import operator
 from pynested.autograd.numbers import canonical_flag, in_words
 from pynested.autograd.rules import attention as of_heads
 from pynested.autograd.rules import movement as moves
@@ -78,6 +80,7 @@ def flex_attention(
     *,
     return_aux: None = None,
 ) -> Any: ...
+@operator
 def flex_attention(
     query: Operand,
     key: Operand,
@@ -154,6 +157,7 @@ def flex_attention(
     >>> slope.grad
     array([0.375])
     """
+    check_flags("flex_attention", enable_gqa=enable_gqa, return_lse=return_lse)
     if score_mod is not None:
         function_of(NAME, "score_mod", score_mod, SCORE)
     if block_mask is not None and not isinstance(block_mask, BlockMask):

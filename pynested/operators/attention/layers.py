@@ -7,6 +7,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from pynested.autograd.call_errors import check_flags
+from pynested.autograd.dispatch import operator
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
 from pynested.components.mapping import check_devices
 from pynested.nested.array import NestedArray
@@ -69,6 +71,7 @@ class Layer(NamedTuple):
         return dropout(x, self.dropout_p, generator=self.generator) if self.dropout_p else x
 
 
+@operator
 def transformer_encoder_layer(
     src: Rows,
     parameters: Mapping[str, Any],
@@ -134,6 +137,7 @@ def transformer_encoder_layer(
     (array([[-1.,  1.]]), array([[ 1., -1.],
            [-1.,  1.]]))
     """
+    check_flags("transformer_encoder_layer", is_causal=is_causal, norm_first=norm_first)
     op = "transformer_encoder_layer"
     (rows,) = rows_of(op, src=src)
     layer = _layer(op, [rows, src_mask], parameters, ["self_attn"], num_heads, norm_first, activation, dropout_p,
@@ -142,6 +146,7 @@ def transformer_encoder_layer(
     return made
 
 
+@operator
 def transformer_decoder_layer(
     tgt: Rows,
     memory: Any,
@@ -204,6 +209,12 @@ def transformer_decoder_layer(
     (array([[-1.,  1.]]), array([[ 1., -1.],
            [-1.,  1.]]))
     """
+    check_flags(
+        "transformer_decoder_layer",
+        tgt_is_causal=tgt_is_causal,
+        memory_is_causal=memory_is_causal,
+        norm_first=norm_first,
+    )
     op = "transformer_decoder_layer"
     rows, remembered = rows_of(op, tgt=tgt, memory=memory)
     width, other = width_of(rows), width_of(remembered)

@@ -11,6 +11,7 @@ from pynested.autograd import Array, no_grad
 from pynested.autograd.arguments.shapes import possible_shape
 from pynested.autograd.array import raw
 from pynested.autograd.default_device import chosen_device
+from pynested.autograd.dispatch import operator
 from pynested.autograd.numbers import in_words
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
@@ -30,6 +31,7 @@ BlockSize: TypeAlias = int | tuple[int, int]
 MOST_PAIRS = 1 << 20  # that a function is asked about at a time
 
 
+@operator
 def create_block_mask(
     mask_mod: MaskMod,
     B: int | None,
@@ -84,6 +86,7 @@ def _sizes(op: str, **given: int | None) -> list[int]:
     return list(possible_shape(op, tuple(found)))
 
 
+@operator
 def create_mask(
     mod_fn: ScoreMod | MaskMod, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: str | None = None
 ) -> Array:
@@ -146,6 +149,7 @@ def create_nested_block_mask(
 ) -> BlockMask: ...
 @overload
 def create_nested_block_mask(mask_mod: MaskMod, B: int | None, H: int | None, q_nt: NestedArray, /) -> BlockMask: ...
+@operator
 def create_nested_block_mask(mask_mod: MaskMod, q_nt: Any, kv_nt: Any = None, BLOCK_SIZE: Any = 128) -> BlockMask:
     """Which blocks of queries and keys a function of pairs leaves empty, for each component: ``(B, H, *, E)``.
 

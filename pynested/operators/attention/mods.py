@@ -12,6 +12,7 @@ import numpy as np
 
 from pynested.autograd import Array, no_grad
 from pynested.autograd.array import raw
+from pynested.autograd.dispatch import operator
 from pynested.autograd.numbers import in_words
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, IndexOutOfRange, ShapeError, named_type
 from pynested.backends.host import from_host
@@ -136,6 +137,7 @@ def _of(block: Block) -> str:
     return f"in component {block.component}, queries {queries.start} to {queries.stop - 1}, keys {first} to {last}"
 
 
+@operator
 def noop_mask(b: Array, h: Array, q_idx: Array, kv_idx: Array) -> Array:
     """The function of masks by which all pairs meet.
 
@@ -157,6 +159,7 @@ def noop_mask(b: Array, h: Array, q_idx: Array, kv_idx: Array) -> Array:
     return found
 
 
+@operator
 def and_masks(*mask_mods: MaskMod) -> MaskMod:
     """A function of masks that is true where all of these are; of none, everywhere.
 
@@ -187,6 +190,7 @@ def and_masks(*mask_mods: MaskMod) -> MaskMod:
     return _joined("and_masks", mask_mods, and_, eq)
 
 
+@operator
 def or_masks(*mask_mods: MaskMod) -> MaskMod:
     """A function of masks that is true where any of these is; of none, nowhere.
 

@@ -9,6 +9,8 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import device_of, operand
 from pynested.autograd.arguments.shapes import canonical_int
+from pynested.autograd.call_errors import check_flags
+from pynested.autograd.dispatch import operator
 from pynested.autograd.numbers import in_words
 from pynested.backends.errors import ArgumentError
 from pynested.components.mapping import check_devices
@@ -74,6 +76,7 @@ def multi_head_attention(
     v_proj_weight: Dense | None = None,
     generator: np.random.Generator | None = None,
 ) -> Any: ...
+@operator
 def multi_head_attention(
     query: Operand,
     key: Operand,
@@ -149,6 +152,12 @@ def multi_head_attention(
     (array([[1. , 0. ],
            [0.5, 0.5]]), array([[1.]]))
     """
+    check_flags(
+        "multi_head_attention",
+        is_causal=is_causal,
+        need_weights=need_weights,
+        average_attn_weights=average_attn_weights,
+    )
     rows = rows_of(NAME, query=query, key=key, value=value)
     heads, width = canonical_int(NAME, "num_heads", num_heads), width_of(rows[0])
     if heads < 1 or width % heads:

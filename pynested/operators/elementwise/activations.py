@@ -6,6 +6,7 @@ from typing import Any, overload
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import elementwise as of_elements
 from pynested.autograd.rules.movement import copy
 from pynested.backends.errors import ArgumentError
@@ -24,6 +25,7 @@ def clamp(self: Plain, min: Plain | None = None, max: Plain | None = None) -> Ar
 def clamp(self: NestedArray, min: Operand | None = None, max: Operand | None = None) -> NestedArray: ...
 @overload
 def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None) -> Joined: ...
+@operator
 def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None) -> Joined:
     """Each element, but at least ``min`` and at most ``max``: ``(B, *, D) -> (B, *, D)``.
 
@@ -67,6 +69,7 @@ def clamp(self: Operand, min: Operand | None = None, max: Operand | None = None)
     return of_dense(self, *bounds.values())
 
 
+@operator
 def relu(self: Kind) -> Kind:
     """``max(x, 0)`` of each element: ``(B, *, D) -> (B, *, D)``.
 
@@ -83,6 +86,7 @@ def relu(self: Kind) -> Kind:
     return apply_rule("relu", of_elements.relu, self, BOOLS)
 
 
+@operator
 def gelu(self: Kind, approximate: str = "none") -> Kind:
     """``x`` times the probability that a standard normal number is below ``x``: ``(B, *, D) -> (B, *, D)``.
 
@@ -117,6 +121,7 @@ def gelu(self: Kind, approximate: str = "none") -> Kind:
     return apply_rule("gelu", _GELU[approximate], self, BOOLS + INTEGERS)
 
 
+@operator
 def silu(self: Kind) -> Kind:
     """``x / (1 + exp(-x))`` of each element: ``(B, *, D) -> (B, *, D)``.
 

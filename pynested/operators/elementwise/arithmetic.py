@@ -13,6 +13,7 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array, device_of
+from pynested.autograd.dispatch import operator
 from pynested.autograd.numbers import canonical_number, in_words, scalar, weak_dtype
 from pynested.autograd.rules import elementwise as of_elements
 from pynested.autograd.rules.kinds import same_device
@@ -78,6 +79,7 @@ def add(self: Plain, other: Plain, *, alpha: float = 1) -> Array: ...
 def add(self: NestedArray, other: Operand, *, alpha: float = 1) -> NestedArray: ...
 @overload
 def add(self: Operand, other: NestedArray, *, alpha: float = 1) -> NestedArray: ...
+@operator
 def add(self: Operand, other: Operand, *, alpha: float = 1) -> Joined:
     """``self + alpha * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
@@ -121,6 +123,7 @@ def sub(self: Plain, other: Plain, *, alpha: float = 1) -> Array: ...
 def sub(self: NestedArray, other: Operand, *, alpha: float = 1) -> NestedArray: ...
 @overload
 def sub(self: Operand, other: NestedArray, *, alpha: float = 1) -> NestedArray: ...
+@operator
 def sub(self: Operand, other: Operand, *, alpha: float = 1) -> Joined:
     """``self - alpha * other``: ``(B, *, D), (B, *, D) -> (B, *, D)``.
 
@@ -158,6 +161,7 @@ def sub(self: Operand, other: Operand, *, alpha: float = 1) -> Joined:
     return _subtracted(self, other, alpha)
 
 
+@operator
 def neg(self: Kind) -> Kind:
     """``-self``: ``(B, *, D) -> (B, *, D)``.
 
@@ -174,6 +178,7 @@ def neg(self: Kind) -> Kind:
     return apply_rule("neg", of_elements.neg, self, BOOLS)
 
 
+@operator
 def abs(self: Kind) -> Kind:
     """``|self|``: ``(B, *, D) -> (B, *, D)``.
 
@@ -190,6 +195,7 @@ def abs(self: Kind) -> Kind:
     return apply_rule("abs", of_elements.abs_, self)
 
 
+@operator
 def sgn(self: Kind) -> Kind:
     """-1, 0 or 1 as an element is below, equal to or above 0: ``(B, *, D) -> (B, *, D)``.
 

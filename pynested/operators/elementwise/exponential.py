@@ -6,11 +6,13 @@ Shapes, dtypes and gradients are as `pynested.operators.elementwise` says. Value
 
 from __future__ import annotations
 
+from pynested.autograd.dispatch import operator
 from pynested.nested.operands import Kind
 
 from .operands import apply_function
 
 
+@operator
 def exp(self: Kind) -> Kind:
     """Return ``e**x`` of each element: ``(B, *, D) -> (B, *, D)``.
 
@@ -27,6 +29,7 @@ def exp(self: Kind) -> Kind:
     return apply_function("exp", self)
 
 
+@operator
 def exp2(self: Kind) -> Kind:
     """Return ``2**x`` of each element: ``(B, *, D) -> (B, *, D)``.
 
@@ -43,6 +46,7 @@ def exp2(self: Kind) -> Kind:
     return apply_function("exp2", self)
 
 
+@operator
 def expm1(self: Kind) -> Kind:
     """Return ``e**x - 1`` of each element, accurate for small x: ``(B, *, D) -> (B, *, D)``.
 
@@ -59,6 +63,7 @@ def expm1(self: Kind) -> Kind:
     return apply_function("expm1", self)
 
 
+@operator
 def log(self: Kind) -> Kind:
     """Return the natural logarithm of each element: ``(B, *, D) -> (B, *, D)``.
 
@@ -76,6 +81,7 @@ def log(self: Kind) -> Kind:
     return apply_function("log", self)
 
 
+@operator
 def log2(self: Kind) -> Kind:
     """Return the logarithm to base 2 of each element: ``(B, *, D) -> (B, *, D)``.
 
@@ -93,6 +99,7 @@ def log2(self: Kind) -> Kind:
     return apply_function("log2", self)
 
 
+@operator
 def log10(self: Kind) -> Kind:
     """Return the logarithm to base 10 of each element: ``(B, *, D) -> (B, *, D)``.
 
@@ -110,6 +117,7 @@ def log10(self: Kind) -> Kind:
     return apply_function("log10", self)
 
 
+@operator
 def log1p(self: Kind) -> Kind:
     """Return ``log(1 + x)`` of each element, accurate for small x: ``(B, *, D) -> (B, *, D)``.
 
@@ -126,6 +134,7 @@ def log1p(self: Kind) -> Kind:
     return apply_function("log1p", self)
 
 
+@operator
 def sqrt(self: Kind) -> Kind:
     """Return the square root of each element: ``(B, *, D) -> (B, *, D)``.
 
@@ -143,6 +152,7 @@ def sqrt(self: Kind) -> Kind:
     return apply_function("sqrt", self)
 
 
+@operator
 def cbrt(self: Kind) -> Kind:
     """Return the real cube root of each element: ``(B, *, D) -> (B, *, D)``.
 
@@ -159,6 +169,7 @@ def cbrt(self: Kind) -> Kind:
     return apply_function("cbrt", self)
 
 
+@operator
 def rsqrt(self: Kind) -> Kind:
     """Return ``1 / sqrt(x)`` of each element: ``(B, *, D) -> (B, *, D)``.
 
@@ -175,6 +186,7 @@ def rsqrt(self: Kind) -> Kind:
     return apply_function("rsqrt", self)
 
 
+@operator
 def square(self: Kind) -> Kind:
     """Return ``x * x`` of each element: ``(B, *, D) -> (B, *, D)``.
 
@@ -191,6 +203,7 @@ def square(self: Kind) -> Kind:
     return apply_function("square", self)
 
 
+@operator
 def reciprocal(self: Kind) -> Kind:
     """Return ``1 / x`` of each element: ``(B, *, D) -> (B, *, D)``.
 
@@ -207,6 +220,7 @@ def reciprocal(self: Kind) -> Kind:
     return apply_function("reciprocal", self)
 
 
+@operator
 def sigmoid(self: Kind) -> Kind:
     """Return ``1 / (1 + exp(-x))`` of each element: ``(B, *, D) -> (B, *, D)``.
 
@@ -223,6 +237,7 @@ def sigmoid(self: Kind) -> Kind:
     return apply_function("sigmoid", self)
 
 
+@operator
 def erf(self: Kind) -> Kind:
     """Return the error function of each element: ``(B, *, D) -> (B, *, D)``.
 
@@ -239,6 +254,7 @@ def erf(self: Kind) -> Kind:
     return apply_function("erf", self)
 
 
+@operator
 def erfc(self: Kind) -> Kind:
     """Return ``1 - erf(x)`` of each element, accurate for large x: ``(B, *, D) -> (B, *, D)``.
 

@@ -6,11 +6,13 @@ Shapes, dtypes and gradients are as `pynested.operators.elementwise` says. Value
 
 from __future__ import annotations
 
+from pynested.autograd.dispatch import operator
 from pynested.nested.operands import Kind
 
 from .operands import apply_function
 
 
+@operator
 def floor(self: Kind) -> Kind:
     """Round each element down, to the greatest integer not above it: ``(B, *, D) -> (B, *, D)``.
 
@@ -27,6 +29,7 @@ def floor(self: Kind) -> Kind:
     return apply_function("floor", self)
 
 
+@operator
 def ceil(self: Kind) -> Kind:
     """Round each element up, to the least integer not below it: ``(B, *, D) -> (B, *, D)``.
 
@@ -43,6 +46,7 @@ def ceil(self: Kind) -> Kind:
     return apply_function("ceil", self)
 
 
+@operator
 def round(self: Kind) -> Kind:
     """Round each element to the nearest integer, of two to the even one: ``(B, *, D) -> (B, *, D)``.
 
@@ -59,6 +63,7 @@ def round(self: Kind) -> Kind:
     return apply_function("round", self)
 
 
+@operator
 def trunc(self: Kind) -> Kind:
     """Round each element towards 0: ``(B, *, D) -> (B, *, D)``.
 
@@ -75,6 +80,7 @@ def trunc(self: Kind) -> Kind:
     return apply_function("trunc", self)
 
 
+@operator
 def isnan(self: Kind) -> Kind:
     """Return whether each element is NaN: ``(B, *, D) -> (B, *, D)``.
 
@@ -90,6 +96,7 @@ def isnan(self: Kind) -> Kind:
     return apply_function("isnan", self)
 
 
+@operator
 def isinf(self: Kind) -> Kind:
     """Return whether each element is inf or -inf: ``(B, *, D) -> (B, *, D)``.
 
@@ -105,6 +112,7 @@ def isinf(self: Kind) -> Kind:
     return apply_function("isinf", self)
 
 
+@operator
 def isfinite(self: Kind) -> Kind:
     """Return whether each element is finite: ``(B, *, D) -> (B, *, D)``.
 

@@ -6,11 +6,13 @@ Shapes, dtypes and gradients are as `pynested.operators.elementwise` says. Value
 
 from __future__ import annotations
 
+from pynested.autograd.dispatch import operator
 from pynested.nested.operands import Kind
 
 from .operands import apply_function
 
 
+@operator
 def sin(self: Kind) -> Kind:
     """Return the sine of each element, in radians: ``(B, *, D) -> (B, *, D)``.
 
@@ -27,6 +29,7 @@ def sin(self: Kind) -> Kind:
     return apply_function("sin", self)
 
 
+@operator
 def cos(self: Kind) -> Kind:
     """Return the cosine of each element, in radians: ``(B, *, D) -> (B, *, D)``.
 
@@ -43,6 +46,7 @@ def cos(self: Kind) -> Kind:
     return apply_function("cos", self)
 
 
+@operator
 def tan(self: Kind) -> Kind:
     """Return the tangent of each element, in radians: ``(B, *, D) -> (B, *, D)``.
 
@@ -59,6 +63,7 @@ def tan(self: Kind) -> Kind:
     return apply_function("tan", self)
 
 
+@operator
 def asin(self: Kind) -> Kind:
     """Return the arc sine of each element: ``(B, *, D) -> (B, *, D)``.
 
@@ -76,6 +81,7 @@ def asin(self: Kind) -> Kind:
     return apply_function("asin", self)
 
 
+@operator
 def acos(self: Kind) -> Kind:
     """Return the arc cosine of each element: ``(B, *, D) -> (B, *, D)``.
 
@@ -93,6 +99,7 @@ def acos(self: Kind) -> Kind:
     return apply_function("acos", self)
 
 
+@operator
 def atan(self: Kind) -> Kind:
     """Return the arc tangent of each element: ``(B, *, D) -> (B, *, D)``.
 
@@ -109,6 +116,7 @@ def atan(self: Kind) -> Kind:
     return apply_function("atan", self)
 
 
+@operator
 def sinh(self: Kind) -> Kind:
     """Return the hyperbolic sine of each element: ``(B, *, D) -> (B, *, D)``.
 
@@ -125,6 +133,7 @@ def sinh(self: Kind) -> Kind:
     return apply_function("sinh", self)
 
 
+@operator
 def cosh(self: Kind) -> Kind:
     """Return the hyperbolic cosine of each element: ``(B, *, D) -> (B, *, D)``.
 
@@ -141,6 +150,7 @@ def cosh(self: Kind) -> Kind:
     return apply_function("cosh", self)
 
 
+@operator
 def tanh(self: Kind) -> Kind:
     """Return the hyperbolic tangent of each element: ``(B, *, D) -> (B, *, D)``.
 
@@ -157,6 +167,7 @@ def tanh(self: Kind) -> Kind:
     return apply_function("tanh", self)
 
 
+@operator
 def asinh(self: Kind) -> Kind:
     """Return the inverse hyperbolic sine of each element: ``(B, *, D) -> (B, *, D)``.
 
@@ -173,6 +184,7 @@ def asinh(self: Kind) -> Kind:
     return apply_function("asinh", self)
 
 
+@operator
 def acosh(self: Kind) -> Kind:
     """Return the inverse hyperbolic cosine of each element: ``(B, *, D) -> (B, *, D)``.
 
@@ -189,6 +201,7 @@ def acosh(self: Kind) -> Kind:
     return apply_function("acosh", self)
 
 
+@operator
 def atanh(self: Kind) -> Kind:
     """Return the inverse hyperbolic tangent of each element: ``(B, *, D) -> (B, *, D)``.
 
@@ -206,6 +219,7 @@ def atanh(self: Kind) -> Kind:
     return apply_function("atanh", self)
 
 
+@operator
 def deg2rad(self: Kind) -> Kind:
     """Convert each element from degrees to radians, ``x * pi / 180``: ``(B, *, D) -> (B, *, D)``.
 

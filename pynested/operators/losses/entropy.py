@@ -8,6 +8,7 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import together
+from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.dtypes import computing_dtype, is_half
@@ -21,6 +22,7 @@ from pynested.tables.dtypes import floating
 from .rows import check_reduction, checked_options, outside, prepared, reduced, row_losses
 
 
+@operator
 def cross_entropy(
     self: Operand,
     target: Operand,

@@ -7,6 +7,7 @@ from typing import overload
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import together
 from pynested.autograd.arguments.shapes import canonical_int
+from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules.elementwise import where
 from pynested.backends.errors import DTypeError, IndexOutOfRange, ShapeError
@@ -22,6 +23,7 @@ from .rows import numbers, outside
 def embedding(indices: Plain, weight: Dense, padding_idx: int | None = None) -> Array: ...
 @overload
 def embedding(indices: NestedArray, weight: Dense, padding_idx: int | None = None) -> NestedArray: ...
+@operator
 def embedding(indices: Operand, weight: Dense, padding_idx: int | None = None) -> NestedArray | Array:
     """Each index is replaced by that row of ``weight``: ``(B, *), (V, E) -> (B, *, E)``.
 

@@ -8,6 +8,7 @@ from typing import Any
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array
 from pynested.autograd.arguments.shapes import canonical_dim, canonical_dims, canonical_order, possible_ndim
+from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import DimensionError, ShapeError
 from pynested.components.shapes import named_instead
@@ -27,6 +28,7 @@ def component_dim(name: str, dim: Any, ndim: int) -> int:
     return at
 
 
+@operator
 def transpose(self: Kind, dim0: int, dim1: int) -> Kind:
     """Two dimensions change places in every component: ``(B, *, D) -> (B, D, *)``, a view.
 
@@ -72,6 +74,7 @@ def _exchanged(ndim: int, a: int, b: int) -> tuple[int, ...]:
     return tuple(axes)
 
 
+@operator
 def permute(self: Kind, dims: Sequence[int]) -> Kind:
     """The dimensions of every component in another order: ``(B, *, D, E) -> (B, E, *, D)``, a view.
 
@@ -115,6 +118,7 @@ def permute(self: Kind, dims: Sequence[int]) -> Kind:
     return viewed(self, self.structure.with_axes(axes), moves.transpose, axes)
 
 
+@operator
 def unsqueeze(self: Kind, dim: int) -> Kind:
     """A dimension of size 1 before dimension ``dim`` of every component: ``(B, *, D) -> (B, 1, *, D)``, a view.
 
@@ -156,6 +160,7 @@ def _with_one(x: Array, at: int) -> Array:
     return moves.reshape(x, (*x.shape[:at], 1, *x.shape[at:]))
 
 
+@operator
 def squeeze(self: Kind, dim: Dims = None) -> Kind:
     """Every component without the dimensions ``dim``, which have size 1: ``(B, 1, *, D) -> (B, *, D)``, a view.
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as moves
 from pynested.components.packing import packed
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Kind
 
 
+@operator
 def clone(self: Kind) -> Kind:
     """A copy in memory of its own: ``(B, *, D) -> (B, *, D)``, in the same layout.
 
@@ -31,6 +33,7 @@ def clone(self: Kind) -> Kind:
     return NestedArray(moves.copy(tight.data), tight.structure)
 
 
+@operator
 def detach(self: Kind) -> Kind:
     """The same values, in the same memory, cut off from the gradient: ``(B, *, D) -> (B, *, D)``.
 

@@ -10,6 +10,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import together
 from pynested.autograd.arguments.shapes import canonical_dim, possible_ndim, possible_shape
+from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import strided_index
@@ -63,6 +64,7 @@ def _joined_dense(name: str, arrays: list[Any]) -> list[Array]:
 def cat(arrays: Sequence[NestedArray], dim: int = 0) -> NestedArray: ...
 @overload
 def cat(arrays: Sequence[Dense], dim: int = 0) -> Array: ...
+@operator
 def cat(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
     """Arrays one after the other along ``dim``: ``(B1, *, D), (B2, *, D) -> (B1 + B2, *, D)`` along the batch.
 
@@ -205,6 +207,7 @@ def _cat_strided(arrays: Sequence[NestedArray], at: int) -> NestedArray:
 def stack(arrays: Sequence[NestedArray], dim: int = 0) -> NestedArray: ...
 @overload
 def stack(arrays: Sequence[Dense], dim: int = 0) -> Array: ...
+@operator
 def stack(arrays: Sequence[Any], dim: int = 0) -> NestedArray | Array:
     """Arrays of equal shape along a new dimension ``dim``: ``(B, *, D), (B, *, D) -> (B, *, 2, D)``.
 

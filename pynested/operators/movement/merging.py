@@ -15,6 +15,7 @@ from pynested.autograd.arguments.shapes import (
     possible_shape,
     resolved_shape,
 )
+from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import DimensionError
 from pynested.components.packing import elements, of_elements
@@ -26,6 +27,7 @@ from pynested.structure import Jagged, Structure, merged_axes
 from .axes import component_dim
 
 
+@operator
 def flatten(self: Kind, start_dim: int = 0, end_dim: int = -1) -> Kind:
     """The dimensions from ``start_dim`` to ``end_dim`` of every component as one: ``(B, *, D, E) -> (B, *, D * E)``.
 
@@ -90,6 +92,7 @@ def _merged_dims(start_dim: Any, end_dim: Any, ndim: int) -> tuple[int, int]:
     return first, last
 
 
+@operator
 def unflatten(self: Kind, dim: int, sizes: Sequence[int]) -> Kind:
     """One regular dimension becomes several, in C order: ``(B, *, D1 * D2) -> (B, *, D1, D2)``, a view.
 

@@ -10,6 +10,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array
 from pynested.autograd.arguments.shapes import canonical_dim, canonical_index, canonical_int, several
+from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import DimensionError, IndexOutOfRange, ShapeError
 from pynested.components.packing import lead
@@ -25,6 +26,7 @@ from .pieces import pieces, sections
 def select(self: Dense, dim: int, index: int) -> Array: ...
 @overload
 def select(self: Operand, dim: int, index: int) -> NestedArray | Array: ...
+@operator
 def select(self: Operand, dim: int, index: int) -> NestedArray | Array:
     """The slice at ``index`` along ``dim``, without that dimension: ``(B, *, D) -> (B, D)`` along the ragged dimension.
 
@@ -95,6 +97,7 @@ def _sizes_beyond(x: NestedArray, dim: int, index: int) -> Ints:
     return sizes
 
 
+@operator
 def chunk(self: Kind, chunks: int, dim: int = 0) -> tuple[Kind, ...]:
     """Consecutive pieces along ``dim``, as views: ``(B, *, D) -> (B, *, ceil(D / chunks)), ...``.
 
@@ -140,6 +143,7 @@ def chunk(self: Kind, chunks: int, dim: int = 0) -> tuple[Kind, ...]:
     return _cut(self, at, pieces("chunk", chunks, size))
 
 
+@operator
 def split(self: Kind, sizes: int | Sequence[int], dim: int = 0) -> tuple[Kind, ...]:
     """Consecutive pieces along ``dim``, of given sizes, as views: ``(B, *, D) -> (B, *, D1), (B, *, D2), ...``.
 
@@ -218,6 +222,7 @@ def _cut(x: NestedArray, dim: int, parts: Sequence[tuple[int, int]]) -> tuple[Ne
     return tuple(sliced(x, dim, part) if dim else picked(x, part) for part in slices)
 
 
+@operator
 def unbind(self: Operand, dim: int = 0) -> tuple[Array, ...]:
     """The components, in their order, as a tuple of dense views: ``(B, *, D) -> (*, D), ...``.
 

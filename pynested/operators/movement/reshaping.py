@@ -11,6 +11,7 @@ import numpy as np
 from pynested.autograd import Array
 from pynested.autograd.arguments.canonical import as_array
 from pynested.autograd.arguments.shapes import canonical_shape, resolved_shape, several
+from pynested.autograd.dispatch import operator
 from pynested.autograd.rules import movement as moves
 from pynested.backends.errors import ShapeError
 from pynested.components.packing import elements, of_elements
@@ -89,6 +90,7 @@ def _target_outline(name: str, x: NestedArray, shape: tuple[int, ...]) -> Ints:
     return sealed(target)
 
 
+@operator
 def reshape(self: Kind, shape: Sequence[int]) -> Kind:
     """Every component with its elements in C order in another shape: ``(B, *, D1 * D2) -> (B, *, D1, D2)``.
 
@@ -127,6 +129,7 @@ def reshape(self: Kind, shape: Sequence[int]) -> Kind:
     return _reshaped("reshape", self, _plain_shape("reshape", self, shape), True)
 
 
+@operator
 def view(self: Kind, shape: Sequence[int]) -> Kind:
     """`reshape` that shares the memory: ``(B, *, D1 * D2) -> (B, *, D1, D2)``.
 
@@ -166,6 +169,7 @@ def view(self: Kind, shape: Sequence[int]) -> Kind:
 def reshape_as(self: Dense, other: Dense) -> Array: ...
 @overload
 def reshape_as(self: NestedArray, other: NestedArray) -> NestedArray: ...
+@operator
 def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:
     """``self`` in the shape of ``other``, component by component: ``(B, *), (B, *, D) -> (B, *, D)``.
 

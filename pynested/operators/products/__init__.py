@@ -9,6 +9,7 @@ import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments import canonical
+from pynested.autograd.dispatch import operator
 from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import PynestedError, ShapeError, StructureError
@@ -27,6 +28,7 @@ __all__ = ["bmm", "linear", "matmul"]
 def matmul(self: Dense, other: Dense) -> Array: ...
 @overload
 def matmul(self: Operand, other: Operand) -> NestedArray | Array: ...
+@operator
 def matmul(self: Operand, other: Operand) -> NestedArray | Array:
     """The matrix product of each pair of components: ``(B, *, D), (B, D, E) -> (B, *, E)``.
 
@@ -97,6 +99,7 @@ def _as_dtype(x: Kind, dtype: np.dtype[Any]) -> Kind:
 def bmm(self: Dense, mat2: Dense) -> Array: ...
 @overload
 def bmm(self: Operand, mat2: Operand) -> NestedArray | Array: ...
+@operator
 def bmm(self: Operand, mat2: Operand) -> NestedArray | Array:
     """The matrix product of operands of three dimensions: ``(B, *, D), (B, D, E) -> (B, *, E)``.
 
@@ -160,6 +163,7 @@ def _called_bmm(product: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
 def linear(self: Dense, weight: Dense, bias: Dense | None = None) -> Array: ...
 @overload
 def linear(self: NestedArray, weight: Dense, bias: Dense | None = None) -> NestedArray: ...
+@operator
 def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> Joined:
     """``weight @ x + bias`` of each run x along the last dimension: ``(B, *, in) -> (B, *, out)``.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pynested.autograd import Array
+from pynested.autograd.dispatch import operator
 from pynested.components.reduced import reduced
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dims, Operand
@@ -11,6 +12,7 @@ from ..dimensions import either_dims
 from .signatures import reduction, reduction_to_index
 
 
+@operator
 @reduction
 def amax(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
@@ -53,6 +55,7 @@ def amax(
     return reduced("amax", self, dims, is_kept)
 
 
+@operator
 @reduction
 def amin(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
@@ -94,6 +97,7 @@ def amin(
     return reduced("amin", self, dims, is_kept)
 
 
+@operator
 @reduction_to_index
 def argmax(
     self: Operand,
@@ -141,6 +145,7 @@ def argmax(
     return reduced("argmax", self, dims, is_kept)
 
 
+@operator
 @reduction_to_index
 def argmin(
     self: Operand,
@@ -188,6 +193,7 @@ def argmin(
     return reduced("argmin", self, dims, is_kept)
 
 
+@operator
 @reduction
 def any(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
@@ -226,6 +232,7 @@ def any(
     return reduced("any", self, dims, is_kept)
 
 
+@operator
 @reduction
 def all(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pynested.autograd import Array
+from pynested.autograd.dispatch import operator
 from pynested.autograd.numbers import canonical_real
 from pynested.components.reduced import reduced
 from pynested.nested.array import NestedArray
@@ -12,6 +13,7 @@ from ..dimensions import either_dims
 from .signatures import reduction_with_correction, reduction_with_dtype
 
 
+@operator
 @reduction_with_dtype
 def mean(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None, axis: Dims = None,
@@ -59,6 +61,7 @@ def mean(
     return reduced("mean", self, dims, is_kept, dtype)
 
 
+@operator
 @reduction_with_dtype
 def nanmean(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None, axis: Dims = None,
@@ -103,6 +106,7 @@ def nanmean(
     return reduced("nanmean", self, dims, is_kept, dtype)
 
 
+@operator
 @reduction_with_correction
 def var(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, correction: float = 1, axis: Dims = None,
@@ -149,6 +153,7 @@ def var(
     return reduced("var", self, dims, is_kept, correction=canonical_real("var", "correction", correction, 0))
 
 
+@operator
 @reduction_with_correction
 def std(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, correction: float = 1, axis: Dims = None,

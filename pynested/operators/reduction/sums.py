@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pynested.autograd import Array
+from pynested.autograd.dispatch import operator
 from pynested.components.reduced import reduced
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dims, DType, Operand
@@ -11,6 +12,7 @@ from ..dimensions import either_dims
 from .signatures import reduction, reduction_with_dtype
 
 
+@operator
 @reduction_with_dtype
 def sum(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None, axis: Dims = None,
@@ -57,6 +59,7 @@ def sum(
     return reduced("sum", self, dims, is_kept, dtype)
 
 
+@operator
 @reduction_with_dtype
 def nansum(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None, axis: Dims = None,
@@ -99,6 +102,7 @@ def nansum(
     return reduced("nansum", self, dims, is_kept, dtype)
 
 
+@operator
 @reduction_with_dtype
 def prod(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None, axis: Dims = None,
@@ -141,6 +145,7 @@ def prod(
     return reduced("prod", self, dims, is_kept, dtype)
 
 
+@operator
 @reduction
 def logsumexp(
     self: Operand, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pynested.autograd import Array
+from pynested.autograd.dispatch import operator
 from pynested.autograd.numbers import canonical_real, in_words, scalar
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, named_type
@@ -21,6 +22,7 @@ from . import write
 Target = TypeVar("Target", Array, NestedArray)
 
 
+@operator
 def uniform_(self: Target, low: float = 0.0, high: float = 1.0, generator: np.random.Generator | None = None) -> Target:
     """Write uniform random numbers from [low, high) into the array itself, and return it.
 
@@ -67,6 +69,7 @@ def uniform_(self: Target, low: float = 0.0, high: float = 1.0, generator: np.ra
     )
 
 
+@operator
 def normal_(self: Target, mean: float = 0.0, std: float = 1.0, generator: np.random.Generator | None = None) -> Target:
     """Write random numbers with a normal distribution into the array itself, and return it.
 

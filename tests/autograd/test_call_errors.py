@@ -1,4 +1,4 @@
-"""A call that does not fit its function says what is wrong, what came, and what is taken."""
+"""A call that does not fit a signature says what is wrong, which arguments it has, and what is accepted."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 
 import pynested as pn
 from pynested import spec
+from pynested.autograd.dispatch import watching
 from pynested.backends.errors import ArgumentError
-from pynested.surface.binding import _OWN, own
-from pynested.surface.passing import PUBLIC, watching
+from pynested.surface.passing import PUBLIC
 
 X = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged)
 OPERATORS = {name: one for name, one in spec.load_table().items() if one.signature}
@@ -35,19 +35,20 @@ def test_a_call_of_an_operator_that_does_not_fit_is_told_with_the_signature_of_t
     places = [one for one in parameters if one.kind is KINDS.POSITIONAL_OR_KEYWORD]
     first = parameters[0].name
     wrong = {
-        f"{first!r} is not given": lambda: function(),
+        f"{first!r} is missing": lambda: function(),
         "no argument 'nonsense'": lambda: function(*[X] * len(places), nonsense=7),
     }
     if all(one.kind is not KINDS.VAR_POSITIONAL for one in parameters):
         own_places = inspect.signature(function).parameters.values()
         taken = sum(one.kind is KINDS.POSITIONAL_OR_KEYWORD for one in own_places)
-        wrong[f"{taken + 2} arguments came without a name, and at most {taken} "] = lambda: function(*[X] * (taken + 2))
+        wrong[f"{taken + 2} positional arguments, but at most {taken} are accepted"] = lambda: function(
+            *[X] * (taken + 2)
+        )
     for says, call in wrong.items():
         text = refusal(call)
         assert text.startswith(f"{name}: ") and says in text and operator.signature in text, text
     assert "nonsense=7" in refusal(wrong["no argument 'nonsense'"])
-    twice = refusal(lambda: function(X, **{first: X}), TypeError)  # which Python says
-    assert name in twice and repr(first) in twice
+    assert f"{first!r} is given twice" in refusal(lambda: function(X, **{first: X}))
 
 
 def test_every_public_function_refuses_by_itself() -> None:
@@ -69,11 +70,13 @@ NO_FLAGS = ["no", "", 1, 0, 0.0, [], [True], (), X, np.array(True), np.int8(1), 
 @pytest.mark.parametrize("name, flag", FLAGS)
 def test_a_flag_is_true_or_false_and_nothing_that_counts_as_it(name: str, flag: str) -> None:
     parameter = FLAGS[name, flag]
-    needed = inspect.signature(PUBLIC[name]).parameters.values()
-    given = {one.name: X for one in needed if one.default is KINDS.empty and one.kind is not KINDS.VAR_POSITIONAL}
+    parameters = inspect.signature(PUBLIC[name]).parameters.values()
+    needed = [one for one in parameters if one.default is KINDS.empty and one.kind is not KINDS.VAR_POSITIONAL]
+    positional = [X for one in needed if one.kind is KINDS.POSITIONAL_ONLY]
+    given = {one.name: X for one in needed[len(positional) :]}
     for wrong in [*NO_FLAGS, *([] if parameter.default is None else [None])]:
-        text = refusal(lambda wrong=wrong: PUBLIC[name](**given, **{flag: wrong}))  # type: ignore[misc]
-        assert text.startswith(f"{name}: {flag!r} must be True or False, not ") and f"{flag}=" in text, text
+        text = refusal(lambda wrong=wrong: PUBLIC[name](*positional, **given, **{flag: wrong}))  # type: ignore[misc]
+        assert text.startswith(f"{name}: {flag!r} must be True or False, not "), text
 
 
 def test_flags_are_those_of_numpy_too() -> None:
@@ -114,13 +117,13 @@ SAID: dict[str, tuple[Callable[..., Any], str]] = {
     "another library's name": (lambda: pn.relu(input=X), "'self' was probably meant"),
     "nothing like it": (lambda: pn.relu(X, q=1), "there is no argument 'q'."),
     "a method": (lambda: X.softmax(dims=1), "'dim' was probably meant"),
-    "a method of one class": (lambda: X.to_padded_array(), "'padding' is not given"),
-    "a method in place": (lambda: X.add_(), "add_: 'other' is not given"),
+    "a method of one class": (lambda: X.to_padded_array(), "'padding' is missing"),
+    "a method in place": (lambda: X.add_(), "add_: 'other' is missing"),
     "what is behind a decorator": (lambda: pn.nested_array([[1.0]], layot=pn.jagged), "'layout' was probably meant"),
-    "no operator": (lambda: pn.jvp(1), "'primals' is not given, and 'tangents' is not given"),
-    "what came": (lambda: pn.softmax(X, 1, 2, "three"), "(2, *) and dtype float64, dim=1, 2, 'three'"),
+    "no operator": (lambda: pn.jvp(1), "'primals' is missing, and 'tangents' is missing"),
+    "what came": (lambda: pn.softmax(X, 1, 2, "three"), "(2, *) and dtype float64, 1, 2, 'three'"),
     "what may have a name": (lambda: pn.softmax(X, 1, pn.float32), "(by name: dtype, axis)"),
-    "what is imported later": (lambda: pn.dispatch_table(), "'operator' is not given"),
+    "what is imported later": (lambda: pn.dispatch_table(), "'operator' is missing"),
     "one of two names": (lambda: pn.softmax(X), "softmax: 'dim', which dimension, is not given, and neither is 'axis'"),
 }  # fmt: skip
 
@@ -135,14 +138,10 @@ def test_what_is_wrong_is_said_watched_or_not(call: Callable[[], Any], says: str
     assert says in refusal(call)
 
 
-def test_the_functions_look_and_pickle_as_they_are_written() -> None:
-    assert len(_OWN) > 180
-    for function, written in _OWN.items():
-        assert inspect.signature(function) == inspect.signature(written)
-        assert inspect.getsourcelines(function) == inspect.getsourcelines(written)
-        assert function.__doc__ == written.__doc__ and function.__module__ == written.__module__
-        assert own(function) is written is not function
+def test_a_decorated_function_looks_as_it_is_written() -> None:
     for name, function in PUBLIC.items():
+        written = inspect.unwrap(function)
+        assert f"def {written.__name__}(" in inspect.getsource(written) and function.__doc__ == written.__doc__
         assert pickle.loads(pickle.dumps(function)) is function is getattr(pn, name)
     assert list(inspect.signature(pn.softmax).parameters) == ["self", "dim", "dtype", "axis"]
 
@@ -152,19 +151,3 @@ def test_what_fails_inside_is_raised_as_it_is() -> None:
         pn.softmax(X, 5)
     assert "softmax" in [frame.name for frame in traceback.extract_tb(caught.tb)]
     assert refusal(lambda: pn.map_components(lambda x: x.nonsense(3), X), AttributeError)
-
-
-@pytest.mark.parametrize("is_watched", [False, True])
-def test_whoever_looks_at_the_variables_of_a_traceback_sees_them(is_watched: bool) -> None:
-    def shown() -> str:
-        try:
-            pn.exp(object())  # type: ignore[call-overload]
-        except pn.errors.PynestedError as error:
-            return "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format())
-        raise AssertionError
-
-    if not is_watched:
-        assert "<object object" in shown()
-        return
-    with watching(lambda one: one.run()):
-        assert "<object object" in shown()

@@ -1,0 +1,127 @@
+"""The decorators of public functions and methods: watchers see a call, and a call that does not fit is explained.
+
+`pynested.timeline`, `pynested.trace` and `pynested.compile` watch. A watcher is a function of a `Call`; what it returns
+is what the caller receives:
+
+    def print_name(call):
+        print(call.name)
+        return call.run()
+
+    with watching(print_name):
+        x.exp() + 1                    # prints exp, add
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, TypeVar
+
+from .call_errors import refuse_misfit
+
+Watcher = Callable[["Call"], Any]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class _Watchers(threading.local):
+    """The watchers of one thread; the last one sees a call first."""
+
+    active: tuple[Watcher, ...] = ()
+
+
+_thread = _Watchers()
+
+
+class Call:
+    """A call of a public function, on its way through the watchers of its thread.
+
+    Attributes
+    ----------
+    name : str
+        The name of the function: ``exp`` for ``pn.exp(x)`` and for ``x.exp()``.
+    function : Callable
+        The public function. A call of it is watched again.
+    args, kwargs
+        The arguments. A watcher can exchange them.
+    """
+
+    __slots__ = ("_all", "_body", "_remaining", "args", "function", "kwargs", "name")
+
+    def __init__(self, function: Any, body: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.name, self.function, self._body = function.__name__, function, body
+        self.args, self.kwargs = args, kwargs
+        self._all = self._remaining = _thread.active
+
+    def run(self, *, watched: bool = True) -> Any:
+        """Pass the call on: to the next watcher, or after the last one to the function itself.
+
+        Calls that the function makes are watched, too, unless ``watched`` is False.
+        """
+        if self._remaining:
+            *remaining, watcher = self._remaining
+            self._remaining = tuple(remaining)
+            with _watched_by(()):
+                return watcher(self)
+        with _watched_by(self._all if watched else ()):
+            return self._body(*self.args, **self.kwargs)
+
+
+@contextmanager
+def _watched_by(watchers: tuple[Watcher, ...]) -> Iterator[None]:
+    before, _thread.active = _thread.active, watchers
+    try:
+        yield
+    finally:
+        _thread.active = before
+
+
+@contextmanager
+def watching(watcher: Watcher) -> Iterator[None]:
+    """Let ``watcher`` see every call of a public function by this thread, before the watchers that see it already."""
+    with _watched_by((*_thread.active, watcher)):
+        yield
+
+
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """Hide the calls of this thread from its watchers."""
+    with _watched_by(()):
+        yield
+
+
+def is_watched() -> bool:
+    """Return whether a watcher sees the calls of this thread."""
+    return bool(_thread.active)
+
+
+def operator(function: Function) -> Function:
+    """Make a function public: watchers see its calls, and ArgumentError says why a call does not fit its signature."""
+    body = method(function)
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if _thread.active:
+            return Call(call, body, args, kwargs).run()
+        try:
+            return function(*args, **kwargs)
+        except TypeError:
+            refuse_misfit(function, args, kwargs)
+            raise
+
+    return call  # type: ignore[return-value]
+
+
+def method(function: Function) -> Function:
+    """Let ArgumentError say why a call of a method, or of a function of a service, does not fit its signature."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except TypeError:
+            refuse_misfit(function, args, kwargs)
+            raise
+
+    return call  # type: ignore[return-value]
