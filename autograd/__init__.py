@@ -6,7 +6,6 @@ if __name__ != "pynested.autograd":
         f"root is on sys.path. Import it as pynested.autograd."
     )
 
-from . import protocols as _protocols  # noqa: F401  what an array has
 from .api import backward, grad, hessian, hvp, jacobian, jvp, vjp
 from .array import Array
 from .check import gradcheck

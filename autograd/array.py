@@ -7,8 +7,8 @@ An array is dense and strided, lies on a backend, and is differentiable. What op
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -21,21 +21,19 @@ from pynested.backends.memory import with_room
 from pynested.backends.sharing import came_in, same_memory, whole
 from pynested.backends.storage import Storage
 
-from .call_errors import check_flags
+from .arguments.shapes import canonical_dim
+from .array_methods import ArrayMethods
+from .call_errors import check_flags, check_optional_flags
 from .dispatch import method
 from .fixed import fixed, shown
-from .tape import Hooks, Line, state
-
-if TYPE_CHECKING:
-    from .protocols import Protocols
-else:
-    from .any_array import AnyArray as Protocols  # methods in terms of Array are put into it where it is complete
+from .protocols import ArrayProtocols
+from .tape import Hook, Hooks, Line, state
 
 OPEN, UNRECORDED, READ_ONLY = 0, 1, 2  # writes: allowed; not while recording, to such a view; never
 _one_at_a_time = Lock()  # what several threads may do to one leaf
 
 
-class Array(Protocols):
+class Array(ArrayMethods["Array"], ArrayProtocols):
     """A dense differentiable array. Make one with `pynested.array`; `numpy` gives the values back.
 
     Attributes
@@ -135,6 +133,35 @@ class Array(Protocols):
         """Whether elements can be written one by one: not of a gradient in a hook, nor where places repeat."""
         return self.guard != READ_ONLY and writable(self._bare)
 
+    @property
+    def T(self) -> Array:
+        """The transposed array: all dimensions in reverse."""
+        return self.permute(range(self.ndim)[::-1])
+
+    def size(self, dim: int | None = None) -> Any:
+        """The sizes as a tuple, or the size of one dimension."""
+        return self.shape if dim is None else self.shape[canonical_dim("size", dim, self.ndim)]
+
+    def stride(self, dim: int | None = None) -> Any:
+        """The strides, in elements, as a tuple, or that of one dimension."""
+        strides = tuple(s // self.dtype.itemsize for s in self.data.strides)
+        return strides if dim is None else strides[canonical_dim("stride", dim, self.ndim)]
+
+    @method
+    def narrow(self, dim: int, start: int, length: int) -> Array:
+        """Return a view of ``length`` entries of dimension ``dim``, from ``start`` on."""
+        return self._ops.narrowed(self, dim, start, length)  # type: ignore[no-any-return]
+
+    @method
+    def as_strided(self, size: Sequence[int], stride: Sequence[int], storage_offset: int = 0) -> Array:
+        """Return a view of a contiguous array with other sizes and strides, in elements; read-only if places repeat."""
+        return self._ops.as_strided(self, size, stride, storage_offset)  # type: ignore[no-any-return]
+
+    @method
+    def broadcast_to(self, shape: Sequence[int]) -> Array:
+        """Return a read-only view repeated to ``shape``."""
+        return self._ops.broadcast_to(self, shape)  # type: ignore[no-any-return]
+
     # ---- gradients ----------------------------------------------------------------------------------------------
 
     @property
@@ -180,6 +207,21 @@ class Array(Protocols):
             raise GradientError("requires_grad: only a leaf can stop requiring gradients. Use x.detach().")
         self.tracked = bool(requires_grad)
         return self
+
+    @method
+    def backward(self, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False) -> None:
+        """Accumulate into the ``grad`` of every leaf the gradient of this array, weighted by ``gradient``."""
+        check_flags("backward", create_graph=create_graph)
+        check_optional_flags("backward", retain_graph=retain_graph)
+        self._ops.backward(self, gradient, retain_graph=retain_graph, create_graph=create_graph)
+
+    @method
+    def register_hook(self, hook: Hook) -> Callable[[], None]:
+        """Call ``hook`` with the gradient of this array; what it returns, if anything, is used instead.
+
+        The gradient it is given can be kept, but not written to. Returns a function that takes the hook off again.
+        """
+        return self._ops.register_hook(self, hook)  # type: ignore[no-any-return]
 
     def accumulate(self, cotangent: Array) -> None:
         """Add ``cotangent`` to ``grad``, in place unless the sum itself is to be differentiated."""

@@ -12,8 +12,6 @@ import numpy as np
 
 from pynested.backends.errors import ArgumentError, named_type
 
-from .any_array import AnyArray
-
 SYNONYMS = {"input": "self", "x": "self", "a": "self", "tensor": "self", "b": "other", "y": "other"}
 
 
@@ -85,7 +83,7 @@ def _meant(name: str, names: Mapping[str, Any], missing: list[str]) -> str:
 
 def describe_argument(value: Any) -> str:
     """Return a short text: layout, shape and dtype of an array, the value of anything else."""
-    if isinstance(value, AnyArray):
+    if hasattr(value, "is_nested"):
         layout, sizes = (
             ("dense", value.shape) if not value.is_nested else (value.layout.name, (len(value), *value.regular))
         )
@@ -101,17 +99,17 @@ def accepted_signatures(function: Callable[..., Any]) -> Iterator[str]:
     >>> from pynested.autograd.call_errors import accepted_signatures
     >>> print("\n".join(accepted_signatures(pn.softmax)))
     softmax(self: Nested | Array, dim: int, *, dtype: DType | None = None) -> Nested | Array
-    x.softmax(dim=None, *, dtype=None, axis=None)
+    softmax(self, dim=None, *, dtype=None, axis=None)
     """
     from pynested.spec import load_table  # only a call that fails needs it
 
     name = function.__name__
     parameters = [one.replace(annotation=one.empty) for one in inspect.signature(function).parameters.values()]
     entry = load_table().get(name)
-    has_entry = entry is not None and entry.signature
-    if has_entry:
+    has_entry = entry is not None and bool(entry.signature)
+    if entry is not None and has_entry:
         yield entry.signature
-    if parameters and parameters[0].name == "self" and hasattr(AnyArray, name):
+    if "." in function.__qualname__:  # a method
         yield f"x.{name}{inspect.Signature(parameters[1:])}"
-    elif not has_entry or [one.name for one in parameters] != list(entry.call.parameters):
+    elif entry is None or not has_entry or [one.name for one in parameters] != list(entry.call.parameters):
         yield f"{name}{inspect.Signature(parameters)}"

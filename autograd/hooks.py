@@ -23,7 +23,7 @@ def read_only(gradient: Array) -> Array:
     return shown
 
 
-def registered(array: Array, hook: Hook) -> Callable[[], None]:
+def register_hook(array: Array, hook: Hook) -> Callable[[], None]:
     """Let every later pass call ``hook`` with the gradient of ``array``; what is returned takes it off again."""
     if not callable(hook):
         raise ArgumentError(f"register_hook: a hook is a function of one gradient, not {named_type(hook)}.")

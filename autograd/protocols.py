@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -11,10 +11,10 @@ from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, Exc
 from pynested.backends.host import stored_once, to_host
 from pynested.backends.sharing import went_out
 
-from .array import Array
 from .default_dtype import is_default_dtype
-from .equip import equip
-from .methods import Methods
+
+if TYPE_CHECKING:
+    from .array import Array
 
 
 def refuse_numpy_ma(self: Any) -> NoReturn:
@@ -29,12 +29,10 @@ def refuse_numpy_ma(self: Any) -> NoReturn:
     )
 
 
-class Protocols(Methods):
+class ArrayProtocols:
     """The values of an array, handed out; and the special methods that are not operators."""
 
     __slots__ = ()
-    __array_priority__ = 100.0
-    __hash__ = object.__hash__
     _data = property(refuse_numpy_ma)
 
     def numpy(self: Any) -> np.ndarray[Any, Any]:
@@ -168,6 +166,3 @@ def _unpickled(kind: Any, data: Any, device: str, requires_grad: bool, shape: tu
     array: Array = kind.over(data) if device == "cpu" else kind(transfer(data, device), device)
     array.requires_grad = requires_grad
     return array
-
-
-equip(Array, vars(Methods), vars(Protocols))

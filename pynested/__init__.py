@@ -49,10 +49,12 @@ from pynested.autograd import (  # noqa: E402
     vjp,
     zeros,
 )
+from pynested.autograd.array_methods import ArrayMethods as _ArrayMethods  # noqa: E402
 from pynested.autograd.rules.rule import kernel  # noqa: E402
 from pynested.backends import errors  # noqa: E402
 
 from . import allocators, training  # noqa: E402
+from . import method_functions as _method_functions  # noqa: E402
 from . import notebook as _notebook  # noqa: E402, F401  what notebooks show of arrays
 from . import operators as _operators  # noqa: E402
 from ._version import __version__  # noqa: E402
@@ -78,14 +80,14 @@ from .interchange import (  # noqa: E402
     to_tensorflow,
     to_torch,
 )
+from .name_hints import add_hints as _add_hints  # noqa: E402
+from .name_hints import no_function as _no_function  # noqa: E402
 from .nested import opening as _opening  # noqa: E402, F401  nested arrays make themselves known to autograd
 from .nested.array import NestedArray  # noqa: E402
 from .operators import *  # noqa: E402
 from .operators.writing.random_numbers import normal_, uniform_  # noqa: E402
 from .structure.layouts import Layout, jagged, strided  # noqa: E402
 from .surface import passing as _passing  # noqa: E402
-from .surface import protocols as _protocols  # noqa: E402, F401  what both classes have of the operators
-from .surface.missing import no_function as _no_function  # noqa: E402
 
 bool = _np.dtype(_np.bool_)
 int8, int16, int32, int64 = _np.dtype(_np.int8), _np.dtype(_np.int16), _np.dtype(_np.int32), _np.dtype(_np.int64)
@@ -105,8 +107,8 @@ __all__ = [
     "set_default_dtype", "strided", "tape", "timeline", "to_arrow", "to_awkward", "to_csr", "to_jax", "to_numpy",
     "to_pandas", "to_tensorflow", "to_torch", "trace", "training", "uint8", "uniform_", "vjp", "zeros", "zeros_like",
 ]  # fmt: skip
-# Imported from there when they are first asked for.
-_LATER = {
+__all__ += _operators.__all__
+_MODULES = {  # imported when one of these names is first asked for
     "compile": "graph.compiling", "dispatch_table": "timelines", "leak_check": "timelines", "memory": "timelines",
     "pictures": "pictures", "timeline": "timelines", "trace": "graph.tracing",
 }  # fmt: skip
@@ -115,36 +117,20 @@ if _TYPE_CHECKING:
     from .graph.compiling import compile
     from .graph.tracing import trace
     from .timelines import dispatch_table, leak_check, memory, timeline
-if _TYPE_CHECKING:  # written by python -m pynested.stubs
-    __all__ += [
-        "AuxOutput", "AuxRequest", "BlockMask", "abs", "acos", "acosh", "add", "all", "allclose", "amax", "amin",
-        "and_masks", "any", "argmax", "argmin", "as_nested_array", "asin", "asinh", "atan", "atanh", "bitwise_and",
-        "bitwise_or", "bitwise_xor", "bmm", "cat", "cbrt", "ceil", "chunk", "clamp", "clone", "contiguous", "cos",
-        "cosh", "create_block_mask", "create_mask", "create_nested_block_mask", "cross_entropy", "cumsum", "deg2rad",
-        "detach", "div", "dropout", "embedding", "eq", "equal", "erf", "erfc", "exp", "exp2", "expm1", "flatten",
-        "flex_attention", "floor", "floor_divide", "ge", "gelu", "getitem", "gt", "isfinite", "isinf", "isnan",
-        "layer_norm", "le", "linear", "log", "log10", "log1p", "log2", "log_softmax", "logaddexp", "logical_and",
-        "logical_not", "logical_or", "logical_xor", "logsumexp", "lt", "masked_fill", "masked_select", "matmul",
-        "maximum", "mean", "minimum", "mul", "multi_head_attention", "nanmean", "nansum", "narrow", "ne", "neg",
-        "nested_array", "nested_array_from_jagged", "nested_array_from_strided", "noop_mask", "or_masks", "permute",
-        "pin_memory", "pow", "prod", "reciprocal", "relu", "remainder", "reshape", "reshape_as", "round", "rsqrt",
-        "scaled_dot_product_attention", "select", "sgn", "sigmoid", "silu", "sin", "sinh", "softmax", "softmin",
-        "split", "sqrt", "square", "squeeze", "stack", "std", "sub", "sum", "tan", "tanh", "to", "to_dense",
-        "to_padded_array", "transformer_decoder_layer", "transformer_encoder_layer", "transpose", "trunc", "unbind",
-        "unflatten", "unsqueeze", "var", "view", "where",
-    ]  # fmt: skip
 else:
-    __all__ += _operators.__all__
 
     def __getattr__(name: str) -> _Any:
-        if name not in _LATER:
+        if name not in _MODULES:
             raise _no_function(__name__, name)
-        module = _import_module(f".{_LATER[name]}", __name__)
-        globals()[name] = found = module if name == _LATER[name] else getattr(module, name)
+        module = _import_module(f".{_MODULES[name]}", __name__)
+        globals()[name] = found = module if name == _MODULES[name] else getattr(module, name)
         return found
 
     def __dir__() -> list[str]:
         return __all__
 
 
+_ArrayMethods._ops = _method_functions
+for _array_class in (Array, NestedArray):
+    _add_hints(_array_class)
 _passing.PUBLIC.update((name, one) for name in __all__ if isinstance(one := globals().get(name), _FunctionType))

@@ -9,28 +9,23 @@ from __future__ import annotations
 from typing import Any
 
 from pynested.autograd import Array
-from pynested.autograd.equip import equip
 from pynested.autograd.show import Tape
 from pynested.nested.array import NestedArray
 from pynested.operators.attention.block_mask import BlockMask
 
 
-class Shown:
-    """The method that notebooks ask for."""
+def html_repr(shown: Any) -> str:
+    """Return the text of an array, a tape or a block mask, with its picture folded away."""
+    from html import escape
 
-    __slots__ = ()
+    from .pictures import picture
 
-    def _repr_html_(self: Any) -> str:
-        from html import escape
-
-        from .pictures import picture
-
-        return (
-            f'<div><pre style="margin:0;font-family:var(--jp-code-font-family,monospace)">{escape(repr(self))}</pre>'
-            '<details><summary style="cursor:pointer;opacity:0.7;font-size:90%">picture</summary>'
-            f"{picture(self)._repr_html_()}</details></div>"
-        )
+    return (
+        f'<div><pre style="margin:0;font-family:var(--jp-code-font-family,monospace)">{escape(repr(shown))}</pre>'
+        '<details><summary style="cursor:pointer;opacity:0.7;font-size:90%">picture</summary>'
+        f"{picture(shown)._repr_html_()}</details></div>"
+    )
 
 
-for _kind in (Array, NestedArray, Tape, BlockMask):
-    equip(_kind, vars(Shown))
+for shown_class in (Array, NestedArray, Tape, BlockMask):
+    shown_class._repr_html_ = html_repr  # type: ignore[union-attr]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pynested.autograd import Array
-from pynested.autograd.any_array import AnyArray
+from pynested.autograd.array_methods import ArrayMethods as AnyArray
 from pynested.nested.array import NestedArray
 from pynested.structure import Jagged
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd.any_array import AnyArray
+from pynested.autograd.array_methods import ArrayMethods as AnyArray
 from pynested.autograd.containers import DEEPEST
 from pynested.backends.errors import ArgumentError
 

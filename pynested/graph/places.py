@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pynested.autograd.any_array import AnyArray
+from pynested.autograd.array_methods import ArrayMethods as AnyArray
 from pynested.structure.layouts import Layout
 
 from .forms import CONTAINERS, parts

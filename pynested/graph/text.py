@@ -10,16 +10,15 @@ import numpy as np
 
 from pynested.autograd.tape import OFF
 from pynested.structure.layouts import Layout
-from pynested.surface.derived import COMPARING, SIGNS
 
 from .forms import CONTAINERS, Made, Same, Value, parts, values_in
 from .nodes import ATTRIBUTE, CALLED, METHOD, NUMBER, SETTING, Node, Recording
 
-_WRITTEN = {
-    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "matmul": "@", "pow": "**", "floordiv": "//", "mod": "%",
-    "and": "&", "or": "|", "xor": "^", "eq": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">=",
+_SIGN = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "matmul": "@", "pow": "**", "floor_divide": "//",
+    "remainder": "%", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "eq": "==", "ne": "!=", "lt": "<",
+    "gt": ">", "le": "<=", "ge": ">=", "truediv": "/", "floordiv": "//", "mod": "%",
 }  # fmt: skip
-_SIGN = {operator: _WRITTEN[sign] for sign, operator in SIGNS.items()} | {name: _WRITTEN[name] for name in COMPARING}
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SHORT = 8  # elements of a constant array that are shown
 
@@ -122,7 +121,7 @@ def written(node: Node, names: Names) -> str:
     if node.name == "pos":
         return args[0]
     if len(args) == 2 and not node.kwargs and (last in _SIGN or node.kind == NUMBER):
-        return f"{args[0]} {_SIGN.get(last, _WRITTEN.get(last, last))} {args[1]}"
+        return f"{args[0]} {_SIGN.get(last, last)} {args[1]}"
     args += [f"{name}={text(one, names)}" for name, one in node.kwargs.items()]
     if node.kind == METHOD and last != "apply":
         return f"{args[0]}.{last}({', '.join(args[1:])})"

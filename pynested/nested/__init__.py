@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import NoReturn
 
-from pynested.surface.missing import no_function
+from pynested.name_hints import no_function
 
 
 def __getattr__(name: str) -> NoReturn:

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pynested.autograd import Array
 from pynested.autograd.arguments.shapes import canonical_dim
+from pynested.autograd.array_methods import ArrayMethods
 from pynested.autograd.call_errors import check_flags, check_optional_flags
 from pynested.autograd.default_device import placed
 from pynested.autograd.dispatch import method
 from pynested.autograd.fixed import fixed, shown
+from pynested.autograd.protocols import refuse_numpy_ma
 from pynested.autograd.rules.movement import alias
-from pynested.backends.errors import GradientError, LayoutError, StructureError
+from pynested.backends.errors import ArgumentError, GradientError, LayoutError, StructureError
 from pynested.structure import STRUCTURES, Ints, Jagged, Strided, Structure, handed_out, misfit
 from pynested.structure.layouts import Layout
 from pynested.structure.sizes import RaggedSize
 
 if TYPE_CHECKING:
-    from .operator_methods import OperatorMethods as Protocols
-else:
-    from pynested.autograd.any_array import AnyArray as Protocols  # the operators are put into it
+    from .operands import IntsLike
 
 
-class NestedArray(Protocols):
+class NestedArray(ArrayMethods["NestedArray | Array"]):
     """Components of one rank and any size, held in one buffer. Make one with `pynested.nested_array`.
 
     Attributes
@@ -209,6 +209,47 @@ class NestedArray(Protocols):
         """Where each component begins in the buffer: int64 (B,)."""
         return handed_out(self.structure.offsets[: self.structure.count])
 
+    # ---- conversions ----------------------------------------------------------------------------------------------
+
+    @method
+    def narrow(self, dim: int, start: IntsLike = 0, length: IntsLike | None = None) -> NestedArray:
+        """See `pynested.narrow`."""
+        return self._ops.narrow(self, dim, start, length)  # type: ignore[no-any-return]
+
+    @method
+    def to_padded_array(
+        self, padding: float, output_size: Sequence[int] | None = None, out: Array | None = None
+    ) -> Array:
+        """See `pynested.to_padded_array`."""
+        return self._ops.to_padded_array(self, padding, output_size, out)  # type: ignore[no-any-return]
+
+    def tolist(self) -> list[Any]:
+        """Return a list of Python's numbers for each component; `pn.nested_array` takes them back."""
+        return [component.tolist() for component in self.detach().unbind()]
+
+    def __bool__(self) -> bool:
+        raise ArgumentError("bool: the truth of a nested array is ambiguous; ask of one element, or use pn.equal.")
+
+    def __round__(self) -> NestedArray:
+        return self.round()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return self._ops.as_ndarray(self, dtype, copy)  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return self._ops.as_text(self)  # type: ignore[no-any-return]
+
+    def __reduce__(self) -> Any:
+        return self._ops.pickle_parts(self)
+
+    def __copy__(self) -> NestedArray:
+        return type(self)(self.data, self.structure)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> NestedArray:
+        return self._ops.deep_copy(self, memo)  # type: ignore[no-any-return]
+
+    _data = property(refuse_numpy_ma)
+
     # ---- gradients ----------------------------------------------------------------------------------------------
 
     requires_grad: bool = shown(
@@ -235,7 +276,7 @@ class NestedArray(Protocols):
 
     @grad.setter
     def grad(self, value: NestedArray | None) -> None:
-        self.data.grad = None if value is None else self._as_gradient("grad", value)
+        self.data.grad = None if value is None else self._ops.as_gradient("grad", value, self)
 
     @method
     def backward(self, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False) -> None:
@@ -247,7 +288,7 @@ class NestedArray(Protocols):
                 "backward: a gradient can be created implicitly only for an output of one element; give one of this "
                 "array's shape: nt.backward(pn.ones_like(nt)), or reduce it: nt.sum().backward()."
             )
-        seed = self._as_gradient("backward", gradient)
+        seed = self._ops.as_gradient("backward", gradient, self)
         self.data.backward(seed, retain_graph=retain_graph, create_graph=create_graph)
 
     def retain_grad(self) -> None:
@@ -262,7 +303,7 @@ class NestedArray(Protocols):
         def on_values(gradient: Array) -> Array | None:
             shown = laid_out(gradient, structure)
             answer = hook(shown)
-            return None if answer is None else shown._as_gradient("hook", answer)
+            return None if answer is None else NestedArray._ops.as_gradient("hook", answer, shown)
 
         return self.data.register_hook(on_values if callable(hook) else hook)
 

@@ -27,7 +27,12 @@ from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 from pynested.autograd import Array, Function
-from pynested.autograd.any_array import AnyArray
+from pynested.autograd.array_methods import ArrayMethods
+from pynested.autograd.array_methods.fill_methods import FillMethods
+from pynested.autograd.array_methods.in_place import InPlaceMethods
+from pynested.autograd.array_methods.python_operators import PythonOperators
+from pynested.autograd.array_methods.shape_methods import ShapeMethods
+from pynested.autograd.protocols import ArrayProtocols
 from pynested.backends.forking import Lock
 from pynested.nested.array import NestedArray
 
@@ -234,22 +239,29 @@ def _points() -> list[Point]:
     """Every public function, and what the classes have besides."""
     points = [Point(name, FUNCTION, function) for name, function in PUBLIC.items()]
     points.append(Point("Function.apply", METHOD, vars(Function)["apply"].__func__))
-    seen = set(map(id, PUBLIC.values()))
-    for kind in (AnyArray, Array, NestedArray):
-        points += _points_of(kind, vars(kind), seen)
+    shared: dict[str, Any] = {}  # the methods of both classes that do not call a public function of their name
+    for methods in (PythonOperators, ShapeMethods, InPlaceMethods, FillMethods):
+        shared |= {name: member for name, member in vars(methods).items() if name not in PUBLIC}
+    shared = {name: member for name, member in shared.items() if not name.startswith("__") or name in _CALLED_BY_PYTHON}
+    points += _points_of(ArrayMethods, {name: one for name, one in shared.items() if name not in _SHAPES})
+    points += _points_of(Array, vars(ArrayProtocols))
+    for kind in (Array, NestedArray):
+        points += _points_of(kind, vars(kind))
     return points
 
 
-def _points_of(kind: type, members: Mapping[str, Any], seen: set[int]) -> Iterator[Point]:
+_CALLED_BY_PYTHON = frozenset({"__setitem__", "__contains__", "__iter__"})
+_SHAPES = frozenset({"permute", "reshape", "view"})
+
+
+def _points_of(kind: type, members: Mapping[str, Any]) -> Iterator[Point]:
     for name, member in members.items():
-        if name in _UNWATCHED or id(member) in seen or (name.startswith("_") and not name.startswith("__")):
+        if name in _UNWATCHED or name in PUBLIC or (name.startswith("_") and not name.startswith("__")):
             continue
         if isinstance(member, property):
             yield _Attribute(kind, name, member)
-        elif inspect.isfunction(member) and member.__name__ != "<lambda>":  # a sign, which calls the function
-            seen.add(id(member))
-            called = member.__name__  # ``add_``, which is ``__iadd__`` too
-            yield Point(called if kind is AnyArray else f"{kind.__name__}.{called}", METHOD, member)
+        elif inspect.isfunction(member):
+            yield Point(name if kind is ArrayMethods else f"{kind.__name__}.{name}", METHOD, member)
 
 
 def copied(function: FunctionType) -> FunctionType:

@@ -13,11 +13,11 @@ import pytest
 import pynested as pn
 from pynested.autograd.rules.pairs import PAIRS
 from pynested.backends.errors import ArgumentError, DTypeError, GradientError, ShapeError, StructureError
-from pynested.surface.derived import IN_PLACE
 
 from ..batches import nothing_warns
 from ..conversions import converted
 from ..nests import LAYOUTS, PLACEMENTS, Placed, assert_same, batch, nest, place, plain
+from ..support.methods import IN_PLACE
 
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64")
 ERRORS = (ArgumentError, DTypeError, GradientError, ShapeError, StructureError, ArithmeticError, ValueError)

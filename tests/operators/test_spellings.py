@@ -13,18 +13,17 @@ import pytest
 
 import pynested as pn
 from pynested.backends.errors import ArgumentError, DimensionError
-from pynested.surface.derived import COMPARING, IN_PLACE, SIGNS, methods
+from pynested.numpy_protocol import UFUNC_NAMES
 from pynested.surface.passing import PUBLIC
-from pynested.surface.ufuncs import ufuncs
 from pynested.tables.reductions import REDUCTIONS
 
 from ..batches import Batch, Call
 from ..calls import CALLS
 from ..nests import DENSE, JAGGED, STRIDED, Kind, assert_same, nest, plain
+from ..support.methods import ARITHMETIC, COMPARISONS, IN_PLACE, METHODS
 from ..support.samples import sample_arguments
 
-METHODS = methods(PUBLIC)
-UFUNCS = {function.__name__: ufunc for ufunc, function in ufuncs(PUBLIC).items()}
+UFUNCS = {name: ufunc for ufunc, name in UFUNC_NAMES.items()}
 SAMPLES = [(call, kind) for call in CALLS for kind in (JAGGED, STRIDED, DENSE) if kind in call.forms]
 FIRST_SAMPLES = list({(call.op, kind): (call, kind) for call, kind in reversed(SAMPLES)}.values())
 A, B = np.array([[3, 2], [5, 1]]), np.array([[1, 2], [2, 3]])
@@ -57,19 +56,19 @@ def test_a_method_is_the_function(call: Call, kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("array", ARRAYS.values(), ids=ARRAYS)
-@pytest.mark.parametrize("sign", [*SIGNS, *COMPARING])
+@pytest.mark.parametrize("sign", [*ARITHMETIC, *COMPARISONS])
 def test_a_sign_is_that_of_numpy(sign: str, array: Callable[[Any], Any]) -> None:
     x, y, is_dense = array(A), array(B), array is pn.array
     by_sign = getattr(operator, {"and": "and_", "or": "or_"}.get(sign, sign))
     expect = lambda result, numbers: assert_same(result, numbers if is_dense else [numbers])  # noqa: E731
     expect(by_sign(x, y), by_sign(A, B))
-    expect(getattr(pn, SIGNS.get(sign, sign))(x, y), by_sign(A, B))
-    expect(getattr(x, SIGNS.get(sign, sign))(y), by_sign(A, B))
+    expect(getattr(pn, ARITHMETIC.get(sign, sign))(x, y), by_sign(A, B))
+    expect(getattr(x, ARITHMETIC.get(sign, sign))(y), by_sign(A, B))
     expect(by_sign(B if is_dense else B[None], x), by_sign(B, A))
     if sign != "matmul":
         expect(by_sign(7, y), by_sign(7, B))
         expect(by_sign(y, 2), by_sign(B, 2))
-    if SIGNS.get(sign) in IN_PLACE:
+    if ARITHMETIC.get(sign) in IN_PLACE:
         own = A.astype(float) if sign == "truediv" else A
         written = array(own)
         assert getattr(operator, f"i{sign}")(written, y) is written

@@ -14,7 +14,7 @@ from types import FunctionType
 import pytest
 
 import pynested as pn
-from pynested import stubs
+from pynested import operators
 from pynested.spec.definitions import ENTRIES, definition
 from pynested.spec.functions import FUNCTIONS
 from pynested.spec.pairs import PAIRS
@@ -98,24 +98,35 @@ def test_no_file_is_named_after_an_operator_that_the_table_lacks(root: Path) -> 
     assert programs == {name for name, operator in load_table().items() if operator.has_programs}
 
 
-# ---- stubs
+# ---- methods
 
 
-def test_a_stale_stub_is_found_and_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert stubs.stale() == []
-    monkeypatch.setattr(stubs, "stubs", lambda: [(tmp_path / "one.pyi", "x: int\n")])
-    assert [stubs.main(options) for options in (["--check"], [], ["--check"])] == [1, 0, 0]
+def test_every_operator_of_an_array_is_a_method() -> None:
+    for name in operators.__all__:
+        function = getattr(pn, name)
+        parameters = list(inspect.signature(function).parameters.values()) if inspect.isfunction(function) else []
+        if not parameters or parameters[0].name != "self" or name in ("getitem", "cross_entropy"):
+            continue
+        for kind in (pn.Array, pn.NestedArray):
+            taken = list(inspect.signature(getattr(kind, name)).parameters.values())
+            if any(one.kind is one.VAR_POSITIONAL for one in taken) or name == "narrow":
+                continue
+            assert [(one.name, one.default) for one in taken] == [(one.name, one.default) for one in parameters], name
 
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, *PAIRS])
-def test_names_of_stubs_exist(name: str) -> None:
-    function, operands = getattr(pn, name), ["self"] if name in FUNCTIONS else ["self", "other"]
-    assert name in pn.__all__ and list(inspect.signature(function).parameters) == operands
+def test_functions_of_elements_have_a_method_in_place(name: str) -> None:
     has_in_place = name not in FUNCTIONS or FUNCTIONS[name].dtypes != "bool"  # an array of numbers stores no bools
     for kind in (pn.Array, pn.NestedArray):
-        assert getattr(kind, name).__doc__ == function.__doc__
-        in_place = getattr(kind, f"{name}_", None)
-        assert (in_place is not None) is has_in_place and (in_place is None or name in in_place.__doc__)
+        assert hasattr(kind, f"{name}_") is has_in_place
+
+
+def test_the_operators_are_those_of_the_chapters() -> None:
+    chapters = [
+        operators.attention, operators.comparison, operators.conversion, operators.elementwise, operators.losses,
+        operators.movement, operators.normalization, operators.products, operators.reduction, operators.scan,
+    ]  # fmt: skip
+    assert set(operators.__all__) == {name for chapter in chapters for name in chapter.__all__}
 
 
 def test_the_file_for_type_checkers_runs_and_has_its_types() -> None:

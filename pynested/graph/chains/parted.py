@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pynested.autograd.any_array import AnyArray
+from pynested.autograd.array_methods import ArrayMethods as AnyArray
 from pynested.autograd.tape import state
 from pynested.nested.array import NestedArray
 

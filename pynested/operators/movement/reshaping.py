@@ -23,6 +23,8 @@ from pynested.structure import Ints, Jagged, Part, numels_of
 from pynested.structure.metadata import check_possible, sealed
 from pynested.structure.sizes import RaggedSize
 
+from .views import broadcast_to
+
 _FLAT = " The batch stays a dimension: x.flatten(1) flattens every component, x.values() has the elements of all."
 
 
@@ -214,8 +216,10 @@ def reshape_as(self: Operand, other: Operand) -> NestedArray | Array:
     return of_elements(elements(self), outline, len(self), other.structure.ragged_dim)
 
 
-def expanded(x: NestedArray, shape: Any) -> NestedArray:
+def expand(x: Kind, shape: Any) -> Kind:
     """Return a view with regular dimensions of size 1 repeated to ``shape``; -1 keeps the size of a dimension."""
+    if not isinstance(x, NestedArray):
+        return broadcast_to(x, shape)
     sizes, known = _plain_shape("expand", x, shape), (len(x), *x.regular)
     if len(sizes) != x.ndim:
         raise ShapeError(f"expand: shape {sizes} has {len(sizes)} sizes and the array has {x.ndim} dimensions.")

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from pynested.autograd import Array
-from pynested.autograd.any_array import AnyArray
 from pynested.autograd.arguments.canonical import as_array, numpy_array, operand, own_class
 from pynested.autograd.arguments.shapes import broadcast_shape
 from pynested.autograd.array import READ_ONLY, UNRECORDED
+from pynested.autograd.array_methods import ArrayMethods
 from pynested.autograd.numbers import check_fits, scalar
 from pynested.autograd.rules.kinds import same_device
 from pynested.autograd.tape import state
@@ -137,7 +137,7 @@ def refuse_recorded(self: Any, values: Array, name: str, arguments: tuple[Any, .
     """Refuse to write into ``self``, which holds ``values``, while recording what must not change."""
     if not state.mode:
         return
-    arrays: list[Any] = [x for x in (self, *arguments) if isinstance(x, AnyArray)]
+    arrays: list[Any] = [x for x in (self, *arguments) if isinstance(x, ArrayMethods)]
     recorded = [x for x in arrays if x.requires_grad]
     if recorded:
         what = "this array requires grad" if recorded[0] is self else "an operand requires grad"

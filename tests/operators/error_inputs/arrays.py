@@ -92,7 +92,7 @@ ALWAYS: list[ErrorInput] = [
      "to_padded_array: out has shape"),
     (lambda nest: pn.to_padded_array(x := wants_grad(nest(X)), 0.0, out=x.detach().to_padded_array(0.0)), GradientError,
      "out= cannot be"),
-    (lambda nest: nest(X).to_padded_array(), ArgumentError, "'padding' is not given"),
+    (lambda nest: nest(X).to_padded_array(), ArgumentError, "'padding' is missing"),
     (lambda nest: nest(X).to(layout="jagged"), LayoutError, "jagged"),
     (lambda nest: nest(X).to("nowhere"), DTypeError, "Devices are 'cpu'"),
     (lambda nest: nest(X).to(np.complex128), DTypeError, "complex128"),
@@ -132,7 +132,7 @@ ALWAYS: list[ErrorInput] = [
        f"{name}: the result is nested and cannot be written into a dense array")
       for name in ("add_", "sub_", "clamp_", "mul_", "pow_", "eq_", "lt_")],
     (lambda nest: nest(INTS).uniform_(), DTypeError, "uniform_: random real numbers need a floating point dtype"),
-    (lambda nest: nest(X).add_(), ArgumentError, "add_: 'other' is not given"),
+    (lambda nest: nest(X).add_(), ArgumentError, "add_: 'other' is missing"),
     # other functions
     (lambda nest: wants_grad(nest(X)).register_hook(3), ArgumentError, "not an int"),
     (lambda nest: setattr(nest(INTS), "requires_grad", True), DTypeError, "only floating point"),
@@ -252,7 +252,7 @@ DENSE: list[ErrorInput] = [
     (lambda: pn.zeros(2, dtype="float33"), DTypeError, "float16, float32"),
     (lambda: pn.arange(0, 1, 0), ArgumentError, "the step not 0"),
     (lambda: pn.arange("a"), ArgumentError, "a limit must be a number, not 'a'"),
-    (lambda: pn.arange(), ArgumentError, "'start' is not given"),
+    (lambda: pn.arange(), ArgumentError, "'start' is missing"),
     (lambda: pn.manual_seed("a"), ArgumentError, "'a'"), (lambda: pn.manual_seed(-1), ArgumentError, "-1"),
     *[(lambda x=x, name=name, args=args: getattr(pn, name)(x, *args), kind, f"{name}: ")
       for x in (pn.array([1], dtype=pn.int8), pn.nested_array([[1]], dtype=pn.int8)) for name, args, kind in (

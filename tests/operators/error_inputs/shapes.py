@@ -41,7 +41,7 @@ ALWAYS: list[ErrorInput] = [
     *[(lambda nest, dims=dims: nest(X).transpose(*dims), DimensionError, "transpose: dimension 0 is the batch")
       for dims in ((0, 1), (1, 0), (0, 0), (-3, 1))],
     (lambda nest: nest(X).transpose(1, 3), DimensionError, "[-3, 2]"),
-    (lambda nest: nest(X).transpose(), TypeError, "transpose: 'dim0' is not given, and 'dim1' is not given"),
+    (lambda nest: nest(X).transpose(), TypeError, "transpose: 'dim0' is missing, and 'dim1' is missing"),
     *[(lambda nest, dim=dim: nest(X).unsqueeze(dim), DimensionError, "unsqueeze: dimension 0 is the batch")
       for dim in (0, -4)],
     (lambda nest: nest(X).unsqueeze(4), DimensionError, "[-4, 3]"),
@@ -199,7 +199,7 @@ DENSE: list[ErrorInput] = [
     (lambda: M.reshape(-(2**70)), ShapeError, "one -1"),
     (lambda: M.T.view(6), ShapeError, "cannot be seen in the shape"),
     (lambda: M.permute((0, 0)), DimensionError, "permute"),
-    (lambda: M.transpose(), TypeError, "transpose: 'dim0' is not given, and 'dim1' is not given"),
+    (lambda: M.transpose(), TypeError, "transpose: 'dim0' is missing, and 'dim1' is missing"),
     (lambda: M.squeeze(1), ShapeError, "squeeze: dimension 1 has size 3"),
     (lambda: M.broadcast_to((3, 3)), ShapeError, "broadcast_to: shapes (2, 3) and (3, 3) do not broadcast"),
     *[(lambda shape=shape: pn.zeros(3, 1).expand(*shape), ShapeError, "broadcast_to: ")

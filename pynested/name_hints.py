@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from inspect import getattr_static
 from typing import Any
 
 METHODS = {
@@ -40,16 +39,11 @@ class Missing:
         raise AttributeError(f"{owner.__name__} has no attribute {self.name!r}. Use {METHODS[self.name]}.")
 
 
-def say_what_is_missing(owner: type) -> None:
-    """Let a class of arrays know the names in `METHODS` that it does not have."""
-    there = {name for one in owner.__mro__ for name in vars(one)}
-    for name in METHODS.keys() - there:
-        setattr(owner, name, Missing(name))
-
-
-def without_missing(owner: type, names: Iterable[str]) -> list[str]:
-    """The names that are there."""
-    return [name for name in names if not isinstance(getattr_static(owner, name, None), Missing)]
+def add_hints(owner: type) -> None:
+    """Let a class of arrays raise a hint for each name in `METHODS` that it does not have."""
+    for name in METHODS:
+        if not hasattr(owner, name):
+            setattr(owner, name, Missing(name))
 
 
 def no_function(module: str, name: str, public: Iterable[str] = ()) -> AttributeError:

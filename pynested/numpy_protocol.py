@@ -14,6 +14,8 @@ import numpy as np
 
 from pynested import operators as ops
 from pynested.autograd import Array
+from pynested.autograd.rules.functions import FUNCTIONS
+from pynested.autograd.rules.pairs import PAIRS
 from pynested.backends.errors import ArgumentError
 from pynested.construct import likeness
 from pynested.nested.array import NestedArray
@@ -116,7 +118,7 @@ _SIGNATURES = {function: inspect.signature(own) for function, own in _FUNCTIONS.
 _TAKEN = {Array, np.ndarray}  # beside others a dense array has nothing to say
 
 
-def call(function: Any, types: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def call_function(function: Any, types: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Carry out NumPy's ``function`` of arguments of which at least one is an array of ours."""
     if NestedArray not in types and not {*types} <= _TAKEN:
         return NotImplemented
@@ -141,3 +143,47 @@ def _misfit(function: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> 
     except TypeError as error:
         return f"of nested arrays it takes {', '.join(signature.parameters)}; {error}."
     return ""
+
+
+UFUNC_NAMES: dict[np.ufunc, str] = {
+    np.add: "add", np.subtract: "sub", np.matmul: "matmul", np.negative: "neg", np.absolute: "abs", np.sign: "sgn",
+    np.logical_not: "logical_not",
+    **{entry.ufunc: name for name, entry in FUNCTIONS.items() if entry.ufunc is not None},
+    **{entry.ufunc: name for name, entry in PAIRS.items()},
+}  # fmt: skip
+_OPTIONS = {
+    "where": "pn.where(condition, result, x)", "out": "x.copy_(result), or x[...] = result", "dtype": "x.to(dtype)",
+}  # fmt: skip
+_OF_DENSE = "pn.array(np.{}(x.numpy()))"
+_OF_NESTED = "pn.map_components(lambda component: pn.array(np.{}(component.numpy())), x)"
+
+
+def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Carry out a ufunc of NumPy of arguments of which at least one is an array of ours."""
+    name = UFUNC_NAMES.get(ufunc)
+    if name is None or method != "__call__" or options:
+        raise _refused_ufunc(ufunc, method, options, any(type(x) is NestedArray for x in inputs))
+    return getattr(ops, name)(*_as_scalars(inputs))
+
+
+def _refused_ufunc(ufunc: np.ufunc, method: str, options: dict[str, Any], nested: bool) -> ArgumentError:
+    """The error for a ufunc that pynested has not, or for a way to call it that is NumPy's alone."""
+    name = f"numpy.{ufunc.__name__}"
+    if method != "__call__":
+        return ArgumentError(f"{name}.{method}: only calls of ufuncs are taken. Use pn.sum, pn.mean or pn.amax.")
+    if options:
+        advice = "; ".join(f"instead of {one}= use {_OPTIONS.get(one, 'an operator of pynested')}" for one in options)
+        return ArgumentError(f"{name}: the options {', '.join(options)} are not taken; {advice}.")
+    instead = (_OF_NESTED if nested else _OF_DENSE).format(ufunc.__name__)
+    return ArgumentError(
+        f"{name}: pynested has no such function. Make it of operators of pynested, through which gradients flow, or "
+        f"take NumPy's: {instead}."
+    )
+
+
+def _as_scalars(inputs: tuple[Any, ...]) -> list[Any]:
+    """``inputs`` as NumPy's scalars where NumPy made arrays without dimensions of them, as for ``np.int64(3) < x``.
+
+    An array lies on the CPU, a scalar goes where the other operand is.
+    """
+    return [x[()] if type(x) is np.ndarray and not x.ndim else x for x in inputs]

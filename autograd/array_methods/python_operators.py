@@ -1,0 +1,160 @@
+"""Python's operators, indexing and NumPy's protocols, as methods of dense and nested arrays."""
+
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+
+import numpy as np
+
+from pynested.backends.errors import ArgumentError, DTypeError, named_type
+
+if TYPE_CHECKING:
+    from pynested.autograd.array import Array
+    from pynested.nested.operands import Index, Operand
+
+Reduced = TypeVar("Reduced")  # Array for a dense array, NestedArray | Array for a nested one
+
+
+class PythonOperators(Generic[Reduced]):
+    """Special methods that call public functions."""
+
+    __slots__ = ()
+    dtype: Any
+    _ops: ClassVar[Any]  # the module `pynested.method_functions`
+
+    __array_priority__ = 100.0  # operators of NumPy's matrices and masked arrays leave the answer to ours
+    __hash__ = object.__hash__  # an array is a key by its identity, although == compares elements
+
+    def __add__(self, other: Operand) -> Self:
+        return self._ops.add(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __radd__(self, other: Operand) -> Self:
+        return self._ops.add(other, self) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __sub__(self, other: Operand) -> Self:
+        return self._ops.sub(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __rsub__(self, other: Operand) -> Self:
+        return self._ops.sub(other, self) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __mul__(self, other: Operand) -> Self:
+        return self._ops.mul(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __rmul__(self, other: Operand) -> Self:
+        return self._ops.mul(other, self) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __truediv__(self, other: Operand) -> Self:
+        return self._ops.div(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __rtruediv__(self, other: Operand) -> Self:
+        return self._ops.div(other, self) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __matmul__(self, other: Operand) -> Reduced:
+        return self._ops.matmul(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __rmatmul__(self, other: Operand) -> Reduced:
+        return self._ops.matmul(other, self) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __pow__(self, other: Operand) -> Self:
+        return self._ops.pow(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __rpow__(self, other: Operand) -> Self:
+        return self._ops.pow(other, self) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __floordiv__(self, other: Operand) -> Self:
+        return self._ops.floor_divide(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __rfloordiv__(self, other: Operand) -> Self:
+        return self._ops.floor_divide(other, self) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __mod__(self, other: Operand) -> Self:
+        return self._ops.remainder(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __rmod__(self, other: Operand) -> Self:
+        return self._ops.remainder(other, self) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __and__(self, other: Operand) -> Self:
+        return self._ops.bitwise_and(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __rand__(self, other: Operand) -> Self:
+        return self._ops.bitwise_and(other, self) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __or__(self, other: Operand) -> Self:
+        return self._ops.bitwise_or(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __ror__(self, other: Operand) -> Self:
+        return self._ops.bitwise_or(other, self) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __xor__(self, other: Operand) -> Self:
+        return self._ops.bitwise_xor(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __rxor__(self, other: Operand) -> Self:
+        return self._ops.bitwise_xor(other, self) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __eq__(self, other: object) -> Self:  # type: ignore[override]
+        return self._ops.eq(self, other) if _is_comparable("eq", other) else NotImplemented
+
+    def __ne__(self, other: object) -> Self:  # type: ignore[override]
+        return self._ops.ne(self, other) if _is_comparable("ne", other) else NotImplemented
+
+    def __lt__(self, other: Operand) -> Self:
+        return self._ops.lt(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __gt__(self, other: Operand) -> Self:
+        return self._ops.gt(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __le__(self, other: Operand) -> Self:
+        return self._ops.le(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __ge__(self, other: Operand) -> Self:
+        return self._ops.ge(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __neg__(self) -> Self:
+        return self._ops.neg(self)
+
+    def __pos__(self) -> Self:
+        return self._ops.clone(self)
+
+    def __abs__(self) -> Self:
+        return self._ops.abs(self)
+
+    def __invert__(self) -> Self:
+        """Return the negation of an array of bools; other dtypes are refused."""
+        if self.dtype != np.bool_:
+            raise DTypeError(
+                f"~: only bool arrays can be inverted, not {self.dtype}. Use logical_not(x), which is x == 0."
+            )
+        return self._ops.logical_not(self)
+
+    def __getitem__(self, index: Index) -> Reduced:
+        return self._ops.getitem(self, index)
+
+    def __setitem__(self, index: Index, value: Any) -> None:
+        self._ops.assign(self, index, value)
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(self._ops.any(self._ops.eq(self, value)))
+
+    def __iter__(self) -> Iterator[Array]:
+        return iter(self._ops.unbind(self))
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        return self._ops.call_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return self._ops.call_function(function, types, args, kwargs)
+
+
+OPERANDS = (PythonOperators, int, float, complex, np.generic, np.ndarray)  # Python asks all other classes themselves
+
+
+def _is_comparable(name: str, value: object) -> bool:
+    """Return whether == and != compare elements; a list is refused, since Python would call it unequal."""
+    if isinstance(value, list | tuple):
+        raise ArgumentError(
+            f"{name}: {named_type(value)} is no array. Make one of it: pn.array(values), or pn.nested_array(values)."
+        )
+    return isinstance(value, OPERANDS)

@@ -1,0 +1,280 @@
+"""Methods that reduce dimensions."""
+
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, overload
+
+from ..dispatch import method
+
+if TYPE_CHECKING:
+    from pynested.autograd.array import Array
+    from pynested.nested.operands import Dims, DType
+
+Reduced = TypeVar("Reduced")  # Array for a dense array, NestedArray | Array for a nested one
+
+
+class ReductionMethods(Generic[Reduced]):
+    """Methods that call the reduction of the same name. Without a dimension the result is dense."""
+
+    __slots__ = ()
+    _ops: ClassVar[Any]  # the module `pynested.method_functions`
+
+    @overload
+    def all(self, dim: None = None, keepdim: Literal[False] = False) -> Array: ...
+    @overload
+    def all(
+        self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
+    ) -> Reduced: ...
+    @method
+    def all(self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None) -> Any:
+        """See `pynested.all`."""
+        return self._ops.all(self, dim, keepdim, axis=axis, keepdims=keepdims)
+
+    @overload
+    def amax(self, dim: None = None, keepdim: Literal[False] = False) -> Array: ...
+    @overload
+    def amax(
+        self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
+    ) -> Reduced: ...
+    @method
+    def amax(self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None) -> Any:
+        """See `pynested.amax`."""
+        return self._ops.amax(self, dim, keepdim, axis=axis, keepdims=keepdims)
+
+    @overload
+    def amin(self, dim: None = None, keepdim: Literal[False] = False) -> Array: ...
+    @overload
+    def amin(
+        self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
+    ) -> Reduced: ...
+    @method
+    def amin(self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None) -> Any:
+        """See `pynested.amin`."""
+        return self._ops.amin(self, dim, keepdim, axis=axis, keepdims=keepdims)
+
+    @overload
+    def any(self, dim: None = None, keepdim: Literal[False] = False) -> Array: ...
+    @overload
+    def any(
+        self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
+    ) -> Reduced: ...
+    @method
+    def any(self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None) -> Any:
+        """See `pynested.any`."""
+        return self._ops.any(self, dim, keepdim, axis=axis, keepdims=keepdims)
+
+    @overload
+    def argmax(self, dim: None = None, keepdim: Literal[False] = False) -> Array: ...
+    @overload
+    def argmax(
+        self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None, keepdims: bool | None = None
+    ) -> Reduced: ...
+    @method
+    def argmax(
+        self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None, keepdims: bool | None = None
+    ) -> Any:
+        """See `pynested.argmax`."""
+        return self._ops.argmax(self, dim, keepdim, axis=axis, keepdims=keepdims)
+
+    @overload
+    def argmin(self, dim: None = None, keepdim: Literal[False] = False) -> Array: ...
+    @overload
+    def argmin(
+        self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None, keepdims: bool | None = None
+    ) -> Reduced: ...
+    @method
+    def argmin(
+        self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None, keepdims: bool | None = None
+    ) -> Any:
+        """See `pynested.argmin`."""
+        return self._ops.argmin(self, dim, keepdim, axis=axis, keepdims=keepdims)
+
+    @overload
+    def logsumexp(self, dim: None = None, keepdim: Literal[False] = False) -> Array: ...
+    @overload
+    def logsumexp(
+        self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
+    ) -> Reduced: ...
+    @method
+    def logsumexp(
+        self, dim: Dims = None, keepdim: bool = False, *, axis: Dims = None, keepdims: bool | None = None
+    ) -> Any:
+        """See `pynested.logsumexp`."""
+        return self._ops.logsumexp(self, dim, keepdim, axis=axis, keepdims=keepdims)
+
+    @overload
+    def mean(self, dim: None = None, keepdim: Literal[False] = False, *, dtype: DType | None = None) -> Array: ...
+    @overload
+    def mean(
+        self,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        axis: Dims = None,
+        keepdims: bool | None = None,
+    ) -> Reduced: ...
+    @method
+    def mean(
+        self,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        axis: Dims = None,
+        keepdims: bool | None = None,
+    ) -> Any:
+        """See `pynested.mean`."""
+        return self._ops.mean(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
+
+    @overload
+    def nanmean(self, dim: None = None, keepdim: Literal[False] = False, *, dtype: DType | None = None) -> Array: ...
+    @overload
+    def nanmean(
+        self,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        axis: Dims = None,
+        keepdims: bool | None = None,
+    ) -> Reduced: ...
+    @method
+    def nanmean(
+        self,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        axis: Dims = None,
+        keepdims: bool | None = None,
+    ) -> Any:
+        """See `pynested.nanmean`."""
+        return self._ops.nanmean(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
+
+    @overload
+    def nansum(self, dim: None = None, keepdim: Literal[False] = False, *, dtype: DType | None = None) -> Array: ...
+    @overload
+    def nansum(
+        self,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        axis: Dims = None,
+        keepdims: bool | None = None,
+    ) -> Reduced: ...
+    @method
+    def nansum(
+        self,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        axis: Dims = None,
+        keepdims: bool | None = None,
+    ) -> Any:
+        """See `pynested.nansum`."""
+        return self._ops.nansum(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
+
+    @overload
+    def prod(self, dim: None = None, keepdim: Literal[False] = False, *, dtype: DType | None = None) -> Array: ...
+    @overload
+    def prod(
+        self,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        axis: Dims = None,
+        keepdims: bool | None = None,
+    ) -> Reduced: ...
+    @method
+    def prod(
+        self,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        axis: Dims = None,
+        keepdims: bool | None = None,
+    ) -> Any:
+        """See `pynested.prod`."""
+        return self._ops.prod(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
+
+    @overload
+    def std(self, dim: None = None, keepdim: Literal[False] = False, *, correction: float = 1) -> Array: ...
+    @overload
+    def std(
+        self,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        correction: float = 1,
+        axis: Dims = None,
+        keepdims: bool | None = None,
+    ) -> Reduced: ...
+    @method
+    def std(
+        self,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        correction: float = 1,
+        axis: Dims = None,
+        keepdims: bool | None = None,
+    ) -> Any:
+        """See `pynested.std`."""
+        return self._ops.std(self, dim, keepdim, correction=correction, axis=axis, keepdims=keepdims)
+
+    @overload
+    def sum(self, dim: None = None, keepdim: Literal[False] = False, *, dtype: DType | None = None) -> Array: ...
+    @overload
+    def sum(
+        self,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        axis: Dims = None,
+        keepdims: bool | None = None,
+    ) -> Reduced: ...
+    @method
+    def sum(
+        self,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        axis: Dims = None,
+        keepdims: bool | None = None,
+    ) -> Any:
+        """See `pynested.sum`."""
+        return self._ops.sum(self, dim, keepdim, dtype=dtype, axis=axis, keepdims=keepdims)
+
+    @overload
+    def var(self, dim: None = None, keepdim: Literal[False] = False, *, correction: float = 1) -> Array: ...
+    @overload
+    def var(
+        self,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        correction: float = 1,
+        axis: Dims = None,
+        keepdims: bool | None = None,
+    ) -> Reduced: ...
+    @method
+    def var(
+        self,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        correction: float = 1,
+        axis: Dims = None,
+        keepdims: bool | None = None,
+    ) -> Any:
+        """See `pynested.var`."""
+        return self._ops.var(self, dim, keepdim, correction=correction, axis=axis, keepdims=keepdims)

@@ -1,0 +1,137 @@
+"""Methods that change the shape, the layout, the dtype or the device."""
+
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+
+from ..arguments.shapes import several
+from ..dispatch import method
+
+if TYPE_CHECKING:
+    from pynested.autograd.array import Array
+    from pynested.nested.operands import Dims, DType, Operand
+    from pynested.structure.layouts import Layout
+
+Reduced = TypeVar("Reduced")  # Array for a dense array, NestedArray | Array for a nested one
+
+
+class ShapeMethods(Generic[Reduced]):
+    """Methods that call the public function of the same name; a shape can be one tuple, or its sizes one by one."""
+
+    __slots__ = ()
+    dtype: Any
+    _ops: ClassVar[Any]  # the module `pynested.method_functions`
+
+    @method
+    def transpose(self, dim0: int, dim1: int) -> Self:
+        """See `pynested.transpose`."""
+        return self._ops.transpose(self, dim0, dim1)
+
+    @method
+    def squeeze(self, dim: Dims = None) -> Self:
+        """See `pynested.squeeze`."""
+        return self._ops.squeeze(self, dim)
+
+    @method
+    def unsqueeze(self, dim: int) -> Self:
+        """See `pynested.unsqueeze`."""
+        return self._ops.unsqueeze(self, dim)
+
+    @method
+    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Self:
+        """See `pynested.flatten`."""
+        return self._ops.flatten(self, start_dim, end_dim)
+
+    @method
+    def unflatten(self, dim: int, sizes: Sequence[int]) -> Self:
+        """See `pynested.unflatten`."""
+        return self._ops.unflatten(self, dim, sizes)
+
+    @method
+    def reshape_as(self, other: Operand) -> Reduced:
+        """See `pynested.reshape_as`."""
+        return self._ops.reshape_as(self, other)
+
+    @method
+    def select(self, dim: int, index: int) -> Reduced:
+        """See `pynested.select`."""
+        return self._ops.select(self, dim, index)
+
+    @method
+    def split(self, sizes: int | Sequence[int], dim: int = 0) -> tuple[Self, ...]:
+        """See `pynested.split`."""
+        return self._ops.split(self, sizes, dim)
+
+    @method
+    def chunk(self, chunks: int, dim: int = 0) -> tuple[Self, ...]:
+        """See `pynested.chunk`."""
+        return self._ops.chunk(self, chunks, dim)
+
+    @method
+    def unbind(self, dim: int = 0) -> tuple[Array, ...]:
+        """See `pynested.unbind`."""
+        return self._ops.unbind(self, dim)
+
+    @method
+    def to(
+        self,
+        *targets: DType | Layout,
+        dtype: DType | None = None,
+        device: str | None = None,
+        layout: Layout | None = None,
+    ) -> Self:
+        """See `pynested.to`."""
+        return self._ops.to(self, *targets, dtype=dtype, device=device, layout=layout)
+
+    def to_dense(self) -> Array:
+        """See `pynested.to_dense`."""
+        return self._ops.to_dense(self)
+
+    def clone(self) -> Self:
+        """See `pynested.clone`."""
+        return self._ops.clone(self)
+
+    def contiguous(self) -> Self:
+        """See `pynested.contiguous`."""
+        return self._ops.contiguous(self)
+
+    def detach(self) -> Self:
+        """See `pynested.detach`."""
+        return self._ops.detach(self)
+
+    def pin_memory(self) -> Any:
+        """See `pynested.pin_memory`."""
+        return self._ops.pin_memory(self)
+
+    def permute(self, *dims: Any) -> Self:
+        """See `pynested.permute`."""
+        return self._ops.permute(self, _one_sequence(dims))
+
+    def reshape(self, *shape: Any) -> Self:
+        """See `pynested.reshape`."""
+        return self._ops.reshape(self, _one_sequence(shape))
+
+    def view(self, *shape: Any) -> Self:
+        """See `pynested.view`."""
+        return self._ops.view(self, _one_sequence(shape))
+
+    def expand(self, *shape: Any) -> Self:
+        """Return a read-only view with dimensions of size 1 repeated to a shape; -1 keeps a size.
+
+        The batch and the irregular dimensions of a nested array stay.
+        """
+        return self._ops.expand(self, _one_sequence(shape))
+
+    @method
+    def astype(self, dtype: DType) -> Self:
+        """Return a copy in another dtype; `to` copies only if something changes."""
+        converted = self._ops.to(self, dtype=dtype)
+        return self._ops.clone(converted) if converted.dtype == self.dtype else converted
+
+
+def _one_sequence(sizes: tuple[Any, ...]) -> Any:
+    """Return a shape that is passed as ``(2, 3)`` or as ``2, 3``."""
+    return sizes[0] if len(sizes) == 1 and several(sizes[0]) else sizes

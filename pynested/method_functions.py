@@ -1,0 +1,15 @@
+"""The functions that methods of `Array` and `NestedArray` call, as attributes of their ``_ops``."""
+
+# ruff: noqa: F401, F403
+
+from pynested.autograd import backward
+from pynested.autograd.hooks import register_hook
+
+from .components.packing import as_gradient
+from .nested.protocols import as_ndarray, as_text, deep_copy, pickle_parts
+from .numpy_protocol import call_function, call_ufunc
+from .operators import *
+from .operators.movement.reshaping import expand
+from .operators.movement.views import as_strided, broadcast_to, narrowed
+from .operators.writing import assign, overwrite, write
+from .operators.writing.random_numbers import normal_, uniform_
