@@ -16,9 +16,9 @@ from pynested.backends.errors import GradientError
 
 from .array import Array, bare_on_cpu, raw, wrapped
 from .hooks import hooked
+from .nan_check import pull as pull_checked
 from .pending import Pending
 from .tape import Line
-from .watch import pull as pull_watched
 
 _number = attrgetter("number")
 
@@ -57,10 +57,10 @@ def pull_back(
             found[line] = cotangent
         if needed is not None and needed.isdisjoint(line.sources):
             continue
-        if line.trace is None:
+        if line.stack is None:
             line.rule.pull(line, cotangent, pending, needed)
         else:
-            pull_watched(line, line.trace, cotangent, pending, needed)
+            pull_checked(line, line.stack, cotangent, pending, needed)
         if not keep:
             line.free()
     cotangents.update(found)

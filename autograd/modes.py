@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
+from pynested.backends.errors import ArgumentError
+
 from .dispatch import operator
-from .suspended import suspending
 from .tape import ANOMALY, OFF, RECORDING, state
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+_SUSPENDED = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
+
+
 class Mode(ContextDecorator):
     """A context manager, or a decorator, that sets what the current thread records and puts it back after.
 
-    It keeps nothing itself, so that one decorated function can run in several threads, and inside itself. A generator
-    or a coroutine that it decorates has the mode while its body runs; whoever waits for it keeps his own.
+    It stores nothing of a block, so one object can be used in several threads, and inside itself.
     """
 
     def __init__(self, mode: int) -> None:
@@ -35,9 +39,13 @@ class Mode(ContextDecorator):
         state.mode = state.before.pop()
 
     def __call__(self, function: F) -> F:
-        """``function``, whose body runs in the mode."""
-        wrapped: Any = suspending(function, self._mode) or super().__call__(function)
-        return wrapped  # type: ignore[no-any-return]
+        """Return ``function``, whose body runs in the mode; one that is suspended on its way is refused."""
+        if any(is_kind(function) for is_kind in _SUSPENDED):
+            raise ArgumentError(
+                f"no_grad: {function.__name__} is a generator or a coroutine, whose callers run between its steps. "
+                "Write `with pn.no_grad():` inside its body (or the mode that you use)."
+            )
+        return super().__call__(function)
 
 
 def _mode(mode: int, function: Any) -> Any:
@@ -51,10 +59,10 @@ def no_grad(function: None = None) -> Mode: ...
 def no_grad(function: F) -> F: ...
 @operator
 def no_grad(function: Any = None) -> Any:
-    """Inside, operations are not recorded and writes in place are allowed.
+    """Record no operation inside the block, and allow writes in place.
 
-    A view that is made inside, of an array that requires grad, cannot be written to outside. As a decorator it takes
-    functions, generators, coroutines and asynchronous generators.
+    A view that is made inside, of an array that requires grad, cannot be written to outside. It decorates functions,
+    too; ArgumentError for a generator or a coroutine.
 
     Examples
     --------
@@ -74,7 +82,7 @@ def enable_grad(function: None = None) -> Mode: ...
 def enable_grad(function: F) -> F: ...
 @operator
 def enable_grad(function: Any = None) -> Any:
-    """Inside, operations are recorded, also within `no_grad`.
+    """Record operations inside the block, also within `no_grad`.
 
     Examples
     --------
@@ -92,10 +100,10 @@ def anomaly(function: None = None) -> Mode: ...
 def anomaly(function: F) -> F: ...
 @operator
 def anomaly(function: Any = None) -> Any:
-    """Inside, every line remembers where it was recorded and what it saved.
+    """Let every operation that is recorded inside the block remember where the program called it.
 
-    An error in a backward pass then shows the forward line that is behind it; a gradient that becomes NaN where its
-    cotangent had none, and a saved array that was changed behind pynested's back, are errors too.
+    An error in a backward pass then shows that place. A gradient that holds NaN though its cotangent held none is an
+    error, too.
 
     Examples
     --------
@@ -112,7 +120,7 @@ def anomaly(function: Any = None) -> Any:
 
 @operator
 def is_grad_enabled() -> bool:
-    """Whether the current thread records.
+    """Return whether the current thread records.
 
     Examples
     --------

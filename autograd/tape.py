@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pynested.backends.errors import GradientError
 
-from .trace import Trace
+from .recorded_stack import RecordedStack
 
 if TYPE_CHECKING:
     from .array import Array
@@ -59,13 +59,13 @@ class Line:
         The shapes of all array arguments, where the rule is not elementwise.
     parts : int
         Number of outputs if the rule returns several, each made by a `Part` of this line; 0 if it returns one.
-    trace : Trace or None
+    stack : RecordedStack or None
         Where the line was written, inside `anomaly`.
     """
 
     __slots__ = (
         "__weakref__", "dtype", "hooks", "inputs", "keeper", "number", "output", "parts", "rule", "shape", "shapes",
-        "sources", "static", "trace", "version",
+        "sources", "stack", "static", "version",
     )  # fmt: skip
 
     shapes: tuple[tuple[int, ...], ...]
@@ -85,7 +85,7 @@ class Line:
         self.parts = 0
         self.hooks: Hooks | None = None
         self.keeper: weakref.ref[Array] | None = None
-        self.trace: Trace | None = None
+        self.stack: RecordedStack | None = None
 
     @property
     def name(self) -> str:
@@ -98,8 +98,7 @@ class Line:
         self.inputs, self.output = inputs, output
         self.version = version_of(inputs, output)
         if state.mode == ANOMALY:
-            self.trace = Trace()
-            self.trace.remember(self)
+            self.stack = RecordedStack()
 
     def saved(self) -> tuple[Any, Any]:
         """The saved inputs and output, after checking that they are still what they were."""
@@ -113,8 +112,6 @@ class Line:
                 f"{self.rule.name}: a value saved for the gradient was overwritten in place after it was used. "
                 "Use the functional form (x = x.mul(2) for x.mul_(2)), or clone before writing."
             )
-        if self.trace is not None:
-            self.trace.compare(self)
         return self.inputs, self.output
 
     def free(self) -> None:

@@ -28,16 +28,6 @@ def computing_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return _FLOAT32 if is_half(dtype) else dtype
 
 
-def epsilon(dtype: np.dtype[Any]) -> float:
-    """How far 1 is from the next number of a floating point dtype."""
-    return 2.0**-7 if is_bfloat16(dtype) else float(np.finfo(dtype).eps)
-
-
-def smallest_normal(dtype: np.dtype[Any]) -> float:
-    """The smallest positive number of a floating point dtype with all its digits; bfloat16 has that of float32."""
-    return float(np.finfo(_FLOAT32 if is_bfloat16(dtype) else dtype).tiny)
-
-
 def promoted(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
     """What NumPy promotes to; where it sees nothing in common with bfloat16, what its ufuncs make of the two."""
     if dtypes.count(dtypes[0]) == len(dtypes):

@@ -199,7 +199,7 @@ class Rule:
 
     def opened(self, line: Line, as_arrays: bool) -> tuple[Any, Any]:
         """The saved values in the form that the cotangent has: arrays, or bare ones."""
-        if not self.saves_inputs and not self.saves_output and line.trace is None:
+        if not self.saves_inputs and not self.saves_output and line.stack is None:
             return (None,) * len(line.sources), None
         inputs, output = line.saved()
         if inputs is None:

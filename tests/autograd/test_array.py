@@ -95,7 +95,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "ragged lists": (lambda: pn.array([[1, 2], [3]]), ArgumentError, "nested_array"),
     "negative size": (lambda: pn.zeros(2, -1), ArgumentError, "negative"),
     "integers that require grad": (lambda: pn.arange(3, requires_grad=True), DTypeError, "int64"),
-    "arange without start": (lambda: pn.arange(stop=3), ArgumentError, "arange: 'start' is not given"),  # type: ignore[call-arg]
+    "arange without start": (lambda: pn.arange(stop=3), ArgumentError, "arange: 'start' is missing"),  # type: ignore[call-arg]
     "size of a missing dim": (lambda: pn.zeros(3, 2).size(2), DimensionError, ""),
     "float of two": (lambda: float(pn.array([1.0, 2.0])), ArgumentError, ""),
     "len of a 0-d array": (lambda: len(pn.array(1.0)), ArgumentError, ""),

@@ -1,4 +1,4 @@
-"""Pulling a cotangent through a line that was recorded inside `anomaly`: NaN that it makes is an error."""
+"""The backward step of an operation that was recorded inside `anomaly`: NaN that the step makes is an error."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ import numpy as np
 
 from pynested.backends.errors import GradientError
 
+from .array import raw
 from .pending import Pending
+from .recorded_stack import RecordedStack
 from .tape import Line
-from .trace import Trace, bare
 
 
-def pull(line: Line, trace: Trace, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
-    """Pull through ``line``; whatever goes wrong is told with the place where the line was written."""
+def pull(line: Line, stack: RecordedStack, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
+    """Pull a cotangent through ``line``; any error shows where the operation was recorded."""
     try:
-        line.rule.pull(line, cotangent, _Watched(pending, line, has_nan(cotangent)), needed)
+        line.rule.pull(line, cotangent, _CheckedPending(pending, line, has_nan(cotangent)), needed)
     except Exception as error:
-        error.add_note(f"{line.rule.name} was recorded here:\n{trace.where()}")
+        error.add_note(f"{line.rule.name} was recorded here:\n{stack}")
         raise
 
 
-class _Watched(Pending):
-    """The cotangents of a pass, while one line that must not make NaN out of numbers adds to them."""
+class _CheckedPending(Pending):
+    """The cotangents of a pass, while one operation adds to them that must not make NaN out of numbers."""
 
     def __init__(self, pending: Pending, line: Line, had_nan: bool) -> None:
         self.graph = pending.graph
@@ -32,7 +33,7 @@ class _Watched(Pending):
         self.line, self.had_nan = line, had_nan
 
     def add(self, node: Any, cotangent: Any) -> None:
-        """Check, then add."""
+        """Check a cotangent, then add it."""
         if not self.had_nan and has_nan(cotangent):
             number = next(i for i, source in enumerate(self.line.sources) if source is node)
             raise GradientError(
@@ -43,9 +44,9 @@ class _Watched(Pending):
 
 
 def has_nan(cotangent: Any) -> bool:
-    """Whether a cotangent, or one of those of several outputs, holds NaN."""
+    """Return whether a cotangent, or one of the cotangents of several outputs, holds NaN."""
     if cotangent is None:
         return False
     if isinstance(cotangent, list):
         return any(has_nan(part) for part in cotangent)
-    return bool(np.isnan(bare(cotangent)).any())
+    return bool(np.isnan(raw(cotangent)).any())
