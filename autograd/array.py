@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from threading import RLock as Lock
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,7 @@ import numpy as np
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, DTypeError, GradientError, named_type
-from pynested.backends.forking import Lock
 from pynested.backends.host import as_bare, writable
-from pynested.backends.memory import with_room
 from pynested.backends.sharing import came_in, same_memory, whole
 from pynested.backends.storage import Storage
 
@@ -289,7 +288,6 @@ def bare_on_cpu(value: Any) -> Any:
     return value._bare if type(value) is Array and value.storage.device == "cpu" else value
 
 
-@with_room
 def new_zeros(shape: tuple[int, ...], like: Any) -> Any:
     """Zeros in the dtype and on the device of ``like``, an `Array` or a bare array of the CPU."""
     if type(like) is Array:

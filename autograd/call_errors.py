@@ -11,8 +11,17 @@ from typing import Any
 import numpy as np
 
 from pynested.backends.errors import ArgumentError, named_type
+from pynested.backends.gpu_errors import device_error, is_of_gpu
 
 SYNONYMS = {"input": "self", "x": "self", "a": "self", "tensor": "self", "b": "other", "y": "other"}
+
+
+def explain(error: Exception, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """Raise a better error for a call that does not fit, and for a failure of a library of the GPU."""
+    if isinstance(error, TypeError):
+        refuse_misfit(function, args, kwargs)
+    elif is_of_gpu(error):
+        raise device_error(function.__name__, error) from error
 
 
 def refuse_misfit(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:

@@ -12,7 +12,6 @@ from numpy.typing import DTypeLike
 from pynested.backends.dtypes import is_float, promoted
 from pynested.backends.errors import ArgumentError
 from pynested.backends.limits import MOST_ELEMENTS
-from pynested.backends.memory import with_room
 
 from .arguments.canonical import canonical_dtype
 from .array import Array
@@ -27,7 +26,6 @@ _FLOAT64, _INT64 = np.dtype(np.float64), np.dtype(np.int64)
 
 
 @operator
-@with_room
 def arange(
     start: Any,
     stop: Any = None,

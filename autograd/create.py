@@ -18,7 +18,6 @@ from numpy.typing import DTypeLike
 from pynested.backends import allocate, get_backend, transfer
 from pynested.backends.dtypes import is_bfloat16
 from pynested.backends.errors import ArgumentError, DTypeError, PynestedError
-from pynested.backends.memory import with_room
 
 from .arguments.canonical import canonical_dtype, numpy_array
 from .arguments.shapes import canonical_shape, possible_shape
@@ -126,7 +125,6 @@ def _new(name: str, shape: Any, dtype: DTypeLike | None, device: str | None) -> 
     return Array(allocate(place, sizes_of(name, shape), kind_of(dtype, place)), place)
 
 
-@with_room
 def _filled(name: str, shape: Any, value: Any, dtype: DTypeLike | None, device: str | None) -> Array:
     made = _new(name, shape, dtype, device)
     made.data[...] = scalar(name, value, made.dtype)

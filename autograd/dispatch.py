@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar
 
-from .call_errors import refuse_misfit
+from .call_errors import explain
 
 Watcher = Callable[["Call"], Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -106,8 +106,8 @@ def operator(function: Function) -> Function:
             return Call(call, body, args, kwargs).run()
         try:
             return function(*args, **kwargs)
-        except TypeError:
-            refuse_misfit(function, args, kwargs)
+        except Exception as error:
+            explain(error, function, args, kwargs)
             raise
 
     return call  # type: ignore[return-value]
@@ -120,8 +120,8 @@ def method(function: Function) -> Function:
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
-        except TypeError:
-            refuse_misfit(function, args, kwargs)
+        except Exception as error:
+            explain(error, function, args, kwargs)
             raise
 
     return call  # type: ignore[return-value]

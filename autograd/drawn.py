@@ -15,7 +15,6 @@ from numpy.typing import DTypeLike
 from pynested.backends import allocate
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError
-from pynested.backends.memory import with_room
 
 from . import random
 from .arguments.canonical import canonical_dtype, numpy_array
@@ -101,10 +100,10 @@ def _drawn(
     """Numbers of float64, drawn where the array will lie if it can hold them, and otherwise made ``kind``."""
     place = chosen_device(device)
     if place != "cpu" or kind != np.float64:
-        drawn = with_room(draw)(sizes)
+        drawn = draw(sizes)
         return array(drawn if most is None else np.minimum(drawn, most), dtype=kind, device=place)
     made = Array(allocate(place, sizes, kind), place)
-    with_room(draw)(out=made.data)
+    draw(out=made.data)
     return made
 
 
@@ -154,5 +153,5 @@ def integers(
         raise ArgumentError(f"{name}: there is no integer from {ends}; high must be above low.")
     kind = _INTEGER if dtype is None else canonical_dtype(dtype, chosen_device(device))
     check_fits(name, numpy_array(name, [least, end - 1]), kind)  # whichever of them will be drawn
-    drawn = with_room(random.default(generator).integers)(least, end, sizes_of(name, (shape,)), dtype=np.int64)
+    drawn = random.default(generator).integers(least, end, sizes_of(name, (shape,)), dtype=np.int64)
     return array(drawn, dtype=kind, device=device)

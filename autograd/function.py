@@ -12,7 +12,6 @@ from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, GradientError, named_type, with_article
 from pynested.backends.host import from_host
-from pynested.backends.memory import with_room
 
 from .arguments.canonical import as_array
 from .array import Array, bare_on_cpu, owner
@@ -263,6 +262,5 @@ def _as_array(name: str, output: Any) -> Any:
     return as_array(f"{name}.forward", output) if isinstance(output, np.ndarray | np.generic) else output
 
 
-@with_room
 def _zeros(shape: tuple[int, ...], dtype: Any, device: str) -> Array:
     return Array(get_backend(device).xp.zeros(shape, dtype), device)

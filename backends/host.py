@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import ArgumentError, DeviceError
-from .memory import with_room
 from .places import by_stride, past_smaller, strided_index
 from .registry import get_backend
 
@@ -61,7 +60,6 @@ def from_host(values: NDArray[Any], device: str) -> Any:
     return values if device == "cpu" else get_backend(device).xp.asarray(values)
 
 
-@with_room
 def fill_from(memory: Any, values: Any) -> None:
     """Give a contiguous array the values of another of the same shape and dtype, wherever each of them lies."""
     if isinstance(memory, np.ndarray):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-
-from .cached import cached_property
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .memory import with_room
-
 Integers = NDArray[np.int64]
 
 
@@ -59,7 +57,6 @@ def surely_apart(sizes: Integers, strides: Integers, offsets: Integers) -> bool:
     return bool((last[by_start[:-1]] < offsets[by_start[1:]]).all())
 
 
-@with_room
 def strided_index(sizes: Integers, strides: Integers, offsets: Integers) -> Integers:
     """Where each element of each component lies: int64, component by component, each in row-major order."""
     (component,) = np.logical_and.reduce(sizes > 0, axis=1).nonzero()  # an empty one may be long in other dims

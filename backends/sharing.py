@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import weakref
 from bisect import bisect_left, bisect_right
+from threading import RLock as Lock
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from .forking import Lock, in_forked_children
 from .host import Window
-from .memory import Piece
+from .memory import Block
 from .storage import Storage
 
 FEW = 64  # entries that are kept without looking which of them are dead
@@ -162,7 +162,7 @@ def same_memory(a: Any, b: Any) -> bool:
 
 def is_owner(data: Any) -> bool:
     """Whether other arrays in the memory of this one are views of it, unless they came a way round NumPy."""
-    return type(data) is np.ndarray and (data.flags.owndata or isinstance(data.base, Piece))
+    return type(data) is np.ndarray and (data.flags.owndata or isinstance(data.base, Block))
 
 
 def addresses(data: Any) -> tuple[int, int]:
@@ -174,11 +174,3 @@ def addresses(data: Any) -> tuple[int, int]:
     reach = [(size - 1) * step for size, step in zip(data.shape, data.strides, strict=True)]
     start = data.data.ptr
     return start + sum(min(one, 0) for one in reach), start + sum(max(one, 0) for one in reach) + data.itemsize
-
-
-def _order_again() -> None:
-    """A thread that a forked child does not have may have been in the middle of it."""
-    _book.forget_the_dead()
-
-
-in_forked_children(_order_again)

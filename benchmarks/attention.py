@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 import pynested as pn
-from pynested.backends.memory import forget_kept
+from pynested.backends.memory import release_kept
 
 from .contenders import Workload
 from .operators import HAS_TORCH, Clock, line, measured, workloads
@@ -103,7 +103,7 @@ def compare(name: str, load: Workload, rounds: int) -> None:
 def watched(calls: list[Callable[[Any], Any]], each: list[int]) -> list[tuple[float, float]]:
     """Seconds of calls that get the result of the one before, and the most MiB in use beyond all results so far."""
     found, result, held = [], None, 0
-    forget_kept()  # which would be used again, and not counted
+    release_kept()  # which would be used again, and not counted
     tracemalloc.start()
     for call, nbytes in zip(calls, each, strict=True):
         tracemalloc.reset_peak()

@@ -50,7 +50,7 @@ THOROUGH = {
     "ragged": "structure_views",
     "spec": "bounds bounds_fuzz check designed generator gradients reader vector_schema vectors",
     "timelines": "dispatch memory",
-    "repository": "optimised pages pytest_plugin shared_memory short_of_memory transformer",
+    "repository": "optimised pages pytest_plugin shared_memory transformer",
 }
 
 # Folders whose files above are slow: left out unless the file or its folder is named, or `-m` is given.

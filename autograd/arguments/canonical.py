@@ -10,7 +10,6 @@ from pynested.backends.dtypes import bfloat16, is_bfloat16
 from pynested.backends.errors import ArgumentError, DTypeError
 from pynested.backends.host import as_bare, from_host, refuse_masked
 from pynested.backends.limits import MOST_ELEMENTS
-from pynested.backends.memory import with_room
 from pynested.backends.registry import NUMPY_DEVICES
 
 from ..array import Array
@@ -141,7 +140,6 @@ def device_of(*values: Any) -> str:
     return "cpu"
 
 
-@with_room
 def frozen(values: Any, *tracked: Any) -> Any:
     """Bare ``values`` as a line may keep them: a copy if one of ``tracked`` wants a gradient, else themselves.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from pynested.backends.cached import cached_property
 from pynested.backends.dtypes import computing_dtype
 from pynested.backends.numpy.running import quiet
 

@@ -11,7 +11,6 @@ import numpy as np
 from pynested.backends import get_backend, register_kernel
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, GradientError
-from pynested.backends.memory import once_more
 
 from ..array import Array, raw
 from ..dispatch import operator
@@ -136,10 +135,7 @@ class Rule:
             elif array.storage.device != device:
                 same_device(self.name, arrays)
         compute = self.compute if device is None or device == "cpu" else bound(self.verb, device)
-        try:
-            output = compute(*datas, *static)
-        except Exception as error:
-            output = once_more(error, compute, *datas, *static)
+        output = compute(*datas, *static)
         if device is None:
             return output
         if type(output) is not tuple and type(output) is not list:
@@ -183,10 +179,7 @@ class Rule:
     def pull(self, line: Line, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
         """Send what ``cotangent`` says of the output to the sources of ``line``."""
         inputs, output = self.opened(line, type(cotangent) is Array)
-        try:
-            cotangents = self.cotangents(line, cotangent, inputs, output, needed)
-        except Exception as error:
-            cotangents = once_more(error, self.cotangents, line, cotangent, inputs, output, needed)
+        cotangents = self.cotangents(line, cotangent, inputs, output, needed)
         for i, source in enumerate(line.sources):
             if source is None or (needed is not None and source not in needed):
                 continue

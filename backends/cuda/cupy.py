@@ -14,7 +14,6 @@ from numpy.typing import DTypeLike
 from ..environment import whole_number
 from ..errors import DeviceError, PynestedError
 from ..gpu_errors import INSTALL, device_error
-from ..memory import with_room
 from .backend import KernelBackend
 from .checks import Triple
 from .signatures import KERNELS
@@ -121,4 +120,4 @@ def cuda_backend() -> KernelBackend:
     except (ImportError, RuntimeError) as error:
         raise DeviceError(f"the device 'cuda' needs CUDA's NVRTC and cuBLAS: {INSTALL}. CuPy says: {error}") from error
     xp, launcher = Reported(cupy), Gpu(cupy)
-    return KernelBackend("cuda", xp, launcher, with_room(launcher.new), xp, BLAS_FROM)
+    return KernelBackend("cuda", xp, launcher, launcher.new, xp, BLAS_FROM)

@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 from .. import numpy as cpu
 from ..environment import whole_number
 from ..errors import ArgumentError, DeviceError
-from ..memory import ALIGNMENT, with_room
+from ..memory import ALIGNMENT
 from .backend import KernelBackend
 from .cache import loaded
 from .catalogue import catalogue
@@ -182,7 +182,6 @@ def _from_environment(name: str, otherwise: str | int) -> str | int:
     return os.environ.get(_variable(name), otherwise)
 
 
-@with_room
 def poisoned(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """A new array of numbers that no kernel would leave there by accident, which fills its memory to the last byte."""
     kind = np.dtype(dtype)

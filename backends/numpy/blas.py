@@ -1,74 +1,44 @@
-"""How many threads BLAS takes: one, while threads of our own call it.
+"""The number of threads of BLAS: one for each caller, while several threads of ours call it.
 
-OpenBLAS lets several callers wait for each other where each wants all of its threads, and these look for work until
-they are told to sleep: two threads that multiply matrices at the same time take up to thirty times as long.
+OpenBLAS lets several callers wait for each other if each wants all of its threads: two threads that multiply matrices
+at the same time take up to thirty times as long.
 """
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 from typing import Any
 
-import numpy as np
-
-from ..forking import Lock, in_forked_children
-
-# How OpenBLAS calls them in NumPy's own wheels, and elsewhere.
-NAMES = [f"{before}openblas_{{}}_num_threads{after}" for before in ("scipy_", "") for after in ("64_", "")]
+from threadpoolctl import ThreadpoolController
 
 _lock = Lock()
-_users, _before = 0, 1
+_users: list[Any] = []  # for each thread of ours that needs single-threaded BLAS, the limit that it found
 
 
 @cache
-def _controls() -> tuple[Any, Any] | None:
-    """The functions that get and set the number of threads; None where NumPy's BLAS is not OpenBLAS."""
-    try:
-        library = ctypes.CDLL(np._core._multiarray_umath.__file__)  # type: ignore[attr-defined]
-    except (AttributeError, OSError):  # NumPy keeps it elsewhere
-        return None
-    for name in NAMES:
-        if hasattr(library, name.format("set")):
-            return getattr(library, name.format("get")), getattr(library, name.format("set"))
-    return None
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")
 
 
 def threads() -> int:
-    """How many threads a large product would take now; 0 where BLAS cannot be asked."""
-    controls = _controls()
-    return controls[0]() if controls else 0
+    """Return the number of threads that a large product takes now; 0 if the BLAS is unknown."""
+    return max((library.num_threads for library in _blas().lib_controllers), default=0)
 
 
 @contextmanager
 def one_thread_each() -> Iterator[None]:
     """Let BLAS compute on the thread that calls it, for all threads of the process until the last one leaves."""
-    controls = _controls()
-    if controls is None:
-        yield
-        return
-    get, set_to = controls
-    global _users, _before
     with _lock:
-        if not _users:
-            _before = get()
-            set_to(1)
-        _users += 1
+        _users.append(None if _users else _blas().limit(limits=1))
     try:
         yield
     finally:
         with _lock:
-            _users -= 1
-            if not _users:
-                set_to(_before)
-
-
-def _forget_users() -> None:
-    """Those of the parent are not here; where there were some, BLAS goes on with one thread."""
-    global _users
-    _users = 0
-
-
-in_forked_children(_forget_users)
+            if len(_users) == 1:
+                _users[0].restore_original_limits()
+                _users.clear()
+            else:
+                _users.pop()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dtypes import computing_dtype
-from ..memory import LARGE, empty, once_more
+from ..memory import LARGE, empty
 from . import running
 from .running import blocks, copy, quiet, run, scratch, shares, widened
 
@@ -52,20 +52,14 @@ def quiet_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
     def unary(x: Any, /, out: Any = None) -> Any:
         if out is not None:
             return enter().run(ufunc, x, out=out)
-        try:
-            return enter().run(ufunc, x) if getattr(x, "nbytes", 0) < LARGE else enter().run(_in_pieces, ufunc, x)
-        except MemoryError as error:
-            return once_more(error, unary, x)
+        return enter().run(ufunc, x) if getattr(x, "nbytes", 0) < LARGE else enter().run(_in_pieces, ufunc, x)
 
     def binary(x: Any, y: Any, /, out: Any = None) -> Any:
         if out is not None:
             return enter().run(ufunc, x, y, out=out)
-        try:
-            if getattr(x, "nbytes", 0) < LARGE and getattr(y, "nbytes", 0) < LARGE:
-                return enter().run(ufunc, x, y)
-            return enter().run(_in_pieces, ufunc, x, y)
-        except MemoryError as error:
-            return once_more(error, binary, x, y)
+        if getattr(x, "nbytes", 0) < LARGE and getattr(y, "nbytes", 0) < LARGE:
+            return enter().run(ufunc, x, y)
+        return enter().run(_in_pieces, ufunc, x, y)
 
     enter = running.another_quiet_context
     if ufunc.nout > 1 or ufunc.nin > 2 or ufunc.signature is not None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import Context
 from functools import cache, wraps
 from itertools import pairwise
 from math import prod
-from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -19,8 +17,7 @@ from numpy.typing import NDArray
 
 from ..dtypes import is_half
 from ..environment import whole_number
-from ..forking import in_forked_children
-from ..memory import empty, once_more
+from ..memory import empty
 from .blas import one_thread_each
 
 P = ParamSpec("P")
@@ -32,7 +29,6 @@ KEPT_BYTES = 64 * 1024, 4 * 1024 * 1024  # scratch memory of sizes between is ke
 THREAD_BYTES = 1024 * 1024  # below this, handing work to another thread costs more than it saves
 SHARED_ONES = 4096  # so many wait for whoever needs some
 FEW_ROWS = 16  # so many are added one after the other; halves of more are added, which keeps the error small
-STRETCHES = 4  # of jobs for each thread: whoever is through with one takes the next
 MOST_THREADS = 4  # by default; more of them wait for the interpreter lock between the passes of a kernel
 
 
@@ -48,8 +44,6 @@ def _threads_to_use() -> int:
 
 THREADS = _threads_to_use()
 
-_pool: ThreadPoolExecutor | None = None
-
 # NumPy keeps its error state in a context variable. Calling inside a context where warnings are off costs a tenth of
 # entering np.errstate and leaves the caller's state alone. A context can be entered only once at a time, a copy (which
 # takes constant time) at any time, so every call gets its own.
@@ -64,81 +58,43 @@ def quietly(function: Callable[P, Result], *args: P.args, **kwargs: P.kwargs) ->
 
 
 def quiet(function: Callable[P, Result]) -> Callable[P, Result]:
-    """Make every call of ``function`` quiet; and once more where memory is short and some waits."""
+    """Make every call of ``function`` quiet."""
     enter = another_quiet_context
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> Result:
-        try:
-            return enter().run(function, *args, **kwargs)
-        except MemoryError as error:
-            return once_more(error, call, *args, **kwargs)
+        return enter().run(function, *args, **kwargs)
 
     return call
 
 
 def run(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]], nbytes: int) -> None:
-    """``work(*job)`` for each job; on all threads, by stretches of jobs, where ``nbytes`` are enough to pay.
+    """Call ``work(*job)`` for each job; on all threads if ``nbytes`` are enough to pay.
 
-    Worth it because NumPy, SciPy and BLAS let go of the interpreter inside their loops. Jobs must not call ``run``. All
-    of them are over when it returns, or raises what one of them raised.
+    It pays because NumPy, SciPy and BLAS release the interpreter inside their loops. Jobs must not call ``run``. All
+    jobs are over when it returns, or raises the error of one of them.
     """
-    parts = min(THREADS, len(jobs)) if nbytes >= THREAD_BYTES else 1
-    if parts <= 1:
+    if THREADS == 1 or len(jobs) < 2 or nbytes < THREAD_BYTES:
         for job in jobs:
             work(*job)
         return
-    cuts = _cut(len(jobs), min(len(jobs), STRETCHES * parts))
-    left = [(work, jobs[start:stop]) for start, stop in cuts]
-    ended: SimpleQueue[BaseException | None] = SimpleQueue()
-
-    def take() -> None:
-        """Work through what no other thread has taken; who comes late finds nothing, and has kept no array waiting."""
-        while left:
-            with suppress(IndexError):
-                ended.put(_error_in(*left.pop()))
-
+    started: list[Future[None]] = []
     with one_thread_each():
         try:
-            for _ in range(parts - 1):
-                _threads().submit(take)
-        except RuntimeError:  # no thread can be started: the interpreter is ending, or the system has no more of them
-            _forget_threads()  # and with them what waits for one
-        take()
-        found = [ended.get() for _ in cuts]
-    errors = [error for error in found if error is not None]
-    if errors:
-        raise errors.pop()  # a name for it would be a cycle: it holds this frame
+            for job in jobs:
+                started.append(_pool(os.getpid()).submit(quietly, work, *job))
+        except RuntimeError:  # the interpreter is ending, and starts no more threads
+            for job in jobs[len(started) :]:
+                work(*job)
+        wait(started)
+    for future in started:
+        future.result()
 
 
-def _error_in(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]]) -> BaseException | None:
-    """What ends the jobs early, None where nothing does."""
-    try:
-        quietly(_work_through, work, jobs)
-    except BaseException as error:
-        return error
-    return None
-
-
-def _work_through(work: Callable[..., None], jobs: Iterable[tuple[Any, ...]]) -> None:
-    for job in jobs:
-        work(*job)
-
-
-def _threads() -> ThreadPoolExecutor:
-    global _pool
-    if _pool is None:
-        _pool = ThreadPoolExecutor(max(1, THREADS - 1), "pynested")
-    return _pool
-
-
-def _forget_threads() -> None:
-    """Begin anew when threads are next asked for; the old ones end when they have nothing to do."""
-    global _pool
-    _pool = None
-
-
-in_forked_children(_forget_threads)
+@cache
+def _pool(process: int) -> ThreadPoolExecutor:
+    """Return the threads of a process; a forked one has none of those of its parent."""
+    return ThreadPoolExecutor(THREADS, "pynested")
 
 
 _scratch = threading.local()

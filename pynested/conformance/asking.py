@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-
-from pynested.backends.cached import cached_property
+from functools import cached_property
 
 from . import messages
 from .corpus import Case, Program

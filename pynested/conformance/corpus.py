@@ -6,11 +6,11 @@ import fnmatch
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from pynested import spec
-from pynested.backends.cached import cached_property
 from pynested.spec.check import lint_cases, lint_table, lint_texts, lint_whole
 from pynested.spec.check_programs import lint_programs
 from pynested.spec.corpus import (

@@ -23,7 +23,6 @@ from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import get_backend, transfer
 from pynested.backends.dtypes import is_bfloat16, promoted
 from pynested.backends.errors import DeviceError, StructureError
-from pynested.backends.memory import with_room
 from pynested.components import packing
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Components, DType
@@ -34,7 +33,6 @@ from .entries import bare_arrays, check_ranks, common_dtype, entries_of
 
 
 @operator
-@with_room
 def nested_array(
     tensor_list: Components,
     *,

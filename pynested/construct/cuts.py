@@ -15,7 +15,6 @@ from pynested.autograd.rules import movement as moves
 from pynested.backends import get_backend, packed_strides
 from pynested.backends.errors import ArgumentError, DimensionError, ShapeError, StructureError
 from pynested.backends.host import to_host
-from pynested.backends.memory import with_room
 from pynested.components.views import picked, sliced
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dense, IntsLike
@@ -185,7 +184,6 @@ def masked_select(array: Dense, mask: Dense) -> NestedArray:
     return NestedArray(moves.take_rows(moves.reshape(x, (x.numel(),)), places), Jagged.of_lengths(lengths))
 
 
-@with_room
 def _selected(xp: Any, chosen: Any, shape: tuple[int, ...]) -> tuple[Ints, Any]:
     """How many elements of each run are chosen, and which ones in C order."""
     full = xp.broadcast_to(chosen, shape)

@@ -10,9 +10,9 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from threading import RLock as Lock
 
 from pynested._version import __version__
-from pynested.backends.forking import Lock
 from pynested.conformance import problems
 from pynested.conformance.judge import ADAPTER, CONVENTION, DIFFERS, OK
 

@@ -10,7 +10,6 @@ from pynested.autograd.passes import ones_like
 from pynested.autograd.rules import elementwise as of_elements
 from pynested.backends.errors import StructureError
 from pynested.backends.host import from_host, to_host
-from pynested.backends.memory import with_room
 from pynested.components.packing import as_gradient, packed, placed_like
 
 from .array import NestedArray, around, laid_out
@@ -42,7 +41,6 @@ def tangent(name: str, x: NestedArray, given: Any) -> list[Array]:
     return [data if mask is None else of_elements.where(data, data.dtype.type(0), from_host(mask, x.device))]
 
 
-@with_room
 def shown(x: NestedArray) -> list[Any]:
     """Which values are no holes: those to which something comes that is sent to every component."""
     if x.structure.tiles:

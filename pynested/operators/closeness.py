@@ -14,14 +14,12 @@ from pynested.autograd.call_errors import check_flags
 from pynested.autograd.dispatch import operator
 from pynested.autograd.numbers import canonical_real, nearest_float
 from pynested.autograd.rules.movement import to_dtype
-from pynested.backends.memory import with_room
 from pynested.components.mapping import elementwise
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Operand
 
 
 @operator
-@with_room
 def allclose(self: Operand, other: Operand, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """One Python bool: ``|self - other| <= atol + rtol * |other|`` everywhere: ``(B, *, D), (B, *, D) -> bool``.
 

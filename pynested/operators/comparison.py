@@ -22,7 +22,6 @@ from pynested.autograd.rules.movement import to_dtype
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float, promoted
 from pynested.backends.errors import ShapeError, StructureError
-from pynested.backends.memory import with_room
 from pynested.components.mapping import check_devices, elementwise
 from pynested.components.packing import elements
 from pynested.components.shapes import apart, same_shape
@@ -60,7 +59,6 @@ def logical_not(self: Kind) -> Kind:
 
 
 @operator
-@with_room
 def equal(self: Operand, other: Operand) -> bool:
     """One Python bool: the same shape, and the same value everywhere: ``(B, *, D), (B, *, D) -> bool``.
 

@@ -23,7 +23,6 @@ from pynested.autograd.rules.segment import segment_softmax
 from pynested.backends import get_backend
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.backends.host import from_host
-from pynested.backends.memory import with_room
 from pynested.components.packing import contiguous, packed
 from pynested.nested.array import NestedArray, around
 from pynested.nested.operands import Dense, DType, Kind
@@ -321,5 +320,5 @@ def _dropped(x: Array, share: float, generator: np.random.Generator | None) -> A
     floating("dropout", x)
     if not share:
         return moves.alias(x)
-    mask = from_host(with_room(random.default(generator).random)(x.shape) >= share, x.device)
+    mask = from_host(random.default(generator).random(x.shape) >= share, x.device)
     return of_elements.dropout(x, mask, share)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Any, ClassVar
@@ -12,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pynested.backends.cached import cached_property
 from pynested.backends.host import to_host
 
 from .elide import Gap, cell_label, digits_of_all, ends, in_short, with_gaps, written

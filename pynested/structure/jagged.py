@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from pynested.autograd.arguments.shapes import canonical_int
 from pynested.backends import Matrices, Segments, same_integers, strided_index
-from pynested.backends.cached import cached_property
 from pynested.backends.errors import DimensionError
 from pynested.backends.limits import MOST_DIMENSIONS
 

@@ -7,10 +7,10 @@ from.
 from __future__ import annotations
 
 import hashlib
+from threading import RLock as Lock
 from typing import Any
 
 from pynested.backends.errors import ArgumentError
-from pynested.backends.forking import Lock
 
 from . import Ints
 

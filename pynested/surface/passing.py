@@ -23,6 +23,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from threading import RLock as Lock
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
@@ -33,7 +34,6 @@ from pynested.autograd.array_methods.in_place import InPlaceMethods
 from pynested.autograd.array_methods.python_operators import PythonOperators
 from pynested.autograd.array_methods.shape_methods import ShapeMethods
 from pynested.autograd.protocols import ArrayProtocols
-from pynested.backends.forking import Lock
 from pynested.nested.array import NestedArray
 
 Watcher = Callable[["Call"], Any]

@@ -19,7 +19,6 @@ from pynested.autograd.rules import reduction as of_axes
 from pynested.autograd.rules import segment as of_segments
 from pynested.backends import Segments, get_backend
 from pynested.backends.host import from_host
-from pynested.backends.memory import with_room
 
 
 class Runs(Protocol):
@@ -105,7 +104,7 @@ class SegmentRuns:
         return of_segments.segment_min(x, self.segments)
 
     def place(self, verb: str, x: Array) -> Array:
-        return Array(with_room(getattr(get_backend(x.device), verb))(x.data, self.segments), x.device)
+        return Array(getattr(get_backend(x.device), verb)(x.data, self.segments), x.device)
 
     def count(self, x: Array, less: float = 0) -> Any:
         counts = np.maximum(self.segments.lengths - less, 0) if less else self.segments.lengths

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pynested.backends.host import address
-from pynested.backends.memory import Piece, tally
+from pynested.backends.memory import Block, counters
 from pynested.backends.sharing import is_owner, whole
 from pynested.surface.passing import Call
 
@@ -41,7 +41,7 @@ def _source(seen: Recorder, data: Any) -> str:
     """Where the memory of a new storage is from."""
     owner = whole(data)
     base = getattr(owner, "base", None)
-    if isinstance(base, Piece):
+    if isinstance(base, Block):
         return seen.sources.get(address(base.memory), "kept since before")
     if isinstance(data, np.ndarray) and base is not None and not is_owner(owner):
         return "fresh" if type(base).__name__ == "_Memory" else "borrowed"
@@ -50,8 +50,8 @@ def _source(seen: Recorder, data: Any) -> str:
 
 def large_piece(seen: Recorder, call: Call) -> Any:
     """A large piece of memory: `memory._kept_or_new`."""
-    before = tally.fresh
+    before = counters.fresh
     memory = call.run()
-    source = seen.sources[address(memory)] = "reused" if tally.fresh == before else "fresh"
+    source = seen.sources[address(memory)] = "reused" if counters.fresh == before else "fresh"
     seen.note("memory", source, bytes=int(memory.nbytes))
     return memory

@@ -42,7 +42,7 @@ _FUNCTIONS: dict[str, Any] = {
     "lineup": mapping.elementwise, "packed": broadcasting.jagged_operands, "rows": broadcasting.row_operands,
     "gathered": broadcasting.strided_operands, "spread": broadcasting.dense_rows, "repacked": packing.repacked,
     "dim": shapes.canonical_dim, "shape": shapes.canonical_shape, "dtype": canonical.canonical_dtype,
-    "operand": canonical.as_array, "device": default_device.chosen_device, "large": pieces._kept_or_new,
+    "operand": canonical.as_array, "device": default_device.chosen_device, "large": pieces._block,
     "chain": Chain.__call__, "backend": registry.get_backend, "random": random.default,
 }  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pynested.autograd.dispatch import operator
-from pynested.backends.memory import kept_bytes, tally
+from pynested.backends.memory import counters, kept_bytes
 from pynested.backends.storage import Storage
 
 
@@ -62,4 +62,6 @@ def memory() -> Usage:
     for storage in Storage.living():
         count, size = live.get(storage.device, (0, 0))
         live[storage.device] = count + 1, size + int(storage.data.nbytes)
-    return Usage(dict(sorted(live.items())), tally.out, tally.peak, kept_bytes(), tally.fresh, tally.reused)
+    return Usage(
+        dict(sorted(live.items())), counters.in_use, counters.peak, kept_bytes(), counters.fresh, counters.reused
+    )

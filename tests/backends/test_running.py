@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import re
 import subprocess
@@ -10,7 +9,6 @@ import sys
 import threading
 import time
 import warnings
-import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -78,22 +76,6 @@ def test_run_does_every_job_once(threads: int, count: int, monkeypatch: pytest.M
     assert sorted(done) == list(range(count))
 
 
-def test_who_is_through_takes_what_others_have_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "THREADS", 2)
-    done: list[int] = []
-    over = threading.Event()
-
-    def work(job: int) -> None:
-        if job == 4:
-            assert over.wait(60)  # for all the others, 5 to 7 among them
-        done.append(job)
-        if len(done) == 7:
-            over.set()
-
-    running.run(work, [(job,) for job in range(8)], running.THREAD_BYTES)
-    assert sorted(done) == list(range(8))
-
-
 @pytest.mark.parametrize("bad", [0, 3])
 def test_an_error_in_a_job_comes_out(bad: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "THREADS", 2)
@@ -121,46 +103,6 @@ def test_everything_is_over_when_an_error_comes_out(monkeypatch: pytest.MonkeyPa
     with pytest.raises(ZeroDivisionError):
         running.run(work, [(0,), (1,), (2,)], running.THREAD_BYTES)
     assert sorted(done) == [0, 2]
-
-
-def test_work_that_no_thread_could_be_started_for_is_done_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(running, "THREADS", 2)
-    monkeypatch.setattr(running, "_pool", None)
-    done: list[int] = []
-
-    def work(job: int) -> None:
-        done.append(job)
-
-    held = weakref.ref(work)
-    with monkeypatch.context() as full:
-        full.setattr(threading.Thread, "start", refuse)
-        running.run(work, [(0,), (1,)], running.THREAD_BYTES)
-    assert sorted(done) == [0, 1]
-    del work
-    gc.collect()
-    assert held() is None
-    running.run(done.append, [(2,), (3,)], running.THREAD_BYTES)  # now threads start
-    running._threads().submit(int).result()
-    assert sorted(done) == [0, 1, 2, 3]
-
-
-def test_a_thread_that_has_not_come_yet_keeps_nothing_alive(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "THREADS", 2)
-    with ThreadPoolExecutor(1) as pool:
-        monkeypatch.setattr(running, "_pool", pool)
-        free, out = threading.Event(), np.zeros(2)
-        pool.submit(free.wait)
-        held = weakref.ref(out)
-        running.run(lambda start, stop, out=out: out[start:stop].fill(1), [(0, 1), (1, 2)], running.THREAD_BYTES)
-        done = out.tolist()
-        del out
-        left = held()
-        free.set()
-    assert done == [1, 1]
-    assert left is None
 
 
 def test_scratch_is_kept_by_its_thread_and_slot(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier, Event
+from threading import Barrier
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,6 @@ import pytest
 
 from pynested.backends import Storage, allocate, sharing
 from pynested.backends.sharing import addresses, came_in, went_out, whole
-
-from ..forked import in_child
 
 SIZE = 200
 
@@ -170,23 +167,3 @@ def test_threads_find_one_storage() -> None:
         found = [future.result() for future in [pool.submit(enter) for _ in range(4)]]
     for storages in zip(*found, strict=True):
         assert len(set(map(id, storages))) == 1
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_child_knows_what_its_parent_knew_and_waits_for_no_thread_of_it() -> None:
-    kept = came_in(np.zeros(5), "cpu")
-    held, ends = Event(), Event()
-
-    def hold() -> None:
-        with sharing._one_at_a_time:
-            held.set()
-            ends.wait()
-
-    with ThreadPoolExecutor(1) as pool:
-        holding = pool.submit(hold)
-        held.wait()
-        said = in_child(lambda: str(came_in(kept.data, "cpu") is kept))
-        ends.set()
-        holding.result()
-    assert said == "True"

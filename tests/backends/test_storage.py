@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends import Backend, Storage, allocate, allocator, get_backend, register_allocator
+from pynested.backends import Backend, Storage, allocate, get_backend, register_allocator
 from pynested.backends.allocator import _allocators
 from pynested.backends.errors import ArgumentError, DeviceError
 from pynested.backends.memory import ALIGNMENT
@@ -86,41 +86,22 @@ def test_a_backend_has_the_kernels_of_the_interface_and_the_functions_of_numpy(d
 
 
 @pytest.mark.parametrize("device", ["cpu", "emulated"])
-def test_an_allocator_is_replaced_for_kernels_too_and_put_back(device: str) -> None:
-    shapes: list[tuple[int, ...]] = []
-    own = allocator(device)
-
-    def counting(shape: tuple[int, ...], dtype: Any) -> Any:
-        shapes.append(shape)
-        return own(shape, dtype)
-
-    x = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged, device=device)
-    with pn.allocators.replaced(device, counting):
-        pn.zeros(2, 3, device=device)
-        pn.gelu(x)
+def test_new_memory_is_filled_for_kernels_too(device: str) -> None:
+    with pn.allocators.filled(0xFF, device):
+        assert np.isnan(pn.empty(4, device=device).tolist()).all()
         with pn.allocators.filled(0, device):
             assert pn.empty(4, device=device).tolist() == [0.0] * 4
-    assert shapes[:2] == [(2, 3), (3,)] and shapes[-1] == (4,)
-    count = len(shapes)
-    pn.zeros(2, 3, device=device)
-    assert len(shapes) == count
-
-
-def test_memory_of_an_allocator_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(_allocators, "elsewhere", None)
-    register_allocator("elsewhere", lambda shape, dtype: ("memory", shape, dtype))
-    assert allocate("elsewhere", (2,), np.int8) == ("memory", (2,), np.int8)
-    for wrong in (
-        lambda shape, dtype: np.empty((*shape, 1), dtype),
-        lambda shape, dtype: np.empty(shape, np.int8),
-        lambda shape, dtype: np.empty(shape[::-1], dtype).T,
-    ):
-        with pn.allocators.replaced("cpu", wrong), pytest.raises(DeviceError, match="was asked for"):
-            pn.empty(2, 3)
-    with pytest.raises(DeviceError, match="no allocator"), pn.allocators.replaced("tpu", np.empty):
+        assert np.isnan(allocate(device, (2,), np.float32)).all()
+    with pytest.raises(DeviceError, match="no allocator"), pn.allocators.filled(0, "tpu"):
         pass
     with pytest.raises(ArgumentError, match="0 to 255"), pn.allocators.filled(256):
         pass
+
+
+def test_an_allocator_is_registered_for_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(_allocators, "elsewhere", None)
+    register_allocator("elsewhere", lambda shape, dtype: ("memory", shape, dtype))
+    assert allocate("elsewhere", (2,), np.int8) == ("memory", (2,), np.int8)
 
 
 OPERATORS: list[Callable[[Any], Any]] = [

@@ -11,7 +11,7 @@ import pytest
 
 import pynested as pn
 from pynested.backends.errors import ArgumentError, StructureError, TraceError
-from pynested.backends.memory import tally
+from pynested.backends.memory import counters
 
 from .arrays import assert_same, jagged
 from .functions import FUNCTIONS, Layer
@@ -253,8 +253,8 @@ def test_memory_is_used_again_as_soon_as_nothing_reads_it() -> None:
     compiled(x)  # this one records
     peaks = []
     for call in (function, compiled):
-        before = tally.peak = tally.out
+        before = counters.peak = counters.in_use
         y = call(x)
-        peaks.append((tally.peak - before) / (tally.out - before))
+        peaks.append((counters.peak - before) / (counters.in_use - before))
         del y
     assert peaks == [4, 2]  # arrays as large as the result: all of them, and one beside that which is made of it

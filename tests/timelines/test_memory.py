@@ -28,7 +28,7 @@ def test_memory_counts_living_storages_by_device(device: str) -> None:
 
 
 def test_large_pieces_are_counted_fresh_reused_kept_and_at_their_peak() -> None:
-    pieces.forget_kept()
+    pieces.release_kept()
     start = pn.memory()
     x = pn.empty(pieces.LARGE)
     held = pn.memory()
@@ -41,7 +41,7 @@ def test_large_pieces_are_counted_fresh_reused_kept_and_at_their_peak() -> None:
     assert (pn.memory().reused - start.reused, pn.memory().kept) == (1, 0)
     assert pn.memory().peak >= held.large
     del x
-    pieces.forget_kept()
+    pieces.release_kept()
 
 
 @pytest.mark.parametrize(("layout", "device"), [(pn.jagged, "cpu"), (pn.strided, "emulated")])

@@ -136,7 +136,7 @@ def test_fallbacks_and_kernels_are_named() -> None:
 
 
 def test_large_memory_is_fresh_or_used_again() -> None:
-    memory.forget_kept()
+    memory.release_kept()
     count = memory.LARGE // 8
     with pn.timeline() as t:
         pn.empty(count)

@@ -7,7 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from pynested.backends.memory import LARGE, empty, once_more
+from pynested.backends.memory import LARGE, empty
 from pynested.backends.numpy.running import run
 
 from ...array import Array, zeros_like
@@ -74,11 +74,7 @@ class Elementwise(Rule):
             return self.compute(a)
         device = a.storage.device
         compute = self.compute if device == "cpu" else bound(self.verb, device)
-        try:
-            output = compute(a._bare)
-        except Exception as error:
-            output = once_more(error, compute, a._bare)
-        result = Array(output, device)
+        result = Array(compute(a._bare), device)
         if a.tracked and state.mode:
             self._write(result, (a,), (a.line or a.stand_in(),), self.looks[True,])
         return result
@@ -106,8 +102,6 @@ class Elementwise(Rule):
             output = compute(x, y)
         except OverflowError:
             raise refused_operand(self.name, a, b) from None
-        except Exception as error:
-            output = once_more(error, compute, x, y)
         result = Array(output, device)
         if (left is not None or right is not None) and state.mode:
             self._write(result, (a, b), (left, right), self.looks[left is not None, right is not None])

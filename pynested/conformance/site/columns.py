@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-
-from pynested.backends.cached import cached_property
+from functools import cached_property
 
 from ..coverage import Coverage, coverage
 from ..differences import Cause, causes

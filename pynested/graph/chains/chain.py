@@ -10,7 +10,6 @@ from numpy.random import Generator
 from pynested.autograd import Array, random
 from pynested.autograd.tape import state
 from pynested.backends.host import from_host
-from pynested.backends.memory import once_more, with_room
 from pynested.backends.numpy.running import another_quiet_context
 from pynested.nested.array import NestedArray, around
 
@@ -81,7 +80,7 @@ class Chain:
 
     def _mask(self, shape: tuple[int, ...], share: float, generator: Generator | None) -> Array:
         """Which elements a dropout keeps, by the next random numbers."""
-        return Array(from_host(with_room(random.default(generator).random)(shape) >= share, self.device), self.device)
+        return Array(from_host(random.default(generator).random(shape) >= share, self.device), self.device)
 
     def _finished(self, made: list[Array], shape: tuple[int, ...]) -> list[Array]:
         """The results, where those that end in a reduction have a number for each row yet."""
@@ -102,10 +101,7 @@ class Chain:
     def _computed(self, datas: list[Any], lined: Lined, wanted: tuple[int, ...]) -> Any:
         """The registers ``wanted``."""
         run = forward(self.steps, self.device, wanted)
-        try:
-            return another_quiet_context().run(run, lined.shape, datas)
-        except Exception as error:
-            return once_more(error, self._computed, datas, lined, wanted)
+        return another_quiet_context().run(run, lined.shape, datas)
 
 
 def name_of(nodes: Sequence[Node]) -> str:

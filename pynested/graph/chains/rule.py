@@ -11,7 +11,6 @@ from pynested.autograd.array import raw, wrapped
 from pynested.autograd.pending import Pending
 from pynested.autograd.rules.rule import RULES, Rule, hang
 from pynested.autograd.tape import Line, held
-from pynested.backends.memory import once_more
 from pynested.backends.numpy.running import another_quiet_context
 
 from .backward import Backward, Passes, backward
@@ -129,7 +128,4 @@ def _placed(things: Any, places: list[int], others: Any) -> list[Any]:
 
 def _computed(function: Any, shape: tuple[int, ...], given: list[Any]) -> Any:
     """``function(shape, given)``, quietly, and once more where memory is short."""
-    try:
-        return another_quiet_context().run(function, shape, given)
-    except Exception as error:
-        return once_more(error, _computed, function, shape, given)
+    return another_quiet_context().run(function, shape, given)

@@ -13,7 +13,6 @@ from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.dtypes import computing_dtype, is_float, promoted
 from pynested.backends.errors import ArgumentError
 from pynested.backends.host import from_host
-from pynested.backends.memory import with_room
 
 from .given import operands_of, scale_of
 from .meeting import meeting
@@ -51,6 +50,6 @@ def attended(query: Any, key: Any, value: Any, mask: Any, asked: Asked, need_wei
 
 def _kept(count: int, share: float, like: Array, generator: np.random.Generator | None) -> Array:
     """What the weights are multiplied by where some are dropped."""
-    kept = with_room(random.default(generator).random)(count) >= share
+    kept = random.default(generator).random(count) >= share
     factors = kept.astype(computing_dtype(like.dtype)) / (1 - share if share < 1 else 1)
     return Array(from_host(factors, like.device), like.device)

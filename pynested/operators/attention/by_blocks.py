@@ -24,7 +24,6 @@ from pynested.autograd.rules.views import pieces
 from pynested.backends import Heads, Matrices, Segments, get_backend
 from pynested.backends.dtypes import computing_dtype
 from pynested.backends.heads import Placed
-from pynested.backends.memory import with_room
 from pynested.structure import Ints
 
 from .besides import AuxRequest
@@ -215,7 +214,7 @@ def _scored(call: Call, each: list[Block], q: Array, k: Array, v: Array, seen: A
     """Results, and what is asked for besides, of scores that a function has looked at."""
     (heads, rows, _), (own, size, _), dtype = q.shape, k.shape, computing_dtype(q.dtype)
     if seen is not None:
-        seen = with_room(get_backend(q.device).xp.broadcast_to(seen, (heads, rows, size)).reshape)(-1)
+        seen = get_backend(q.device).xp.broadcast_to(seen, (heads, rows, size)).reshape(-1)
     queries, keys, values = (to_dtype(x, dtype) for x in (q, k, v))
     scores, seen = _modified(call, each, queries, keys, seen)
     runs = Segments.from_lengths(np.full(heads * rows, size))
@@ -246,10 +245,10 @@ def _modified(call: Call, each: list[Block], q: Array, k: Array, seen: Any) -> t
     every = _cut(moves.reshape(scores, shape), 0, _cuts(shape[0], shape[0] // len(each)))
     changed = [modified(call.op, call.mod, one, block) for one, block in zip(every, each, strict=True)]
     found = moves.reshape(moves.concatenate(changed, 0), (-1,))
-    narrower = with_room(_counting)(raw(scores), raw(found), seen, shape)
+    narrower = _counting(raw(scores), raw(found), seen, shape)
     if (narrower if seen is None else narrower == seen).all():
         return found, seen
-    isfinite = with_room(get_backend(q.device).xp.isfinite)
+    isfinite = get_backend(q.device).xp.isfinite
     if isfinite(raw(scaled)).all() and isfinite(raw(k)).all():
         return found, narrower
     return _modified(call, each, q, k, narrower)  # again, as its adjoint multiplies what is left out by 0

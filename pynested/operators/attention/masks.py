@@ -16,7 +16,6 @@ from pynested.autograd.numbers import in_words
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, ShapeError, StructureError
 from pynested.backends.host import to_host
-from pynested.backends.memory import with_room
 from pynested.components.sides import side
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Operand
@@ -129,7 +128,7 @@ def create_mask(
     count, *sizes = _sizes(op, B=B, H=H, Q_LEN=Q_LEN, KV_LEN=KV_LEN)
     device = chosen_device(device)
     left: Any = _left if is_of_scores(op, mod_fn) else seen
-    found = with_room(get_backend(device).xp.zeros)((count, *sizes), np.bool_)
+    found = get_backend(device).xp.zeros((count, *sizes), np.bool_)
     for i in range(count):
         whole = Block(i, range(sizes[0]), range(sizes[1]), np.arange(sizes[2]))
         found[i] = left(op, mod_fn, whole, device)

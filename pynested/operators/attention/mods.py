@@ -16,7 +16,6 @@ from pynested.autograd.dispatch import operator
 from pynested.autograd.numbers import in_words
 from pynested.backends.errors import ArgumentError, DeviceError, DTypeError, IndexOutOfRange, ShapeError, named_type
 from pynested.backends.host import from_host
-from pynested.backends.memory import with_room
 from pynested.structure import Ints
 
 ScoreMod = Callable[[Array, Array, Array, Array, Array], Array]
@@ -38,7 +37,6 @@ class Block(NamedTuple):
         """Of the scores."""
         return len(self.heads), len(self.queries), len(self.keys)
 
-    @with_room
     def indices(self, device: str) -> tuple[Array, ...]:
         """``b``, without dimensions, and ``h``, ``q_idx`` and ``kv_idx``, each along its axis of the scores: int64."""
         heads, queries = (np.array(one, np.int64) for one in (self.heads, self.queries))

@@ -15,7 +15,6 @@ from pynested.autograd.rules import reduction as of_axes
 from pynested.autograd.rules import rows as of_rows
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError
-from pynested.backends.memory import with_room
 from pynested.backends.numpy.running import quiet
 from pynested.components.packing import elements
 from pynested.nested.array import NestedArray
@@ -32,7 +31,6 @@ def outside(x: NestedArray, size: int, ignored: int | None = None) -> str:
     return f"{flat[at]} at component {i}, position {tuple(int(k) for k in position)},"
 
 
-@with_room
 def numbers(given: Array, end: int) -> tuple[Any, Any]:
     """``given`` as flat int64, a copy that no write into it changes, and where that is outside 0..end - 1."""
     flat = given.data.reshape(-1).astype(np.int64)

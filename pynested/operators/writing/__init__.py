@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from pynested.autograd.dispatch import method
 from pynested.backends.errors import PynestedError
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Index
@@ -37,6 +38,7 @@ def write(self: Target, name: str, value: Any) -> Target:
     return self
 
 
+@method
 def assign(self: Any, index: Index, value: Any) -> None:
     """Write ``value``, which broadcasts, to what ``index`` names, be it a view or not."""
     _into(self).assign(self, index, value)

@@ -11,7 +11,6 @@ from pynested.autograd import Array
 from pynested.autograd.array import raw
 from pynested.backends import get_backend
 from pynested.backends.errors import GradientError, StructureError
-from pynested.backends.memory import with_room
 from pynested.components.mapping import check_devices, elementwise
 from pynested.components.packing import as_dense, gathered, to_strided
 from pynested.components.shapes import check_same_shape
@@ -64,7 +63,6 @@ def _given(name: str, value: Any, self: NestedArray) -> Any:
     return value
 
 
-@with_room
 def _store_at(self: NestedArray, name: str, index: Index, value: Any) -> None:
     """Write where the same index of the elements' positions says that its elements lie."""
     _refuse_read_only(self, name)
@@ -79,7 +77,6 @@ def _store_at(self: NestedArray, name: str, index: Index, value: Any) -> None:
         write_at(name, self.data, named, value.detach())
 
 
-@with_room
 def _second(x: Array, value: Any) -> Array:
     """``value`` for every element of ``x``, in memory of its own: components are written one after another.
 
@@ -108,7 +105,6 @@ def _refuse_read_only(self: NestedArray, name: str) -> None:
         )
 
 
-@with_room
 def _store(self: NestedArray, name: str, result: Any) -> None:
     check_same_shape(label(name), self, result)
     structure, values = result.structure, held(label(name), result.data, self.dtype)

@@ -18,7 +18,6 @@ from pynested.autograd.tape import state
 from pynested.backends import get_backend
 from pynested.backends.errors import ArgumentError, GradientError, PynestedError, ShapeError, StructureError
 from pynested.backends.host import from_host, written_to
-from pynested.backends.memory import with_room
 from pynested.operators.dense_indexing import without_bare_mask
 from pynested.operators.index_arrays import has_arrays
 from pynested.operators.indexing import getitem
@@ -64,7 +63,6 @@ def assign(self: Array, index: Any, value: Any) -> None:
     write_at("assignment", self, getitem(counted, index), given)
 
 
-@with_room
 def write_at(name: str, target: Array, where: Array, value: Array) -> None:
     """Write ``value``, which broadcasts, to the elements of ``target`` whose numbers in C order are ``where``."""
     if broadcast_shape(name, where.shape, value.shape) != where.shape:
@@ -155,7 +153,6 @@ def _refuse(self: Array, name: str, arguments: tuple[Any, ...]) -> None:
         )
 
 
-@with_room
 def _store(self: Array, name: str, value: Array) -> None:
     if broadcast_shape(label(name), self.shape, value.shape) != self.shape:
         raise ShapeError(
