@@ -13,7 +13,7 @@ from .dispatch import operator
 from .rules.devices import to_device
 from .thread_defaults import DefaultBlock, ThreadDefault
 
-_default = ThreadDefault("device", "cpu")
+_default = ThreadDefault("cpu")
 
 
 @operator
@@ -28,7 +28,7 @@ def set_default_device(device: str | None) -> DefaultBlock[str]:
     Returns
     -------
     DefaultBlock
-        For a ``with`` block, at whose end the device before it is the default again; it can be kept for more blocks.
+        For a ``with`` block, at whose end the device before the call is the default again.
 
     Raises
     ------

@@ -14,7 +14,7 @@ from .thread_defaults import DefaultBlock, ThreadDefault
 
 _FLOAT64 = np.dtype(np.float64)
 _FLOATS = (np.dtype(np.float16), np.dtype(np.float32), _FLOAT64)
-_default = ThreadDefault("dtype", _FLOAT64)
+_default = ThreadDefault(_FLOAT64)
 
 
 @operator
@@ -29,7 +29,7 @@ def set_default_dtype(dtype: DTypeLike | None) -> DefaultBlock[np.dtype[Any]]:
     Returns
     -------
     DefaultBlock
-        For a ``with`` block, at whose end the dtype before it is the default again; it can be kept for more blocks.
+        For a ``with`` block, at whose end the dtype before the call is the default again.
 
     Raises
     ------

@@ -225,37 +225,8 @@ def test_a_block_ends_and_a_call_without_one_lasts(default: Default) -> None:
     with pytest.raises(RuntimeError, match="inside"), default.set(other):
         raise RuntimeError("inside")
     assert default.get() == default.of_new_array() == first
-    assert repr(default.set(other)).endswith(f" {str(other)!r}>")
-    assert default.get() == default.of_new_array() == other
-
-
-def test_a_block_can_be_entered_again_and_inside_itself(default: Default) -> None:
-    first, other = default.first, default.other
-    kept = default.set(other)
-    default.set(first)
-    for _ in range(2):
-        with kept:
-            assert default.get() == other
-            with default.set(first), kept:
-                with kept:
-                    assert default.get() == other
-                assert default.get() == other
-            assert default.get() == other
-        assert default.get() == first
-
-
-def test_only_a_block_right_after_its_call_restores_the_value_before_the_call(default: Default) -> None:
-    first, other = default.first, default.other
-    with default.set(other):
-        latest = default.set(first)
-    assert default.get() == first
     default.set(other)
-    with latest:
-        assert default.get() == first
-    assert default.get() == other
-    with default.set(first):
-        assert default.get() == first
-    assert default.get() == other
+    assert default.get() == default.of_new_array() == other
 
 
 def test_every_thread_has_its_own(default: Default) -> None:
