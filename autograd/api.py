@@ -17,13 +17,13 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DeviceError, GradientError, named_type
 from pynested.backends.host import from_host
 
-from .array import Array, new_zeros, owner, zeros_like
+from .array import Array, new_zeros, zeros_like
 from .containers import flatten, matched
 from .dispatch import operator
 from .graph import boundary, push_forward
 from .modes import Mode
-from .passes import backward, grad, ones_like, owned
-from .rules.movement import alias, stacked
+from .passes import backward, grad, ones_like
+from .rules.movement import alias, copy, stacked
 from .tape import OFF, RECORDING, now, source_of, state
 
 __all__ = ["backward", "grad", "hessian", "hvp", "jacobian", "jvp", "vjp"]
@@ -151,8 +151,7 @@ def _pushed(
     }
     with Mode(state.mode if outside or moving else OFF), np.errstate(all="ignore"):
         pushed = push_forward(nodes, [source_of(result) for result in call.results])
-        held = {owner(one) for one in (*call.views, *call.results, *given) if one is not None}
-        filled = [zeros_like(r) if t is None else owned(t, held) for r, t in zip(call.results, pushed, strict=True)]
+        filled = [zeros_like(r) if t is None else copy(t) for r, t in zip(call.results, pushed, strict=True)]
     return call.released(outside), call.rebuild_outputs(filled)
 
 
@@ -203,7 +202,7 @@ def _jacobian_for(name: str, function: Callable[[Any], Any], x: Array) -> Array:
     units = np.eye(output.numel(), dtype=output.dtype).reshape(output.numel(), *output.shape)
     rows = [pull(Array(from_host(unit, output.device), output.device)) for unit in units]
     if not rows:
-        return new_zeros((*output.shape, *x.shape), x)  # type: ignore[no-any-return]
+        return new_zeros((*output.shape, *x.shape), x)
     return stacked(rows).reshape((*output.shape, *x.shape))
 
 

@@ -17,7 +17,7 @@ from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, DTypeError, GradientError, named_type
 from pynested.backends.host import as_bare, writable
-from pynested.backends.sharing import came_in, same_memory, whole
+from pynested.backends.sharing import came_in, same_memory
 from pynested.backends.storage import Storage
 
 from .arguments.shapes import canonical_dim
@@ -268,38 +268,16 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
         return self._original() if self._original is not None else self
 
 
-def owner(array: Any) -> int:
-    """The identity of the memory behind ``array``, which may be bare."""
-    return id(whole(array._bare if type(array) is Array else array))
-
-
-def is_writable(array: Any) -> bool:
-    """Whether elements of ``array``, which may be bare, can be written one by one."""
-    return array.is_writable() if type(array) is Array else writable(array)
-
-
 def raw(value: Any) -> Any:
     """The bare array of an `Array`; anything else as it is."""
     return value._bare if type(value) is Array else value
 
 
-def bare_on_cpu(value: Any) -> Any:
-    """A cotangent in the form of a first-order pass: a bare array on the CPU, an `Array` on any other device."""
-    return value._bare if type(value) is Array and value.storage.device == "cpu" else value
+def new_zeros(shape: tuple[int, ...], like: Array) -> Array:
+    """Return zeros in the dtype and on the device of ``like``."""
+    return Array(get_backend(like.device).xp.zeros(shape, like.dtype), like.device)
 
 
-def new_zeros(shape: tuple[int, ...], like: Any) -> Any:
-    """Zeros in the dtype and on the device of ``like``, an `Array` or a bare array of the CPU."""
-    if type(like) is Array:
-        return Array(get_backend(like.device).xp.zeros(shape, like.dtype), like.device)
-    return np.zeros(shape, like.dtype)
-
-
-def zeros_like(value: Any) -> Any:
-    """Zeros of the shape, dtype and device of ``value``."""
+def zeros_like(value: Array) -> Array:
+    """Return zeros of the shape, dtype and device of ``value``."""
     return new_zeros(value.shape, value)
-
-
-def wrapped(value: Any) -> Array:
-    """A bare array of the CPU, or a scalar of one, as an `Array`; an `Array` as it is."""
-    return value if type(value) is Array else Array(value)

@@ -119,7 +119,6 @@ class _Checkpoint(Rule):
         until = {source for source in line.sources if needed is None or source in needed}
         between = nodes_between([node for node, _ in seeds], until, start)
         inner = pull_back(seeds, graph=pending.graph, keep=pending.graph, needed=between, until=until)
-        pending.exposed |= inner.exposed
         for source in until:
             if source in inner.cotangents:
                 pending.add(source, inner.cotangents[source])

@@ -14,7 +14,7 @@ from pynested.backends.errors import DeviceError, GradientError, named_type, wit
 from pynested.backends.host import from_host
 
 from .arguments.canonical import as_array
-from .array import Array, bare_on_cpu, owner
+from .array import Array
 from .containers import flatten, mapped, matched
 from .hooks import read_only
 from .modes import Mode, no_grad
@@ -150,12 +150,10 @@ class _Call(Rule):
 
     def pull(self, line: Line, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
         """Ask ``backward``, check what it says, and send it on."""
-        given = [None if one is None else one if isinstance(one, Array) else Array(one) for one in cotangent]
-        pulled = self.pulled(line, given, pending.graph)
+        pulled = self.pulled(line, cotangent, pending.graph)
         for source, one in zip(line.sources, pulled, strict=True):
             if source is not None and one is not None and (needed is None or source in needed):
-                pending.exposed.add(owner(one))
-                pending.add(source, one if pending.graph else bare_on_cpu(one))
+                pending.add(source, one)
 
     def pulled(self, line: Line, cotangents: Sequence[Array | None], graph: bool) -> list[Array | None]:
         """What ``backward`` returns, one for each array among the arguments."""

@@ -14,7 +14,6 @@ from typing import Any
 
 from pynested.backends.errors import GradientError
 
-from .array import Array, bare_on_cpu, raw, wrapped
 from .hooks import hooked
 from .nan_check import pull as pull_checked
 from .pending import Pending
@@ -35,14 +34,13 @@ def pull_back(
     """Read the tape upwards from ``seeds`` (pairs of node and cotangent).
 
     The result's ``cotangents`` are those of the leaves, of the lines in ``wanted``, and of those in ``until``, where
-    the pass ends. With ``graph`` they are arrays and the pass itself is recorded; without, they are bare on the CPU,
-    which saves time, and arrays on every other device. ``keep`` leaves the saved values in place; ``needed`` limits the
-    pass, and the seeds, to its nodes.
+    the pass ends. With ``graph`` the pass itself is recorded. ``keep`` leaves the saved values in place; ``needed``
+    limits the pass, and the seeds, to its nodes.
     """
     pending = Pending(graph)
     for node, cotangent in seeds:
         if needed is None or node in needed:
-            pending.add(node, cotangent if graph else bare_on_cpu(cotangent))
+            pending.add(node, cotangent)
     found: dict[Any, Any] = {}
     heap, cotangents = pending.heap, pending.cotangents
     while heap:
@@ -69,11 +67,11 @@ def pull_back(
 
 def _visit(line: Line, cotangent: Any, pending: Pending) -> Any:
     """Run the hooks of ``line`` and leave the cotangent with an array that asked to retain it."""
-    given = hooked(line.hooks or {}, wrapped(cotangent), pending)
+    given = hooked(line.hooks or {}, cotangent, pending)
     keeper = line.keeper() if line.keeper is not None else None
     if keeper is not None:
         keeper.accumulate(given.clone())
-    return given if isinstance(cotangent, Array) else raw(given)
+    return given
 
 
 def nodes_between(ends: Iterable[Any], starts: Iterable[Any], since: int = 0) -> set[Any]:

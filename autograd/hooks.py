@@ -8,7 +8,7 @@ import numpy as np
 
 from pynested.backends.errors import ArgumentError, DeviceError, GradientError, named_type
 
-from .array import READ_ONLY, Array, owner
+from .array import READ_ONLY, Array
 from .pending import Pending
 from .rules.movement import alias
 from .tape import Hook, Hooks, now
@@ -51,7 +51,6 @@ def hooked(hooks: Hooks, given: Array, pending: Pending) -> Array:
         if number > pending.start or number not in hooks:  # new, or taken off by a hook before it
             continue
         answer = hook(read_only(given))
-        pending.exposed.add(owner(given))
         if answer is None:
             continue
         name = getattr(hook, "__name__", hook)
@@ -67,5 +66,4 @@ def hooked(hooks: Hooks, given: Array, pending: Pending) -> Array:
                 f"gradient.to({given.device!r})."
             )
         given = answer
-        pending.exposed.add(owner(given))
     return given

@@ -28,7 +28,7 @@ class _CheckedPending(Pending):
 
     def __init__(self, pending: Pending, line: Line, had_nan: bool) -> None:
         self.graph = pending.graph
-        self.cotangents, self.heap, self.exposed = pending.cotangents, pending.heap, pending.exposed
+        self.cotangents, self.heap = pending.cotangents, pending.heap
         self.start = pending.start
         self.line, self.had_nan = line, had_nan
 

@@ -11,7 +11,7 @@ from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DeviceError, GradientError, named_type
 
-from .array import Array, is_writable, owner, raw, wrapped
+from .array import Array
 from .call_errors import check_flags, check_optional_flags
 from .containers import flatten, matched
 from .dispatch import operator
@@ -73,37 +73,15 @@ def run(
 ) -> Pending:
     """One pass up the tape, recorded only if ``graph``; nothing in it warns."""
     with Mode((state.mode or RECORDING) if graph else OFF), np.errstate(all="ignore"):
-        done = pull_back(seeds, graph=graph, keep=keep, wanted=wanted, needed=needed)
-    for _, seed in seeds:
-        done.exposed.add(owner(seed))
-    return done
+        return pull_back(seeds, graph=graph, keep=keep, wanted=wanted, needed=needed)
 
 
-def _settled(leaf: Array, cotangent: Any, graph: bool, done: Pending) -> Array:
-    """``cotangent`` as a gradient of ``leaf``, after the leaf's hooks, in memory that nothing else holds."""
+def _settled(leaf: Array, cotangent: Array, graph: bool, done: Pending) -> Array:
+    """Return a cotangent as a gradient of ``leaf``, after the leaf's hooks, in memory of its own."""
     if leaf._hooks:
-        cotangent = hooked(leaf._hooks, wrapped(cotangent), done)
-    gradient = wrapped(owned(cotangent, done.exposed, leaf._bare.strides))
-    return gradient.detach() if not graph and (gradient.tracked or gradient.guard) else gradient
-
-
-def owned(gradient: Any, exposed: set[int], strides: tuple[int, ...] = ()) -> Any:
-    """``gradient``, an array or a bare one, copied if somebody holds its memory already or it cannot be written.
-
-    Then it counts as held. Without holes it may also lie as the array does, of these strides, that it is for.
-    """
-    memory, bare = owner(gradient), raw(gradient)
-    if memory in exposed or not (bare.flags.c_contiguous or _lies(bare, strides)) or not is_writable(gradient):
-        gradient = copy(gradient)
-        memory = owner(gradient)
-    exposed.add(memory)
-    return gradient
-
-
-def _lies(bare: Any, strides: tuple[int, ...]) -> bool:
-    """Whether it has these strides, and its elements follow each other in the order of these."""
-    axes = sorted(range(len(strides)), key=strides.__getitem__, reverse=True)
-    return bare.strides == strides and bool(bare.transpose(axes).flags.c_contiguous)
+        cotangent = hooked(leaf._hooks, cotangent, done)
+    gradient: Array = copy(cotangent)
+    return gradient if graph else gradient.detach()
 
 
 def _seeds(name: str, outputs: Any, gradients: Any, graph: bool) -> Seeds:

@@ -5,18 +5,7 @@ from __future__ import annotations
 from heapq import heappush
 from typing import Any
 
-import numpy as np
-
-from pynested.backends.numpy.elementwise import quiet_ufunc
-
 from .tape import Line, now
-
-_added = quiet_ufunc(np.add)  # by all threads where they are large
-
-
-def sum_of(a: Any, b: Any) -> Any:
-    """What arrives at one node from two sides, as bare arrays or not."""
-    return _added(a, b) if type(a) is np.ndarray and type(b) is np.ndarray else a + b
 
 
 class Pending:
@@ -26,8 +15,6 @@ class Pending:
     ----------
     cotangents : dict
         By node; what is left at the end are those of the leaves.
-    exposed : set of int
-        The owners of the memory, by id, that somebody else holds too: gradients must not live there.
     start : int
         The number at which the pass began: hooks with a greater one were registered later.
     """
@@ -36,14 +23,13 @@ class Pending:
         self.graph = graph
         self.cotangents: dict[Any, Any] = {}
         self.heap: list[tuple[int, Line]] = []
-        self.exposed: set[int] = set()
         self.start = now()
 
     def add(self, node: Any, cotangent: Any) -> None:
         """Add what arrived at ``node`` to what is there already."""
         cotangents = self.cotangents
         if node in cotangents:
-            cotangents[node] = sum_of(cotangents[node], cotangent)
+            cotangents[node] = cotangents[node] + cotangent
             return
         cotangents[node] = cotangent
         if type(node) is Line:
@@ -55,4 +41,4 @@ class Pending:
         if parts is None:
             parts = self.cotangents[line] = [None] * line.parts
             heappush(self.heap, (-line.number, line))
-        parts[part] = cotangent if parts[part] is None else sum_of(parts[part], cotangent)
+        parts[part] = cotangent if parts[part] is None else parts[part] + cotangent

@@ -9,7 +9,7 @@ import numpy as np
 from pynested.backends import transfer
 from pynested.backends.dtypes import is_bfloat16
 
-from ..array import Array, bare_on_cpu, raw
+from ..array import Array, raw
 from ..tape import state
 from .kinds import Linear
 from .movement import to_dtype
@@ -23,23 +23,15 @@ class Move(Linear):
         """Copy to the first device of ``static``, from the second, and write a line if a gradient is wanted."""
         x = arrays[0]
         result = Array(transfer(raw(x), static[0]), static[0])
-        if type(x) is not Array:
-            return bare_on_cpu(result)
         if x.requires_grad and state.mode:
             result.line, result.tracked = self.written(result, arrays, static), True
         return result
 
 
-def _returned(g: Any, target: str, source: str) -> Any:
-    """The cotangent moved back, in the form that the pass gives to arrays there."""
-    moved = to_device(g, target, source)
-    return moved if state.mode else bare_on_cpu(moved)
-
-
 to_device: Move = Move(
     "to_device",
     lambda k, x, target, source: transfer(x, target),
-    lambda g, shapes, target, source: _returned(g, source, target),
+    lambda g, shapes, target, source: to_device(g, source, target),
     with_static(((3,), "cpu", "cpu"), ((2, 0), "cpu", "cpu")),
 )
 

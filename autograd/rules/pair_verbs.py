@@ -12,7 +12,7 @@ from pynested.backends.errors import ArgumentError, DivisionByZero
 from pynested.backends.numpy.running import quiet
 from pynested.backends.registry import NUMPY_DEVICES
 
-from ..array import Array, new_zeros, raw
+from ..array import new_zeros, raw
 from ..numbers import nearest_float, weak_dtype
 from .elementwise import log, where
 from .kinds.elementwise import Pull
@@ -54,7 +54,7 @@ def _to(dtype: Any, x: Any) -> Any:
     """An array in ``dtype``; a number, and what was not saved, as it is."""
     if x is None or _number(x) or x.dtype == dtype:
         return x
-    return x.to(dtype) if type(x) is Array else x.astype(dtype)
+    return x.to(dtype)
 
 
 def in_floats(slope: Callable[..., Any]) -> Pull:

@@ -36,9 +36,7 @@ def attained(x: Any, top: Any) -> Any:
 def by_count(g: Any, count: Any, total: Callable[[Any], Any] = lambda g: g) -> Any:
     """``g``, or its ``total``, by numbers of elements; in float32 for float16, which ends at 65504, and bfloat16."""
     wide = computing_dtype(g.dtype)
-    numbers = count.astype(wide)
-    if type(g) is Array:
-        numbers = Array(numbers, g.device)
+    numbers = Array(count.astype(wide), g.device)
     return cast(total(cast(g, wide)) / numbers, g.dtype) if wide != g.dtype else total(g) / numbers
 
 

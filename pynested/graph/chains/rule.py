@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from pynested.autograd import Array, api
-from pynested.autograd.array import raw, wrapped
+from pynested.autograd.array import raw
 from pynested.autograd.pending import Pending
 from pynested.autograd.rules.rule import RULES, Rule, hang
 from pynested.autograd.tape import Line, held
@@ -95,7 +95,7 @@ class ChainRule(Rule):
         operands = line.static[1]
         _, pull = api.vjp(lambda *given: self.chain.of_dense(_placed(operands, wanted, given)), *_at(operands, wanted))
         outputs = [arrived.get(i) for i in self.steps.outputs]
-        cotangents = tuple(None if one is None else wrapped(one) for one in outputs)
+        cotangents = tuple(outputs)
         found = pull(cotangents)
         for i, one in zip(wanted, found if len(wanted) > 1 else (found,), strict=True):
             pending.add(line.sources[i], one)
