@@ -5,20 +5,49 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pynested.backends import memory
 from pynested.backends.cuda.catalogue import catalogue
 from pynested.backends.cuda.emulated import Emulator
-from pynested.backends.numpy import elementwise, movement, placement, products, running, scan, segment
+from pynested.backends.numpy import (
+    attending,
+    attending_backward,
+    attending_blocks,
+    attending_parts,
+    attending_places,
+    attending_products,
+    elementwise,
+    movement,
+    placement,
+    products,
+    running,
+    scan,
+    segment,
+)
 
 from .cuda import stand_in
 
 NEVER = 10**9
 
+
+def filled(slot: Any, shape: Any, dtype: Any) -> Any:
+    """Return new memory that holds NaN, in the place of memory that is used again."""
+    return np.full(shape, np.nan, dtype)
+
+
+ATTENTION_MEMORY = {
+    **{(module, "empty"): partial(filled, None) for module in (attending, attending_backward)},
+    **{
+        (module, "scratch"): filled
+        for module in (attending_backward, attending_blocks, attending_places, attending_products)
+    },
+}
 PATHS: dict[str, dict[Any, Any]] = {
     "as it is": {},
     "one by one": {
@@ -30,6 +59,12 @@ PATHS: dict[str, dict[Any, Any]] = {
         (movement, "FEW_ELEMENTS"): NEVER,
         (placement, "FEW_COMPONENTS"): NEVER,
         (products, "FEW_PRODUCTS"): NEVER,
+        (attending, "KEPT_WEIGHTS"): 0,
+        (attending_parts, "BLOCK_SCORES"): 4,
+        (attending_parts, "TOGETHER"): 4,
+        (attending_blocks, "BLOCK_KEYS"): 2,
+        (attending_blocks, "STRIP"): 2,
+        **ATTENTION_MEMORY,
     },
     "all together": {
         (segment, "FEW_RUNS"): 0,
@@ -41,6 +76,7 @@ PATHS: dict[str, dict[Any, Any]] = {
         (placement, "FEW_COMPONENTS"): 0,
         (placement, "LONG_COMPONENT"): NEVER,
         (products, "FEW_PRODUCTS"): 0,
+        (attending, "KEPT_WEIGHTS"): 0,
     },
     "tiny blocks on threads": {
         (segment, "FEW_RUNS"): 0,
@@ -50,6 +86,12 @@ PATHS: dict[str, dict[Any, Any]] = {
         (running, "THREAD_BYTES"): 0,
         (running, "THREADS"): 2,
         (products, "TOTAL_CHUNK"): 2,
+        (attending_parts, "BLOCK_SCORES"): 30,
+        (attending_parts, "TOGETHER"): 30,
+        (attending_parts, "THREADS"): 2,
+        (attending_blocks, "BLOCK_KEYS"): 3,
+        (attending_blocks, "STRIP"): 3,
+        **ATTENTION_MEMORY,
         **{(module, "LARGE"): 1 for module in (memory, elementwise, movement, products)},
     },
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -17,8 +18,13 @@ BATCHES = (
     (((2, 1, 3, 5), (2, 1, 0, 4), (2, 1, 20, 40)), 8, 8),
     (((1, 2, 17, 33), (2, 2, 2, 0), (1, 1, 1, 1)), 40, 70),
     (((1, 3, 40, 40),), 70, 5),
+    (((2, 1, 3, 4), (1, 2, 5, 3)) * 3, 3, 2),
+    (((2, 1, 4, 6), (1, 1, 0, 3)) * 3, 8, 16),
+    (((1, 2, 6, 8), (1, 2, 2, 0)) * 2, 0, 3),
     ((), 2, 2),
 )
+
+SCORES = 1, 59, 61, 400  # the greatest: small ones need no maximum, e^89 is beyond float32
 
 
 def places(heads: Any, rows: Any, width: int, gap: int, by_rows: bool) -> tuple[np.ndarray, int]:
@@ -59,29 +65,57 @@ def poison(mask: Any, heads: Heads, *buffers: np.ndarray) -> None:
                 buffer[start : start + which.sizes[number, 1]] = np.nan
 
 
+def attention_operands(
+    number: int, components: Any, width: int, value_width: int, kind: str | None, dtype: str
+) -> tuple[list[Any], Heads]:
+    """Return queries, keys, values, mask and cotangent, and where they lie, in turns with a NaN now and then."""
+    rng = np.random.default_rng(number)
+    sizes = np.array(components, np.int64).reshape(-1, 4)
+    counts = sizes[:, 0] * sizes[:, 1]
+    query, n = places(counts, sizes[:, 2], width, 3, number % 2 == 0)
+    key, m = places(sizes[:, 0], sizes[:, 3], width, 0, number % 3 == 0)
+    value, w = places(sizes[:, 0], sizes[:, 3], value_width, 5, number % 3 == 1)
+    made, made_size = places(counts, sizes[:, 2], value_width, 0, number % 2 == 1)
+    mask, where = masked(rng, kind, sizes, dtype)
+    heads = Heads(sizes, query, key, value, made, where, width, value_width, 0.4, kind == "causal")
+    q, k, v, g = (drawn(rng, (size,), dtype, 1) for size in (n, m, w, made_size))
+    if mask is not None and (sizes[:, 1] == 1).all():
+        poison(mask, heads, k, v)
+    if (number + number // len(MASKS)) % 2:
+        for buffer in (q, k, v):
+            buffer[rng.random(buffer.size) < 0.05] = np.nan
+    return [q, k, v, mask, g], heads
+
+
+def compute_attention(backend: Any, operands: list[Any], heads: Heads) -> list[Any]:
+    """Return the output and the gradients of all operands; None is that of no mask of floats."""
+    *inputs, g = operands
+    mask = inputs[3]
+    out, saved = backend.attention(*inputs, heads)
+    with_mask = mask is not None and mask.dtype != bool
+    return [out, *backend.attention_backward(g, *inputs, out, saved, heads, with_mask)]
+
+
+def compare_attention(backend: Any, operands: list[Any], heads: Heads, terms: float, least: float) -> None:
+    """Compare with arithmetic in float64; what may cancel in a sum is as large as the largest of a result."""
+    wide = [x if x is None or x.dtype == bool else x.astype(np.float64) for x in operands]
+    dtype = operands[0].dtype.name
+    lost = max(1, ROUNDING[dtype][1] / ROUNDING[dtype][0])  # the adjoint is given the output as it was stored
+    results, expected = (compute_attention(*args, heads) for args in ((backend, operands), (plain, wide)))
+    for got, due, errors in zip(results, expected, (terms, *[4 * terms * lost] * 4), strict=True):
+        assert (got is None) == (due is None)
+        if got is not None:
+            largest = np.abs(due[np.isfinite(due)]).max(initial=least)
+            close(got, due.astype(got.dtype), errors, largest)
+
+
 @check(*FLOATS)
 def attention(backend: Any, dtype: str) -> None:
-    for number, ((components, width, value_width), kind) in enumerate(product(BATCHES, MASKS)):
-        rng = np.random.default_rng(number)
-        sizes = np.array(components, np.int64).reshape(-1, 4)
-        counts = sizes[:, 0] * sizes[:, 1]
-        query, n = places(counts, sizes[:, 2], width, 3, number % 2 == 0)
-        key, m = places(sizes[:, 0], sizes[:, 3], width, 0, number % 3 == 0)
-        value, w = places(sizes[:, 0], sizes[:, 3], value_width, 5, number % 3 == 1)
-        made, made_size = places(counts, sizes[:, 2], value_width, 0, number % 2 == 1)
-        mask, where = masked(rng, kind, sizes, dtype)
-        heads = Heads(sizes, query, key, value, made, where, width, value_width, 0.4, kind == "causal")
-        q, k, v, g = (drawn(rng, (size,), dtype, 1) for size in (n, m, w, made_size))
-        if mask is not None and (sizes[:, 1] == 1).all():
-            poison(mask, heads, k, v)
-        out, saved = backend.attention(q, k, v, mask, heads)
-        with_mask = kind == "float"
-        results = out, *backend.attention_backward(g, q, k, v, mask, out, saved, heads, with_mask)
-        wide = [x if x is None or x.dtype == bool else x.astype(np.float64) for x in (q, k, v, mask)]
-        expected = plain.attention(*wide, heads)
-        pulled = plain.attention_backward(g.astype(np.float64), *wide, *expected, heads, with_mask)
-        lost = max(1, ROUNDING[dtype][1] / ROUNDING[dtype][0])  # the adjoint is given the output as it was stored
-        for got, due, terms in zip(results, (expected[0], *pulled), (8, *[32 * lost] * 4), strict=True):
-            assert (got is None) == (due is None)
-            if got is not None:
-                close(got, due.astype(got.dtype), terms, 4)
+    for number, (batch, kind) in enumerate(product(BATCHES, MASKS)):
+        compare_attention(backend, *attention_operands(number, *batch, kind, dtype), terms=8, least=4)
+    for most, ends, kind in product(SCORES, ([-1.0, 1.0], [1.0], [-1.0]), MASKS):
+        rng = np.random.default_rng([most, MASKS.index(kind)])
+        (q, k, *others), heads = attention_operands(0, [[1, 2, 5, 6]], 1, 1, kind, dtype)
+        q[...] = rng.choice(ends, q.size) * rng.choice([0.25, 1.0], q.size)
+        k[...] = np.sort(rng.uniform(0.9, 1, k.size)) * most
+        compare_attention(backend, [q, k, *others], replace(heads, scale=1.0), terms=most, least=1)
