@@ -19,10 +19,9 @@ from unittest import mock
 from pynested.autograd.rules.rule import bound
 from pynested.backends import cuda, registry
 
-from .array import synchronized
+from .array import ndarray, synchronized
 from .driver import RawModule, compiler, nvrtc, runtime, stream
 from .functions import FUNCTIONS, array, as_strided, asarray, ascontiguousarray, ufunc
-from .operators import ndarray
 
 
 def module() -> ModuleType:

@@ -96,12 +96,11 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
-class ndarray:
+class ndarray(np.lib.mixins.NDArrayOperatorsMixin):
     """An array on the device. Made by functions of the module; ``base`` is the array that it is a view of."""
 
     __slots__ = ("__weakref__", "_memory", "base")
     __hash__ = None  # type: ignore[assignment]
-    __array_priority__ = 100
 
     def __init__(self, memory: np.ndarray[Any, Any], base: ndarray | None = None) -> None:
         self._memory = memory

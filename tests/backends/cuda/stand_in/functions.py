@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .array import closed, computed, ndarray, quietly, synchronized
+from .array import closed, computed, ndarray, quietly, synchronized, use_driver
 
 PARAMETERS = {
     "arange": "start, stop=None, step=1, dtype=None",
@@ -31,18 +31,12 @@ PARAMETERS = {
     "zeros": "shape, dtype=float, order='C'",
 }
 WAITING = ("flatnonzero", "unique")  # for the number of elements of their results
-# All of CuPy that give one array, by the names that NumPy and CuPy have always had.
-UFUNCS = (
-    "absolute", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "bitwise_and",
-    "bitwise_not", "bitwise_or", "bitwise_xor", "cbrt", "ceil", "conj", "conjugate", "copysign", "cos", "cosh",
-    "deg2rad", "degrees", "divide", "equal", "exp", "exp2", "expm1", "fabs", "float_power", "floor", "floor_divide",
-    "fmax", "fmin", "fmod", "gcd", "greater", "greater_equal", "heaviside", "hypot", "invert", "isfinite", "isinf",
-    "isnan", "lcm", "ldexp", "left_shift", "less", "less_equal", "log", "log10", "log1p", "log2", "logaddexp",
-    "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "mod", "multiply",
-    "negative", "nextafter", "not_equal", "positive", "power", "rad2deg", "radians", "reciprocal", "remainder",
-    "right_shift", "rint", "sign", "signbit", "sin", "sinh", "sqrt", "square", "subtract", "tan", "tanh",
-    "true_divide", "trunc",
-)  # fmt: skip
+LACKING = ("bitwise_count", "isnat", "matmul", "matvec", "spacing", "vecdot", "vecmat")
+UFUNCS = [
+    name
+    for name, function in vars(np).items()
+    if isinstance(function, np.ufunc) and function.nout == 1 and function.__name__ == name and name not in LACKING
+]
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
@@ -76,6 +70,8 @@ class ufunc:
             (out,) = out
         if out is not None and not isinstance(out, ndarray):
             raise TypeError(f"out must be an array of CuPy, not {type(out)}")
+        if out is not None:
+            use_driver()
         made = computed(self._function, *args, **{} if out is None else {"out": out}, casting=casting, dtype=dtype)
         return made if out is None else out
 
