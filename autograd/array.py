@@ -231,7 +231,7 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
                 self._grad = self._grad + cotangent
             else:
                 with np.errstate(all="ignore"):
-                    np.add(self._grad.data, cotangent.data, out=self._grad.data)
+                    get_backend(self.device).xp.add(self._grad.data, cotangent.data, out=self._grad.data)
                 self._grad.storage.wrote()
 
     def retain_grad(self) -> None:
