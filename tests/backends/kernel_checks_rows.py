@@ -12,6 +12,7 @@ from .kernel_checks import FLOATS, Array, agree, check, close, drawn, like, plai
 
 SHAPES = ((5, 3), (9, 1), (3, 1100), (300, 40), (0, 3), (3, 0))
 SOFTMAX_SHAPES = ((3, 5), (2, 3, 40), (2, 1500), (1,), (7, 2), (0, 3), (3, 0))
+EXPONENTS = {"float16": (-10, 15), "bfloat16": (-100, 127), "float32": (-100, 127), "float64": (-700, 1023)}
 SPECIAL_ROWS = (
     *([0, 1, 2], [np.nan, 1, 0], [np.inf, 0, 1], [-np.inf, 1, 1], [-np.inf] * 3, [5, 5, 5], [np.nan] * 3),
     *([np.inf, -np.inf, 0], [39.9, 39.9, -39.9], [1000, 999, 1000], [-1000, -999, -1000], [3, 2, 1]),
@@ -40,9 +41,9 @@ def softmax_last_backward(backend: Any, dtype: str) -> None:
 
 def huge_and_small_rows(rng: np.random.Generator, dtype: str, width: int) -> Array:
     """Return rows of every magnitude of the dtype, the greatest three times, and one row of NaN."""
-    wide = np.float32 if dtype == "bfloat16" else np.dtype(dtype)
-    exponents = rng.integers(-10, 15 if dtype == "float16" else np.finfo(wide).maxexp, 40)
-    exponents[:3] = 15 if dtype == "float16" else np.finfo(wide).maxexp - 1
+    least, greatest = EXPONENTS[dtype]
+    exponents = rng.integers(least, greatest, 40)
+    exponents[:3] = greatest
     x = np.ldexp(rng.uniform(-1, 1, (40, width)), exponents[:, None]).astype(dtype)
     x[3] = np.nan
     return poisoned(x)

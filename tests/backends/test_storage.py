@@ -1,31 +1,31 @@
-"""Storage, the interface of backends, and allocators."""
+"""Storage, the interface of backends, the device "plain", and allocators."""
 
 from __future__ import annotations
 
 import gc
 import inspect
 import weakref
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends import Backend, Storage, allocate, get_backend, register_allocator
+from pynested.backends import Backend, Storage, allocate, get_backend, plain, register_allocator
 from pynested.backends.allocator import _allocators
-from pynested.backends.errors import ArgumentError, DeviceError
+from pynested.backends.errors import ArgumentError, DeviceError, DTypeError
 from pynested.backends.memory import ALIGNMENT
+from pynested.timelines.dispatch import choice
+
+from .test_kernels import KERNELS
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (3,), (5, 7), (2, 0, 3), (300_000,)], ids=str)
-@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float64"])
-def test_cpu_memory_is_aligned_and_writable(shape: tuple[int, ...], dtype: str) -> None:
-    arrays = [allocate("cpu", shape, dtype) for _ in range(8)]
-    for array in arrays:
-        assert array.ctypes.data % ALIGNMENT == 0
-        assert (array.shape, array.dtype, array.flags.c_contiguous) == (shape, np.dtype(dtype), True)
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0, 3), (300_000,)], ids=str)
+def test_cpu_memory_is_aligned_and_writable(shape: tuple[int, ...]) -> None:
+    arrays = [allocate("cpu", shape, dtype) for dtype in ("bool", "int8", "float16", "float64") * 2]
     for number, array in enumerate(arrays):
+        assert array.ctypes.data % ALIGNMENT == 0
+        assert (array.shape, array.flags.c_contiguous) == (shape, True)
         array[...] = number % 2
     assert all((array == number % 2).all() for number, array in enumerate(arrays))
 
@@ -71,15 +71,37 @@ def test_a_storage_has_an_address_and_holders() -> None:
 @pytest.mark.parametrize("device", ["cpu", "plain"])
 def test_a_backend_has_the_kernels_of_the_interface_and_the_functions_of_numpy(device: str) -> None:
     backend: Any = get_backend(device)
-    for name, said in vars(Backend).items():
-        if inspect.isfunction(said) and not name.startswith("_"):
-            kernel = getattr(backend, name)
-            assert kernel.__doc__ and said.__doc__
-            expected = [(p.name, p.default) for p in inspect.signature(said).parameters.values()][1:]
-            assert [(p.name, p.default) for p in inspect.signature(kernel).parameters.values()] == expected, name
+    for name in KERNELS:
+        kernel, said = getattr(backend, name), getattr(Backend, name)
+        assert kernel.__doc__ and said.__doc__
+        expected = [(p.name, p.default) for p in inspect.signature(said).parameters.values()][1:]
+        assert [(p.name, p.default) for p in inspect.signature(kernel).parameters.values()] == expected, name
     assert (backend.device, backend.float32, backend.add(1, 2)) == (device, np.float32, 3)
     with pytest.raises(AttributeError, match="no_such_function"):
         _ = backend.no_such_function
+
+
+def test_the_device_plain_computes_every_kernel_itself_and_leaves_the_rest_to_numpy() -> None:
+    assert {name for name in KERNELS if not choice(name, "plain").file.startswith("backends/plain/")} == set()
+    assert choice("arctan2", "plain").by == "numpy.arctan2"
+    with np.errstate(all="raise"):
+        assert plain.divide(np.array([1.0, 0.0]), 0.0).tolist() == [np.inf, pytest.approx(np.nan, nan_ok=True)]
+
+
+def test_arrays_of_the_device_plain() -> None:
+    with pn.set_default_device("plain"):
+        x = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged, requires_grad=True)
+    y = (x * pn.softmax(x, 1)).sum()
+    y.backward()
+    assert x.device == y.device == x.grad.device == "plain"
+    p = np.exp([1.0, 2.0]) / np.exp([1.0, 2.0]).sum()
+    np.testing.assert_allclose(y.detach().to("cpu").numpy(), p @ [1, 2] + 3, rtol=1e-15)
+    with pytest.raises(DeviceError, match="different devices: cpu, plain"):
+        x + pn.array([1.0])
+    with pytest.raises(DTypeError, match="bfloat16 is computed on the devices 'cuda' and 'emulated'"):
+        x.to("bfloat16")
+    with pytest.raises(DeviceError, match="devices with one are cpu, cuda, emulated, plain"):
+        pn.zeros(1, device="tpu")
 
 
 # ---- allocators -----------------------------------------------------------------------------------------------------
@@ -102,23 +124,3 @@ def test_an_allocator_is_registered_for_a_device(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(_allocators, "elsewhere", None)
     register_allocator("elsewhere", lambda shape, dtype: ("memory", shape, dtype))
     assert allocate("elsewhere", (2,), np.int8) == ("memory", (2,), np.int8)
-
-
-OPERATORS: list[Callable[[Any], Any]] = [
-    lambda x: x.softmax(-1), lambda x: x.sum(1), lambda x: x.cumsum(1), lambda x: x + x, lambda x: pn.relu(x),
-    lambda x: pn.layer_norm(x.unsqueeze(-1), (1,)), lambda x: pn.to_padded_array(x, 0.0), lambda x: x.amax(1),
-    lambda x: pn.gelu(x), lambda x: x.contiguous(), lambda x: x.logsumexp(1),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("layout", [pn.jagged, pn.strided])
-def test_no_result_depends_on_uninitialised_memory(layout: pn.Layout) -> None:
-    """On devices with kernels new arrays hold NaN in all tests."""
-    x = pn.nested_array([[1.0, 2.0], [3.0], [4.0, 5.0, 6.0]], layout=layout)[::2]
-    for operator in OPERATORS:
-        results = []
-        for byte in (0x00, 0xFF):
-            with pn.allocators.filled(byte):
-                result = operator(x)
-            results.append(result.values() if result.is_nested else result)
-        assert results[0].tolist() == results[1].tolist()

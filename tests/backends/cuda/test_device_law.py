@@ -89,7 +89,8 @@ def compare(found: Any, expected: Any, rtol: float) -> None:
 def test_sample(call: Call, kind: Kind, placement: int, cupy: ModuleType) -> None:
     found = computed(call, kind, placement, "cuda")
     assert bool(+synchronized) == bool(WAITING & {call.op, str(call)}), +synchronized
-    with pn.set_default_device("cuda"):  # an operator does not look at it
+    # An operator reads neither the default device nor memory that it did not write.
+    with pn.set_default_device("cuda"), pn.allocators.filled(0xFF, "cpu"):
         expected = computed(call, kind, placement, "cpu")
     for got, device in ((found, "cuda"), (expected, "cpu")):
         assert {y.device for y in flatten(got)[0]} <= {device}
