@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
 import pynested as pn
 from pynested.backends import get_backend
-from pynested.backends.dtypes import bfloat16
-from pynested.backends.errors import DTypeError
 
 from ..batches import nothing_warns
-from ..conversions import converted
+from ..ragged import test_ways_in as ways_in
 from .kernel_checks import ALL
 from .kernel_checks_elements import cast as check_cast
 
 HOSTS = pytest.mark.parametrize("host", ["cpu", "plain"])
-LAYOUTS = pytest.mark.parametrize("layout", [None, pn.jagged, pn.strided], ids=str)
 
 
 @HOSTS
@@ -47,70 +41,43 @@ def test_a_number_out_of_range_changes_no_other(dtype: str, host: str) -> None:
 # ---- on devices with kernels ----------------------------------------------------------------------------------------
 
 
-def of_layout(x: pn.Array, layout: Any) -> Any:
-    return x if layout is None else pn.as_nested_array([x], layout=layout)
+def of_the_device(way: ways_in.Way) -> ways_in.Way:
+    """Return a way for an ndarray, which is moved first: a write takes none of the CPU."""
+    return lambda x, values: way(x, pn.array(values))
 
 
-def numbers(x: Any) -> list[Any]:
-    values = x.values() if x.is_nested else x
-    return values.to("cpu", pn.float64).tolist()  # type: ignore[no-any-return]
+WRITES = {*ways_in.WRITES, "component"}
+MASKED = {"masked_fill", "masked_fill_", "where", "where first"}  # by a mask of the CPU
+TIE_OF_BFLOAT16 = np.array([1 + 2.0**-8 + 2.0**-40, 0.1])  # by way of float32 it would be rounded twice, and to 1
 
 
-@LAYOUTS
-@pytest.mark.parametrize(
-    ("dtype", "inside", "outside"),
-    [("int8", [-128, 127], 128), ("uint8", [0, 255], -1), ("bool", [0, 1], 2), ("float16", [2049, -65504], 70000)],
-)
-def test_writes_refuse_numbers_out_of_range(dtype: str, inside: Any, outside: int, layout: Any, device: str) -> None:
-    x = of_layout(pn.zeros(2, dtype=dtype, device=device), layout)
-    wrong = pn.array([0, outside], device=device)
-    for write in (x.copy_, *([x.add_] if dtype != "float16" else []), lambda values: x.__setitem__(..., wrong)):
-        with pytest.raises(OverflowError, match=dtype):
-            write(of_layout(wrong, layout))
-        assert numbers(x) == [0, 0]
-    assert numbers(x.copy_(of_layout(pn.array(inside, device=device), layout))) == converted(inside, np.dtype(dtype))
-    if dtype != "float16":
-        with pytest.raises(DTypeError, match=dtype):
-            x.copy_(pn.array([0.5, 1.0], device=device))
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("form", ways_in.FORMS)
+def test_numbers_arrive_or_are_refused(form: str, dtype: str, device: str) -> None:
+    """Every way into an array, as on the CPU."""
+    pairs = [*ways_in.pairs("float32" if dtype == "bfloat16" else dtype)]
+    pairs += [(TIE_OF_BFLOAT16, None)] if dtype == "bfloat16" else []
+    with pn.set_default_device(device):
+        for name, way in ways_in.ways(form).items():
+            for values, error in pairs:
+                ways_in.check_way(of_the_device(way) if name in WRITES else way, form, dtype, values, error)
+        for name in ways_in.NUMBERS.keys() - MASKED:
+            for number, error in ways_in.fills(dtype, False):
+                ways_in.check_way(ways_in.NUMBERS[name], form, dtype, number, error)
+        if dtype != "bfloat16":
+            ways_in.test_numbers_that_are_counted_or_drawn(dtype)
+        ways_in.test_a_number_has_to_fit_whatever_alpha_makes_of_the_result(form)
 
 
-OUT_OF_RANGE: dict[str, Callable[[str], Any]] = {
-    "arange": lambda on: pn.arange(254, 258, dtype=pn.uint8, device=on),
-    "randint": lambda on: pn.randint(300, (2,), dtype=pn.int8, device=on),
-    "full": lambda on: pn.full((2,), 1e5, dtype=pn.float16, device=on),
-    "full of bfloat16": lambda on: pn.full((2,), 1e300, dtype="bfloat16", device=on),
-    "where": lambda on: pn.where(pn.ones(1, device=on) > 0, pn.ones(1, dtype=pn.int8, device=on), 300),
-    "alpha": lambda on: pn.add(pn.ones(1, dtype=pn.int8, device=on), 1, alpha=300),
-    "a list": lambda on: pn.array([300], dtype=pn.int8, device=on),
-    "an array of NumPy": lambda on: pn.array(np.array([-1]), dtype=pn.uint8, device=on),
-    "an array": lambda on: pn.array(pn.array([70000], device=on), dtype=pn.float16),
-    "jagged": lambda on: pn.nested_array([[2]], dtype=pn.bool, layout=pn.jagged, device=on),
-    "strided": lambda on: pn.nested_array([pn.array([300], device=on)], dtype=pn.int8, layout=pn.strided, device=on),
-}
-
-
-@pytest.mark.parametrize("name", OUT_OF_RANGE)
-def test_new_arrays_refuse_numbers_out_of_range(name: str, device: str) -> None:
-    with pytest.raises(OverflowError, match=r"u?int8|b?float16|bool"):
-        OUT_OF_RANGE[name](device)
-
-
-@LAYOUTS
-@pytest.mark.parametrize("dtype", [np.dtype(np.float16), bfloat16()], ids=str)
-def test_floats_are_rounded_once(dtype: Any, layout: Any, device: str) -> None:
-    """By way of float32 these would be rounded twice, and to 1."""
-    bits = {"float16": 10, "bfloat16": 7}[dtype.name]
-    value, expected = 1 + 2.0 ** (-bits - 1) + 2.0**-40, 1 + 2.0**-bits
-    on: dict[str, Any] = {"dtype": dtype, "device": device}
-    host, there = np.array([value]), pn.array([value], device=device)
-    if layout is None:
-        made = [pn.array(host, **on), pn.array([value], **on), pn.array(there, dtype=dtype), there.to(dtype)]
-        made += [pn.zeros(1, **on).copy_(there), pn.array(host).to(device, dtype)]
-    else:
-        made = [pn.nested_array(entries, layout=layout, **on) for entries in ([host], [there], [host, np.float32([1])])]
-        made += [pn.as_nested_array([there], layout=layout, dtype=dtype)]
-    for x in made:
-        assert (x.dtype, x.device, numbers(x)[0]) == (dtype, device, expected)
+def test_numbers_out_of_range_are_refused_beside_a_mask_and_in_bfloat16(device: str) -> None:
+    x = pn.ones(2, dtype=pn.int8, device=device)
+    for function in (pn.masked_fill, lambda x, mask, number: pn.where(mask, x, number)):
+        with pytest.raises(OverflowError, match="int8"):
+            function(x, x > 0, 300)
+    with pytest.raises(OverflowError, match="bfloat16"):
+        pn.full((2,), 1e300, dtype="bfloat16", device=device)
+    one = pn.array([TIE_OF_BFLOAT16[0]], device=device)
+    assert one.to("bfloat16").tolist() == one.to("cpu").to(device, "bfloat16").tolist() == [1 + 2.0**-7]
 
 
 def test_equality_is_exact(device: str) -> None:
