@@ -1,6 +1,6 @@
 """bfloat16 on devices: promotion, constructors, sums that are rounded once, and its optional dependency.
 
-`test_device_law` runs every sample input in bfloat16, `test_casts` casts and refusals of numbers out of range.
+`test_device_law` runs every sample input in bfloat16, `test_casts` casts, and every way into an array.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import pytest
 
 import pynested as pn
 
+from ...autograd.test_defaults import FLOATS
+
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
-LAYOUTS = pytest.mark.parametrize("layout", [pn.strided, pn.jagged], ids=str)
 
 
 def drawn(*shape: int) -> np.ndarray:
@@ -56,12 +57,6 @@ def test_every_dtype_beside_it(dtype: str, device: str) -> None:
         for got, values in zip(made[:2], ([0.5, 1], [1, -2]), strict=True):
             assert pn.equal(got, of(pn.array(values, device=device)))
     assert pn.grad(pn.where(x > 0, x, y).sum(), x).tolist() == [1, 0]
-    for place in (device, "cpu"):
-        for layout in (pn.jagged, pn.strided):
-            for entries in ([x, y], [y, x], [x, y[:1]]):
-                nested = pn.nested_array(entries, dtype="float64", layout=layout, device=place)
-                assert (nested.dtype, nested.device) == (np.float64, place)
-                assert [one.tolist() for one in nested] == [one.tolist() for one in entries]
 
 
 @pytest.mark.parametrize(("dtype", "common"), [("float16", np.float32), ("int64", np.float64)])
@@ -100,32 +95,18 @@ def test_python_integers_of_any_size(device: str) -> None:
 
 
 def test_new_arrays(compiled: None) -> None:
-    values, on = drawn(3, 2), {"dtype": "bfloat16", "device": "emulated"}
-    for made in (pn.empty(2, **on), pn.zeros(2, **on), pn.rand(9, **on), pn.randn(2, **on), pn.arange(4, **on)):
-        assert (made.dtype, made.device) == (BFLOAT16, "emulated")
-    assert pn.full((2,), 300, **on).tolist() == [300, 300]
-    assert (pn.rand(2000, **on) < 1).numpy().all()
-    of_bfloat16 = pn.array(values, device="emulated")
-    for made in (of_bfloat16, pn.array(values.astype(np.float64), **on), pn.array(values.tolist(), **on)):
-        np.testing.assert_array_equal(made.numpy(), values)
+    for name, make in FLOATS.items():
+        made = make(dtype="bfloat16", device="emulated")
+        assert (made.dtype, made.device) == (BFLOAT16, "emulated"), name
+    assert (pn.rand(2000, dtype="bfloat16", device="emulated") < 1).numpy().all()
+    values = drawn(3, 2)
     with pn.set_default_device("emulated"):
-        assert pn.array(values).dtype == pn.nested_array([values]).dtype == BFLOAT16
+        for make in (pn.array, pn.nested_array, lambda x: pn.as_nested_array(x, layout=pn.jagged)):
+            made = make(values)
+            assert made.dtype == pn.zeros_like(made).dtype == pn.randn_like(made).dtype == BFLOAT16
+            assert pn.empty_like(made.to(pn.float32), dtype=BFLOAT16).dtype == BFLOAT16
+            assert [x.tolist() for x in made] == values.tolist()
     assert pn.array(values, dtype=pn.float32, device="cpu").tolist() == values.tolist()
-
-
-@LAYOUTS
-def test_new_nested_arrays(layout: Any, compiled: None) -> None:
-    on: dict[str, Any] = {"layout": layout, "device": "emulated"}
-    components = [drawn(n, 4) for n in (3, 0, 2, 1)]
-    wide = [x.astype(np.float32) for x in components]
-    for make in (pn.nested_array, pn.as_nested_array):
-        for made in (make(components, **on), make(wide, dtype=BFLOAT16, **on)):
-            assert (made.dtype, made.device) == (BFLOAT16, "emulated")
-            assert [x.tolist() for x in made.unbind()] == [x.tolist() for x in components]
-        dense = make(drawn(2, 3, 4), **on), make([pn.array(x, device="emulated") for x in drawn(2, 3)], layout=layout)
-        assert {x.dtype for x in dense} == {BFLOAT16}
-    for like in (pn.zeros_like, pn.empty_like, pn.randn_like):
-        assert like(made).dtype == like(pn.nested_array(wide, **on), dtype=BFLOAT16).dtype == BFLOAT16
 
 
 def test_gradients_move_between_dtypes(compiled: None) -> None:
