@@ -154,19 +154,6 @@ def test_tangents_cross_devices(device: str) -> None:
     assert pn.jacobian(lambda x: x * x, x).device == device
 
 
-def test_a_hook_may_keep_its_gradient(device: str) -> None:
-    kept: list[Any] = []
-    x = pn.array([1.0, 2.0], requires_grad=True, device=device)
-    x.register_hook(kept.append)
-    for _ in range(2):
-        (x * 3).sum().backward()
-        x.grad.mul_(2)
-    assert [gradient.tolist() for gradient in kept] == [[3, 3], [3, 3]]
-    x.grad = kept[0]
-    (x * 4).sum().backward()
-    assert (x.grad.tolist(), kept[0].tolist()) == ([7, 7], [3, 3])
-
-
 def test_gradcheck_on_the_device_of_its_arrays(device: str) -> None:
     seen = set()
 

@@ -60,7 +60,7 @@ def closed(result: Any, *arguments: Any) -> Any:
         return result
     memory = np.asarray(result)
     if memory.size <= 1 and not memory.flags.writeable:  # NumPy marks what was broadcast; this repeats no place
-        memory = memory.copy()
+        memory.flags.writeable = True
     owners = (one if one.base is None else one.base for one in givers(arguments))
     base = next((one for one in owners if _root(one._memory) is _root(memory)), None)
     if base is None:
