@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import threading
 from collections.abc import Callable
 from types import ModuleType
@@ -22,7 +21,7 @@ from ...support.samples import sample_arguments
 from .stand_in import synchronized
 from .test_device_errors import KINDS, elsewhere
 
-BATCHES = (2, 0, 3), (2, 1, 3), (3, 2, 2)  # the first that the sample input accepts
+BATCHES = (1, 3, 2, 0), (2, 1, 3), (3, 2, 2)  # the first that the sample input accepts
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 # Operators, or sample inputs of them, that must look at values: to compare, to check labels, or to size a result.
 WAITING = {
@@ -42,8 +41,10 @@ def samples(without: str = "") -> list[Any]:
     return cases
 
 
-def computed(call: Call, kind: Kind, placement: int, device: str, dtype: Any = np.float64) -> tuple[Any, list[Any]]:
-    """Return the result of a sample input on a device, and the gradients of its operands."""
+def computed(
+    call: Call, kind: Kind, placement: int, device: str, dtype: Any = np.float64, again: bool = False
+) -> tuple[Any, list[Any]]:
+    """Return the result of a sample input on a device, the gradients of its operands, and those of their cubes."""
     leaves = []
 
     def moved(x: Any) -> Any:
@@ -59,8 +60,16 @@ def computed(call: Call, kind: Kind, placement: int, device: str, dtype: Any = n
     result = call.function(*arguments, **keywords)
     outputs = [y for y in flatten(result)[0] if y.requires_grad]
     seeds = [y.detach() * 0.5 + 1 for y in outputs]
-    used = pn.grad(outputs, leaves, seeds, allow_unused=True) if outputs else []
-    return result, [one for one in used if one is not None]
+    gradients = gradients_of(outputs, leaves, seeds, retain_graph=again)
+    if again:
+        recorded = gradients_of(outputs, leaves, seeds, create_graph=True)
+        gradients += gradients_of([pn.sum(one * one * one) for one in recorded if one.requires_grad], leaves)
+    return result, gradients
+
+
+def gradients_of(outputs: list[Any], leaves: list[Any], seeds: list[Any] | None = None, **options: Any) -> list[Any]:
+    used = pn.grad(outputs, leaves, seeds, allow_unused=True, **options) if outputs else []
+    return [one for one in used if one is not None]
 
 
 def on_host(tree: Any) -> Any:
@@ -111,14 +120,6 @@ def test_sample_of_bfloat16(call: Call, kind: Kind, placement: int, compiled: No
 SCALARS = (np.float64(2), np.sqrt(np.float32(4)), np.int64(3), np.int8(1), np.bool_(True))
 
 
-def reflected(name: str) -> Callable[[Any, Any], Any]:
-    return lambda x, v: getattr(operator, name)(v, x)
-
-
-def in_place(name: str) -> Callable[[Any, Any], Any]:
-    return lambda x, v: getattr(x.clone(), name)(v)
-
-
 def with_item(x: Any, value: Any) -> Any:
     y = x.clone()
     y[0] = value
@@ -126,9 +127,18 @@ def with_item(x: Any, value: Any) -> Any:
 
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    **{name: getattr(operator, name) for name in ("add", "truediv", "eq", "lt")},
-    **{f"{name}, reflected": reflected(name) for name in ("sub", "truediv", "eq", "ge")},
-    **{name: in_place(name) for name in ("add_", "div_", "fill_", "copy_")},
+    "+": lambda x, v: x + v,
+    "/": lambda x, v: x / v,
+    "==": lambda x, v: x == v,
+    "<": lambda x, v: x < v,
+    "reflected -": lambda x, v: v - x,
+    "reflected /": lambda x, v: v / x,
+    "reflected ==": lambda x, v: v == x,
+    "reflected >=": lambda x, v: v >= x,
+    "add_": lambda x, v: x.clone().add_(v),
+    "div_": lambda x, v: x.clone().div_(v),
+    "fill_": lambda x, v: x.clone().fill_(v),
+    "copy_": lambda x, v: x.clone().copy_(v),
     "a ufunc": lambda x, v: np.multiply(v, x),
     "add, alpha": lambda x, v: pn.add(x, v, alpha=3),
     "sub, alpha": lambda x, v: pn.sub(v, x, alpha=3),
