@@ -7,6 +7,7 @@ operand and any partition as well.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
@@ -17,11 +18,13 @@ from ml_dtypes import bfloat16
 from pynested.backends import Segments
 from pynested.backends import plain as plain_backend
 from pynested.backends.dtypes import is_float
+from pynested.backends.interface import Backend
 
 Array = np.ndarray[Any, Any]
 Check = Callable[[Any, str], None]
 SegmentCheck = Callable[[Any, Array, Segments], None]
 
+KERNELS = [name for name, one in vars(Backend).items() if inspect.isfunction(one) and not name.startswith("_")]
 CHECKS: dict[str, tuple[tuple[str, ...], Check]] = {}
 SEGMENT_CHECKS: dict[str, SegmentCheck] = {}
 FLOATS = ("float16", "bfloat16", "float32", "float64")

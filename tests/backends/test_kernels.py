@@ -6,7 +6,6 @@ the others, all schedules of the emulated device, and all instantiations.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import product
@@ -23,15 +22,13 @@ from pynested.backends.cuda import placement
 from pynested.backends.cuda.backend import KernelBackend
 from pynested.backends.cuda.catalogue import catalogue
 from pynested.backends.cuda.emulated import Emulator, emulated_backend
-from pynested.backends.interface import Backend
 from pynested.backends.numpy import extremes, products, running
 
 from . import kernel_checks_moves  # noqa: F401  enters its checks
 from .conftest import PATHS, SCHEDULES, force
-from .kernel_checks import CHECKS, FLOATS, SEGMENT_CHECKS, SMALL, drawn, partition, same
+from .kernel_checks import CHECKS, FLOATS, KERNELS, SEGMENT_CHECKS, SMALL, drawn, partition, same
 from .kernel_checks_moves import PLACEMENT_CHECKS, multiply, single_matrix
 
-KERNELS = [name for name, one in vars(Backend).items() if inspect.isfunction(one) and not name.startswith("_")]
 CASES = [(name, dtype) for name, (dtypes, _) in CHECKS.items() for dtype in dtypes]
 
 

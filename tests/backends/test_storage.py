@@ -17,7 +17,7 @@ from pynested.backends.errors import ArgumentError, DeviceError, DTypeError
 from pynested.backends.memory import ALIGNMENT
 from pynested.timelines.dispatch import choice
 
-from .test_kernels import KERNELS
+from .kernel_checks import KERNELS
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0, 3), (300_000,)], ids=str)

@@ -12,6 +12,19 @@ from pynested.backends.cuda.emulated import Emulator
 from pynested.backends.errors import MissingDependency
 
 HERE = Path(__file__).parent
+LAUNCH = """
+import sys
+from pathlib import Path
+import numpy as np
+from pynested.backends.cuda.emulated import Emulator, emulated_backend
+launcher = Emulator.from_environment()
+launcher.kernels, launcher.units = Path(sys.argv[1]), {}
+device = emulated_backend(launcher)
+x, out = device.empty((128,), np.float32), device.empty((128,), np.float32)
+x[...], out[...] = np.arange(128), 0
+blocks = 2 if sys.argv[2] in ("blocks_race", "write_past_end") else 1
+device.launch("faults.cu", f"{sys.argv[2]}<float>", (blocks,), (128,), (x, out, np.int32(128)))
+"""
 FAULTS = {
     "write_past_end": ("address", "heap-buffer-overflow"),
     "read_past_end": ("address", "heap-buffer-overflow"),
@@ -51,14 +64,14 @@ def sanitized(mode: str, workers: int, *arguments: str | Path) -> subprocess.Com
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found_on_its_line(fault: str) -> None:
     mode, says = FAULTS[fault]
-    done = sanitized(mode, 2, HERE / "planted" / "run.py", fault)
+    done = sanitized(mode, 2, "-c", LAUNCH, HERE / "planted", fault)
     assert done.returncode != 0
     assert says in done.stderr and "faults.cu:" in done.stderr, done.stderr[-3000:]
 
 
 @pytest.mark.parametrize("mode", ["address", "thread"])
 def test_nothing_is_found_where_nothing_is_wrong(mode: str) -> None:
-    done = sanitized(mode, 2, HERE / "planted" / "run.py", "hole")
+    done = sanitized(mode, 2, "-c", LAUNCH, HERE / "planted", "hole")
     assert (done.returncode, done.stderr) == (0, "")
 
 
