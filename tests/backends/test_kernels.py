@@ -27,7 +27,7 @@ from pynested.backends.numpy import extremes, products, running
 from . import kernel_checks_moves  # noqa: F401  enters its checks
 from .conftest import PATHS, SCHEDULES, force
 from .kernel_checks import CHECKS, FLOATS, KERNELS, SEGMENT_CHECKS, SMALL, drawn, partition, same
-from .kernel_checks_moves import PLACEMENT_CHECKS, multiply, single_matrix
+from .kernel_checks_moves import PLACEMENT_CHECKS, multiply
 
 CASES = [(name, dtype) for name, (dtypes, _) in CHECKS.items() for dtype in dtypes]
 
@@ -241,14 +241,6 @@ def test_concatenate_is_that_of_numpy(axis: int) -> None:
     with pytest.raises(ValueError, match="must match exactly"):
         concatenate([x, y[1:, 1:]], axis)
     np.testing.assert_array_equal(concatenate([x[0], y[1]], -1), np.concatenate([x[0], y[1]]), strict=True)
-
-
-@pytest.mark.usefixtures("path")
-def test_products_of_mixed_dtypes() -> None:
-    left, right = (single_matrix(*shape) for shape in ((1, 2), (2, 1)))
-    numbers = np.array([1, 2])
-    mixed = get_backend("cpu").matmul_components(numbers.astype("int8"), numbers.astype("float32"), left, right)
-    assert (mixed.dtype, mixed.tolist()) == (np.float32, [5])
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7])
