@@ -15,6 +15,8 @@ import pynested as pn
 from pynested.backends import get_backend
 from pynested.backends.errors import DeviceError, DTypeError, GradientError
 
+from ...autograd.test_defaults import FLOATS
+
 KINDS: dict[str, Callable[..., Any]] = {
     "dense": lambda **on: pn.array([1.0, -2.0, 3.0], **on),
     "jagged": lambda **on: pn.nested_array([[1.0, -2.0], [3.0]], layout=pn.jagged, **on),
@@ -125,10 +127,9 @@ def test_derivatives_of_a_function_lie_where_its_arguments_do(kind: str, compile
 # ---- dtypes, and what is missing ------------------------------------------------------------------------------------
 
 REFUSED_ON_THE_CPU: dict[str, Callable[[Any], Any]] = {
-    "array": lambda x: pn.array(x),
-    "zeros": lambda x: pn.zeros(2, dtype="bfloat16"),
-    "nested_array": lambda x: pn.nested_array([x]),
-    "as_nested_array": lambda x: pn.as_nested_array([np.ones(2)], dtype=x.dtype),
+    **{f"new: {name}": lambda x, make=make: make(dtype=x.dtype) for name, make in FLOATS.items()},
+    "an array of NumPy": lambda x: pn.array(x),
+    "a component": lambda x: pn.nested_array([x]),
     "an operand": lambda x: pn.ones(2) + x,
     "to a dtype": lambda x: pn.ones(2).to(dtype=x.dtype),
     "to the CPU": lambda x: pn.array(x, device="emulated").to("cpu"),
