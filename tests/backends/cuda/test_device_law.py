@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any
 
@@ -127,27 +127,13 @@ def with_item(x: Any, value: Any) -> Any:
 
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": lambda x, v: x + v,
-    "/": lambda x, v: x / v,
-    "==": lambda x, v: x == v,
-    "<": lambda x, v: x < v,
-    "reflected -": lambda x, v: v - x,
-    "reflected /": lambda x, v: v / x,
-    "reflected ==": lambda x, v: v == x,
-    "reflected >=": lambda x, v: v >= x,
-    "add_": lambda x, v: x.clone().add_(v),
-    "div_": lambda x, v: x.clone().div_(v),
-    "fill_": lambda x, v: x.clone().fill_(v),
-    "copy_": lambda x, v: x.clone().copy_(v),
-    "a ufunc": lambda x, v: np.multiply(v, x),
-    "add, alpha": lambda x, v: pn.add(x, v, alpha=3),
-    "sub, alpha": lambda x, v: pn.sub(v, x, alpha=3),
-    "where, other": lambda x, v: pn.where(x > 0, x, v),
-    "where, self": lambda x, v: pn.where(x > 0, v, x),
-    "where, both": lambda x, v: pn.where(x > 0, v, v),
-    "where, condition": lambda x, v: pn.where(np.bool_(v > 1), x, x + 1),
+    "signs": lambda x, v: [x + v, x / v, x == v, x < v],
+    "reflected signs": lambda x, v: [v - x, v / x, v == x, v >= x, np.multiply(v, x)],
+    "in place": lambda x, v: [x.clone().add_(v), x.clone().div_(v), x.clone().fill_(v), x.clone().copy_(v)],
+    "alpha": lambda x, v: [pn.add(x, v, alpha=3), pn.sub(v, x, alpha=3)],
+    "where": lambda x, v: [pn.where(x > 0, x, v), pn.where(x > 0, v, x), pn.where(x > 0, v, v)],
     "masked_fill": lambda x, v: pn.masked_fill(x, x > 0, v),
-    "masked_fill, mask": lambda x, v: pn.masked_fill(x, np.bool_(v > 1), 7),
+    "mask": lambda x, v: [pn.where(np.bool_(v > 1), x, x + 1), pn.masked_fill(x, np.bool_(v > 1), 7)],
     "assignment": with_item,
     "full_like": lambda x, v: pn.full_like(x, v),
     "joined": lambda x, v: pn.stack([x.sum(), v, x.mean()]),
@@ -158,18 +144,19 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_numpy_scalars_go_where_the_other_operand_is(name: str, device: str) -> None:
+    function = OPERATORS[name]
     for make in KINDS.values():
         for value in SCALARS:
-            found, expected = OPERATORS[name](make(device=device), value), OPERATORS[name](make(), value)
-            assert found.device == device
-            for got, due in zip(flatten(found)[0], flatten(expected)[0], strict=True):
+            found, expected = (flatten(function(x, value))[0] for x in (make(device=device), make()))
+            assert {y.device for y in found} == {device}
+            for got, due in zip(found, expected, strict=True):
                 np.testing.assert_array_equal(on_host(got), on_host(due), strict=True)
-    if "reflected" in name or name == "a ufunc":  # where it is first, a scalar of ml_dtypes computes by itself
+    if name == "reflected signs":  # a scalar of ml_dtypes that is first computes by itself
         return
     x = KINDS["dense"](device=device).to(dtype="bfloat16")
-    found, expected = (OPERATORS[name](x, value) for value in (ml_dtypes.bfloat16(2), 2))
-    assert found.device == device and pn.equal(found, expected)
-    assert found.dtype == (np.bool_ if expected.dtype == np.bool_ else BFLOAT16)
+    for got, due in zip(*(flatten(function(x, value))[0] for value in (ml_dtypes.bfloat16(2), 2)), strict=True):
+        assert got.device == device and pn.equal(got, due)
+        assert got.dtype == (np.bool_ if due.dtype == np.bool_ else BFLOAT16)
 
 
 @pytest.mark.parametrize("number", [2, 2.5, np.float64(2), np.int8(2)])
@@ -207,23 +194,20 @@ def test_structures_on_the_device(device: str) -> None:
 
 
 @pytest.mark.parametrize("home", ["cpu", "emulated"])
-def test_checkpoint_repeats_the_call_where_it_was_made(home: str, compiled: None) -> None:
-    def function(x: Any) -> Any:
-        return x * pn.ones(2) + pn.nested_array([[1.0, 2.0]]).to_padded_array(0.0)[0]
+def test_checkpoint_repeats_the_call_on_its_default_device(home: str, compiled: None) -> None:
+    x = pn.array([1.0, 2.0], device=home, requires_grad=True)
+    with pn.set_default_device(home):
+        y = pn.checkpoint(lambda x: x * pn.ones(2) + pn.nested_array([[1.0, 2.0]]).to_padded_array(0.0)[0], x)
 
     def differentiate() -> None:
         with pn.set_default_device(elsewhere(home)):
             pn.sum(y).backward(retain_graph=True)
             assert pn.get_default_device() == elsewhere(home)
 
-    x = pn.array([1.0, 2.0], device=home, requires_grad=True)
-    with pn.set_default_device(home):
-        y = pn.checkpoint(function, x)
     differentiate()
-    thread = threading.Thread(target=differentiate)
-    thread.start()
-    thread.join()
-    assert x.grad.tolist() == [2, 2]
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(differentiate).result()
+    assert x.grad is not None and x.grad.tolist() == [2, 2]
 
 
 def test_one_structure_on_several_devices(cupy: ModuleType) -> None:
