@@ -24,7 +24,7 @@ BATCHES = (
     ((), 2, 2),
 )
 
-SCORES = 1, 59, 61, 400  # the greatest: small ones need no maximum, e^89 is beyond float32
+SCORES = 1, 59, 61, 400  # the greatest of a call: e^89 is beyond float32
 
 
 def places(heads: Any, rows: Any, width: int, gap: int, by_rows: bool) -> tuple[np.ndarray, int]:
@@ -68,7 +68,7 @@ def poison(mask: Any, heads: Heads, *buffers: np.ndarray) -> None:
 def attention_operands(
     number: int, components: Any, width: int, value_width: int, kind: str | None, dtype: str
 ) -> tuple[list[Any], Heads]:
-    """Return queries, keys, values, mask and cotangent, and where they lie, in turns with a NaN now and then."""
+    """Return queries, keys, values, mask and cotangent, and their heads; every second call has some NaN."""
     rng = np.random.default_rng(number)
     sizes = np.array(components, np.int64).reshape(-1, 4)
     counts = sizes[:, 0] * sizes[:, 1]
@@ -97,7 +97,7 @@ def compute_attention(backend: Any, operands: list[Any], heads: Heads) -> list[A
 
 
 def compare_attention(backend: Any, operands: list[Any], heads: Heads, terms: float, least: float) -> None:
-    """Compare with arithmetic in float64; what may cancel in a sum is as large as the largest of a result."""
+    """Compare with arithmetic in float64; terms that cancel in a sum may be as large as the largest result."""
     wide = [x if x is None or x.dtype == bool else x.astype(np.float64) for x in operands]
     dtype = operands[0].dtype.name
     lost = max(1, ROUNDING[dtype][1] / ROUNDING[dtype][0])  # the adjoint is given the output as it was stored

@@ -63,7 +63,7 @@ def test_scores_are_never_in_memory_as_a_whole() -> None:
 
 
 def test_few_weights_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is saved are weights, or log sums if these are less; the adjoint does not change it and can run again."""
+    """Weights are saved, or log sums if there are too many weights; the adjoint changes neither and can run again."""
     (q, k, v, mask, g), heads = attention_operands(0, *BATCHES[3], "causal", "float64")
     assert heads.pairs > heads.rows > 0
     for kept, keys, size in (

@@ -121,7 +121,7 @@ MOST = 10**6
 
 
 def failures_of(call: Callable[..., Any], make: Callable[[], tuple[Any, ...]], tried: int) -> Iterator[str]:
-    """Yield what a call raises that is no DeviceError when the driver fails, at uses that are drawn."""
+    """Yield errors of a call that are no DeviceError; the driver fails at uses that are drawn."""
     arguments = make()
     with mock.patch.object(fault, "after", MOST):
         call(*arguments)
@@ -148,7 +148,7 @@ def test_the_driver_may_fail_at_any_use(cupy: ModuleType, kind: str, tried: int)
         assert not list(failures_of(call, lambda: (make(),), tried)), name
 
 
-# These compute with the signs of CuPy's arrays too, whose errors remain CuPy's.
+# Operators that compute with signs of CuPy's arrays, whose errors are not translated.
 UNREPORTED = {"std", "nansum", "nanmean", "argmax", "argmin", "cross_entropy", "flex_attention"}
 
 

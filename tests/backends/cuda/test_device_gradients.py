@@ -35,7 +35,7 @@ def cubed(result: Any) -> Any:
     return pn.sum(result * result * result)
 
 
-# How the names of the kernels of adjoints begin, by operator.
+# Beginnings of the names of adjoint kernels, by operator.
 ADJOINTS = {
     "relu": "binary<ReluBackward", "gelu": "binary<GeluBackward", "silu": "binary<SiluBackward",
     "softmax": "segment_softmax_backward", "layer_norm": "layer_norm_backward",

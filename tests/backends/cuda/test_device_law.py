@@ -44,7 +44,10 @@ def samples(without: str = "") -> list[Any]:
 def computed(
     call: Call, kind: Kind, placement: int, device: str, dtype: Any = np.float64, again: bool = False
 ) -> tuple[Any, list[Any]]:
-    """Return the result of a sample input on a device, the gradients of its operands, and those of their cubes."""
+    """Return the result of a sample input on a device, and the gradients of its operands.
+
+    With ``again`` the gradients of their cubes follow, which are second derivatives.
+    """
     leaves = []
 
     def moved(x: Any) -> Any:
