@@ -142,7 +142,8 @@ def test_the_stand_in_refuses_what_cupy_refuses(cupy: ModuleType, name: str) -> 
 
 def test_views_and_numbers_are_arrays_of_the_stand_in(cupy: ModuleType) -> None:
     x = cupy.zeros((2, 3))
-    for view in (x[0, 1], x[1:], x.reshape(6), x.T, cupy.broadcast_to(x, (4, 2, 3)), x[:1].reshape(3)):
+    repeated = cupy.broadcast_to(x[:1, :1], (2, 1))
+    for view in (x[0, 1], x[1:], x.reshape(6), x.T, cupy.broadcast_to(x, (4, 2, 3)), x[:1].reshape(3), repeated[0]):
         assert type(view) is ndarray and view.base is x
     for other in (x.sum(), x + 1, x.copy(), x[cupy.arange(2)], np.exp(x), 2 - x, np.float64(2) * x):
         assert type(other) is ndarray and other.base is None
