@@ -147,6 +147,7 @@ def test_views_and_numbers_are_arrays_of_the_stand_in(cupy: ModuleType) -> None:
         assert type(view) is ndarray and view.base is x
     for other in (x.sum(), x + 1, x.copy(), x[cupy.arange(2)], np.exp(x), 2 - x, np.float64(2) * x):
         assert type(other) is ndarray and other.base is None
+    assert (x == None) is False and (x != None) is True  # noqa: E711
     x[0, 1] = 7
     assert x.item.__self__ is x and x[0, 1].item() == 7 and not hasattr(x.flags, "writeable")
     with pytest.raises(AssertionError, match="wrap around"):

@@ -133,14 +133,8 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def set(self, arr: np.ndarray[Any, Any]) -> None:
         """Overwrite with an array of the host, of the same shape and dtype."""
-        if not isinstance(arr, np.ndarray):
-            raise TypeError("Only numpy.ndarray can be set to cupy.ndarray")
-        if arr.dtype != self.dtype:
-            raise TypeError(f"{arr.dtype} array cannot be set to {self.dtype} array")
-        if arr.shape != self.shape:
-            raise ValueError(f"Shape mismatch. Old shape: {self.shape}, new shape: {arr.shape}")
-        if not (self.flags.c_contiguous or self.flags.f_contiguous):
-            raise RuntimeError("Cannot set to non-contiguous array")
+        assert isinstance(arr, np.ndarray) and (arr.shape, arr.dtype) == (self.shape, self.dtype)
+        assert self.flags.c_contiguous or self.flags.f_contiguous
         use_driver()
         self._memory[...] = arr
 
@@ -198,6 +192,12 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):
         if function.__name__ not in FUNCTIONS or not all(issubclass(kind, ndarray | np.ndarray) for kind in types):
             return NotImplemented
         return FUNCTIONS[function.__name__](*args, **kwargs)
+
+    def __eq__(self, other: object) -> Any:
+        return False if other is None else super().__eq__(other)
+
+    def __ne__(self, other: object) -> Any:
+        return True if other is None else super().__ne__(other)
 
     # ---- elements -----------------------------------------------------------------------------------------------
 
