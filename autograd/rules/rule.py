@@ -13,8 +13,8 @@ from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, GradientError
 
 from ..array import Array, raw
-from ..numbers import refused_operand
 from ..dispatch import operator
+from ..numbers import refused_operand
 from ..pending import Pending
 from ..tape import ANOMALY, Line, held, state
 

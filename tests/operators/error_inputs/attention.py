@@ -11,7 +11,6 @@ from pynested.backends.errors import (
     ArgumentError,
     DeviceError,
     DTypeError,
-    GradientError,
     IndexOutOfRange,
     ShapeError,
     StructureError,
