@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,10 +24,7 @@ from . import ErrorInput, pn
 NAN = float("nan")
 ALL = slice(None)
 X = batch([(2, 3), (0, 3), (4, 3)])
-FULL = batch([(2, 3), (1, 3), (4, 3)])
-THIN, LARGER = batch([(2, 1), (1, 1)]), batch([(2, 3), (1, 3)])
 MASK = [x > 0.05 for x in X]
-VECTORS = [x[:, 0] for x in X]
 INTS = [x.astype(np.int8) for x in X]
 CUBE = distinct((3, 4, 2))
 
@@ -41,267 +37,193 @@ def wants_grad(x: Any) -> Any:
     return x.detach().requires_grad_()
 
 
-WRITES: dict[str, Callable[[Any, Any], Any]] = {
-    "copy_": lambda x, value: x.copy_(value),
-    "add_": lambda x, value: x.add_(value),
-    "assignment": lambda x, value: setitem(x, ..., value),
-}
-
-
 def view_in_no_grad(x: Any) -> Any:
     with pn.no_grad():
         return x[:1]
 
 
 ALWAYS: list[ErrorInput] = [
-    *[(lambda nest, index=index: nest(X)[index], DimensionError, "index: None before the batch dimension")
-      for index in (None, (None, ALL), (None, ...))],
-    (lambda nest: nest(X)[(ALL,) * 4], DimensionError, "index: 4 indices are too many for a nested array of 3"),
-    (lambda nest: nest(X)[0, 0, 0, 0], DimensionError, "too many"),
-    (lambda nest: nest(X)[[7], :, :, :], DimensionError, "too many"),
-    (lambda nest: nest(X)[..., ..., 0], DimensionError, "index: an index can hold one ellipsis"),
-    *[(lambda nest, index=index: nest(X)[index], ArgumentError, text) for index, text in (
-        (True, "integer"), (1.0, "integer"), ("a", "integer"), ((ALL, False), "integer"),
-        (slice(None, None, 0), "step 0"), ((ALL, slice(0.5, None)), "an end of a slice"), (slice("a"), "an end of a"),
-        (pn.array(True), "index"), ((pn.array(True), 0), "index"), ((ALL, pn.array(True)), "index"),
-        ((ALL, [0, 1]), "is the first entry"), ((ALL, np.array([0, 1])), "is the first entry"),
-        ((slice(1), [1]), "is the first entry"), ((..., [0]), "is the first entry"),
-        ((ALL, [True, False, True]), "is the first entry"), (([0], [0]), "is the first entry, "),
-        (np.zeros((3, 1), int), "index: an array that picks from a batch of components has one dimension, not 2"),
-        ([0.5], "holds integers, or bools"), (np.array([1.0]), "holds integers, or bools, not float64"),
-        (["a"], "holds integers, or bools"), ([None], "holds integers, or bools"), ([[0], [1, 2]], "holds integers"))],
+    *[(lambda nest, index=index: nest(X)[index], kind, text) for index, kind, text in (
+        ((None, ALL), DimensionError, "index: None before the batch dimension"),
+        ((ALL,) * 4, DimensionError, "index: 4 indices are too many for a nested array of 3"),
+        ((..., ..., 0), DimensionError, "index: an index can hold one ellipsis"),
+        (1.0, ArgumentError, "integer"), (slice(None, None, 0), ArgumentError, "step 0"),
+        ((ALL, slice(0.5, None)), ArgumentError, "an end of a slice"), (slice("a"), ArgumentError, "an end of a slice"),
+        (pn.array(True), ArgumentError, "index"), ((..., [0]), ArgumentError, "is the first entry"),
+        (([0], [0]), ArgumentError, "is the first entry"), ([None], ArgumentError, "holds integers, or bools"),
+        (np.zeros((3, 1), int), ArgumentError, "an array that picks from a batch of components has one dimension, not"),
+        (np.array([1.0]), ArgumentError, "holds integers, or bools, not float64"),
+        ([[0], [1, 2]], ArgumentError, "holds integers"))],
     (lambda nest: nest(X)[:, nest(MASK)], ArgumentError, "is the first entry, x"),
     (lambda nest: nest(X)[nest(MASK), 0], ArgumentError, "index: a nested mask stands alone"),
     (lambda nest: nest(X)[nest(MASK).unsqueeze(1)], StructureError, "2 to 3 dimensions"),
-    (lambda nest: nest(X)[nest(INTS)], ArgumentError,
-     "index: a nested array in an index is a mask of bools, not of int8"),
-    (lambda nest: setitem(nest(X), pn.array(True), 1.0), ArgumentError, "index"),
+    (lambda nest: nest(X)[nest(INTS)], ArgumentError, "a nested array in an index is a mask of bools, not of int8"),
     (lambda nest: pn.getitem(pn.ones(3), nest(MASK)), StructureError, "index: a nested mask picks from a nested array"),
     (lambda nest: pn.masked_select(nest(X), nest(MASK)), ArgumentError, "x[mask]"),
     # conversion
-    *[(lambda nest, fill=fill: pn.to_padded_array(nest(INTS), fill), DTypeError, "int8")
-      for fill in (0.5, float("inf"), NAN)],
-    (lambda nest: pn.to_padded_array(nest(INTS), 300), OverflowError, "300"),
-    (lambda nest: pn.to_padded_array(nest(MASK), 2), DTypeError, "bool"),
-    *[(lambda nest, size=size: pn.to_padded_array(nest(X), 0.0, size), ShapeError,
-       f"output_size {size} has {len(size)} sizes and the nested array has 3 dimensions")
-      for size in ((3, 3), (3, 4, 3, 1))],
-    (lambda nest: pn.to_padded_array(nest(X), 0.0, (3, 4, 2)), ShapeError, "Truncation is not supported: dimension 2"),
-    (lambda nest: pn.to_padded_array(nest(X), 0.0, (2**70, 2, 3)), ShapeError, "too many elements"),
-    (lambda nest: pn.to_padded_array(nest(X), 0.0, out=pn.zeros(3, 2, 2)), ShapeError,
-     "to_padded_array: out has shape"),
+    *[(lambda nest, x=x, fill=fill: pn.to_padded_array(nest(x), fill), kind, text) for x, fill, kind, text in (
+        (INTS, 0.5, DTypeError, "int8"), (INTS, 300, OverflowError, "300"), (MASK, 2, DTypeError, "bool"))],
+    *[(lambda nest, size=size: pn.to_padded_array(nest(X), 0.0, size), ShapeError, text) for size, text in (
+        ((3, 4, 3, 1), "output_size (3, 4, 3, 1) has 4 sizes and the nested array has 3 dimensions"),
+        ((3, 4, 2), "Truncation is not supported: dimension 2"), ((2**70, 2, 3), "too many elements"))],
+    (lambda nest: pn.to_padded_array(nest(X), 0.0, out=pn.zeros(3, 2, 2)), ShapeError, "to_padded_array: out has"),
     (lambda nest: pn.to_padded_array(x := wants_grad(nest(X)), 0.0, out=x.detach().to_padded_array(0.0)), GradientError,
      "out= cannot be"),
-    (lambda nest: nest(X).to_padded_array(), ArgumentError, "'padding' is missing"),
+    (lambda nest: nest(X).to_padded_array(), ArgumentError, "'padding' is not given"),
+    *[(lambda nest, args=args: nest(X).to(*args), kind, text) for args, kind, text in (
+        ((np.complex128,), DTypeError, "complex128"), (("nowhere",), DTypeError, "Devices are 'cpu'"),
+        ((None,), DTypeError, "to: None is neither a dtype nor a device"),
+        (("int8", "int8"), ArgumentError, "to: two dtypes are given, 'int8' and 'int8'"))],
     (lambda nest: nest(X).to(layout="jagged"), LayoutError, "jagged"),
-    (lambda nest: nest(X).to("nowhere"), DTypeError, "Devices are 'cpu'"),
-    (lambda nest: nest(X).to(np.complex128), DTypeError, "complex128"),
-    (lambda nest: nest(X).to("int8", "int8"), ArgumentError, "to: two dtypes are given, 'int8' and 'int8'"),
-    (lambda nest: nest(X).to(None), DTypeError, "to: None is neither a dtype nor a device"),
     (lambda nest: nest(X).astype("floaty"), DTypeError, "is not a dtype"),
     (lambda nest: nest(X).pin_memory(), DeviceError, "pin_memory: an array on 'cpu' cannot be pinned"),
     *[(lambda nest, dim=dim, one=one: pn.narrow(nest(X), dim, *one), kind, text)
       for dim in (0, 1, 2) for kind, text, *one in (
           (StructureError, "narrow: start has shape (2,). Give an integer.", [0, 0], 1),
-          (StructureError, "narrow: length has shape (3,). Give an integer.", 0, [1, 1, 1]),
           (StructureError, "narrow: length has shape (1, 1). Give an integer.", 0, [[1]]),
-          (DTypeError, "integer", 0.0, 1), (DTypeError, "integer", 0, True),
-          (ArgumentError, "length is missing. Give an integer."))],
+          (DTypeError, "integer", 0.0, 1), (ArgumentError, "length is missing. Give an integer."))],
     (lambda nest: pn.narrow(nest(X), 2, 1, 3), StructureError, "size (3)"),
-    (lambda nest: pn.narrow(nest(X), 0, 2, 2), StructureError, "size"),
     (lambda nest: pn.narrow(nest(X), 0, 2**70, 1), StructureError, "start holds an integer that is beyond int64"),
     (lambda nest: pn.embedding(pn.ones(3, 2), nest(X)), ArgumentError, "must be dense"),
     (lambda nest: pn.nested_array_from_strided(nest(X), [[1]]), ArgumentError, "must be dense"),
-    (lambda nest: pn.randint_like(nest(X), 0, 0), ArgumentError, "no integer"),
     # writes
     *[(lambda nest, write=write: write(wants_grad(nest(X))), GradientError, words) for write, words in (
         (lambda x: setitem(x, ..., 1.0), "pn.where(mask, value, x)"), (lambda x: x.copy_(x), "clone()"),
         (lambda x: setitem(x, (ALL, slice(1)), 1.0), "assignment: this array requires grad"),
-        (lambda x: setitem(x, (ALL, slice(None, None, -1)), 1.0), "pn.no_grad()"),
         (lambda x: x.fill_(1), "pn.full_like"), (lambda x: x.zero_(), "zero_: this array requires grad"),
         (lambda x: x.add_(1), "x = x.add(...)"), (lambda x: x.uniform_(), "x = pn.rand_like(x)"),
         (lambda x: x.normal_(), "x = pn.randn_like(x)"),
         (lambda x: x.detach().add_(x), "add_: an operand requires grad"))],
-    *[(lambda nest, write=write, value=value: write(nest(THIN), value), StructureError, f"{name}: the operands ")
-      for name, write in WRITES.items() for value in (np.zeros(3), np.zeros((1, 1, 3)))],
-    *[(lambda nest, write=write: write(nest(THIN), nest(LARGER)), StructureError, "1 and 3 along dimension 2")
-      for write in WRITES.values()],
-    (lambda nest: setitem(nest(INTS), (ALL, slice(None)), 300), OverflowError, "300"),
+    (lambda nest: nest(X).add_(np.zeros((1, 1, 4))), ShapeError, "(1, 1, 4)"),
+    (lambda nest: nest([x[:, :1] for x in X]).add_(np.zeros(3)), StructureError, "add_: the operands "),
+    (lambda nest: nest([x[:, :1] for x in X]).copy_(nest(X)), StructureError, "1 and 3 along dimension 2"),
     (lambda nest: setitem(nest(INTS), ..., 0.5), DTypeError, "int8"),
-    *[(lambda nest, name=name: getattr(pn.ones(1), name)(nest(VECTORS)), StructureError,
-       f"{name}: the result is nested and cannot be written into a dense array")
-      for name in ("add_", "sub_", "clamp_", "mul_", "pow_", "eq_", "lt_")],
-    (lambda nest: nest(INTS).uniform_(), DTypeError, "uniform_: random real numbers need a floating point dtype"),
-    (lambda nest: nest(X).add_(), ArgumentError, "add_: 'other' is missing"),
+    *[(lambda nest, name=name: getattr(pn.ones(1), name)(nest([x[:, 0] for x in X])), StructureError,
+       f"{name}: the result is nested and cannot be written into a dense array") for name in ("add_", "clamp_")],
+    (lambda nest: nest(X).add_(), ArgumentError, "add_: 'other' is not given"),
     # other functions
     (lambda nest: wants_grad(nest(X)).register_hook(3), ArgumentError, "not an int"),
     (lambda nest: setattr(nest(INTS), "requires_grad", True), DTypeError, "only floating point"),
 ]  # fmt: skip
 
 FILLED: list[ErrorInput] = [
-    (lambda nest: nest(X)[3], IndexOutOfRange, "index 3"),
-    (lambda nest: nest(X)[:0][0], IndexOutOfRange, "index 0"),
-    (lambda nest: nest(X)[:, 0], IndexOutOfRange, "component 1 (length 0)"),
-    (lambda nest: nest(FULL)[:, -3], IndexOutOfRange, "components 0 (length 2), 1 (length 1)"),
-    (lambda nest: nest(X)[:, :, 3], IndexOutOfRange, "index 3"),
-    (lambda nest: nest(X)[0, 2], IndexOutOfRange, "index 2"),
-    (lambda nest: nest(X)[0, 1.0, [0]], ArgumentError, "integer"),
-    (lambda nest: nest(X)[[0, 3]], IndexOutOfRange,
-     "index: 3, at place 1 of the index, is out of bounds for a batch of components of 3"),
-    (lambda nest: nest(X)[[True, False]], IndexOutOfRange, "a mask of 2 entries picks from a batch of components of 3"),
-    (lambda nest: nest(X)[[2**70]], IndexOutOfRange, "index: a list names a place beyond int64"),
+    *[(lambda nest, index=index: nest(X)[index], IndexOutOfRange, text) for index, text in (
+        (3, "index 3"), ((ALL, 0), "component 1 (length 0)"), ((0, 2), "index 2"),
+        ([0, 3], "index: 3, at place 1 of the index, is out of bounds for a batch of components of 3"),
+        ([True, False], "a mask of 2 entries picks from a batch of components of 3"),
+        ([2**70], "index: a list names a place beyond int64"))],
     (lambda nest: nest(X)[nest([one[:1] for one in MASK])], StructureError,
      "index: the mask has shape (1, 3) at component 0 of shape (2, 3)"),
     (lambda nest: nest(X)[nest(MASK[:2])], StructureError, "2 components picks from 3 dimensions and 3 components"),
-    *[(lambda nest, size=size: pn.to_padded_array(nest(X), 0.0, size), ShapeError, "Truncation is not supported")
-      for size in ((3, 2, 3), (2, 4, 3))],
     *[(lambda nest, one=one: pn.narrow(nest(X), *one), StructureError,
        f"narrow: entry {entry}: start ({one[1]}) + length ({one[2]}) ") for entry, one in (
-          (1, (1, 0, 2)), (1, (1, 2, 0)), (1, (-2, 1, 1)), (0, (1, 0, 4)), (0, (2, 1, 4)), (0, (2, 5, 0)),
-          (0, (1, -1, 1)), (0, (2, 0, -1)), (0, (0, 1, 3)), (0, (1, 2**62, 2**62)))],
+          (1, (1, 0, 2)), (1, (-2, 1, 1)), (0, (2, 0, -1)), (0, (0, 1, 3)), (0, (1, 2**62, 2**62)))],
+    (lambda nest: pn.to_padded_array(nest(X), 0.0, (2, 4, 3)), ShapeError, "Truncation is not supported"),
     (lambda nest: nest(X).to_dense(), StructureError, "to_dense: component 1 has shape (0, 3)"),
     (lambda nest: setitem(nest(X), [0, 0], 1.0), StructureError, "the index names it twice"),
-    (lambda nest: setitem(nest(FULL), (ALL, 0), np.zeros((3, 4, 5))), ShapeError, ""),
     (lambda nest: setitem(nest(X), 0, [[1.0], [2.0, 3.0]]), ArgumentError, "a list with parts of different lengths"),
     (lambda nest: setitem(nest(X), 0, CUBE), ShapeError, "assignment: "),
-    (lambda nest: setitem(nest(X), nest(MASK), CUBE), ShapeError, ""),
-    (lambda nest: setitem(nest([x[:1].astype(np.int8) for x in FULL]), (ALL, 0), [0.5] * 3), DTypeError, "int8"),
-    (lambda nest: setitem(nest([x[:1].astype(np.int8) for x in FULL]), (ALL, 0), [300, 0, 0]), OverflowError, "300"),
     (lambda nest: (nest(X) + 0).add_(nest(X)[:2]), StructureError, "add_: the operands have 3 and 2 components"),
     (lambda nest: pn.map_components(lambda _: 3, nest(X)), ArgumentError, "component 0 "),
     (lambda nest: pn.grad(wants_grad(nest(X)) * 2, []), GradientError, "nested, of 18 elements"),
 ]  # fmt: skip
 
 A = pn.array(np.arange(6.0).reshape(2, 3))
-PAIR, WHOLE, BLOCK = pn.array([1.0, 2.0]), pn.array([1, 2]), pn.zeros(4, 2, 3)
+PAIR, BLOCK = pn.array([1.0, 2.0]), pn.zeros(4, 2, 3)
 RAGGED = pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged, requires_grad=True)
 FROZEN = np.zeros(5)
 FROZEN.setflags(write=False)
 VALUES = pn.arange(6, dtype=pn.float64)
 OVERLAPPING = pn.nested_array_from_jagged(VALUES, [0, 0, 6], [3, 2])
-REPEATED = pn.nested_array_from_strided(VALUES, [[3]], [[0]], [0])
 WOVEN = pn.nested_array_from_strided(VALUES, [[3, 2]], [[1, 1]], [0])
-BACKWARDS = slice(None, None, -1)
+SMALL = (pn.array([1], dtype=pn.int8), pn.nested_array([[1]], dtype=pn.int8))
 DENSE: list[ErrorInput] = [
     # indices
     *[(lambda index=index: A[index], kind, text) for index, kind, text in (
         (2**63, IndexOutOfRange, "beyond int64"), (-(2**70), IndexOutOfRange, "beyond int64"),
-        (2, IndexOutOfRange, "index: index 2 is out of bounds"), ((0, 0, 0), DimensionError, "too many indices"),
-        (True, ArgumentError, "index"), (1.0, ArgumentError, "index"), (slice(1.5, None), ArgumentError, "an end of a"),
-        (slice(None, None, "a"), ArgumentError, "an end of a slice"), (slice(True), ArgumentError, "an end of a slice"),
-        (slice(None, None, 0), ArgumentError, "step 0"), ((ALL, pn.array(True)), ArgumentError, "index"),
-        ((pn.array(True), [0, 1]), ArgumentError, "index"), ((pn.array(True), pn.array(True)), ArgumentError, "index"),
-        ((ALL, [0, 9]), IndexOutOfRange, "9, at place 1 of the index, is out of bounds for dimension 1"),
-        ([[0, 1], [4, 0]], IndexOutOfRange, "4, at place 2 of the index, is out of bounds for dimension 0 of an array"),
+        (2, IndexOutOfRange, "index: index 2 is out of bounds"),
+        (True, ArgumentError, "index"), (slice(True), ArgumentError, "an end of a slice"),
+        ((pn.array(True), pn.array(True)), ArgumentError, "index"),
         (np.ones((2, 3, 1)) > 0, DimensionError, "3 were indexed (the array has shape (2, 3))"))],
     *[(lambda index=index: BLOCK[index], kind, text) for index, kind, text in (
         (([0], [2]), IndexOutOfRange, "2, at place 0 of the index, is out of bounds for dimension 1 of an array of 2"),
         (([0, 1], [0, 1, 0]), ShapeError, "index: arrays of shapes (2,) and (3,) do not broadcast"),
         (([0],) * 4, DimensionError, "(the array has shape (4, 2, 3))"),
         (([True, False, True, False], [0, 1]), ArgumentError, "a mask in an index stands alone"),
-        (([0], [0.5]), ArgumentError, "not float64"), ((..., [0], ...), DimensionError, "single ellipsis"),
-        ((ALL, 0, ..., [0]), ArgumentError, "index twice: x[0][:, [1, 2]]"),
         ((None, 0, ALL, [1]), ArgumentError, "index: an integer stands apart from the lists"),
-        ((ALL, np.eye(2) > 0), IndexOutOfRange, "index: a mask of shape (2, 2) picks from sizes (2, 3) of an array"),
-        (([1], [7]), IndexOutOfRange, "7"))],
-    (lambda: pn.zeros(1)[(None,) * 64], IndexOutOfRange, "index"),
-    (lambda: pn.ones(3)[RAGGED > 2], StructureError, "Nest it first"),
+        ((ALL, 0, ..., [0]), ArgumentError, "index twice: x[0][:, [1, 2]]"),
+        ((ALL, np.eye(2) > 0), IndexOutOfRange, "index: a mask of shape (2, 2) picks from sizes (2, 3) of an array"))],
     # conversion
     (lambda: pn.to_padded_array(A, 0.0), StructureError, "to_padded_array: the input must be nested, not Array"),
-    (lambda: A.to("complex64"), DTypeError, "complex64"), (lambda: A.to("foo"), DTypeError, "'foo' is not a dtype"),
-    (lambda: A.to(5), DTypeError, "5 is not a dtype"),
     (lambda: A.to("gpu"), DTypeError, "Devices are 'cpu', 'cuda', 'emulated', 'plain'"),
     (lambda: A.to("cpu", device="emulated"), ArgumentError, "to: two devices are given, 'cpu' and 'emulated'"),
     (lambda: A.to(layout=pn.jagged), StructureError, "to: a dense array has no nested layout"),
-    (lambda: A.astype("floaty"), DTypeError, "is not a dtype"),
     (lambda: RAGGED.sum(dtype="foo"), DTypeError, "'foo' is not a dtype"),
-    (lambda: pn.nested_array(batch([(2, 1), (0, 3)]), layout=pn.strided).to(layout=pn.jagged), LayoutError,
-     "irregular"),
-    (lambda: np.array(pn.nested_array_from_jagged(VALUES, [0, 3, 6], [2, 2]), copy=False), ArgumentError,
-     "need a copy"),
+    (lambda: pn.nested_array(batch([(2, 1), (0, 3)]), layout=pn.strided).to(layout=pn.jagged), LayoutError, "irreg"),
+    (lambda: np.array(pn.nested_array_from_jagged(VALUES, [0, 3, 6], [2, 2]), copy=False), ArgumentError, "need a"),
     (lambda: np.array(pn.nested_array(CUBE), dtype=np.float32, copy=False), ValueError, "copy"),
-    *[(lambda start=start, length=length, layout=layout: pn.narrow(CUBE, 1, start, length, layout), kind, text)
-      for layout in (pn.jagged, pn.strided) for start, length, kind, text in (
-          *[(*pair, StructureError, "size") for pair in ((-1, 2), (0, 5), (3, 2), (5, 0), (0, -1), ([0, 0, 3], 2))],
-          *[(*pair, StructureError, "shape") for pair in (([0, 1], 1), (0, [[1], [1], [1]]), ([0], 1))],
-          *[(*pair, DTypeError, "integer") for pair in ((0.0, 1), (0, [1.0, 1.0, 1.0]), (True, 1))])],
+    *[(lambda start=start, length=length: pn.narrow(CUBE, 1, start, length), kind, text)
+      for start, length, kind, text in (
+          (-1, 2, StructureError, "size"), ([0, 0, 3], 2, StructureError, "size"), (0, -1, StructureError, "size"),
+          ([0, 1], 1, StructureError, "shape"), (0, [[1], [1], [1]], StructureError, "shape"),
+          (0, [1.0, 1.0, 1.0], DTypeError, "integer"), (True, 1, DTypeError, "integer"))],
     *[(lambda dim=dim: pn.narrow(CUBE, dim, 0, 1, pn.jagged), DimensionError, "narrow") for dim in (0, 2)],
-    (lambda: pn.narrow(CUBE, 3, 0, 1), DimensionError, "[-3, 2]"),
-    (lambda: pn.narrow(pn.ones(2, 3), 1, [0, [1]], 1), StructureError, "start"),
-    (lambda: pn.masked_select(CUBE, CUBE), DTypeError, "bool"),
     *[(lambda shape=shape: pn.masked_select(CUBE, np.ones(shape, np.bool_)), ShapeError, "masked_select")
       for shape in ((3, 4, 3), (2, 3, 4, 2), (4,))],
     (lambda: pn.masked_select(pn.array(1.0), True), ShapeError, "masked_select"),
     # construction
     (lambda: pn.array(RAGGED), StructureError, "array: component"),
-    (lambda: pn.Array([1.0]), ArgumentError, "Array: list"), (lambda: pn.Array("a"), ArgumentError, "Array: str"),
     (lambda: pn.Array(None), ArgumentError, "Array: NoneType"),
     (lambda: pn.NestedArray([1, 2], [0, 2]), ArgumentError, "pn.nested_array"),
-    (lambda: pn.nested_array_from_jagged(pn.ones(5), [0, [2], 5]), StructureError, "offsets"),
-    (lambda: pn.nested_array_from_jagged(pn.ones(5), [0, 5], jagged_dim=3), DimensionError, "<=1, but got 3"),
-    (lambda: pn.nested_array_from_jagged(pn.ones((1,) * 64), [0, 1]), StructureError, "64"),
-    (lambda: pn.nested_array_from_jagged(pn.ones(4), np.array([], "i8,i8")), DTypeError, "offsets must be integers"),
-    (lambda: pn.nested_array_from_strided(pn.ones(5), [[1], [1, 2]]), StructureError, "sizes"),
-    (lambda: pn.nested_array_from_strided(pn.ones(4), [[0, 2**62, 2**62]]), StructureError, "too many elements"),
-    (lambda: pn.nested_array_from_strided(pn.ones(4), [[1] * 64]), StructureError, "at most 64"),
+    *[(lambda args=args: pn.nested_array_from_jagged(*args), kind, text) for args, kind, text in (
+        ((pn.ones(5), [0, [2], 5]), StructureError, "offsets"),
+        ((pn.ones(5), [0, 5], None, 3), DimensionError, "<=1, but got 3"),
+        ((pn.ones((1,) * 64), [0, 1]), StructureError, "64"),
+        ((pn.ones(4), np.array([], "i8,i8")), DTypeError, "offsets must be integers"))],
+    *[(lambda sizes=sizes: pn.nested_array_from_strided(pn.ones(4), sizes), StructureError, text) for sizes, text in (
+        ([[1], [1, 2]], "sizes"), ([[0, 2**62, 2**62]], "too many elements"), ([[1] * 64], "at most 64"))],
     (lambda: pn.zeros_like(pn.ones(2), layout=pn.jagged), StructureError, "zeros_like: "),
     (lambda: pn.pictures.picture([1.0, 2.0]), ArgumentError, "list"),
     (lambda: pn.array(1, device=0), DeviceError, "no backend for device 0"),
-    (lambda: pn.nested_array([[1]], device=""), DeviceError, "no backend"),
     (lambda: pn.zeros(2, device=[]), DeviceError, "no allocator"),
-    (lambda: pn.zeros(2, dtype="float33"), DTypeError, "float16, float32"),
     (lambda: pn.arange(0, 1, 0), ArgumentError, "the step not 0"),
     (lambda: pn.arange("a"), ArgumentError, "a limit must be a number, not 'a'"),
-    (lambda: pn.arange(), ArgumentError, "'start' is missing"),
-    (lambda: pn.manual_seed("a"), ArgumentError, "'a'"), (lambda: pn.manual_seed(-1), ArgumentError, "-1"),
+    (lambda: pn.arange(), ArgumentError, "'start' is not given"),
+    *[(lambda seed=seed: pn.manual_seed(seed), ArgumentError, repr(seed)) for seed in ("a", -1)],
     *[(lambda x=x, name=name, args=args: getattr(pn, name)(x, *args), kind, f"{name}: ")
-      for x in (pn.array([1], dtype=pn.int8), pn.nested_array([[1]], dtype=pn.int8)) for name, args, kind in (
-          ("full_like", (300,), OverflowError), ("full_like", (1.5,), DTypeError), ("full_like", ("x",), ArgumentError),
-          ("rand_like", (), DTypeError), ("randn_like", (), DTypeError), ("randint_like", (0,), ArgumentError),
-          ("randint_like", (300,), OverflowError), ("randint_like", (1.5,), ArgumentError))],
+      for x in SMALL for name, args, kind in (
+          ("full_like", (300,), OverflowError), ("full_like", (1.5,), DTypeError), ("rand_like", (), DTypeError),
+          ("randn_like", (), DTypeError), ("randint_like", (0,), ArgumentError),
+          ("randint_like", (300,), OverflowError))],
     # writes
-    (lambda: setitem(pn.arange(3), [1, 1], 0), StructureError, "the index names it twice"),
-    (lambda: setitem(pn.ones(3), [0, 1], pn.ones(3)), ShapeError, "assignment: "),
     (lambda: setitem(pn.zeros(4, 2), ([0, 0], [1, 1]), 1.0), StructureError, "the index names it twice"),
-    (lambda: setitem(pn.ones(2, 3), pn.array(True), pn.ones(4)), ShapeError, "assignment: "),
     (lambda: setitem(pn.ones(2), [0, 1], pn.ones(3, 2)), ShapeError, "a value of shape (3, 2) does not fit into"),
-    (lambda: pn.ones(2).add_(pn.ones(3, 2)), ShapeError,
-     "add_: a result of shape (3, 2) does not fit into an array of"),
-    (lambda: setitem(wants_grad(pn.ones(3)), [0], 1.0), GradientError, "pn.where(mask, value, x)"),
-    *[(lambda write=write: write(wants_grad(PAIR)), GradientError, words) for write, words in (
-        (lambda x: x.copy_(x), "clone()"), (lambda x: x.fill_(1), "pn.full_like"),
-        (lambda x: x.zero_(), "pn.zeros_like"),
-        (lambda x: setitem(x, 0, 1.0), "pn.where"), (lambda x: x.uniform_(), "x = pn.rand_like(x)"))],
+    (lambda: pn.ones(2).add_(pn.ones(3, 2)), ShapeError, "add_: a result of shape (3, 2) does not fit into"),
     *[(lambda write=write: write(pn.ones(2), wants_grad(PAIR)), GradientError, "an operand requires grad")
       for write in (lambda x, y: x.add_(y), lambda x, y: x.copy_(y), lambda x, y: setitem(x, ..., y))],
     (lambda: view_in_no_grad(wants_grad(PAIR)).fill_(1.0), GradientError, "a view, made inside no_grad, of one that"),
     (lambda: pn.ones(1).expand(3).fill_(1.0), GradientError, "its places repeat"),
-    *[(lambda x=x: setitem(x, (ALL, BACKWARDS), 1.0), StructureError, "overlap")
-      for x in (OVERLAPPING, REPEATED, WOVEN)],
-    (lambda: setitem(OVERLAPPING, (ALL, 0), 1.0), StructureError, "overlap"),
+    (lambda: setitem(WOVEN, 0, 1.0), GradientError, "places repeat"),
+    *[(lambda x=x, index=index: setitem(x, (ALL, index), 1.0), StructureError, "overlap")
+      for x, index in ((OVERLAPPING, 0), (OVERLAPPING, slice(None, None, -1)), (WOVEN, slice(None, None, -1)))],
     (lambda: OVERLAPPING.fill_(1.0), StructureError, "fill_: components overlap"),
-    *[(lambda x=x: setitem(x, 0, 1.0), GradientError, "places repeat") for x in (REPEATED, WOVEN)],
-    *[(lambda x=x: x.unbind()[0].fill_(1.0), GradientError, "places repeat") for x in (REPEATED, WOVEN)],
     *[(lambda index=index: setitem(pn.nested_array_from_jagged(FROZEN, [0, 5]), index, 1.0), GradientError, "read-only")
-      for index in ((ALL, 0), (ALL, -1), ...)],
-    (lambda: setitem(pn.nested_array([[1.0]]), ..., pn.array([[1.0], [2.0]])), ShapeError, ""),
+      for index in ((ALL, 0), ...)],
     (lambda: PAIR.uniform_(2, 1), ArgumentError, "uniform_: low is 2 and high is 1"),
     (lambda: PAIR.uniform_(NAN, 1), ArgumentError, "uniform_: low must be a number"),
     (lambda: PAIR.uniform_(0, np.inf), ArgumentError, "uniform_: high must be finite, not inf"),
     (lambda: PAIR.normal_(0, -1), ArgumentError, "normal_: std must be 0 or more, not -1"),
     (lambda: pn.zeros(2, dtype=pn.float16).uniform_(0, 1e5), OverflowError, "100000.0 is out of bounds for float16"),
-    (lambda: pn.arange(3).uniform_(), DTypeError,
-     "uniform_: random real numbers need a floating point dtype, not int64"),
+    (lambda: pn.arange(3).uniform_(), DTypeError, "random real numbers need a floating point dtype, not int64"),
     (lambda: pn.normal_([1.0]), ArgumentError, "normal_: an array is written into, not a list"),
     # gradients and Python's own functions
-    (lambda: setattr(WHOLE, "requires_grad", True), DTypeError, "only floating point"),
-    (lambda: pn.grad(RAGGED.sum(), 3), ArgumentError, "not an int"), (lambda: pn.tape(3), ArgumentError, "not an int"),
-    (lambda: RAGGED.values().register_hook(3), ArgumentError, "not an int"),
-    (lambda: RAGGED.register_hook(3), ArgumentError, "not an int"),
+    (lambda: setattr(pn.array(1), "requires_grad", True), DTypeError, "only floating point"),
+    (lambda: pn.grad(RAGGED.sum(), 3), ArgumentError, "not an int"),
+    (lambda: pn.tape(3), ArgumentError, "not an int"),
     (lambda: pn.hessian(pn.sum, np.ones(2)), ArgumentError, "hessian: x must"),
     (lambda: pn.hvp(pn.sum, PAIR, pn.ones(3)), ArgumentError, "hvp: a tangent"),
-    (lambda: bool(WHOLE), ArgumentError, "bool: "), (lambda: f"{PAIR:.2f}", ArgumentError, "format: "),
+    (lambda: bool(PAIR), ArgumentError, "bool: "),
     (lambda: bool(A > 0), ArgumentError, "not one. Ask any() or all()"),
-    (lambda: bool(A > 0), ArgumentError, "pn.where"),
+    (lambda: f"{PAIR:.2f}", ArgumentError, "format: "),
     (lambda: A.item(), ArgumentError, "6 elements, not one."),
 ]  # fmt: skip

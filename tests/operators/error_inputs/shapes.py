@@ -20,11 +20,8 @@ from ...nests import batch, distinct
 from . import ErrorInput, pn
 
 X = batch([(2, 4), (0, 4), (3, 4)])
-COLUMNS = [x.T for x in X]
 VECTORS = [x[:, 0] for x in X]
 ONES = batch([(2, 1, 3), (0, 1, 3), (4, 1, 3)])
-LEVEL = batch([(3, 2), (3, 2)])
-DEEP = batch([(4, 3, 2), (4, 1, 2)])
 LONGER, WIDER = batch([(1, 4), (2, 4), (0, 4)]), batch([(2, 5), (0, 5), (3, 5)])
 ROWS = batch([(2, 3), (0, 3), (4, 3)])  # (B, *, D)
 RIGHT = batch([(3, 2), (3, 0), (3, 4)])  # (B, D, *)
@@ -37,73 +34,70 @@ def reshaped(name: str, x: Any, shape: Iterable[int | None], ragged: Any) -> Any
     return getattr(x, name)([ragged.shape[1] if size is None else size for size in shape])
 
 
+def calls(table: list[tuple[str, Any, type[Exception], str]], x: Any) -> list[ErrorInput]:
+    """Return a row for each method, its arguments, the class and the text of the error."""
+    return [(lambda nest, name=name, args=args: getattr(nest(x), name)(*args), kind, text)
+            for name, args, kind, text in table]  # fmt: skip
+
+
 ALWAYS: list[ErrorInput] = [
-    *[(lambda nest, dims=dims: nest(X).transpose(*dims), DimensionError, "transpose: dimension 0 is the batch")
-      for dims in ((0, 1), (1, 0), (0, 0), (-3, 1))],
-    (lambda nest: nest(X).transpose(1, 3), DimensionError, "[-3, 2]"),
-    (lambda nest: nest(X).transpose(), TypeError, "transpose: 'dim0' is missing, and 'dim1' is missing"),
-    *[(lambda nest, dim=dim: nest(X).unsqueeze(dim), DimensionError, "unsqueeze: dimension 0 is the batch")
-      for dim in (0, -4)],
-    (lambda nest: nest(X).unsqueeze(4), DimensionError, "[-4, 3]"),
-    (lambda nest: nest(X).unflatten(1, (1, -1)), DimensionError, "unflatten: dimension 1 is irregular"),
-    (lambda nest: nest(X).unflatten(0, (3, 1)), DimensionError, "unflatten: dimension 0 is the batch"),
-    *[(lambda nest, sizes=sizes: nest(X).unflatten(2, sizes), ShapeError, "unflatten: ")
-      for sizes in ((3, 2), (-1, -1), (-1, 3), (), (2, -2))],
-    *[(lambda nest, name=name, shape=shape: getattr(nest(X), name)(shape), ShapeError, text)
-      for name in ("reshape", "view") for shape, text in (
-          ((2, -1, 4), f"{name}: the first size of (2, -1, 4) is the number of components"),
-          ((), f"{name}: the first size of () is the number of components"),
-          ((-1, 2, 4), f"{name}: dimension 1 is irregular, so its only valid size is -1, not 2"),
-          ((-1, -1, 2, -1), f"{name}: -1 keeps the size that a dimension has, and dimension 3 is new"),
-          ((-1, -1, -2), f"{name}: invalid size -2"))],
-    *[(lambda nest, name=name, shape=shape: reshaped(name, nest(X), shape, nest(X)), ShapeError, text)
-      for name in ("reshape", "view") for shape, text in (
-          ((None, -1, 4), "is a ragged size, and the first size is the number of components. Give "),
-          ((-1, -1, None), "is a ragged size, and dimension 2 has size 4 in every component. Give an integer."),
-          ((-1, 4, None), "is a ragged size, and dimension 2 has size 4 in every component. Give an integer."),
-          ((-1, -1, 4, None), f"{name}: size 3 of (-1, -1, 4, j"),
-          ((-1, -1, 4, None), "is a ragged size, and dimension 3 is new. Give an integer"))],
-    (lambda nest: nest(X).reshape(-1, -1, 5), ShapeError, "shape (-1, -1, 5)"),
-    (lambda nest: nest(X).reshape(-1, -1, 2**70), ShapeError, "reshape: "),
-    (lambda nest: nest(X).unflatten(2, (2**32, 2**32)), ShapeError, "too many elements"),
-    (lambda nest: nest(X).unflatten(2, (1,) * 62 + (4,)), ShapeError, "at most 64 dimensions"),
+    *calls([
+        ("transpose", (0, 1), DimensionError, "transpose: dimension 0 is the batch"),
+        ("transpose", (-3, 1), DimensionError, "transpose: dimension 0 is the batch"),
+        ("transpose", (1, 3), DimensionError, "[-3, 2]"),
+        ("transpose", (), TypeError, "transpose: 'dim0' is not given, and 'dim1' is not given"),
+        ("unsqueeze", (0,), DimensionError, "unsqueeze: dimension 0 is the batch"),
+        ("unsqueeze", (4,), DimensionError, "[-4, 3]"),
+        ("unflatten", (1, (1, -1)), DimensionError, "unflatten: dimension 1 is irregular"),
+        ("unflatten", (0, (3, 1)), DimensionError, "unflatten: dimension 0 is the batch"),
+        *[("unflatten", (2, sizes), ShapeError, "unflatten: ") for sizes in ((3, 2), (-1, -1), (-1, 3), (), (2, -2))],
+        ("unflatten", (2, (2**32, 2**32)), ShapeError, "too many elements"),
+        ("unflatten", (2, (1,) * 62 + (4,)), ShapeError, "at most 64 dimensions"),
+        *[(name, shape, ShapeError, text) for name in ("reshape", "view") for shape, text in (
+            ((2, -1, 4), f"{name}: the first size of (2, -1, 4) is the number of components"),
+            ((-1, 2, 4), f"{name}: dimension 1 is irregular, so its only valid size is -1, not 2"),
+            ((-1, -1, 2, -1), f"{name}: -1 keeps the size that a dimension has, and dimension 3 is new"),
+            ((-1, -1, -2), f"{name}: invalid size -2"))],
+        ("reshape", ((),), ShapeError, "reshape: the first size of () is the number of components"),
+        ("reshape", (-1, -1, 5), ShapeError, "shape (-1, -1, 5)"),
+        ("select", (2, 4), IndexOutOfRange, "select: index 4 is out of bounds along dimension 2"),
+        ("chunk", (2, 1), DimensionError, "chunk: dimension 1 is irregular"),
+        ("chunk", (0,), ArgumentError, "chunk: chunks"),
+        ("split", (2, 1), DimensionError, "split: dimension 1 is irregular; pieces of one size"),
+        *[("split", (sizes, 2), ArgumentError, "split: ") for sizes in (0, (), (5, -1), "2", (1.0, 3))],
+        ("split", ((1, 1), 2), ShapeError, "split: the sizes [1, 1] add up to 2"),
+        ("unbind", (1,), DimensionError, "unbound along dimension 0, not"),
+        ("permute", (-1, 0, 1), DimensionError, "would make 2 the batch. Begin with 0"),
+        *[("permute", dims, DimensionError, "each of the 3 dimensions once") for dims in ((0, 1), (0, 1, -2))],
+        ("permute", (0, 1, 3), DimensionError, "[-3, 2]"), ("permute", (0, 1.0, 2), ArgumentError, "permute: "),
+        *[("flatten", dims, DimensionError, "x.flatten(1)") for dims in ((), (0, 1))],
+        ("flatten", (2, 1), DimensionError, "flatten: start_dim 2 comes after end_dim 1"),
+        ("flatten", (1, 3), DimensionError, "[-3, 2]"),
+    ], X),
+    *calls([
+        *[("squeeze", (dim,), DimensionError, "squeeze: dimension 0 is the batch") for dim in (0, (0, 2))],
+        ("squeeze", (1,), DimensionError, "squeeze: dimension 1 is irregular, and stays"),
+        ("squeeze", ((2, -2),), DimensionError, "twice"),
+        ("squeeze", (), DimensionError, "squeeze: which dimensions of a nested array have size 1"),
+        ("squeeze", (3,), ShapeError, "squeeze: dimension 3 has size 3; only one of size 1"),
+        ("expand", (-1, -1, 5), ShapeError, "expand: shape (-1, -1, 5) has 3 sizes"),
+        *[("expand", shape, ShapeError, "expand: dimension ")
+          for shape in ((2, -1, 5, 3), (-1, 4, 5, 3), (-1, -1, 5, 6), (-1, -1, -2, -1))],
+    ], ONES),
+    *[(lambda nest, shape=shape: reshaped("view", nest(X), shape, nest(X)), ShapeError, text) for shape, text in (
+        ((None, -1, 4), "is a ragged size, and the first size is the number of components. Give "),
+        ((-1, 4, None), "is a ragged size, and dimension 2 has size 4 in every component. Give an integer."),
+        ((-1, -1, 4, None), "view: size 3 of (-1, -1, 4, j"),
+        ((-1, -1, 4, None), "is a ragged size, and dimension 3 is new. Give an integer"))],
     (lambda nest: nest(X)[(ALL, *[None] * 62)], ShapeError, "at most 64 dimensions"),
-    (lambda nest: pn.reshape_as(nest(X), X[0]), ShapeError, "both arrays must be nested and have as many components"),
-    (lambda nest: nest(X).select(2, 4), IndexOutOfRange, "select: index 4 is out of bounds along dimension 2"),
-    (lambda nest: nest(X).chunk(2, 1), DimensionError, "chunk: dimension 1 is irregular"),
-    *[(lambda nest, chunks=chunks: nest(X).chunk(chunks), ArgumentError, "chunk: chunks") for chunks in (0, -1, 1.5)],
     (lambda nest: nest(X)[:0].chunk(2**40), ArgumentError, "chunk: of nothing there are as many pieces as chunks"),
     (lambda nest: nest(np.zeros((3, 2, 0))).chunk(2**40, 2), ArgumentError, "at most 1048576"),
-    (lambda nest: nest(X).split(2, 1), DimensionError, "split: dimension 1 is irregular; pieces of one size"),
-    *[(lambda nest, sizes=sizes: nest(X).split(sizes, 2), ArgumentError, "split: ")
-      for sizes in (0, -1, (), (5, -1), 1.0, "2", None, (1.0, 3))],
-    (lambda nest: nest(X).split((1, 1), 2), ShapeError, "split: the sizes [1, 1] add up to 2"),
-    *[(lambda nest, dim=dim: nest(X).unbind(dim), DimensionError, "unbound along dimension 0, not") for dim in (1, -1)],
-    *[(lambda nest, dims=dims: nest(X).permute(dims), DimensionError,
-       f"would make {dims[0] % 3} the batch. Begin with 0") for dims in ((1, 0, 2), (2, 1, 0), (-1, 0, 1))],
-    *[(lambda nest, dims=dims: nest(X).permute(dims), DimensionError, "each of the 3 dimensions once")
-      for dims in ((0, 1), (0, 1, 1), (0, 1, -2), (0, 1, 2, 0), ())],
-    (lambda nest: nest(X).permute(0, 1, 3), DimensionError, "[-3, 2]"),
-    *[(lambda nest, dims=dims: nest(X).permute(*dims), ArgumentError, "permute: ")
-      for dims in ((0, 1.0, 2), ("a",), (None,))],
-    *[(lambda nest, dim=dim: nest(ONES).squeeze(dim), DimensionError, "squeeze: dimension 0 is the batch")
-      for dim in (0, -4, (0, 2))],
-    (lambda nest: nest(ONES).squeeze(1), DimensionError, "squeeze: dimension 1 is irregular, and stays"),
-    (lambda nest: nest(ONES).squeeze((2, -2)), DimensionError, "twice"),
-    (lambda nest: nest(ONES).squeeze(), DimensionError, "squeeze: which dimensions of a nested array have size 1"),
-    (lambda nest: nest(ONES).squeeze(3), ShapeError, "squeeze: dimension 3 has size 3; only one of size 1"),
-    *[(lambda nest, dims=dims: nest(X).flatten(*dims), DimensionError,
-       "x.flatten(1)") for dims in ((), (0, 1), (-3, 0))],
-    (lambda nest: nest(X).flatten(2, 1), DimensionError, "flatten: start_dim 2 comes after end_dim 1"),
-    (lambda nest: nest(X).flatten(1, 3), DimensionError, "[-3, 2]"),
-    (lambda nest: nest(ONES).expand(-1, -1, 5), ShapeError, "expand: shape (-1, -1, 5) has 3 sizes"),
-    *[(lambda nest, shape=shape: nest(ONES).expand(*shape), ShapeError, "expand: dimension ")
-      for shape in ((2, -1, 5, 3), (-1, 4, 5, 3), (-1, -1, 5, 6), (-1, -1, -2, -1), (6, -1, 1, 3))],
+    (lambda nest: pn.reshape_as(nest(X), X[0]), ShapeError, "both arrays must be nested and have as many components"),
     # joining
     (lambda nest: pn.cat([nest(X), nest(VECTORS)]), StructureError, "cat: array 1 has 2 dimensions and array 0 has 3"),
     (lambda nest: pn.cat([nest(X), pn.zeros(3, 2, 4)]), StructureError, "nest its components first"),
     (lambda nest: pn.cat([nest(X)], 3), DimensionError, "[-3, 2]"),
-    *[(lambda nest, dim=dim: pn.stack([nest(X)] * 2, dim), DimensionError, "use pn.cat(arrays, 0)") for dim in (0, -4)],
+    (lambda nest: pn.stack([nest(X)] * 2, 0), DimensionError, "use pn.cat(arrays, 0)"),
     *[(lambda nest, join=join: join(nest(X)), ArgumentError, f"give a list: pn.{join.__name__}([a, b])")
       for join in (pn.cat, pn.stack)],
     # products
@@ -112,69 +106,51 @@ ALWAYS: list[ErrorInput] = [
     (lambda nest: pn.matmul(nest(VECTORS), distinct((3, 2))), StructureError, "they must be matrices"),
     (lambda nest: pn.matmul(nest(ROWS), pn.array(2.0)), ShapeError, "matmul: a dense operand has no dimensions"),
     (lambda nest: pn.matmul(nest(ROWS), pn.ones(3, 2, 2, 2)), ShapeError, "a dense operand of 4 dimensions has more"),
-    (lambda nest: pn.matmul(pn.ones(3, 2, 2, 2), nest(ROWS)), ShapeError, "a dense operand of 4 dimensions has more"),
     (lambda nest: pn.bmm(nest(ROWS), distinct((3, 2))), StructureError, "bmm: the operands have 3 and 2 dimensions"),
     (lambda nest: pn.bmm(nest(VECTORS), distinct((3, 3, 2))), StructureError, "must have three dimensions"),
     (lambda nest: pn.linear(nest(RIGHT, 2), distinct((2, 3))), StructureError, "linear: dimension 2, the last one, is"),
     *[(lambda nest, shape=shape: pn.linear(nest(ROWS), distinct(shape)), ShapeError,
-       f"linear: the input's last dimension has size 3; weight must have shape (out, 3), not {shape}")
-      for shape in ((2, 4), (3,), (1, 2, 3), (2, 1))],
+       f"weight must have shape (out, 3), not {shape}") for shape in ((3,), (1, 2, 3), (2, 1))],
     *[(lambda nest, shape=shape: pn.linear(nest(ROWS), distinct((2, 3)), distinct(shape)), ShapeError,
-       f"linear: bias must have shape (2,), not {shape}") for shape in ((3,), (1,), (1, 2), ())],
+       f"linear: bias must have shape (2,), not {shape}") for shape in ((1,), (1, 2))],
     (lambda nest: pn.linear(nest(ROWS), distinct((2, 3)).astype(complex)), DTypeError, "complex"),
     (lambda nest: pn.linear(nest(ROWS), nest(ROWS)), ArgumentError, "must be dense"),
 ]  # fmt: skip
 
 FILLED: list[ErrorInput] = [
-    *[(lambda nest, name=name, shape=shape: getattr(nest(X), name)(shape), ShapeError, text)
-      for name in ("reshape", "view") for shape, text in (
-          ((3, -1, 5), f"{name}: component 0 has shape (2, 4), 8 elements"),
-          ((3, -1), f"{name}: component 0 has shape (2, 4), 8 elements"), ((3,), f"{name}: "))],
-    *[(lambda nest, name=name, other=other: reshaped(name, nest(X), (3, None, 4), nest(other)), ShapeError,
+    *calls([
+        ("reshape", (3, -1, 5), ShapeError, "reshape: component 0 has shape (2, 4), 8 elements"),
+        ("view", (3, -1), ShapeError, "view: component 0 has shape (2, 4), 8 elements"),
+        ("reshape", (3, -1, 2**70), ShapeError, "too many elements"),
+        ("select", (1, 2), IndexOutOfRange, "components 0 (length 2), 1 (length 0)"),
+        ("select", (2, -(2**70)), IndexOutOfRange, "components 0 "), ("select", (0, 3), IndexOutOfRange, "index 3 "),
+        ("split", ((1, 1), 1), ShapeError, "of component 1 has size 0"),
+        ("split", ((1, 1),), ShapeError, "dimension 0 has size 3"),
+    ], X),
+    *[(lambda nest, other=other: reshaped("reshape", nest(X), (3, None, 4), nest(other)), ShapeError,
        f"is a ragged size, and it is {text}. Give -1 or x.shape[1], which keep the size of each component.")
-      for name in ("reshape", "view") for other, text in (
-          (LONGER, "1 for component 0 where dimension 1 has size 2"),
+      for other, text in (
           ([*X[:2], LONGER[0]], "1 for component 2 where dimension 1 has size 3"),
           (X[:2], "of 2 components where this array has 3"))],
-    *[(lambda nest, shape=shape: nest([np.zeros((0, 4)), np.ones((1, 4))]).reshape(shape), ShapeError, "component 1")
-      for shape in ((2, -1, 7), (2, -1, 4, 3))],
     (lambda nest: pn.reshape_as(nest(X), nest([*X[:2], X[2][:1]])), ShapeError, "reshape_as: component 2 of shape"),
     (lambda nest: pn.reshape_as(nest(X), nest(X[:2])), ShapeError, "have as many components"),
-    (lambda nest: nest(X).select(1, 2), IndexOutOfRange, "components 0 (length 2), 1 (length 0)"),
-    (lambda nest: nest(X).select(1, -1), IndexOutOfRange, "component 1 (length 0)"),
-    (lambda nest: nest(X).select(1, 2**70), IndexOutOfRange, "components 0 (length 2), 1 "),
-    (lambda nest: nest(X).select(2, -(2**70)), IndexOutOfRange, "components 0 "),
-    (lambda nest: nest(X).select(0, 3), IndexOutOfRange, "index 3 "),
-    (lambda nest: nest(LEVEL).split((1, 1), 1), ShapeError, "split: the sizes [1, 1] add up to 2"),
-    (lambda nest: nest(X).split((1, 1), 1), ShapeError, "of component 1 has size 0"),
-    (lambda nest: nest(X).split((1, 1)), ShapeError, "dimension 0 has size 3"),
     (lambda nest: pn.cat([nest(X), nest(WIDER)], 1), StructureError,
      "component 0 has shape (2, 5) in array 1 and (2, 4) in array 0; they may differ only along dimension 1"),
-    (lambda nest: pn.cat([nest(X), nest(LONGER)], 2), StructureError, "cat: component 0 has shape (1, 4) in array 1"),
     (lambda nest: pn.cat([nest(X), nest(X)[:2]], 1), StructureError, "cat: array 1 has 2 components and array 0 has 3"),
-    *[(lambda nest, other=other: pn.stack([nest(X), nest(other)], 1), StructureError,
-       "stack: the operands differ at component 0")
-      for other in (LONGER, WIDER)],
-    (lambda nest: pn.stack([nest(X), nest(X)[:2]], 1), StructureError, "stack: the operands have 3 and 2 components"),
+    *[(lambda nest, other=other: pn.stack([nest(X), nest(other)], 1), StructureError, f"stack: the operands {text}")
+      for other, text in ((LONGER, "differ at component 0"), (X[:2], "have 3 and 2 components"))],
     (lambda nest: nest(RIGHT, 2) @ nest([*INNER[:2], INNER[2][:3]]), StructureError,
      "at component 2, the last dimension of the left operand has length 4 and the dimension of the right one that it"),
-    (lambda nest: nest(ROWS) @ nest(INNER), StructureError, "matmul: "),
     (lambda nest: nest(ROWS) @ nest(RIGHT[:2], 2), StructureError, "3 and 2 components"),
     (lambda nest: nest(batch([(2, 2, 3)] * 3)) @ nest(batch([(3, 3, 3)] * 3)), StructureError,
      "there is no product of shapes (2, 2, 3) and (3, 3, 3)"),
-    *[(lambda nest, shape=shape: pn.matmul(nest(ROWS), distinct(shape)), ShapeError, "matmul: ")
-      for shape in ((2, 3), (4,), (2, 3, 2), (3, 2, 3))],
-    *[(lambda nest, shape=shape: pn.matmul(distinct(shape), nest(RIGHT, 2)), ShapeError, "matmul: ")
-      for shape in ((3, 2), (4,), (2, 2, 3), (3, 3, 2))],
-    (lambda nest: pn.matmul(nest(ROWS), distinct((2, 3, 2))), ShapeError, "has no slice for each of 3 components"),
-    (lambda nest: pn.matmul(distinct((2, 2, 3)), nest(RIGHT, 2)), ShapeError, "has no slice for each of 3 components"),
-    *[(lambda nest, count=count: pn.bmm(nest(ROWS), nest(RIGHT[:count], 2)), StructureError,
-       f"bmm: the operands have batch sizes 3 and {count}") for count in (1, 2)],
-    *[(lambda nest, count=count: pn.bmm(nest(ROWS), distinct((count, 3, 2))), ShapeError,
-       f"bmm: the operands have batch sizes 3 and {count}") for count in (1, 2)],
-    (lambda nest: pn.bmm(nest(ROWS), distinct((3, 2, 2))), ShapeError, "bmm: "),
+    *[(lambda nest, shape=shape: pn.matmul(nest(ROWS), distinct(shape)), ShapeError, text) for shape, text in (
+        ((2, 3), "matmul: "), ((4,), "matmul: "), ((2, 3, 2), "has no slice for each of 3 components"))],
+    *[(lambda nest, shape=shape: pn.matmul(distinct(shape), nest(RIGHT, 2)), ShapeError, text) for shape, text in (
+        ((3, 2), "matmul: "), ((4,), "matmul: "), ((3, 3, 2), "matmul: "), ((2, 2, 3), "has no slice for each of"))],
+    (lambda nest: pn.bmm(nest(ROWS), nest(RIGHT[:1], 2)), StructureError, "the operands have batch sizes 3 and 1"),
+    (lambda nest: pn.bmm(nest(ROWS), distinct((1, 3, 2))), ShapeError, "the operands have batch sizes 3 and 1"),
     (lambda nest: pn.bmm(nest(ROWS), nest(INNER)), StructureError, "bmm: at component 0, the last"),
-    (lambda nest: nest(X).reshape(3, -1, 2**70), ShapeError, "too many elements"),
 ]  # fmt: skip
 
 M = pn.array(np.arange(6.0).reshape(2, 3))
@@ -188,78 +164,59 @@ LEVEL_ROWS = pn.nested_array(np.ones((2, 1, 1)), layout=pn.jagged)
 BY_COLUMNS = pn.nested_array_from_jagged(pn.zeros(4, 2, 2), [0, 1, 2], jagged_dim=2)
 DENSE: list[ErrorInput] = [
     (lambda: pn.linear(pn.nested_array([1.0, 2.0]), M), StructureError, "linear: the components have no dimensions"),
-    (lambda: pn.nested_array(LEVEL, layout=pn.jagged).reshape(2, 3, 2), ShapeError, "irregular"),
-    (lambda: LEVEL_ROWS.squeeze(1), DimensionError,
-     "squeeze: dimension 1 is irregular, and stays whatever the lengths"),
+    (lambda: LEVEL_ROWS.squeeze(1), DimensionError, "dimension 1 is irregular, and stays whatever the lengths"),
     (lambda: BY_COLUMNS.view(2, 2, -1, 4), ShapeError, "view: the elements of the components do not lie in the order"),
     (lambda: BY_COLUMNS.reshape(2, 8), ShapeError, "reshape: shape (2, 8) has no place for the ragged dimension 2"),
-    (lambda: BY_COLUMNS.chunk(2, 2), DimensionError, "chunk: dimension 2 is irregular"),
-    (lambda: M.reshape(4), ShapeError, "6 elements, which do not fill"),
-    (lambda: M.reshape(-1, -1), ShapeError, "one -1"),
-    (lambda: M.reshape(-(2**70)), ShapeError, "one -1"),
+    *[(lambda name=name, args=args: getattr(M, name)(*args), kind, text) for name, args, kind, text in (
+        ("reshape", (4,), ShapeError, "6 elements, which do not fill"), ("reshape", (-1, -1), ShapeError, "one -1"),
+        ("permute", ((0, 0),), DimensionError, "permute"), ("transpose", (), TypeError, "'dim0' is not given, and"),
+        ("squeeze", (1,), ShapeError, "squeeze: dimension 1 has size 3"),
+        ("broadcast_to", ((3, 3),), ShapeError, "broadcast_to: shapes (2, 3) and (3, 3) do not broadcast"),
+        *[("expand", shape, ShapeError, "broadcast_to: ") for shape in ((-1, 2, 3), (2, -2), (1, 3), (3,))],
+        ("select", (1, 3), IndexOutOfRange, "index 3 is out of bounds for dimension 1 with size 3"),
+        ("select", (0, -(2**70)), IndexOutOfRange, "select"),
+        ("narrow", (1, 2, 2), IndexOutOfRange, "narrow: start (2) + length (2) exceeds dimension size (3)"),
+        ("chunk", (0,), ArgumentError, "chunk: chunks must be greater than 0, not 0"),
+        ("split", ((2, 2), 1), ShapeError, "dimension 1 has size 3"),
+        ("split", (0,), ArgumentError, "split: a piece has at least 1 entry, not 0"),
+        ("as_strided", ((4,), (2,)), ShapeError, "reaches element 6"),
+        ("as_strided", ((2,), (2**70,)), ShapeError, "reaches element"),
+        ("as_strided", ((2,), (-1,)), ShapeError, "as_strided: sizes (2,) and strides (-1,) must be as many"))],
     (lambda: M.T.view(6), ShapeError, "cannot be seen in the shape"),
-    (lambda: M.permute((0, 0)), DimensionError, "permute"),
-    (lambda: M.transpose(), TypeError, "transpose: 'dim0' is missing, and 'dim1' is missing"),
-    (lambda: M.squeeze(1), ShapeError, "squeeze: dimension 1 has size 3"),
-    (lambda: M.broadcast_to((3, 3)), ShapeError, "broadcast_to: shapes (2, 3) and (3, 3) do not broadcast"),
-    *[(lambda shape=shape: pn.zeros(3, 1).expand(*shape), ShapeError, "broadcast_to: ")
-      for shape in ((-1, 3, 4), (3, -2), (2, 1), (3,))],
-    (lambda: M.select(1, 3), IndexOutOfRange, "index 3 is out of bounds for dimension 1 with size 3"),
-    (lambda: M.select(0, -(2**70)), IndexOutOfRange, "select"),
-    (lambda: M.narrow(1, 2, 2), IndexOutOfRange, "narrow: start (2) + length (2) exceeds dimension size (3)"),
-    (lambda: M.narrow(0, 0, 2**70), IndexOutOfRange, "narrow"),
-    (lambda: M.chunk(0), ArgumentError, "chunk: chunks must be greater than 0, not 0"),
-    (lambda: pn.zeros(0, 2).chunk(2**20 + 1), ArgumentError, "at most 1048576"),
-    (lambda: M.split((2, 2), 1), ShapeError, "dimension 1 has size 3"),
-    (lambda: M.split(0), ArgumentError, "split: a piece has at least 1 entry, not 0"),
-    (lambda: pn.zeros(2**40, 0).split(1), ArgumentError, "pieces without elements are too many"),
-    (lambda: M.as_strided((4,), (2,)), ShapeError, "reaches element 6"),
     (lambda: M.T.as_strided((1,), (1,)), ShapeError, "as_strided: the array is not contiguous"),
-    (lambda: M.as_strided((2,), (-1,)), ShapeError, "as_strided: sizes (2,) and strides (-1,) must be as many"),
-    (lambda: M.as_strided((2,), (2**70,)), ShapeError, "reaches element"),
-    (lambda: pn.cat([]), StructureError, "cat: there is nothing to join"),
-    (lambda: pn.stack([], 1), StructureError, "stack: there is nothing to join"),
-    (lambda: pn.cat([M, M.T]), ShapeError, "cat: array 1 has shape (3, 2) and array 0 has shape (2, 3)"),
-    (lambda: pn.stack([M, M.T]), ShapeError, "stack: array 1 has shape (3, 2) and array 0 has shape (2, 3)"),
-    *[(lambda join=join, given=given: join(given), ArgumentError, f"{join.__name__}: ") for join in (pn.cat, pn.stack)
-      for given in (None, 1, 1.0, np.float64(1), np.ones(2), M)],
+    (lambda: pn.zeros(2**40, 0).split(1), ArgumentError, "pieces without elements are too many"),
+    *[(lambda join=join, given=given: join(given), kind, f"{join.__name__}: {text}") for join in (pn.cat, pn.stack)
+      for given, kind, text in (
+          ([], StructureError, "there is nothing to join"), (1.0, ArgumentError, ""), (M, ArgumentError, ""),
+          ([M, M.T], ShapeError, "array 1 has shape (3, 2) and array 0 has shape (2, 3)"))],
     (lambda: M @ M, ShapeError, "matmul: the last dimension of (2, 3) has size 3"),
     (lambda: M @ 2.0, ShapeError, "both operands need at least one dimension"),
     (lambda: pn.bmm(M, M), ShapeError, "bmm: shapes (2, 3) and (2, 3) must have three dimensions each"),
     (lambda: pn.linear(M, M.T), ShapeError, "weight must have shape (out, 3)"),
-    (lambda: pn.linear(M, M, pn.array([1.0])), ShapeError, "bias must have shape (2,)"),
     # more elements, or dimensions, than any memory has
     *[(call, ShapeError, f"{name}: shape (") for name, call in (
-        ("zeros", lambda: pn.zeros(2**70)), ("zeros", lambda: pn.zeros(2**59)),
-        ("zeros", lambda: pn.zeros(0, 2**62, 8)),
+        ("zeros", lambda: pn.zeros(2**70)), ("zeros", lambda: pn.zeros(0, 2**62, 8)),
         ("rand", lambda: pn.rand(2**62)), ("full", lambda: pn.full((2**62,), 1)),
         ("array", lambda: pn.array(np.zeros((0, 2**62), np.int8))),
         ("exp", lambda: pn.exp(np.zeros((0, 2**62), np.int8))),
-        ("reshape", lambda: pn.zeros(0).reshape(2**32, 2**32)), ("reshape", lambda: M.reshape(2**70)),
-        ("view", lambda: pn.zeros(0).view(2**32, 2**32)),
-        ("unflatten", lambda: pn.zeros(0).unflatten(0, (2**32, 2**32))),
+        ("reshape", lambda: pn.zeros(0).reshape(2**32, 2**32)), ("view", lambda: pn.zeros(0).view(2**32, 2**32)),
         ("unflatten", lambda: pn.zeros(0, 2).unflatten(0, (0, 2**59))),
-        ("as_strided", lambda: M.as_strided((2**70,), (0,))),
         ("as_strided", lambda: M.as_strided((2**40, 2**40), (0, 0))),
         ("broadcast_to", lambda: M.broadcast_to((2**60, 2, 3))),
         ("add", lambda: WINDOW + pn.zeros(1, 1).broadcast_to((2, 1))),
         ("matmul", lambda: pn.zeros(2**40, 0) @ pn.zeros(0, 2**40)),
         ("matmul", lambda: M.as_strided((2**40, 1), (0, 0)) @ M.as_strided((1, 2**40), (0, 0))),
         ("cat", lambda: pn.cat([WINDOW, WINDOW])), ("stack", lambda: pn.stack([WINDOW, WINDOW], 1)),
-        ("sum", lambda: NO_ROWS.sum(0)), ("mean", lambda: NO_ROWS.mean(0)),
-        ("to_padded_array", lambda: pn.to_padded_array(NO_ROWS, 0.0)),
+        ("sum", lambda: NO_ROWS.sum(0)), ("to_padded_array", lambda: pn.to_padded_array(NO_ROWS, 0.0)),
         ("sub", lambda: pn.nested_array_from_jagged(COLUMN[0], [0, 2**40]) - ROW))],
     *[(call, ShapeError, f"{name}: an array has at most 64 dimensions, this one would have 65") for name, call in (
         ("zeros", lambda: pn.zeros((1,) * 65)), ("unsqueeze", lambda: pn.zeros(RANK_64).unsqueeze(0)),
         ("unflatten", lambda: pn.zeros((1,) * 63).unflatten(0, (1, 1, 1))),
-        ("reshape", lambda: pn.zeros(1).reshape((1,) * 65)), ("stack", lambda: pn.stack([pn.zeros(RANK_64)])),
-        ("unsqueeze", lambda: NESTED_64[0].unsqueeze(1)), ("stack", lambda: pn.stack(NESTED_64[:1], 1)))],
+        ("stack", lambda: pn.stack([pn.zeros(RANK_64)])), ("unsqueeze", lambda: NESTED_64[0].unsqueeze(1)),
+        ("stack", lambda: pn.stack(NESTED_64[:1], 1)))],
     (lambda: NESTED_64[1][:, None], ShapeError, "at most 64"),
-    (lambda: pn.zeros(1, 1).broadcast_to((2**30, 1)) + pn.zeros(1).broadcast_to((2**40,)), ShapeError, "can exist"),
     (lambda: COLUMN + COLUMN.transpose(1, 2), StructureError, "add: "),
-    (lambda: COLUMN * ROW, StructureError, "mul: "),
-    (lambda: pn.nested_array([np.zeros((0, 1))]).reshape(1, 2**32, 2**32), ShapeError, "too many elements"),
     (lambda: pn.nested_array_from_strided(pn.ones(0), [[0, 2**58]] * 9).to_dense(), ShapeError, "too many elements"),
     *[(lambda limits=limits: pn.arange(*limits), ArgumentError, "more numbers than fit anywhere")
-      for limits in ((2**59,), (2**62,), (0, 2**62, 3), (0.0, 1e300))],
+      for limits in ((2**59,), (0, 2**62, 3), (0.0, 1e300))],
 ]  # fmt: skip
