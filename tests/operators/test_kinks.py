@@ -20,7 +20,7 @@ import pynested as pn
 from pynested.autograd.rules import segment
 from pynested.backends import Segments
 
-from ..nests import LAYOUTS, PLACEMENTS, Placed, assert_same, nest, place, plain
+from ..nests import LAYOUTS, PLACEMENTS, Placed, assert_same, cotangent_like, nest, place, plain
 from ..support.devices import DEVICES
 from ..support.loops import segments, ties
 
@@ -147,10 +147,10 @@ def test_fused_recorded_and_jvp_agree(name: str, form: str) -> None:
                 assert_same([by_component[i] for i in components], [np.array(expected, float)] * 2, row.tol or 1e-300)
                 assert not np.signbit(one.holes_of(grad.detach().numpy())).any()
         if row.cotangent is None and np.isfinite(row.gradients).all():
-            for operand, gradient in enumerate(row.gradients):
-                for i, slope in enumerate(gradient):
-                    sums = _pushed_sums(row.call, made, operand, i, layout)
-                    assert [sums[k] for k in components] == pytest.approx([slope] * 2, rel=1e-15, abs=1e-300)
+            directions = [np.arange(1.0, len(gradient) + 1) + number for number, gradient in enumerate(row.gradients)]
+            due = sum(float(np.dot(*pair)) for pair in zip(row.gradients, directions, strict=True))
+            sums = [float(np.sum(one)) for one in plain(_pushed(row.call, made, directions))]
+            assert [sums[i] for i in components] == pytest.approx([due] * 2, rel=1e-14, abs=1e-300)
 
 
 def _components(point: list[float], layout: Any) -> list[np.ndarray]:
@@ -168,20 +168,17 @@ def _cotangent(result: Any, numbers: Any, layout: Any) -> Any:
     return nest([parts[0], np.ones(len(result[1])), parts[1]], layout)
 
 
-def _pushed_sums(call: Callable[..., Any], made: list[Placed], operand: int, element: int, layout: Any) -> list[float]:
-    """Return the sum of the tangents of each component for a unit tangent in every component, and 3 in gaps."""
+def _pushed(call: Callable[..., Any], made: list[Placed], directions: list[Any]) -> Any:
+    """Return the tangent of the result for a tangent of each operand, the same in components of its size; 3 in gaps."""
     tangents = []
-    for number, one in enumerate(made):
+    for one, direction in zip(made, directions, strict=True):
         tangent = np.full(one.buffer.shape, 3.0)
         for positions in one.places:
-            tangent.reshape(-1)[positions] = 0.0
-            if number == operand and positions.size > element:
-                tangent.reshape(-1)[positions.reshape(-1)[element]] = 1.0
+            tangent.reshape(-1)[positions] = direction.reshape(positions.shape) if positions.size > 1 else direction[0]
         tangents.append(pn.array(tangent))
-    views = [one.view for one in made]
     buffers = tuple(one.buffer.detach() for one in made)
-    moved = pn.jvp(lambda *leaves: call(*[v(x) for v, x in zip(views, leaves, strict=True)]), buffers, tuple(tangents))
-    return [float(np.sum(one)) for one in plain(moved[1])]
+    views = [one.view for one in made]
+    return pn.jvp(lambda *xs: call(*(view(x) for view, x in zip(views, xs, strict=True))), buffers, tuple(tangents))[1]
 
 
 # ---- ties over several dimensions ----------------------------------------------------------------------------------
@@ -199,13 +196,6 @@ KINDS: dict[str, tuple[Any, int, list[tuple[int, ...]]]] = {
 }
 
 
-def distinct_like(tree: Any) -> Any:
-    """Return numbers that differ from position to position, in the form of ``tree``."""
-    if isinstance(tree, list):
-        return [distinct_like(one) + 10.0 * i for i, one in enumerate(tree)]
-    return 2.0 + np.arange(np.size(tree)).reshape(np.shape(tree))
-
-
 def like(result: Any, numbers: Any) -> Any:
     """Return ``numbers`` as an array of the layout of ``result``."""
     if not isinstance(result, pn.NestedArray):
@@ -213,8 +203,9 @@ def like(result: Any, numbers: Any) -> Any:
     return nest(numbers, result.layout, "packed", getattr(result.structure, "ragged_dim", 1))
 
 
-def at(tree: Any, position: tuple[int, ...]) -> Any:
-    return tree[position[0]][position[1:]] if isinstance(tree, list) else tree[position]
+def inner(a: Any, b: Any) -> float:
+    """Return the sum of the products of two lists of components, or of two arrays."""
+    return sum(map(inner, a, b)) if isinstance(a, list) else float(np.sum(a * b))
 
 
 def fixed_examples(test: Any) -> Any:
@@ -241,22 +232,19 @@ def test_ties_share_over_all_dimensions_at_once(kind: str, placement: str, dims:
         return  # a position of the result without an element is refused
     made = place(components, layout, placement, ragged, True)
     result = pn.amax(made.array, dims)
-    cotangent, shares = distinct_like(plain(result)), ties(components, dims)
+    cotangent, due = cotangent_like(plain(result)), [np.zeros(x.shape) for x in components]
+    for (i, *index), (position, share) in ties(components, dims).items():
+        total = cotangent[position[0]][position[1:]] if isinstance(cotangent, list) else cotangent[position]
+        due[i][tuple(index)] = total * share
     for recorded in (False, True):
         (found,) = pn.grad(result, (made.buffer,), like(result, cotangent), retain_graph=True, create_graph=recorded)
-        parts = made.components_of(found.detach().numpy())
-        for index, (position, share) in shares.items():
-            assert at(parts, index) == pytest.approx(at(cotangent, position) * share, rel=1e-15), index
+        assert_same(made.components_of(found.detach().numpy()), due, 1e-15)
         assert (made.holes_of(found.detach().numpy()) == 0).all()
-    direction, buffer = distinct_like(components), np.full(made.buffer.shape, 3.0)
+    direction, buffer = cotangent_like(components, 3), np.full(made.buffer.shape, 3.0)
     for component, positions in zip(direction, made.places, strict=True):
         buffer.reshape(-1)[positions] = component
     moved = pn.jvp(lambda leaf: pn.amax(made.view(leaf), dims), (made.buffer.detach(),), (pn.array(buffer),))[1]
-    sums: dict[Any, float] = {}
-    for index, (position, share) in shares.items():
-        sums[position] = sums.get(position, 0.0) + share * at(direction, index)
-    for position, total in sums.items():
-        assert at(plain(moved), position) == pytest.approx(total, rel=1e-14), position
+    assert inner(plain(moved), cotangent) == pytest.approx(inner(due, direction), rel=1e-12)
 
 
 def test_many_ties_in_half_precision() -> None:
