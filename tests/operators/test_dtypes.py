@@ -28,8 +28,10 @@ LIKE_NUMPY = (
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "cos", "cosh", "deg2rad", "exp", "exp2",
     "expm1", "isfinite", "isinf", "isnan", "log", "log10", "log1p", "log2", "logical_not", "neg", "sin", "sinh",
     "sqrt", "tan", "tanh", "add", "bitwise_and", "bitwise_or", "bitwise_xor", "div", "eq", "ge", "gt", "le",
-    "logical_and", "logical_or", "logical_xor", "lt", "maximum", "minimum", "mul", "ne", "sub",
+    "logaddexp", "logical_and", "logical_or", "logical_xor", "lt", "maximum", "minimum", "mul", "ne", "sub",
+    "floor_divide", "remainder", "pow",
 )  # fmt: skip
+QUOTIENTS = LIKE_NUMPY[-3:]  # which NumPy takes of bools too
 NUMPYS_NAMES = {
     "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atanh": "arctanh",
     "div": "true_divide", "eq": "equal", "ge": "greater_equal", "gt": "greater", "le": "less_equal", "lt": "less",
@@ -38,8 +40,11 @@ NUMPYS_NAMES = {
 Rule = Callable[[np.dtype[Any]], Any]
 
 
-def of_numpy(name: str, *operands: Any) -> Any:
+def due(name: str, *operands: Any) -> Any:
     """Return the dtype of NumPy's function of these operands, or REFUSED."""
+    kinds = {np.asarray(one).dtype.kind for one in operands}
+    if (name in QUOTIENTS and kinds == {"b"}) or (name == "logaddexp" and "f" not in kinds):
+        return REFUSED
     try:
         with np.errstate(all="ignore"):
             return getattr(np, NUMPYS_NAMES.get(name, name))(*operands).dtype
@@ -102,43 +107,23 @@ def dtype_of(function: Callable[..., Any], *operands: Any, **options: Any) -> An
         return REFUSED
 
 
+def operand_count(name: str) -> int:
+    return getattr(np, NUMPYS_NAMES.get(name, name)).nin  # type: ignore[no-any-return]
+
+
 @pytest.mark.parametrize("name", LIKE_NUMPY)
-def test_as_in_numpy(name: str) -> None:
-    count = getattr(np, NUMPYS_NAMES.get(name, name)).nin
-    for new, kinds in product(FORMS.values(), product(DTYPES, repeat=count)):
+def test_arrays_as_in_numpy(name: str) -> None:
+    for new, kinds in product(FORMS.values(), product(DTYPES, repeat=operand_count(name))):
         arrays = [np.ones(2, kind) for kind in kinds]
-        assert dtype_of(getattr(pn, name), *map(new, arrays)) == of_numpy(name, *arrays), kinds
+        assert dtype_of(getattr(pn, name), *map(new, arrays)) == due(name, *arrays), kinds
 
 
-QUOTIENTS = ["floor_divide", "remainder", "pow"]
-
-
-@pytest.mark.parametrize(
-    "name", [*QUOTIENTS, *(name for name in LIKE_NUMPY if getattr(np, NUMPYS_NAMES.get(name, name)).nin == 2)]
-)
+@pytest.mark.parametrize("name", [name for name in LIKE_NUMPY if operand_count(name) == 2])
 def test_numbers_as_in_numpy(name: str) -> None:
     for new, kind, number in product(FORMS.values(), DTYPES, NUMBERS):
         x = np.ones(2, kind)
-        if name in QUOTIENTS and kind == "bool" and number is True:
-            assert dtype_of(getattr(pn, name), new(x), number) == REFUSED
-            continue
-        assert dtype_of(getattr(pn, name), new(x), number) == of_numpy(name, x, number), (kind, number)
-        assert dtype_of(getattr(pn, name), number, new(x)) == of_numpy(name, number, x), (kind, number)
-
-
-@pytest.mark.parametrize("name", QUOTIENTS)
-def test_quotients_and_powers_of_bools_are_refused(name: str) -> None:
-    for new, kinds in product(FORMS.values(), product(DTYPES, repeat=2)):
-        a, b = (np.ones(2, kind) for kind in kinds)
-        due = REFUSED if kinds == ("bool", "bool") else of_numpy(name, a, b)
-        assert dtype_of(getattr(pn, name), new(a), new(b)) == due, kinds
-
-
-def test_logaddexp_takes_floating_point() -> None:
-    for new, kinds in product(FORMS.values(), product(DTYPES, repeat=2)):
-        a, b = (np.ones(2, kind) for kind in kinds)
-        due = of_numpy("logaddexp", a, b) if {*kinds} & {*FLOATS} else REFUSED
-        assert dtype_of(pn.logaddexp, new(a), new(b)) == due, kinds
+        assert dtype_of(getattr(pn, name), new(x), number) == due(name, x, number), (kind, number)
+        assert dtype_of(getattr(pn, name), number, new(x)) == due(name, number, x), (kind, number)
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -199,12 +184,9 @@ PARAMETERS: list[tuple[Callable[[Any], Any], str]] = [
     (lambda new: pn.linear(new(HALF), SINGLE), "float32"),
     (lambda new: pn.embedding(new(LABELS.astype("uint8")), HALF), "float16"),
     (lambda new: pn.embedding(new(LABELS), SMALL), "int8"),
-    (lambda new: pn.embedding(new(LABELS.astype("float64")), SMALL), REFUSED),
-    (lambda new: pn.embedding(new(LABELS.astype("bool")), SMALL), REFUSED),
     *((lambda new, how=how: pn.cross_entropy(new(HALF), new(LABELS), reduction=how, weight=DOUBLE[0]), "float16")
       for how in ("none", "sum", "mean")),
-    *((lambda new, x=x: pn.cross_entropy(new(x), new(LABELS)), REFUSED) for x in (SMALL, FLAGS)),
-    *((lambda new, y=y: pn.cross_entropy(new(HALF), new(LABELS.astype(y))), REFUSED) for y in ("bool", "float64")),
+    (lambda new: pn.cross_entropy(new(FLAGS), new(LABELS)), REFUSED),
 ]  # fmt: skip
 
 

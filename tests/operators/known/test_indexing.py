@@ -14,21 +14,26 @@ from hypothesis import strategies as st
 import pynested as pn
 from pynested.backends.errors import PynestedError, StructureError
 
-from ...nests import LAYOUTS, PLACEMENTS, Numbers, assert_same, batch, distinct, nest, place, plain
+from ...nests import (
+    KINDS,
+    LAYOUTS,
+    PLACEMENTS,
+    Kind,
+    Numbers,
+    assert_same,
+    batch,
+    distinct,
+    nest,
+    place,
+    plain,
+    pull_back,
+)
 
 ALL = slice(None)
 BACK = slice(None, None, -1)
 X = batch([(2, 3), (0, 3), (4, 3)])
 FULL = batch([(3, 2), (1, 2), (4, 2)])
 HOLDS = [x > 0.05 for x in X]
-
-BATCH: list[Any] = [ALL, slice(1, None), BACK, slice(None, None, 2), slice(0, 0), slice(-9, 9), 0, -1, np.int64(2)]
-BATCH += [[2, 0, 0], [], [True, False, True], np.array([-1, -3], np.int8), pn.array([0, 1])]
-INNER: list[Any] = [
-    (), (0,), (-1,), (...,), (None,), (slice(None, 1),), (slice(-2, None),), (slice(None, None, 2),), (BACK,),
-    (slice(3, 0, -2),), (slice(5, 2),), (0, 1), (-1, BACK), (slice(None, None, 2), 1), (BACK, 0), (BACK, BACK),
-    (..., 0), (..., slice(None, 1)), (None, 0), (0, None), (ALL, None, BACK), (None, BACK, ..., None), (BACK, ..., 0),
-]  # fmt: skip
 
 
 def as_numpy(entry: Any) -> Any:
@@ -38,106 +43,65 @@ def as_numpy(entry: Any) -> Any:
     return np.asarray(entry) if isinstance(entry, pn.Array) else entry
 
 
-def picked(count: int, first: Any) -> list[int] | int:
-    """Return which components the first entry names."""
-    found = np.arange(count)[as_numpy(first)]
-    return found.tolist()  # type: ignore[no-any-return]
+def by_numpy(components: list[Numbers], index: list[Any]) -> tuple[list[int], list[Numbers]]:
+    """Return the numbers of the components that the first entry names, and what NumPy picks of each by the others."""
+    numbers = np.atleast_1d(np.arange(len(components))[as_numpy(index[0])]).tolist()
+    return numbers, [components[i][tuple(index[1:])] for i in numbers]
 
 
-def by_numpy(components: list[Numbers], index: tuple[Any, ...]) -> Any:
-    """Return what NumPy picks of each component that the first entry names; None if one of them is too short."""
-    numbers, inner = picked(len(components), index[0]), index[1:]
-    try:
-        if isinstance(numbers, int):
-            return components[numbers][inner]
-        return [components[i][inner] for i in numbers]
-    except IndexError:
-        return None
-
-
-def numbered(components: list[Numbers]) -> list[Numbers]:
-    return [np.arange(x.size).reshape(x.shape) for x in components]
-
-
-def turned(ragged: int) -> list[Numbers]:
-    return [x if ragged == 1 else x.T.copy() for x in FULL]
-
-
-@pytest.mark.parametrize("inner", INNER, ids=str)
-def test_components_are_read_and_written(layout: Any, placement: str, inner: Any) -> None:
-    for number, first in enumerate(BATCH, PLACEMENTS.index(placement)):
-        ragged = 1 + number % 2  # placements take turns, so that each entry meets both
-        components = turned(ragged)
-        index = (first, *inner)
-        due = by_numpy(components, index)
-        if due is None:
-            continue
-        made = place(components, layout, placement, ragged)
-        x, gaps = made.array, made.holes_of(made.buffer.numpy()).copy()
-        found = x[index]
-        assert_same(found if isinstance(due, list) else [found], due if isinstance(due, list) else [due])
-        assert found.is_nested is False or found.layout is layout
-        numbers = picked(len(components), first)
-        if isinstance(numbers, list) and len(set(numbers)) < len(numbers):
-            with pytest.raises(StructureError, match="names it twice") if due[0].size else nullcontext():
-                x[index] = 7.0
-            assert_same(x, components)
-            continue
-        expected = [one.copy() for one in components]
-        for i in [numbers] if isinstance(numbers, int) else numbers:
-            expected[i][inner] = 7.0
-        x[index] = 7
-        assert_same(x, expected)
-        x[index] = x[index] * 2 + 1
-        x[index] += 1
-        assert_same(x, [np.where(one == 7, 16.0, one) for one in expected])
-        x[index] = nest(components, layout, "packed", ragged)[index]
-        assert_same(x, components)
-        np.testing.assert_array_equal(made.holes_of(made.buffer.numpy()), gaps)
-
-
-ENDS = st.none() | st.integers(-5, 5)
-SLICES = st.builds(slice, ENDS, ENDS, st.none() | st.integers(-3, 3).filter(bool))
-ENTRY = SLICES | st.integers(-2, 1) | st.none()
+HUGE = st.sampled_from([2**62, -(2**62), 2**70, -(2**70)])  # which Python's own sequences clamp
+ENDS = st.none() | st.integers(-5, 5) | HUGE
+SLICES = st.builds(slice, ENDS, ENDS, st.none() | st.integers(-3, 3).filter(bool) | HUGE)
+NUMBERS = st.lists(st.integers(-4, 3) | st.sampled_from([2**70, -(2**70)]), max_size=4)
+OTHERS = st.sampled_from([0, -1, np.int64(2), np.array([-1, -3], np.int8), pn.array([0, 1]), [True, False, True], []])
 
 
 @given(
     lengths=st.lists(st.integers(0, 4), min_size=1, max_size=4),
-    both=st.booleans(),
-    first=SLICES | st.lists(st.integers(-5, 4) | st.sampled_from([2**70, -(2**70)]), max_size=4),
-    inner=st.lists(ENTRY, max_size=3),
-    rest=st.booleans(),
-    layout=st.sampled_from(LAYOUTS),
+    kind=st.sampled_from(KINDS),
+    first=SLICES | NUMBERS | OTHERS,
+    inner=st.lists(SLICES | st.integers(-2, 1) | st.none(), max_size=3),
+    ellipsis=st.none() | st.integers(1, 4),
     placement=st.sampled_from(PLACEMENTS),
 )
-@settings(max_examples=200)
+@settings(max_examples=400)
 def test_any_index(
-    lengths: list[int], both: bool, first: Any, inner: list[Any], rest: bool, layout: Any, placement: str
+    lengths: list[int], kind: Kind, first: Any, inner: list[Any], ellipsis: int | None, placement: str
 ) -> None:
-    both &= layout is pn.strided
-    components = batch([(n, (i + n) % 3 if both else 3) for i, n in enumerate(lengths)])
-    index = (first, *inner, ...) if rest else (first, *inner)
-    made = place(components, layout, placement, grad=True)
+    """Values, gradients and writes are those of NumPy, of each component that the first entry names."""
+    components, index = batch(kind.shapes(lengths, 3)), [first, *inner]
+    if ellipsis is not None:
+        index.insert(min(ellipsis, len(index)), ...)
+    made, entries = place(components, kind.layout, placement, kind.ragged, grad=True), tuple(index)
     try:
-        due = by_numpy(components, index)
+        numbers, due = by_numpy(components, index)
     except (IndexError, OverflowError):
-        due = None
-    if due is None:
         with pytest.raises(PynestedError):
-            made.array[index]
+            made.array[entries]
         return
     if not due:  # NumPy cannot say whether an index of no components is in range
         return
-    found = made.array[index]
-    assert_same(found.detach(), due)
-    weights = [distinct(one.shape, i) for i, one in enumerate(due)]
-    slopes = [np.zeros(x.size) for x in components]
-    for i, positions, weight in zip(picked(len(lengths), first), by_numpy(numbered(components), index), weights,
-                                    strict=True):  # fmt: skip
-        np.add.at(slopes[i], positions.reshape(-1), weight.reshape(-1))
-    ragged = getattr(found.structure, "ragged_dim", 1) if found.is_nested else 1
-    found.backward(nest(weights, layout, "packed", ragged) if found.is_nested else pn.array(np.stack(weights)))
-    assert_same(made.gradient(), [one.reshape(x.shape) for one, x in zip(slopes, components, strict=True)], 1e-15)
+    found, is_one = made.array[entries], np.ndim(as_numpy(first)) == 0 and not isinstance(first, slice)
+    assert_same([found.detach()] if is_one else found.detach(), due)
+    weights = [np.abs(distinct(one.shape, i)) for i, one in enumerate(due)]
+    pull_back(found, weights[0] if is_one else weights)
+    slopes = [np.zeros(x.shape) for x in components]
+    positions = by_numpy([np.arange(x.size).reshape(x.shape) for x in components], index)[1]
+    for i, where, weight in zip(numbers, positions, weights, strict=True):
+        np.add.at(slopes[i].reshape(-1), where.reshape(-1), weight.reshape(-1))
+    assert_same(made.gradient(), slopes, 1e-15)
+    x, gaps = made.array.detach(), made.holes_of(made.buffer.detach().numpy()).copy()
+    if len(set(numbers)) < len(numbers):
+        with pytest.raises(StructureError, match="names it twice") if due[0].size else nullcontext():
+            x[entries] = 7.0
+        return
+    x[entries] = 7
+    expected = [np.where(slope != 0, 7.0, one) for slope, one in zip(slopes, components, strict=True)]
+    assert_same(x, expected)
+    x[entries] = x[entries] * 2 + 1
+    x[entries] += 1
+    assert_same(x, [np.where(one == 7, 16.0, one) for one in expected])
+    np.testing.assert_array_equal(made.holes_of(made.buffer.detach().numpy()), gaps)
 
 
 def test_slices_of_slices_and_of_everything(lay: Any) -> None:
