@@ -7,63 +7,42 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import pynested as pn
 from pynested.spec.table import run_wise
+from pynested.structure import Strided
 
 from ...batches import Batch
-from ...nests import DENSE, distinct, place
+from ...nests import DENSE, assert_same, distinct, place
+from ...support import structures
 from ...support.samples import sample_arguments
 from .samples import EVERY, samples
 
-TABLE = pn.array(np.arange(60.0).reshape(3, 10, 2))
-JAGGED = pn.nested_array([np.ones((2, 3)), np.ones((0, 3)), np.ones((4, 3))], layout=pn.jagged)
-TURNED = JAGGED.transpose(1, 2)  # its values have shape (3, 6) and strides (1, 3)
-STRIDED = JAGGED.to(layout=pn.strided)
 
-# Each array, and whether its elements lie in C order, each component beginning where the one before it ends.
-ARRAYS = {
-    "jagged": (JAGGED, True),
-    "rows that begin at 1": (pn.narrow(TABLE, 1, [1, 0, 0], [9, 10, 10], layout=pn.jagged), True),
-    "rows that end at 28": (pn.narrow(TABLE, 1, [0, 0, 0], [10, 10, 8], layout=pn.jagged), True),
-    "an empty component elsewhere": (pn.narrow(TABLE, 1, [5, 7, 0], [5, 0, 10], layout=pn.jagged), False),
-    "an empty component between": (pn.nested_array_from_jagged(TABLE[0], [4, 0, 6, 0], [2, 0, 3]), True),
-    "rows of no component between": (pn.narrow(TABLE, 1, [0, 1, 0], [10, 9, 10], layout=pn.jagged), False),
-    "jagged, the last two": (JAGGED[1:], True),
-    "jagged, every second": (JAGGED[::2], True),
-    "jagged, of all components the end": (JAGGED[:, 1:], False),
-    "jagged, of one column": (JAGGED[:, :, :1], False),
-    "jagged, only empty components": (JAGGED[:, 9:], True),
-    "jagged, backwards": (pn.nested_array_from_jagged(TABLE[0], [5, 0, 10], [5, 5]), False),
-    "jagged, overlapping": (pn.nested_array_from_jagged(TABLE[0], [0, 4, 10], [5, 5]), False),
-    "turned": (TURNED, False),
-    "turned, in C order": (TURNED.contiguous(), True),
-    "turned, a part of each row of values": (TURNED.contiguous()[:1], False),
-    "strided": (STRIDED, True),
-    "strided, the first two": (STRIDED[:2], True),
-    "strided, the last": (STRIDED[2:], True),
-    "strided, none": (STRIDED[:0], True),
-    "strided, of all components the end": (STRIDED[:, 1:], False),
-    "strided, turned": (STRIDED.transpose(1, 2), False),
-    "strided, only empty components": (STRIDED[:, 9:], True),
-    "strided, backwards": (pn.nested_array_from_strided(TABLE[0, :, 0].contiguous(), [[5], [5]], None, [5, 0]), False),
-}
-
-
-@pytest.mark.parametrize("name", ARRAYS)
-def test_contiguous_arrays_and_the_gradient_of_their_values(name: str) -> None:
-    x, expected = ARRAYS[name]
-    assert x.is_contiguous() is expected
+@given(structures.jagged() | structures.strided(), st.sampled_from("CF"))
+def test_contiguous_arrays_and_the_gradient_of_their_values(drawn: Any, order: Any) -> None:
+    """Elements must lie side by side in C order: of strided components one by one, of jagged ones as one array."""
+    structure, values = drawn
+    buffer = values.astype(float) if isinstance(structure, Strided) else values.astype(float, order=order)
+    x = pn.NestedArray(pn.array(buffer, copy=False), structure)
+    places = np.arange(buffer.size).reshape(buffer.shape, order=order if buffer.ndim > 1 else "C")
+    parts = structures.shown(structure, places)
+    joined = [np.concatenate(parts, structure.ragged_dim - 1)] if structure.ragged_dim and parts else parts
+    memory = np.concatenate([np.zeros(0, int), *[one.ravel() for one in joined]])
+    expected = bool((np.diff(memory) == 1).all())
+    if memory.size:
+        assert x.is_contiguous() is expected
     made = x.contiguous()
     assert made.is_contiguous() and made.numel() == made.values().numel()  # there are no gaps
-    is_shared = made.data.storage is x.data.storage
-    assert is_shared is expected or not x.numel(), "a contiguous array is not copied"
-    assert all(np.array_equal(a.numpy(), b.numpy()) for a, b in zip(made, x, strict=True))
-    if expected:  # elements have the gradient 3, and gaps of the buffer have 0
-        values = x.values().detach().requires_grad_()
-        again: Any = pn.NestedArray(values, x.structure)
+    assert_same(made.to(pn.int64), structures.shown(structure, values))
+    assert (made.data.storage is x.data.storage) is expected or not memory.size, "a contiguous array is not copied"
+    if x.is_contiguous():  # elements have the gradient 3, and gaps of the buffer have 0
+        leaf = x.values().detach().requires_grad_()
+        again: Any = pn.NestedArray(leaf, x.structure)
         (again.contiguous() * 3.0).values().sum().backward()
-        assert float(values.grad.sum() if values.grad is not None else 0) == 3.0 * x.numel()
+        assert float(leaf.grad.sum() if leaf.grad is not None else 0) == 3.0 * x.numel()
 
 
 # Operators that return a view of their operand if they can.
