@@ -18,46 +18,34 @@ from pynested.autograd import grad, hvp, jvp
 
 torch = pytest.importorskip("torch")
 
-NAMES = ("where", "cat", "stack", "layer_norm", "embedding", "cross_entropy")
+NAMES = ("where", "layer_norm", "cross_entropy")
 OURS = SimpleNamespace(array=pn.array, **{name: getattr(pn, name) for name in NAMES})
 THEIRS = SimpleNamespace(
     array=torch.tensor, **{name: getattr(torch.nn.functional, name, getattr(torch, name, None)) for name in NAMES}
 )
 MASK = np.array([[True, False, True, False], [False, False, True, True], [True, True, True, False]])
-INDEX, TARGET, WEIGHT = np.array([[2, 0], [2, 1]]), np.array([3, -100, 0]), np.array([0.5, 1.0, 2.0, 0.25])
+TARGET, WEIGHT = np.array([3, -100, 0]), np.array([0.5, 1.0, 2.0, 0.25])
 
 M, V, C = (3, 4), (4,), (2, 3, 4)
 Case = tuple[Callable[..., Any], tuple[int, ...], *tuple[tuple[int, ...], ...]]
 CASES: dict[str, Case] = {  # a function of a library and arrays, and the shapes of these
-    "sub": (lambda xp, a, b: a - b, (3, 1), (2, 1, 4)),
-    "mul by itself": (lambda xp, a: a * a * a, M),
-    "div a number": (lambda xp, a: 3 / a, M),
-    "log": (lambda xp, a: (a * a).log(), M),
+    "mul by itself": (lambda xp, a: a * a * a, (2, 1, 4)),
     "where": (lambda xp, a, b: xp.where(xp.array(MASK), a, b), M, V),
-    "where, a number": (lambda xp, a: xp.where(xp.array(MASK), a, 2.0), V),
-    "masked_fill": (lambda xp, a: a.masked_fill(xp.array(MASK), 1.0), C),
     "sum": (lambda xp, a: a.sum((0, -1)), C),
-    "mean": (lambda xp, a: a.mean(-2), C),
     "amax": (lambda xp, a: a.amax((0, 2), keepdim=True), C),
     "softmax": (lambda xp, a: a.softmax(0), C),
     "layer_norm, two dims": (lambda xp, a, w: xp.layer_norm(a, (3, 4), w, eps=0.1), C, M),
     "matmul, batched": (lambda xp, a, b: a @ b, (2, 1, 3, 4), (5, 4, 2)),
-    "matmul, vector": (lambda xp, a, b: a @ b, C, V),
     "matmul, vectors": (lambda xp, a, b: a @ b, V, V),
     "matmul, row": (lambda xp, a, b: a @ b, V, (2, 4, 3)),
     "permute": (lambda xp, a: a.permute((1, -1, 0)).transpose(-1, 0), C),
     "reshape": (lambda xp, a: a.transpose(0, 1).reshape(4, -1).unsqueeze(-2), C),
     "unflatten": (lambda xp, a: a.unflatten(-1, (2, 2)), M),
     "select": (lambda xp, a: a.select(-1, -3).narrow(1, 1, 2), C),
-    "chunk": (lambda xp, a: a.chunk(2, 1)[1], C),
-    "unbind": (lambda xp, a: a.unbind(1)[2] * a.unbind(1)[0], C),
     "index": (lambda xp, a: a[1, ..., None, 1:3], C),
     "as_strided": (lambda xp, a: a.as_strided((3, 2), (4, 2), 1), M),
     "as_strided, twice": (lambda xp, a: a.as_strided((3, 3), (1, 1), 2), M),
     "broadcast_to": (lambda xp, a: a.broadcast_to((2, 3, 4)), (3, 1)),
-    "cat": (lambda xp, a, b: xp.cat([a, b, a], 1), M, (3, 2)),
-    "stack": (lambda xp, a, b: xp.stack([a, b], -1), M, M),
-    "embedding": (lambda xp, w: xp.embedding(xp.array(INDEX), w), M),
     "cross_entropy": (
         lambda xp, a: xp.cross_entropy(a, xp.array(TARGET), weight=xp.array(WEIGHT), label_smoothing=0.3),
         M,
