@@ -61,8 +61,6 @@ ALWAYS: list[ErrorInput] = [
     (lambda nest: pn.getitem(pn.ones(3), nest(MASK)), StructureError, "index: a nested mask picks from a nested array"),
     (lambda nest: pn.masked_select(nest(X), nest(MASK)), ArgumentError, "x[mask]"),
     # conversion
-    *[(lambda nest, x=x, fill=fill: pn.to_padded_array(nest(x), fill), kind, text) for x, fill, kind, text in (
-        (INTS, 0.5, DTypeError, "int8"), (INTS, 300, OverflowError, "300"), (MASK, 2, DTypeError, "bool"))],
     *[(lambda nest, size=size: pn.to_padded_array(nest(X), 0.0, size), ShapeError, text) for size, text in (
         ((3, 4, 3, 1), "output_size (3, 4, 3, 1) has 4 sizes and the nested array has 3 dimensions"),
         ((3, 4, 2), "Truncation is not supported: dimension 2"), ((2**70, 2, 3), "too many elements"))],
@@ -82,7 +80,6 @@ ALWAYS: list[ErrorInput] = [
           (StructureError, "narrow: start has shape (2,). Give an integer.", [0, 0], 1),
           (StructureError, "narrow: length has shape (1, 1). Give an integer.", 0, [[1]]),
           (DTypeError, "integer", 0.0, 1), (ArgumentError, "length is missing. Give an integer."))],
-    (lambda nest: pn.narrow(nest(X), 2, 1, 3), StructureError, "size (3)"),
     (lambda nest: pn.narrow(nest(X), 0, 2**70, 1), StructureError, "start holds an integer that is beyond int64"),
     (lambda nest: pn.embedding(pn.ones(3, 2), nest(X)), ArgumentError, "must be dense"),
     (lambda nest: pn.nested_array_from_strided(nest(X), [[1]]), ArgumentError, "must be dense"),
@@ -118,7 +115,6 @@ FILLED: list[ErrorInput] = [
     *[(lambda nest, one=one: pn.narrow(nest(X), *one), StructureError,
        f"narrow: entry {entry}: start ({one[1]}) + length ({one[2]}) ") for entry, one in (
           (1, (1, 0, 2)), (1, (-2, 1, 1)), (0, (2, 0, -1)), (0, (0, 1, 3)), (0, (1, 2**62, 2**62)))],
-    (lambda nest: pn.to_padded_array(nest(X), 0.0, (2, 4, 3)), ShapeError, "Truncation is not supported"),
     (lambda nest: nest(X).to_dense(), StructureError, "to_dense: component 1 has shape (0, 3)"),
     (lambda nest: setitem(nest(X), [0, 0], 1.0), StructureError, "the index names it twice"),
     (lambda nest: setitem(nest(X), 0, [[1.0], [2.0, 3.0]]), ArgumentError, "a list with parts of different lengths"),
@@ -164,12 +160,9 @@ DENSE: list[ErrorInput] = [
     (lambda: np.array(pn.nested_array(CUBE), dtype=np.float32, copy=False), ValueError, "copy"),
     *[(lambda start=start, length=length: pn.narrow(CUBE, 1, start, length), kind, text)
       for start, length, kind, text in (
-          (-1, 2, StructureError, "size"), ([0, 0, 3], 2, StructureError, "size"), (0, -1, StructureError, "size"),
-          ([0, 1], 1, StructureError, "shape"), (0, [[1], [1], [1]], StructureError, "shape"),
-          (0, [1.0, 1.0, 1.0], DTypeError, "integer"), (True, 1, DTypeError, "integer"))],
+          ([0, 0, 3], 2, StructureError, "size"), ([0, 1], 1, StructureError, "shape"), (True, 1, DTypeError, "int"))],
     *[(lambda dim=dim: pn.narrow(CUBE, dim, 0, 1, pn.jagged), DimensionError, "narrow") for dim in (0, 2)],
-    *[(lambda shape=shape: pn.masked_select(CUBE, np.ones(shape, np.bool_)), ShapeError, "masked_select")
-      for shape in ((3, 4, 3), (2, 3, 4, 2), (4,))],
+    (lambda: pn.masked_select(CUBE, np.ones((2, 3, 4, 2), np.bool_)), ShapeError, "masked_select"),
     (lambda: pn.masked_select(pn.array(1.0), True), ShapeError, "masked_select"),
     # construction
     (lambda: pn.array(RAGGED), StructureError, "array: component"),
@@ -192,18 +185,15 @@ DENSE: list[ErrorInput] = [
     *[(lambda seed=seed: pn.manual_seed(seed), ArgumentError, repr(seed)) for seed in ("a", -1)],
     *[(lambda x=x, name=name, args=args: getattr(pn, name)(x, *args), kind, f"{name}: ")
       for x in SMALL for name, args, kind in (
-          ("full_like", (300,), OverflowError), ("full_like", (1.5,), DTypeError), ("rand_like", (), DTypeError),
-          ("randn_like", (), DTypeError), ("randint_like", (0,), ArgumentError),
-          ("randint_like", (300,), OverflowError))],
+          ("full_like", (300,), OverflowError), ("rand_like", (), DTypeError), ("randn_like", (), DTypeError),
+          ("randint_like", (0,), ArgumentError), ("randint_like", (300,), OverflowError))],
     # writes
-    (lambda: setitem(pn.zeros(4, 2), ([0, 0], [1, 1]), 1.0), StructureError, "the index names it twice"),
     (lambda: setitem(pn.ones(2), [0, 1], pn.ones(3, 2)), ShapeError, "a value of shape (3, 2) does not fit into"),
     (lambda: pn.ones(2).add_(pn.ones(3, 2)), ShapeError, "add_: a result of shape (3, 2) does not fit into"),
     *[(lambda write=write: write(pn.ones(2), wants_grad(PAIR)), GradientError, "an operand requires grad")
       for write in (lambda x, y: x.add_(y), lambda x, y: x.copy_(y), lambda x, y: setitem(x, ..., y))],
     (lambda: view_in_no_grad(wants_grad(PAIR)).fill_(1.0), GradientError, "a view, made inside no_grad, of one that"),
     (lambda: pn.ones(1).expand(3).fill_(1.0), GradientError, "its places repeat"),
-    (lambda: setitem(WOVEN, 0, 1.0), GradientError, "places repeat"),
     *[(lambda x=x, index=index: setitem(x, (ALL, index), 1.0), StructureError, "overlap")
       for x, index in ((OVERLAPPING, 0), (OVERLAPPING, slice(None, None, -1)), (WOVEN, slice(None, None, -1)))],
     (lambda: OVERLAPPING.fill_(1.0), StructureError, "fill_: components overlap"),
@@ -222,7 +212,6 @@ DENSE: list[ErrorInput] = [
     (lambda: pn.tape(3), ArgumentError, "not an int"),
     (lambda: pn.hessian(pn.sum, np.ones(2)), ArgumentError, "hessian: x must"),
     (lambda: pn.hvp(pn.sum, PAIR, pn.ones(3)), ArgumentError, "hvp: a tangent"),
-    (lambda: bool(PAIR), ArgumentError, "bool: "),
     (lambda: bool(A > 0), ArgumentError, "not one. Ask any() or all()"),
     (lambda: f"{PAIR:.2f}", ArgumentError, "format: "),
     (lambda: A.item(), ArgumentError, "6 elements, not one."),

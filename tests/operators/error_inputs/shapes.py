@@ -43,14 +43,10 @@ def calls(table: list[tuple[str, Any, type[Exception], str]], x: Any) -> list[Er
 ALWAYS: list[ErrorInput] = [
     *calls([
         ("transpose", (0, 1), DimensionError, "transpose: dimension 0 is the batch"),
-        ("transpose", (-3, 1), DimensionError, "transpose: dimension 0 is the batch"),
-        ("transpose", (1, 3), DimensionError, "[-3, 2]"),
         ("transpose", (), TypeError, "transpose: 'dim0' is not given, and 'dim1' is not given"),
         ("unsqueeze", (0,), DimensionError, "unsqueeze: dimension 0 is the batch"),
-        ("unsqueeze", (4,), DimensionError, "[-4, 3]"),
         ("unflatten", (1, (1, -1)), DimensionError, "unflatten: dimension 1 is irregular"),
-        ("unflatten", (0, (3, 1)), DimensionError, "unflatten: dimension 0 is the batch"),
-        *[("unflatten", (2, sizes), ShapeError, "unflatten: ") for sizes in ((3, 2), (-1, -1), (-1, 3), (), (2, -2))],
+        *[("unflatten", (2, sizes), ShapeError, "unflatten: ") for sizes in ((-1, -1), (-1, 3), (2, -2))],
         ("unflatten", (2, (2**32, 2**32)), ShapeError, "too many elements"),
         ("unflatten", (2, (1,) * 62 + (4,)), ShapeError, "at most 64 dimensions"),
         *[(name, shape, ShapeError, text) for name in ("reshape", "view") for shape, text in (
@@ -62,22 +58,18 @@ ALWAYS: list[ErrorInput] = [
         ("reshape", (-1, -1, 5), ShapeError, "shape (-1, -1, 5)"),
         ("select", (2, 4), IndexOutOfRange, "select: index 4 is out of bounds along dimension 2"),
         ("chunk", (2, 1), DimensionError, "chunk: dimension 1 is irregular"),
-        ("chunk", (0,), ArgumentError, "chunk: chunks"),
         ("split", (2, 1), DimensionError, "split: dimension 1 is irregular; pieces of one size"),
         *[("split", (sizes, 2), ArgumentError, "split: ") for sizes in (0, (), (5, -1), "2", (1.0, 3))],
         ("split", ((1, 1), 2), ShapeError, "split: the sizes [1, 1] add up to 2"),
         ("unbind", (1,), DimensionError, "unbound along dimension 0, not"),
         ("permute", (-1, 0, 1), DimensionError, "would make 2 the batch. Begin with 0"),
-        *[("permute", dims, DimensionError, "each of the 3 dimensions once") for dims in ((0, 1), (0, 1, -2))],
-        ("permute", (0, 1, 3), DimensionError, "[-3, 2]"), ("permute", (0, 1.0, 2), ArgumentError, "permute: "),
-        *[("flatten", dims, DimensionError, "x.flatten(1)") for dims in ((), (0, 1))],
+        ("permute", (0, 1), DimensionError, "each of the 3 dimensions once"),
+        ("flatten", (), DimensionError, "x.flatten(1)"),
         ("flatten", (2, 1), DimensionError, "flatten: start_dim 2 comes after end_dim 1"),
-        ("flatten", (1, 3), DimensionError, "[-3, 2]"),
     ], X),
     *calls([
-        *[("squeeze", (dim,), DimensionError, "squeeze: dimension 0 is the batch") for dim in (0, (0, 2))],
+        ("squeeze", ((0, 2),), DimensionError, "squeeze: dimension 0 is the batch"),
         ("squeeze", (1,), DimensionError, "squeeze: dimension 1 is irregular, and stays"),
-        ("squeeze", ((2, -2),), DimensionError, "twice"),
         ("squeeze", (), DimensionError, "squeeze: which dimensions of a nested array have size 1"),
         ("squeeze", (3,), ShapeError, "squeeze: dimension 3 has size 3; only one of size 1"),
         ("expand", (-1, -1, 5), ShapeError, "expand: shape (-1, -1, 5) has 3 sizes"),
@@ -89,43 +81,31 @@ ALWAYS: list[ErrorInput] = [
         ((-1, 4, None), "is a ragged size, and dimension 2 has size 4 in every component. Give an integer."),
         ((-1, -1, 4, None), "view: size 3 of (-1, -1, 4, j"),
         ((-1, -1, 4, None), "is a ragged size, and dimension 3 is new. Give an integer"))],
-    (lambda nest: nest(X)[(ALL, *[None] * 62)], ShapeError, "at most 64 dimensions"),
     (lambda nest: nest(X)[:0].chunk(2**40), ArgumentError, "chunk: of nothing there are as many pieces as chunks"),
-    (lambda nest: nest(np.zeros((3, 2, 0))).chunk(2**40, 2), ArgumentError, "at most 1048576"),
     (lambda nest: pn.reshape_as(nest(X), X[0]), ShapeError, "both arrays must be nested and have as many components"),
     # joining
     (lambda nest: pn.cat([nest(X), nest(VECTORS)]), StructureError, "cat: array 1 has 2 dimensions and array 0 has 3"),
     (lambda nest: pn.cat([nest(X), pn.zeros(3, 2, 4)]), StructureError, "nest its components first"),
-    (lambda nest: pn.cat([nest(X)], 3), DimensionError, "[-3, 2]"),
     (lambda nest: pn.stack([nest(X)] * 2, 0), DimensionError, "use pn.cat(arrays, 0)"),
     *[(lambda nest, join=join: join(nest(X)), ArgumentError, f"give a list: pn.{join.__name__}([a, b])")
       for join in (pn.cat, pn.stack)],
     # products
-    *[(lambda nest, f=f: f(nest(ROWS), nest(VECTORS)), StructureError, "matmul: the components of a nested operand")
-      for f in (lambda a, b: a @ b, lambda a, b: b @ a, lambda a, b: b @ b)],
-    (lambda nest: pn.matmul(nest(VECTORS), distinct((3, 2))), StructureError, "they must be matrices"),
+    (lambda nest: nest(ROWS) @ nest(VECTORS), StructureError, "matmul: the components of a nested operand"),
     (lambda nest: pn.matmul(nest(ROWS), pn.array(2.0)), ShapeError, "matmul: a dense operand has no dimensions"),
     (lambda nest: pn.matmul(nest(ROWS), pn.ones(3, 2, 2, 2)), ShapeError, "a dense operand of 4 dimensions has more"),
     (lambda nest: pn.bmm(nest(ROWS), distinct((3, 2))), StructureError, "bmm: the operands have 3 and 2 dimensions"),
     (lambda nest: pn.bmm(nest(VECTORS), distinct((3, 3, 2))), StructureError, "must have three dimensions"),
     (lambda nest: pn.linear(nest(RIGHT, 2), distinct((2, 3))), StructureError, "linear: dimension 2, the last one, is"),
-    *[(lambda nest, shape=shape: pn.linear(nest(ROWS), distinct(shape)), ShapeError,
-       f"weight must have shape (out, 3), not {shape}") for shape in ((3,), (1, 2, 3), (2, 1))],
-    *[(lambda nest, shape=shape: pn.linear(nest(ROWS), distinct((2, 3)), distinct(shape)), ShapeError,
-       f"linear: bias must have shape (2,), not {shape}") for shape in ((1,), (1, 2))],
+    (lambda nest: pn.linear(nest(ROWS), distinct((3,))), ShapeError, "weight must have shape (out, 3), not (3,)"),
+    (lambda nest: pn.linear(nest(ROWS), distinct((2, 3)), distinct((1,))), ShapeError, "bias must have shape (2,)"),
     (lambda nest: pn.linear(nest(ROWS), distinct((2, 3)).astype(complex)), DTypeError, "complex"),
-    (lambda nest: pn.linear(nest(ROWS), nest(ROWS)), ArgumentError, "must be dense"),
 ]  # fmt: skip
 
 FILLED: list[ErrorInput] = [
     *calls([
         ("reshape", (3, -1, 5), ShapeError, "reshape: component 0 has shape (2, 4), 8 elements"),
-        ("view", (3, -1), ShapeError, "view: component 0 has shape (2, 4), 8 elements"),
-        ("reshape", (3, -1, 2**70), ShapeError, "too many elements"),
         ("select", (1, 2), IndexOutOfRange, "components 0 (length 2), 1 (length 0)"),
-        ("select", (2, -(2**70)), IndexOutOfRange, "components 0 "), ("select", (0, 3), IndexOutOfRange, "index 3 "),
         ("split", ((1, 1), 1), ShapeError, "of component 1 has size 0"),
-        ("split", ((1, 1),), ShapeError, "dimension 0 has size 3"),
     ], X),
     *[(lambda nest, other=other: reshaped("reshape", nest(X), (3, None, 4), nest(other)), ShapeError,
        f"is a ragged size, and it is {text}. Give -1 or x.shape[1], which keep the size of each component.")
@@ -149,7 +129,6 @@ FILLED: list[ErrorInput] = [
     *[(lambda nest, shape=shape: pn.matmul(distinct(shape), nest(RIGHT, 2)), ShapeError, text) for shape, text in (
         ((3, 2), "matmul: "), ((4,), "matmul: "), ((3, 3, 2), "matmul: "), ((2, 2, 3), "has no slice for each of"))],
     (lambda nest: pn.bmm(nest(ROWS), nest(RIGHT[:1], 2)), StructureError, "the operands have batch sizes 3 and 1"),
-    (lambda nest: pn.bmm(nest(ROWS), distinct((1, 3, 2))), ShapeError, "the operands have batch sizes 3 and 1"),
     (lambda nest: pn.bmm(nest(ROWS), nest(INNER)), StructureError, "bmm: at component 0, the last"),
 ]  # fmt: skip
 
@@ -159,7 +138,6 @@ NO_ROWS = pn.nested_array_from_strided(pn.ones(0), [[0, 2**40], [2**40, 0]])
 COLUMN = pn.nested_array_from_strided(pn.ones(1), [[2**40, 1]], [[0, 0]], [0])
 ROW = pn.ones(1).broadcast_to((2**20,))
 RANK_64 = (1,) * 64
-NESTED_64 = [pn.as_nested_array(pn.ones(RANK_64), layout=layout) for layout in (pn.strided, pn.jagged)]
 LEVEL_ROWS = pn.nested_array(np.ones((2, 1, 1)), layout=pn.jagged)
 BY_COLUMNS = pn.nested_array_from_jagged(pn.zeros(4, 2, 2), [0, 1, 2], jagged_dim=2)
 DENSE: list[ErrorInput] = [
@@ -195,27 +173,17 @@ DENSE: list[ErrorInput] = [
     (lambda: pn.linear(M, M.T), ShapeError, "weight must have shape (out, 3)"),
     # more elements, or dimensions, than any memory has
     *[(call, ShapeError, f"{name}: shape (") for name, call in (
-        ("zeros", lambda: pn.zeros(2**70)), ("zeros", lambda: pn.zeros(0, 2**62, 8)),
         ("rand", lambda: pn.rand(2**62)), ("full", lambda: pn.full((2**62,), 1)),
         ("array", lambda: pn.array(np.zeros((0, 2**62), np.int8))),
         ("exp", lambda: pn.exp(np.zeros((0, 2**62), np.int8))),
-        ("reshape", lambda: pn.zeros(0).reshape(2**32, 2**32)), ("view", lambda: pn.zeros(0).view(2**32, 2**32)),
-        ("unflatten", lambda: pn.zeros(0, 2).unflatten(0, (0, 2**59))),
-        ("as_strided", lambda: M.as_strided((2**40, 2**40), (0, 0))),
-        ("broadcast_to", lambda: M.broadcast_to((2**60, 2, 3))),
-        ("add", lambda: WINDOW + pn.zeros(1, 1).broadcast_to((2, 1))),
+        ("reshape", lambda: pn.zeros(0).reshape(2**32, 2**32)),
         ("matmul", lambda: pn.zeros(2**40, 0) @ pn.zeros(0, 2**40)),
         ("matmul", lambda: M.as_strided((2**40, 1), (0, 0)) @ M.as_strided((1, 2**40), (0, 0))),
-        ("cat", lambda: pn.cat([WINDOW, WINDOW])), ("stack", lambda: pn.stack([WINDOW, WINDOW], 1)),
-        ("sum", lambda: NO_ROWS.sum(0)), ("to_padded_array", lambda: pn.to_padded_array(NO_ROWS, 0.0)),
+        ("cat", lambda: pn.cat([WINDOW, WINDOW])), ("to_padded_array", lambda: pn.to_padded_array(NO_ROWS, 0.0)),
         ("sub", lambda: pn.nested_array_from_jagged(COLUMN[0], [0, 2**40]) - ROW))],
     *[(call, ShapeError, f"{name}: an array has at most 64 dimensions, this one would have 65") for name, call in (
-        ("zeros", lambda: pn.zeros((1,) * 65)), ("unsqueeze", lambda: pn.zeros(RANK_64).unsqueeze(0)),
-        ("unflatten", lambda: pn.zeros((1,) * 63).unflatten(0, (1, 1, 1))),
-        ("stack", lambda: pn.stack([pn.zeros(RANK_64)])), ("unsqueeze", lambda: NESTED_64[0].unsqueeze(1)),
-        ("stack", lambda: pn.stack(NESTED_64[:1], 1)))],
-    (lambda: NESTED_64[1][:, None], ShapeError, "at most 64"),
-    (lambda: COLUMN + COLUMN.transpose(1, 2), StructureError, "add: "),
+        ("unsqueeze", lambda: pn.zeros(RANK_64).unsqueeze(0)), ("stack", lambda: pn.stack([pn.zeros(RANK_64)])),
+        ("unflatten", lambda: pn.zeros((1,) * 63).unflatten(0, (1, 1, 1))))],
     (lambda: pn.nested_array_from_strided(pn.ones(0), [[0, 2**58]] * 9).to_dense(), ShapeError, "too many elements"),
     *[(lambda limits=limits: pn.arange(*limits), ArgumentError, "more numbers than fit anywhere")
       for limits in ((2**59,), (0, 2**62, 3), (0.0, 1e300))],

@@ -12,7 +12,7 @@ import pytest
 
 import pynested as pn
 
-from ...nests import LAYOUTS, assert_same, batch, everywhere, nest
+from ...nests import LAYOUTS, assert_same, batch, nest
 
 BITWISE = {"bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor}
 PYTHON = {
@@ -148,17 +148,6 @@ def test_equal_is_exact(lay: Any, expected: bool, a: Any, b: Any) -> None:
     assert pn.equal(lay(left), lay(right)) is pn.equal(lay(right), lay(left)) is expected
     assert pn.equal(pn.array(left[0]), right[0]) is expected
     assert pn.equal(lay(left[:1]), np.array([right[0]])) is expected
-
-
-def test_equal_compares_components_only() -> None:
-    x = batch([(2, 2), (0, 2), (3, 2)])
-    last = [x[0], x[1], x[2] + np.array([[0, 0], [0, 0], [0, 1]])]
-    changed = [last, x[:2], [x[0], x[2], x[1]], [one[:, :1] for one in x], [one[:, 0] for one in x]]
-    placed = [*everywhere(x)]
-    for number, a in enumerate(placed):
-        assert pn.equal(a, placed[number - 1]) is True
-        assert a.equal(nest([one.astype(np.float32) for one in x])) is True
-        assert not any(pn.equal(a, nest(other)) for other in changed)
 
 
 def test_allclose(lay: Any, layout: Any) -> None:
