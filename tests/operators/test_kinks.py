@@ -69,6 +69,7 @@ KINKS = {
     "amax of -inf": kink(lambda x: x.amax(1), [-INF, -INF], [0.5, 0.5]),
     "amax of inf": kink(lambda x: x.amax(1), [INF, 1], [1, 0]),
     "amax of zeros": kink(lambda x: x.amax(1), [0.0, -0.0, -1], [0.5, 0.5, 0]),
+    "amax over no dimension": kink(lambda x: x.amax(()), [3, 1, NAN], [1, 1, 1]),
     "amin of ties": kink(lambda x: x.amin(1), [3, 1, 1], [0, 0.5, 0.5]),
     "amin of inf": kink(lambda x: x.amin(1), [INF, INF, INF, INF], [0.25, 0.25, 0.25, 0.25]),
     "maximum": pair(pn.maximum, ([1, 2, 3], [1, 3, 2]), ([0.5, 0, 1], [0.5, 1, 0])),

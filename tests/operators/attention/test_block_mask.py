@@ -202,14 +202,6 @@ def test_an_index_picks_components_heads_and_blocks_of_queries(mod: Any, index: 
                 np.testing.assert_allclose(one, other, rtol=1e-14, atol=1e-15)
 
 
-def test_picked_twice() -> None:
-    mask = pn.create_block_mask(striped, 3, 2, 8, 6, BLOCK_SIZE=2)
-    again = mask[1:][1, :, 1:][:, 1, [0, 2, 2]]
-    due = loops.met_pairs(striped, 2, 2, 8, 6)[1:, [2, 3, 6, 7, 6, 7]]
-    np.testing.assert_array_equal(by_mask_mod(again, 0, 1, 6, 6), due)
-    assert again.shape == (1, 1, 6, 6)
-
-
 def test_a_mask_of_one_component_serves_any_number() -> None:
     mask = pn.create_block_mask(striped, 3, 2, 4, 6, BLOCK_SIZE=2)
     x = [pn.array(distinct((2, 2, n, 2), seed)) for seed, n in enumerate((4, 6, 6))]
@@ -256,8 +248,4 @@ def test_masks_of_bools(mod: Any) -> None:
     for sizes in ((0, 2, 3, 4), (2, 0, 3, 4), (2, 2, 0, 4), (2, 2, 3, 0)):
         assert pn.create_mask(mod, *sizes).shape == sizes
     assert pn.create_mask(mod, None, None, 2, 2, device="emulated").device == "emulated"
-
-
-def test_no_pair_is_left_out_by_default() -> None:
     assert pn.create_mask(pn.noop_mask, 2, 2, 3, 4).numpy().all()
-    assert pn.create_block_mask(pn.noop_mask, 2, 2, 3, 4).counts() == (0, 0, 4)

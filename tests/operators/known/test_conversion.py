@@ -72,12 +72,6 @@ class TestNarrow:
         assert pn.narrow(x, 2, 1, 2).shape == (*x.shape[:2], 2)
 
 
-def test_masks_that_select_nothing_keep_a_component_for_each_row() -> None:
-    dense = distinct((3, 4, 2))
-    assert_same(pn.masked_select(dense, False), [np.zeros(0)] * 12)
-    assert_same(pn.masked_select(np.zeros((2, 0)), np.zeros((2, 0), np.bool_)), [np.zeros(0)] * 2)
-
-
 @pytest.mark.parametrize("source", [name for name in DTYPES if name != "int32"])
 def test_to_gives_the_bits_of_exact_arithmetic(source: str, layout: Any, placement: str) -> None:
     numbers = telling(np.dtype(source))
@@ -120,13 +114,6 @@ def test_copies_of_nested_and_of_dense_arrays(lay: Any) -> None:
     for copied in (pn.clone, pn.contiguous, pn.detach):
         made: Any = copied(np.array([1.0, 2.0]))  # type: ignore[type-var]
         assert type(made) is pn.Array and made.tolist() == [1.0, 2.0]
-
-
-def test_tolist(lay: Any) -> None:
-    assert lay(X).tolist() == [x.tolist() for x in X] and lay(X)[:0].tolist() == []
-    made = nest([np.array([1, 2]), np.array([3])]).tolist()
-    assert made == [[1, 2], [3]] and type(made[0][0]) is int
-    assert nest(X).requires_grad_().tolist() == [x.tolist() for x in X]
 
 
 SHAPES: list[tuple[Callable[[Any], Any], list[tuple[int, ...]]]] = [
