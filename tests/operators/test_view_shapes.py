@@ -61,16 +61,6 @@ def test_no_elements_fill_every_shape_of_no_elements(
         assert storage(x.array.detach().view(2, *sizes)) is storage(x.array)
 
 
-def test_rows_without_elements_stay_rows(layout: Any) -> None:
-    x = place([np.zeros((0, n, 3)) for n in (2, 0, 1)], layout, "holes", 2).array
-    for inner in ((0,), (1,), (4, 2), (3, 0)):
-        for method in (x.reshape, x.view):
-            assert_same(method(3, 0, -1, *inner), [np.zeros((0, n, *inner)) for n in (2, 0, 1)])
-    cut = pn.nested_array_from_jagged(np.arange(16.0).reshape(4, 4, 1), [0, 2, 4])[:, :0]
-    for one in (cut, cut.contiguous()):
-        assert_same(one.reshape(2, -1, 2, 3), [np.zeros((0, 2, 3))] * 2)
-
-
 def test_expand_repeats_elements_in_a_view(lay: Any) -> None:
     components = batch([(2, 1, 3), (0, 1, 3), (4, 1, 3)])
     x = lay(components).detach().requires_grad_()

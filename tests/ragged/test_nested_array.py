@@ -15,7 +15,6 @@ from pynested.backends.errors import (
     DimensionError,
     DTypeError,
     GradientError,
-    LayoutError,
     StructureError,
 )
 
@@ -25,33 +24,21 @@ X = batch([(2, 2), (0, 2), (3, 2)])
 EACH_LAYOUT = pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
 
 
-def test_parts_of_a_jagged_array() -> None:
-    x, gaps = nest(X), nest(X, pn.jagged, "holes")
-    assert (x.offsets().tolist(), x.lengths(), x.layout, x.is_nested) == ([0, 2, 2, 5], None, pn.jagged, True)
-    assert x.values().shape == (5, 2) and x.is_contiguous()
-    assert gaps.lengths().tolist() == [2, 0, 3] and not gaps.is_contiguous()
+def test_strides_and_offsets_by_dimension() -> None:
+    x, gaps, strided = nest(X), nest(X, pn.jagged, "holes"), nest(X, pn.strided)
+    assert (x.layout, strided.layout, x.is_nested) == (pn.jagged, pn.strided, True)
     assert gaps.offsets().tolist()[:3] == gaps.component_offsets().tolist() == [7, 6, 2]
     assert x.size(2) == x.size(-1) == 2 and x.size(1) == x.shape[1] and x.size() == x.shape
     assert (x.stride(), x.stride(1), x.stride(2)) == ((2, 1), 2, 1)
+    assert strided.component_strides().tolist() == strided.stride().tolist() == [[2, 1]] * 3
+    assert strided.stride(2).tolist() == [1, 1, 1] and strided.stride(0).tolist() == [0, 4, 4]
     for call, error in (
         (lambda: x.stride(0), StructureError),
-        (x.component_strides, LayoutError),
         (lambda: x.size(3), DimensionError),
+        (lambda: strided.size(1), StructureError),
     ):
         with pytest.raises(error):
             call()
-
-
-def test_parts_of_a_strided_array() -> None:
-    x = nest(X, pn.strided)
-    assert (x.offsets().tolist(), x.values().shape, x.layout) == ([0, 4, 4], (10,), pn.strided)
-    assert x.component_strides().tolist() == x.stride().tolist() == [[2, 1]] * 3
-    assert x.stride(2).tolist() == [1, 1, 1] and x.stride(0).tolist() == [0, 4, 4]
-    assert x.is_contiguous() and not nest(X, pn.strided, "transposed").is_contiguous()
-    with pytest.raises(LayoutError, match="jagged"):
-        x.lengths()
-    with pytest.raises(StructureError, match="dimension 1 is irregular"):
-        x.size(1)
 
 
 @EACH_LAYOUT
@@ -105,15 +92,6 @@ def test_hooks_and_retained_gradients(layout: Any) -> None:
     y.sum().backward()
     for found, number in ((seen[0], 1.0), (y.grad, 2.0), (x.grad, 6.0)):
         assert_same(found, [np.full(one.shape, number) for one in X])
-
-
-@EACH_LAYOUT
-def test_components_are_written_as_if_all_at_once(layout: Any) -> None:
-    x = pn.nested_array([[1.0], [2.0], [3.0], [4.0]], layout=layout)
-    x[1::2].copy_(x[0:2])
-    assert x.tolist() == [[1.0], [1.0], [3.0], [2.0]]
-    with pytest.raises(StructureError, match="component 2"):
-        nest(X, layout).copy_(nest([X[0], X[1], X[2][:1]]))
 
 
 def test_text() -> None:

@@ -105,17 +105,6 @@ def test_gradients_pass_a_change_of_dtype_and_layout(convert: Any, layout: Any, 
     assert not convert(half, pn.int8).requires_grad
 
 
-def test_copies_of_nested_and_of_dense_arrays(lay: Any) -> None:
-    for components, ragged in ((X, 1), (TURNED, 2)):
-        assert pn.contiguous(lay(components, ragged)).is_contiguous()
-    signed = [np.array([-0.0, np.nan]), np.array([])]
-    assert_same(pn.clone(lay(signed)), signed)
-    assert_same(lay(batch([(2, 3)] * 2)).to_dense(), np.stack(batch([(2, 3)] * 2)))
-    for copied in (pn.clone, pn.contiguous, pn.detach):
-        made: Any = copied(np.array([1.0, 2.0]))  # type: ignore[type-var]
-        assert type(made) is pn.Array and made.tolist() == [1.0, 2.0]
-
-
 SHAPES: list[tuple[Callable[[Any], Any], list[tuple[int, ...]]]] = [
     (lambda x: x.squeeze(), [(3, 2)]), (lambda x: x.squeeze(0), [(3, 1, 2)]), (lambda x: x.squeeze(-2), [(1, 3, 2)]),
     (lambda x: x.squeeze((0, 2)), [(3, 2)]), (lambda x: x.squeeze(()), [(1, 3, 1, 2)]),
