@@ -33,14 +33,6 @@ NO_FITTING_ARRAYS = [pn.ones(2, 7, 5), pn.nested_array([np.ones((7, 5)), np.ones
 NAMES = {"getitem": "index"}
 PARTS = {"reshape_as": "reshape", "multi_head_attention": "linear"}  # operators whose errors name a part of them
 PAIRED = [*PAIRS, "add", "sub", "mul", "div", "maximum", "minimum"]
-# A wrong parameter of each operator that has parameters beside its operands.
-PARAMETERS: dict[str, tuple[Any, ...]] = {
-    "clamp": ("a", "b"), "gelu": ("none at all",), "masked_fill": (1, 2), "cumsum": (7,), "dropout": (2.0,),
-    "add": (1, "a"), "sub": (1, "a"), "softmax": (7,), "sum": (7,), "transpose": (1, 7), "squeeze": (7,),
-    "argmax": (7,), "var": (7,), "flatten": (2, 1), "unsqueeze": (9,), "layer_norm": ("a",), "embedding": (1, 2),
-    "narrow": (7, 0, 1), "chunk": (0,), "split": (-1, 1), "permute": ((0, 0, 1),), "unflatten": (2, (3, 3)),
-    "cross_entropy": (1,), "linear": (pn.ones(3, 5),), "where": (1, 2), "to": ("nowhere",), "select": (1, 99),
-}  # fmt: skip
 
 
 def is_named(error: BaseException, name: str) -> bool:
@@ -69,14 +61,6 @@ def test_operands(every: bool) -> None:
                     if not any(is_named(error, name) for name in names):
                         wrong.append(f"{call} {kind}, argument {i}: {error}")
     assert not wrong, "\n".join(wrong)
-
-
-@pytest.mark.parametrize("layout", ARRAYS)
-def test_parameters(layout: str) -> None:
-    for name, arguments in PARAMETERS.items():
-        assert_refused(name, lambda: getattr(pn, name)(ARRAYS[layout](), *arguments))  # noqa: B023
-        if name in IN_PLACE:
-            assert_refused(f"{name}_", lambda: getattr(ARRAYS[layout](), f"{name}_")(*arguments))  # noqa: B023
 
 
 @pytest.mark.parametrize("layout", ARRAYS)

@@ -9,7 +9,7 @@ import pytest
 
 import pynested as pn
 
-from ..nests import assert_same, batch, nest, place
+from ..nests import assert_same, batch, nest
 from .test_views import bare, storage
 
 X = batch([(2, 4), (0, 4), (3, 4)])
@@ -37,28 +37,6 @@ def test_elements_move_across_the_ragged_dimension_of_one_component(shapes: Any,
     assert seen.layout is pn.jagged and storage(seen) is storage(array)
     seen.fill_(7.0)
     assert all((one.numpy() == 7).all() for one in array)
-
-
-@pytest.mark.parametrize(
-    ("shape", "ragged", "new"),
-    [
-        ((0, 4, 1), 1, (0, 4, 3)), ((0, 4, 1), 1, (0, 7)), ((4, 0, 1), 2, (2, 0, 5)), ((4, 0), 2, (4, 0, 2)),
-        ((0, 3), 1, (0, 0)), ((0, 2, 0), 1, (0, 9, 2)),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_no_elements_fill_every_shape_of_no_elements(
-    shape: tuple[int, ...], ragged: int, new: tuple[int, ...], layout: Any, placement: str
-) -> None:
-    x = place([np.zeros(shape)] * 2, layout, placement, ragged, grad=True)
-    sizes = [-1 if size == 0 and k < x.array.ndim - 1 and k == ragged - 1 else size for k, size in enumerate(new)]
-    result = x.array.reshape(2, *sizes)
-    assert_same(result.detach(), [np.zeros(new)] * 2)
-    assert result.layout is layout
-    result.sum().backward()
-    x.gradient()
-    if ragged == 1 or layout is pn.strided:
-        assert storage(x.array.detach().view(2, *sizes)) is storage(x.array)
 
 
 def test_expand_repeats_elements_in_a_view(lay: Any) -> None:

@@ -66,6 +66,7 @@ NESTED_VIEWS: dict[str, View] = {
     "unbind": lambda x: x.unbind()[2],
     "unbind, in two": lambda x: x.unbind()[2][1:],
     "narrow": lambda x: pn.narrow(x, 0, 1, 2),
+    "narrow, regular": lambda x: pn.narrow(x, 2, 1, 2),
     "slice, batch": lambda x: x[1:],
     "slice, reversed batch": lambda x: x[::-1],
     "slice, every other component": lambda x: x[::2],

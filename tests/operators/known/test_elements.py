@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import operator
 from typing import Any
@@ -150,22 +149,11 @@ def test_equal_is_exact(lay: Any, expected: bool, a: Any, b: Any) -> None:
     assert pn.equal(lay(left[:1]), np.array([right[0]])) is expected
 
 
-def test_allclose(lay: Any, layout: Any) -> None:
+def test_allclose_takes_numbers_and_records_nothing(lay: Any) -> None:
     x = batch([(2, 3), (0, 3), (4, 3)])
-    for i, j in ((0, 0), (2, 3)):
-        moved = [one.copy() for one in x]
-        moved[i][j, 2] += 0.5
-        assert not lay(x).allclose(nest(moved, layout)) and lay(x).allclose(nest(moved, layout), atol=0.6)
-    assert lay(x)[:0].allclose(lay(x)[:0]) and lay(x)[1:2].allclose(7.0) and pn.zeros(0).allclose(1)
+    assert lay(x)[1:2].allclose(7.0) and pn.zeros(0).allclose(1)
     ones = [np.ones((2, 3)), np.ones((1, 3))]
     assert pn.allclose(1.0, lay(ones)) and lay(ones).allclose(np.ones(3)) and not lay(ones).allclose(-(2**2000))
     assert lay([np.array([2.0**70])]).allclose(2**70) and lay([np.zeros(1)]).allclose(0, rtol=np.inf)
     tracked = lay(x).requires_grad_()
     assert tracked.allclose(tracked * 1.0) and tracked.grad is None
-
-
-@pytest.mark.parametrize("equal_nan", [False, True])
-def test_special_numbers_are_compared_as_by_numpy(equal_nan: bool) -> None:
-    for a, b in itertools.product([0.0, -0.0, 1.0, np.inf, -np.inf, np.nan, 1e308, -1e308], repeat=2):
-        with np.errstate(all="ignore"):
-            assert pn.array(a).allclose(b, equal_nan=equal_nan) is np.allclose(a, b, equal_nan=equal_nan)
