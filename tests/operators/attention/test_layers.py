@@ -9,28 +9,15 @@ import pytest
 
 import pynested as pn
 
+from ..error_inputs.attention import ATTENTION as GIVEN
+from ..error_inputs.attention import parameters
+
 HEADS = 2
 LAYOUTS = pytest.mark.parametrize("layout", [pn.jagged, pn.strided], ids=["jagged", "strided"])
 
 
 def numbers(*shape: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng([seed, *shape]).standard_normal(shape)
-
-
-GIVEN: dict[str, Any] = {
-    "in_proj_weight": numbers(12, 4),
-    "in_proj_bias": numbers(12),
-    "out_proj_weight": numbers(4, 4),
-    "out_proj_bias": numbers(4),
-}
-
-
-def parameters(*attentions: str) -> dict[str, Any]:
-    """Return the parameters of a layer: norms that change nothing but mean and variance, and the rest at random."""
-    p: dict[str, Any] = {"linear1.weight": numbers(6, 4), "linear1.bias": numbers(6), "linear2.weight": numbers(4, 6)}
-    for name in attentions:
-        p |= {f"{name}.{what.replace('out_proj_', 'out_proj.')}": one for what, one in GIVEN.items()}
-    return p | {f"norm{number + 1}.weight": np.ones(4) for number in range(len(attentions) + 1)}
 
 
 @LAYOUTS

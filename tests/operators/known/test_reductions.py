@@ -29,24 +29,6 @@ def test_elements_are_combined_by_python(lay: Any, name: str, dims: tuple[int, .
         assert got == PYTHON[name]([float(FULL[i][tuple(rest)]) for i, *rest in segment]), position
 
 
-@pytest.mark.parametrize("name", ["argmax", "argmin"])
-@pytest.mark.parametrize("shape", [(), (1,), (5,), (2, 3), (3, 1, 4), (2, 2, 2, 3)])
-@pytest.mark.parametrize("kind", [np.bool_, np.int8, np.uint8, np.int64, np.float16, np.float64])
-def test_the_position_among_all_elements(name: str, shape: tuple[int, ...], kind: Any) -> None:
-    of_numpy, of_ours, count = getattr(np, name), getattr(pn, name), math.prod(shape)
-    for step in range(3):
-        numbers = ((np.arange(count) * 7 + step) % 5).astype(kind).reshape(shape)  # with ties
-        for values in (numbers, numbers.T):  # in C order, whatever the memory
-            x = pn.array(values)
-            for found in (of_ours(x), getattr(x, name)(None), of_numpy(x, axis=None)):
-                assert (found.shape, found.dtype, found.item()) == ((), np.int64, of_numpy(values))
-            kept = of_ours(x, keepdim=True)
-            assert (kept.shape, kept.item()) == ((1,) * len(shape), of_numpy(values))
-    if kind is np.float64 and count > 3:
-        numbers.reshape(-1)[1:4] = np.nan, np.inf, np.nan  # the first NaN is the greatest, and the least
-        assert of_ours(pn.array(numbers)).item() == 1
-
-
 @pytest.mark.parametrize("correction", [0, 1, 0.5, 2, 3])
 @pytest.mark.parametrize("name", ROOTS)
 def test_variances_are_those_of_fractions(name: str, layout: Any, correction: float) -> None:
