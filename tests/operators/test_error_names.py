@@ -1,4 +1,4 @@
-"""An error names the operator that was called, not one that the operator is composed of."""
+"""An error names the operator that was called; each of its arrays is refused if it lies on another device."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import inspect
 import operator
 import re
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy as np
 import pytest
 
 import pynested as pn
-from pynested.backends.errors import PynestedError
+from pynested.backends.errors import DeviceError, PynestedError
 from pynested.spec.pairs import PAIRS
 
-from ..batches import Batch
-from ..nests import DENSE
-from ..support.methods import ARITHMETIC, COMPARISONS, IN_PLACE
+from ..batches import REGULAR, Batch, Call
+from ..calls import CALLS
+from ..nests import DENSE, Kind
 from ..support.samples import sample_arguments
 from .resources.samples import EVERY, samples
 
@@ -61,6 +62,28 @@ def test_operands(every: bool) -> None:
                     if not any(is_named(error, name) for name in names):
                         wrong.append(f"{call} {kind}, argument {i}: {error}")
     assert not wrong, "\n".join(wrong)
+
+
+def with_one_elsewhere(call: Call, kind: Kind, which: int | None) -> tuple[list[Any], dict[str, Any], int]:
+    """Return the arguments of a call, with array number ``which`` on another device, and the number of arrays."""
+    numbers = count()
+    batch = Batch(kind, (2, 2) if kind is DENSE else (2, 0, 3))
+    made = sample_arguments(call, batch, change=lambda x: x.to("plain") if next(numbers) == which else x)
+    return *made, next(numbers)
+
+
+@pytest.mark.parametrize("kind", [DENSE, *REGULAR], ids=str)
+def test_no_operand_lies_on_another_device(kind: Kind) -> None:
+    """The device "plain" computes as the CPU does, so that nothing but a check can refuse its arrays."""
+    for call in CALLS:
+        # the first reads a shape only, and the second copies from any device
+        if kind not in call.forms or call.op in ("reshape_as", "nested_array"):
+            continue
+        total = with_one_elsewhere(call, kind, None)[2]
+        for which in range(total if total > 1 else 0):
+            given, keywords, _ = with_one_elsewhere(call, kind, which)
+            with pytest.raises(DeviceError, match=f"^{NAMES.get(call.op, call.op)}"):
+                call.function(*given, **keywords)
 
 
 @pytest.mark.parametrize("layout", ARRAYS)

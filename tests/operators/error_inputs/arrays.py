@@ -98,6 +98,14 @@ ALWAYS: list[ErrorInput] = [
     *[(lambda nest, name=name: getattr(pn.ones(1), name)(nest([x[:, 0] for x in X])), StructureError,
        f"{name}: the result is nested and cannot be written into a dense array") for name in ("add_", "clamp_")],
     (lambda nest: nest(X).add_(), ArgumentError, "add_: 'other' is not given"),
+    *[(lambda nest, call=call: call(nest(X), nest(X).to("plain")), DeviceError, text) for call, text in (
+        (lambda x, y: x.copy_(y), "copy_"), (lambda x, y: x.add_(y), "add"),
+        (lambda x, y: setitem(x, ALL, y), "assignment"),
+        (lambda x, y: setitem(x, (ALL, slice(None, None, -1)), y), "assignment"),
+        (lambda x, y: x.masked_fill_(y > 0, 0.5), "masked_fill"),
+        (lambda x, y: x.to_padded_array(0.0, out=y.to_padded_array(0.0)), "to_padded_array"),
+        (lambda x, y: pn.map_components(pn.mul, x, y), "mul"),
+        (lambda x, y: pn.elementwise("product", pn.mul, x, y), "different devices"))],
     # other functions
     (lambda nest: wants_grad(nest(X)).register_hook(3), ArgumentError, "not an int"),
     (lambda nest: setattr(nest(INTS), "requires_grad", True), DTypeError, "only floating point"),
