@@ -66,12 +66,3 @@ def _strided(dtype: np.dtype[Any], shapes: Sequence[tuple[int, int]], apart: boo
     strides = np.stack([np.ones(len(sizes), int), sizes[:, 0]], 1) if apart else None
     made = pn.nested_array_from_strided(pn.from_numpy(flat), sizes, strides)
     return Drawn(made, components, "apart" if apart else "packed")
-
-
-def assert_same(found: Any, expected: Sequence[Numbers]) -> None:
-    """Hold a nested array against components: shapes, dtypes and every bit."""
-    parts = found.unbind()
-    assert len(parts) == len(expected)
-    for part, one in zip(parts, expected, strict=True):
-        assert part.shape == one.shape and part.dtype == one.dtype
-        assert part.numpy().tobytes() == np.ascontiguousarray(one).tobytes()

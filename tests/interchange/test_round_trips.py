@@ -14,7 +14,8 @@ from hypothesis import given, settings
 import pynested as pn
 from pynested.backends.errors import ExchangeError
 
-from .drawn import Drawn, arrays, assert_same
+from ..nests import assert_same
+from .drawn import Drawn, arrays
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from typing import Any
 
 import numpy as np
@@ -83,17 +81,6 @@ def test_gradients_that_do_not_fit(layout: Any) -> None:
         nest([np.array([1, 2])], layout).requires_grad_()
 
 
-@EACH_LAYOUT
-def test_hooks_and_retained_gradients(layout: Any) -> None:
-    x = nest(X, layout, "holes").detach().requires_grad_()
-    y, seen = x * 3.0, []
-    y.retain_grad()
-    y.register_hook(lambda g: seen.append(g) or nest([2 * np.ones(one.shape) for one in X]))
-    y.sum().backward()
-    for found, number in ((seen[0], 1.0), (y.grad, 2.0), (x.grad, 6.0)):
-        assert_same(found, [np.full(one.shape, number) for one in X])
-
-
 def test_text() -> None:
     text = repr(pn.nested_array([[1, 2], [3]]))
     assert text.startswith("nested_array([\n  array([1, 2]),\n  array([3]),\n], shape=(2, j")
@@ -121,14 +108,3 @@ def test_protocols(layout: Any) -> None:
             call()
     equal = batch([(2, 2)] * 2)
     assert np.array_equal(np.asarray(nest(equal, layout, "transposed")), np.stack(equal))
-
-
-@EACH_LAYOUT
-@pytest.mark.parametrize("placement", PLACEMENTS)
-def test_copies(layout: Any, placement: str) -> None:
-    x = nest(X, layout, placement)
-    for again in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x)):
-        assert_same(again, X)
-        assert again.layout is layout and not np.shares_memory(again.data.data, x.data.data)
-    leaf = copy.deepcopy(x.detach().requires_grad_())
-    assert leaf.requires_grad and leaf.is_leaf

@@ -71,7 +71,7 @@ SHAPES: list[tuple[Callable[[Any], Any], list[tuple[int, ...]]]] = [
     (lambda x: x.squeeze((0, 2)), [(3, 2)]), (lambda x: x.squeeze(()), [(1, 3, 1, 2)]),
     (lambda x: x.flatten(), [(6,)]), (lambda x: x.flatten(1), [(1, 6)]), (lambda x: x.flatten(0, 1), [(3, 1, 2)]),
     (lambda x: x.flatten(-2, 3), [(1, 3, 2)]), (lambda x: x.flatten(1, 1), [(1, 3, 1, 2)]),
-    (lambda x: x.sum().flatten(), [(1,)]),
+    (lambda x: x.sum().flatten(), [(1,)]), (lambda x: pn.stack([x], 1), [(1, 1, 3, 1, 2)]),
     (lambda x: x.chunk(2, 1), [(1, 2, 1, 2), (1, 1, 1, 2)]), (lambda x: x.chunk(5, 3), [(1, 3, 1, 1)] * 2),
     (lambda x: pn.arange(7).chunk(5), [(2,), (2,), (2,), (1,)]), (lambda x: x[:0].chunk(3), [(0, 3, 1, 2)] * 3),
     (lambda x: x.split(2, 1), [(1, 2, 1, 2), (1, 1, 1, 2)]), (lambda x: x[:0].split(3), [(0, 3, 1, 2)]),
