@@ -19,6 +19,7 @@ from pynested.spec.pairs import PAIRS
 from ..batches import REGULAR, Batch, Call
 from ..calls import CALLS
 from ..nests import DENSE, Kind
+from ..support.methods import ARITHMETIC, COMPARISONS, IN_PLACE
 from ..support.samples import sample_arguments
 from .resources.samples import EVERY, samples
 

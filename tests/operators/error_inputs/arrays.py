@@ -67,7 +67,7 @@ ALWAYS: list[ErrorInput] = [
     (lambda nest: pn.to_padded_array(nest(X), 0.0, out=pn.zeros(3, 2, 2)), ShapeError, "to_padded_array: out has"),
     (lambda nest: pn.to_padded_array(x := wants_grad(nest(X)), 0.0, out=x.detach().to_padded_array(0.0)), GradientError,
      "out= cannot be"),
-    (lambda nest: nest(X).to_padded_array(), ArgumentError, "'padding' is not given"),
+    (lambda nest: nest(X).to_padded_array(), ArgumentError, "'padding' is missing"),
     *[(lambda nest, args=args: nest(X).to(*args), kind, text) for args, kind, text in (
         ((np.complex128,), DTypeError, "complex128"), (("nowhere",), DTypeError, "Devices are 'cpu'"),
         ((None,), DTypeError, "to: None is neither a dtype nor a device"),
@@ -97,7 +97,7 @@ ALWAYS: list[ErrorInput] = [
     (lambda nest: setitem(nest(INTS), ..., 0.5), DTypeError, "int8"),
     *[(lambda nest, name=name: getattr(pn.ones(1), name)(nest([x[:, 0] for x in X])), StructureError,
        f"{name}: the result is nested and cannot be written into a dense array") for name in ("add_", "clamp_")],
-    (lambda nest: nest(X).add_(), ArgumentError, "add_: 'other' is not given"),
+    (lambda nest: nest(X).add_(), ArgumentError, "add_: 'other' is missing"),
     *[(lambda nest, call=call: call(nest(X), nest(X).to("plain")), DeviceError, text) for call, text in (
         (lambda x, y: x.copy_(y), "copy_"), (lambda x, y: x.add_(y), "add"),
         (lambda x, y: setitem(x, ALL, y), "assignment"),
@@ -189,7 +189,7 @@ DENSE: list[ErrorInput] = [
     (lambda: pn.zeros(2, device=[]), DeviceError, "no allocator"),
     (lambda: pn.arange(0, 1, 0), ArgumentError, "the step not 0"),
     (lambda: pn.arange("a"), ArgumentError, "a limit must be a number, not 'a'"),
-    (lambda: pn.arange(), ArgumentError, "'start' is not given"),
+    (lambda: pn.arange(), ArgumentError, "'start' is missing"),
     *[(lambda seed=seed: pn.manual_seed(seed), ArgumentError, repr(seed)) for seed in ("a", -1)],
     *[(lambda x=x, name=name, args=args: getattr(pn, name)(x, *args), kind, f"{name}: ")
       for x in SMALL for name, args, kind in (

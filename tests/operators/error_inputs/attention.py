@@ -134,11 +134,6 @@ def mask_of(mod: Any) -> Any:
     return pn.create_nested_block_mask(mod, Q, K)
 
 
-def called_twice() -> None:
-    factors = iter((1.0, 1.0, 2.0, 2.0))
-    flex(Q.detach().requires_grad_(), K, K, lambda s, b, h, i, j: s * next(factors)).sum().backward()
-
-
 DENSE: list[ErrorInput] = [
     (lambda: attend(MATRICES, MATRICES[..., :2, :], MATRICES), ShapeError, "key and value have 2 and 3 rows"),
     (lambda: attend(pn.zeros(3), MATRICES, MATRICES), ShapeError, "query has shape (3,); it must be a matrix at least"),
@@ -170,7 +165,6 @@ DENSE: list[ErrorInput] = [
         (lambda s, b, h, i, j: s.numpy(), ArgumentError, "returned a ndarray"),
         (causal, ArgumentError, "must be a function of (score, b, h, q_idx, kv_idx)"))],
     (lambda: flex(X, X, X, lambda s, b, h, i, j: s + pn.array(1.0, device="emulated")), DeviceError, "'emulated'"),
-    (called_twice, GradientError, "checkpoint of flex_attention: called again"),
     *[(lambda join=join: join(causal, 3), ArgumentError, "each argument must be a function, not 3")
       for join in (pn.and_masks, pn.or_masks)],
     (lambda: pn.create_block_mask(lambda s, b, h, i, j: i >= j, 1, 1, 2, 2), ArgumentError, "mask_mod must be a func"),

@@ -43,7 +43,7 @@ def calls(table: list[tuple[str, Any, type[Exception], str]], x: Any) -> list[Er
 ALWAYS: list[ErrorInput] = [
     *calls([
         ("transpose", (0, 1), DimensionError, "transpose: dimension 0 is the batch"),
-        ("transpose", (), TypeError, "transpose: 'dim0' is not given, and 'dim1' is not given"),
+        ("transpose", (), TypeError, "transpose: 'dim0' is missing, and 'dim1' is missing"),
         ("unsqueeze", (0,), DimensionError, "unsqueeze: dimension 0 is the batch"),
         ("unflatten", (1, (1, -1)), DimensionError, "unflatten: dimension 1 is irregular"),
         *[("unflatten", (2, sizes), ShapeError, "unflatten: ") for sizes in ((-1, -1), (-1, 3), (2, -2))],
@@ -147,7 +147,7 @@ DENSE: list[ErrorInput] = [
     (lambda: BY_COLUMNS.reshape(2, 8), ShapeError, "reshape: shape (2, 8) has no place for the ragged dimension 2"),
     *[(lambda name=name, args=args: getattr(M, name)(*args), kind, text) for name, args, kind, text in (
         ("reshape", (4,), ShapeError, "6 elements, which do not fill"), ("reshape", (-1, -1), ShapeError, "one -1"),
-        ("permute", ((0, 0),), DimensionError, "permute"), ("transpose", (), TypeError, "'dim0' is not given, and"),
+        ("permute", ((0, 0),), DimensionError, "permute"), ("transpose", (), TypeError, "'dim0' is missing, and"),
         ("squeeze", (1,), ShapeError, "squeeze: dimension 1 has size 3"),
         ("broadcast_to", ((3, 3),), ShapeError, "broadcast_to: shapes (2, 3) and (3, 3) do not broadcast"),
         *[("expand", shape, ShapeError, "broadcast_to: ") for shape in ((-1, 2, 3), (2, -2), (1, 3), (3,))],
