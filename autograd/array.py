@@ -16,6 +16,7 @@ import numpy as np
 from pynested.backends import get_backend
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, DTypeError, GradientError, named_type
+from pynested.backends.events import emit, listening
 from pynested.backends.host import as_bare, writable
 from pynested.backends.sharing import came_in, same_memory
 from pynested.backends.storage import Storage
@@ -224,6 +225,8 @@ class Array(ArrayMethods["Array"], ArrayProtocols):
 
     def accumulate(self, cotangent: Array) -> None:
         """Add ``cotangent`` to ``grad``, in place unless the sum itself is to be differentiated."""
+        if listening.count:
+            emit("accumulate", self.device, leaf=self, cotangent=cotangent)
         with _one_at_a_time:
             if self._grad is None:
                 self._grad = cotangent

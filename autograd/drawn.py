@@ -6,13 +6,12 @@ the same on every device.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from pynested.backends import allocate
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError
 
@@ -21,7 +20,7 @@ from .arguments.canonical import canonical_dtype, numpy_array
 from .arguments.shapes import canonical_int
 from .array import Array
 from .call_errors import check_flags
-from .create import array, finished, kind_of, sizes_of
+from .create import array, empty, finished, kind_of, sizes_of
 from .default_device import chosen_device
 from .dispatch import operator
 from .numbers import check_fits, in_words
@@ -55,9 +54,7 @@ def rand(
 
 def uniform(name: str, shape: tuple[Any, ...], dtype: DTypeLike | None, device: str | None, generator: Any) -> Array:
     """`rand` for the function ``name``."""
-    kind = _floating(name, dtype, device)
-    below_one = float(np.nextafter(kind.type(1), kind.type(0)))  # a narrower dtype would round some of them to 1
-    return _drawn(random.default(generator).random, sizes_of(name, shape), kind, device, below_one)
+    return _new(name, shape, dtype, device).uniform_(0.0, 1.0, generator)
 
 
 @operator
@@ -86,32 +83,16 @@ def randn(
 
 def normal(name: str, shape: tuple[Any, ...], dtype: DTypeLike | None, device: str | None, generator: Any) -> Array:
     """`randn` for the function ``name``."""
-    kind = _floating(name, dtype, device)
-    return _drawn(random.default(generator).standard_normal, sizes_of(name, shape), kind, device)
+    return _new(name, shape, dtype, device).normal_(0.0, 1.0, generator)
 
 
-def _drawn(
-    draw: Callable[..., Any],
-    sizes: tuple[int, ...],
-    kind: np.dtype[Any],
-    device: str | None,
-    most: float | None = None,
-) -> Array:
-    """Numbers of float64, drawn where the array will lie if it can hold them, and otherwise made ``kind``."""
+def _new(name: str, shape: tuple[Any, ...], dtype: DTypeLike | None, device: str | None) -> Array:
+    """Return an array of a floating dtype whose values are arbitrary."""
     place = chosen_device(device)
-    if place != "cpu" or kind != np.float64:
-        drawn = draw(sizes)
-        return array(drawn if most is None else np.minimum(drawn, most), dtype=kind, device=place)
-    made = Array(allocate(place, sizes, kind), place)
-    draw(out=made.data)
-    return made
-
-
-def _floating(name: str, dtype: Any, device: str | None) -> np.dtype[Any]:
-    kind = kind_of(dtype, chosen_device(device))
+    kind = kind_of(dtype, place)
     if not is_float(kind):
         raise DTypeError(f"{name}: random real numbers need a floating point dtype, not {kind}.")
-    return kind
+    return empty(sizes_of(name, shape), dtype=kind, device=place)
 
 
 @operator

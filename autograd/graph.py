@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import Any
 
 from pynested.backends.errors import GradientError
+from pynested.backends.events import emit_around, listening
 
 from .hooks import hooked
 from .nan_check import pull as pull_checked
@@ -55,10 +56,12 @@ def pull_back(
             found[line] = cotangent
         if needed is not None and needed.isdisjoint(line.sources):
             continue
-        if line.stack is None:
-            line.rule.pull(line, cotangent, pending, needed)
-        else:
+        if line.stack is not None:
             pull_checked(line, line.stack, cotangent, pending, needed)
+        elif listening.count:
+            emit_around("vjp", line.name, line.rule.pull, line, cotangent, pending, needed)
+        else:
+            line.rule.pull(line, cotangent, pending, needed)
         if not keep:
             line.free()
     cotangents.update(found)
@@ -106,7 +109,11 @@ def boundary(ends: Iterable[Any], since: int) -> list[Any]:
 def push_forward(tangents: dict[Any, Any], ends: Sequence[Any], since: int = 0) -> list[Any]:
     """Read the tape downwards from line ``since``: push ``tangents``, by node, to ``ends``; None where none arrives."""
     for line in sorted(nodes_between(ends, tangents, since).difference(tangents), key=_number):
-        pushed = line.rule.push(line, [tangents.get(source) for source in line.sources])
+        arrived = [tangents.get(source) for source in line.sources]
+        if listening.count:
+            pushed = emit_around("jvp", line.name, line.rule.push, line, arrived)
+        else:
+            pushed = line.rule.push(line, arrived)
         if pushed is None:
             continue
         if line.parts == 0 and (pushed.shape != line.shape or pushed.dtype != line.dtype):

@@ -6,6 +6,7 @@ import gc
 import weakref
 from typing import Any
 
+from .events import emit, listening
 from .host import address
 
 
@@ -31,6 +32,8 @@ class Storage:
         self.device = device
         self.version = 0
         self.linked: tuple[weakref.ref[Storage], ...] | None = None
+        if listening.count:
+            emit("allocate", device, storage=self)
 
     @property
     def data_ptr(self) -> int:
@@ -44,15 +47,12 @@ class Storage:
             other = link()
             if other is not None:
                 other.version += 1
+        if listening.count:
+            emit("write", self.device, storage=self)
 
     def holders(self) -> list[Any]:
         """The arrays that share it, saved ones and stand-ins among them: a search through all objects, to look on."""
         return [one for one in gc.get_referrers(self) if hasattr(one, "storage")]
-
-    @staticmethod
-    def living() -> list[Storage]:
-        """All storages that there are: a search through all objects, to look on."""
-        return [one for one in gc.get_objects() if type(one) is Storage]
 
     def __repr__(self) -> str:
         return f"Storage(device={self.device!r}, version={self.version}, data={type(self.data).__name__})"

@@ -102,21 +102,21 @@ __all__ = [
     "float32", "float64", "from_arrow", "from_awkward", "from_csr", "from_dlpack", "from_jax", "from_numpy",
     "from_pandas", "from_tensorflow", "from_torch", "full", "full_like", "get_default_device", "get_default_dtype",
     "grad", "gradcheck", "hessian", "hvp", "int16", "int32", "int64", "int8", "is_grad_enabled", "jacobian", "jagged",
-    "jvp", "kernel", "leak_check", "load", "manual_seed", "map_components", "memory", "no_grad", "normal_", "ones",
+    "jvp", "kernel", "load", "manual_seed", "map_components", "memory", "no_grad", "normal_", "ones",
     "ones_like", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "save", "set_default_device",
     "set_default_dtype", "strided", "tape", "timeline", "to_arrow", "to_awkward", "to_csr", "to_jax", "to_numpy",
     "to_pandas", "to_tensorflow", "to_torch", "trace", "training", "uint8", "uniform_", "vjp", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += _operators.__all__
 _MODULES = {  # imported when one of these names is first asked for
-    "compile": "graph.compiling", "dispatch_table": "timelines", "leak_check": "timelines", "memory": "timelines",
-    "pictures": "pictures", "timeline": "timelines", "trace": "graph.tracing",
+    "compile": "graph.compiling", "dispatch_table": "profiling", "memory": "profiling",
+    "pictures": "pictures", "timeline": "profiling", "trace": "graph.tracing",
 }  # fmt: skip
 if _TYPE_CHECKING:
     from . import pictures as pictures
     from .graph.compiling import compile
     from .graph.tracing import trace
-    from .timelines import dispatch_table, leak_check, memory, timeline
+    from .profiling import dispatch_table, memory, timeline
 else:
 
     def __getattr__(name: str) -> _Any:

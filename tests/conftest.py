@@ -49,7 +49,6 @@ THOROUGH = {
     "operators/resources": "garbage neighbours warnings",
     "ragged": "structure_views",
     "spec": "bounds bounds_fuzz check designed generator gradients reader vector_schema vectors",
-    "timelines": "dispatch memory",
     "repository": "optimised pages pytest_plugin shared_memory transformer",
 }
 

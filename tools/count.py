@@ -30,7 +30,7 @@ AREAS = {
     "services": Area(
         8_200,
         (
-            *("pynested/graph/", "pynested/timelines/", "pynested/profiling/", "pynested/pictures/"),
+            *("pynested/graph/", "pynested/profiling/", "pynested/pictures/"),
             *("pynested/training/", "pynested/notebook.py", "pynested/html_repr.py"),
             *("pynested/conformance/site/", "pynested/conformance/report_html/"),
             *("benchmarks/", "docs/", "notebooks/", "examples/", "tools/", "noxfile.py"),

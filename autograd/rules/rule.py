@@ -11,6 +11,7 @@ import numpy as np
 from pynested.backends import get_backend, register_kernel
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import DeviceError, GradientError
+from pynested.backends.events import ObservedBackend, emit_around, listening
 
 from ..array import Array, raw
 from ..dispatch import operator
@@ -24,12 +25,21 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 RULES: dict[str, Rule] = {}
 
 
-@cache
 def bound(verb: Verb, device: str) -> Callable[..., Any]:
     """What computes on ``device``: the backend's verb of that name, or a function of the backend and the arrays."""
-    backend = get_backend(device)
-    function: Callable[..., Any] = getattr(backend, verb) if isinstance(verb, str) else partial(verb, backend)
-    return function
+    if listening.count:
+        return _of_backend(verb, ObservedBackend(get_backend(device)))
+    return bound_once(verb, device)
+
+
+@cache
+def bound_once(verb: Verb, device: str) -> Callable[..., Any]:
+    """Return `bound` of a device that nobody listens to."""
+    return _of_backend(verb, get_backend(device))
+
+
+def _of_backend(verb: Verb, backend: Any) -> Callable[..., Any]:
+    return getattr(backend, verb) if isinstance(verb, str) else partial(verb, backend)
 
 
 @operator
@@ -53,10 +63,10 @@ def kernel(verb: str, *, device: str) -> Callable[[Function], Function]:
 
     def register(function: Function) -> Function:
         register_kernel(verb, device, function)
-        bound.cache_clear()
+        bound_once.cache_clear()
         for rule in RULES.values():
             if rule.verb == verb:
-                rule.compute = bound(verb, "cpu")
+                rule.compute = bound_once(verb, "cpu")
         return function
 
     return register
@@ -101,7 +111,7 @@ class Rule:
     def __init__(self, name: str, verb: Verb, arity: int, saves: str, samples: Samples) -> None:
         self.name = name
         self.verb = verb
-        self.compute = bound(verb, "cpu")
+        self.compute = bound_once(verb, "cpu")
         self.arity = arity
         self.saves_output = "y" in saves
         self.saved_inputs = tuple("abcdef"[i] in saves for i in range(arity))
@@ -118,7 +128,12 @@ class Rule:
     def __call__(self, *arguments: Any) -> Any: ...
     def __call__(self, *arguments: Any) -> Any:
         """Compute on the arrays, which come first; recorded if they are `Array` and one of them wants a gradient."""
-        return self.apply(arguments[: self.arity], arguments[self.arity :])
+        apply = self.apply_observed if listening.count else self.apply
+        return apply(arguments[: self.arity], arguments[self.arity :])
+
+    def apply_observed(self, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
+        """`apply`, with an event."""
+        return emit_around("primitive", self.name, self.apply, arrays, static)
 
     def apply(self, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
         """Compute, wrap, and write a line if a gradient is wanted; bare arrays only compute."""
@@ -135,7 +150,10 @@ class Rule:
                 device = array.storage.device
             elif array.storage.device != device:
                 same_device(self.name, arrays)
-        compute = self.compute if device is None or device == "cpu" else bound(self.verb, device)
+        if listening.count or not (device is None or device == "cpu"):
+            compute = bound(self.verb, device or "cpu")
+        else:
+            compute = self.compute
         try:
             output = compute(*datas, *static)
         except OverflowError:  # a Python integer that the dtype of the array cannot hold

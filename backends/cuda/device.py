@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..errors import DeviceError
+from ..events import emit_around, listening
 from ..memory import INSTEAD
 from ..segments import Segments
 from .checks import Triple, check_arguments, checked_shape
@@ -84,7 +85,10 @@ class Device:
         """Run the kernel ``name`` of ``file`` over ``grid`` blocks of ``block`` threads, all of it checked first."""
         blocks, threads = checked_shape(name, grid, block, shared)
         check_arguments(name, signature(self.launcher.kernels, file, name), args, self.xp.ndarray)
-        self.launcher.run(file, name, blocks, threads, args, shared)
+        if listening.count:
+            emit_around("launch", name, self.launcher.run, file, name, blocks, threads, args, shared)
+        else:
+            self.launcher.run(file, name, blocks, threads, args, shared)
 
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
         """A new array whose contents are arbitrary."""

@@ -77,6 +77,8 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     (array([2, 3]), array([4]))
     """
     if type(self) is not NestedArray:
+        if type(index) is int and type(self) is Array and _is_row(self, index):
+            return select(self, 0, index)
         return of_dense(as_array("index", self), index)
     first = first_entry(index)
     if not is_array(first):
@@ -91,6 +93,11 @@ def getitem(self: Operand, index: Index) -> NestedArray | Array:
     rest = tuple(_expanded((slice(None), *index[1:]), self.ndim)) if isinstance(index, tuple) else ()
     chosen = components_at(self, places("a batch of components", entry_array(first, self.data), len(self)))
     return _indexed(chosen, rest) if rest else chosen
+
+
+def _is_row(x: Array, index: int) -> bool:
+    shape = x.data.shape
+    return bool(shape) and -shape[0] <= index < shape[0]
 
 
 def _indexed(x: NestedArray, index: Any) -> NestedArray | Array:

@@ -25,7 +25,7 @@ FLOORS = {
     "pynested.interchange": 4,
     "pynested.notebook": 4,
     "pynested.pictures": 4,
-    "pynested.timelines": 4,
+    "pynested.profiling": 4,
     "pynested.training": 4,
     "pynested.cli": 4,
     "pynested.pytest_plugin": 4,

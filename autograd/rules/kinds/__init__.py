@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pynested.backends import get_backend
+from pynested.backends.events import listening
 
 from ...array import Array
 from ...tape import Line, state
@@ -67,7 +68,8 @@ class Variadic(Linear):
 
     def __call__(self, *arguments: Any) -> Any:
         """Apply to the arrays of the first argument."""
-        return self.apply(tuple(arguments[0]), arguments[1:])
+        apply = self.apply_observed if listening.count else self.apply
+        return apply(tuple(arguments[0]), arguments[1:])
 
 
 class Several(Linear):
@@ -75,7 +77,8 @@ class Several(Linear):
 
     def __call__(self, *arguments: Any) -> Any:
         """The outputs, as a tuple."""
-        return self.apply(arguments[:1], arguments[1:])
+        apply = self.apply_observed if listening.count else self.apply
+        return apply(arguments[:1], arguments[1:])
 
 
 class Multilinear(Rule):

@@ -35,7 +35,7 @@ _INSTEAD = {
 def overwrite(self: Array, function: Callable[..., Array], *arguments: Any, **options: Any) -> None:
     """Write the result of the operator ``function`` into the array itself."""
     name = function.__name__
-    _refuse(self, name, arguments)
+    refuse_write(self, name, arguments)
     plain = [x.detach() if type(x) is Array else x for x in arguments]
     result: Any = function(self.detach(), *plain, **options)
     if type(result) is not Array:
@@ -46,7 +46,7 @@ def overwrite(self: Array, function: Callable[..., Array], *arguments: Any, **op
 def write(self: Array, name: str, value: Any) -> None:
     """Write ``value``, which broadcasts, into the array itself."""
     given = written_value(name, value, self)
-    _refuse(self, name, (given,))
+    refuse_write(self, name, (given,))
     _store(self, name, given)
 
 
@@ -57,7 +57,7 @@ def assign(self: Array, index: Any, value: Any) -> None:
         write(getitem(self, index), "assignment", value)
         return
     given = written_value("assignment", value, self)
-    _refuse(self, "assignment", (given,))
+    refuse_write(self, "assignment", (given,))
     xp = get_backend(self.device).xp
     counted = Array(xp.arange(self.numel(), dtype=np.int64).reshape(self.shape), self.device)
     write_at("assignment", self, getitem(counted, index), given)
@@ -144,7 +144,8 @@ def refuse_recorded(self: Any, values: Array, name: str, arguments: tuple[Any, .
         raise unrecorded(name, "this array is a view, made inside no_grad, of one that requires grad")
 
 
-def _refuse(self: Array, name: str, arguments: tuple[Any, ...]) -> None:
+def refuse_write(self: Array, name: str, arguments: tuple[Any, ...]) -> None:
+    """Refuse to write into ``self`` while recording what must not change, and into memory that is read-only."""
     refuse_recorded(self, self, name, arguments)
     if self.guard == READ_ONLY or written_to(self.data) is None:
         raise GradientError(

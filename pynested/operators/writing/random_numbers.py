@@ -7,17 +7,22 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pynested.autograd import Array
+from pynested.autograd import Array, random
 from pynested.autograd.dispatch import operator
 from pynested.autograd.numbers import canonical_real, in_words, scalar
+from pynested.autograd.rules.devices import converted
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, named_type
-from pynested.construct.likeness import rand_like, randn_like
+from pynested.backends.events import emit_around, listening
+from pynested.backends.host import written_to
+from pynested.backends.memory import empty
+from pynested.construct.likeness import empty_like
 from pynested.nested.array import NestedArray
-from pynested.operators.conversion import to
 
 from . import write
+from .of_dense import refuse_write
 
 Target = TypeVar("Target", Array, NestedArray)
 
@@ -62,11 +67,16 @@ def uniform_(self: Target, low: float = 0.0, high: float = 1.0, generator: np.ra
     first, last = _parameters("uniform_", self, low=low, high=high)
     if first > last:
         raise ArgumentError(f"uniform_: low is {in_words(low)} and high is {in_words(high)}. Give the lower one first.")
-    end = scalar("uniform_", last, self.dtype)
-    most = np.nextafter(end, scalar("uniform_", first, self.dtype)).item()  # rounding could reach the end itself
-    return _write(
-        self, "uniform_", rand_like, lambda drawn: (first + drawn * (last - first)).clamp(max=most), generator
-    )
+    number = self.dtype.type
+    most = np.nextafter(number(last), number(first)).item()  # rounding could reach the end itself
+
+    def transform(numbers: NDArray[Any]) -> None:
+        if (first, last) != (0, 1):
+            numbers *= last - first
+            numbers += first
+        np.minimum(numbers, most, out=numbers)
+
+    return _fill(self, "uniform_", random.default(generator).random, transform)
 
 
 @operator
@@ -108,7 +118,13 @@ def normal_(self: Target, mean: float = 0.0, std: float = 1.0, generator: np.ran
     center, scale = _parameters("normal_", self, mean=mean, std=std)
     if scale < 0:
         raise ArgumentError(f"normal_: std must be 0 or more, not {in_words(std)}.")
-    return _write(self, "normal_", randn_like, lambda drawn: center + drawn * scale, generator)
+
+    def transform(numbers: NDArray[Any]) -> None:
+        if (center, scale) != (0, 1):
+            numbers *= scale
+            numbers += center
+
+    return _fill(self, "normal_", random.default(generator).standard_normal, transform)
 
 
 def _parameters(name: str, x: Any, **numbers: float) -> list[float]:
@@ -125,7 +141,22 @@ def _parameters(name: str, x: Any, **numbers: float) -> list[float]:
     return given
 
 
-def _write(x: Target, name: str, draw: Any, place: Callable[[Any], Any], generator: Any) -> Target:
-    """Draw in float64, as `rand` and `randn` do, round once, and write."""
-    drawn = draw(x.detach(), dtype=np.float64, generator=generator)
-    return write(x, name.rstrip("_"), to(place(drawn), x.dtype))
+def _fill(x: Target, name: str, draw: Callable[..., Any], transform: Callable[[NDArray[Any]], None]) -> Target:
+    """Draw in float64, transform in place, round once, and write; where possible in the memory of ``x`` itself."""
+    if isinstance(x, NestedArray):
+        packed = empty_like(x.detach())
+        _fill(packed.data, name, draw, transform)
+        return write(x, name.rstrip("_"), packed)
+    is_direct = x.device == "cpu" and x.dtype == np.float64 and x.is_contiguous()
+    refuse_write(x, name.rstrip("_"), ())
+    numbers = written_to(x.data) if is_direct else empty(x.shape, np.float64)
+    if listening.count:
+        emit_around("kernel", name, draw, out=numbers)
+    else:
+        draw(out=numbers)
+    with np.errstate(all="ignore"):
+        transform(numbers)
+    if is_direct:
+        x.storage.wrote()
+        return x
+    return write(x, name.rstrip("_"), converted(Array(numbers), x.device, x.dtype))

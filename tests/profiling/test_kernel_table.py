@@ -1,0 +1,102 @@
+"""Which kernels a call runs, which function computes them on each device, and how another function takes its place."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pynested as pn
+from pynested.autograd.rules.rule import RULES
+from pynested.backends import get_backend
+from pynested.backends import numpy as cpu
+from pynested.backends.errors import ArgumentError, DeviceError
+from pynested.profiling.function_location import function_location
+from pynested.profiling.kernel_table import kernel_location
+
+
+def ragged(**options: Any) -> pn.NestedArray:
+    return pn.nested_array([[1.0, 2.0], [3.0]], **options)
+
+
+@pytest.mark.parametrize(
+    ("operand", "kernel"),
+    [(ragged(layout=pn.jagged), "segment_softmax"), (ragged(), "segment_softmax"), (pn.ones(2, 3), "softmax_last")],
+)
+def test_the_layout_decides_which_kernel_runs(operand: Any, kernel: str, root: Path) -> None:
+    table = pn.dispatch_table(pn.softmax, operand, dim=-1)
+    assert list(table.kernels) == [kernel] and set(table.kernels[kernel]) >= {"cpu", "cuda", "emulated", "plain"}
+    for device, place in table.kernels[kernel].items():
+        assert place.line is not None, device
+        lines = (root / place.file).read_text(encoding="utf-8").splitlines()
+        assert f"def {kernel}(" in "".join(lines[place.line - 1 : place.line + 1])
+        assert f"{place.file}:{place.line}" in str(table)
+
+
+def test_a_device_without_a_kernel_uses_its_array_module() -> None:
+    names = {device: kernel_location("add", device).name for device in ("cpu", "plain", "emulated", "cuda")}
+    assert names == {"cpu": "numpy.add", "plain": "numpy.add", "emulated": "numpy.add", "cuda": "cupy.add"}
+
+
+def test_functions_of_any_sort_have_a_name() -> None:
+    names = ["numpy.add", "numpy.divmod", "builtins.len", "numpy.random._generator.Generator.random"]
+    functions: list[Any] = [np.add, np.divmod, len, np.random.default_rng(0).random]
+    assert [function_location(function).name for function in functions] == names
+
+
+def test_a_view_runs_no_kernel() -> None:
+    assert str(pn.dispatch_table(pn.transpose, pn.ones(2, 3), 0, 1)) == "transpose: no kernel runs"
+
+
+def test_every_primitive_that_names_a_kernel_has_one_on_every_device() -> None:
+    for name in {rule.verb for rule in RULES.values() if isinstance(rule.verb, str)}:
+        for device in ("cpu", "plain", "emulated", "cuda"):
+            place = kernel_location(name, device)
+            assert place.name.endswith(f".{name}") or place.line is not None, (name, device)
+
+
+@pytest.fixture
+def softmax_kernels() -> Iterator[None]:
+    """Put back the kernels that a test replaces."""
+    before = {device: get_backend(device).segment_softmax for device in ("cpu", "emulated")}
+    yield
+    for device, function in before.items():
+        pn.kernel("segment_softmax", device=device)(function)
+
+
+@pytest.mark.parametrize("layout", [pn.jagged, pn.strided])
+@pytest.mark.parametrize("device", ["cpu", "emulated"])
+@pytest.mark.usefixtures("softmax_kernels")
+def test_a_kernel_takes_the_place_of_another(device: str, layout: pn.Layout) -> None:
+    x = ragged(layout=layout, device=device)
+
+    @pn.kernel("segment_softmax", device=device)
+    def halves(values: Any, segments: Any, /) -> Any:
+        return np.full(values.shape, 0.5)
+
+    assert [component.tolist() for component in pn.softmax(x, 1).unbind()] == [[0.5, 0.5], [0.5]]
+    with pn.timeline() as t:
+        pn.softmax(x, 1)
+    (kernel,) = [event for event in t.events if event.kind == "kernel" and event.name == "segment_softmax"]
+    assert kernel.facts["function"].endswith("halves")
+    place = kernel_location("segment_softmax", device)
+    assert place.line == inspect.getsourcelines(halves)[1] and place.file == "tests/profiling/test_kernel_table.py"
+    other = "emulated" if device == "cpu" else "cpu"
+    assert pn.softmax(x.to(other), 1).unbind()[1].tolist() == [1.0]
+
+
+@pytest.mark.parametrize(("verb", "function"), [("relu", 3), (3, len), ("nonsense", len), ("softest", cpu.relu)])
+def test_what_is_no_kernel_is_refused(verb: Any, function: Any) -> None:
+    before = pn.relu(pn.array([-1.0, 2.0])).tolist()
+    with pytest.raises(ArgumentError):
+        pn.kernel(verb, device="cpu")(function)
+    assert pn.relu(pn.array([-1.0, 2.0])).tolist() == before
+
+
+def test_a_device_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(DeviceError, match="no backend for device 'tpu'"):
+        pn.kernel("relu", device="tpu")(cpu.relu)

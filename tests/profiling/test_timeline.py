@@ -1,0 +1,261 @@
+"""What a timeline records of calls, the tape, memory and kernels; and that it leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import threading
+import weakref
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+import pynested as pn
+from pynested.autograd.dispatch import is_watched
+from pynested.backends.events import listening
+from pynested.profiling import Event
+from pynested.profiling.timeline_picture import MOST_ROWS
+
+from ..sheets import golden_sheet
+from .stories import DEVICES, FOLDER, PICTURE, STORIES, listing, picture, sum_of_a_row_and_a_matrix
+
+
+def of_kind(t: pn.timeline, kind: str) -> list[Event]:
+    return [event for event in t.events if event.kind == kind]
+
+
+def calls(t: pn.timeline) -> list[str]:
+    return [event.name for event in of_kind(t, "call") if not event.depth]
+
+
+def ragged(**options: Any) -> pn.NestedArray:
+    return pn.nested_array([[1.0, 2.0], [3.0]], layout=pn.jagged, **options)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", STORIES)
+def test_a_listing_is_what_it_was(name: str, device: str) -> None:
+    assert listing(name, device) == (FOLDER / f"{name}_{device}.txt").read_text(encoding="utf-8")
+
+
+def test_every_listing_is_tested() -> None:
+    assert {file.stem for file in FOLDER.glob("*")} == {f"{name}_{device}" for name in STORIES for device in DEVICES}
+
+
+def test_a_picture_is_what_it_was_fits_the_page_and_no_text_lies_on_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    golden_sheet(picture, PICTURE, monkeypatch)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_stages_of_the_presentation(device: str) -> None:
+    """``_t1 = rand(3, 4); _t2 = _t1[0]; del _t1; _t3 = rand(3, 4); r = _t2 + _t3; del _t2; del _t3``."""
+    t = sum_of_a_row_and_a_matrix(device)
+    assert calls(t) == ["rand", "getitem", "rand", "add"]
+    inside = [event.name for event in of_kind(t, "call") if event.depth == 1]
+    assert inside == ["empty", "uniform_", "select", "empty", "uniform_"]
+    (view,) = of_kind(t, "view")
+    assert view.facts == {"size": [4], "stride": [1], "storage_offset": 0}
+    add = of_kind(t, "primitive")[-1]
+    assert (add.name, add.facts["broadcast"], add.facts["device"]) == ("add", [[4], [3, 4]], device)
+    assert of_kind(t, "kernel")[-1].facts == {"function": "numpy.add"}
+    assert {event.facts["version"] for event in of_kind(t, "write")} == {1}
+    allocated = {event.name: event.facts for event in of_kind(t, "allocate")}
+    assert all(facts["bytes"] == 3 * 4 * 8 for facts in allocated.values())
+    (result,) = of_kind(t, "alive")
+    freed = [event.name for event in of_kind(t, "free")]
+    assert sorted([*freed, result.name]) == sorted(allocated), "only the result remains"
+    assert t.events.index(of_kind(t, "free")[-1]) > t.events.index(add), "the storage of _t1 lives as long as _t2"
+
+
+def test_composite_operators_contain_the_calls_that_they_make() -> None:
+    x = pn.array([1.0, 2.0])
+    with pn.timeline() as t:
+        pn.allclose(x, x)
+    assert calls(t) == ["allclose"] and len(of_kind(t, "call")) > 1
+
+
+def test_a_method_and_an_operator_of_python_are_calls_of_the_function() -> None:
+    x = ragged()
+    with pn.timeline() as t:
+        x.exp()
+        x + 1
+        x.sum(dim=1)
+    assert calls(t) == ["exp", "add", "sum"]
+    assert of_kind(t, "call")[-1].facts["result"] == "float64 (2,) in s4"
+
+
+def test_the_tape_says_what_it_recorded_or_why_not() -> None:
+    x, constant = pn.array([1.0, 2.0], requires_grad=True), pn.array([1.0, 2.0])
+    with pn.timeline() as t:
+        y = x * constant
+        z = pn.exp(y)
+    mul, exp = of_kind(t, "tape")
+    assert (mul.name, mul.facts) == ("node 1", {"sources": ["leaf s1"], "saves": ["operand 1"]})
+    assert (exp.name, exp.facts) == ("node 2", {"sources": ["node 1"], "saves": ["the result"]})
+    with pn.timeline() as t, pn.no_grad():
+        x * constant
+    with pn.timeline() as other:
+        constant * constant
+    assert of_kind(t, "tape")[0].facts == {"why_not": "gradients are off"}
+    assert of_kind(other, "tape")[0].facts == {"why_not": "no operand requires grad"}
+    with pn.timeline() as t:
+        z.sum().backward()
+    assert [event.facts["primitive"] for event in of_kind(t, "vjp")] == ["sum", "exp", "mul"]
+    (gradient,) = of_kind(t, "accumulate")
+    assert of_kind(t, "vjp")[-1].facts["sources"] == [f"leaf {gradient.name}"] and gradient.facts["is_first"]
+
+
+def test_storages_and_nodes_that_are_freed_leave_their_names_to_nobody() -> None:
+    x = pn.array([1.0, 2.0], requires_grad=True)
+    with pn.timeline() as t:
+        for _ in range(3):
+            pn.exp(x)
+    assert [event.name for event in of_kind(t, "tape")] == ["node 1", "node 2", "node 3"]
+    assert (
+        [event.name for event in of_kind(t, "allocate")] == ["s2", "s3", "s4"] == [e.name for e in of_kind(t, "free")]
+    )
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_write_leads_to_a_version(device: str) -> None:
+    x = ragged(device=device)
+    version = x.data.storage.version
+    with pn.timeline() as t:
+        x.unbind()[0].mul_(3)
+    (write,) = of_kind(t, "write")
+    assert write.facts["version"] == version + 1 == x.data.storage.version and "write s1: version 1" in str(t)
+
+
+def test_kernels_name_their_function_and_their_launches() -> None:
+    x = ragged(device="emulated")
+    with pn.timeline() as t:
+        pn.softmax(x, 1)
+        x + x
+    assert [event.facts["function"] for event in of_kind(t, "kernel")] == [
+        "backends.cuda.segment.segment_softmax", "numpy.add",
+    ]  # fmt: skip
+    (launch,) = of_kind(t, "launch")
+    assert launch.name.startswith("segment_softmax<") and launch.facts["file"] == "segment_softmax.cu"
+    assert launch.depth == of_kind(t, "kernel")[0].depth + 1 and launch.took is not None
+
+
+@pytest.mark.parametrize("other", [pn.array([1, 2, 3]), 2**70])
+def test_an_error_is_recorded_and_comes_through(other: Any) -> None:
+    x = pn.array([1, 2])
+    with pytest.raises((pn.errors.ShapeError, OverflowError)) as without:
+        x + other
+    with pn.timeline() as t, pytest.raises(type(without.value)) as error:
+        x + other
+    assert str(error.value) == str(without.value)
+    kind = type(without.value).__name__
+    assert of_kind(t, "call")[-1].facts["raised"] == kind and f"raised {kind}" in str(t)
+
+
+def test_an_argument_that_cannot_be_printed_does_not_stop_the_call() -> None:
+    class Silent:
+        def __repr__(self) -> str:
+            raise RuntimeError
+
+    with pn.timeline() as t, pytest.raises(pn.errors.ArgumentError):
+        pn.relu(ragged(), Silent())  # type: ignore[call-arg]
+    assert "a Silent" in str(t)
+
+
+def test_nothing_is_left_behind() -> None:
+    with pn.timeline() as t:
+        x = ragged().exp()
+    count, storage = len(t.events), weakref.ref(x.data.storage)
+    pn.exp(x)
+    del x
+    assert storage() is None and len(t.events) == count and not is_watched() and not listening.count
+    with pytest.raises(pn.errors.ArgumentError, match="Open another"), t:
+        pass
+
+
+def test_a_timeline_that_is_closed_inside_a_call_records_no_more() -> None:
+    t = pn.timeline()
+
+    def close(component: pn.Array) -> pn.Array:
+        if is_watched():
+            t.__exit__(None, None, None)
+        return component
+
+    with pn.timeline() as outer:
+        t.__enter__()
+        pn.map_components(close, ragged())
+        pn.exp(ragged())
+    assert calls(t) == ["nested_array", "map_components"] and calls(outer)[-1] == "exp"
+
+
+def test_timelines_within_each_other_and_in_other_threads() -> None:
+    x, names = ragged(), []
+
+    def record() -> None:
+        with pn.timeline() as own:
+            pn.sin(x)
+        names.extend(calls(own))
+
+    with pn.timeline() as outer:
+        pn.cos(x)
+        with pn.timeline() as inner:
+            pn.exp(x)
+        thread = threading.Thread(target=record)
+        thread.start()
+        thread.join()
+    assert calls(outer) == ["cos", "exp"] and calls(inner) == ["exp"] and names == ["sin"]
+    assert [event.name for event in of_kind(inner, "primitive")] == ["exp"]
+
+
+def test_graphs_are_the_same_with_a_timeline() -> None:
+    def with_timeline(x: pn.NestedArray) -> pn.NestedArray:
+        with pn.timeline():
+            y = x.exp()
+        return y
+
+    assert [node.name for node in pn.trace(with_timeline, ragged()).nodes] == ["exp"]
+    with pn.timeline():
+        graph = pn.trace(lambda x: x.exp() + 1, ragged())
+        compiled = pn.compile(lambda x: x.exp() + 1)(ragged())
+    assert len(graph.nodes) == 2 and pn.equal(compiled, ragged().exp() + 1)
+
+
+def test_events_are_plain_data_and_a_trace_for_browsers(tmp_path: Path) -> None:
+    x = ragged(requires_grad=True)
+    with pn.timeline() as t:
+        (x.softmax(1) * x).sum().backward()
+    assert json.loads(json.dumps([asdict(event) for event in t.events]))[0]["name"] == "softmax"
+    t.to_chrome(tmp_path / "trace.json")
+    entries = json.loads((tmp_path / "trace.json").read_text(encoding="utf-8"))["traceEvents"]
+    assert len(entries) == len(t.events)
+    for entry, event in zip(entries, t.events, strict=True):
+        assert entry["ph"] == ("i" if event.took is None else "X") and entry["cat"] == event.kind
+        assert entry["ts"] == pytest.approx(1e6 * event.at) and isinstance(entry["pid"], int)
+        assert entry.get("s") == ("t" if entry["ph"] == "i" else None) and isinstance(entry["tid"], int)
+        assert ("dur" in entry) == (entry["ph"] == "X")
+    assert is_nested_in_time([entry for entry in entries if entry["ph"] == "X"])
+
+
+def is_nested_in_time(entries: list[dict[str, Any]]) -> bool:
+    """Return whether of two events that overlap one lies in the other, which viewers need."""
+    open_until: list[float] = []
+    for entry in sorted(entries, key=lambda entry: (entry["ts"], -entry["dur"])):
+        while open_until and open_until[-1] <= entry["ts"]:
+            open_until.pop()
+        end = entry["ts"] + entry["dur"]
+        if open_until and end > open_until[-1] + 1:  # microseconds
+            return False
+        open_until.append(end)
+    return True
+
+
+def test_the_picture_is_well_formed_and_short() -> None:
+    x = ragged()
+    with pn.timeline() as t:
+        for _ in range(MOST_ROWS):
+            x = x + 1
+    root = ElementTree.fromstring(t.picture().svg)
+    texts = [element.text or "" for element in root.iter() if element.tag.endswith("text")]
+    assert texts[-1] == f"{len(t.events) - MOST_ROWS} more events" and texts.count("add") == 0
+    assert f'alt="A timeline: {len(t.events)} events' in t._repr_html_()
