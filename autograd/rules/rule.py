@@ -128,8 +128,9 @@ class Rule:
     def __call__(self, *arguments: Any) -> Any: ...
     def __call__(self, *arguments: Any) -> Any:
         """Compute on the arrays, which come first; recorded if they are `Array` and one of them wants a gradient."""
-        apply = self.apply_observed if listening.count else self.apply
-        return apply(arguments[: self.arity], arguments[self.arity :])
+        if listening.count:
+            return self.apply_observed(arguments[: self.arity], arguments[self.arity :])
+        return self.apply(arguments[: self.arity], arguments[self.arity :])
 
     def apply_observed(self, arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
         """`apply`, with an event."""
