@@ -106,6 +106,7 @@ class Rule:
     """
 
     broadcasts = False
+    may_alias = True  # whether a result can be a view of an operand
     keeps: Callable[..., tuple[Any, ...]] | None = None  # what a line keeps of static arguments, where not all of them
 
     def __init__(self, name: str, verb: Verb, arity: int, saves: str, samples: Samples) -> None:
@@ -162,7 +163,7 @@ class Rule:
         if device is None:
             return output
         if type(output) is not tuple and type(output) is not list:
-            result = Array.of(output, device, arrays)
+            result = Array.of(output, device, arrays) if self.may_alias else Array(output, device)
             if tracked and state.mode:
                 result.line, result.tracked = self.written(result, arrays, static), True
             return result

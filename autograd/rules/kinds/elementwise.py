@@ -36,6 +36,7 @@ class Elementwise(Rule):
     """
 
     broadcasts = True
+    may_alias = False
 
     def __init__(
         self,
