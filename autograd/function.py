@@ -16,6 +16,7 @@ from pynested.backends.host import from_host
 from .arguments.canonical import as_array
 from .array import Array
 from .containers import flatten, mapped, matched
+from .dispatch import operator
 from .hooks import read_only
 from .modes import Mode, no_grad
 from .passes import grad
@@ -84,6 +85,7 @@ class Function:
         raise GradientError("Function: define backward(context, *cotangents) as a static method.")
 
     @classmethod
+    @operator
     def apply(cls, *arguments: Any) -> Any:
         """The outputs of ``forward``, recorded if an argument requires grad."""
         arrays, _ = flatten(arguments)

@@ -129,9 +129,9 @@ def _of_chain(name: str, calls: Sequence[Any], once: Sequence[Any], clock: Calla
 
 def _in_cache(call: Callable[[], Any]) -> None:
     """``call``, in which chains go through one block of a thread's share again and again, which stays in the cache."""
-    from pynested.graph.chains import program
+    from pynested.graph import block_program
 
-    run = program.run
+    run = block_program.run
 
     def again(work: Callable[[int, int], None], jobs: Sequence[tuple[int, int]], nbytes: int) -> None:
         def first_blocks(start: int, stop: int) -> None:
@@ -140,7 +140,7 @@ def _in_cache(call: Callable[[], Any]) -> None:
 
         run(first_blocks, jobs, nbytes)
 
-    with mock.patch.object(program, "run", again):
+    with mock.patch.object(block_program, "run", again):
         call()
 
 

@@ -109,13 +109,13 @@ __all__ = [
 ]  # fmt: skip
 __all__ += _operators.__all__
 _MODULES = {  # imported when one of these names is first asked for
-    "compile": "graph.compiling", "dispatch_table": "profiling", "memory": "profiling",
-    "pictures": "pictures", "timeline": "profiling", "trace": "graph.tracing",
+    "compile": "graph.compiled_function", "dispatch_table": "profiling", "memory": "profiling",
+    "pictures": "pictures", "timeline": "profiling", "trace": "graph.traced_function",
 }  # fmt: skip
 if _TYPE_CHECKING:
     from . import pictures as pictures
-    from .graph.compiling import compile
-    from .graph.tracing import trace
+    from .graph.compiled_function import compile
+    from .graph.traced_function import trace
     from .profiling import dispatch_table, memory, timeline
 else:
 

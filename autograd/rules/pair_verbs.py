@@ -12,7 +12,7 @@ from pynested.backends.errors import ArgumentError, DivisionByZero
 from pynested.backends.numpy.running import quiet
 from pynested.backends.registry import NUMPY_DEVICES
 
-from ..array import new_zeros, raw
+from ..array import Array, new_zeros, raw
 from ..numbers import nearest_float, weak_dtype
 from .elementwise import log, where
 from .kinds.elementwise import Pull
@@ -79,7 +79,7 @@ def of_base(y: Any, a: Any, b: Any) -> Any:
 def of_exponent(y: Any, a: Any, b: Any) -> Any:
     """``a**b * log(a)``; 0 where 0 is raised to a power that is not negative."""
     if _number(a):
-        a = new_zeros((), b) + a
+        a = new_zeros((), b) + a if isinstance(b, Array) else b.dtype.type(a)  # a fused chain has no arrays here
     return y * log(where(a, a.dtype.type(1), ~((raw(a) == 0) & (raw(b) >= 0))))
 
 

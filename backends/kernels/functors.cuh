@@ -1,6 +1,6 @@
 // Functions of elements: each is a struct whose `of` takes numbers in the accumulator's type and gives one, or a bool.
 //
-// A generated kernel is written in them (pynested/graph/cuda), by the names of the verbs: `less_equal` is LessEqual.
+// A generated kernel calls them by the names of the kernels (pynested/graph/cuda_program.py): `less_equal` is LessEqual.
 // Sums, differences, products and quotients are rounded one by one, whatever the compiler would like to contract.
 #pragma once
 #include "cast.cuh"

@@ -1,19 +1,21 @@
 """Functions as graphs: what `pynested.trace` records, and what `pynested.compile` makes of it.
 
-A reader walks through it in this order:
+Read in this order:
 
-    nodes       what a graph is made of: a node is one public call, a value is what a call gives
-    forms       arguments and results, in which values stand for what differs from replay to replay
-    recorder    a function runs while each of its public calls passes by, and becomes a node
-    sizes       what ``x.shape`` gives meanwhile: numbers that know where they come from
-    places      arrays that the function finds by itself, and where they are found again
-    refusals    what a graph cannot hold, and what to do instead
-    undoing     recording leaves no trace: what the function wrote is put back
-    tracing     `trace`, and the `Graph` that it gives
-    replay      a graph as one Python function
-    text        a graph as text that reads like the function
-    drawing     a graph as a picture
-    passes/     each makes a graph of a graph: the same results, with less work
-    chains/     several elementwise operators as one call, block by block
-    compiling   `compile`: a graph for each signature, which is looked up at each call
+    value_trees        arguments and results, in which a `Value` stands for each array
+    assumptions        what a graph holds for: signatures of arguments, and captured arrays and numbers
+    nodes              a graph: a node is one call, a value is one of its results; replays
+    traced_values      the stand-ins of arrays and sizes that a function runs on while it is recorded
+    unsupported        what a graph cannot hold, and what to do instead
+    recorder           one run of a function, of which each call becomes a node
+    traced_function    `trace` and `Graph`
+    graph_display      a graph as text and as a picture
+    compiled_function  `compile`: a graph for each signature
+
+    chain_fusion       the pass that makes one node of a chain of elementwise operators
+    fusible_ops        the operators of chains
+    fused_chain        a chain forwards and backwards, and its node on the tape
+    lazy_array         arrays that record what is computed with them
+    block_program      a chain on the CPU, block by block
+    cuda_program       a chain on a device, as one kernel
 """

@@ -1,266 +1,248 @@
-"""Recording: a function runs, and each public call that it makes becomes a node."""
+"""The recorder: runs a function once on traced arrays, computes each call on the real ones, and keeps it as a node."""
 
 from __future__ import annotations
 
-import copy
-import operator
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from functools import partial
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from pynested import operators
 from pynested.autograd import Array
+from pynested.autograd.dispatch import Call, unwatched, watching
 from pynested.autograd.tape import state
-from pynested.backends.errors import TraceError
-from pynested.nested.array import NestedArray, around
+from pynested.backends.errors import ArgumentError, TraceError, named_type
+from pynested.nested.array import NestedArray
 from pynested.structure.layouts import Layout
-from pynested.structure.sizes import RaggedSize
-from pynested.surface.passing import METHOD, SETTING, Call, watching
 
-from .describe import described, facts_of
-from .forms import CONTAINERS, Same, Value, filled, form_of, parts, rebuilt
-from .nodes import CALLED, FUNCTION, NUMBER, Captured, Node, Recording
-from .places import objects, places
-from .refusals import CAUGHT, at, is_refused, refusal, spot
-from .sizes import Ragged, Size, is_size
-from .undoing import Undoing
+from .assumptions import NUMBERS, Source, find_sources
+from .nodes import FUNCTION, NUMBER, SETTING, SIZES, Capture, Node, Recording
+from .traced_values import stand_in
+from .unsupported import FUNCTIONS, Remedy, current_spot, definition_of, unsupported
+from .value_trees import CONTAINERS, Value, children, closure_template, map_leaves, substitute
 
-MODES = frozenset({"no_grad", "enable_grad", "anomaly"})  # each call says itself what is recorded of gradients in it
-SIZES = frozenset({
-    "Array.shape", "Array.size", "Array.numel", "Array.stride", "NestedArray.shape", "NestedArray.size",
-    "NestedArray.numel", "NestedArray.stride", "NestedArray.regular", "NestedArray.regular_size",
-    "NestedArray.component_shape",
+_MODES = frozenset({"no_grad", "enable_grad", "anomaly"})  # each node has its mode
+_DRAWS = frozenset({
+    "rand", "randn", "randint", "rand_like", "randn_like", "randint_like", "dropout", "multi_head_attention",
+    "scaled_dot_product_attention", "transformer_encoder_layer", "transformer_decoder_layer", "manual_seed",
 })  # fmt: skip
-DRAWS = frozenset({
-    "rand", "randn", "randint", "rand_like", "randn_like", "randint_like", "dropout", "manual_seed",
-    "multi_head_attention", "scaled_dot_product_attention", "transformer_encoder_layer", "transformer_decoder_layer",
-    "set_default_device", "set_default_dtype", "uniform_", "normal_",
-})  # fmt: skip
-_ACTS = frozenset({
-    "__setitem__", "Array.accumulate", "Array.backward", "NestedArray.backward", "Array.retain_grad",
-    "NestedArray.retain_grad", "Array.register_hook", "NestedArray.register_hook",
-})  # fmt: skip
-_PLAIN = (int, float, bool, str, bytes, type(None), np.dtype, Layout, type, np.generic, type(...))
+_MARKS = frozenset({"requires_grad_", "retain_grad", "register_hook", "accumulate", "setattr"})  # change no values
+_CONSTANTS = (*NUMBERS, type, type(...))
 _ARRAYS = (Array, NestedArray)
 
 
-class Opaque:
-    """Anything else that a call gives, as a block mask: it can be given on, and not be looked into."""
+_recording: ContextVar[bool] = ContextVar("recording", default=False)  # each thread has its own
 
-    __slots__ = ()
 
-    def __getattribute__(self, name: str) -> Any:
-        if name == "__class__":  # which `isinstance` asks for
-            return Opaque
-        raise refusal("an attribute", f"the attribute {name} of what a call gave")
+def is_recording() -> bool:
+    """Return whether this thread records a function now."""
+    return _recording.get()
+
+
+def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Recording, Any]:
+    """Run ``function``; return the recording, and the results."""
+    if not callable(function):
+        raise ArgumentError(f"trace: a function is recorded, not {named_type(function)}: pn.trace(f, *examples).")
+    if is_recording():
+        raise unsupported("pn.trace", Remedy.NESTED)
+    return Recorder(function, args, kwargs).run()
 
 
 class Recorder:
-    """One run of a function, on fresh views of its arguments."""
+    """One run of ``function``.
+
+    ``things`` and ``stand_ins`` are the real array, number or other object of each value, and what the function sees
+    of it, by the number of the value; ``values`` has the values by the ids of the stand-ins. ``outside`` are the arrays
+    that the function did not make, by id.
+    """
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        self.function = function
-        self.places = places(function)
-        self.objects = list(objects((args, dict(kwargs))))
-        for thing in self.objects:
-            self.places |= places(thing)
-        self.undoing = Undoing()
-        self.known: dict[int, Value] = {}
-        self.things: dict[int, Any] = {}  # what each value is, by its number
-        self.kept: list[Any] = []  # what the function was given: an id belongs to one object while that lives
-        self.depth = 0
-        self.raised: TraceError | None = None  # where a call has raised an error, which the function must not catch
-        self.outside = len(state.before)
-        self.given: dict[int, Any] = {}
-        self.recording = Recording(form_of((args, dict(kwargs)), self._input))
+        self.function, self.mode = function, state.mode
+        self.things: dict[int, Any] = {}
+        self.stand_ins: dict[int, Any] = {}
+        self.values: dict[int, Value] = {}
+        self.is_computing = False
+        self.caught: TraceError | None = None  # raised if the function catches the error of a call
+        self.sources = find_sources(function, (args, dict(kwargs)))
+        self.source_by_id = {id(source.thing): source for source in self.sources}
+        self.used: set[int] = set()
+        self.open_functions: list[Any] = []  # of which a template is made
+        self.outside = {id(source.thing): source.thing for source in self.sources if isinstance(source.thing, _ARRAYS)}
+        self.recording = Recording(map_leaves((args, dict(kwargs)), self._argument))
 
-    def run(self) -> Recording:
-        """Run the function, and put back what it wrote."""
-        args, kwargs = filled(self.recording.inputs, self.given)
+    def run(self) -> tuple[Recording, Any]:
+        """Run the function; return the recording, and what the function returned."""
+        recording, versions = self.recording, {key: _version(array) for key, array in self.outside.items()}
+        args, kwargs = substitute(recording.inputs, self.stand_ins)
+        token = _recording.set(True)
         try:
-            with watching(self.watch):
+            with watching(self._watch):
                 outputs = self.function(*args, **kwargs)
-                if self.raised is not None:
-                    raise self.raised
-                self.recording.outputs = form_of(outputs, self._output)
         finally:
-            self.undoing.undo()
-        self.recording.facts = facts_of(self.things)
-        self.recording.shown = described(self.things, self.recording.nodes)
-        return self.recording
-
-    # ---- what goes in -------------------------------------------------------------------------------------------
-
-    def _input(self, thing: Any) -> Any:
-        """An argument: an array becomes a value, of which the function gets a fresh view; anything else is constant."""
-        if isinstance(thing, np.random.Generator):
-            self.undoing.generator(thing)
-            return self._new(thing, thing)
-        if type(thing) not in _ARRAYS:
-            return thing
-        return self._new(_view(thing), None)
-
-    def _new(self, real: Any, shown: Any) -> Value:
-        """A new value; ``shown`` is what the function gets to see of it, None for the thing itself."""
-        value = Value(len(self.things))
-        shown = real if shown is None else shown
-        self.things[value.number], self.given[value.number] = real, shown
-        self.known[id(shown)] = value
-        self.kept.append(shown)
-        return value
-
-    def _find(self, leaf: Any) -> Any:
-        """What stands for a leaf among the arguments of a call."""
-        value = self.known.get(id(leaf))
-        if value is not None:
-            return value
-        if is_size(leaf) or isinstance(leaf, _PLAIN):
-            return leaf
-        if id(leaf) in self.places:
-            return self._captured(leaf)
-        if type(leaf) in _ARRAYS:
-            raise refusal("an array")
-        if type(leaf) is np.ndarray:
-            return leaf.copy()
-        if not isinstance(leaf, FunctionType) and any(thing in self.known for thing in places(leaf)):
-            raise refusal("an object")
-        return leaf
-
-    def _output(self, leaf: Any) -> Any:
-        """What stands for a leaf of the result: an object might hold arrays of this one run."""
-        found = self._find(leaf)
-        if found is not leaf or is_size(leaf) or isinstance(leaf, _PLAIN) or any(leaf is one for one in self.objects):
-            return found
-        raise refusal("an object", f"a result of the class {type(leaf).__name__}", self.function)
-
-    def _captured(self, leaf: Any) -> Value:
-        if isinstance(leaf, np.random.Generator):
-            self.undoing.generator(leaf)
-        value = self._new(leaf, leaf)
-        self.recording.captured.append(Captured(value, self.places[id(leaf)][1]))
-        return value
+            _recording.reset(token)
+        if self.caught is not None:
+            raise self.caught
+        recording.outputs = map_leaves(outputs, self._output)
+        if versions != {key: _version(array) for key, array in self.outside.items()}:
+            raise unsupported("a write into an array from outside", Remedy.WRITE, definition_of(self.function))
+        recording.constants = self._constants()
+        recording.describe(self.things)
+        return recording, substitute(recording.outputs, self.things)
 
     # ---- calls --------------------------------------------------------------------------------------------------
 
-    def watch(self, call: Call) -> Any:
-        """Record one call, and run it; those that it makes itself are part of it."""
-        if self.depth or call.name in MODES:
-            self.undoing.before(call.name, call.args, call.kwargs)
+    def _watch(self, call: Call) -> Any:
+        """Record the call of a public function."""
+        if call.name in _MODES:
             return call.run()
-        if is_refused(call.name):
-            raise refusal(call.name)
-        if call.name == "__iter__":
-            return iter(self._called(FUNCTION, "unbind", operators.unbind, call.args, {}, None))
-        return self._called(call.kind, call.name, call.public, call.args, call.kwargs, call)
+        if call.name in FUNCTIONS:
+            raise unsupported(f"pn.{call.name}", FUNCTIONS[call.name])
 
-    def _called(self, kind: str, name: str, function: Any, args: Any, kwargs: Any, call: Call | None) -> Any:
-        forms = form_of((tuple(args), dict(kwargs)), self._find)
-        real = filled(forms, self.things)
-        self.undoing.before(name, *real)
-        self.depth += 1
+        def compute(*args: Any, **kwargs: Any) -> Any:
+            call.args, call.kwargs = args, kwargs
+            return call.run(watched=False)
+
+        return self.call(FUNCTION, call.name, call.function, call.args, call.kwargs, compute)
+
+    def call(self, kind: str, name: str, function: Any, args: Any, kwargs: Any = None, compute: Any = None) -> Any:
+        """Record a call and compute it on the real arrays; return stand-ins of its results."""
+        node_args, node_kwargs = map_leaves((tuple(args), dict(kwargs or {})), partial(self._operand, name))
+        real_args, real_kwargs = substitute((node_args, node_kwargs), self.things)
+        writes = kind == SETTING or name in ("__setitem__", "accumulate") or (name[-1] == "_" and name[-2:] != "__")
+        target = real_kwargs.get("out", real_args[0] if writes else None)
+        self._refuse_outside_write(name, target)
+        self.is_computing, spot = True, current_spot()
         try:
-            if call is None:
-                result = function(*real[0], **real[1])
-            else:
-                call.args, call.kwargs = real
-                result = call.run()
+            with unwatched():
+                result = (compute or function)(*real_args, **real_kwargs)
         except Exception:
-            self.raised = at(spot(), f"an error of {name}, which the function catches,", CAUGHT)
+            self.caught = unsupported(f"an error of {name}, which the function catches,", Remedy.CAUGHT, spot)
             raise
         finally:
-            self.depth -= 1
-        results, shown = self._received(name, result)
-        effect = kind == SETTING or name in DRAWS | _ACTS or (kind == METHOD and _writes(name)) or _has_code(real)
-        self._record(name, kind, function, forms, results, effect or "out" in kwargs)
+            self.is_computing = False
+        if writes and result is target:
+            results, shown = None, args[0]  # as add_ returns its array
+        else:
+            results = map_leaves(result, partial(self._result, name))
+            shown = substitute(results, self.stand_ins)
+        effect = target is not None or name in _DRAWS or name == "backward" or _runs_code((real_args, real_kwargs))
+        mode = state.mode if state.mode != self.mode else None
+        self.recording.nodes.append(Node(name, kind, function, node_args, node_kwargs, results, mode, effect, spot))
         return shown
 
-    def _record(self, name: str, kind: str, function: Any, forms: Any, results: Any, effect: bool) -> None:
-        mode = state.mode if len(state.before) > self.outside else None
-        args, kwargs = forms
-        self.recording.nodes.append(Node(name, kind, function, args, kwargs, results, mode, effect, spot()))
+    def arithmetic(self, function: Callable[..., Any], operands: tuple[Any, ...], is_checked: bool = False) -> Any:
+        """Record arithmetic with sizes. The result is a size, or a constant that is checked in each replay."""
+        trees = map_leaves(operands, partial(self._operand, function.__name__))
+        result = function(*substitute(trees, self.things))
+        results = result if is_checked else self._new_value(result)
+        spot = current_spot()
+        self.recording.nodes.append(Node(function.__name__, NUMBER, function, trees, {}, results, None, False, spot))
+        return substitute(results, self.stand_ins)
 
-    # ---- what comes out -----------------------------------------------------------------------------------------
+    def real(self, traced: Any) -> Any:
+        """Return the array that a traced one stands for."""
+        if self.is_computing or not is_recording():  # an object has brought it into a call, or out of the run
+            raise unsupported("an array of the recording that an object holds", Remedy.OBJECT)
+        return self.things[self.values[id(traced)].number]
 
-    def _received(self, name: str, result: Any) -> tuple[Any, Any]:
-        """The form of what a call gave, and what the function gets to see of it."""
-        if isinstance(result, CONTAINERS):
-            pairs = [self._received(name, one) for one in parts(result)]
-            return rebuilt(result, [form for form, _ in pairs]), rebuilt(result, [shown for _, shown in pairs])
-        if id(result) in self.known and not isinstance(result, _PLAIN):
-            if _writes(name) or type(result) not in _ARRAYS:
-                return Same(self.known[id(result)]), result
-            result = _alias(result)  # another object, as the call may give where it has something to do
-        shown = self._shown(name, result)
-        return (result, result) if shown is None else (self._new(result, shown), shown)
+    def _refuse_outside_write(self, name: str, target: Any) -> None:
+        """Refuse to change an array from outside before it happens."""
+        if name == "backward" and any(array.requires_grad for array in self.outside.values()):
+            raise unsupported("x.backward()", Remedy.BACKWARD)
+        storages = [_storage(array) for array in self.outside.values()]
+        is_view = name not in _MARKS and isinstance(target, _ARRAYS) and _storage(target) in storages
+        if is_view or (target is not None and id(target) in self.outside):
+            raise unsupported(f"a write into an array from outside of the function, by {name},", Remedy.WRITE)
 
-    def _shown(self, name: str, result: Any) -> Any:
-        """What the function sees in place of a result; None where that is a constant."""
-        if type(result) in _ARRAYS:
-            return result
-        if isinstance(result, RaggedSize):
-            return Ragged(result, self._fixed)
-        if type(result) is int and name in SIZES:
-            return Size(result, self._number, self._fixed)
-        if isinstance(result, np.ndarray):
-            raise refusal("NumPy's values", f"what {name} gives")
-        if isinstance(result, _PLAIN):
-            return None
-        if isinstance(result, FunctionType):
-            return self._function(result.__name__)
-        return Opaque()
+    # ---- trees --------------------------------------------------------------------------------------------------
 
-    def _function(self, name: str) -> Callable[..., Any]:
-        """What the function sees of another one that a call gave, as the pull of `vjp`: a call of it is recorded."""
+    def _new_value(self, thing: Any, shown: Any = None) -> Value:
+        """Return a new value for ``thing``, which the function sees as ``shown``."""
+        value = Value(len(self.things))
+        shown = stand_in(thing, self) if shown is None else shown
+        self.things[value.number], self.stand_ins[value.number] = thing, shown
+        self.values[id(shown)] = value
+        return value
 
-        def given(*args: Any, **kwargs: Any) -> Any:
-            return self._called(CALLED, name, operator.call, (given, *args), kwargs, None)
+    def _argument(self, leaf: Any) -> Any:
+        """Return the value of an array or a generator among the arguments; other arguments are constants."""
+        if isinstance(leaf, np.random.Generator):
+            return self._new_value(leaf, leaf)
+        if not isinstance(leaf, _ARRAYS):
+            return leaf
+        self.outside[id(leaf)] = leaf
+        return self._new_value(leaf)
 
-        return given
+    def _operand(self, name: str, leaf: Any) -> Any:
+        """Return the tree of an argument of the call ``name``."""
+        if id(leaf) in self.values:
+            return self.values[id(leaf)]
+        if isinstance(leaf, _CONSTANTS):
+            return leaf
+        source = self.source_by_id.get(id(leaf))
+        self.used.add(id(leaf))
+        if isinstance(leaf, (*_ARRAYS, np.random.Generator)):
+            if source is None:
+                kind, remedy = (
+                    ("an array", Remedy.ARRAY) if isinstance(leaf, _ARRAYS) else ("a generator", Remedy.GENERATOR)
+                )
+                raise unsupported(f"{kind} from elsewhere, which {name} uses,", remedy)
+            value = self._new_value(leaf, leaf)
+            self.recording.captured.append(Capture(value, source))
+            return value
+        if isinstance(leaf, np.ndarray) and source is None:
+            return leaf.copy()
+        if type(leaf) is not FunctionType or leaf in self.open_functions:  # two functions may hold each other
+            return leaf
+        self.open_functions.append(leaf)
+        tree = closure_template(leaf, partial(self._in_closure, name))
+        self.open_functions.remove(leaf)
+        return tree
 
-    def _number(self, function: Callable[..., Any], *operands: Any) -> Any:
-        """Arithmetic with sizes."""
-        form = form_of(operands, self._find)
-        result = function(*filled(form, self.things))
-        shown = Size(result, self._number, self._fixed)
-        self._record(function.__name__, NUMBER, function, (form, {}), self._new(result, shown), False)
-        return shown
+    def _in_closure(self, name: str, leaf: Any) -> Any:
+        """Return the tree of what a function among the arguments holds; its own arrays stay in it."""
+        is_known = id(leaf) in self.values or id(leaf) in self.source_by_id or type(leaf) is FunctionType
+        return self._operand(name, leaf) if is_known else leaf
 
-    def _fixed(self, function: Any, *operands: Any) -> Any:
-        """What the function has to know now: it holds for the graph."""
-        if isinstance(function, str):
-            return refusal(function)
-        form = form_of(operands, self._find)
-        result = function(*filled(form, self.things))
-        self._record(function.__name__, NUMBER, function, (form, {}), result, False)
-        return result
+    def _result(self, name: str, leaf: Any) -> Any:
+        """Return the tree of a result of the call ``name``: a constant, or a new value."""
+        if isinstance(leaf, np.ndarray):
+            raise unsupported(f"what {name} returns", Remedy.INTEGERS)
+        is_size = type(leaf) is int and name in SIZES
+        return leaf if isinstance(leaf, _CONSTANTS) and not is_size else self._new_value(leaf)
 
+    def _output(self, leaf: Any) -> Any:
+        """Return the tree of a result of the function. An object might hold arrays of this run."""
+        tree = self._operand("return", leaf)
+        if tree is not leaf or isinstance(leaf, _CONSTANTS) or id(leaf) in self.source_by_id:
+            return tree
+        raise unsupported(f"a result of the class {type(leaf).__name__}", Remedy.OBJECT, definition_of(self.function))
 
-def _view(x: Any) -> Any:
-    """The same memory, as another leaf."""
-    if type(x) is NestedArray:
-        return around(_view(x.data), x.structure)
-    again = x.detach()
-    again.guard, again.tracked = x.guard, x.tracked
-    return again
-
-
-def _alias(x: Any) -> Any:
-    """The same array, with its history, as another object; gradients of either are those of a leaf."""
-    if type(x) is NestedArray:
-        return around(_alias(x.data), x.structure)
-    again = copy.copy(x)
-    again._stand_in = x.stand_in() if x.tracked and x.is_leaf else None
-    return again
+    def _constants(self) -> list[Source]:
+        """Return the sources of numbers, of functions and of what calls have used, and of the containers of these."""
+        kept = [
+            source
+            for source in self.sources
+            if id(source.thing) in self.used or isinstance(source.thing, (*NUMBERS, FunctionType))
+        ]
+        containers = {id(parent.thing) for source in kept for parent in source.parents}
+        return [source for source in self.sources if id(source.thing) in containers] + kept
 
 
-def _writes(name: str) -> bool:
-    return name.endswith("_") and not name.endswith("__")
+def _storage(array: Any) -> Any:
+    return array.data.storage if isinstance(array, NestedArray) else array.storage
 
 
-def _has_code(thing: Any) -> bool:
-    """Whether a function is given, which may do anything."""
-    if isinstance(thing, CONTAINERS):
-        return any(map(_has_code, parts(thing)))
-    return callable(thing) and not isinstance(thing, type | Layout)
+def _version(array: Any) -> tuple[Any, ...]:
+    """Return what differs after a write into an array or its gradient, or after another mark of it."""
+    gradient = array.grad
+    return _storage(array).version, array.requires_grad, None if gradient is None else _storage(gradient).version
+
+
+def _runs_code(tree: Any) -> bool:
+    """Return whether a function of the user is among the arguments, which may do anything."""
+    if isinstance(tree, CONTAINERS):
+        return any(map(_runs_code, children(tree)))
+    return callable(tree) and not isinstance(tree, type | Layout)

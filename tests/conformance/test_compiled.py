@@ -9,7 +9,7 @@ import pytest
 import pynested as pn
 from pynested.cli import main
 from pynested.conformance.adapters.compiled_adapter import CompiledTarget, Recompiled
-from pynested.graph import compiling
+from pynested.graph import compiled_function
 
 
 def test_compiled_operators_agree(capsys: pytest.CaptureFixture[str]) -> None:
@@ -19,22 +19,22 @@ def test_compiled_operators_agree(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_it_is_a_graph_of_another_structure_that_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So one that gives again what it gave when it was made is found out."""
+    """So one that is wrong is found out."""
     x = pn.nested_array([[1.0], [2.0, 3.0]], layout=pn.jagged)
     assert CompiledTarget().function("mul")(x, 2.0).values().tolist() == [2.0, 4.0, 6.0]
     made: list[Any] = []
 
-    def run(inputs: Any, nodes: Any, outputs: Any) -> Any:
-        def replay(*given: Any) -> Any:
-            made.append(plain(*given))
+    def replay_of_the_first(recording: Any) -> Any:
+        def replay(*arrays: Any) -> Any:
+            made.append(faithful(*arrays) * 0)
             return made[0]
 
-        plain = runner(inputs, nodes, outputs)
+        faithful = replay_of(recording)
         return replay
 
-    runner = compiling.runner
-    monkeypatch.setattr(compiling, "runner", run)
-    assert CompiledTarget().function("mul")(x, 2.0).values().tolist() == [4.0, 6.0, 2.0]
+    replay_of = compiled_function.replay_of
+    monkeypatch.setattr(compiled_function, "replay_of", replay_of_the_first)
+    assert CompiledTarget().function("mul")(x, 2.0).values().tolist() == [0.0, 0.0, 0.0]
 
 
 def test_another_graph_for_another_structure_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

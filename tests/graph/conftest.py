@@ -1,17 +1,17 @@
-"""Chains that go block by block, though their arrays are small."""
+"""Chains that run block by block, though their arrays are small."""
 
 from __future__ import annotations
 
 import pytest
 
-from pynested.graph.chains import program
+from pynested.graph import block_program
 
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of a few elements, and no array that is computed as a whole."""
-    monkeypatch.setattr(program, "BLOCK_BYTES", 64)
-    monkeypatch.setattr(program, "LARGE", 0)
+    monkeypatch.setattr(block_program, "BLOCK_BYTES", 512)
+    monkeypatch.setattr(block_program, "LARGE", 0)
 
 
 @pytest.fixture(params=["whole", "in blocks"])

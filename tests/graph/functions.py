@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -41,13 +42,20 @@ def written(x: Any) -> Any:
     return y, before, y.sum(), view
 
 
+def written_between(x: Any) -> Any:
+    y = x.clone()
+    before, same = y + 1, y.sin() * 2
+    y.mul_(2)
+    return before + y * 3, y.sin() * 2 - same
+
+
 def with_gradients(x: Any) -> Any:
-    w = HELD["w"].detach().requires_grad_()
+    w = pn.detach(HELD["w"]).requires_grad_()
     loss = (x @ w).tanh().sum()
     slope = pn.grad(loss, w, create_graph=True)
     with pn.no_grad():
         stepped = w - slope * 0.1
-    (stepped.sum() * loss + slope.sum()).backward()
+    w.grad = stepped * 2
     return slope, stepped, w.grad, pn.grad((x.detach().requires_grad_() * 2).sum(), w, allow_unused=True)
 
 
@@ -76,7 +84,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "views": lambda x: (x.transpose(1, 2).unsqueeze(1), x.unbind()[0][0], x.values().T, x[:, :1], x[..., None]),
     "dicts": lambda x: {"a": (x, [x + x]), "b": None, "c": "text"},
     "nothing": lambda x: x,
-    "written": written, "gradients": with_gradients, "functions": with_functions, "sizes": with_sizes,
+    "written": written, "written between": written_between,
+    "gradients": with_gradients, "functions": with_functions, "sizes": with_sizes,
+    "of C": operator.abs,
     "a closure": lambda x: x @ HELD["w"] + HELD["list"][0],
     "an object": LAYER, "a method": LAYER.method, "partial": partial(pn.add, other=1.0),
     "NumPy's": lambda x: np.exp(x) * np.float64(2) + np.array([1.0, 2.0]),
@@ -86,3 +96,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "padded": lambda x: (x.to_padded_array(0.0), pn.as_nested_array([c * 2 for c in x], layout=pn.jagged)),
     "facts": lambda x: x + (1 if x.dtype == pn.float64 and x.dim() == 3 and not x.requires_grad else 2),
 }  # fmt: skip
+UNTRACKED = [FUNCTIONS[name] for name in ("facts", "written", "written between")]  # for arrays without gradients only

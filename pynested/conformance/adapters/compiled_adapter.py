@@ -13,7 +13,7 @@ from typing import Any
 import pynested as pn
 from pynested.autograd.containers import mapped
 from pynested.backends.errors import PynestedError
-from pynested.graph.chains.operations import IN_CHAINS
+from pynested.graph.fusible_ops import FUSIBLE_NAMES
 
 from ..messages import Message
 from .base import PythonAdapter
@@ -40,13 +40,14 @@ class CompiledTarget(PynestedTarget):
         found = super().function(op)
         if op in _ANSWERS:
             return found
-        return partial(_replayed, partial(_in_a_chain, found) if op in IN_CHAINS else found)
+        return partial(_replayed, partial(_in_a_chain, found) if op in FUSIBLE_NAMES else found)
 
 
 def _replayed(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """``function`` of the arguments, by a graph that was made for components in the opposite order if there is one."""
-    compiled = pn.compile(function)
-    _record_elsewhere(compiled, args, kwargs)
+    """Return the result of a graph that was made for components in the opposite order if there is one."""
+    if "out" in kwargs:  # no graph writes into an argument
+        return function(*args, **kwargs)
+    compiled = _recorded(function, args, kwargs)
     before, calls = len(compiled.graphs), _calls(compiled)
     result = compiled(*args, **kwargs)
     if compiled.graphs and _calls(compiled) == calls:
@@ -60,16 +61,19 @@ def _calls(compiled: Any) -> int:
     return sum(graph.calls for graph in compiled.graphs)
 
 
-def _record_elsewhere(compiled: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-    try:
-        turned = mapped(_turned, (tuple(args), dict(kwargs)))
-        compiled(*turned[0], **turned[1])
-    except (
-        PynestedError,
-        IndexError,
-        OverflowError,
-    ):  # the call is refused, or what belongs to components does not fit
-        compiled._known.clear()
+def _recorded(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Return the compiled function after a call with components in the opposite order, or with these arguments."""
+    given = tuple(args), dict(kwargs)
+    compiled = pn.compile(function)
+    for turned in (True, False):
+        try:
+            first, named = mapped(_turned, given) if turned else given
+            compiled(*first, **named)
+        except (PynestedError, IndexError, OverflowError):  # what belongs to components may not fit
+            compiled = pn.compile(function)
+        else:
+            break
+    return compiled
 
 
 def _turned(x: Any) -> Any:

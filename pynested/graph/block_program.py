@@ -1,0 +1,199 @@
+"""A chain on the CPU: a list of steps, run over blocks of the operands that stay in the cache.
+
+A step is a ufunc or a kernel, the slots of its operands, and the slot of its result. ``(x + y) * 2`` becomes::
+
+    np.add       x, y     -> result
+    np.multiply  result, 2 -> result
+
+A ufunc computes each element in the same way wherever it lies, so a block has the bits of the whole array; only the
+sign of a NaN is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pynested.backends.dtypes import is_half
+from pynested.backends.memory import LARGE, empty
+from pynested.backends.numpy.activations import KERNELS, WORDS
+from pynested.backends.numpy.elementwise import cast
+from pynested.backends.numpy.running import run, scratch, shares
+
+from .lazy_array import LazyArray, in_order, resolve_dtypes
+
+BLOCK_BYTES = 384 * 1024  # of an array of a block; the arrays of a step, at most three, stay in the cache
+
+
+class Step(NamedTuple):
+    """``slots[target] = function(*slots[sources])``, or ``fill(*slots[sources], out=slots[target])``."""
+
+    function: Any
+    fill: Callable[..., Any]
+    sources: tuple[int, ...]
+    target: int
+
+
+class BlockProgram:
+    """``program(shape, operands) -> results``: each result has ``shape``, or is the operand itself if it is an input.
+
+    Parameters
+    ----------
+    inputs, results : list of LazyArray
+        What the operands are, and what to compute of them.
+
+    Attributes
+    ----------
+    reads : list of int
+        The inputs that are read; the operands of the others may be None.
+    slots : list
+        First the inputs, then the computed results, then constants and scratch arrays. Only constants are filled.
+    expanded : list of int
+        The constants of which a whole block is needed.
+    scratch : dict
+        The dtype of each scratch array, by its slot.
+    """
+
+    def __init__(self, inputs: Sequence[LazyArray], results: Sequence[LazyArray]) -> None:
+        known = frozenset(inputs)
+        order = dict.fromkeys(in_order(results, known))
+        self.reads = [i for i, x in enumerate(inputs) if x in order]
+        self.computed = [x for x in dict.fromkeys(results) if x not in known]
+        self.itemsize = max([x.dtype.itemsize for x in order], default=1)
+        self.slots: list[Any] = [None] * (len(inputs) + len(self.computed))
+        self.expanded: list[int] = []
+        self.scratch: dict[int, np.dtype[Any]] = {}
+        slot_of = {x: i for i, x in enumerate([*inputs, *self.computed])}
+        self.result_slots = [slot_of[x] for x in results]
+        self.steps = self._plan([x for x in order if x not in known], slot_of)
+
+    def _plan(self, order: list[LazyArray], slot_of: dict[LazyArray, int]) -> list[Step]:
+        """Return the steps. A scratch slot is used again after its last reader."""
+        last_reader = {operand: x for x in order for operand in x.reads}
+        free: list[int] = []
+        steps = []
+        for x in order:
+            operands = enumerate(x.operands)
+            sources = tuple([slot_of[y] if type(y) is LazyArray else self._constant(x, i) for i, y in operands])
+            read = {slot_of[y] for y in x.reads if last_reader[y] is x}
+            # A ufunc may write where an operand lies; there np.sign takes a branch at each element, 12 times slower.
+            in_place = isinstance(x.function, np.ufunc) and x.function is not np.sign
+            if in_place:
+                free += read & self.scratch.keys()
+            if x not in slot_of:
+                slot_of[x] = self._scratch_slot(x.dtype, free)
+            if not in_place:
+                free += read & self.scratch.keys()
+            steps.append(Step(x.function, _fill_function(x), sources, slot_of[x]))
+        return steps
+
+    def _scratch_slot(self, dtype: np.dtype[Any], free: list[int]) -> int:
+        fitting = [slot for slot in free if self.scratch[slot] == dtype]
+        if fitting:
+            free.remove(fitting[-1])
+            return fitting[-1]
+        self.slots.append(None)
+        self.scratch[len(self.slots) - 1] = dtype
+        return len(self.slots) - 1
+
+    def _constant(self, x: LazyArray, i: int) -> int:
+        """Return the slot of operand i, which is no array."""
+        number = x.operands[i]
+        if isinstance(x.function, np.ufunc):
+            number = np.asarray(number, resolve_dtypes(x.function, x.operands)[i])
+        self.slots.append(number)
+        if x.function in (np.maximum, np.minimum):  # vectorised for two arrays only
+            self.expanded.append(len(self.slots) - 1)
+        return len(self.slots) - 1
+
+    def __call__(self, shape: tuple[int, ...], operands: Sequence[Any]) -> list[Any]:
+        """Compute the results. An operand with fewer elements broadcasts against the dimensions behind the first."""
+        size = prod(shape)
+        if size * self.itemsize <= LARGE:
+            slots = [*operands, *self.slots[len(operands) :]]
+            for function, _, sources, target in self.steps:
+                slots[target] = function(*[slots[i] for i in sources])
+        else:
+            made = [empty(shape, x.dtype) for x in self.computed]
+            slots = [*operands, *made]
+            if made:
+                self._run_blocks(shape, size, operands, made)
+        return [slots[i] for i in self.result_slots]
+
+    def _run_blocks(self, shape: tuple[int, ...], size: int, operands: Sequence[Any], made: list[NDArray[Any]]) -> None:
+        used = [(i, _smallest(operands[i])) for i in self.reads]
+        small = [(i, x) for i, x in used if x.shape != shape]
+        row = shape[1:] if any(x.ndim for _, x in small) else ()
+        step = min(size, max(1, BLOCK_BYTES // self.itemsize // max(1, prod(row))) * prod(row))
+        cut = [(i, np.ascontiguousarray(x).reshape(-1)) for i, x in used if x.shape == shape]
+        cut += [(len(operands) + i, x.reshape(-1)) for i, x in enumerate(made)]
+        repeated = [(i, np.broadcast_to(x, (step // prod(row), *row)).reshape(-1)) for i, x in small]
+        repeated += [(i, np.full(step, self.slots[i])) for i in self.expanded]
+
+        def work(first: int, last: int) -> None:
+            slots = list(self.slots)
+            own = [*repeated, *[(i, scratch(f"chain {i}", (step,), dtype)) for i, dtype in self.scratch.items()]]
+            for start in range(first * step, min(last * step, size), step):
+                for i, x in cut:
+                    slots[i] = x[start : start + step]
+                for i, x in own:
+                    slots[i] = x[: size - start]
+                for _, fill, sources, target in self.steps:
+                    fill(*[slots[i] for i in sources], out=slots[target])
+
+        run(work, shares(-(-size // step)), size * self.itemsize)
+
+
+def _smallest(x: NDArray[Any]) -> NDArray[Any]:
+    """Return one element if all are the same one, as in a cotangent of ones; otherwise ``x``."""
+    return x if any(x.strides) else x[(0,) * x.ndim]
+
+
+def _fill_function(x: LazyArray) -> Callable[..., Any]:
+    """Return what computes a lazy array in a block, ``fill(*operands, out=block)``."""
+    function: Any = x.function
+    if isinstance(function, np.ufunc):
+        return function
+    if function in _KERNELS:
+        return _KERNELS[function]
+    if function in KERNELS and not is_half(x.dtype):
+        return partial(_activation, *KERNELS[function])
+    return partial(_copied, function)
+
+
+def _choose(condition: Any, a: Any, b: Any, out: NDArray[Any]) -> None:
+    """Compute `numpy.where` by bits. `numpy.where` takes a branch at each element, which is slow."""
+    words = WORDS[out.itemsize]
+    chosen, a, b = (x.view(words) for x in (out, a, b))
+    mask = scratch("mask", out.shape, words)
+    np.copyto(mask, np.negative(condition.view(np.int8)))  # all bits are set if the condition holds
+    if b.ndim == 0 and b == 0:
+        np.bitwise_and(mask, a, out=chosen)
+        return
+    np.bitwise_xor(a, b, out=chosen)
+    np.bitwise_and(chosen, mask, out=chosen)
+    np.bitwise_xor(chosen, b, out=chosen)
+
+
+def _cast(x: Any, dtype: np.dtype[Any], out: NDArray[Any]) -> None:
+    np.copyto(out, x, casting="unsafe")  # from or to floats of other widths, which all processors convert alike
+
+
+def _zeros(like: Any, out: NDArray[Any]) -> None:
+    out.fill(0)
+
+
+def _activation(kernel: Callable[..., None], num_scratch: int, *operands: Any, out: NDArray[Any]) -> None:
+    kernel(out, *operands, *scratch("activation", (num_scratch, len(out)), out.dtype))
+
+
+def _copied(function: Callable[..., Any], *operands: Any, out: NDArray[Any]) -> None:
+    out[...] = function(*operands)
+
+
+_KERNELS: dict[Any, Callable[..., None]] = {np.where: _choose, cast: _cast, np.zeros_like: _zeros}

@@ -1,0 +1,206 @@
+"""A chain on a device: one generated kernel, in which a thread computes all results of an element.
+
+The chain ``(x + y).tanh() * bias`` of float32 becomes::
+
+    // chain of add, tanh, mul
+    #include "functors.cuh"
+
+    struct Loaded { float r0; float r1; float r2; };
+
+    template <class I>
+    __global__ void __launch_bounds__(256)
+    chain(const float *__restrict__ x0, const float *__restrict__ x1, const float *__restrict__ x2, i64 row, i64 count,
+          float *__restrict__ y0) {
+      each((i64)blockIdx.x * 256 + threadIdx.x, count, (i64)gridDim.x * 256,
+           [&](i64 i) {
+             return Loaded{up(x0[i]), up(x1[i]), up(x2[(I)i % (I)row])};
+           },
+           [&](i64 i, const Loaded &x) {
+             const float v0 = Add::of(x.r0, x.r1);
+             const float v1 = Tanh::of(v0);
+             const float v2 = Multiply::of(v1, x.r2);
+             y0[i] = down<float>(v2);
+           });
+    }
+
+An operand that broadcasts is repeated to one row: all dimensions but the first. Each line rounds as an array of the
+dtype would, so sums, products and quotients have the bits of the operators one by one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from math import prod
+from textwrap import fill
+from typing import Any
+
+import numpy as np
+
+from pynested.backends import get_backend
+from pynested.backends.cuda.elementwise import ELEMENTS_OF_A_BLOCK, MOST_BLOCKS
+from pynested.backends.cuda.generated import entered
+from pynested.backends.cuda.naming import ctype, instance, wide_dtype
+from pynested.backends.cuda.segment import BLOCK
+from pynested.backends.cuda.signatures import KERNELS
+from pynested.backends.dtypes import is_float, is_half
+from pynested.backends.errors import DTypeError
+from pynested.backends.numpy.elementwise import cast
+from pynested.backends.registry import registered_kernels
+
+from .lazy_array import LazyArray, in_order, resolve_dtypes
+
+FUNCTORS = "functors.cuh"
+_BITS = {"inf": "0x7ff0000000000000", "-inf": "0xfff0000000000000", "nan": "0x7ff8000000000000"}
+
+
+class CudaProgram:
+    """``program(shape, operands) -> results``, as `BlockProgram`, on one device.
+
+    Attributes
+    ----------
+    reads : list of int
+        The inputs that are read; the operands of the others may be None.
+    files : dict
+        The name of the kernel's text, by the operands that broadcast.
+    """
+
+    def __init__(self, title: str, inputs: Sequence[LazyArray], results: Sequence[LazyArray], device: str) -> None:
+        needed = frozenset(in_order(results, frozenset(inputs)))
+        self.reads = [i for i, x in enumerate(inputs) if x in needed]
+        self.files: dict[tuple[int, ...], str] = {}
+        self._title, self._device = title, device
+        self._inputs, self._results = [inputs[i] for i in self.reads], results
+
+    def __call__(self, shape: tuple[int, ...], operands: Sequence[Any]) -> list[Any]:
+        """Compute the results."""
+        backend: Any = get_backend(self._device)
+        results = [backend.empty(shape, x.dtype) for x in self._results]
+        count = prod(shape)
+        if not count or not results:
+            return results
+        used = [operands[i] for i in self.reads]
+        small = tuple([k for k, x in enumerate(used) if x.shape != shape])
+        for k in small:
+            used[k] = backend.xp.broadcast_to(used[k], shape[1:])
+        if small not in self.files:
+            self.files[small] = entered("chain", cuda_source(self._title, self._inputs, small, self._results))
+        name = instance("chain", "long long" if small and count >= 2**32 else "unsigned int")
+        grid = (min(MOST_BLOCKS, -(-count // ELEMENTS_OF_A_BLOCK)),)
+        numbers = [np.int64(prod(shape[1:]))] * bool(small) + [np.int64(count)]
+        backend.launch(self.files[small], name, grid, (BLOCK,), [*map(backend.own, used), *numbers, *results])
+        return results
+
+
+def cuda_source(title: str, inputs: Sequence[LazyArray], small: Sequence[int], results: Sequence[LazyArray]) -> str:
+    """Return the text of the kernel that computes ``results`` of ``inputs``, of which ``small`` broadcast."""
+    names = {x: f"x.r{k}" for k, x in enumerate(inputs)}
+    lines: list[str] = []
+    for x in in_order(results, frozenset(inputs)):
+        if x not in names:
+            names[x] = f"v{len(lines)}"
+            lines.append(f"const {_type_of(x.dtype)} {names[x]} = {_expression(x, names)};")
+    for k, x in enumerate(results):
+        lines.append(f"y{k}[i] = {f'down<{ctype(x.dtype)}>({names[x]})' if is_float(x.dtype) else names[x]};")
+    loads = [f"x{k}[(I)i % (I)row]" if k in small else f"x{k}[i]" for k in range(len(inputs))]
+    loads = [f"up({load})" if is_float(x.dtype) else load for x, load in zip(inputs, loads, strict=True)]
+    parameters = [f"const {ctype(x.dtype)} *__restrict__ x{k}" for k, x in enumerate(inputs)]
+    parameters += ["i64 row"] * bool(small) + ["i64 count"]
+    parameters += [f"{ctype(x.dtype)} *__restrict__ y{k}" for k, x in enumerate(results)]
+    fields = " ".join(f"{_type_of(x.dtype)} r{k};" for k, x in enumerate(inputs))
+    body = "\n".join(f"         {line}" for line in lines)
+    return f"""{fill(title, 116, initial_indent="// ", subsequent_indent="//     ")}
+#include "{FUNCTORS}"
+
+struct Loaded {{ {fields} }};
+
+template <class I>
+__global__ void __launch_bounds__(256)
+{_head(parameters)}
+  each((i64)blockIdx.x * 256 + threadIdx.x, count, (i64)gridDim.x * 256,
+       [&](i64 i) {{
+         return Loaded{{{", ".join(loads)}}};
+       }},
+       [&](i64 i, const Loaded &x) {{
+{body}
+       }});
+}}
+"""
+
+
+def _head(parameters: Iterable[str]) -> str:
+    """Return name and parameters, in lines that end between two parameters."""
+    unbroken = [parameter.replace(" ", "\0") for parameter in parameters]
+    return fill(f"chain({', '.join(unbroken)}) {{", 116, subsequent_indent=" " * 6).replace("\0", " ")
+
+
+def _expression(x: LazyArray, names: dict[LazyArray, str]) -> str:
+    """Return the call of a functor; rounded if the dtype has fewer digits than the type that computes."""
+    if x.function is cast:
+        (operand,) = x.reads
+        return _converted(names[operand], operand.dtype, x.dtype)
+    if isinstance(x.function, np.ufunc):
+        dtypes = resolve_dtypes(x.function, x.operands)
+    else:
+        dtypes = tuple(
+            [np.dtype(bool) if x.function is np.where and not i else x.dtype for i in range(len(x.operands))]
+        )
+    operands = [
+        _converted(names[operand], operand.dtype, dtype) if type(operand) is LazyArray else literal(operand, dtype)
+        for operand, dtype in zip(x.operands, dtypes, strict=False)
+    ]
+    text = f"{functor_of(x.function)}::of({', '.join(operands)})"
+    return f"rounded<{ctype(x.dtype)}>({text})" if is_half(x.dtype) else text
+
+
+def _converted(text: str, dtype: np.dtype[Any], target: np.dtype[Any]) -> str:
+    """Return a number in another dtype, rounded once."""
+    if dtype == target:
+        return text
+    if np.dtype(np.float64) in (dtype, target) or not is_float(dtype) or not is_float(target):
+        is_exact = _type_of(target) == "double" or not is_float(target)
+        return (
+            f"{_type_of(target)}({text})" if is_exact else f"up(converted<{_type_of(dtype)}, {ctype(target)}>({text}))"
+        )
+    return f"rounded<{ctype(target)}>({text})" if is_half(target) else text  # both are computed in float
+
+
+def literal(number: Any, dtype: np.dtype[Any]) -> str:
+    """Return a number, rounded to ``dtype``, as text; for bool whether it is true."""
+    if dtype == np.bool_:
+        return "true" if number else "false"
+    if not is_float(dtype):
+        return f"({_type_of(dtype)}){int(number)}ll"
+    with np.errstate(all="ignore"):
+        rounded = dtype.type(float(number))
+    text = str(np.float32(rounded) if is_half(dtype) else rounded)
+    return f"{_type_of(dtype)}({f'__longlong_as_double({_BITS[text]}ll)' if text in _BITS else text})"
+
+
+def _type_of(dtype: np.dtype[Any]) -> str:
+    """Return the type in which a kernel computes; half precision is for storage."""
+    return ctype(wide_dtype(dtype)) if is_float(dtype) else ctype(dtype)
+
+
+def functor_of(function: Any) -> str:
+    """Return the struct of functors.cuh that computes a function: LessEqual for `numpy.less_equal`."""
+    kernel = {"sign": "sgn"}.get(function.__name__, function.__name__)
+    if _camel(kernel) not in _functors():
+        raise DTypeError(f"a kernel of a chain has no functor for {kernel!r}: {FUNCTORS} has all functors.")
+    return _camel(kernel)
+
+
+def has_custom_kernels(device: str) -> bool:
+    """Whether `pynested.kernel` has replaced a function that a generated kernel would compute itself."""
+    return any(_camel(kernel) in _functors() for kernel in registered_kernels(device))
+
+
+@cache
+def _functors() -> frozenset[str]:
+    text = (KERNELS / FUNCTORS).read_text(encoding="utf-8")
+    return frozenset(re.findall(r"^(?:struct |PYNESTED_FUNCTION(?:_OF_TWO)?\()(\w+)[ ,]", text, re.MULTILINE))
+
+
+def _camel(kernel: str) -> str:
+    return "".join(word.capitalize() for word in kernel.split("_"))

@@ -1,0 +1,346 @@
+"""`FusedChain`: several elementwise operators as one call, with one node on the tape.
+
+The operators are lazy arrays: the forward program computes the outputs from the inputs. The backward program applies
+the vjp of each step, last step first, and computes again what it reads. On the CPU a program is a `BlockProgram`, on a
+device a `CudaProgram`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pynested.autograd import Array, api
+from pynested.autograd.arguments.canonical import canonical_dtype
+from pynested.autograd.array import raw
+from pynested.autograd.pending import Pending
+from pynested.autograd.rules.rule import RULES, Rule, hang
+from pynested.autograd.tape import Line, held, state
+from pynested.backends.dtypes import is_float
+from pynested.backends.numpy.elementwise import cast
+from pynested.backends.numpy.running import quiet
+from pynested.components.broadcasting import behind_runs
+from pynested.nested.array import NestedArray, around
+
+from .block_program import BlockProgram
+from .cuda_program import CudaProgram, has_custom_kernels
+from .fusible_ops import PREVIOUS, FusibleOp, lower_call
+from .lazy_array import LazyArray, LazyBackend, in_order
+from .nodes import Fact, Node, Replay
+from .value_trees import Value
+
+Program = BlockProgram | CudaProgram
+# The backward pass computes results of these functions again: that is faster than to keep and read them.
+_CHEAP = frozenset({
+    np.add, np.subtract, np.multiply, np.negative, np.absolute, np.maximum, np.minimum, np.sign, np.where, cast,
+    np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal, np.logical_not, np.logical_and,
+    np.logical_or, np.bitwise_and, np.bitwise_or,
+})  # fmt: skip
+
+
+class ChainStep(NamedTuple):
+    """``result = op(*operands)``; an operand is a lazy array or a number."""
+
+    op: FusibleOp
+    operands: tuple[Any, ...]
+    result: LazyArray
+
+    @property
+    def reads(self) -> list[LazyArray]:
+        """The lazy arrays among the operands."""
+        return [x for x in self.operands if type(x) is LazyArray]
+
+
+class BroadcastPlan(NamedTuple):
+    """How the operands of one call meet: the shape of the results, their structure, and the operands of that shape."""
+
+    shape: tuple[int, ...]
+    structure: Any
+    full: frozenset[int]
+
+
+class FusedChain:
+    """The operators of ``nodes`` as one function of ``inputs`` that returns ``outputs``.
+
+    All results are nested arrays, or all are dense. A call whose operands do not share one memory layout runs the
+    operators one by one; they know what to do, or which error to raise.
+    """
+
+    def __init__(
+        self, nodes: Sequence[Node], inputs: Sequence[Value], outputs: Sequence[Value], facts: Mapping[int, Fact]
+    ) -> None:
+        self.name, self.nodes = f"chain of {', '.join(node.name for node in nodes)}", nodes
+        self.device = facts[outputs[0].number].device
+        self.is_tracked = [facts[value.number].tracked for value in outputs]
+        self.one_by_one = Replay(inputs, nodes, tuple(outputs))
+        self.inputs = [LazyArray(canonical_dtype(facts[x.number].dtype, self.device)) for x in inputs]
+        self.nested = frozenset(i for i, x in enumerate(inputs) if facts[x.number].kind == "nested")
+        lazy: dict[Any, LazyArray] = dict(zip(inputs, self.inputs, strict=True))
+        self.steps = list(lower_steps(nodes, facts, lazy, LazyBackend(self.device)))
+        self.outputs = [lazy[value] for value in outputs]
+        self.rule = FusedRule(self)
+        self._forward: dict[tuple[LazyArray, ...], Program] = {}
+        self._full_steps: dict[frozenset[int], bool] = {}
+
+    def __call__(self, *operands: Any) -> Any:
+        """Return one result, or a tuple of results."""
+        arrays = [x._buffer if type(x) is NestedArray else x for x in operands]
+        is_recorded = state.mode and any(self.is_tracked) and any(x.tracked for x in arrays)
+        plan = self.plan_broadcast(operands)
+        if plan is None or (self.device != "cpu" and has_custom_kernels(self.device)):
+            return _one_or_all(self.one_by_one(*operands))
+        saved = self.rule.saved_by(arrays, plan) if is_recorded else None
+        kept = () if saved is None else saved.kept
+        wanted = tuple(dict.fromkeys((*self.outputs, *kept)))
+        program = self._forward.get(wanted) or self.forward(wanted)
+        datas = run_program(program, plan.shape, [x._bare for x in arrays])
+        made = {x: Array(data, self.device) for x, data in zip(wanted, datas, strict=True)}
+        results = [made[x] for x in self.outputs]
+        if saved is not None:
+            self.rule.record(results, arrays, plan, saved, [made[x].detach() for x in kept])
+        return _one_or_all(results if plan.structure is None else [around(x, plan.structure) for x in results])
+
+    @quiet
+    def forward(self, wanted: tuple[LazyArray, ...]) -> Program:
+        """Make the program that computes the outputs, and what the node of the tape keeps."""
+        program = self._forward[wanted] = self.program(self.name, self.inputs, wanted)
+        return program
+
+    def program(self, title: str, inputs: Sequence[LazyArray], results: Sequence[LazyArray]) -> Program:
+        """Return what computes results from inputs on the device of the chain."""
+        if self.device == "cpu":
+            return BlockProgram(inputs, results)
+        return CudaProgram(title, inputs, results, self.device)
+
+    def plan_broadcast(self, operands: Sequence[Any]) -> BroadcastPlan | None:
+        """Return how operands meet; None if equal places in memory are not equal elements."""
+        plan = self._plan_nested(operands) if self.nested else self._plan_dense(operands)
+        return plan if plan is not None and self._has_full_steps(plan.full) else None
+
+    def _plan_nested(self, operands: Sequence[Any]) -> BroadcastPlan | None:
+        """Plan for nested operands of one structure without gaps, and dense ones behind the ragged dimension."""
+        first = operands[min(self.nested)]
+        structure, shape = first._structure, first._buffer._bare.shape
+        if not structure.tiles:
+            return None
+        for i, x in enumerate(operands):
+            if i not in self.nested:
+                if not behind_runs(x._bare.shape, shape, structure):
+                    return None
+            elif not structure.same_placement(x._structure) or not _is_whole(x._buffer._bare, shape):
+                return None
+        return BroadcastPlan(shape, structure, self.nested)
+
+    def _plan_dense(self, operands: Sequence[Any]) -> BroadcastPlan | None:
+        """Plan for operands of the largest shape, and others that broadcast behind its first dimension."""
+        datas = [x._bare for x in operands]
+        shape = max([x.shape for x in datas], key=len)
+        full = frozenset(i for i, x in enumerate(datas) if x.shape == shape)
+        small = [x.shape for x in datas if x.shape != shape]
+        if (
+            not shape
+            or not all(_is_whole(datas[i], shape) for i in full)
+            or not all(_is_behind(x, shape) for x in small)
+        ):
+            return None
+        return BroadcastPlan(shape, None, full)
+
+    def _has_full_steps(self, full: frozenset[int]) -> bool:
+        """Whether all steps have full size. A smaller one sums its gradient before it rounds, which no block can do."""
+        if full not in self._full_steps:
+            found = {self.inputs[i] for i in full}
+            for step in self.steps:
+                if not found.isdisjoint(step.reads):
+                    found.add(step.result)
+            self._full_steps[full] = found.issuperset(step.result for step in self.steps)
+        return self._full_steps[full]
+
+
+def lower_steps(
+    nodes: Sequence[Node], facts: Mapping[int, Fact], lazy: dict[Any, LazyArray], backend: LazyBackend
+) -> Iterable[ChainStep]:
+    """Yield the steps of nodes, and enter the lazy array of each result into ``lazy``, by its value."""
+    for node in nodes:
+        for op, operands in lower_call(node, facts[node.results.number]):
+            taken = tuple([lazy[x] if type(x) is Value or x is PREVIOUS else x for x in operands])
+            compute: Any = getattr(backend, op.kernel) if isinstance(op.kernel, str) else partial(op.kernel, backend)
+            lazy[PREVIOUS] = lazy[node.results] = compute(*taken)
+            yield ChainStep(op, taken, lazy[PREVIOUS])
+
+
+def _is_whole(data: Any, shape: tuple[int, ...]) -> bool:
+    return bool(data.shape == shape and data.flags.c_contiguous)
+
+
+def _is_behind(small: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    sizes = zip(reversed(small), reversed(shape), strict=False)
+    return len(small) < len(shape) and all(size in (1, large) for size, large in sizes)
+
+
+def _one_or_all(results: Sequence[Any]) -> Any:
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+@quiet
+def run_program(program: Program, shape: tuple[int, ...], operands: Sequence[Any]) -> list[Any]:
+    """Run a program without floating-point warnings."""
+    return program(shape, operands)
+
+
+class Saved(NamedTuple):
+    """What the node of the tape saves: inputs that the backward program reads, and arrays that are slow to compute."""
+
+    inputs: frozenset[int]
+    kept: tuple[LazyArray, ...]
+
+
+class BackwardRequest(NamedTuple):
+    """What one backward pass through a chain has and wants, as positions among the outputs and the inputs."""
+
+    arrived: tuple[int, ...]  # outputs that have a cotangent
+    wanted: tuple[int, ...]  # inputs that want a gradient
+    summed: frozenset[int]  # inputs whose parts of a gradient are summed; the others get them one by one
+
+
+class BackwardProgram(NamedTuple):
+    """``program(shape, (*inputs, *kept, *cotangents))`` computes gradients, some of them in parts."""
+
+    program: Program
+    inputs: list[int]  # for each result the input that it is for
+
+
+class FusedRule(Rule):
+    """The rule of the one node that a chain writes on the tape."""
+
+    def __init__(self, chain: FusedChain) -> None:  # without Rule.__init__, which would enter it among the primitives
+        self.name, self.chain = chain.name, chain
+        self.seeds = [LazyArray(x.dtype) for x in chain.outputs]  # the cotangents of the outputs
+        self._saved: dict[tuple[Any, ...], Saved] = {}
+        self._backward: dict[tuple[Any, ...], BackwardProgram] = {}
+
+    @quiet
+    def saved_by(self, operands: Sequence[Any], plan: BroadcastPlan) -> Saved:
+        """Return what a node saves for the pass from all outputs to all tracked operands."""
+        wanted = tuple([i for i, x in enumerate(operands) if x.tracked])
+        if (plan.full, wanted) not in self._saved:
+            request = BackwardRequest(tuple(range(len(self.chain.outputs))), wanted, plan.full)
+            kept: tuple[LazyArray, ...] = ()
+            if self.chain.device == "cpu":  # on a device memory is slower than arithmetic
+                candidates = {step.result for step in self.chain.steps if step.result.function not in _CHEAP}
+                candidates.update(self.chain.outputs)
+                gradients = [gradient for _, gradient in self._differentiate(request)]
+                kept = tuple([x for x in in_order(gradients, frozenset(candidates)) if x in candidates])
+            reads = self.backward(request, kept).program.reads
+            self._saved[plan.full, wanted] = Saved(frozenset(i for i in reads if i < len(operands)), kept)
+        return self._saved[plan.full, wanted]
+
+    @quiet
+    def backward(self, request: BackwardRequest, kept: tuple[LazyArray, ...]) -> BackwardProgram:
+        """Return the program for a request."""
+        if (request, kept) not in self._backward:
+            gradients = self._differentiate(request)
+            inputs = [*self.chain.inputs, *kept, *self.seeds]
+            program = self.chain.program(f"vjp of {self.name}", inputs, [gradient for _, gradient in gradients])
+            self._backward[request, kept] = BackwardProgram(program, [i for i, _ in gradients])
+        return self._backward[request, kept]
+
+    def _differentiate(self, request: BackwardRequest) -> list[tuple[int, LazyArray]]:
+        """Return the gradients of inputs, in the order in which the operators would compute and add their parts."""
+        chain = self.chain
+        number_of = {x: i for i, x in enumerate(chain.inputs)}
+        cotangents = {chain.outputs[i]: self.seeds[i] for i in request.arrived}
+        reached = {chain.inputs[i] for i in request.wanted}  # arrays between the wanted inputs and the outputs
+        for step in chain.steps:
+            if is_float(step.result.dtype) and not reached.isdisjoint(step.reads):
+                reached.add(step.result)
+        parts: list[tuple[int, LazyArray]] = []
+        for step in reversed(chain.steps):
+            if step.result not in cotangents:
+                continue
+            for x, vjp in zip(step.operands, step.op.vjps, strict=True):
+                if type(x) is not LazyArray or x not in reached or vjp is None:
+                    continue
+                part = _apply_vjp(vjp, cotangents[step.result], step, LazyBackend(chain.device))
+                if x in number_of and number_of[x] not in request.summed:
+                    parts.append((number_of[x], part))
+                else:
+                    part = part.astype(x.dtype)
+                    cotangents[x] = cotangents[x] + part if x in cotangents else part
+        return [(i, cotangents[x]) for x, i in number_of.items() if x in cotangents] + parts
+
+    def record(
+        self, results: list[Array], operands: Sequence[Any], plan: BroadcastPlan, saved: Saved, kept: list[Array]
+    ) -> None:
+        """Write the node that made ``results``."""
+        sources = tuple([(x.line or x.stand_in()) if x.tracked else None for x in operands])
+        operands = [held(x, source) for x, source in zip(operands, sources, strict=True)]
+        node = Line(self, sources, (plan, operands, saved.kept), results[0].shape, results[0].dtype)
+        node.save((*[x if i in saved.inputs else None for i, x in enumerate(operands)], *kept), None)
+        if len(results) == 1:
+            results[0].line, results[0].tracked = node, True
+        else:
+            hang(results, node, self.chain.is_tracked)
+
+    def pull(self, line: Line, cotangent: Any, pending: Pending, needed: set[Any] | None) -> None:
+        """Send the cotangents of the outputs to the inputs."""
+        cotangents, sources = cotangent if line.parts else [cotangent], line.sources
+        wanted = tuple([i for i, x in enumerate(sources) if x is not None and (needed is None or x in needed)])
+        if pending.graph:
+            self._pull_by_operators(line, cotangents, pending, wanted)
+            return
+        plan, _, kept = line.static
+        arrived = tuple([i for i, x in enumerate(cotangents) if x is not None])
+        # If other nodes or operands add to a gradient as well, it gets the parts one by one: the order of a sum shows.
+        counts = Counter(map(id, sources))
+        summed = frozenset(i for i in plan.full if counts[id(sources[i])] == 1 and sources[i] not in pending.cotangents)
+        backward = self.backward(BackwardRequest(arrived, wanted, summed), kept)
+        results = run_program(backward.program, plan.shape, [raw(x) for x in (*line.saved()[0], *cotangents)])
+        for i, values in zip(backward.inputs, results, strict=True):
+            result = Array(values, self.chain.device)
+            total, dtype = RULES["sum_to"](result, sources[i].shape), sources[i].dtype
+            pending.add(sources[i], total if total.dtype == dtype else RULES["cast"](total, dtype))
+
+    def _pull_by_operators(
+        self, line: Line, cotangents: Sequence[Any], pending: Pending, wanted: Sequence[int]
+    ) -> None:
+        """Differentiate the operators one by one, so that the pass can be differentiated itself."""
+        _, vjp = api.vjp(self._of_some(line, wanted), *[line.static[1][i] for i in wanted])
+        gradients = vjp(tuple(cotangents))
+        for i, gradient in zip(wanted, gradients if len(wanted) > 1 else (gradients,), strict=True):
+            pending.add(line.sources[i], gradient)
+
+    def push(self, line: Line, tangents: list[Any]) -> Any:
+        """Return the tangents of the outputs, operator by operator."""
+        moving = [i for i, tangent in enumerate(tangents) if tangent is not None]
+        if not moving:
+            return None
+        primals = tuple([line.static[1][i] for i in moving])
+        _, pushed = api.jvp(self._of_some(line, moving), primals, tuple([tangents[i] for i in moving]))
+        return pushed if line.parts else pushed[0]
+
+    def _of_some(self, line: Line, places: Sequence[int]) -> Callable[..., tuple[Any, ...]]:
+        """Return the operators as a function of the buffers of some operands; the others stay as they are."""
+        line.saved()
+        plan, operands, _ = line.static
+
+        def call(*changed: Any) -> tuple[Any, ...]:
+            mixed = dict(enumerate(operands)) | dict(zip(places, changed, strict=True))
+            if plan.structure is None:
+                return tuple(self.chain.one_by_one(*mixed.values()))
+            results = self.chain.one_by_one(
+                *[around(x, plan.structure) if i in plan.full else x for i, x in mixed.items()]
+            )
+            return tuple([x._buffer for x in results])
+
+        return call
+
+
+def _apply_vjp(vjp: Any, cotangent: LazyArray, step: ChainStep, backend: LazyBackend) -> LazyArray:
+    """Return the part of a gradient that a step sends to one of its operands."""
+    if vjp == 0:
+        return LazyArray(cotangent.dtype, np.zeros_like, (cotangent,))
+    return cotangent if vjp == 1 else vjp(backend, cotangent, step.result, *step.operands)

@@ -1,0 +1,216 @@
+"""The stand-ins that a function runs on while it is recorded: traced arrays and traced sizes.
+
+A traced array has no values. Public functions see it as an operand, so that the recorder sees the call; everything else
+that is done with it, as ``x.shape``, ``x.values()`` or ``x[0] = 1``, goes to the recorder by the class itself.
+
+A traced size is a number that remembers where it comes from. What is computed with it is recorded too. If Python must
+know the number itself, as in ``if n > 3`` or ``range(n)``, the graph holds for arrays that give the same answer.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from inspect import getattr_static
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from pynested import operators as ops
+from pynested.autograd import Array
+from pynested.nested.array import NestedArray
+from pynested.structure.sizes import RaggedSize
+
+from .nodes import ATTRIBUTE, CALLED, FUNCTION, METHOD, SETTING
+from .unsupported import MEMBERS, Remedy, unsupported
+
+if TYPE_CHECKING:
+    from .recorder import Recorder
+
+_FACTS = frozenset({"dtype", "ndim", "device", "is_nested", "layout", "dim"})  # they follow from the signature
+
+
+class Traced:
+    """The part of both classes of traced arrays. Python's operators call public functions, as those of all arrays."""
+
+    __slots__ = ()
+
+    def __getattribute__(self, name: str) -> Any:
+        """Record that an attribute is read, or return a method that is recorded when it is called.
+
+        Attributes that follow from the signature are constants.
+        """
+        if name == "_ops" or (name.startswith("__") and name != "__cuda_array_interface__"):
+            return object.__getattribute__(self, name)
+        recorder = object.__getattribute__(self, "_recorder")
+        real = recorder.real(self)
+        if name in _FACTS:
+            return getattr(real, name)
+        if name in MEMBERS or (name == "data" and isinstance(real, Array)):
+            raise unsupported(f"x.{name}", MEMBERS.get(name, Remedy.LIBRARY))
+        if isinstance(getattr_static(type(real), name, None), property):
+            return recorder.call(ATTRIBUTE, name, operator.attrgetter(name), (self,))
+        function = getattr(type(real), name)  # AttributeError of an unknown name says what to use
+        if name.startswith("_") or not callable(function):
+            raise unsupported(f"x.{name}", Remedy.INSIDE)
+        kind = FUNCTION if hasattr(ops, name) else METHOD
+        return lambda *args, **kwargs: recorder.call(kind, name, function, (self, *args), kwargs)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        _call(self, SETTING, "setattr", setattr, name, value)
+
+    def __len__(self) -> int:
+        return _call(self, METHOD, "__len__", len)  # type: ignore[no-any-return]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        _call(self, METHOD, "__setitem__", operator.setitem, index, value)
+
+    def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
+        real_types = [_REAL_TYPES.get(kind, kind) for kind in types]
+        return super().__array_function__(function, real_types, inputs, options)  # type: ignore[misc]
+
+    def _no_number(self, *_: Any) -> NoReturn:
+        raise unsupported("a branch on data, or a number out of an array: bool(x), float(x), y in x", Remedy.DATA)
+
+    def _no_ndarray(self, *_: Any, **options: Any) -> NoReturn:
+        raise unsupported("np.asarray(x), or memory that is shared with another library,", Remedy.LIBRARY)
+
+    def _no_copy(self, *_: Any) -> NoReturn:
+        raise unsupported("repr(x), a copy or a pickle", Remedy.COPY)
+
+    __bool__ = __contains__ = __float__ = __int__ = __index__ = _no_number
+    __array__ = __dlpack__ = _no_ndarray
+    __repr__ = __format__ = __copy__ = __deepcopy__ = __reduce__ = _no_copy
+
+
+class TracedArray(Traced, Array):
+    """Stands for an `Array` while a function is recorded."""
+
+    __slots__ = ("_recorder",)
+    __round__ = Traced._no_number  # type: ignore[assignment]
+
+
+class TracedNestedArray(Traced, NestedArray):
+    """Stands for a `NestedArray` while a function is recorded."""
+
+    __slots__ = ("_recorder",)
+
+
+_REAL_TYPES = {TracedArray: Array, TracedNestedArray: NestedArray}
+
+
+def _call(x: Any, kind: str, name: str, function: Callable[..., Any], *args: Any) -> Any:
+    return object.__getattribute__(x, "_recorder").call(kind, name, function, (x, *args))
+
+
+def stand_in(thing: Any, recorder: Recorder) -> Any:
+    """Return what a function sees in the place of an array, a size, or another result of a call."""
+    if isinstance(thing, Array | NestedArray):
+        kind: Any = TracedArray if isinstance(thing, Array) else TracedNestedArray
+        traced = kind.__new__(kind)
+        object.__setattr__(traced, "_recorder", recorder)
+        return traced
+    if isinstance(thing, RaggedSize):
+        return TracedRaggedSize(thing, recorder)
+    return TracedSize(thing, recorder) if isinstance(thing, int | float) else Opaque(recorder)
+
+
+class TracedSize:
+    """A number that was read off an array, or computed from such numbers."""
+
+    __slots__ = ("_recorder", "number")
+
+    def __init__(self, number: float, recorder: Recorder) -> None:
+        self.number, self._recorder = number, recorder
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """The type that `isinstance` sees: int or float."""
+        return type(self.number)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.asarray(self._known(), dtype)
+
+    def _known(self) -> Any:
+        """Return the number, because Python must know it: replays that have another one are refused."""
+        return self._recorder.arithmetic(operator.pos, (self,), is_checked=True)
+
+    def _record(self, function: Callable[..., Any], *operands: Any) -> Any:
+        is_number = all(isinstance(operand, int | float) for operand in operands)
+        return self._recorder.arithmetic(function, operands) if is_number else NotImplemented
+
+    def _compare(self, function: Callable[..., Any], other: Any) -> Any:
+        is_number = isinstance(other, int | float)
+        return self._recorder.arithmetic(function, (self, other), is_checked=True) if is_number else NotImplemented
+
+    # fmt: off
+    def __add__(self, other: Any) -> Any: return self._record(operator.add, self, other)
+    def __radd__(self, other: Any) -> Any: return self._record(operator.add, other, self)
+    def __sub__(self, other: Any) -> Any: return self._record(operator.sub, self, other)
+    def __rsub__(self, other: Any) -> Any: return self._record(operator.sub, other, self)
+    def __mul__(self, other: Any) -> Any: return self._record(operator.mul, self, other)
+    def __rmul__(self, other: Any) -> Any: return self._record(operator.mul, other, self)
+    def __floordiv__(self, other: Any) -> Any: return self._record(operator.floordiv, self, other)
+    def __rfloordiv__(self, other: Any) -> Any: return self._record(operator.floordiv, other, self)
+    def __mod__(self, other: Any) -> Any: return self._record(operator.mod, self, other)
+    def __rmod__(self, other: Any) -> Any: return self._record(operator.mod, other, self)
+    def __truediv__(self, other: Any) -> Any: return self._record(operator.truediv, self, other)
+    def __rtruediv__(self, other: Any) -> Any: return self._record(operator.truediv, other, self)
+    def __pow__(self, other: Any) -> Any: return self._record(operator.pow, self, other)
+    def __rpow__(self, other: Any) -> Any: return self._record(operator.pow, other, self)
+    def __neg__(self) -> Any: return self._record(operator.neg, self)
+    def __abs__(self) -> Any: return self._record(operator.abs, self)
+    def __eq__(self, other: object) -> Any: return self._compare(operator.eq, other)
+    def __ne__(self, other: object) -> Any: return self._compare(operator.ne, other)
+    def __lt__(self, other: Any) -> Any: return self._compare(operator.lt, other)
+    def __le__(self, other: Any) -> Any: return self._compare(operator.le, other)
+    def __gt__(self, other: Any) -> Any: return self._compare(operator.gt, other)
+    def __ge__(self, other: Any) -> Any: return self._compare(operator.ge, other)
+    def __bool__(self) -> bool: return self._compare(operator.ne, 0)  # type: ignore[no-any-return]
+    def __hash__(self) -> int: return hash(self._known())
+    def __index__(self) -> int: return operator.index(self._known())
+    def __int__(self) -> int: return int(self._known())
+    def __float__(self) -> float: return float(self._known())
+    def __repr__(self) -> str: return repr(self._known())
+    def __format__(self, spec: str) -> str: return format(self._known(), spec)
+    def __round__(self, digits: int | None = None) -> Any: return round(self._known(), digits)
+    # fmt: on
+
+
+class TracedRaggedSize(RaggedSize):
+    """The sizes along a ragged dimension. A graph holds for arrays whose sizes compare as those of the recording."""
+
+    __slots__ = ("_recorder", "size")
+    __hash__ = RaggedSize.__hash__
+
+    def __init__(self, size: RaggedSize, recorder: Recorder) -> None:
+        self.size, self._recorder = size, recorder
+
+    def __eq__(self, other: object) -> bool:
+        is_size = isinstance(other, RaggedSize)
+        return is_size and bool(self._recorder.arithmetic(operator.eq, (self, other), is_checked=True))
+
+    def __repr__(self) -> str:
+        return repr(self.size)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise unsupported("the lengths or the hash of a ragged size", Remedy.INTEGERS)
+
+
+class Opaque:
+    """Stands for another result, as a block mask or a function, which can be passed on or called."""
+
+    __slots__ = ("_recorder",)
+
+    def __init__(self, recorder: Recorder) -> None:
+        object.__setattr__(self, "_recorder", recorder)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Record a call, as of the function that `pynested.vjp` returns."""
+        recorder = object.__getattribute__(self, "_recorder")
+        return recorder.call(CALLED, "call", operator.call, (self, *args), kwargs)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "__class__":  # read by `isinstance`
+            return Opaque
+        raise unsupported(f"the attribute {name} of what a call returned", Remedy.INSIDE)
