@@ -1,14 +1,18 @@
-"""Scans of nested and dense arrays: each element of a segment becomes what the segment holds up to it."""
+"""Scans of nested and dense arrays: cumulative results along each segment."""
 
 from __future__ import annotations
 
+import numpy as np
+
+from pynested.autograd import Array
 from pynested.autograd.dispatch import operator
 from pynested.autograd.rules.segment import segment_cumsum
+from pynested.backends import Segments
+from pynested.lifting.along_dim import along_dim, swap_axes
+from pynested.lifting.result_dtypes import sum_dtype
 from pynested.nested.operands import DType, Kind
-from pynested.tables.dtypes import added
 
 from .dimensions import either_dim
-from .segmentwise import along_dim, cumsum_of_axis
 
 __all__ = ["cumsum"]
 
@@ -47,4 +51,11 @@ def cumsum(self: Kind, dim: int | None = None, *, dtype: DType | None = None, ax
     >>> pn.cumsum(nt, 1).unbind()
     (array([1, 3, 6]), array([]), array([10, 30]))
     """
-    return along_dim("cumsum", self, either_dim("cumsum", dim, axis), dtype, added, segment_cumsum, cumsum_of_axis)
+    named = either_dim("cumsum", dim, axis)
+    return along_dim("cumsum", self, named, segment_cumsum, _cumsum_of_axis, sum_dtype, dtype)
+
+
+def _cumsum_of_axis(x: Array, axis: int) -> Array:
+    """Sum along an axis as one segment of rows, which hold the other axes."""
+    rows, segment = swap_axes(x, 0, axis), Segments(np.array([0, x.shape[axis]]))
+    return swap_axes(segment_cumsum(rows, segment), 0, axis).contiguous()

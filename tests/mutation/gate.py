@@ -14,7 +14,14 @@ from tests.mutation.plant import NOT_PLANTED, ROOT, FaultError, Row, environment
 from tests.mutation.suites import KILLED, faults, outcome
 from tests.mutation.token_changes import draw_changes
 
-FOLDERS = ("pynested/operators", "pynested/components", "pynested/structure", "autograd", "backends")
+FOLDERS = (
+    "pynested/operators",
+    "pynested/components",
+    "pynested/lifting",
+    "pynested/structure",
+    "autograd",
+    "backends",
+)
 TABLES = ("operators", "pynested", "programs", "gradients", "graph", "cuda")  # those that change our own code
 MIRRORS = {  # of faults that are planted by name
     "kernel": ["tests/backends", "tests/operators"],

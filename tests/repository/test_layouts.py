@@ -1,4 +1,4 @@
-"""Operators do not ask for the layout: the structure, the drivers of `pynested/components` and the aligner do."""
+"""Operators do not ask for the layout: the structure, the drivers of `pynested/lifting` and the aligner do."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_operators_leave_the_layout_to_others(root: Path) -> None:
     assert sorted(found) == sorted(ALLOWED), (
         "Operators do not ask which layout an array has. What becomes of a structure is a method of Jagged and Strided "
         "(pynested/structure), what becomes of the values follows from viewed and taken (components/views.py); runs "
-        "are for along (components/runs.py), elements for elementwise (components/mapping.py)."
+        "are for along (lifting/along_dim.py), elements for elementwise (components/mapping.py)."
     )
 
 

@@ -12,8 +12,8 @@ from pynested.autograd.numbers import canonical_number, in_words
 from pynested.backends.dtypes import is_float
 from pynested.backends.errors import ArgumentError, DTypeError, ShapeError, StructureError
 from pynested.components.mapping import check_devices
+from pynested.lifting.result_dtypes import check_float
 from pynested.nested.array import NestedArray
-from pynested.tables.dtypes import floating
 
 _LARGEST = float(np.finfo(np.float64).max)  # math.isfinite raises OverflowError for larger integers
 
@@ -26,7 +26,7 @@ def operands_of(op: str, query: Any, key: Any, value: Any, mask: Any) -> tuple[l
             raise ArgumentError(f"{op}: {name} must be an array, not {in_words(x)}.")
     check_devices(op, found)
     for x in found[:3]:
-        floating(op, x if type(x) is Array else x.data)
+        check_float(op, x if type(x) is Array else x.data)
     own = None if mask is None else found[3]
     if own is not None and own.dtype != np.bool_ and not is_float(own.dtype):
         raise DTypeError(

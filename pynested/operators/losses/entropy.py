@@ -15,9 +15,9 @@ from pynested.backends.dtypes import computing_dtype, is_half
 from pynested.backends.errors import IndexOutOfRange, ShapeError, StructureError
 from pynested.components.packing import contiguous, elements, of_elements
 from pynested.components.shapes import apart, describe
+from pynested.lifting.result_dtypes import check_float
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dense, Operand
-from pynested.tables.dtypes import floating
 
 from .rows import check_reduction, checked_options, outside, prepared, reduced, row_losses
 
@@ -92,7 +92,7 @@ def cross_entropy(
     classes = x.regular_size(x.ndim - 1)
     if classes is None:
         raise StructureError("cross_entropy: the last dimension, the classes, is irregular; every row needs as many.")
-    scores = floating("cross_entropy", elements(x))
+    scores = check_float("cross_entropy", elements(x))
     rows = moves.reshape(scores, (labels.numel(), classes))
     try:
         rows, marked, shares = prepared(rows, elements(labels), given, ignore, classes)
@@ -110,7 +110,7 @@ def cross_entropy(
 def _of_dense(scores: Any, target: Any, weight: Any, reduction: str, ignore_index: Any, label_smoothing: Any) -> Array:
     """(..., C), (...) -> () or (...)."""
     x, labels, weight = together("cross_entropy", scores, target, weight, optional=1)
-    x = floating("cross_entropy", x)
+    x = check_float("cross_entropy", x)
     if is_half(x.dtype):  # rounded once, after the reduction
         wide = to_dtype(x, computing_dtype(x.dtype))
         return to_dtype(_of_dense(wide, labels, weight, reduction, ignore_index, label_smoothing), x.dtype)

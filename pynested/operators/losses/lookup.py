@@ -12,7 +12,7 @@ from pynested.autograd.rules import movement as moves
 from pynested.autograd.rules.elementwise import where
 from pynested.backends.errors import DTypeError, IndexOutOfRange, ShapeError
 from pynested.components.packing import contiguous
-from pynested.components.runs import over_last
+from pynested.lifting.along_dim import map_last_dims
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dense, Operand, Plain
 
@@ -69,7 +69,7 @@ def embedding(indices: Operand, weight: Dense, padding_idx: int | None = None) -
     padding = _padding_row(padding_idx, table)
     x = contiguous(indices)
     try:
-        return over_last(x, (), lambda values: _rows_at(values, table, padding))
+        return map_last_dims(x, (), lambda values: _rows_at(values, table, padding))
     except IndexOutOfRange:
         raise IndexOutOfRange(
             f"embedding: index {outside(x, table.shape[0])} is not one of the {table.shape[0]} rows of the table."

@@ -14,7 +14,7 @@ from pynested.autograd.rules.movement import to_dtype
 from pynested.backends.dtypes import promoted
 from pynested.backends.errors import PynestedError, ShapeError, StructureError
 from pynested.components.mapping import together
-from pynested.components.runs import over_last
+from pynested.lifting.along_dim import map_last_dims
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dense, Joined, Kind, Operand
 
@@ -211,4 +211,4 @@ def linear(self: Operand, weight: Dense, bias: Dense | None = None) -> Joined:
             f"linear: dimension {self.ndim - 1}, the last one, is irregular; weight needs it to be regular."
         )
     check_linear(features, w, shift)
-    return over_last(self, (features,), lambda values: transformed(values, w, shift))
+    return map_last_dims(self, (features,), lambda values: transformed(values, w, shift))

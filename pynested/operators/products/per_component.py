@@ -14,8 +14,8 @@ from pynested.backends import Matrices
 from pynested.backends.errors import ShapeError, StructureError
 from pynested.components.extending import map_components
 from pynested.components.packing import as_matrices, elements, of_elements
-from pynested.components.runs import over_last
 from pynested.components.shapes import apart, broadcast_outlines, describe, difference
+from pynested.lifting.along_dim import map_last_dims
 from pynested.nested.array import NestedArray
 from pynested.operators.movement.axes import transpose
 from pynested.structure import Ints
@@ -142,7 +142,7 @@ def nested_dense(a: NestedArray, b: Array) -> NestedArray | Array:
     _check_inner(a, b, a.outline[:, -1], np.array(b.shape[:1]))
     if a.structure.ragged_dim == a.ndim - 1:
         return _by_components(a, b)
-    return over_last(a, b.shape[:1], lambda values: multiplied(values, b))
+    return map_last_dims(a, b.shape[:1], lambda values: multiplied(values, b))
 
 
 def _nested_batch(a: NestedArray, b: Array) -> NestedArray | Array:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pynested.autograd import Array
 from pynested.autograd.dispatch import operator
-from pynested.components.reduced import reduced
+from pynested.lifting.reduction import reduce_dims
+from pynested.lifting.result_dtypes import bool_dtype, index_dtype
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dims, Operand
 
@@ -52,7 +53,7 @@ def amax(
     array([-inf,   2.,  nan])
     """
     dims, is_kept = either_dims("amax", dim, keepdim, axis, keepdims)
-    return reduced("amax", self, dims, is_kept)
+    return reduce_dims("amax", self, dims, is_kept, lambda reducer, x: reducer.amax(x), empty=None, quantity="maximum")
 
 
 @operator
@@ -94,7 +95,7 @@ def amin(
     array([inf,  1., nan])
     """
     dims, is_kept = either_dims("amin", dim, keepdim, axis, keepdims)
-    return reduced("amin", self, dims, is_kept)
+    return reduce_dims("amin", self, dims, is_kept, lambda reducer, x: reducer.amin(x), empty=None, quantity="minimum")
 
 
 @operator
@@ -114,7 +115,7 @@ def argmax(
     self : NestedArray or Array
         Of any dtype; the result is int64.
     dim : int or None
-        A place is counted within the component; along dimension 0 it is the number of a component. None, of a
+        The index counts within the component; along dimension 0 it is the number of a component. None, of a
         dense array only, counts all elements in C order.
     keepdim : bool
         Whether a reduced dimension stays, with size 1.
@@ -142,7 +143,10 @@ def argmax(
     array([1, 0, 1])
     """
     dims, is_kept = either_dims("argmax", dim, keepdim, axis, keepdims)
-    return reduced("argmax", self, dims, is_kept)
+    return reduce_dims(
+        "argmax", self, dims, is_kept, lambda reducer, x: reducer.arg_reduce("segment_argmax", x),
+        empty=None, quantity="maximum", dtype_rule=index_dtype, returns_index=True,
+    )  # fmt: skip
 
 
 @operator
@@ -162,7 +166,7 @@ def argmin(
     self : NestedArray or Array
         Of any dtype; the result is int64.
     dim : int or None
-        A place is counted within the component; along dimension 0 it is the number of a component. None, of a
+        The index counts within the component; along dimension 0 it is the number of a component. None, of a
         dense array only, counts all elements in C order.
     keepdim : bool
         Whether a reduced dimension stays, with size 1.
@@ -190,7 +194,10 @@ def argmin(
     array([0, 0, 0])
     """
     dims, is_kept = either_dims("argmin", dim, keepdim, axis, keepdims)
-    return reduced("argmin", self, dims, is_kept)
+    return reduce_dims(
+        "argmin", self, dims, is_kept, lambda reducer, x: reducer.arg_reduce("segment_argmin", x),
+        empty=None, quantity="minimum", dtype_rule=index_dtype, returns_index=True,
+    )  # fmt: skip
 
 
 @operator
@@ -229,7 +236,9 @@ def any(
     array([ True, False, False])
     """
     dims, is_kept = either_dims("any", dim, keepdim, axis, keepdims)
-    return reduced("any", self, dims, is_kept)
+    return reduce_dims(
+        "any", self, dims, is_kept, lambda reducer, x: reducer.amax(x), empty=False, dtype_rule=bool_dtype
+    )
 
 
 @operator
@@ -268,4 +277,6 @@ def all(
     array([False,  True, False])
     """
     dims, is_kept = either_dims("all", dim, keepdim, axis, keepdims)
-    return reduced("all", self, dims, is_kept)
+    return reduce_dims(
+        "all", self, dims, is_kept, lambda reducer, x: reducer.amin(x), empty=True, dtype_rule=bool_dtype
+    )

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from math import nan
+
 from pynested.autograd import Array
 from pynested.autograd.dispatch import operator
 from pynested.autograd.numbers import canonical_real
-from pynested.components.reduced import reduced
+from pynested.autograd.rules import elementwise as of_elements
+from pynested.autograd.rules.movement import to_dtype
+from pynested.backends import get_backend
+from pynested.lifting.reducers import Reducer, subtract_maximum
+from pynested.lifting.reduction import reduce_dims
+from pynested.lifting.result_dtypes import mean_dtype
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dims, DType, Operand
 
@@ -58,7 +65,10 @@ def mean(
     (array([1.5, nan, 6. ]), array(3.), array([3.5, 2. ]))
     """
     dims, is_kept = either_dims("mean", dim, keepdim, axis, keepdims)
-    return reduced("mean", self, dims, is_kept, dtype)
+    return reduce_dims(
+        "mean", self, dims, is_kept, lambda reducer, x: reducer.sum(x) / reducer.count(x),
+        empty=nan, dtype_rule=mean_dtype, dtype=dtype,
+    )  # fmt: skip
 
 
 @operator
@@ -103,7 +113,13 @@ def nanmean(
     array([1.5, nan, nan])
     """
     dims, is_kept = either_dims("nanmean", dim, keepdim, axis, keepdims)
-    return reduced("nanmean", self, dims, is_kept, dtype)
+    return reduce_dims("nanmean", self, dims, is_kept, _mean_without_nan, empty=nan, dtype_rule=mean_dtype, dtype=dtype)
+
+
+def _mean_without_nan(reducer: Reducer, x: Array) -> Array:
+    is_number = ~get_backend(x.device).isnan(x.data)
+    total = reducer.sum(of_elements.where(x, x.dtype.type(0), is_number))
+    return total / reducer.sum(to_dtype(Array(is_number, x.device), x.dtype))
 
 
 @operator
@@ -150,7 +166,22 @@ def var(
     (array([ 2., nan, nan]), array([ 1., nan,  0.]))
     """
     dims, is_kept = either_dims("var", dim, keepdim, axis, keepdims)
-    return reduced("var", self, dims, is_kept, correction=canonical_real("var", "correction", correction, 0))
+    correction = canonical_real("var", "correction", correction, 0)
+    return reduce_dims(
+        "var", self, dims, is_kept, lambda reducer, x: _variance(reducer, x, correction),
+        empty=nan, dtype_rule=mean_dtype,
+    )  # fmt: skip
+
+
+def _variance(reducer: Reducer, x: Array, correction: float) -> Array:
+    deviation = _subtract_mean(reducer, x)
+    return reducer.sum(deviation * deviation) / reducer.count(x, correction)
+
+
+def _subtract_mean(reducer: Reducer, x: Array) -> Array:
+    """Subtract the mean of each slice; the maximum is subtracted first, exactly, so that equal elements give 0."""
+    difference, _ = subtract_maximum(reducer, x)
+    return difference - reducer.spread(reducer.sum(difference) / reducer.count(x), x)
 
 
 @operator
@@ -195,4 +226,24 @@ def std(
     array([ 2., nan,  0.])
     """
     dims, is_kept = either_dims("std", dim, keepdim, axis, keepdims)
-    return reduced("std", self, dims, is_kept, correction=canonical_real("std", "correction", correction, 0))
+    correction = canonical_real("std", "correction", correction, 0)
+    return reduce_dims(
+        "std", self, dims, is_kept, lambda reducer, x: _standard_deviation(reducer, x, correction),
+        empty=nan, dtype_rule=mean_dtype,
+    )  # fmt: skip
+
+
+def _standard_deviation(reducer: Reducer, x: Array, correction: float) -> Array:
+    """Return the root of the variance, of deviations scaled to at most 1 so that no square overflows or vanishes.
+
+    The root of 0 is a constant, so that its gradient is 0.
+    """
+    backend, one = get_backend(x.device), x.dtype.type(1)
+    deviation = _subtract_mean(reducer, x)
+    largest = reducer.amax(of_elements.abs_(deviation.detach()))
+    scale = of_elements.where(largest, one, backend.isfinite(largest.data) & (largest.data > 0))
+    scaled = deviation / reducer.spread(scale, x)
+    variance = reducer.sum(scaled * scaled) / reducer.count(x, correction)
+    is_positive = variance.data != 0
+    root = of_elements.sqrt(of_elements.where(variance, one, is_positive))
+    return scale * of_elements.where(root, x.dtype.type(0), is_positive)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from pynested.autograd import Array
 from pynested.autograd.dispatch import operator
-from pynested.components.reduced import reduced
+from pynested.autograd.rules import elementwise as of_elements
+from pynested.backends import get_backend
+from pynested.lifting.reducers import Reducer, subtract_maximum
+from pynested.lifting.reduction import reduce_dims
+from pynested.lifting.result_dtypes import mean_dtype, sum_dtype
 from pynested.nested.array import NestedArray
 from pynested.nested.operands import Dims, DType, Operand
 
@@ -56,7 +62,9 @@ def sum(
     (array([3, 7]), array([]))
     """
     dims, is_kept = either_dims("sum", dim, keepdim, axis, keepdims)
-    return reduced("sum", self, dims, is_kept, dtype)
+    return reduce_dims(
+        "sum", self, dims, is_kept, lambda reducer, x: reducer.sum(x), empty=0, dtype_rule=sum_dtype, dtype=dtype
+    )
 
 
 @operator
@@ -99,7 +107,12 @@ def nansum(
     array([3., 0., 0.])
     """
     dims, is_kept = either_dims("nansum", dim, keepdim, axis, keepdims)
-    return reduced("nansum", self, dims, is_kept, dtype)
+    return reduce_dims("nansum", self, dims, is_kept, _sum_without_nan, empty=0, dtype_rule=sum_dtype, dtype=dtype)
+
+
+def _sum_without_nan(reducer: Reducer, x: Array) -> Array:
+    is_number = ~get_backend(x.device).isnan(x.data)
+    return reducer.sum(of_elements.where(x, x.dtype.type(0), is_number))
 
 
 @operator
@@ -142,7 +155,9 @@ def prod(
     array([6, 1, 4])
     """
     dims, is_kept = either_dims("prod", dim, keepdim, axis, keepdims)
-    return reduced("prod", self, dims, is_kept, dtype)
+    return reduce_dims(
+        "prod", self, dims, is_kept, lambda reducer, x: reducer.prod(x), empty=1, dtype_rule=sum_dtype, dtype=dtype
+    )
 
 
 @operator
@@ -183,4 +198,9 @@ def logsumexp(
     array([1000.69314718,         -inf,    3.        ])
     """
     dims, is_kept = either_dims("logsumexp", dim, keepdim, axis, keepdims)
-    return reduced("logsumexp", self, dims, is_kept)
+    return reduce_dims("logsumexp", self, dims, is_kept, _log_sum_exp, empty=-inf, dtype_rule=mean_dtype)
+
+
+def _log_sum_exp(reducer: Reducer, x: Array) -> Array:
+    difference, maximum = subtract_maximum(reducer, x)
+    return maximum + of_elements.log(reducer.sum(of_elements.exp(difference)))

@@ -1,0 +1,131 @@
+"""Operators that keep the shape and work on each segment along one dimension; functions of the last dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.arguments.shapes import canonical_dim
+from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules.movement import to_dtype
+from pynested.backends import Segments
+from pynested.backends.errors import DimensionError
+from pynested.components.packing import as_jagged_view, contiguous, gathered, in_strided_again, inverse, lead, packed
+from pynested.components.shapes import named_instead
+from pynested.nested.array import NestedArray, around
+from pynested.nested.operands import DType, Kind
+from pynested.structure import Jagged, Strided
+
+from .result_dtypes import DTypeRule
+
+OnSegments = Callable[[Array, Segments], Array]  # rows (N, ...) and their segments -> rows of the same shape
+OnAxis = Callable[[Array, int], Array]  # values and one of their axes -> values of the same shape
+
+
+def along_dim(
+    name: str,
+    self: Kind,
+    dim: int,
+    on_segments: OnSegments,
+    on_axis: OnAxis,
+    dtype_rule: DTypeRule,
+    dtype: DType | None = None,
+) -> Kind:
+    """Apply an operator to each segment of an operand, dense or nested, along ``dim``.
+
+    Parameters
+    ----------
+    name : str
+        The operator, for error messages.
+    self : NestedArray or Array
+        The operand. A nested result is packed, in the same layout.
+    dim : int
+        Any dimension but the batch.
+    on_segments, on_axis : callable
+        The operator on each segment of rows, and along an axis of values.
+    dtype_rule : callable
+        In which dtype the operator computes, and which dtype the result has.
+    dtype : optional
+        The argument of the user, for ``dtype_rule``.
+    """
+    result: Any
+    if type(self) is not NestedArray:
+        array = as_array(name, self)
+        axis = canonical_dim(name, dim, array.ndim)
+        array, result_dtype = dtype_rule(name, array, dtype)
+        result = to_dtype(on_axis(array, axis), result_dtype)
+        return result  # type: ignore[no-any-return]
+    values, result_dtype = dtype_rule(name, self.data, dtype)
+    x = self if values is self.data else around(values, self.structure)
+    result = _along_dim(name, x, dim, on_segments, on_axis)
+    if result.data.dtype != result_dtype:
+        result = around(to_dtype(result.data, result_dtype), result.structure)
+    return result  # type: ignore[no-any-return]
+
+
+def _along_dim(name: str, x: NestedArray, dim: int, on_segments: OnSegments, on_axis: OnAxis) -> NestedArray:
+    """Bring ``x`` to rows with segments, or to values with an axis, and back."""
+    axis = canonical_dim(name, dim, x.ndim) - 1
+    if axis < 0:
+        raise DimensionError(
+            f"{name}: dimension 0 is the batch dimension, along which components have nothing in common. "
+            f"{named_instead(x.ndim)}"
+        )
+    structure = x.structure
+    if isinstance(structure, Strided):
+        if structure.packed.jagged_view is None:
+            return _along_buffer(x, structure, axis, on_segments)
+        rows = as_jagged_view(contiguous(x))
+        assert rows is not None
+        return in_strided_again(_along_dim(name, rows, dim, on_segments, on_axis).data, structure.packed)
+    if not structure.tiles:
+        return _along_dim(name, packed(x), dim, on_segments, on_axis)
+    ragged_axis = structure.ragged_dim - 1
+    if axis != ragged_axis:
+        values = on_axis(x.data, axis)
+    elif axis == 0:
+        values = on_segments(x.data, structure.segments)
+    else:
+        order = lead(axis, x.data.ndim)
+        rows_first = on_segments(moves.transpose(x.data, order), structure.segments)
+        values = moves.transpose(rows_first, inverse(order)).contiguous()
+    return around(values, structure)
+
+
+def _along_buffer(x: NestedArray, structure: Strided, axis: int, on_segments: OnSegments) -> NestedArray:
+    """Bring the axis last, so that every slice along it is a segment of the flat buffer."""
+    order = [k for k in range(x.ndim - 1) if k != axis] + [axis]
+    lengths = structure.sizes[:, axis]
+    outer_sizes = structure.sizes[:, order[:-1]]
+    num_segments = np.where(lengths > 0, outer_sizes.prod(axis=1, dtype=np.int64), 0)  # of each component
+    flat = on_segments(gathered(x, order), Segments.from_lengths(np.repeat(lengths, num_segments)))
+    turned = Strided.of_packed(structure.outline[:, order], structure.count)
+    return contiguous(around(flat, turned.with_axes(inverse(order))))
+
+
+def swap_axes(x: Array, first: int, second: int) -> Array:
+    """Exchange two axes of a dense array."""
+    order = list(range(x.ndim))
+    order[first], order[second] = second, first
+    return x if first == second else moves.transpose(x, tuple(order))
+
+
+def map_last_dims(x: NestedArray, sizes: tuple[int, ...], function: Callable[[Array], Array]) -> NestedArray:
+    """Apply ``function`` to the packed values of ``x``, whose last dimensions have ``sizes``.
+
+    It maps values ``(..., *sizes)`` to ``(..., *others)``: the sizes and the number of the last dimensions can change.
+    """
+    x = packed(x)
+    structure = x.structure
+    if isinstance(structure, Jagged):
+        return around(function(x.data), structure)
+    kept = structure.outline[:, : structure.outline.shape[1] - len(sizes)]
+    num_rows = int(kept[: structure.count].prod(axis=1).sum())
+    values = function(moves.reshape(gathered(x), (num_rows, *sizes)))
+    others = np.broadcast_to(np.array(values.shape[1:], np.int64), (len(kept), values.ndim - 1))
+    outline = np.concatenate([kept, others], axis=1)
+    return around(moves.reshape(values, (values.numel(),)), Strided.of_packed(outline, structure.count))

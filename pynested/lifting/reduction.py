@@ -1,0 +1,306 @@
+"""Reductions over any dimensions of a nested or dense array, in any layout.
+
+`reduce_dims` turns the dimensions into axes of a dense array or into segments of rows, and calls the formula of the
+operator with an `AxisReducer` or a `SegmentReducer`. The public functions are in `pynested.operators.reduction`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isfinite, prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.arguments.shapes import canonical_dim, canonical_dims, possible_shape
+from pynested.autograd.rules import elementwise as of_elements
+from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import reduction as of_axes
+from pynested.autograd.rules.movement import to_dtype
+from pynested.backends import Segments, strided_index
+from pynested.backends.errors import ArgumentError, EmptyReductionError
+from pynested.backends.host import from_host
+from pynested.components.packing import as_jagged_view, gathered, in_strided_again, lead, packed, to_strided
+from pynested.components.shapes import describe
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Dims, DType, Joined, Operand
+from pynested.structure import Ints, Jagged, Strided
+
+from .reducers import AxisReducer, Reducer, SegmentReducer
+from .result_dtypes import DTypeRule, same_dtype
+
+Formula = Callable[[Reducer, Array], Array]  # of an array, one element for each slice
+
+
+def reduce_dims(
+    name: str,
+    x: Operand,
+    dims: Dims,
+    keepdim: bool,
+    formula: Formula,
+    *,
+    empty: float | None,
+    quantity: str = "",
+    dtype_rule: DTypeRule = same_dtype,
+    dtype: DType | None = None,
+    returns_index: bool = False,
+) -> Joined:
+    """Reduce an operand, dense or nested, over ``dims``.
+
+    Parameters
+    ----------
+    name : str
+        The operator, for error messages.
+    x : NestedArray or Array
+        The operand.
+    dims : int, tuple of int or None
+        The dimensions to reduce, 0 is the batch; None reduces all.
+    keepdim : bool
+        Whether a reduced dimension stays, with size 1.
+    formula : callable
+        A `Reducer` and an array -> an array with one element for each slice.
+    empty : float or None
+        What the formula gives for a slice without elements; None raises EmptyReductionError instead.
+    quantity : str
+        What a slice without elements lacks, for that error: ``maximum``.
+    dtype_rule : callable
+        In which dtype the formula computes, and which dtype the result has.
+    dtype : optional
+        The argument of the user, for ``dtype_rule``.
+    returns_index : bool
+        Whether the formula returns indices; then ``dims`` names one dimension.
+    """
+    reduction = _Reduction(name, formula, empty, quantity, returns_index)
+    if type(x) is not NestedArray:
+        return _reduce_dense(reduction, as_array(name, x), dims, keepdim, dtype_rule, dtype)
+    canonical = reduction.canonical_dims(dims, x.ndim)
+    values, result_dtype = dtype_rule(name, x.data, dtype)
+    converted = x if values is x.data else NestedArray(values, x.structure)
+    result = _reduce_nested(reduction, converted, canonical, keepdim)
+    if isinstance(result, Array):
+        return to_dtype(result, result_dtype)
+    if result.dtype == result_dtype:
+        return result
+    return NestedArray(to_dtype(result.data, result_dtype), result.structure)
+
+
+@dataclass(slots=True)
+class _Reduction:
+    """The arguments of `reduce_dims` that do not depend on the operand."""
+
+    name: str
+    formula: Formula
+    empty: float | None
+    quantity: str
+    returns_index: bool
+
+    def canonical_dims(self, dims: Dims, ndim: int) -> tuple[int, ...]:
+        """Return the dimensions counted from the front and in order; of an index it is one."""
+        if not self.returns_index:
+            return canonical_dims(self.name, dims, ndim)
+        if dims is None:
+            raise ArgumentError(
+                f"{self.name}: the elements of a nested array have no common order to count places in. Give one "
+                f"dimension, dim=0 to dim={ndim - 1}."
+            )
+        return (canonical_dim(self.name, dims, ndim),)
+
+    def reduce_axes(self, x: Array, axes: tuple[int, ...]) -> Array:
+        """Reduce the axes of a dense array."""
+        is_empty = 0 in x.shape and 0 in [x.shape[axis] for axis in axes]
+        if is_empty and self.empty is None:
+            self._refuse_empty_axis(x.shape, axes)
+        result = self.formula(AxisReducer(axes), x)
+        if is_empty and self._is_steep_if_empty(result):
+            return _stop_gradient(result, np.zeros(result.shape, np.bool_))
+        return result
+
+    def reduce_segments(self, rows: Array, segments: Segments, describe_segment: Callable[[int], str]) -> Array:
+        """Reduce each segment of rows ``(N, ...)``; errors describe a segment by its number."""
+        if self.empty is None and segments.any_empty and 0 not in rows.shape[1:]:
+            i = int(np.flatnonzero(segments.lengths == 0)[0])
+            raise self.empty_error(
+                f"{describe_segment(i)} is empty along dim", "Leave it out, or join an element to it first."
+            )
+        result = self.formula(SegmentReducer(segments), rows)
+        if segments.any_empty and self._is_steep_if_empty(result):
+            return _stop_gradient(result, (segments.lengths > 0).reshape(-1, *[1] * (result.ndim - 1)))
+        return result
+
+    def empty_error(self, what: str, advice: str = "") -> EmptyReductionError:
+        """Return the error for a slice without elements."""
+        return EmptyReductionError(
+            f"{self.name}: {what}; the {self.quantity} of no elements is undefined. {advice}".rstrip()
+        )
+
+    def _refuse_empty_axis(self, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+        """Raise the error for an axis without elements, unless the result has no elements either."""
+        if 0 not in [size for axis, size in enumerate(shape) if axis not in axes]:
+            empty_axis = next(axis for axis in axes if shape[axis] == 0)
+            raise self.empty_error(
+                f"dimension {empty_axis} of an array of shape {shape} is empty",
+                "Leave it out of dim, or join an element to it first.",
+            )
+
+    def _is_steep_if_empty(self, result: Array) -> bool:
+        """Return whether a gradient through the entries of empty slices would be NaN or infinite, as they are."""
+        return self.empty is not None and not isfinite(self.empty) and result.requires_grad
+
+
+def _stop_gradient(result: Array, has_elements: NDArray[np.bool_]) -> Array:
+    """Make constants of the entries of slices without elements."""
+    return of_elements.where(result, result.detach(), from_host(has_elements, result.device))
+
+
+def _reduce_dense(
+    reduction: _Reduction, x: Array, dims: Dims, keepdim: bool, dtype_rule: DTypeRule, dtype: DType | None
+) -> Array:
+    if dims is None and reduction.returns_index:  # the index among all elements, in C order
+        if not x.numel():
+            raise reduction.empty_error(f"an array of shape {x.shape} has no elements", "Join an element to it first.")
+        index = _reduce_dense(reduction, moves.reshape(x, (x.numel(),)), 0, False, dtype_rule, dtype)
+        return moves.reshape(index, (1,) * x.ndim) if keepdim else index
+    axes = reduction.canonical_dims(dims, x.ndim)
+    x, result_dtype = dtype_rule(reduction.name, x, dtype)
+    result = reduction.reduce_axes(x, axes)
+    return to_dtype(moves.reshape(result, of_axes.keepdim_shape(x.shape, axes)) if keepdim else result, result_dtype)
+
+
+def _reduce_nested(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...], keepdim: bool) -> Joined:
+    """Reduce canonical ``dims`` in one call of the formula for all components."""
+    x = packed(x)
+    if not dims:
+        return NestedArray(reduction.reduce_axes(x.data, ()), x.structure)
+    if isinstance(x.structure, Jagged) and dims[0] != 0:
+        return _reduce_jagged(reduction, x, dims, keepdim)
+    rows = as_jagged_view(x)
+    if len(dims) == x.ndim:
+        result = _reduce_all(reduction, x)
+    elif x.structure.ragged_dim in dims:  # with the batch, all values along some of their axes
+        result = reduction.reduce_axes(x.data, tuple(dim - 1 for dim in dims if dim))
+    elif dims[0] == 0 and (rows is None or dims[1:2] != (1,)):
+        result = _reduce_batch(reduction, x, dims)
+    elif rows is None:
+        return _reduce_strided(reduction, x, dims, keepdim)
+    elif dims[0] == 0:
+        result = reduction.reduce_axes(rows.data, tuple(dim - 1 for dim in dims[1:]))
+    else:
+        return _in_strided_layout(_reduce_jagged(reduction, rows, dims, keepdim), x)
+    if not keepdim:
+        return result
+    sizes = iter(result.shape)
+    return moves.reshape(result, tuple(1 if dim in dims else next(sizes) for dim in range(x.ndim)))
+
+
+def _reduce_all(reduction: _Reduction, x: NestedArray) -> Array:
+    if reduction.empty is None and not x.data.numel():
+        raise reduction.empty_error("the nested array has no elements")
+    return reduction.reduce_axes(moves.reshape(x.data, (x.data.numel(),)), (0,))
+
+
+def _reduce_jagged(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...], keepdim: bool) -> Joined:
+    """Reduce regular dimensions as axes of the values, and the ragged one with the others as segments."""
+    structure = x.structure
+    assert isinstance(structure, Jagged)
+    ragged_dim = structure.ragged_dim
+    axes = tuple(dim - 1 for dim in dims if dim != ragged_dim)
+    if ragged_dim in dims:
+        result = _reduce_ragged(reduction, x, structure, axes)
+        if not keepdim:
+            return result
+        sizes = [1 if dim in dims else size for dim, size in enumerate((len(x), *x.data.shape))]
+        return moves.reshape(result, tuple(sizes))
+    values = reduction.reduce_axes(x.data, axes)
+    if keepdim:
+        return NestedArray(moves.reshape(values, of_axes.keepdim_shape(x.data.shape, axes)), structure)
+    num_before = len([axis for axis in axes if axis < ragged_dim - 1])
+    return NestedArray(values, structure.with_ragged_dim(ragged_dim - num_before))
+
+
+def _reduce_ragged(reduction: _Reduction, x: NestedArray, structure: Jagged, axes: tuple[int, ...]) -> Array:
+    """Reduce the ragged dimension and ``axes`` in one step: two steps would split the gradient of ties wrongly.
+
+    Kept axes stay before the reduced ones if they lie there, so that values in that order are not moved.
+    """
+    ragged, shape = structure.ragged_dim - 1, x.data.shape
+    if ragged == 0 and not axes:  # the general case would not change rows and segments
+        return reduction.reduce_segments(x.data, structure.segments, lambda i: _describe_component(x, i))
+    last = max(ragged, *axes, 0)
+    kept = [axis for axis in range(len(shape)) if axis != ragged and axis not in axes]
+    before, after = [axis for axis in kept if axis < last], [axis for axis in kept if axis > last]
+    copies, width = (prod(shape[axis] for axis in group) for group in (before, axes))
+    order = (*before, ragged, *axes, *after)
+    ordered = x.data if order == tuple(range(len(shape))) else moves.transpose(x.data, order)
+    rows = moves.reshape(ordered, (copies * shape[ragged] * width, *[shape[axis] for axis in after]))
+    segments = structure.segments.repeated(copies, width)
+    result = reduction.reduce_segments(rows, segments, lambda i: _describe_component(x, i % len(x)))
+    if not before:
+        return result
+    result = moves.reshape(result, (*[shape[axis] for axis in before], len(x), *result.shape[1:]))
+    return moves.transpose(result, lead(len(before), result.ndim)).contiguous()
+
+
+def _in_strided_layout(result: Joined, x: NestedArray) -> Joined:
+    """Convert what `_reduce_jagged` returned for the rows of a strided array, unless no dimension is left."""
+    if isinstance(result, NestedArray):
+        return in_strided_again(result.data, x.structure)  # type: ignore[arg-type]
+    if result.ndim == 1:
+        return result
+    sizes = np.tile(np.array(result.shape[1:], np.int64), (len(x), 1))
+    return NestedArray(moves.reshape(result, (result.numel(),)), Strided.of_packed(sizes, len(x)))
+
+
+def _describe_component(x: NestedArray, i: int) -> str:
+    return f"component {i}, of shape {describe(x.component_shape(i))},"
+
+
+def _reduce_strided(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...], keepdim: bool) -> Joined:
+    """Reduce segments of a flat buffer, in which the reduced dimensions come last."""
+    sizes = x.component_sizes()
+    inner = [dim - 1 for dim in dims]
+    outer = [axis for axis in range(x.ndim - 1) if axis not in inner]
+    num_segments = sizes[:, outer].prod(axis=1, dtype=np.int64)  # of each component
+    lengths = np.repeat(sizes[:, inner].prod(axis=1, dtype=np.int64), num_segments)
+    ends = np.cumsum(num_segments)
+
+    def describe_segment(i: int) -> str:
+        return _describe_component(x, int(np.searchsorted(ends, i, "right")))
+
+    result = reduction.reduce_segments(gathered(x, outer + inner), Segments.from_lengths(lengths), describe_segment)
+    if not outer and not keepdim:
+        return result
+    outline = x.outline
+    left = np.where(np.isin(np.arange(x.ndim - 1), inner), 1, outline) if keepdim else outline[:, outer]
+    return NestedArray(result, Strided.of_packed(left, len(x)))
+
+
+def _dense_positions(sizes: Ints, outer: list[int], shape: tuple[int, ...]) -> Ints:
+    """Return for each element, component by component and row-major, its index in a dense array of the kept axes."""
+    steps = np.ones(len(shape), np.int64)
+    steps[:-1] = np.cumprod(np.array(shape[:0:-1], np.int64))[::-1]
+    strides = np.zeros_like(sizes)
+    strides[:, outer] = steps
+    return strided_index(sizes, strides, np.zeros(len(sizes), np.int64))
+
+
+def _reduce_batch(reduction: _Reduction, x: NestedArray, dims: tuple[int, ...]) -> Array:
+    """Align components at the left, and reduce the elements that are present at each position of the kept axes."""
+    sizes = x.component_sizes()
+    outer = [axis for axis in range(x.ndim - 1) if axis + 1 not in dims]
+    shape = possible_shape(reduction.name, tuple(int(x.outline[:, axis].max(initial=0)) for axis in outer))
+    position = _dense_positions(sizes, outer, shape)
+    counts = np.bincount(position, minlength=int(np.prod(shape, dtype=np.int64)))
+    order = np.argsort(position, kind="stable")
+
+    def describe_segment(i: int) -> str:
+        return f"place {tuple(int(index) for index in np.unravel_index(i, shape))} of the result"
+
+    rows, segments = moves.take_rows(gathered(to_strided(x)), order), Segments.from_lengths(counts)
+    result = reduction.reduce_segments(rows, segments, describe_segment)
+    if reduction.returns_index:  # the index among present elements becomes the number of a component
+        numbers = from_host(np.repeat(np.arange(len(x)), sizes.prod(axis=1, dtype=np.int64))[order], x.device)
+        result = Array(numbers[from_host(segments.offsets[:-1], x.device) + result.data], x.device)
+    return moves.reshape(result, shape)

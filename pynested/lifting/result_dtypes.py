@@ -1,0 +1,81 @@
+"""Dtypes in which operators compute, and dtypes of their results.
+
+A `DTypeRule` converts an operand to the dtype in which an operator computes, and returns the dtype of the result with
+it. `name` is that of the operator, for error messages; `dtype` is what the user requested, or None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import canonical_dtype
+from pynested.autograd.rules.movement import to_dtype
+from pynested.backends.dtypes import computing_dtype, is_float
+from pynested.backends.errors import DTypeError
+
+DTypeRule: TypeAlias = Callable[[str, Array, Any], tuple[Array, np.dtype[Any]]]
+
+
+def sum_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
+    """Sum floats in their dtype or wider, bools and integers in int64."""
+    if dtype is not None:
+        result = canonical_dtype(dtype, x.device)
+    else:
+        result = x.dtype if is_float(x.dtype) else np.dtype(np.int64)
+    wide = computing_dtype(result) if is_float(result) else np.dtype(np.int64)
+    return to_dtype(to_dtype(x, result), wide), result
+
+
+def mean_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
+    """Average floats in their dtype or wider, bools and integers in float64."""
+    result = x.dtype if is_float(x.dtype) else np.dtype(np.float64)
+    if dtype is not None:
+        result = canonical_dtype(dtype, x.device)
+        if not is_float(result):
+            raise DTypeError(f"{name}: a mean is a floating point number; dtype={result} cannot hold one.")
+    return sum_dtype(name, x, result)
+
+
+def same_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
+    """Keep the dtype."""
+    return x, x.dtype
+
+
+def bool_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
+    """Convert each element to whether it is true."""
+    return to_dtype(x, np.dtype(np.bool_)), np.dtype(np.bool_)
+
+
+def index_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
+    """Compare elements in their dtype, without a gradient, and return int64 indices."""
+    return x.detach(), np.dtype(np.int64)
+
+
+def float_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
+    """Compute floats, or what ``dtype`` makes floats, in their dtype; for kernels that accumulate wider themselves."""
+    x = x if dtype is None else to_dtype(x, canonical_dtype(dtype, x.device))
+    result = x.data.dtype
+    if not is_float(result):
+        raise _not_float_error(name, x)
+    return x, result
+
+
+def wide_float_dtype(name: str, x: Array, dtype: Any) -> tuple[Array, np.dtype[Any]]:
+    """Compute floats, or what ``dtype`` makes floats, in their dtype or wider."""
+    x, result = float_dtype(name, x, dtype)
+    return to_dtype(x, computing_dtype(result)), result
+
+
+def check_float(name: str, x: Array) -> Array:
+    """Return ``x``; raise DTypeError if it is not floating point."""
+    if not is_float(x.data.dtype):
+        raise _not_float_error(name, x)
+    return x
+
+
+def _not_float_error(name: str, x: Array) -> DTypeError:
+    return DTypeError(f"{name}: needs a floating point array, this one is {x.dtype}. Convert it: x.to(pn.float64).")

@@ -1,0 +1,7 @@
+"""The chapter *normalization*: softmax, layer norm and dropout on nested and dense arrays."""
+
+from .dropout import dropout
+from .layer_norm import layer_norm
+from .softmax import log_softmax, softmax, softmin
+
+__all__ = ["dropout", "layer_norm", "log_softmax", "softmax", "softmin"]

@@ -1,0 +1,70 @@
+"""Dropout on nested and dense arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pynested.autograd import Array, random
+from pynested.autograd.arguments.canonical import as_array
+from pynested.autograd.call_errors import check_flags
+from pynested.autograd.dispatch import operator
+from pynested.autograd.numbers import canonical_real
+from pynested.autograd.rules import elementwise as of_elements
+from pynested.autograd.rules import movement as moves
+from pynested.backends.host import from_host
+from pynested.components.packing import packed
+from pynested.lifting.result_dtypes import check_float
+from pynested.nested.array import NestedArray
+from pynested.nested.operands import Kind
+
+
+@operator
+def dropout(self: Kind, p: float = 0.5, training: bool = True, *, generator: np.random.Generator | None = None) -> Kind:
+    """Each element is dropped with probability ``p``, or else divided by ``1 - p``: ``(B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Floats; the result has their shape, layout and dtype.
+    p : float
+        From 0, which keeps every element, to 1, which drops every one.
+    training : bool
+        False gives ``self``, whatever ``p`` is.
+    generator : numpy.random.Generator, optional
+        Which elements are kept follows from its state; by default the one of `manual_seed`.
+
+    Raises
+    ------
+    ArgumentError
+        For ``p`` below 0, above 1 or NaN.
+    DTypeError
+        For bools and integers.
+
+    Notes
+    -----
+    A dropped element is multiplied by 0, so that NaN and infinities do not vanish: they become NaN. Which elements are
+    kept is not specified; each is kept independently of the others. Gradient: the same choice, ``g / (1 - p)`` where
+    kept, ``0 * g`` where dropped.
+
+    Clauses: DROPOUT-1, DROPOUT-3 to DROPOUT-6, DROPOUT-8 to DROPOUT-10. After `torch.nn.functional.dropout`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1.0, np.nan], [3.0]], layout=pn.jagged)
+    >>> pn.dropout(nt, 1.0).unbind()
+    (array([ 0., nan]), array([0.]))
+    """
+    check_flags("dropout", training=training)
+    probability = canonical_real("dropout", "p", p, 0, 1) * bool(training)
+    if not isinstance(self, NestedArray):
+        return _drop(as_array("dropout", self), probability, generator)
+    x = packed(self) if probability else self  # a view if no element can be dropped
+    return NestedArray(_drop(x.data, probability, generator), x.structure)
+
+
+def _drop(x: Array, probability: float, generator: np.random.Generator | None) -> Array:
+    check_float("dropout", x)
+    if not probability:
+        return moves.alias(x)
+    mask = from_host(random.default(generator).random(x.shape) >= probability, x.device)
+    return of_elements.dropout(x, mask, probability)

@@ -1,0 +1,142 @@
+"""Layer norm of the last dimensions of nested and dense arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from pynested.autograd import Array
+from pynested.autograd.arguments.canonical import as_array, together
+from pynested.autograd.arguments.shapes import canonical_shape, several
+from pynested.autograd.array import raw
+from pynested.autograd.dispatch import operator
+from pynested.autograd.numbers import canonical_real
+from pynested.autograd.rules import movement as moves
+from pynested.autograd.rules import rows as of_rows
+from pynested.autograd.rules.movement import to_dtype
+from pynested.backends import get_backend
+from pynested.backends.errors import ShapeError, StructureError
+from pynested.components.packing import contiguous
+from pynested.lifting.result_dtypes import check_float
+from pynested.nested.array import NestedArray, around
+from pynested.nested.operands import Dense, Kind
+from pynested.structure.sizes import RaggedSize
+
+
+@operator
+def layer_norm(
+    self: Kind,
+    normalized_shape: int | Sequence[int],
+    weight: Dense | None = None,
+    bias: Dense | None = None,
+    eps: float = 1e-5,
+) -> Kind:
+    """``(x - mean) / sqrt(variance + eps) * weight + bias`` of each trailing block: ``(B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Floats; the result has their shape, layout and dtype.
+    normalized_shape : int or sequence of int
+        The last sizes of the components, all regular; mean and variance (divisor n) are taken over these dimensions.
+    weight, bias : Array, optional
+        Dense, of shape ``normalized_shape``.
+    eps : float
+        0 or more; keeps the divisor of equal elements above 0.
+
+    Raises
+    ------
+    StructureError
+        For a ``normalized_shape`` that reaches into an irregular dimension, or the batch.
+    ShapeError
+        For one that differs from the last sizes, and a ``weight`` or ``bias`` of another shape.
+    DTypeError
+        For bools and integers.
+
+    Notes
+    -----
+    A block of equal elements becomes ``bias``, or +0; an empty component stays empty. A NaN or an infinity makes its
+    own block NaN and no other. Gradient: that of the formula, and +0 for equal elements if ``eps`` is 0; those of
+    ``weight`` and ``bias`` are sums over all blocks of all components, +0 if there are no blocks.
+
+    Clauses: LAYER_NORM-1 to LAYER_NORM-11. After `torch.nn.functional.layer_norm`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[[1.0, 3.0]], [[5.0, 5.0]]], layout=pn.jagged)
+    >>> pn.layer_norm(nt, 2, eps=1e-12).unbind()
+    (array([[-1.,  1.]]), array([[0., 0.]]))
+    """
+    shape = _regular_shape(normalized_shape)
+    if not isinstance(self, NestedArray):
+        x = as_array("layer_norm", self)
+        _check_trailing_dense(x, shape)
+        return _normalize(check_float("layer_norm", x), shape, weight, bias, eps)
+    check_float("layer_norm", self.data)
+    _check_trailing(self, shape)
+    packed = contiguous(self)  # every block of the last dimensions is a row, whichever dimension is ragged
+    return around(_normalize(packed.data, shape, weight, bias, eps), packed.structure)
+
+
+def _regular_shape(normalized_shape: Any) -> tuple[int, ...]:
+    """Return ``normalized_shape`` as integers; raise StructureError for the size of an irregular dimension."""
+    sizes = tuple(normalized_shape) if several(normalized_shape) else (normalized_shape,)
+    if any(isinstance(size, RaggedSize) for size in sizes):
+        raise StructureError(
+            f"layer_norm: normalized_shape {sizes} reaches into an irregular dimension, of which each component has "
+            "its own size. Give the sizes of the regular dimensions behind it."
+        )
+    return canonical_shape("layer_norm", (sizes,))
+
+
+def _check_trailing(x: NestedArray, shape: tuple[int, ...]) -> None:
+    """Check that the last dimensions of the components are regular and have the sizes ``shape``."""
+    if 0 < len(shape) < x.ndim and x.regular[-len(shape) :] == shape:
+        return
+    if not shape or len(shape) >= x.ndim:
+        raise StructureError(
+            f"layer_norm: normalized_shape {shape} must be the last sizes of the components, which have {x.ndim - 1} "
+            "dimensions; the batch is not one of them."
+        )
+    for dim, size in zip(range(x.ndim - len(shape), x.ndim), shape, strict=True):
+        regular_size = x.regular_size(dim)
+        if regular_size is None:
+            raise StructureError(f"layer_norm: normalized_shape {shape} has {size} where dimension {dim} is irregular.")
+        if regular_size != size:
+            raise ShapeError(
+                f"layer_norm: normalized_shape {shape} has {size} where dimension {dim} has size {regular_size}."
+            )
+
+
+def _check_trailing_dense(x: Array, shape: tuple[int, ...]) -> None:
+    """Check that the last sizes of a dense array are ``shape``."""
+    if not shape or x.shape[max(x.ndim - len(shape), 0) :] != shape:
+        raise ShapeError(f"layer_norm: normalized_shape {shape} must be the last sizes of an array of shape {x.shape}.")
+
+
+def _normalize(x: Array, shape: tuple[int, ...], weight: Any, bias: Any, eps: float) -> Array:
+    """Normalize values whose last sizes are ``shape``, as rows of a matrix."""
+    eps = canonical_real("layer_norm", "eps", eps, 0)
+    size = prod(shape)
+    x, weight, bias = together("layer_norm", x, weight, bias, optional=2)
+    scale, shift = _parameter("weight", weight, shape, x.dtype), _parameter("bias", bias, shape, x.dtype)
+    rows = _reshape(x, (x.numel() // max(size, 1), size))  # rows without elements count as no rows
+    saved = get_backend(x.device).layer_norm(rows.data, raw(scale), raw(shift), eps)
+    return _reshape(of_rows.layer_norm(rows, scale, shift, eps, saved), x.shape)
+
+
+def _reshape(x: Array, shape: tuple[int, ...]) -> Array:
+    """Return ``x`` in another shape; ``x`` itself, without a node of the tape, if it has that shape already."""
+    return x if x.shape == shape else moves.reshape(x, shape)
+
+
+def _parameter(name: str, value: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
+    """Return a weight or a bias, if any, as a row of ``dtype``."""
+    if value is None:
+        return None
+    if value.shape != shape:
+        raise ShapeError(f"layer_norm: {name} must have shape {shape}, not {value.shape}.")
+    return _reshape(to_dtype(check_float("layer_norm", value), dtype), (prod(shape),))

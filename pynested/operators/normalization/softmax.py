@@ -1,0 +1,149 @@
+"""Softmax, its logarithm, and softmin along one dimension of nested and dense arrays."""
+
+from __future__ import annotations
+
+from pynested.autograd import Array
+from pynested.autograd.dispatch import operator
+from pynested.autograd.rules import elementwise as of_elements
+from pynested.autograd.rules.segment import segment_softmax, softmax_last
+from pynested.lifting.along_dim import along_dim, swap_axes
+from pynested.lifting.reducers import AxisReducer, Reducer, SegmentReducer
+from pynested.lifting.result_dtypes import float_dtype, wide_float_dtype
+from pynested.nested.operands import DType, Kind
+
+from ..dimensions import either_dim
+
+
+@operator
+def softmax(self: Kind, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> Kind:
+    """Return ``exp(x - max) / sum`` along ``dim``: ``(B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Floats; the result has their dtype, and the layout.
+    dim : int
+        Any but the batch.
+    dtype : optional
+        Every element is converted to it first, as `to` does, and the result has it.
+    axis
+        NumPy's name of dim.
+
+    Raises
+    ------
+    DimensionError
+        For ``dim`` 0 of a nested array, and one out of range.
+    DTypeError
+        For bools and integers without a ``dtype``, and for a ``dtype`` that is not floating.
+
+    Notes
+    -----
+    The shift keeps finite input finite: (1000, 1001) gives the numbers of (0, 1). An empty segment stays empty. -inf
+    beside finite elements becomes +0; a segment that is all -inf, or holds NaN or +inf, becomes all NaN, and no other
+    does. Gradient: ``y * (g - sum(y * g))`` with ``y`` the result.
+
+    Clauses: SOFTMAX-1 to SOFTMAX-9. After `torch.nn.functional.softmax`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1000.0, 1000.0], [-np.inf, 3.0], []], layout=pn.jagged)
+    >>> pn.softmax(nt, 1).unbind()
+    (array([0.5, 0.5]), array([0., 1.]), array([]))
+    """
+    named = either_dim("softmax", dim, axis)
+    return along_dim("softmax", self, named, segment_softmax, _softmax_of_axis, float_dtype, dtype)
+
+
+def _softmax_of_axis(x: Array, axis: int) -> Array:
+    last = x.ndim - 1
+    return swap_axes(softmax_last(swap_axes(x, axis, last)), axis, last).contiguous()
+
+
+@operator
+def log_softmax(self: Kind, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> Kind:
+    """Return the logarithm of the softmax along ``dim``: ``(B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Floats; the result has their dtype, and the layout.
+    dim : int
+        Any but the batch.
+    dtype : optional
+        Every element is converted to it first, as `to` does, and the result has it.
+    axis
+        NumPy's name of dim.
+
+    Raises
+    ------
+    DimensionError
+        For ``dim`` 0 of a nested array, and one out of range.
+    DTypeError
+        For bools and integers without a ``dtype``, and for a ``dtype`` that is not floating.
+
+    Notes
+    -----
+    What is far below the maximum keeps its logarithm, though its softmax is 0. An empty segment stays empty. -inf
+    beside finite elements stays; a segment that is all -inf, or holds NaN or +inf, becomes all NaN, and no other does.
+    Gradient: ``g - softmax * sum(g)``.
+
+    Clauses: LOG_SOFTMAX-1 to LOG_SOFTMAX-9. After `torch.nn.functional.log_softmax`.
+
+    Examples
+    --------
+    >>> nt = pn.nested_array([[1000.0, 1000.0], [-np.inf, 3.0], []], layout=pn.jagged)
+    >>> pn.log_softmax(nt, 1).unbind()
+    (array([-0.69314718, -0.69314718]), array([-inf,   0.]), array([]))
+    """
+    named = either_dim("log_softmax", dim, axis)
+    return along_dim(
+        "log_softmax", self, named, lambda rows, segments: _log_softmax(SegmentReducer(segments), rows),
+        lambda x, axis: _log_softmax(AxisReducer((axis,)), x), wide_float_dtype, dtype,
+    )  # fmt: skip
+
+
+def _log_softmax(reducer: Reducer, x: Array) -> Array:
+    difference = x - reducer.spread(reducer.amax(x.detach()), x)
+    return difference - reducer.spread(of_elements.log(reducer.sum(of_elements.exp(difference))), x)
+
+
+@operator
+def softmin(self: Kind, dim: int | None = None, *, dtype: DType | None = None, axis: int | None = None) -> Kind:
+    """Return the softmax of ``-x`` along ``dim``: ``(B, *, D) -> (B, *, D)``.
+
+    Parameters
+    ----------
+    self : NestedArray or Array
+        Floats; the result has their dtype, and the layout.
+    dim : int
+        Any but the batch.
+    dtype : optional
+        Every element is converted to it first, as `to` does, and the result has it.
+    axis
+        NumPy's name of dim.
+
+    Raises
+    ------
+    DimensionError
+        For ``dim`` 0 of a nested array, and one out of range.
+    DTypeError
+        For bools and integers without a ``dtype``, and for a ``dtype`` that is not floating.
+
+    Notes
+    -----
+    Most of it goes to what is least. An empty segment stays empty. +inf beside finite elements becomes +0; a segment
+    that is all +inf, or holds NaN or -inf, becomes all NaN, and no other does. Gradient: ``-y * (g - sum(y * g))`` with
+    ``y`` the result.
+
+    Clauses: SOFTMIN-1 to SOFTMIN-9. After `torch.nn.functional.softmin`.
+
+    Examples
+    --------
+    >>> pn.softmin(pn.nested_array([[1000.0, 1000.0], [np.inf, 3.0], []], layout=pn.jagged), 1).unbind()
+    (array([0.5, 0.5]), array([0., 1.]), array([]))
+    """
+    named = either_dim("softmin", dim, axis)
+    return along_dim(
+        "softmin", self, named, lambda rows, segments: segment_softmax(-rows, segments),
+        lambda x, axis: _softmax_of_axis(-x, axis), float_dtype, dtype,
+    )  # fmt: skip

@@ -1,1 +1,0 @@
-"""The tables of reductions and of run-wise operators: what each does to a run, and how functions are made of it."""
