@@ -1,10 +1,10 @@
-"""Number of functions of ours that one call of an operator enters, forward and backward.
+"""Number of functions below `pynested/` and `autograd/` that one call of an operator enters, forward and backward.
 
-    python -m benchmarks.calls [--trace NAME]
+    python -m benchmarks.calls [--trace NAME [--pass plain|recorded|backward]]
 
-Only Python functions of this project count, and each time that one is entered counts once. Generators and
-comprehensions do not count, so the numbers depend neither on the version of Python nor on the machine. They are what a
-reader follows in a debugger, and most of the time that a tiny input takes.
+Each time that a function is entered counts once. Functions of the backends do not count: their number depends on the
+kernel. Generators and comprehensions do not count either, so the numbers depend neither on the version of Python nor
+on the machine. A reader follows these functions in a debugger, and a tiny input spends most of its time in them.
 """
 
 from __future__ import annotations
@@ -15,15 +15,22 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import pynested as pn
-from pynested import autograd, backends
+from pynested import autograd, backends, spec
 
-ROOTS = tuple(f"{Path(str(module.__file__)).parent}/" for module in (pn, autograd, backends))
+
+def folder(module: ModuleType) -> str:
+    """Return the folder of a package, with a slash."""
+    return f"{Path(str(module.__file__)).parent}/"
+
+
+COUNTED = folder(pn), folder(autograd)
+NOT_COUNTED = folder(backends), folder(spec)  # an installed package has them below pynested/
 GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>"})  # functions of their own before Python 3.12
 
@@ -37,12 +44,9 @@ class Entered(NamedTuple):
 
 
 def examples(requires_grad: bool) -> dict[str, Callable[[], Any]]:
-    """Return calls on jagged arrays of three components."""
-    generator = np.random.default_rng(0)
-    x, y = (
-        pn.nested_array([generator.random((n, 4)) for n in (2, 0, 3)], layout=pn.jagged, requires_grad=requires_grad)
-        for _ in range(2)
-    )
+    """Return calls on jagged arrays of three components, which have one structure."""
+    x = pn.nested_array([np.ones((n, 4)) for n in (2, 0, 3)], layout=pn.jagged, requires_grad=requires_grad)
+    y = pn.ones_like(x, requires_grad=requires_grad)
     return {
         "softmax(x, 1)": lambda: pn.softmax(x, 1),
         "log1p(x)": lambda: pn.log1p(x),
@@ -52,13 +56,13 @@ def examples(requires_grad: bool) -> dict[str, Callable[[], Any]]:
 
 
 def is_counted(code: CodeType) -> bool:
-    """Return whether code is a function of ours, but no generator and no comprehension."""
+    """Return whether code is a function of a counted folder, but no generator and no comprehension."""
     is_function = not code.co_flags & GENERATORS and code.co_name not in COMPREHENSIONS
-    return is_function and code.co_filename.startswith(ROOTS)
+    return is_function and code.co_filename.startswith(COUNTED) and not code.co_filename.startswith(NOT_COUNTED)
 
 
 def entered(call: Callable[[], Any]) -> list[CodeType]:
-    """Return the functions of ours that ``call`` enters, one after the other."""
+    """Return the counted functions that ``call`` enters, one after the other."""
     codes: list[CodeType] = []
 
     def note(frame: FrameType, event: str, _: Any) -> None:
@@ -75,8 +79,8 @@ def entered(call: Callable[[], Any]) -> list[CodeType]:
 
 
 def counted() -> dict[str, Entered]:
-    """Return what the second run of each example enters, once all that is cached is there."""
-    found = {}
+    """Return what the second run of each example enters, when caches are filled."""
+    table = {}
     tracked = examples(requires_grad=True)
     for name, plain in examples(requires_grad=False).items():
         plain()
@@ -85,20 +89,22 @@ def counted() -> dict[str, Entered]:
         result.backward(seed)
         result = tracked[name]()
         backward = entered(partial(result.backward, seed))
-        found[name] = Entered(entered(plain), entered(tracked[name]), backward)
-    return found
+        table[name] = Entered(entered(plain), entered(tracked[name]), backward)
+    return table
 
 
 def main() -> None:
     """Print the table, or every function of one row."""
-    parser = argparse.ArgumentParser(description="Functions of ours that one call of an operator enters.")
+    parser = argparse.ArgumentParser(description="Functions that one call of an operator enters.")
     parser.add_argument("--trace", metavar="NAME", help="a row of the table, whose functions are listed in order")
-    chosen = parser.parse_args().trace
-    for name, (plain, recorded, backward) in counted().items():
-        if chosen is None:
-            print(f"{name:24}{len(plain):6} plain{len(recorded):6} recorded{len(backward):6} backward")
-        elif chosen == name:
-            print("\n".join(f"{code.co_filename}:{code.co_firstlineno} {code.co_qualname}" for code in recorded))
+    parser.add_argument("--pass", dest="which", choices=Entered._fields, default="plain", help="of the row")
+    options = parser.parse_args()
+    for name, row in counted().items():
+        if options.trace is None:
+            print(f"{name:24}" + "".join(f"{len(codes):6} {which}" for which, codes in row._asdict().items()))
+        elif options.trace == name:
+            codes = getattr(row, options.which)
+            print("\n".join(f"{code.co_filename}:{code.co_firstlineno} {code.co_qualname}" for code in codes))
 
 
 if __name__ == "__main__":

@@ -156,7 +156,7 @@ def test_what_has_no_ratios_is_shown_as_it_was_printed() -> None:
     text = "softmax(x, 1)               40 forward    69 backward"
     assert not [*printed.tables(text)]
     parts = plots.section("calls", text)
-    assert "Number of functions of ours" in parts[2] and text in parts and not any("<details>" in one for one in parts)
+    assert "Number of functions below" in parts[2] and text in parts and not any("<details>" in one for one in parts)
 
 
 def test_plots_put_what_is_slower_to_the_right() -> None:

@@ -5,7 +5,6 @@ Two operands broadcast as `pynested.operators.elementwise` says, with its errors
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, overload
 
@@ -68,11 +67,6 @@ def _subtracted(a: Any, b: Any, alpha: Any = 1) -> Array:
     return of_elements.sub(a, b)  # type: ignore[no-any-return]
 
 
-def _with_alpha(function: Callable[..., Array], alpha: float) -> Callable[..., Array]:
-    """``function`` of two operands, with an alpha that is hardly ever there."""
-    return function if type(alpha) is int and alpha == 1 else partial(function, alpha=alpha)
-
-
 @overload
 def add(self: Plain, other: Plain, *, alpha: float = 1) -> Array: ...
 @overload
@@ -113,7 +107,8 @@ def add(self: Operand, other: Operand, *, alpha: float = 1) -> Joined:
     (array([21., 22.]), array([43.]))
     """
     if type(self) is NestedArray or type(other) is NestedArray:
-        return elementwise("add", _with_alpha(_added, alpha), self, other)
+        function = _added if type(alpha) is int and alpha == 1 else partial(_added, alpha=alpha)
+        return elementwise("add", function, self, other)
     return _added(self, other, alpha)
 
 
@@ -157,7 +152,8 @@ def sub(self: Operand, other: Operand, *, alpha: float = 1) -> Joined:
     (array([9., 8.]), array([7.]))
     """
     if type(self) is NestedArray or type(other) is NestedArray:
-        return elementwise("sub", _with_alpha(_subtracted, alpha), self, other)
+        function = _subtracted if type(alpha) is int and alpha == 1 else partial(_subtracted, alpha=alpha)
+        return elementwise("sub", function, self, other)
     return _subtracted(self, other, alpha)
 
 
